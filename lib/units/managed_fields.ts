@@ -1,0 +1,60 @@
+/**
+ * Who resized which container of a pod, and when, as the API server remembers it in metadata.managedFields.
+ * A manager's entry goes away when another has changed all of its fields: no entry does not mean never resized.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ */
+import { resourceOf, SIDE_KEYS, type SideKey, sideOf } from "./resources.ts";
+import { isRecord } from "./untrusted.ts";
+
+export interface ResizeEntry {
+  readonly manager: string;
+  /** Of the manager's last resize that changed a value; whole seconds, the API server's clock. */
+  readonly at: number;
+  /** Container (or init container) name -> the sides this manager was the last to set; empty for pod-level ones. */
+  readonly owned: ReadonlyMap<string, readonly SideKey[]>;
+}
+
+/** In the order of the list. What is no proper resize entry is left out, whatever it is. */
+export function readResizeEntries(managedFields: unknown): readonly ResizeEntry[] {
+  if (!Array.isArray(managedFields)) return [];
+  const entries: ResizeEntry[] = [];
+  for (const entry of managedFields) {
+    if (!isRecord(entry) || entry.subresource !== "resize" || typeof entry.manager !== "string") continue;
+    const at = readTime(entry.time);
+    if (at !== null) entries.push({ manager: entry.manager, at, owned: readOwned(entry.fieldsV1) });
+  }
+  return entries;
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+/** Container names are DNS labels: nothing in them is ever escaped. */
+const CONTAINER_KEY = /^k:\{"name":"([a-z0-9-]{1,63})"\}$/;
+
+function readTime(time: unknown): number | null {
+  if (typeof time !== "string" || !TIME.test(time)) return null;
+  const at = Date.parse(time);
+  return Number.isNaN(at) ? null : at;
+}
+
+function readOwned(fields: unknown): ReadonlyMap<string, readonly SideKey[]> {
+  const owned = new Map<string, readonly SideKey[]>();
+  const spec = readField(fields, "f:spec");
+  for (const list of ["f:containers", "f:initContainers"]) {
+    const containers = readField(spec, list);
+    for (const [key, container] of Object.entries(containers ?? {})) {
+      const name = CONTAINER_KEY.exec(key)?.[1];
+      if (name === undefined) continue;
+      const resources = readField(container, "f:resources");
+      const sides = SIDE_KEYS.filter((side) =>
+        readField(readField(resources, `f:${sideOf(side)}`), `f:${resourceOf(side)}`)
+      );
+      if (sides.length > 0) owned.set(name, sides);
+    }
+  }
+  return owned;
+}
+
+function readField(fields: unknown, key: string): Readonly<Record<string, unknown>> | null {
+  const field = isRecord(fields) && Object.hasOwn(fields, key) ? fields[key] : null;
+  return isRecord(field) ? field : null;
+}

@@ -1,0 +1,113 @@
+/**
+ * Kubernetes quantities as exact integers, rounded up like the API does: millicores for cpu, bytes for memory.
+ * https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
+ * Stricter than the API server, which reads "-" and "Ki" as 0: a quantity here needs a digit.
+ */
+import type { Resource } from "./resources.ts";
+import { quote } from "./untrusted.ts";
+
+export type ParsedAmount =
+  | { readonly ok: true; readonly amount: number }
+  | { readonly ok: false; readonly message: string };
+
+export interface ParseAmountOptions {
+  /** Take JSON numbers with a fraction, as a pod's manifest may have; an autoscaler's schema has none. */
+  readonly floats?: boolean;
+}
+
+/** A signed value gives a signed amount, rounded away from zero; whether it may be negative is the caller's rule. */
+export function parseAmount(value: unknown, resource: Resource, options: ParseAmountOptions = {}): ParsedAmount {
+  const refuse = (cause: string): ParsedAmount => ({
+    ok: false,
+    message: `Cannot parse quantity ${quote(value)}: ${cause}`,
+  });
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) return refuse("not a finite number");
+    if (!Number.isInteger(value) && options.floats !== true) return refuse("a number with a fraction must be quoted");
+  } else if (typeof value !== "string") {
+    return refuse("must be a string or an integer");
+  }
+  const text = String(value);
+  if (text === "") return refuse("empty");
+  if (text.length > MAX_LENGTH) return refuse(`longer than ${MAX_LENGTH} characters`);
+  if (/\s/.test(text)) return refuse("contains a space");
+
+  const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
+  if (whole === "" && fraction === "") return refuse("does not start with a number");
+  const scale = toScale(suffix);
+  if (scale === null) return refuse(`unknown suffix ${quote(suffix)}${toHint(suffix)}`);
+  if (scale.exponent > MAX_EXPONENT || scale.exponent < -MAX_EXPONENT) {
+    return refuse(`exponent ${quote(suffix)} is out of range`);
+  }
+  const exponent = scale.exponent - BigInt(fraction.length) + (resource === "cpu" ? 3n : 0n);
+  const numerator = BigInt(whole + fraction) * scale.factor * (exponent > 0n ? 10n ** exponent : 1n);
+  const divisor = exponent < 0n ? 10n ** -exponent : 1n;
+  const magnitude = (numerator + divisor - 1n) / divisor;
+  if (magnitude > BigInt(Number.MAX_SAFE_INTEGER)) return refuse("too large");
+  return { ok: true, amount: Number(sign === "-" ? -magnitude : magnitude) };
+}
+
+/** The short text that Kubernetes reads back as exactly this amount: `250m`, `2`, `64Mi`, `10M`, `1234567`. */
+export function formatAmount(amount: number, resource: Resource): string {
+  if (!Number.isSafeInteger(amount)) throw new RangeError(`Cannot format amount ${amount}: not a safe integer`);
+  if (amount === 0) return "0";
+  if (resource === "cpu") return amount % 1000 === 0 ? `${amount / 1000}` : `${amount}m`;
+  const unit = SHOWN_UNITS.find(([bytes]) => amount % bytes === 0);
+  return unit === undefined ? `${amount}` : `${amount / unit[0]}${unit[1]}`;
+}
+
+/** No sensible quantity is longer; the arithmetic below stays small. */
+const MAX_LENGTH = 64;
+/** Larger than any digits within MAX_LENGTH can balance. */
+const MAX_EXPONENT = 100n;
+
+const QUANTITY = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)$/;
+
+interface Scale {
+  readonly factor: bigint;
+  /** A power of ten. */
+  readonly exponent: bigint;
+}
+
+const SCALES: ReadonlyMap<string, Scale> = new Map([
+  ...["n", "u", "m", "", "k", "M", "G", "T", "P", "E"].map((suffix, index): [string, Scale] => [
+    suffix,
+    { factor: 1n, exponent: BigInt(3 * index - 9) },
+  ]),
+  ...["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((suffix, index): [string, Scale] => [
+    suffix,
+    { factor: 1024n ** BigInt(index + 1), exponent: 0n },
+  ]),
+]);
+
+/** The first that divides an amount is shown; Ki after M, so that 512000000 reads 512M and not 500000Ki. */
+const SHOWN_UNITS: readonly (readonly [bytes: number, suffix: string])[] = [
+  [1024 ** 5, "Pi"],
+  [1024 ** 4, "Ti"],
+  [1024 ** 3, "Gi"],
+  [1024 ** 2, "Mi"],
+  [1000 ** 5, "P"],
+  [1000 ** 4, "T"],
+  [1000 ** 3, "G"],
+  [1000 ** 2, "M"],
+  [1024, "Ki"],
+  [1000, "k"],
+];
+
+/** A lone `E` is exa; `E` or `e` with digits is a power of ten. */
+function toScale(suffix: string): Scale | null {
+  const scale = SCALES.get(suffix);
+  if (scale !== undefined) return scale;
+  const [, sign, digits] = /^[eE]([+-]?)([0-9]+)$/.exec(suffix) ?? [];
+  if (digits === undefined) return null;
+  return { factor: 1n, exponent: sign === "-" ? -BigInt(digits) : BigInt(digits) };
+}
+
+/** For the usual slips: 1K, 512MB, 1gib. */
+function toHint(suffix: string): string {
+  const [, letter, binary] = /^([kmgtp])(i?)b?$/i.exec(suffix) ?? [];
+  if (letter === undefined) return "";
+  const upper = letter.toUpperCase();
+  const decimal = upper === "K" ? "k" : upper;
+  return binary === "" ? `, write ${decimal} or ${upper}i` : `, write ${upper}i`;
+}
