@@ -1,0 +1,97 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type Clock, systemClock } from "../../lib/runtime/clock.ts";
+import { FakeClock, settle, START } from "../support/fake_clock.ts";
+
+/** The sanitizers prove "leaves no timer behind" for the real clock: an hour's sleep that leaked would fail its test. */
+const HOUR_MS = 3_600_000;
+const clocks: readonly (readonly [string, Clock])[] = [["systemClock", systemClock], ["FakeClock", new FakeClock()]];
+
+for (const [name, clock] of clocks) {
+  Deno.test(`${name}.sleep() rejects with the signal's reason when aborted before or during the sleep`, async () => {
+    const reason = new Error("shutting down");
+    const controller = new AbortController();
+    const sleeping = clock.sleep(HOUR_MS, controller.signal);
+    controller.abort(reason);
+    assertEquals(await assertRejects(() => sleeping), reason);
+    assertEquals(await assertRejects(() => clock.sleep(HOUR_MS, controller.signal)), reason);
+  });
+
+  Deno.test(`${name}.timeout() stays silent when disposed`, () => {
+    const timeout = clock.timeout(HOUR_MS);
+    timeout[Symbol.dispose]();
+    assertEquals(timeout.signal.aborted, false);
+  });
+}
+
+Deno.test("systemClock.sleep() wakes after its time, and timeout() aborts with a TimeoutError", async () => {
+  const startMs = systemClock.monotonic();
+  using timeout = systemClock.timeout(2);
+  await systemClock.sleep(5, new AbortController().signal);
+  assert(systemClock.monotonic() - startMs >= 4);
+  assertEquals(timeout.signal.aborted, true);
+  assertEquals((timeout.signal.reason as DOMException).name, "TimeoutError");
+  assertEquals((timeout.signal.reason as DOMException).message, "Timed out after 2 ms");
+});
+
+Deno.test("systemClock.sleep() does not fire at once when asked for more than a timer holds", async () => {
+  const controller = new AbortController();
+  let isAwake = false;
+  const sleeping = systemClock.sleep(2 ** 32, controller.signal).then(() => isAwake = true, () => {});
+  await systemClock.sleep(5);
+  controller.abort();
+  await sleeping;
+  assertEquals(isAwake, false);
+});
+
+Deno.test("FakeClock.advance() wakes sleepers in due order, also those who sleep again", async () => {
+  const clock = new FakeClock();
+  const woken: string[] = [];
+  async function nap(name: string, napsMs: readonly number[]): Promise<void> {
+    for (const ms of napsMs) {
+      await clock.sleep(ms);
+      await Promise.resolve();
+      woken.push(`${name}@${clock.monotonic()}`);
+    }
+  }
+  const naps = [nap("slow", [30]), nap("quick", [10, 10, 20]), nap("late", [40])];
+  await clock.advance(39);
+  assertEquals(woken, ["quick@10", "quick@20", "slow@30"]);
+  assertEquals([clock.now() - START, clock.monotonic(), clock.pending], [39, 39, 2]);
+  await clock.advance(1);
+  assertEquals(woken.slice(3), ["late@40", "quick@40"]);
+  await Promise.all(naps);
+});
+
+Deno.test("FakeClock.timeout() aborts when its time has come and leaves nothing pending", async () => {
+  const clock = new FakeClock();
+  using timeout = clock.timeout(100);
+  await clock.advance(99);
+  assertEquals(timeout.signal.aborted, false);
+  await clock.advance(1);
+  assertEquals((timeout.signal.reason as DOMException).name, "TimeoutError");
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("FakeClock.setNow() steps the wall clock alone", async () => {
+  const clock = new FakeClock();
+  let isAwake = false;
+  const sleeping = clock.sleep(50).then(() => isAwake = true);
+  clock.setNow(START - HOUR_MS);
+  await settle();
+  assertEquals([clock.now(), clock.monotonic(), isAwake], [START - HOUR_MS, 0, false]);
+  await clock.advance(50);
+  await sleeping;
+  assertEquals(clock.now(), START - HOUR_MS + 50);
+});
+
+Deno.test("FakeClock.advance() fails rather than hangs on an endless loop of zero sleeps", async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  async function spin(): Promise<void> {
+    while (true) await clock.sleep(0, stop.signal);
+  }
+  const spinning = spin().catch(() => {});
+  await assertRejects(() => clock.advance(1), Error, "endless loop");
+  stop.abort();
+  await spinning;
+});

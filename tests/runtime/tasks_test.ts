@@ -1,0 +1,126 @@
+import { assertEquals } from "@std/assert";
+import { type Start, TaskSet } from "../../lib/runtime/tasks.ts";
+import { FakeClock, settle } from "../support/fake_clock.ts";
+
+interface Stage extends AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly tasks: TaskSet;
+  readonly said: string[];
+}
+
+/** Random is 1, so a back-off lasts its whole ceiling: 1 s, 2 s, 4 s, 4 s. */
+function stage(): Stage {
+  const clock = new FakeClock();
+  const said: string[] = [];
+  const tasks = new TaskSet({
+    clock,
+    random: () => 1,
+    onError: (key, error) => said.push(`${key} failed: ${(error as Error).message}`),
+    baseMs: 1000,
+    maxMs: 4000,
+  });
+  return { clock, tasks, said, [Symbol.asyncDispose]: () => tasks[Symbol.asyncDispose]() };
+}
+
+/** Runs until aborted, and then takes `endMs` to end. */
+function player({ clock, said }: Stage, { name, endMs = 0 }: { name: string; endMs?: number }): Start {
+  return async (signal) => {
+    said.push(`${name} starts`);
+    await clock.sleep(1e9, signal).catch(() => {});
+    if (endMs > 0) await clock.sleep(endMs);
+    said.push(`${name} ends`);
+  };
+}
+
+Deno.test("TaskSet.reconcile() starts what is missing, ends what is unwanted and leaves the rest alone", async () => {
+  await using at = stage();
+  const [a, b, c] = ["a", "b", "c"].map((name) => [name, player(at, { name })] as const);
+  if (!a || !b || !c) throw new Error("unreachable");
+  at.tasks.reconcile(new Map([a, b]));
+  await settle();
+  assertEquals(at.said, ["a starts", "b starts"]);
+  at.tasks.reconcile(new Map([b, c]));
+  await settle();
+  assertEquals(at.said.slice(2).sort(), ["a ends", "c starts"]);
+  assertEquals(at.tasks.size, 2);
+});
+
+Deno.test("TaskSet starts a key that was removed and added again only after its old task ended", async () => {
+  await using at = stage();
+  at.tasks.reconcile(new Map([["a", player(at, { name: "old", endMs: 500 })]]));
+  await settle();
+  at.tasks.reconcile(new Map());
+  at.tasks.reconcile(new Map([["a", player(at, { name: "unlucky" })]]));
+  at.tasks.reconcile(new Map());
+  at.tasks.reconcile(new Map([["a", player(at, { name: "new" })]]));
+  await at.clock.advance(499);
+  assertEquals(at.said, ["old starts"]);
+  await at.clock.advance(1);
+  assertEquals(at.said, ["old starts", "old ends", "new starts"]);
+});
+
+Deno.test("TaskSet reports a task that throws and starts it again with a growing wait", async () => {
+  await using at = stage();
+  const startedMs: number[] = [];
+  const fails: Start = () => {
+    startedMs.push(at.clock.monotonic());
+    throw new Error(`broken ${startedMs.length}`);
+  };
+  at.tasks.reconcile(new Map([["a", fails], ["b", player(at, { name: "b" })]]));
+  await at.clock.advance(11_000);
+  assertEquals(startedMs, [0, 1000, 3000, 7000, 11_000]);
+  assertEquals(at.said.slice(0, 3), ["a failed: broken 1", "b starts", "a failed: broken 2"]);
+  await at.tasks[Symbol.asyncDispose]();
+  assertEquals(at.clock.pending, 0);
+});
+
+Deno.test("TaskSet forgets earlier failures once a task ran for longer than the longest wait", async () => {
+  await using at = stage();
+  const startedMs: number[] = [];
+  const lives: Start = async (signal) => {
+    startedMs.push(at.clock.monotonic());
+    await at.clock.sleep(startedMs.length === 3 ? 5000 : 0, signal);
+    throw new Error("broken");
+  };
+  at.tasks.reconcile(new Map([["a", lives]]));
+  await at.clock.advance(9000);
+  assertEquals(startedMs, [0, 1000, 3000, 9000], "third run: 5 s, then 1 s of wait again");
+});
+
+Deno.test("TaskSet starts a task that returned by itself again, unreported, with the newest Start", async () => {
+  await using at = stage();
+  at.tasks.reconcile(new Map<string, Start>([["a", () => Promise.resolve()]]));
+  await settle();
+  at.tasks.reconcile(new Map([["a", player(at, { name: "a" })]]));
+  await at.clock.advance(999);
+  assertEquals(at.said, []);
+  await at.clock.advance(1);
+  assertEquals(at.said, ["a starts"]);
+});
+
+Deno.test("TaskSet takes what an aborted task throws for the abort", async () => {
+  const at = stage();
+  at.tasks.reconcile(new Map<string, Start>([["a", (signal) => at.clock.sleep(1e9, signal)]]));
+  await settle();
+  await at.tasks[Symbol.asyncDispose]();
+  assertEquals(at.said, []);
+  assertEquals(at.clock.pending, 0);
+});
+
+Deno.test("TaskSet disposal waits for every task, also those already ending, and nothing starts after it", async () => {
+  const at = stage();
+  const wanted = new Map([["a", player(at, { name: "a", endMs: 700 })], ["b", player(at, { name: "b", endMs: 300 })]]);
+  at.tasks.reconcile(wanted);
+  await settle();
+  wanted.delete("a");
+  at.tasks.reconcile(wanted);
+  let isDisposed = false;
+  const disposal = at.tasks[Symbol.asyncDispose]().then(() => isDisposed = true);
+  await at.clock.advance(699);
+  assertEquals(isDisposed, false);
+  await at.clock.advance(1);
+  await disposal;
+  at.tasks.reconcile(new Map([["c", player(at, { name: "c" })]]));
+  await settle();
+  assertEquals(at.said, ["a starts", "b starts", "b ends", "a ends"]);
+});
