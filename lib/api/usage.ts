@@ -1,0 +1,65 @@
+/**
+ * What a container uses, as any source of usage tells it: a kubelet's summary today, metrics.k8s.io or a cgroup reader
+ * with the same shape. Both the adapters that read usage and the core that judges it speak these types.
+ */
+
+/** CPU as the source has it: a counter that grows since the instance started, or a rate it computed itself. */
+export type Cpu =
+  | { readonly kind: "counter"; readonly counterNs: number }
+  | { readonly kind: "rate"; readonly millicores: number; readonly windowMs: number };
+
+/** One container's usage at one time. */
+export interface Point {
+  readonly container: string;
+  /** Tells runs of one container apart: the text of the instance's start time. Only equality means something. */
+  readonly instance: string;
+  /** When the source measured, by the clock of the node. */
+  readonly at: number;
+  /** How coarse `at` is: 1000 for whole seconds. */
+  readonly resolutionMs: number;
+  readonly cpu: Cpu;
+  readonly workingSetBytes: number;
+  /** With page cache: what the kernel holds against the limit; `null` when the source doesn't tell. */
+  readonly usageBytes: number | null;
+}
+
+/** One pod's usage in one reading. */
+export interface PodUsage {
+  /** Of the whole pod's cgroup; `null` when the source doesn't tell (a pod's first seconds, for instance). */
+  readonly usageBytes: number | null;
+  readonly points: readonly Point[];
+}
+
+export type FailureReason =
+  | "unreachable"
+  | "tls"
+  | "unauthorized"
+  | "forbidden"
+  | "http"
+  | "too_large"
+  | "timeout"
+  /** The answer is not a summary. */
+  | "malformed";
+
+/** What one poll of a node gave. */
+export type Reading =
+  | {
+    readonly kind: "usage";
+    readonly node: string;
+    readonly readAt: number;
+    /** Node's clock minus ours, in steps of a second; 0 while they agree within two. */
+    readonly clockOffsetMs: number;
+    /** By pod UID; only tracked pods. */
+    readonly pods: ReadonlyMap<string, PodUsage>;
+    /** Pods and containers left out because their numbers could not be believed. */
+    readonly skipped: number;
+    readonly bytes: number;
+    readonly durationMs: number;
+  }
+  | {
+    readonly kind: "failed";
+    readonly node: string;
+    readonly readAt: number;
+    readonly reason: FailureReason;
+    readonly message: string;
+  };

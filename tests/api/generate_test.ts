@@ -1,0 +1,15 @@
+import { assertEquals } from "@std/assert";
+import { findStale, generate } from "../../tools/generate.ts";
+
+Deno.test("generate() gives exactly the committed types", async () => {
+  const texts = await generate();
+  assertEquals([...texts.keys()], ["lib/api/kubernetes.ts", "lib/api/autoscaler.ts"]);
+  assertEquals(await findStale(texts), []);
+});
+
+Deno.test("findStale() names a file whose text differs or that is missing", async () => {
+  const texts = await generate();
+  const [first] = texts;
+  const changed = new Map([[first?.[0] ?? "", `${first?.[1]}\n`], ["lib/api/nowhere.ts", ""]]);
+  assertEquals(await findStale(changed), ["lib/api/kubernetes.ts", "lib/api/nowhere.ts"]);
+});

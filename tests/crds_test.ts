@@ -1,0 +1,202 @@
+/** The custom resource definition as a file: its public names, and that the parser knows the same fields. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parse } from "@std/yaml";
+import { parsePolicy } from "../lib/core/parse_policy.ts";
+import { toManifest } from "./support/manifests.ts";
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly required?: readonly string[];
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema;
+  readonly items?: Schema;
+  readonly "x-kubernetes-int-or-string"?: boolean;
+  readonly "x-kubernetes-list-type"?: string;
+  readonly "x-kubernetes-list-map-keys"?: readonly string[];
+  readonly "x-kubernetes-validations"?: readonly { readonly rule: string; readonly message: string }[];
+}
+
+interface Version {
+  readonly name: string;
+  readonly served: boolean;
+  readonly storage: boolean;
+  readonly subresources: unknown;
+  readonly additionalPrinterColumns: readonly Readonly<Record<string, unknown>>[];
+  readonly schema: { readonly openAPIV3Schema: Schema };
+}
+
+interface Definition {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly group: string;
+    readonly scope: string;
+    readonly names: unknown;
+    readonly versions: readonly [Version];
+  };
+}
+
+const DEFINITION = parse(
+  Deno.readTextFileSync(new URL("../crds/podresourceautoscaler.yaml", import.meta.url)),
+) as Definition;
+const VERSION = DEFINITION.spec.versions[0];
+const ROOT = VERSION.schema.openAPIV3Schema;
+const FIELDS: ReadonlyMap<string, Schema> = new Map(walk(ROOT, ""));
+
+Deno.test("C1 the definition has the public names and the status subresource", () => {
+  assertEquals(DEFINITION.metadata.name, "podresourceautoscalers.keda.kedify.io");
+  assertEquals([DEFINITION.spec.group, DEFINITION.spec.scope], ["keda.kedify.io", "Namespaced"]);
+  assertEquals(DEFINITION.spec.names, {
+    kind: "PodResourceAutoscaler",
+    listKind: "PodResourceAutoscalerList",
+    plural: "podresourceautoscalers",
+    singular: "podresourceautoscaler",
+    shortNames: ["pra"],
+  });
+  assertEquals(DEFINITION.spec.versions.length, 1);
+  assertEquals([VERSION.name, VERSION.served, VERSION.storage], ["v1alpha1", true, true]);
+  assertEquals(VERSION.subresources, { status: {} });
+});
+
+Deno.test("C6 the definition has the printer columns", () => {
+  const columns = VERSION.additionalPrinterColumns.map(({ name, type, jsonPath, priority = 0 }) => [
+    name,
+    type,
+    jsonPath,
+    priority,
+  ]);
+  assertEquals(columns, [
+    ["Ready", "string", ".status.conditions[?(@.type=='Ready')].status", 0],
+    ["Active", "string", ".status.conditions[?(@.type=='Active')].status", 0],
+    ["Scaling", "boolean", ".status.scaling", 0],
+    ["Paused", "boolean", ".spec.paused", 0],
+    ["Last Scale", "date", ".status.lastScaleTime", 10],
+    ["Last Change", "string", ".status.lastScaleResourceChange", 10],
+  ]);
+});
+
+Deno.test("C2 C3 the definition has the defaults that the parser applies, and no others", () => {
+  const defaults = [...FIELDS].filter(([, { default: value }]) => value !== undefined);
+  assertEquals(Object.fromEntries(defaults.map(([path, schema]) => [path, schema.default])), {
+    "spec.paused": false,
+    "spec.priority": 0,
+    "spec.policy.after": "containerReady",
+    "spec.policy.delay": "15s",
+  });
+  const written = Object.fromEntries(defaults.map(([path, schema]) => [path, schema.default]));
+  assertEquals(parsePolicy(toManifest(written)), parsePolicy(toManifest({})));
+});
+
+Deno.test("C2 C3 C4 the parser knows the same fields as the definition, in every object of spec", () => {
+  const objects = [...FIELDS].filter(([path, { properties }]) => path.startsWith("spec") && properties !== undefined);
+  assertEquals(objects.length, 18);
+  for (const [path, { properties = {} }] of objects) {
+    const place = path.replaceAll("[]", "");
+    const value = path.endsWith("[]") ? [{ bogus: 1 }] : { bogus: 1 };
+    const message = problemsAt(place, value).find((problem) => problem.message.includes(`field "bogus"`))?.message ??
+      "";
+    assertStringIncludes(message, `only ${Object.keys(properties).join(", ")} are known`, path);
+  }
+});
+
+Deno.test("C2 C3 the parser requires the same fields as the definition", () => {
+  const required = [...FIELDS].flatMap(([path, schema]) =>
+    path.startsWith("spec") && !path.endsWith("[]") ? (schema.required ?? []).map((key) => `${path}.${key}`) : []
+  );
+  assertEquals(required.length, 19);
+  for (const path of required) {
+    const parent = path.slice(0, path.lastIndexOf("."));
+    const missing = problemsAt(parent, {}).filter((problem) => problem.path === path);
+    assertEquals(missing.map(({ message }) => message), [`Missing field "${path.slice(parent.length + 1)}"`]);
+  }
+});
+
+Deno.test("C2 C3 the parser takes every word that the definition lists, and no other", () => {
+  for (const path of ["spec.target.kind", "spec.policy.after"]) {
+    const words = FIELDS.get(path)?.enum ?? [];
+    assertEquals(words.length, 3);
+    for (const word of words) assertEquals(problemsAt(path, word), []);
+    assertStringIncludes(problemsAt(path, "other")[0]?.message ?? "", `must be one of ${words.join(", ")}`);
+  }
+});
+
+Deno.test("C3 C4 requests and limits of a resource, and both resources, have the same schema but for their words", () => {
+  for (const part of ["policy", "bounds"]) {
+    const [first, ...others] = ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"]
+      .map((side) => withoutWords(FIELDS.get(`spec.${part}.${side}`)));
+    for (const other of others) assertEquals(other, first);
+  }
+});
+
+Deno.test("the definition describes every field", () => {
+  const silent = [...FIELDS].filter(([path, { description = "" }]) => path !== "metadata" && description.length < 10);
+  assertEquals(silent.filter(([path]) => !path.endsWith(".values[]")).map(([path]) => path), []);
+});
+
+Deno.test("the definition bounds every string, list and map (the cost of its rules)", () => {
+  const free = [...FIELDS].filter(([path, schema]) => path.includes(".") && !isBounded(schema));
+  assertEquals(free.map(([path]) => path), []);
+});
+
+Deno.test("C7 every rule's message names the field it is reported at", () => {
+  for (const [path, schema] of FIELDS) {
+    for (const { message, rule } of schema["x-kubernetes-validations"] ?? []) {
+      const names = [path.slice(path.lastIndexOf(".") + 1), ...Object.keys(schema.properties ?? {})];
+      assert(names.some((name) => message.startsWith(name) || message.includes(` ${name} `)), `${path}: ${rule}`);
+    }
+  }
+});
+
+Deno.test("C5 the definition has the fields of the status", () => {
+  const status = FIELDS.get("status");
+  assertEquals(Object.keys(status?.properties ?? {}), [
+    "conditions",
+    "observedGeneration",
+    "effectiveSelector",
+    "lastScaleTime",
+    "lastScaleAction",
+    "lastScaleResourceChange",
+    "scaling",
+  ]);
+  const conditions = FIELDS.get("status.conditions");
+  assertEquals(conditions?.["x-kubernetes-list-type"], "map");
+  assertEquals(conditions?.["x-kubernetes-list-map-keys"], ["type"]);
+  assertEquals(conditions?.items?.required, ["type", "status", "lastTransitionTime", "reason", "message"]);
+});
+
+/** Every schema below this one by its path; `[]` stands for the entries of a list. */
+function walk(schema: Schema, path: string): readonly (readonly [string, Schema])[] {
+  const inner = Object.entries(schema.properties ?? {});
+  const below = inner.flatMap(([key, value]) => walk(value, path === "" ? key : `${path}.${key}`));
+  const entries = schema.items === undefined ? [] : walk(schema.items, `${path}[]`);
+  return path === "" ? below : [[path, schema], ...below, ...entries];
+}
+
+function problemsAt(path: string, value: unknown) {
+  const parsed = parsePolicy(toManifest({ [path]: value }));
+  return parsed.ok ? [] : parsed.problems;
+}
+
+function isBounded(schema: Schema): boolean {
+  if (schema["x-kubernetes-int-or-string"]) return schema.maxLength !== undefined;
+  if (schema.type === "array") return schema.maxItems !== undefined;
+  if (schema.additionalProperties !== undefined) {
+    return schema.maxProperties !== undefined && isBounded(schema.additionalProperties);
+  }
+  const isFree = schema.type === "string" && schema.enum === undefined && schema.format === undefined;
+  return !isFree || schema.maxLength !== undefined;
+}
+
+/** Descriptions, messages and the rule that bounds a quantity differ by resource and side. */
+function withoutWords(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema, (key, value) => {
+    if (key === "description" || key === "message") return undefined;
+    return key === "rule" ? value.replace(/'(9T|8Pi)'/, "'limit'") : value;
+  }));
+}
