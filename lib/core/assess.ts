@@ -1,0 +1,80 @@
+/**
+ * One sample against one side's thresholds (C30, C31): utilization, streak and wish. A wish is a direction whose
+ * streak is full; whether it can be granted is for sizing and the gates.
+ */
+import type { Resources } from "../units/resources.ts";
+import type { Assessment, Direction } from "./decision.ts";
+import type { SidePolicy } from "./policy.ts";
+import type { Sample, Streak, View } from "./state.ts";
+
+/** Of the side's resource, in its unit; `null` while no rate is known. */
+export function readUsage(side: SidePolicy, sample: Sample | null): number | null {
+  if (sample === null) return null;
+  return side.resource === "cpu" ? sample.cpuMillicores : sample.workingSetBytes;
+}
+
+/** A zero baseline is as good as none (C37). */
+export function readBaseline(side: SidePolicy, actual: Resources): number | null {
+  return actual[side.key] || null;
+}
+
+/** Thresholds are inclusive. Compared without dividing, so that exactly 75 % is 75 %. */
+export function judge(side: SidePolicy, usage: number, baseline: number): Direction | null {
+  if (usage * 100 >= side.scaleUpThresholdPercent * baseline) return "up";
+  if (usage * 100 <= side.scaleDownThresholdPercent * baseline) return "down";
+  return null;
+}
+
+/** The streaks after one more sample that counts. */
+export function nextStreaks(
+  sides: readonly SidePolicy[],
+  streaks: View["streaks"],
+  { sample, actual }: { sample: Sample; actual: Resources },
+): View["streaks"] {
+  const next: Partial<Record<string, Streak>> = {};
+  for (const side of sides) {
+    const usage = readUsage(side, sample);
+    const baseline = readBaseline(side, actual);
+    if (usage === null || baseline === null) continue;
+    const direction = judge(side, usage, baseline);
+    if (direction === null) continue;
+    const before = streaks[side.key];
+    next[side.key] = before?.direction === direction
+      ? { direction, count: before.count + 1, peakUsageBytes: highest(before.peakUsageBytes, sample.usageBytes) }
+      : { direction, count: 1, peakUsageBytes: sample.usageBytes };
+  }
+  return next;
+}
+
+function highest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? a ?? b : Math.max(a, b);
+}
+
+/** Every configured side as it stands with the newest sample. */
+export function assess(sides: readonly SidePolicy[], view: View, actual: Resources): readonly Assessment[] {
+  return sides.map((side) => {
+    const usage = readUsage(side, view.sampling.sample);
+    const baseline = readBaseline(side, actual);
+    const streak = view.streaks[side.key];
+    const isFull = streak !== undefined && streak.count >= side.consecutiveSamples;
+    return {
+      key: side.key,
+      usage,
+      baseline,
+      utilizationPercent: usage === null || baseline === null ? null : usage / baseline * 100,
+      samples: streak?.count ?? 0,
+      wish: isFull && baseline !== null ? streak.direction : null,
+    };
+  });
+}
+
+/** Any side that wants up wins; else any that wants down (C32). */
+export function chooseDirection(assessments: readonly Assessment[]): Direction | null {
+  if (assessments.some(({ wish }) => wish === "up")) return "up";
+  return assessments.some(({ wish }) => wish === "down") ? "down" : null;
+}
+
+/** At least half of the sample's interval lies after `from` (C31), both in the source's clock. */
+export function isCounted(sample: Sample, from: number): boolean {
+  return from <= (sample.from + sample.at) / 2;
+}

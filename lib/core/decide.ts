@@ -1,0 +1,165 @@
+/**
+ * The fold that the daemon is: decide(state, input) -> outcome, for one pod. usage -> assess each side -> choose the
+ * direction -> size -> first objection of the gates -> decision. Sampling and streaks always advance. Pure: the live
+ * daemon, simulations, replays and tests drive this same function.
+ */
+import { nextAnswered } from "./answers.ts";
+import { type Case, decideContainer } from "./decide_container.ts";
+import { describeChange } from "./gates.ts";
+import type { ContainerDecision, Input, Order, Outcome } from "./decision.ts";
+import { nextCommand, nextFacts } from "./next_state.ts";
+import { chooseOwner } from "./ownership.ts";
+import { type ContainerFacts, findContainer, type PodFacts } from "./pod_facts.ts";
+import { BLOCK_NOTICE, type Notice } from "./reasons.ts";
+import { readResizeStatus, type ResizeStatus } from "./resize_status.ts";
+import { resourceOf } from "../units/resources.ts";
+import { returnStuck } from "./return_stuck.ts";
+import { sampleViews, type Turn } from "./sample_views.ts";
+import type { PodState, View } from "./state.ts";
+import { tell } from "./told.ts";
+
+export function decide(before: PodState, input: Input): Outcome {
+  if (input.observation.kind === "answered") return nextAnswered(before, input, input.observation);
+  const { state, enacted } = nextCommand(nextFacts(before, input), input);
+  const { turns, notices: sampled, absurd } = sampleViews(state, input);
+  const notices: Notice[] = [...sampled];
+  const views: Record<string, View> = {};
+  for (const { policy, view } of turns) views[policy.uid] = view;
+  const status = readResizeStatus(input.pod, state, input.now);
+  const cases = listCases(turns, { input, state, status });
+  const decided = cases.filter(isAsked).map((it) => decideContainer(it));
+  const order = chooseOrder(cases, decided.flatMap((one) => one.order ?? [])) ?? returnStuck(cases, status);
+  const decisions = [...decided.map((one) => yieldTo(order, one)), ...listLosers(turns, cases)];
+  if (order?.action === "return") decisions.push(returnDecision(order, cases));
+  for (const it of cases) views[it.policy.uid] = tellStuck(it, { status, notices });
+  for (const decision of decisions) {
+    const view = views[decision.policy.uid];
+    if (view !== undefined) views[decision.policy.uid] = tellBlock(decision, view, { pod: input.pod, notices });
+  }
+  if (order !== null) {
+    const view = views[order.policy.uid];
+    if (view !== undefined) views[order.policy.uid] = tellRestart(order, view, { now: input.now, cases, notices });
+  }
+  return { state: { ...state, views }, decisions, notices, order, scaled: null, enacted, absurd };
+}
+
+/** One case per container: its owner's. */
+function listCases(turns: readonly Turn[], context: { input: Input; state: PodState; status: ResizeStatus }): Case[] {
+  const { input: { now, pod }, state } = context;
+  const cases: Case[] = [];
+  for (const [name, containerState] of Object.entries(state.containers)) {
+    const container = findContainer(pod, name);
+    if (container === null) continue;
+    const own = turns.filter(({ policy }) => policy.containerName === name);
+    const owner = chooseOwner(own.map(({ policy }) => policy), { now, pod, container, containerState });
+    const turn = own.find(({ policy }) => policy === owner);
+    if (turn !== undefined) cases.push({ ...context, ...turn, container, containerState });
+  }
+  return cases;
+}
+
+/** At its turn, and whenever something changed while a wish stands (C22, C40). */
+function isAsked(it: Case & { isDue?: boolean }): boolean {
+  return it.isDue === true || (it.input.observation.kind === "changed" && it.view.wishSince !== null);
+}
+
+/** One resize in flight per pod: the wish that has stood longest goes first (C12). */
+function chooseOrder(cases: readonly Case[], orders: readonly Order[]): Order | null {
+  const since = ({ policy }: Order) => cases.find((it) => it.policy === policy)?.view.wishSince ?? Infinity;
+  return orders.reduce<Order | null>((first, one) => first === null || since(one) < since(first) ? one : first, null);
+}
+
+function yieldTo(
+  order: Order | null,
+  { decision, order: own }: { decision: ContainerDecision; order: Order | null },
+): ContainerDecision {
+  if (own === null || own === order || decision.decision.kind !== "resize") return decision;
+  const { action } = decision.decision;
+  const message = `container "${order?.container}" of the same pod is resized first`;
+  return { ...decision, decision: { kind: "blocked", action, reason: "ResizeInProgress", message } };
+}
+
+function listLosers(turns: readonly Turn[], cases: readonly Case[]): ContainerDecision[] {
+  return turns.filter(({ policy, isDue }) => isDue && !cases.some((it) => it.policy === policy)).map((turn) => {
+    const owner = cases.find((it) => it.policy.containerName === turn.policy.containerName)?.policy.name;
+    return {
+      policy: turn.policy,
+      decision: { kind: "hold", reason: "NotOwner", message: `autoscaler "${owner}" goes first for this container` },
+      assessments: [],
+      candidates: [],
+      isNewSample: turn.isNewSample,
+    };
+  });
+}
+
+function returnDecision(order: Order, cases: readonly Case[]): ContainerDecision {
+  const it = cases.find(({ policy }) => policy === order.policy);
+  const reason = it?.status.kind === "error"
+    ? "ResizeError"
+    : it?.status.kind === "infeasible"
+    ? "ResizeInfeasible"
+    : "ResizeDeferred";
+  return {
+    policy: order.policy,
+    decision: { kind: "return", reason, from: order.from, to: order.to },
+    assessments: [],
+    candidates: [],
+    isNewSample: false,
+  };
+}
+
+const STUCK = { deferred: "ResizeDeferred", infeasible: "ResizeInfeasible", error: "ResizeError" } as const;
+
+/** A stuck resize is told whether or not anything is wanted. */
+function tellStuck(it: Case, { status, notices }: { status: ResizeStatus; notices: Notice[] }): View {
+  const reason = status.kind === "idle" || status.kind === "inProgress" ? null : STUCK[status.kind];
+  if (status.kind === "inProgress") return it.view;
+  const told = tell(it.view.told, "resize", reason, () => {
+    if (status.kind === "idle" || reason === null) return;
+    const message = `Resize of pod "${it.input.pod.name}" is stuck (${reason}): ${status.message}`;
+    notices.push({ autoscaler: it.policy.uid, name: "ResizePending", message });
+  });
+  return told === it.view.told ? it.view : { ...it.view, told };
+}
+
+function tellBlock(
+  { policy, decision }: ContainerDecision,
+  view: View,
+  { pod, notices }: { pod: PodFacts; notices: Notice[] },
+): View {
+  if (decision.kind === "resize" || decision.kind === "return") return view;
+  const reason = decision.kind === "blocked" ? decision.reason : null;
+  const isTold = reason !== null && view.told["resize"] === reason;
+  const told = tell(view.told, "block", reason, () => {
+    const name = reason === null ? undefined : BLOCK_NOTICE[reason];
+    if (name === undefined || isTold || decision.kind !== "blocked") return;
+    const what = `${decision.action} of container "${policy.containerName}" of pod "${pod.name}"`;
+    notices.push({ autoscaler: policy.uid, name, message: `${what} is blocked (${reason}): ${decision.message}` });
+  });
+  return told === view.told ? view : { ...view, told };
+}
+
+/**
+ * resizePolicy RestartContainer restarts for a changed request too, not only for a limit (C43). Once per action: an
+ * order that met a conflict or a refusal and is given again for the same wish is not told again.
+ */
+function tellRestart(
+  order: Order,
+  view: View,
+  { now, cases, notices }: { now: number; cases: readonly Case[]; notices: Notice[] },
+): View {
+  const it = cases.find(({ policy }) => policy === order.policy);
+  const restarting = order.changes.filter((key) => it !== undefined && restarts(it.container, key));
+  if (restarting.length === 0) return view;
+  const told = tell(view.told, "restart", `${order.action} ${view.wishSince ?? now}`, () => {
+    const change = describeChange(order.from, order.to, restarting);
+    const message = `Resizing container "${order.container}" of pod "${it?.input.pod.name}" may restart it ` +
+      `(resizePolicy RestartContainer): ${change}`;
+    notices.push({ autoscaler: order.policy.uid, name: "ResizeMayRestart", message });
+  });
+  return { ...view, told };
+}
+
+function restarts(container: ContainerFacts, key: Order["changes"][number]): boolean {
+  return container.restartsOn[resourceOf(key)];
+}

@@ -1,0 +1,159 @@
+/**
+ * The decision about one container for the autoscaler that owns it: choose the direction, size, ask the gates
+ * (C32 to C37). Also whether a stuck resize is to be given up (C47).
+ */
+import { assess, chooseDirection } from "./assess.ts";
+import type { Action, Assessment, ContainerDecision, Decision, Direction, Input, Order } from "./decision.ts";
+import { describeChange, firstObjection, formatWait, listStuck, readCooldownEnd } from "./gates.ts";
+import { findMoves } from "./find_moves.ts";
+import { type ContainerFacts, type PodFacts, readActual } from "./pod_facts.ts";
+import type { Policy } from "./policy.ts";
+import type { HoldReason } from "./reasons.ts";
+import type { ResizeStatus } from "./resize_status.ts";
+import { SILENCE_MS } from "./sample_views.ts";
+import { type Resources, SIDE_KEYS, type SideKey } from "../units/resources.ts";
+import { resultOf, type Sized } from "./sizing.ts";
+import type { ContainerState, PodState, View } from "./state.ts";
+
+export interface Case {
+  readonly input: Input;
+  readonly state: PodState;
+  readonly status: ResizeStatus;
+  readonly policy: Policy;
+  readonly view: View;
+  readonly container: ContainerFacts;
+  readonly containerState: ContainerState;
+  readonly isNewSample: boolean;
+}
+
+/** The standing wish of a view put to sizing and gates. `order` is set when the decision is to resize. */
+export function decideContainer(it: Case): { decision: ContainerDecision; order: Order | null } {
+  const actual = readActual(it.container);
+  const assessments = assess(it.policy.sides, it.view, actual);
+  const { decision, candidates, order } = decideWith(assessments, it);
+  return { decision: { policy: it.policy, decision, assessments, candidates, isNewSample: it.isNewSample }, order };
+}
+
+interface Decided {
+  readonly decision: Decision;
+  readonly candidates: readonly SideKey[];
+  readonly order: Order | null;
+}
+
+function decideWith(assessments: readonly Assessment[], it: Case): Decided {
+  const direction = chooseDirection(assessments);
+  if (direction === null) return settle(explainHold(assessments, it));
+  const { sample } = it.view.sampling;
+  const now = it.input.now;
+  if (sample === null || now - sample.seenAt >= SILENCE_MS) {
+    return settle(
+      hold("MetricsUnavailable", `the newest usage was first seen ${sample === null ? "never" : "over 60s ago"}`),
+    );
+  }
+  const action: Action = direction === "up" ? "scaleUp" : "scaleDown";
+  const wishing = it.policy.sides.filter(({ key }) =>
+    assessments.some((one) => one.key === key && one.wish === direction)
+  );
+  const keys = wishing.map(({ key }) => key);
+  const cooled = wishing.filter((side) => readCooldownEnd(it.containerState, side.cooldownMs) <= now);
+  if (cooled.length === 0) {
+    const until = Math.min(...wishing.map((side) => readCooldownEnd(it.containerState, side.cooldownMs)));
+    const message = `${keys.join(", ")} would scale ${direction}; ${formatWait(until - now)} of the cooldown are left`;
+    return settle({ kind: "blocked", action, reason: "Cooldown", message, until }, keys);
+  }
+  const base = returnTo(it.container, listGivenUp(it, direction));
+  const found = findMoves(cooled, { ...it, direction, base, sample });
+  const moving = found.sized.filter((one) => one.kind === "moves");
+  if (moving.length === 0) return settleUnmoved(found, action);
+  const candidates = moving.map(({ key }) => key);
+  const to = resultOf(base, found.sized);
+  const changes = listChanges(it.container.spec, to);
+  if (changes.length === 0) {
+    const message = `${describeChange(readActual(it.container), to, candidates)} is commanded, not yet enacted`;
+    return settle({ kind: "blocked", action, reason: "ResizeInProgress", message }, candidates);
+  }
+  const objection = firstObjection({ ...it, ...it.input, action, to, changes });
+  if (objection !== null) return settle({ kind: "blocked", action, ...objection }, candidates);
+  const from = it.container.spec;
+  const why = explainMoves(moving, assessments);
+  const order = newOrder(it, { action, from, to, changes, why });
+  return { decision: { kind: "resize", action, from, to }, candidates, order };
+}
+
+/** Over a pending resize a scale-down starts from what is in force (C41); over a failed one of ours all do (C47). */
+function listGivenUp({ status, container, input: { pod } }: Case, direction: Direction): readonly SideKey[] {
+  if (status.kind === "error") return listStuck(pod, container);
+  return direction === "down" && (status.kind === "deferred" || status.kind === "infeasible") ? SIDE_KEYS : [];
+}
+
+/** The container's spec with those of its un-enacted fields at what is in force. */
+export function returnTo(container: ContainerFacts, only: readonly SideKey[]): Resources {
+  const to: Record<SideKey, number | null> = { ...container.spec };
+  for (const key of only) to[key] = readActual(container)[key] ?? container.spec[key];
+  return to;
+}
+
+export function listChanges(from: Resources, to: Resources): readonly SideKey[] {
+  return SIDE_KEYS.filter((key) => from[key] !== to[key]);
+}
+
+export function newOrder(
+  { policy, container, input: { pod } }: { policy: Policy; container: ContainerFacts; input: { pod: PodFacts } },
+  resize: Pick<Order, "action" | "from" | "to" | "changes" | "why">,
+): Order {
+  const { uid, resourceVersion, generation } = pod;
+  return { policy, container: container.name, kind: container.kind, uid, resourceVersion, generation, ...resize };
+}
+
+function settle(decision: Decision, candidates: readonly SideKey[] = []): Decided {
+  return { decision, candidates, order: null };
+}
+
+function settleUnmoved({ sized, refusal }: ReturnType<typeof findMoves>, action: Action): Decided {
+  if (refusal !== null) {
+    const { reason, message, until, keys } = refusal;
+    return settle({ kind: "blocked", action, reason, message, until }, keys);
+  }
+  const held = sized.filter((one) => one.kind === "holds");
+  const inUse = held.find(({ reason }) => reason === "MemoryInUse");
+  if (inUse !== undefined) {
+    return settle({ kind: "blocked", action, reason: "MemoryInUse", message: inUse.message }, [inUse.key]);
+  }
+  const first = held.find(({ reason }) => reason === "AtBound") ?? held[0];
+  const reason: HoldReason = first?.reason === "AtBound" ? "AtBound" : "AtTarget";
+  return settle(hold(reason, held.map(({ message }) => message).join("; ")));
+}
+
+function hold(reason: HoldReason, message: string): Decision {
+  return { kind: "hold", reason, message };
+}
+
+function explainHold(assessments: readonly Assessment[], { view, container, policy }: Case): Decision {
+  if (container.runningAt === null) return hold("NotRunning", `container "${container.name}" is not running`);
+  if (view.told["metrics"] !== undefined) return hold("MetricsUnavailable", "no new usage is read");
+  if (view.sampling.sample === null) return hold("Warmup", "waiting for the first samples");
+  if (assessments.every(({ baseline }) => baseline === null)) {
+    return hold("BaselineUnavailable", "no configured side has a request or limit to compare with");
+  }
+  const short = assessments.find(({ samples }) => samples > 0);
+  if (short !== undefined) {
+    const side = policy.sides.find(({ key }) => key === short.key);
+    return hold("StreakShort", `${describeUse(short)}, seen ${short.samples} of ${side?.consecutiveSamples} times`);
+  }
+  if (assessments.every(({ utilizationPercent }) => utilizationPercent === null)) {
+    return hold("Warmup", "waiting for a rate");
+  }
+  return hold("InBand", assessments.map(describeUse).join(", "));
+}
+
+function explainMoves(moving: readonly Sized[], assessments: readonly Assessment[]): string {
+  return moving.map((one) => {
+    const assessment = assessments.find(({ key }) => key === one.key);
+    const used = assessment === undefined ? one.key : describeUse(assessment);
+    return one.kind === "moves" && one.cappedBy !== null ? `${used}, capped by ${one.cappedBy}` : used;
+  }).join("; ");
+}
+
+function describeUse({ key, utilizationPercent }: Assessment): string {
+  return `${key} at ${utilizationPercent === null ? "unknown" : Math.round(utilizationPercent)} %`;
+}

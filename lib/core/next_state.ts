@@ -1,0 +1,168 @@
+/**
+ * How the facts of a pod move its state on, before anything is decided: readiness, the size in force, the last resize,
+ * restarts, contenders that came or went (C11, C13, C16, C24, C31, C42, C45).
+ */
+import { isSameSize, SIDE_KEYS } from "../units/resources.ts";
+import type { Input, Outcome } from "./decision.ts";
+import { type ContainerFacts, findContainer, type PodFacts, readActual } from "./pod_facts.ts";
+import type { Policy } from "./policy.ts";
+import { hasBareDifference, isEnacted } from "./resize_status.ts";
+import { newSampling } from "./sampling.ts";
+import type { Command, ContainerState, PodState, View } from "./state.ts";
+
+/** managedFields times are whole seconds, cut off: the resize happened up to this much later. */
+const ENTRY_RESOLUTION_MS = 999;
+/** A conflict is over when a newer pod arrives, or after this: the watch may have lost it. */
+const CONFLICT_MS = 30_000;
+
+export function nextFacts(state: PodState, { pod, contenders, now }: Input): PodState {
+  const containers: Record<string, ContainerState> = {};
+  for (const { containerName } of contenders) {
+    const container = findContainer(pod, containerName);
+    if (container === null || containerName in containers) continue;
+    containers[containerName] = nextContainer(state.containers[containerName], { pod, container, now });
+  }
+  const views: Record<string, View> = {};
+  for (const policy of contenders) {
+    const container = containers[policy.containerName];
+    if (container === undefined) continue;
+    const view = nextView(state.views[policy.uid], policy, now);
+    const before = state.containers[policy.containerName];
+    views[policy.uid] = before === undefined ? view : nextViewOfContainer(view, { before, container, now });
+  }
+  return {
+    version: 1,
+    containers,
+    views,
+    generation: state.generation,
+    differingSince: hasBareDifference(pod, state, now) ? Math.min(state.differingSince ?? now, now) : null,
+    conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
+    command: state.command,
+  };
+}
+
+function isOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
+  if (conflict === null || conflict.resourceVersion !== pod.resourceVersion) return false;
+  return now >= conflict.at && now - conflict.at < CONFLICT_MS;
+}
+
+/** An accepted PATCH is enacted, or will never be: replaced, reverted, or its autoscaler gone (C45). */
+export function nextCommand(
+  state: PodState,
+  { pod, contenders, now }: Input,
+): { state: PodState; enacted: Outcome["enacted"] } {
+  const { command } = state;
+  if (command === null || (pod.generation !== null && pod.generation < command.generation)) {
+    return { state, enacted: null };
+  }
+  const container = findContainer(pod, command.container);
+  if (container === null || !isCommanded(command, container)) {
+    return { state: { ...state, command: null }, enacted: null };
+  }
+  if (!isEnacted(pod, container, command.generation)) return { state, enacted: null };
+  const policy = contenders.find(({ uid }) => uid === command.autoscaler);
+  const enacted = policy === undefined
+    ? null
+    : { policy, action: command.action, tookMs: Math.max(0, now - command.at) };
+  return { state: { ...state, command: null }, enacted };
+}
+
+function isCommanded({ to }: Command, { spec }: ContainerFacts): boolean {
+  return SIDE_KEYS.every((key) => spec[key] === to[key]);
+}
+
+interface ContainerContext {
+  readonly pod: PodFacts;
+  readonly container: ContainerFacts;
+  readonly now: number;
+}
+
+function nextContainer(before: ContainerState | undefined, { pod, container, now }: ContainerContext): ContainerState {
+  const entryAt = readEntryAt(pod, container.name);
+  const actual = readActual(container);
+  if (before === undefined) {
+    const resizedAt = entryAt === null ? null : Math.min(entryAt + ENTRY_RESOLUTION_MS, now);
+    return {
+      instance: container.instance,
+      readySince: container.ready ? Math.min(pod.containersReadyAt ?? now, now) : null,
+      actual,
+      countsFrom: resizedAt ?? 0,
+      resizedAt,
+      entryAt,
+      returnedAt: null,
+      refusals: {},
+    };
+  }
+  const isRestarted = hasRestarted(before, container);
+  return {
+    ...before,
+    instance: container.instance ?? before.instance,
+    readySince: container.ready ? (isRestarted ? now : Math.min(before.readySince ?? now, now)) : null,
+    actual,
+    countsFrom: isSameSize(actual, before.actual) ? Math.min(before.countsFrom, now) : now,
+    resizedAt: nextResizedAt(before, entryAt, now),
+    entryAt,
+    returnedAt: before.returnedAt === null ? null : Math.min(before.returnedAt, now),
+  };
+}
+
+/** A wall clock that stepped back must not make a cooldown last longer than itself: hence never later than now. */
+function nextResizedAt(before: ContainerState, entryAt: number | null, now: number): number | null {
+  const { resizedAt } = before;
+  const isNews = entryAt !== null && entryAt !== before.entryAt && (resizedAt === null || entryAt > resizedAt);
+  const at = isNews ? entryAt + ENTRY_RESOLUTION_MS : resizedAt;
+  return at === null ? null : Math.min(at, now);
+}
+
+/**
+ * The container's own entry; if it is gone (another manager took every field over), the newest resize of anybody but
+ * podfit's for another container (C42).
+ */
+function readEntryAt(pod: PodFacts, container: string): number | null {
+  let [own, others]: [number | null, number | null] = [null, null];
+  for (const { manager, at } of pod.resizes) {
+    if (manager === `podfit.${container}`) own = Math.max(own ?? at, at);
+    else if (!manager.startsWith("podfit.")) others = Math.max(others ?? at, at);
+  }
+  return own ?? others;
+}
+
+function hasRestarted(before: ContainerState, container: ContainerFacts): boolean {
+  return before.instance !== null && container.instance !== null && before.instance !== container.instance;
+}
+
+function nextView(before: View | undefined, policy: Policy, now: number): View {
+  if (before === undefined || before.container !== policy.containerName) {
+    return {
+      generation: policy.generation,
+      container: policy.containerName,
+      dueAt: now,
+      sampling: newSampling(now),
+      streaks: {},
+      wishSince: null,
+      told: {},
+    };
+  }
+  const view = nextViewOfClock(before, now);
+  if (view.generation === policy.generation) return view;
+  return { ...view, generation: policy.generation, dueAt: now, streaks: {}, wishSince: null };
+}
+
+/** After a wall clock stepped back nothing was seen in the future: an old sample must not stay new for as long. */
+function nextViewOfClock(view: View, now: number): View {
+  const { sampling } = view;
+  if (sampling.newAt <= now) return view;
+  const sample = sampling.sample === null
+    ? null
+    : { ...sampling.sample, seenAt: Math.min(sampling.sample.seenAt, now) };
+  return { ...view, sampling: { ...sampling, newAt: now, sample } };
+}
+
+function nextViewOfContainer(
+  view: View,
+  { before, container, now }: { before: ContainerState; container: ContainerState; now: number },
+): View {
+  const isRestarted = before.instance !== null && before.instance !== container.instance;
+  if (isRestarted) return { ...view, streaks: {}, wishSince: null, sampling: newSampling(now, true) };
+  return isSameSize(before.actual, container.actual) ? view : { ...view, streaks: {}, wishSince: null };
+}

@@ -1,0 +1,91 @@
+/**
+ * The one vocabulary (contract C53): why a wanted resize did not happen, or that it did. The same word stands in
+ * logs, metric labels, conditions and explanations; NOTICES gives the event that a reason is published as.
+ */
+
+export const HOLD_REASONS = [
+  "Warmup",
+  "StreakShort",
+  "InBand",
+  "AtBound",
+  "AtTarget",
+  "MetricsUnavailable",
+  "BaselineUnavailable",
+  "NotRunning",
+  "NotOwner",
+] as const;
+export type HoldReason = typeof HOLD_REASONS[number];
+
+export const BLOCK_REASONS = [
+  "Cooldown",
+  "Delay",
+  "NotReady",
+  "NotRunning",
+  "ResizeInProgress",
+  "ResizeDeferred",
+  "ResizeInfeasible",
+  "ResizeError",
+  "QoSInvariantBlocked",
+  "MemoryInUse",
+  "NodeCapacity",
+  "Quota",
+  "LimitRange",
+  "Rights",
+  "Invalid",
+  "Unsupported",
+  "RetryLater",
+  "DryRun",
+] as const;
+export type BlockReason = typeof BLOCK_REASONS[number];
+
+/** Why the API server refused a PATCH (C44). */
+export type RefusalReason = Extract<
+  BlockReason,
+  "NodeCapacity" | "Quota" | "LimitRange" | "Rights" | "Invalid" | "Unsupported" | "RetryLater"
+>;
+
+/** Reasons that belong to an autoscaler as a whole, in its conditions. */
+export const AUTOSCALER_REASONS = ["InvalidSpec", "TargetNotFound", "ContainerNotFound", "Paused", "Disabled"] as const;
+
+export type NoticeName = keyof typeof NOTICES;
+
+/** Event names without the prefix `PodResourceAutoscaler`, and their types (C50). */
+export const NOTICES = {
+  ScaleUp: "Normal",
+  ScaleDown: "Normal",
+  MetricsUnavailable: "Warning",
+  MetricsRecovered: "Normal",
+  BaselineUnavailable: "Warning",
+  BaselineAvailable: "Normal",
+  ResizeInProgress: "Normal",
+  ResizePending: "Warning",
+  QoSInvariantBlocked: "Warning",
+  ScaleFailed: "Warning",
+  ResizeMayRestart: "Warning",
+  InvalidSpec: "Warning",
+  TargetNotFound: "Warning",
+  ContainerNotFound: "Warning",
+} as const satisfies Record<string, "Normal" | "Warning">;
+
+/** The event of a block, for those that have one. */
+export const BLOCK_NOTICE: Readonly<Partial<Record<BlockReason, NoticeName>>> = {
+  ResizeInProgress: "ResizeInProgress",
+  ResizeDeferred: "ResizePending",
+  ResizeInfeasible: "ResizePending",
+  ResizeError: "ResizePending",
+  QoSInvariantBlocked: "QoSInvariantBlocked",
+  MemoryInUse: "ScaleFailed",
+  NodeCapacity: "ScaleFailed",
+  Quota: "ScaleFailed",
+  LimitRange: "ScaleFailed",
+  Rights: "ScaleFailed",
+  Invalid: "ScaleFailed",
+  Unsupported: "ScaleFailed",
+};
+
+/** What a reading person is told, before it becomes a Kubernetes Event on the autoscaler. */
+export interface Notice {
+  readonly autoscaler: string;
+  readonly name: NoticeName;
+  readonly message: string;
+}

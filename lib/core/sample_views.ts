@@ -1,0 +1,172 @@
+/**
+ * Sampling and streaks of every contender, each at its own turn (C20 to C23, C31). They always advance, whatever the
+ * gates say; what is noticed on the way (metrics lost and back, a missing baseline) is told on the edge.
+ */
+import type { PodUsage } from "../api/usage.ts";
+import { assess, isCounted, nextStreaks, readBaseline } from "./assess.ts";
+import type { Input, Observation } from "./decision.ts";
+import { findContainer, readActual } from "./pod_facts.ts";
+import type { Policy } from "./policy.ts";
+import type { Notice } from "./reasons.ts";
+import { nextSampling } from "./sampling.ts";
+import type { PodState, View } from "./state.ts";
+import { tell } from "./told.ts";
+
+export interface Turn {
+  readonly policy: Policy;
+  readonly view: View;
+  /** Its turn had come: pollInterval has passed. */
+  readonly isDue: boolean;
+  readonly isNewSample: boolean;
+}
+
+export interface SampledViews {
+  readonly turns: readonly Turn[];
+  readonly notices: readonly Notice[];
+  readonly absurd: number;
+}
+
+/** A turn may come this much early: polls of a node do not fall on the millisecond. */
+const TOLERANCE = 0.1;
+/** Nothing new for this long, or for three polls, and the source counts as gone for the container. */
+export const SILENCE_MS = 60_000;
+
+export function sampleViews(state: PodState, input: Input): SampledViews {
+  const notices: Notice[] = [];
+  let absurd = 0;
+  const turns: Turn[] = [];
+  for (const policy of input.contenders) {
+    const before = state.views[policy.uid];
+    if (before === undefined) continue;
+    const turn = takeTurn(before, policy, { state, input, notices });
+    if (turn.isAbsurd) absurd++;
+    turns.push(turn);
+  }
+  return { turns, notices, absurd };
+}
+
+interface TurnContext {
+  readonly state: PodState;
+  readonly input: Input;
+  readonly notices: Notice[];
+}
+
+function takeTurn(before: View, policy: Policy, context: TurnContext): Turn & { isAbsurd: boolean } {
+  const { now, observation } = context.input;
+  const isTurn = observation.kind === "usage" || observation.kind === "tick";
+  const isDue = isTurn && hasCome(before.dueAt, policy.pollIntervalMs, now);
+  if (!isDue) return { policy, view: before, isDue, isNewSample: false, isAbsurd: false };
+  let view: View = { ...before, dueAt: nextDue(before.dueAt, policy.pollIntervalMs, now) };
+  const step = takeSample(view, { observation, now });
+  let isNewSample = false;
+  if (step?.kind === "restarted") view = { ...view, sampling: step.sampling, streaks: {}, wishSince: null };
+  if (step?.kind === "warmup") view = { ...view, sampling: step.sampling };
+  if (step?.kind === "sample") {
+    isNewSample = true;
+    view = countSample({ ...view, sampling: step.sampling }, policy, context);
+  }
+  view = watchSilence(view, policy, { ...context, isNewSample });
+  return { policy, view, isDue, isNewSample, isAbsurd: step?.kind === "absurd" };
+}
+
+/** Also when the turn lies more than an interval ahead: the wall clock has stepped back. */
+function hasCome(dueAt: number, pollIntervalMs: number, now: number): boolean {
+  const toleranceMs = TOLERANCE * pollIntervalMs;
+  return now >= dueAt - toleranceMs || dueAt > now + pollIntervalMs + toleranceMs;
+}
+
+/** Missed turns are not made up; the phase is kept. */
+function nextDue(dueAt: number, pollIntervalMs: number, now: number): number {
+  const late = now + TOLERANCE * pollIntervalMs - dueAt;
+  return dueAt + (Math.floor(late / pollIntervalMs) + 1) * pollIntervalMs;
+}
+
+function takeSample(view: View, { observation, now }: { observation: Observation; now: number }) {
+  if (observation.kind !== "usage") return null;
+  const point = findPoint(observation.usage, view.container);
+  if (point === null) return null;
+  const { capacity, usage } = observation;
+  return nextSampling(view.sampling, point, { now, capacity, podUsageBytes: usage.usageBytes });
+}
+
+function findPoint(usage: PodUsage, container: string): PodUsage["points"][number] | null {
+  for (const point of usage.points) if (point.container === container) return point;
+  return null;
+}
+
+function countSample(view: View, policy: Policy, { state, input, notices }: TurnContext): View {
+  const { sample } = view.sampling;
+  const container = findContainer(input.pod, view.container);
+  const containerState = state.containers[view.container];
+  if (sample === null || container === null || containerState === undefined) return view;
+  const actual = readActual(container);
+  const told = tellBaselines(view, policy, { actual, pod: input.pod.name, notices });
+  const offsetMs = input.observation.kind === "usage" ? input.observation.clockOffsetMs : 0;
+  // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
+  if (!isCounted(sample, containerState.countsFrom + offsetMs)) return { ...view, told };
+  const streaks = nextStreaks(policy.sides, view.streaks, { sample, actual });
+  const next: View = { ...view, told, streaks };
+  const isWishing = assess(policy.sides, next, actual).some(({ wish }) => wish !== null);
+  return { ...next, wishSince: isWishing ? view.wishSince ?? input.now : null };
+}
+
+function tellBaselines(
+  view: View,
+  policy: Policy,
+  { actual, pod, notices }: { actual: ReturnType<typeof readActual>; pod: string; notices: Notice[] },
+): View["told"] {
+  let { told } = view;
+  for (const side of policy.sides) {
+    const topic = `baseline ${side.key}`;
+    const where = `of container "${view.container}" of pod "${pod}"`;
+    if (readBaseline(side, actual) === null) {
+      told = tell(told, topic, "BaselineUnavailable", () =>
+        notices.push({
+          autoscaler: policy.uid,
+          name: "BaselineUnavailable",
+          message: `${side.key} ${where} is missing or zero: nothing to compare usage with, the side is skipped; ` +
+            `set it in the pod template or remove policy.${side.key}`,
+        }));
+    } else {
+      told = tell(told, topic, null, () =>
+        notices.push({
+          autoscaler: policy.uid,
+          name: "BaselineAvailable",
+          message: `${side.key} ${where} is there again`,
+        }));
+    }
+  }
+  return told;
+}
+
+function watchSilence(
+  view: View,
+  policy: Policy,
+  { input, notices, isNewSample }: TurnContext & { isNewSample: boolean },
+): View {
+  const { pod, now } = input;
+  const where = `container "${view.container}" of pod "${pod.name}"`;
+  if (isNewSample) {
+    const told = tell(
+      view.told,
+      "metrics",
+      null,
+      () =>
+        notices.push({ autoscaler: policy.uid, name: "MetricsRecovered", message: `usage of ${where} is read again` }),
+    );
+    return told === view.told ? view : { ...view, told };
+  }
+  const runningAt = findContainer(pod, view.container)?.runningAt ?? null;
+  const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);
+  const silentMs = now - Math.max(view.sampling.newAt, Math.min(runningAt ?? now, now));
+  if (runningAt === null || silentMs < limitMs) return view;
+  const told = tell(view.told, "metrics", "MetricsUnavailable", () =>
+    notices.push({
+      autoscaler: policy.uid,
+      name: "MetricsUnavailable",
+      message: `no new usage of ${where} for ${Math.round(silentMs / 1000)}s: it is not resized until there is`,
+    }));
+  // The anchor stays only to tell repeats: a rate over the whole silence would say nothing about now.
+  const sampling = { ...view.sampling, sample: null, warming: true };
+  return { ...view, told, streaks: {}, wishSince: null, sampling };
+}

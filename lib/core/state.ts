@@ -1,0 +1,114 @@
+/**
+ * What the fold remembers of one pod between two decisions: plain JSON with a format version, so that it can be shown,
+ * recorded and replayed. Nothing in it is ever changed in place; `next...` functions return the state that follows.
+ */
+import type { Resource, Resources, SideKey } from "../units/resources.ts";
+import type { Action } from "./decision.ts";
+import type { RefusalReason } from "./reasons.ts";
+
+export interface PodState {
+  readonly version: 1;
+  /** By container name: the containers that some contender targets. */
+  readonly containers: Readonly<Record<string, ContainerState>>;
+  /** By autoscaler uid: what each contender has sampled of its container. */
+  readonly views: Readonly<Record<string, View>>;
+  /** The highest generation that a PATCH of ours was answered with; a watch may still show an older one. */
+  readonly generation: number;
+  /** When spec and reported size were first seen to differ without a resize condition. */
+  readonly differingSince: number | null;
+  /** A PATCH met a conflict on this resourceVersion: a newer pod is on its way. */
+  readonly conflict: { readonly resourceVersion: string; readonly at: number } | null;
+  /** The accepted PATCH that is not yet enacted. */
+  readonly command: Command | null;
+}
+
+export interface Command {
+  readonly container: string;
+  /** uid of the autoscaler. */
+  readonly autoscaler: string;
+  readonly action: Action;
+  readonly generation: number;
+  readonly at: number;
+  readonly to: Resources;
+}
+
+export interface ContainerState {
+  readonly instance: string | null;
+  /** When podfit saw the container turn ready (C24); `null` while it is not. */
+  readonly readySince: number | null;
+  /** The size in force when last seen; its change ends the streaks (C31). */
+  readonly actual: Resources;
+  /** A sample counts when at least half of its interval lies after this (C31). */
+  readonly countsFrom: number;
+  /** The last resize of the container (C42), and the managedFields time it was last read from. */
+  readonly resizedAt: number | null;
+  readonly entryAt: number | null;
+  /** The last return of a stuck resize (C47). */
+  readonly returnedAt: number | null;
+  /** What the API server refused, per resource (C44). */
+  readonly refusals: Readonly<Partial<Record<Resource, Refusal>>>;
+}
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly message: string;
+  readonly until: number;
+  readonly waitMs: number;
+  readonly action: Action;
+  readonly to: Resources;
+  /** What must be unchanged for the refusal to hold. */
+  readonly podGeneration: number | null;
+  readonly autoscaler: string;
+  readonly autoscalerGeneration: number;
+}
+
+export interface View {
+  /** Of the autoscaler: a changed spec restarts the streaks (C16). */
+  readonly generation: number;
+  readonly container: string;
+  readonly dueAt: number;
+  readonly sampling: Sampling;
+  readonly streaks: Readonly<Partial<Record<SideKey, Streak>>>;
+  /** Since when a wish has stood without a break. */
+  readonly wishSince: number | null;
+  /** Edge memory of notices: topic -> what was last told. */
+  readonly told: Readonly<Record<string, string>>;
+}
+
+export interface Streak {
+  readonly direction: "up" | "down";
+  readonly count: number;
+  /** Highest usageBytes of the streak's samples; `null` when none had any (C46). */
+  readonly peakUsageBytes: number | null;
+}
+
+export interface Sampling {
+  /** The older point of the next rate. */
+  readonly anchor: { readonly instance: string; readonly at: number; readonly counterNs: number } | null;
+  readonly sample: Sample | null;
+  /** When something new was last seen, or sampling began: receive time. */
+  readonly newAt: number;
+  /** The next point only warms up, for memory too: the container was seen to restart. */
+  readonly warming: boolean;
+}
+
+/** One usage of one container. `at` and `from` are times of the source's clock, `seenAt` of ours. */
+export interface Sample {
+  readonly at: number;
+  readonly from: number;
+  readonly seenAt: number;
+  readonly cpuMillicores: number | null;
+  readonly workingSetBytes: number;
+  readonly usageBytes: number | null;
+  readonly podUsageBytes: number | null;
+}
+
+export const NEW_POD_STATE: PodState = {
+  version: 1,
+  containers: {},
+  views: {},
+  generation: 0,
+  differingSince: null,
+  conflict: null,
+  command: null,
+};
