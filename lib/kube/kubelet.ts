@@ -1,0 +1,166 @@
+/**
+ * Fetches `/stats/summary` of a node: from its kubelet, or through the API server's proxy. A failure is a value whose
+ * message says what is missing and what to do. The proxy needs `nodes/proxy`, which also lets its holder run commands
+ * in any container of the node, so it is the second choice: https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
+ */
+import type { FailureReason } from "../api/usage.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { BodyTooLarge, discard, oneLine, readBody, readErrorText, readMessage } from "./body.ts";
+import { KubeletClient } from "./kubelet_client.ts";
+import { MAX_SUMMARY_BYTES } from "./summary.ts";
+import type { ApiServer, Transport } from "./transport.ts";
+
+export interface NodeAddress {
+  readonly name: string;
+  /** IP address or host name; IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export type SummaryAnswer =
+  /** `clockOffsetMs`: node's clock minus ours by the Date header, whole seconds; 0 below two. */
+  | { readonly kind: "summary"; readonly bytes: Uint8Array; readonly clockOffsetMs: number }
+  | { readonly kind: "failed"; readonly reason: FailureReason; readonly message: string };
+
+/** Throws nothing but the reason of an abort that isn't a timeout. */
+export type FetchSummary = (node: NodeAddress, signal: AbortSignal) => Promise<SummaryAnswer>;
+
+export interface SummarySource extends Disposable {
+  readonly fetchSummary: FetchSummary;
+}
+
+export interface SourceOptions {
+  readonly clock: Pick<Clock, "now">;
+  readonly limitBytes?: number;
+}
+
+export interface DirectOptions extends SourceOptions {
+  /** PEM; `null` for the cluster's. Added to the well-known roots. */
+  readonly caCerts?: readonly string[] | null;
+  /** Accept any certificate. The bearer token then goes to whoever answers at the node's address. */
+  readonly insecureTls?: boolean;
+}
+
+/** Needs `get` on `nodes/stats`. Sends the credential of the API server. */
+export function openDirectSource(server: ApiServer, options: DirectOptions): SummarySource {
+  const { caCerts = null, insecureTls = false } = options;
+  const client = new KubeletClient({ caCerts: caCerts ?? server.caCerts, insecureTls });
+  const signedBy = caCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca";
+  async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
+    const where = `https://${node.host.includes(":") ? `[${node.host}]` : node.host}:${node.port}`;
+    const call = { ...options, node, where: `at ${where}`, signal, signedBy, right: "nodes/stats" };
+    // The address comes from the node's own status, and the token is sent there.
+    if (!HOST.test(node.host) || !URL.canParse(where)) {
+      return fail(call, { reason: "unreachable", why: `"${oneLine(node.host)}" is no address` });
+    }
+    let token: string | null;
+    try {
+      token = await server.readToken();
+    } catch (error) {
+      return fail(call, { reason: "unauthorized", why: readMessage(error) });
+    }
+    const headers = token === null ? ACCEPT : { ...ACCEPT, authorization: `Bearer ${token}` };
+    const request = new Request(`${where}${PATH}`, { headers, signal, redirect: "manual" });
+    return await answer(request, (request) => client.send(request, server.clientCertificate), call);
+  }
+  return { fetchSummary, [Symbol.dispose]: () => client[Symbol.dispose]() };
+}
+
+/** Needs `get` on `nodes/proxy`. Works where nodes can't be dialed. */
+export function createProxySource(server: ApiServer, options: SourceOptions): SummarySource {
+  const { origin, transport } = server;
+  function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
+    const call = { ...options, node, where: "through the API server", signal, signedBy: null, right: "nodes/proxy" };
+    const url = `${origin}/api/v1/nodes/${encodeURIComponent(node.name)}/proxy${PATH}`;
+    return answer(new Request(url, { headers: ACCEPT, signal }), transport, call);
+  }
+  return { fetchSummary, [Symbol.dispose]() {} };
+}
+
+const PATH = "/stats/summary?only_cpu_and_memory=true";
+const ACCEPT = { accept: "application/json" };
+const HOST = /^[\w.:-]+$/;
+
+interface Call extends SourceOptions {
+  readonly node: NodeAddress;
+  readonly where: string;
+  readonly signal: AbortSignal;
+  /** `null` where the kubelet's certificate isn't ours to check. */
+  readonly signedBy: string | null;
+  /** What a 403 asks for. */
+  readonly right: string;
+}
+
+async function answer(request: Request, transport: Transport, call: Call): Promise<SummaryAnswer> {
+  const { signal, limitBytes = MAX_SUMMARY_BYTES, clock } = call;
+  try {
+    const response = await transport(request);
+    const clockOffsetMs = readClockOffset(response, clock.now());
+    if (response.status !== 200) return await toRefusal(response, call);
+    return { kind: "summary", bytes: await readBody(response, { limitBytes, signal }), clockOffsetMs };
+  } catch (error) {
+    if (error instanceof BodyTooLarge) {
+      return fail(call, { reason: "too_large", why: `the answer has ${error.message}` });
+    }
+    if (!signal.aborted) return toFailure(error, call);
+    if (!(signal.reason instanceof DOMException) || signal.reason.name !== "TimeoutError") throw signal.reason;
+    return fail(call, { reason: "timeout", why: signal.reason.message.toLowerCase() });
+  }
+}
+
+/** Whole seconds, truncated by the node: nearer than two seconds is taken for the same. */
+function readClockOffset(response: Response, now: number): number {
+  const offsetMs = Date.parse(response.headers.get("date") ?? "") - now;
+  return Math.abs(offsetMs) >= 2000 ? Math.round(offsetMs / 1000) * 1000 : 0;
+}
+
+async function toRefusal(response: Response, call: Call): Promise<SummaryAnswer> {
+  const { status } = response;
+  const text = oneLine(toMessage(await readErrorText(response, call.signal)));
+  await discard(response);
+  const said = `${status} ${text || response.statusText}`.trim();
+  if (status === 401) {
+    const why = call.signedBy === null
+      ? `${said}; check podfit's credential`
+      : `${said}; the kubelet doesn't know podfit's credential: turn on authentication.webhook in its configuration`;
+    return fail(call, { reason: "unauthorized", why });
+  }
+  if (status === 403) {
+    const why = `${said}; grant podfit the verb "get" on "${call.right}" in its ClusterRole`;
+    return fail(call, { reason: "forbidden", why });
+  }
+  return fail(call, { reason: "http", why: said });
+}
+
+/** The API server answers with a Status, a kubelet with text. */
+function toMessage(text: string): string {
+  try {
+    const { message } = JSON.parse(text);
+    return typeof message === "string" ? message : text;
+  } catch {
+    return text;
+  }
+}
+
+function toFailure(error: unknown, call: Call): SummaryAnswer {
+  const words = readMessage(error);
+  if (call.signedBy === null || !/certificate|handshake|corrupt message|fatal alert/i.test(words)) {
+    return fail(call, { reason: "unreachable", why: words });
+  }
+  const { node, signedBy } = call;
+  const whose = `the kubelet of node "${node.name}" serves a certificate`;
+  const hint = /UnknownIssuer|BadSignature|CaUsedAsEndEntity|UnsupportedCertVersion/.test(words)
+    ? `${whose} not signed by ${signedBy}: give its CA with --kubelet-ca, or accept any with --kubelet-insecure-tls`
+    : /valid for name|NotValidForName/.test(words)
+    ? `${whose} that is not for "${node.host}": renew it with this address (serverTLSBootstrap), or accept any with ` +
+      "--kubelet-insecure-tls"
+    : "is this the kubelet's port, and does it admit podfit's client certificate";
+  return fail(call, { reason: "tls", why: `${hint} (${words})` });
+}
+
+function fail(
+  { node, where }: Call,
+  { reason, why }: { readonly reason: FailureReason; readonly why: string },
+): SummaryAnswer {
+  return { kind: "failed", reason, message: `Cannot read usage of node "${node.name}" ${where}: ${why}` };
+}

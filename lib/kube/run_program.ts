@@ -1,0 +1,73 @@
+/**
+ * Runs a program to its end and gives what it printed. It never waits longer than its signal, not even for a child of
+ * the program that still holds the output open.
+ */
+
+export type ProgramResult =
+  | { readonly kind: "exited"; readonly code: number; readonly stdout: string; readonly stderr: string }
+  | { readonly kind: "missing" }
+  | { readonly kind: "aborted" };
+
+export interface ProgramOptions {
+  readonly args: readonly string[];
+  /** Added to the environment of this process. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** The rest is read and dropped. */
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+
+export async function runProgram(command: string, options: ProgramOptions): Promise<ProgramResult> {
+  const { signal } = options;
+  if (signal.aborted) return { kind: "aborted" };
+  const child = spawn(command, options);
+  if (child === null) return { kind: "missing" };
+  const kill = () => killIfRunning(child);
+  signal.addEventListener("abort", kill);
+  try {
+    const [status, stdout, stderr] = await Promise.all([
+      child.status,
+      readText(child.stdout, signal),
+      readText(child.stderr, signal),
+    ]);
+    return signal.aborted ? { kind: "aborted" } : { kind: "exited", code: status.code, stdout, stderr };
+  } finally {
+    signal.removeEventListener("abort", kill);
+  }
+}
+
+function spawn(command: string, { args, env }: ProgramOptions): Deno.ChildProcess | null {
+  try {
+    return new Deno.Command(command, { args: [...args], env, stdin: "null", stdout: "piped", stderr: "piped" }).spawn();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied) return null;
+    throw error;
+  }
+}
+
+function killIfRunning(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // It has just ended by itself.
+  }
+}
+
+async function readText(stream: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<string> {
+  const reader = stream.getReader();
+  const stop = () => void reader.cancel();
+  signal.addEventListener("abort", stop);
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      if (bytes < MAX_OUTPUT_BYTES) text += decoder.decode(part.value, { stream: true });
+      bytes += part.value.length;
+    }
+    return text;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
