@@ -1,0 +1,125 @@
+/**
+ * The composition root: builds every part, runs them until the signal aborts, and disposes of them in order. Ends with
+ * an error only where starting makes no sense; whatever fails later is retried where it failed.
+ */
+import { createClient } from "../kube/client.ts";
+import type { SummarySource } from "../kube/kubelet.ts";
+import type { ApiServer, Transport } from "../kube/transport.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Log } from "../runtime/log.ts";
+import { createActuator } from "./actuator.ts";
+import { Evaluator } from "./evaluator.ts";
+import type { NodeFacts } from "./facts.ts";
+import { Feed } from "./feed.ts";
+import { Inventory } from "./inventory.ts";
+import type { Metrics } from "./metrics.ts";
+import { Nodes } from "./nodes.ts";
+import { Recorder } from "./recorder.ts";
+import { createReport } from "./report.ts";
+import type { Scope } from "./scope.ts";
+import type { Verdict } from "./server.ts";
+import { StatusWriter } from "./status_writer.ts";
+import { countRequests } from "./count_requests.ts";
+import { UsageHealth } from "./usage_health.ts";
+
+export interface DaemonOptions {
+  readonly server: ApiServer;
+  readonly source: SummarySource;
+  readonly scope: Scope;
+  readonly dryRun: boolean;
+  readonly requiresAnnotation: boolean;
+  /** Which podfit this is, in events. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly signal: AbortSignal;
+}
+
+export interface Daemon {
+  readonly isAlive: () => Verdict;
+  readonly isReady: () => Verdict;
+  /** Runs until the signal aborts and everything is put away. */
+  readonly run: () => Promise<void>;
+}
+
+const SWEEP_MS = 1_000;
+const STUCK_MS = 60_000;
+
+export function createDaemon(options: DaemonOptions): Daemon {
+  const { clock, log, metrics, random, server, scope, dryRun } = options;
+  const transport: Transport = countRequests(server.transport, metrics);
+  const client = createClient({ origin: server.origin, transport });
+  const nodeFacts = new Map<string, NodeFacts>();
+  const recorder = new Recorder({ client, clock, random, log, metrics, instance: options.instance });
+  const report = createReport({ log, metrics, recorder, onScaled: ({ uid }, scale) => status.noteScale(uid, scale) });
+  const evaluator = new Evaluator({ clock, actuate: createActuator({ client, clock }), report, dryRun });
+  const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: clock.now });
+  const { fetchSummary } = options.source;
+  const nodes = new Nodes({ clock, random, log, metrics, fetchSummary, evaluator, facts: nodeFacts, health });
+  const inventory = new Inventory({
+    requiresAnnotation: options.requiresAnnotation,
+    onChanged: (tracked) => nodes.put(tracked),
+    onDropped(pod) {
+      nodes.remove(pod.uid, pod.nodeName);
+      evaluator.drop(pod.uid);
+    },
+  });
+  const status = new StatusWriter({ client, clock, log, metrics, recorder, inventory, unread: health.unread });
+  const feed = new Feed({
+    origin: server.origin,
+    transport,
+    scope,
+    clock,
+    random,
+    log,
+    metrics,
+    inventory,
+    nodes: nodeFacts,
+    onAutoscalerGone(autoscaler) {
+      status.forget(autoscaler.uid);
+      metrics.forget(autoscaler);
+    },
+  });
+  let sweptAt = clock.monotonic();
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      sweptAt = clock.monotonic();
+      metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
+      // Before all is known, a target that was not listed yet would look missing.
+      if (feed.unsynced.size === 0) await status.sweep();
+      await clock.sleep(SWEEP_MS, signal).catch(() => {});
+    }
+  }
+
+  function isReady(): Verdict {
+    const waiting = [...feed.unsynced];
+    return waiting.length === 0
+      ? { ok: true, message: "ok" }
+      : { ok: false, message: `waiting for the first list of ${waiting.join(", ")}` };
+  }
+
+  function isAlive(): Verdict {
+    const problems = nodes.listStuck().map((node) => `the loop of node "${node}" does not turn`);
+    if (clock.monotonic() - sweptAt > STUCK_MS) problems.push("the status loop does not turn");
+    return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
+  }
+
+  async function run(): Promise<void> {
+    const { signal } = options;
+    // Ended after all others: what they had to tell is still written.
+    const closing = new AbortController();
+    const recording = recorder.run(closing.signal);
+    try {
+      await using _nodes = nodes;
+      await Promise.all([feed.run(signal), sweep(signal)]);
+    } finally {
+      closing.abort();
+      await recording;
+    }
+  }
+
+  return { isAlive, isReady, run };
+}

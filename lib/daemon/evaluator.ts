@@ -1,0 +1,69 @@
+/**
+ * Drives the fold: for each tracked pod of a turn it gathers the arguments, decides, performs the order and folds the
+ * answer in. A pod is on one node and a node's turns come one after the other, so each state has one writer.
+ */
+import { decide } from "../core/decide.ts";
+import type { Answer, Observation, Order, Outcome } from "../core/decision.ts";
+import { NEW_POD_STATE, type PodState } from "../core/state.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Actuate } from "./actuator.ts";
+import type { Tracked } from "./inventory.ts";
+import type { Report } from "./report.ts";
+
+export interface EvaluatorOptions {
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly actuate: Actuate;
+  readonly report: Report;
+  readonly dryRun: boolean;
+}
+
+export class Evaluator {
+  readonly #options: EvaluatorOptions;
+  readonly #states = new Map<string, PodState>();
+
+  constructor(options: EvaluatorOptions) {
+    this.#options = options;
+  }
+
+  readState(uid: string): PodState | null {
+    return this.#states.get(uid) ?? null;
+  }
+
+  /** The pod is no longer tracked: when it comes back, its streaks are fresh (C11). */
+  drop(uid: string): void {
+    this.#states.delete(uid);
+  }
+
+  /** Decides for each pod, then sends what is to be sent, all at once; returns when every answer is folded in. */
+  async takeTurn(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
+    const sent: Promise<void>[] = [];
+    for (const tracked of pods) {
+      const { order } = this.#decide(tracked, observe(tracked));
+      if (order !== null) sent.push(this.#perform(tracked, order));
+    }
+    await Promise.all(sent);
+  }
+
+  #decide(tracked: Tracked, observation: Observation): Outcome {
+    const { clock, dryRun, report } = this.#options;
+    const { pod, contenders } = tracked;
+    const startedMs = clock.monotonic();
+    const before = this.#states.get(pod.uid) ?? NEW_POD_STATE;
+    const outcome = decide(before, { now: clock.now(), pod, contenders, observation, dryRun });
+    this.#states.set(pod.uid, outcome.state);
+    report(outcome, tracked, clock.monotonic() - startedMs);
+    return outcome;
+  }
+
+  async #perform(tracked: Tracked, order: Order): Promise<void> {
+    const { actuate, clock, dryRun, report } = this.#options;
+    const { pod, contenders } = tracked;
+    const answer: Answer = await actuate(order, pod);
+    // Dropped meanwhile: what was accepted is still told, but no state comes back to life.
+    const before = this.#states.get(pod.uid);
+    const observation: Observation = { kind: "answered", order, answer };
+    const outcome = decide(before ?? NEW_POD_STATE, { now: clock.now(), pod, contenders, observation, dryRun });
+    if (before !== undefined) this.#states.set(pod.uid, outcome.state);
+    report(outcome, tracked, 0);
+  }
+}

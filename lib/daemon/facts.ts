@@ -1,0 +1,70 @@
+/** What the daemon keeps of autoscalers, workloads and nodes, parsed at the edge from the API's objects. */
+import type { AutoscalerStatus } from "../core/conditions.ts";
+import { parsePolicy } from "../core/parse_policy.ts";
+import type { Policy, Problem } from "../core/policy.ts";
+import type { PodResourceAutoscaler } from "../api/autoscaler.ts";
+import type { Node } from "../api/kubernetes.ts";
+import { parseAmount } from "../units/quantity.ts";
+import type { Capacity } from "../core/decision.ts";
+
+export interface AutoscalerFacts {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  /** `null` when the spec is invalid: then `problems` says why. */
+  readonly policy: Policy | null;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  /** As the API server has it. */
+  readonly status: AutoscalerStatus;
+}
+
+export function readAutoscaler(object: PodResourceAutoscaler): AutoscalerFacts {
+  const { uid = "", namespace = "", name = "", resourceVersion = "", generation = 0 } = object.metadata ?? {};
+  const parsed = parsePolicy(object);
+  return {
+    uid,
+    namespace,
+    name,
+    resourceVersion,
+    generation,
+    policy: parsed.ok ? parsed.policy : null,
+    problems: parsed.ok ? [] : parsed.problems,
+    warnings: parsed.ok ? parsed.warnings : [],
+    status: (object.status ?? {}) as AutoscalerStatus,
+  };
+}
+
+export interface NodeFacts {
+  readonly name: string;
+  /** How its kubelet is dialed; `null` when status has no address. */
+  readonly host: string | null;
+  readonly port: number;
+  readonly capacity: Capacity;
+}
+
+/** Reached from inside the cluster as from a node of it, hence the order (metrics-server's manifest has the same). */
+const ADDRESS_TYPES = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"];
+const KUBELET_PORT = 10250;
+
+export function readNode({ metadata, status }: Node): NodeFacts {
+  const addresses = status?.addresses ?? [];
+  const host = ADDRESS_TYPES.map((type) => addresses.find((one) => one.type === type)?.address)
+    .find((address) => address !== undefined);
+  return {
+    name: metadata?.name ?? "",
+    host: host ?? null,
+    port: status?.daemonEndpoints?.kubeletEndpoint?.Port || KUBELET_PORT,
+    capacity: {
+      cpuMillicores: readAmount(status?.capacity?.["cpu"], "cpu"),
+      memoryBytes: readAmount(status?.capacity?.["memory"], "memory"),
+    },
+  };
+}
+
+function readAmount(quantity: unknown, resource: "cpu" | "memory"): number | null {
+  const parsed = parseAmount(quantity, resource);
+  return parsed.ok && parsed.amount > 0 ? parsed.amount : null;
+}

@@ -1,0 +1,169 @@
+/**
+ * Which nodes are polled: those with tracked pods, each by one loop whose interval is the smallest pollInterval of its
+ * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
+ */
+import type { Reading } from "../api/usage.ts";
+import type { FetchSummary, NodeAddress } from "../kube/kubelet.ts";
+import { watchUsage } from "../kube/watch_usage.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Log } from "../runtime/log.ts";
+import { TaskSet } from "../runtime/tasks.ts";
+import type { Evaluator } from "./evaluator.ts";
+import type { NodeFacts } from "./facts.ts";
+import type { Tracked } from "./inventory.ts";
+import type { Metrics } from "./metrics.ts";
+import { Changes, runNodeLoop } from "./node_loop.ts";
+import type { UsageHealth } from "./usage_health.ts";
+
+export interface NodesOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly fetchSummary: FetchSummary;
+  readonly evaluator: Evaluator;
+  readonly facts: ReadonlyMap<string, NodeFacts>;
+  readonly health: UsageHealth;
+}
+
+interface Entry {
+  readonly pods: Map<string, Tracked>;
+  readonly changes: Changes;
+  intervalMs: number;
+  turnedAt: number;
+  failures: number;
+}
+
+/** The first poll of a node comes within this, so that a start does not ask all nodes at once. */
+const SPREAD_MS = 1_000;
+/** A loop without a turn for this long beyond its interval is stuck: a turn's calls all have shorter timeouts. */
+const STUCK_MS = 60_000;
+
+export class Nodes implements AsyncDisposable {
+  readonly #options: NodesOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #loops: TaskSet;
+
+  constructor(options: NodesOptions) {
+    const { clock, random, log, metrics } = options;
+    this.#options = options;
+    this.#loops = new TaskSet({
+      clock,
+      random,
+      onError: (node, error) => {
+        metrics.failed("", "node_loop");
+        log.error("Node loop failed, starting it again", { node, error });
+      },
+    });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Nodes whose loop has not turned for too long. */
+  listStuck(): readonly string[] {
+    const now = this.#options.clock.monotonic();
+    return [...this.#entries].filter(([, { turnedAt, intervalMs }]) => now - turnedAt > intervalMs + STUCK_MS)
+      .map(([node]) => node);
+  }
+
+  put(tracked: Tracked): void {
+    const node = tracked.pod.nodeName;
+    if (node === null) return;
+    const entry = this.#entries.get(node) ?? this.#add(node);
+    entry.pods.set(tracked.pod.uid, tracked);
+    entry.intervalMs = readIntervalMs(entry);
+    entry.changes.add(tracked.pod.uid);
+  }
+
+  remove(uid: string, node: string | null): void {
+    const entry = this.#entries.get(node ?? "");
+    if (entry === undefined || node === null) return;
+    entry.pods.delete(uid);
+    entry.changes.remove(uid);
+    entry.intervalMs = readIntervalMs(entry);
+    if (entry.pods.size > 0) return;
+    this.#entries.delete(node);
+    this.#options.health.forgetNode(node);
+    this.#reconcile();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#loops[Symbol.asyncDispose]();
+  }
+
+  #add(node: string): Entry {
+    const turnedAt = this.#options.clock.monotonic();
+    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, turnedAt, failures: 0 };
+    this.#entries.set(node, entry);
+    this.#reconcile();
+    return entry;
+  }
+
+  #reconcile(): void {
+    this.#loops.reconcile(
+      new Map([...this.#entries].map(([node, entry]) => [node, (signal) => this.#run(node, entry, signal)])),
+    );
+  }
+
+  async #run(node: string, entry: Entry, signal: AbortSignal): Promise<void> {
+    const { clock, random, fetchSummary, evaluator, facts } = this.#options;
+    const readings = watchUsage(toAddress(node, facts), {
+      fetchSummary,
+      clock,
+      interval: () => entry.intervalMs,
+      tracked: (uid) => entry.pods.has(uid),
+      signal,
+      initialDelayMs: random() * Math.min(SPREAD_MS, entry.intervalMs),
+    });
+    await runNodeLoop({
+      node,
+      evaluator,
+      tracked: () => entry.pods,
+      capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
+      readings,
+      changes: entry.changes,
+      onReading: (reading) => this.#note(reading, entry),
+      onTurn: () => entry.turnedAt = clock.monotonic(),
+    });
+  }
+
+  #note(reading: Reading, entry: Entry): void {
+    const { metrics, log, health } = this.#options;
+    health.note(reading);
+    if (reading.kind === "usage") {
+      metrics.kubeletRead("ok", reading.durationMs / 1000);
+      for (let i = 0; i < reading.skipped; i++) metrics.summarySkipped("malformed");
+      if (entry.failures > 0) log.info("Usage of node is read again", { node: reading.node, failures: entry.failures });
+      entry.failures = 0;
+      return;
+    }
+    metrics.kubeletRead(reading.reason, 0);
+    entry.failures++;
+    // Told on the first failure and each time their number doubles: a node may be gone for days.
+    const isTold = (entry.failures & (entry.failures - 1)) === 0;
+    if (isTold) log.warn(reading.message, { node: reading.node, reason: reading.reason, failures: entry.failures });
+  }
+}
+
+/** Read anew at each poll: a node that comes back may have another address. */
+function toAddress(name: string, facts: ReadonlyMap<string, NodeFacts>): NodeAddress {
+  return {
+    name,
+    get host() {
+      return facts.get(name)?.host ?? "";
+    },
+    get port() {
+      return facts.get(name)?.port ?? 0;
+    },
+  };
+}
+
+function readIntervalMs({ pods }: Entry): number {
+  let intervalMs = Infinity;
+  for (const { contenders } of pods.values()) {
+    for (const { pollIntervalMs } of contenders) intervalMs = Math.min(intervalMs, pollIntervalMs);
+  }
+  return intervalMs;
+}

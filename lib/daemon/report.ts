@@ -1,0 +1,113 @@
+/**
+ * Tells an outcome to everyone who wants to know: log, metrics, events and the autoscaler's status. The same reasons
+ * everywhere (C53).
+ */
+import type { ContainerDecision, Outcome, Scaled } from "../core/decision.ts";
+import type { LastScale } from "../core/conditions.ts";
+import type { Policy } from "../core/policy.ts";
+import type { Log } from "../runtime/log.ts";
+import { resourceOf, sideOf, UNIT } from "../units/resources.ts";
+import type { Tracked } from "./inventory.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Recorder } from "./recorder.ts";
+
+export type Report = (outcome: Outcome, tracked: Tracked, tookMs: number) => void;
+
+export interface ReportOptions {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly recorder: Pick<Recorder, "publish">;
+  readonly onScaled: (policy: Policy, scale: LastScale) => void;
+}
+
+export function createReport({ log, metrics, recorder, onScaled }: ReportOptions): Report {
+  return (outcome, { pod, contenders }, tookMs) => {
+    if (outcome.absurd > 0) metrics.summarySkipped("absurd");
+    for (const notice of outcome.notices) {
+      const policy = contenders.find(({ uid }) => uid === notice.autoscaler);
+      if (policy !== undefined) recorder.publish(notice, { autoscaler: policy, pod });
+    }
+    for (const decision of outcome.decisions) {
+      metrics.reconciled();
+      metrics.evaluated(decision.policy, tookMs / 1000);
+      countDecision(decision, metrics);
+      logDecision(decision, pod.name, log);
+    }
+    if (outcome.order !== null) logOrder(outcome, pod.name, log);
+    if (outcome.scaled !== null) tellScaled(outcome.scaled, pod.name, { log, metrics, onScaled });
+    if (outcome.enacted !== null) {
+      const { policy, action, tookMs: appliedMs } = outcome.enacted;
+      metrics.enacted({ ...nameOf(policy), direction: toDirection(action) }, appliedMs / 1000);
+      log.debug("Enacted", { autoscaler: toKey(policy), pod: pod.name, tookMs: appliedMs });
+    }
+  };
+}
+
+/** Candidates count once per new sample, sent or blocked (C52). */
+function countDecision({ policy, decision, candidates, isNewSample }: ContainerDecision, metrics: Metrics): void {
+  if (!isNewSample || decision.kind === "hold" || decision.kind === "return") return;
+  const direction = toDirection(decision.action);
+  for (const key of candidates) {
+    metrics.decided({ ...nameOf(policy), resource: resourceOf(key), side: sideOf(key), direction });
+  }
+  if (decision.kind === "blocked") metrics.blocked({ ...nameOf(policy), reason: decision.reason });
+}
+
+function logDecision({ policy, decision, assessments, isNewSample }: ContainerDecision, pod: string, log: Log): void {
+  const utilization = Object.fromEntries(
+    assessments.map(({ key, utilizationPercent }) => [key, utilizationPercent && Math.round(utilizationPercent)]),
+  );
+  const where = { autoscaler: toKey(policy), pod, container: policy.containerName, isNewSample, utilization };
+  switch (decision.kind) {
+    case "hold":
+      return log.debug("Held", { ...where, reason: decision.reason, message: decision.message });
+    case "blocked": {
+      const { action, reason, message } = decision;
+      return log.debug("Blocked", { ...where, action, reason, why: message });
+    }
+    case "resize":
+      return log.debug("Decided", { ...where, action: decision.action });
+    case "return":
+      return log.debug("Decided", { ...where, action: "return", reason: decision.reason });
+  }
+}
+
+function logOrder({ order }: Outcome, pod: string, log: Log): void {
+  if (order === null) return;
+  log.debug("Resizing", { autoscaler: toKey(order.policy), pod, container: order.container, why: order.why });
+}
+
+function tellScaled(
+  { policy, action, at, change, deltas }: Scaled,
+  pod: string,
+  { log, metrics, onScaled }: Pick<ReportOptions, "log" | "metrics" | "onScaled">,
+): void {
+  metrics.resourceUpdated();
+  const direction = toDirection(action);
+  for (const { key, from, to } of deltas) {
+    const resource = resourceOf(key);
+    metrics.resized({
+      ...nameOf(policy),
+      resource,
+      side: sideOf(key),
+      direction,
+      // Both resources count in the units that sizing rounds to: millicores and MiB.
+      absolute: Math.abs(to - from) / UNIT[resource],
+      percent: from === 0 ? 0 : Math.abs(to - from) / from * 100,
+    });
+  }
+  onScaled(policy, { at, action, change });
+  log.info("Resized pod", { autoscaler: toKey(policy), pod, container: policy.containerName, action, change });
+}
+
+function nameOf({ namespace, name }: Policy): { namespace: string; name: string } {
+  return { namespace, name };
+}
+
+function toDirection(action: "scaleUp" | "scaleDown"): "up" | "down" {
+  return action === "scaleUp" ? "up" : "down";
+}
+
+export function toKey({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,24 @@
+/** What part of a cluster one podfit looks after. Watches, rights and modes follow from it. */
+
+export interface Scope {
+  /** `null` = all. */
+  readonly namespaces: readonly string[] | null;
+  readonly node: string | null;
+  readonly pod: { readonly namespace: string; readonly name: string } | null;
+}
+
+export const WHOLE_CLUSTER: Scope = { namespaces: null, node: null, pod: null };
+
+/** The path prefixes of namespaced lists: one for the whole cluster, or one per namespace. */
+export function listPrefixes({ namespaces }: Scope): readonly string[] {
+  return namespaces === null ? [""] : namespaces.map((namespace) => `/namespaces/${namespace}`);
+}
+
+/** The field selector of the pod watch; `null` = all pods. */
+export function readPodFieldSelector({ node, pod }: Scope): string | null {
+  const terms = [
+    ...(node === null ? [] : [`spec.nodeName=${node}`]),
+    ...(pod === null ? [] : [`metadata.name=${pod.name}`]),
+  ];
+  return terms.length === 0 ? null : terms.join(",");
+}

@@ -1,0 +1,54 @@
+/** Of which tracked pods can usage not be read, and why (C51): a node that fails, or a running container unheard of. */
+import { findContainer, type PodFacts } from "../core/pod_facts.ts";
+import type { Policy } from "../core/policy.ts";
+import { SILENCE_MS } from "../core/sample_views.ts";
+import type { PodState } from "../core/state.ts";
+import type { Reading } from "../api/usage.ts";
+
+export type Unread = (policy: Policy, pods: readonly PodFacts[]) => { readonly count: number; readonly why: string };
+
+/** Fewer failed reads in a row than this are not worth a condition. */
+const FAILURES = 3;
+
+export class UsageHealth {
+  readonly #failures = new Map<string, { count: number; message: string }>();
+  readonly #readState: (uid: string) => PodState | null;
+  readonly #now: () => number;
+
+  constructor(options: { readonly readState: (uid: string) => PodState | null; readonly now: () => number }) {
+    this.#readState = options.readState;
+    this.#now = options.now;
+  }
+
+  note(reading: Reading): void {
+    if (reading.kind === "usage") return void this.#failures.delete(reading.node);
+    const count = (this.#failures.get(reading.node)?.count ?? 0) + 1;
+    this.#failures.set(reading.node, { count, message: reading.message });
+  }
+
+  forgetNode(node: string): void {
+    this.#failures.delete(node);
+  }
+
+  readonly unread: Unread = (policy, pods) => {
+    let [count, why] = [0, ""];
+    for (const pod of pods) {
+      const reason = this.#explain(policy, pod);
+      if (reason === null) continue;
+      if (count === 0) why = reason;
+      count++;
+    }
+    return { count, why };
+  };
+
+  #explain(policy: Policy, pod: PodFacts): string | null {
+    const failure = this.#failures.get(pod.nodeName ?? "");
+    if (failure !== undefined && failure.count >= FAILURES) return failure.message;
+    const runningAt = findContainer(pod, policy.containerName)?.runningAt ?? null;
+    const view = this.#readState(pod.uid)?.views[policy.uid];
+    if (runningAt === null || view === undefined) return null;
+    const now = this.#now();
+    if (now - Math.max(view.sampling.newAt, Math.min(runningAt, now)) < SILENCE_MS) return null;
+    return `pod "${pod.name}" has had no new usage for over a minute`;
+  }
+}

@@ -1,0 +1,137 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { createMetrics } from "../../lib/daemon/metrics.ts";
+import { createHandler, type Handler, serve, type Verdict } from "../../lib/daemon/server.ts";
+
+const LOCAL = { hostname: "127.0.0.1", port: 0 };
+const OK: Verdict = { ok: true, message: "ok" };
+
+function handlerOf({ alive = OK, ready = OK }: { alive?: Verdict; ready?: Verdict }): Handler {
+  return createHandler({ metrics: createMetrics({ version: "1" }), isAlive: () => alive, isReady: () => ready });
+}
+
+async function ask(handler: Handler, path: string, method = "GET"): Promise<[number, string, Headers]> {
+  const response = await handler(new Request(`http://podfit${path}`, { method }));
+  return [response.status, await response.text(), response.headers];
+}
+
+Deno.test("createHandler() answers each path with its status", async () => {
+  const handler = handlerOf({});
+  const cases: readonly (readonly [string, string, number])[] = [
+    ["GET", "/", 200],
+    ["GET", "/healthz", 200],
+    ["GET", "/readyz", 200],
+    ["GET", "/metrics", 200],
+    ["GET", "/metrics?name=x", 200],
+    ["GET", "/nothing", 404],
+    ["POST", "/nothing", 404],
+    ["GET", "/healthz/deeper", 404],
+    ["HEAD", "/", 200],
+    ["HEAD", "/healthz", 200],
+    ["HEAD", "/metrics", 200],
+    ["POST", "/metrics", 405],
+    ["PUT", "/", 405],
+    ["DELETE", "/healthz", 405],
+    ["OPTIONS", "/readyz", 405],
+  ];
+  for (const [method, path, status] of cases) {
+    const [actual, body, headers] = await ask(handler, path, method);
+    assertEquals(actual, status, `${method} ${path}`);
+    if (method === "HEAD") assertEquals(body, "");
+    if (status === 405) assertEquals(headers.get("allow"), "GET, HEAD");
+  }
+});
+
+Deno.test("/healthz and /readyz answer 503 with the reasons, each for its own verdict", async () => {
+  const bad: Verdict = { ok: false, message: "pods: not listed yet\nusage: no source" };
+  const cases: readonly (readonly [string, Parameters<typeof handlerOf>[0], number, string])[] = [
+    ["/readyz", { ready: bad }, 503, "pods: not listed yet\nusage: no source\n"],
+    ["/healthz", { ready: bad }, 200, "ok\n"],
+    ["/healthz", { alive: bad }, 503, "pods: not listed yet\nusage: no source\n"],
+    ["/readyz", { alive: bad }, 200, "ok\n"],
+  ];
+  for (const [path, verdicts, status, body] of cases) {
+    const handler = handlerOf(verdicts);
+    assertEquals((await ask(handler, path)).slice(0, 2), [status, body]);
+    assertEquals((await ask(handler, path, "HEAD")).slice(0, 2), [status, ""]);
+  }
+});
+
+Deno.test("/metrics is the Prometheus text format", async () => {
+  const [, body, headers] = await ask(handlerOf({}), "/metrics");
+  assertStringIncludes(headers.get("content-type") ?? "", "text/plain; version=0.0.4");
+  assertStringIncludes(body, "# TYPE kedify_agent_pra_total gauge\n");
+  assert(body.endsWith("\n"));
+});
+
+Deno.test("/ names the endpoints", async () => {
+  const [, body, headers] = await ask(handlerOf({}), "/");
+  for (const path of ["/healthz", "/readyz", "/metrics"]) assertStringIncludes(body, path);
+  assertStringIncludes(headers.get("content-type") ?? "", "text/plain");
+});
+
+Deno.test("a failure inside becomes a 500 that says why", async () => {
+  const broken = () => {
+    throw new Error("no registry");
+  };
+  const handler = createHandler({ metrics: { contentType: "x", render: broken }, isAlive: broken, isReady: broken });
+  for (const path of ["/metrics", "/healthz", "/readyz"]) {
+    assertEquals((await ask(handler, path)).slice(0, 2), [500, "Cannot answer: no registry\n"]);
+  }
+});
+
+Deno.test("serve() answers on the address that it returns, until disposed", async () => {
+  let url = "";
+  {
+    await using server = serve(handlerOf({}), LOCAL);
+    assert(server.port > 0);
+    url = `http://${server.hostname}:${server.port}/healthz`;
+    const response = await fetch(url);
+    assertEquals([response.status, await response.text()], [200, "ok\n"]);
+  }
+  await assertRejects(() => fetch(url), TypeError);
+});
+
+Deno.test("serve() says in one line that an address is in use or is none", async () => {
+  await using first = serve(handlerOf({}), LOCAL);
+  const inUse = assertThrows(() => serve(handlerOf({}), { hostname: "127.0.0.1", port: first.port }), Error);
+  assertEquals(inUse.message, `Cannot listen on "127.0.0.1:${first.port}": the address is in use`);
+  const foreign = assertThrows(() => serve(handlerOf({}), { hostname: "192.0.2.1", port: 0 }), Error);
+  assertStringIncludes(foreign.message, 'Cannot listen on "192.0.2.1:0": ');
+  assertEquals(foreign.message.includes("\n"), false);
+});
+
+Deno.test("serve() stops listening when aborted, and an answer under way is still given", async () => {
+  const controller = new AbortController();
+  const { promise: asked, resolve: tellAsked } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const slow: Handler = async () => {
+    tellAsked();
+    await released;
+    return new Response("late");
+  };
+  await using server = serve(slow, { ...LOCAL, signal: controller.signal });
+  const url = `http://127.0.0.1:${server.port}/`;
+  const answer = fetch(url);
+  await asked;
+  controller.abort();
+  await assertRejects(() => fetch(url), TypeError);
+  release();
+  assertEquals(await (await answer).text(), "late");
+  assertThrows(() => serve(slow, { ...LOCAL, signal: controller.signal }), DOMException);
+});
+
+Deno.test("serve() waits for an answer that does not come for its time and no longer", async () => {
+  const { promise: asked, resolve: tellAsked } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const stuck: Handler = async () => {
+    tellAsked();
+    await released;
+    return new Response("late");
+  };
+  const server = serve(stuck, { ...LOCAL, drainMs: 5 });
+  const answer = fetch(`http://127.0.0.1:${server.port}/`);
+  await asked;
+  await server[Symbol.asyncDispose]();
+  release();
+  assertEquals(await (await answer).text(), "late");
+});
