@@ -1,0 +1,29 @@
+# podfit as one program and the few libraries it loads: no shell, no package manager.
+# Build: docker build -t podfit --build-arg VERSION=0.1.0 .
+ARG DENO_VERSION=2.9.6
+ARG DENO_IMAGE=denoland/deno:${DENO_VERSION}
+
+FROM ${DENO_IMAGE} AS build
+WORKDIR /src
+COPY deno.json deno.lock main.ts ./
+COPY crds crds
+COPY lib lib
+# --bundle: without it a package with a 70,000 lines deep expression among its unused files crashes the compiler
+# (https://github.com/denoland/deno/issues/36746), and all files of all packages would be embedded.
+RUN deno compile --bundle --frozen --permission-set=daemon --output /podfit main.ts
+# The program is linked dynamically: glibc, libgcc and their loader come along, under the paths it looks at.
+RUN mkdir -p /rootfs/tmp && chmod 1777 /rootfs/tmp && cp /podfit /rootfs/podfit \
+  && ldd /podfit | grep -o '/[^ ]*' | xargs -I{} cp --parents --dereference {} /rootfs
+
+FROM scratch
+ARG VERSION=dev
+LABEL org.opencontainers.image.title="podfit" \
+  org.opencontainers.image.description="Resizes the containers of running pods in place, by their usage" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="${VERSION}"
+COPY --from=build /rootfs /
+# The heap limit follows the container's memory limit; the root file system may be read-only with a writable /tmp.
+ENV DENO_USE_CGROUPS=1 DENO_DIR=/tmp/deno NO_COLOR=1
+USER 65532:65532
+ENTRYPOINT ["/podfit"]
+CMD ["--log-format", "json"]

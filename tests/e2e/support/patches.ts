@@ -1,0 +1,163 @@
+/**
+ * How often and how was a pod really resized? A recorder watches the pod and keeps every size that its spec ever had:
+ * each change of resources is one PATCH and one step of metadata.generation, so none can be missed unnoticed.
+ */
+import {
+  NO_RESOURCES,
+  resourceOf,
+  type Resources,
+  SIDE_KEYS,
+  type SideKey,
+  sideOf,
+} from "../../../lib/units/resources.ts";
+import { parseAmount } from "../../../lib/units/quantity.ts";
+import { Hopeless, type PodRef, waitFor } from "./cluster.ts";
+import { kubectlCommand, tryKubectl } from "./kubectl.ts";
+import { readLines } from "./lines.ts";
+import type { PodJson, ResourceLists } from "./objects.ts";
+
+/** One PATCH that changed resources. */
+export interface Patch {
+  /** When the recorder saw it, not when the server took it. */
+  readonly seenAt: number;
+  readonly generation: number;
+  readonly changes: readonly Change[];
+  /** Field managers that have ever resized the pod, as of now. */
+  readonly managers: readonly string[];
+}
+
+/** What happened to one side of one container. */
+export interface Change {
+  readonly container: string;
+  readonly key: SideKey;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export interface PodRecorder extends AsyncDisposable {
+  /** All PATCHes until this call, oldest first; throws if a step of the generation was not seen. */
+  patches(): Promise<readonly Patch[]>;
+  /** The changes of one side of one container, one for each PATCH that touched it. */
+  changes(container: string, key: SideKey): Promise<readonly Change[]>;
+}
+
+/** Records from the pod as it is now. */
+export async function recordPod(pod: PodRef): Promise<PodRecorder> {
+  const versions: PodVersion[] = [];
+  const selector = encodeURIComponent(`metadata.name=${pod.name}`);
+  const path = `/api/v1/namespaces/${pod.namespace}/pods?watch=1&fieldSelector=${selector}`;
+  const child = kubectlCommand(["get", "--raw", path], { stderr: "null" }).spawn();
+  let ended: string | null = null;
+  const reading = read().catch((error: unknown) => {
+    ended = String(error);
+  });
+  const recorder: PodRecorder = {
+    async patches() {
+      await catchUp();
+      return versions.flatMap((version, index) => toPatch(versions[index - 1], version));
+    },
+    async changes(container, key) {
+      const patches = await recorder.patches();
+      return patches.flatMap(({ changes }) => changes)
+        .filter((change) => change.container === container && change.key === key);
+    },
+    async [Symbol.asyncDispose]() {
+      try {
+        child.kill("SIGKILL");
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error; // it has ended by itself
+      }
+      await Promise.all([reading, child.status]);
+    },
+  };
+  try {
+    await waitFor(`the watch of pod "${pod.name}" to begin`, () => Promise.resolve(versions.length > 0), {
+      timeoutMs: 10_000,
+      everyMs: 20,
+    });
+  } catch (error) {
+    await recorder[Symbol.asyncDispose]();
+    throw error;
+  }
+  return recorder;
+
+  async function read(): Promise<void> {
+    for await (const line of readLines(child.stdout)) {
+      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: PodJson };
+      if (type === "ERROR") throw new Error(`Cannot watch pod "${pod.name}": ${line}`);
+      versions.push(toVersion(object));
+    }
+    ended = "the server ended the watch";
+  }
+
+  /** The watch may lag behind; a pod that is gone has no more PATCHes. */
+  async function catchUp(): Promise<void> {
+    const { code, stdout } = await tryKubectl(["get", "pod", pod.name, "-n", pod.namespace, "-o", "json"]);
+    const generation = code === 0 ? (JSON.parse(stdout) as PodJson).metadata.generation ?? 0 : 0;
+    await waitFor(`the watch of pod "${pod.name}" to reach generation ${generation}`, () => {
+      if ((versions.at(-1)?.generation ?? 0) >= generation) return Promise.resolve(true);
+      if (ended !== null) throw new Hopeless(ended);
+      return Promise.resolve(false);
+    }, { timeoutMs: 10_000, everyMs: 20 });
+  }
+}
+
+/** The sizes in a container's spec, or in its status, as amounts. */
+export function toResources(lists: ResourceLists | undefined): Resources {
+  return SIDE_KEYS.reduce<Resources>((resources, key) => {
+    const text = lists?.[sideOf(key)]?.[resourceOf(key)];
+    if (text === undefined) return resources;
+    const parsed = parseAmount(text, resourceOf(key));
+    if (!parsed.ok) throw new Error(parsed.message);
+    return { ...resources, [key]: parsed.amount };
+  }, NO_RESOURCES);
+}
+
+/** What a container asks for: `spec`, sidecars included. */
+export function readSpecSize({ spec }: PodJson, name: string): Resources {
+  const found = [...spec.containers, ...(spec.initContainers ?? [])].find((container) => container.name === name);
+  if (found === undefined) throw new Error(`Cannot find container "${name}" in the pod's spec`);
+  return toResources(found.resources);
+}
+
+/** What a container has: `status`, sidecars included; `null` while the kubelet has not reported it. */
+export function readActualSize({ status }: PodJson, name: string): Resources | null {
+  const all = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
+  const found = all.find((container) => container.name === name);
+  return found?.resources === undefined ? null : toResources(found.resources);
+}
+
+interface PodVersion {
+  readonly seenAt: number;
+  readonly uid: string;
+  readonly generation: number;
+  readonly sizes: ReadonlyMap<string, Resources>;
+  readonly managers: readonly string[];
+}
+
+function toVersion({ metadata, spec }: PodJson): PodVersion {
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  const resizers = (metadata.managedFields ?? []).filter(({ subresource }) => subresource === "resize");
+  return {
+    seenAt: Date.now(),
+    uid: metadata.uid,
+    generation: metadata.generation ?? 0,
+    sizes: new Map(containers.map(({ name, resources }) => [name, toResources(resources)])),
+    managers: resizers.map(({ manager }) => manager),
+  };
+}
+
+/** A pod that took the name of another begins anew. */
+function toPatch(before: PodVersion | undefined, { uid, sizes, ...after }: PodVersion): readonly Patch[] {
+  if (before === undefined || before.uid !== uid) return [];
+  if (after.generation > before.generation + 1) {
+    throw new Error(`Cannot count PATCHes: generation went from ${before.generation} to ${after.generation} unseen`);
+  }
+  const changes = [...sizes].flatMap(([container, size]) =>
+    SIDE_KEYS.flatMap((key): readonly Change[] => {
+      const change = { container, key, from: before.sizes.get(container)?.[key] ?? null, to: size[key] };
+      return change.from === change.to ? [] : [change];
+    })
+  );
+  return changes.length === 0 ? [] : [{ ...after, changes }];
+}
