@@ -1,5 +1,5 @@
 /** The command line: reads arguments and environment, runs the command, turns a start-up error into one clear line. */
-import { CommanderError, InvalidArgumentError } from "commander";
+import { CommanderError } from "commander";
 import { createProgram } from "./options.ts";
 import { writeError } from "./output.ts";
 import { run } from "./run.ts";
@@ -16,8 +16,8 @@ export async function main(args: readonly string[]): Promise<void> {
 
 function report(error: unknown): number {
   // Already printed by commander: help, version, or what is wrong with a flag.
-  if (error instanceof CommanderError && !(error instanceof InvalidArgumentError)) return error.exitCode === 0 ? 0 : 1;
-  if (error instanceof StartError || error instanceof InvalidArgumentError) writeError(error.message);
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+  if (error instanceof StartError) writeError(error.message);
   else writeError(error instanceof Error ? error.stack ?? error.message : String(error));
   return 1;
 }

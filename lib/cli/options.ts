@@ -1,9 +1,12 @@
 /**
- * The daemon's options: flags and their environment variables, parsed and checked. With `output.ts` and
- * `runtime/log.ts` the only place that reads arguments and environment.
+ * The daemon's options: flags and their environment variables, parsed and checked by one way for both. With `output.ts`
+ * and `runtime/log.ts` the only place that reads arguments and environment.
  */
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../runtime/log.ts";
+import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
+import { parseBoolean, parseChoice, parseListen, parseNamespaces, type Written } from "./parse_values.ts";
+import { StartError } from "./start_error.ts";
 import { VERSION } from "./version.ts";
 
 export interface RunOptions {
@@ -35,111 +38,90 @@ export interface Environment {
 
 export type GetEnv = (name: string) => string | undefined;
 
-/** The commander program; `run` gets the options once they are valid. */
+/** The commander program; `run` gets the options once they are valid. What is wrong with them is a StartError. */
 export function createProgram(getEnv: GetEnv, run: (options: RunOptions) => Promise<void>): Command {
   const program = new Command("podfit")
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
-    .addHelpText("after", HELP)
-    .showHelpAfterError("(podfit --help lists the options)")
+    .helpOption("-h, --help", "print this help and exit")
+    .addHelpText("after", formatVariables())
+    .configureOutput({ outputError: (text, write) => write(toComplaint(text)) })
     .allowExcessArguments(false);
-  for (const option of listOptions()) program.addOption(option);
-  return program.action((flags: Flags) => run(toOptions(flags, getEnv)));
+  for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
+  return program.action((given: Given) => run(toOptions(given, getEnv)));
 }
 
-interface Flags {
-  readonly kubeconfig?: readonly string[];
-  readonly context?: string;
-  readonly namespace?: readonly string[];
-  readonly statsSource: RunOptions["statsSource"];
-  readonly kubeletCa?: string;
-  readonly kubeletInsecureTls: boolean | string;
-  readonly dryRun: boolean | string;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  readonly listen: RunOptions["listen"];
+/** Values as they were written; commander's own reading of variables takes `PODFIT_DRY_RUN=false` for true. */
+type Given = Readonly<Partial<Record<FlagName, true | string | readonly string[]>>>;
+
+function toOption({ flag, value, variable, help, isRepeatable, fallback }: FlagRow): Option {
+  const notes = [...(fallback === undefined ? [] : [`default: ${fallback}`]), `env: ${variable}`].join(", ");
+  const option = new Option(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`);
+  return isRepeatable === true ? option.argParser(collect) : option;
 }
 
-function listOptions(): readonly Option[] {
-  return [
-    new Option("--kubeconfig <path>", "kubeconfig file (default: KUBECONFIG, the service account, ~/.kube/config)")
-      .env("PODFIT_KUBECONFIG").argParser(collectPaths),
-    new Option("--context <name>", "context of the kubeconfig").env("PODFIT_CONTEXT"),
-    new Option("--namespace <name>", "look after this namespace only; repeatable, or a list with commas")
-      .env("PODFIT_NAMESPACE").argParser(collectNamespaces),
-    new Option("--stats-source <source>", "where usage is read: each node's kubelet, or the API server's node proxy")
-      .env("PODFIT_STATS_SOURCE").choices(["kubelet", "proxy"]).default("kubelet"),
-    new Option("--kubelet-ca <path>", "PEM file of the CA that signs kubelet certificates (default: the cluster's)")
-      .env("PODFIT_KUBELET_CA"),
-    new Option("--kubelet-insecure-tls", "accept any kubelet certificate; the token can then be stolen on the way")
-      .env("PODFIT_KUBELET_INSECURE_TLS").default(false),
-    new Option("--dry-run", "decide and report everything, resize nothing").env("PODFIT_DRY_RUN").default(false),
-    new Option("--log-level <level>", "least level that is logged").env("PODFIT_LOG_LEVEL").choices(LOG_LEVELS)
-      .default("info"),
-    new Option("--log-format <format>", "one line per message").env("PODFIT_LOG_FORMAT").choices(LOG_FORMATS)
-      .default("json"),
-    new Option("--listen <address>", "where /metrics, /healthz and /readyz answer").env("PODFIT_LISTEN")
-      .argParser(parseListen).default(parseListen("0.0.0.0:8080"), "0.0.0.0:8080"),
-  ];
-}
-
-const HELP = `
-Environment:
-  PRA_ENABLED=true                  without it podfit only answers health and metrics
-  PRA_REQUIRES_ANNOTATED_PODS=true  only pods annotated pra.kedify.io/reconcile=enabled
-  KEDIFY_AGENT_ID=<id>              label kedify_agent_id of every kedify_ metric`;
-
-function toOptions(flags: Flags, getEnv: GetEnv): RunOptions {
-  return {
-    kubeconfigPaths: flags.kubeconfig ?? [],
-    context: flags.context ?? null,
-    namespaces: flags.namespace ?? null,
-    statsSource: flags.statsSource,
-    kubeletCa: flags.kubeletCa ?? null,
-    kubeletInsecureTls: toBoolean("PODFIT_KUBELET_INSECURE_TLS", flags.kubeletInsecureTls),
-    dryRun: toBoolean("PODFIT_DRY_RUN", flags.dryRun),
-    logLevel: flags.logLevel,
-    logFormat: flags.logFormat,
-    listen: flags.listen,
-    environment: {
-      isEnabled: toBoolean("PRA_ENABLED", getEnv("PRA_ENABLED")),
-      requiresAnnotation: toBoolean("PRA_REQUIRES_ANNOTATED_PODS", getEnv("PRA_REQUIRES_ANNOTATED_PODS")),
-      agentId: getEnv("KEDIFY_AGENT_ID") ?? "",
-      kubeconfig: getEnv("KUBECONFIG") ?? null,
-      home: getEnv("HOME") ?? null,
-      hostname: getEnv("HOSTNAME") ?? null,
-      serviceHost: getEnv("KUBERNETES_SERVICE_HOST") ?? null,
-      servicePort: getEnv("KUBERNETES_SERVICE_PORT") ?? null,
-    },
-  };
-}
-
-/** As Go's strconv.ParseBool: what the product that reads these variables today accepts. */
-function toBoolean(name: string, value: boolean | string | undefined): boolean {
-  if (typeof value === "boolean") return value;
-  const text = (value ?? "").trim().toLowerCase();
-  if (["true", "t", "1"].includes(text)) return true;
-  if (["false", "f", "0", ""].includes(text)) return false;
-  throw new InvalidArgumentError(`Cannot read ${name} "${value}": write true or false`);
-}
-
-function collectPaths(value: string, before: readonly string[] = []): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
-function collectNamespaces(value: string, before: readonly string[] = []): readonly string[] {
-  const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");
-  for (const name of names) {
-    if (name.length > 63 || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)) {
-      throw new InvalidArgumentError(`"${name}" is no namespace name.`);
-    }
-  }
-  return [...new Set([...before, ...names])];
+/** One line in the words of every other start-up error. */
+function toComplaint(text: string): string {
+  return `podfit: ${text.replace(/^error: /, "").trim().replaceAll("\n", " ").replace(/\.$/, "")}; see podfit --help\n`;
 }
 
-function parseListen(value: string): RunOptions["listen"] {
-  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(value);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65535) throw new InvalidArgumentError(`Write HOST:PORT, such as 127.0.0.1:8080.`);
-  return { hostname: match[1] ?? (match[2] || "0.0.0.0"), port };
+function toOptions(given: Given, getEnv: GetEnv): RunOptions {
+  const list = (name: FlagName) => listWritten({ row: FLAGS[name], given: given[name] }, getEnv);
+  const last = (name: FlagName) => list(name).at(-1) ?? null;
+  const lastOr = (name: FlagName, fallback: string) => last(name) ?? { name: FLAGS[name].flag, text: fallback };
+  const options = {
+    kubeconfigPaths: list("kubeconfig").map(({ text }) => text),
+    context: last("context")?.text ?? null,
+    namespaces: parseNamespaces(list("namespace")),
+    statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), ["kubelet", "proxy"]),
+    kubeletCa: last("kubeletCa")?.text ?? null,
+    kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
+    dryRun: parseBoolean(lastOr("dryRun", "false")),
+    logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
+    logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),
+    listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
+    environment: readEnvironment(getEnv),
+  };
+  if (options.kubeletCa !== null && options.kubeletInsecureTls) {
+    throw new StartError(
+      "Cannot use --kubelet-ca with --kubelet-insecure-tls: the one checks kubelet certificates, the other accepts " +
+        "any; leave one of them out (or its variable)",
+    );
+  }
+  return options;
+}
+
+/** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */
+function listWritten(
+  { row, given }: { readonly row: FlagRow; readonly given: Given[FlagName] | undefined },
+  getEnv: GetEnv,
+): readonly Written[] {
+  if (given === undefined) {
+    const text = getEnv(row.variable)?.trim() ?? "";
+    return text === "" ? [] : [{ name: row.variable, text }];
+  }
+  const texts = given === true ? ["true"] : typeof given === "string" ? [given] : given;
+  return texts.map((text) => {
+    if (text.trim() === "") throw new StartError(`Cannot read ${row.flag} "${text}": it is empty`);
+    return { name: row.flag, text: text.trim() };
+  });
+}
+
+function readEnvironment(getEnv: GetEnv): Environment {
+  const read = (name: string) => getEnv(name)?.trim() || null;
+  const isTrue = (name: string) => parseBoolean({ name, text: read(name) ?? "false" });
+  return {
+    isEnabled: isTrue("PRA_ENABLED"),
+    requiresAnnotation: isTrue("PRA_REQUIRES_ANNOTATED_PODS"),
+    agentId: read("KEDIFY_AGENT_ID") ?? "",
+    kubeconfig: read("KUBECONFIG"),
+    home: read("HOME"),
+    hostname: read("HOSTNAME"),
+    serviceHost: read("KUBERNETES_SERVICE_HOST"),
+    servicePort: read("KUBERNETES_SERVICE_PORT"),
+  };
 }

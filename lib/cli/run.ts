@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from "../daemon/metrics.ts";
 import type { Scope } from "../daemon/scope.ts";
 import { createHandler, serve, type Verdict } from "../daemon/server.ts";
 import { connect } from "../kube/connect.ts";
+import { readPem } from "../kube/credential_files.ts";
 import { createProxySource, openDirectSource, type SummarySource } from "../kube/kubelet.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../kube/in_cluster.ts";
 import type { ApiServer } from "../kube/transport.ts";
@@ -26,7 +27,7 @@ export async function run(options: RunOptions): Promise<void> {
   if (!isEnabled) return await idle({ options, log, metrics, signal });
 
   await using server = await connectTo(options);
-  await checkCluster(server, options.namespaces).catch((error) => Promise.reject(toStartError(error)));
+  await checkCluster(server, options.namespaces);
   using source = await openSource(options, { server, log, metrics });
   const scope: Scope = { namespaces: options.namespaces, node: null, pod: null };
   const daemon = createDaemon({
@@ -78,7 +79,7 @@ function listen(
     log.info("Listening", { address: `${host}:${http.port}` });
     return http;
   } catch (error) {
-    throw toStartError(error);
+    throw toStartError(error, "; choose another with --listen");
   }
 }
 
@@ -115,10 +116,11 @@ async function openSource(
     );
   }
   try {
-    const caCerts = options.kubeletCa === null ? null : [await Deno.readTextFile(options.kubeletCa)];
+    const path = options.kubeletCa;
+    const caCerts = path === null ? null : [await readPem({ kind: "file", path }, "--kubelet-ca")];
     return openDirectSource(server, { clock: systemClock, caCerts, insecureTls: options.kubeletInsecureTls });
-  } catch (cause) {
-    throw toStartError(new Error(`Cannot read --kubelet-ca "${options.kubeletCa}": ${String(cause)}`, { cause }));
+  } catch (error) {
+    throw toStartError(error);
   }
 }
 

@@ -3,8 +3,17 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** Adds what was tried to an error of a lower layer; its own words already name the cause. */
-export function toStartError(error: unknown): StartError {
+/** An error of a lower layer, whose own words name what was tried and the cause, as one line. */
+export function toStartError(error: unknown, advice = ""): StartError {
   const message = error instanceof Error ? error.message : String(error);
-  return new StartError(message.split("\n")[0] ?? message, { cause: error });
+  return new StartError(toOneLine(message) + advice, { cause: error });
+}
+
+const MAX_LENGTH = 600;
+
+/** Servers write several lines, of any length; Deno ends with the system call and the path, which is named already. */
+function toOneLine(message: string): string {
+  const line = message.replace(/ \(os error \d+\)(: \w+ '[^']*')?/, "").replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
+    .trim();
+  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH)}...`;
 }

@@ -1,0 +1,100 @@
+/**
+ * Which flags and environment variables are there? One row per flag with the variable that stands in for it, and the
+ * variables without a flag. What --help prints and the README lists is made of these tables.
+ */
+
+export interface FlagRow {
+  readonly flag: string;
+  /** What --help calls its value; `null` for a flag that is there or not. */
+  readonly value: string | null;
+  readonly variable: string;
+  readonly help: string;
+  readonly isRepeatable?: boolean;
+  readonly fallback?: string;
+}
+
+export type FlagName = keyof typeof FLAGS;
+
+/** By the name that commander gives the flag. */
+export const FLAGS = {
+  kubeconfig: {
+    flag: "--kubeconfig",
+    value: "<path>",
+    variable: "PODFIT_KUBECONFIG",
+    help: "kubeconfig file, repeatable (default: KUBECONFIG, the service account, ~/.kube/config)",
+    isRepeatable: true,
+  },
+  context: {
+    flag: "--context",
+    value: "<name>",
+    variable: "PODFIT_CONTEXT",
+    help: "context of the kubeconfig (default: its current-context)",
+  },
+  namespace: {
+    flag: "--namespace",
+    value: "<name>",
+    variable: "PODFIT_NAMESPACE",
+    help: "look after this namespace only; repeatable, or a list with commas (default: all)",
+    isRepeatable: true,
+  },
+  statsSource: {
+    flag: "--stats-source",
+    value: "<source>",
+    variable: "PODFIT_STATS_SOURCE",
+    help: "where usage is read: kubelet (each node's own) or proxy (the API server's, which needs nodes/proxy)",
+    fallback: "kubelet",
+  },
+  kubeletCa: {
+    flag: "--kubelet-ca",
+    value: "<path>",
+    variable: "PODFIT_KUBELET_CA",
+    help: "PEM file of the CA that signs kubelet certificates (default: the cluster's)",
+  },
+  kubeletInsecureTls: {
+    flag: "--kubelet-insecure-tls",
+    value: null,
+    variable: "PODFIT_KUBELET_INSECURE_TLS",
+    help: "accept any kubelet certificate; the token can then be stolen on the way",
+  },
+  dryRun: {
+    flag: "--dry-run",
+    value: null,
+    variable: "PODFIT_DRY_RUN",
+    help: "decide and report everything, resize nothing",
+  },
+  logLevel: {
+    flag: "--log-level",
+    value: "<level>",
+    variable: "PODFIT_LOG_LEVEL",
+    help: "least level that is logged: debug, info, warn or error",
+    fallback: "info",
+  },
+  logFormat: {
+    flag: "--log-format",
+    value: "<format>",
+    variable: "PODFIT_LOG_FORMAT",
+    help: "one line per message: json or text",
+    fallback: "json",
+  },
+  listen: {
+    flag: "--listen",
+    value: "<address>",
+    variable: "PODFIT_LISTEN",
+    help: "where /metrics, /healthz and /readyz answer",
+    fallback: "0.0.0.0:8080",
+  },
+} as const satisfies Readonly<Record<string, FlagRow>>;
+
+/** Variables without a flag that an operator sets: those of the product that podfit stands in for. */
+export const VARIABLES = {
+  PRA_ENABLED: { value: "true", help: "without it podfit only answers health and metrics" },
+  PRA_REQUIRES_ANNOTATED_PODS: { value: "true", help: "only pods annotated pra.kedify.io/reconcile=enabled" },
+  KEDIFY_AGENT_ID: { value: "<id>", help: "label kedify_agent_id of every kedify_ metric" },
+} as const;
+
+/** What --help prints below the flags. */
+export function formatVariables(): string {
+  const rows = Object.entries(VARIABLES).map(([name, { value, help }]) => [`${name}=${value}`, help] as const);
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return ["", "Environment:", ...rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`)].join("\n");
+}

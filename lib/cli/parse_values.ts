@@ -1,0 +1,61 @@
+/**
+ * What do the values of flags and variables mean? Each is refused with one line that names where it was written, what
+ * was written and what would be right.
+ */
+import { StartError } from "./start_error.ts";
+
+/** A value and where it was written: `--listen` or `PODFIT_LISTEN`. */
+export interface Written {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** As Go's strconv.ParseBool: what the product that reads these variables today accepts. */
+export function parseBoolean(written: Written): boolean {
+  const text = written.text.toLowerCase();
+  if (["true", "t", "1"].includes(text)) return true;
+  if (["false", "f", "0"].includes(text)) return false;
+  throw refuse(written, "write true or false");
+}
+
+export function parseChoice<T extends string>(written: Written, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === written.text);
+  if (found === undefined) {
+    throw refuse(written, `write ${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`);
+  }
+  return found;
+}
+
+/** `null` = all. A list that names none is refused: it would watch either nothing or everything. */
+export function parseNamespaces(all: readonly Written[]): readonly string[] | null {
+  if (all.length === 0) return null;
+  const names = new Set<string>();
+  for (const written of all) {
+    const parts = written.text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+    if (parts.length === 0) throw refuse(written, "it names no namespace");
+    for (const name of parts) {
+      if (!isLabel(name)) {
+        throw refuse(written, `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`);
+      }
+      names.add(name);
+    }
+  }
+  return [...names];
+}
+
+/** Without a host, every IPv4 address. Port 0 takes any free one. */
+export function parseListen(written: Written): { readonly hostname: string; readonly port: number } {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(written.text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65535) throw refuse(written, "write HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080");
+  return { hostname: match[1] ?? (match[2] || "0.0.0.0"), port };
+}
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names */
+function isLabel(name: string): boolean {
+  return name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);
+}
+
+function refuse({ name, text }: Written, why: string): StartError {
+  return new StartError(`Cannot read ${name} "${text}": ${why}`);
+}
