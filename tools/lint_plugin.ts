@@ -1,18 +1,46 @@
-/** Lint rules of this project: core and units stay pure (no I/O, clock, randomness, timers, async). */
+/**
+ * Lint rules of this project: core and units stay pure (no I/O, clock, randomness, timers, async, module state). A name
+ * of a global is reported also where it is declared for something else: a reader could not tell the two apart.
+ */
 
 const PURE = /\/lib\/(core|units)\//;
+
+/** What reaches outside the function, by whatever way it is named. */
 const GLOBALS = new Set([
   "Deno",
-  "fetch",
-  "setTimeout",
-  "setInterval",
-  "queueMicrotask",
+  "EventSource",
+  "Function",
+  "Promise",
+  "WebSocket",
+  "Worker",
+  "clearInterval",
+  "clearTimeout",
   "console",
   "crypto",
+  "eval",
+  "fetch",
+  "global",
+  "globalThis",
+  "localStorage",
+  "navigator",
   "performance",
   "process",
+  "queueMicrotask",
+  "require",
+  "self",
+  "sessionStorage",
+  "setImmediate",
+  "setInterval",
+  "setTimeout",
 ]);
-const MEMBERS: Record<string, readonly string[]> = { Date: ["now"], Math: ["random"] };
+
+/** Globals of which only some members, or all but some, are pure; they are used as `Name.member` alone. */
+const MEMBERS: Readonly<Record<string, (member: string) => boolean>> = {
+  AbortSignal: (member) => member !== "timeout",
+  Date: (member) => member === "parse" || member === "UTC",
+  Math: (member) => member !== "random",
+  Temporal: (member) => member !== "Now",
+};
 
 const plugin: Deno.lint.Plugin = {
   name: "podfit",
@@ -25,26 +53,36 @@ const plugin: Deno.lint.Plugin = {
         const reportAsync = (node: { async: boolean } & Deno.lint.Node) => {
           if (node.async) report(node, "async");
         };
+        const reportSource = (node: Deno.lint.Node, source: Deno.lint.StringLiteral | null) => {
+          if (source !== null && !source.value.startsWith(".")) report(node, `Import of "${source.value}"`);
+        };
         return {
+          // Methods of classes and objects are FunctionExpressions too.
           FunctionDeclaration: reportAsync,
           FunctionExpression: reportAsync,
           ArrowFunctionExpression: reportAsync,
           AwaitExpression: (node) => report(node, "await"),
+          ForOfStatement(node) {
+            if (node.await) report(node, "for await");
+          },
+          VariableDeclaration(node) {
+            if (node.kind === "await using") report(node, "await using");
+            const isModuleState = node.parent.type === "Program" || node.parent.type === "ExportNamedDeclaration";
+            if (isModuleState && (node.kind === "let" || node.kind === "var")) report(node, "Module state");
+          },
+          ImportExpression: (node) => report(node, "import()"),
+          MetaProperty(node) {
+            if (node.meta.name === "import") report(node, "import.meta");
+          },
+          ImportDeclaration: (node) => reportSource(node, node.source),
+          ExportAllDeclaration: (node) => reportSource(node, node.source),
+          ExportNamedDeclaration: (node) => reportSource(node, node.source),
           Identifier(node) {
-            const parent = node.parent;
-            const isProperty = parent.type === "MemberExpression" && parent.property === node && !parent.computed;
-            const isKey = parent.type === "Property" && parent.key === node;
-            if (GLOBALS.has(node.name) && !isProperty && !isKey) report(node, `"${node.name}"`);
-          },
-          MemberExpression(node) {
-            if (node.object.type !== "Identifier" || node.property.type !== "Identifier") return;
-            if (MEMBERS[node.object.name]?.includes(node.property.name)) {
-              report(node, `"${node.object.name}.${node.property.name}"`);
-            }
-          },
-          NewExpression(node) {
-            if (node.callee.type === "Identifier" && node.callee.name === "Date" && node.arguments.length === 0) {
-              report(node, `"new Date()"`);
+            if (isKey(node)) return;
+            if (GLOBALS.has(node.name)) report(node, `"${node.name}"`);
+            else if (Object.hasOwn(MEMBERS, node.name) && !isType(node)) {
+              const impure = findImpureUse(node);
+              if (impure !== null) report(node, impure);
             }
           },
         };
@@ -53,3 +91,51 @@ const plugin: Deno.lint.Plugin = {
   },
 };
 export default plugin;
+
+/** The name of a member, a property or a method, which is no use of a global of that name. */
+function isKey(node: Deno.lint.Identifier): boolean {
+  const parent = node.parent;
+  switch (parent.type) {
+    case "MemberExpression":
+      return parent.property === node && !parent.computed;
+    case "Property":
+      // Of `{ fetch }` the name is visited twice, as key and as value.
+      return parent.key === node && !parent.computed;
+    case "MethodDefinition":
+    case "PropertyDefinition":
+    case "TSPropertySignature":
+    case "TSMethodSignature":
+      return parent.key === node && !parent.computed;
+    case "TSQualifiedName":
+      return parent.right === node;
+    case "ImportSpecifier":
+      // Where it comes from is judged instead.
+      return true;
+    default:
+      return false;
+  }
+}
+
+function isType(node: Deno.lint.Identifier): boolean {
+  return node.parent.type === "TSTypeReference" || node.parent.type === "TSQualifiedName";
+}
+
+/** How a global of MEMBERS is used impurely; `null` when it isn't. */
+function findImpureUse(node: Deno.lint.Identifier): string | null {
+  const { name, parent } = node;
+  if (parent.type === "MemberExpression" && parent.object === node) {
+    const member = readMember(parent);
+    return member !== null && MEMBERS[name]?.(member) ? null : `"${name}.${member ?? "[...]"}"`;
+  }
+  if (name === "Date" && parent.type === "NewExpression" && parent.callee === node) {
+    const [first] = parent.arguments;
+    return first === undefined || first.type === "SpreadElement" ? '"new Date()"' : null;
+  }
+  if (parent.type === "BinaryExpression" && parent.operator === "instanceof") return null;
+  return name === "Date" && parent.type === "CallExpression" ? '"Date()"' : `"${name}" as a value`;
+}
+
+function readMember({ computed, property }: Deno.lint.MemberExpression): string | null {
+  if (!computed) return property.type === "Identifier" ? property.name : null;
+  return property.type === "Literal" && typeof property.value === "string" ? property.value : null;
+}

@@ -1,0 +1,182 @@
+/**
+ * Do imports point the way the layers say, and are files small? Asked of the module graph that Deno itself builds of
+ * main.ts and every file of lib.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { findForbiddenImports, LAYERS, listReached, type ModuleGraph, toLayer } from "./support/layers.ts";
+
+const ROOT = new URL("../", import.meta.url).href;
+const MAX_LINES = 250;
+/** Written by tools/generate.ts, and as long as the API is wide. */
+const GENERATED = ["lib/api/kubernetes.ts", "lib/api/autoscaler.ts"];
+
+Deno.test("imports of main.ts and lib follow the layers", async () => {
+  const files = await listSources();
+  const graph = await readGraph(files);
+  for (const file of files) assert(graph.modules.some((module) => module.specifier === ROOT + file), file);
+  assertEquals(findForbiddenImports(graph, { root: ROOT, layers: LAYERS }), []);
+});
+
+Deno.test("the daemon reaches no sim, and main.ts loads none before a command asks for it", async () => {
+  const graph = await readGraph(await listSources());
+  const daemon = [...graph.modules].map((module) => module.specifier).filter((one) => layerOf(one) === "daemon");
+  assert(daemon.length > 0);
+  const reached = [...listReached(graph, daemon, { isLazy: true })].map(layerOf);
+  assert(reached.includes("core") && reached.includes("kube"));
+  assertEquals(reached.includes("sim"), false);
+  const eager = [...listReached(graph, [`${ROOT}main.ts`], { isLazy: false })].map(layerOf);
+  assert(eager.includes("daemon"));
+  assertEquals(eager.includes("sim"), false);
+});
+
+Deno.test("no file of lib is longer than 250 lines, but for the generated ones", async () => {
+  const files = (await listSources()).filter((file) => !GENERATED.includes(file));
+  const counts = await Promise.all(files.map(async (file) => `${file}: ${countLines(await readText(file))}`));
+  assertEquals(counts.filter((line) => Number(line.split(": ")[1]) > MAX_LINES), []);
+});
+
+Deno.test("countLines() counts as an editor does", () => {
+  assertEquals([countLines(""), countLines("a\n"), countLines("a\nb"), countLines("a\n".repeat(251))], [0, 1, 2, 251]);
+});
+
+Deno.test("findForbiddenImports() reports each planted violation", () => {
+  const cases: Readonly<Record<string, readonly [file: string, target: string, why: string]>> = {
+    "core on kube": ["lib/core/a.ts", "file:///p/lib/kube/b.ts", "core may not import kube"],
+    "core on runtime": ["lib/core/a.ts", "file:///p/lib/runtime/log.ts", "core may not import runtime"],
+    "core on daemon": ["lib/core/a.ts", "file:///p/lib/daemon/b.ts", "core may not import daemon"],
+    "units on core": ["lib/units/a.ts", "file:///p/lib/core/b.ts", "units may not import core"],
+    "api on units": ["lib/api/a.ts", "file:///p/lib/units/b.ts", "api may not import units"],
+    "runtime on kube": ["lib/runtime/a.ts", "file:///p/lib/kube/b.ts", "runtime may not import kube"],
+    "runtime on units": ["lib/runtime/a.ts", "file:///p/lib/units/b.ts", "runtime may not import units"],
+    "kube on core": ["lib/kube/a.ts", "file:///p/lib/core/b.ts", "kube may not import core"],
+    "kube on daemon": ["lib/kube/a.ts", "file:///p/lib/daemon/b.ts", "kube may not import daemon"],
+    "daemon on cli": ["lib/daemon/a.ts", "file:///p/lib/cli/b.ts", "daemon may not import cli"],
+    "daemon on sim": ["lib/daemon/a.ts", "file:///p/lib/sim/b.ts", "daemon may not import sim"],
+    "daemon on main": ["lib/daemon/a.ts", "file:///p/main.ts", "daemon may not import main"],
+    "daemon on deno.json": ["lib/daemon/a.ts", "file:///p/deno.json", "daemon may not import project"],
+    "sim on core": ["lib/sim/a.ts", "file:///p/lib/core/decide.ts", "sim may not import core"],
+    "sim on daemon": ["lib/sim/a.ts", "file:///p/lib/daemon/b.ts", "sim may not import daemon"],
+    "main on daemon": ["main.ts", "file:///p/lib/daemon/b.ts", "main may not import daemon"],
+    "core on a package": ["lib/core/a.ts", "npm:/hono@4.13.19", 'core may not import "hono"'],
+    "units on a scoped package": [
+      "lib/units/a.ts",
+      "npm:@logtape/logtape@2.4.2",
+      'units may not import "@logtape/logtape"',
+    ],
+    "api on a built-in": ["lib/api/a.ts", "node:path", 'api may not import "node:path"'],
+    "core on a part of a package": [
+      "lib/core/a.ts",
+      "npm:/deno-std@1.4.0/yaml/mod.js",
+      'core may not import "deno-std"',
+    ],
+    "kube on the daemon's package": ["lib/kube/a.ts", "npm:/prom-client@15.1.3", 'kube may not import "prom-client"'],
+    "kube on another built-in": ["lib/kube/a.ts", "node:child_process", 'kube may not import "node:child_process"'],
+    "daemon on a web address": [
+      "lib/daemon/a.ts",
+      "https://deno.land/x.ts",
+      'daemon may not import "https://deno.land/x.ts"',
+    ],
+    "lib on tests": [
+      "lib/kube/a.ts",
+      "file:///p/tests/support/b.ts",
+      "kube may not import what is no part of the program",
+    ],
+    "lib on a foreign file": ["lib/cli/a.ts", "file:///q/b.ts", "cli may not import what is no part of the program"],
+  };
+  for (const [name, [file, target, why]] of Object.entries(cases)) {
+    for (const key of ["code", "type"]) {
+      const arrow = `${file} -> ${target.replace("file:///p/", "")}`;
+      assertEquals(findForbiddenImports(plant({ [file]: [[key, target]] }), rules()), [`${arrow}: ${why}`], name);
+    }
+  }
+});
+
+Deno.test("findForbiddenImports() lets the arrows of the layers pass", () => {
+  const graph = plant({
+    "main.ts": [["code", "file:///p/lib/cli/a.ts"]],
+    "lib/cli/a.ts": [["code", "file:///p/lib/sim/a.ts"], ["code", "file:///p/deno.json"], [
+      "code",
+      "npm:/commander@15.1.0",
+    ]],
+    "lib/daemon/a.ts": [["code", "file:///p/lib/core/a.ts"], ["type", "file:///p/lib/daemon/b.ts"]],
+    "lib/core/a.ts": [["code", "file:///p/lib/units/a.ts"], ["type", "file:///p/lib/api/a.ts"]],
+    "lib/sim/a.ts": [["code", "file:///p/lib/core/parse_policy.ts"]],
+    "lib/kube/a.ts": [["code", "file:///p/lib/runtime/clock.ts"], ["code", "node:https"]],
+    "tests/a.ts": [["code", "file:///p/lib/kube/a.ts"], ["code", "npm:/fast-check@4.10.2"]],
+  });
+  assertEquals(findForbiddenImports(graph, rules()), []);
+});
+
+Deno.test("findForbiddenImports() reports a folder without a rule and a module that is not there", () => {
+  assertEquals(findForbiddenImports(plant({ "lib/helpers/a.ts": [] }), rules()), [
+    'lib/helpers/a.ts: layer "helpers" has no rule',
+  ]);
+  const modules = [{ specifier: "file:///p/lib/core/gone.ts", error: "Module not found" }];
+  assertEquals(findForbiddenImports({ modules }, rules()), ["lib/core/gone.ts: Module not found"]);
+});
+
+Deno.test("listReached() follows imports, import() only when asked to", () => {
+  const lazy = { specifier: "./demo.ts", code: { specifier: "demo" }, isDynamic: true };
+  const graph: ModuleGraph = {
+    modules: [
+      { specifier: "main", dependencies: [{ specifier: "./run.ts", code: { specifier: "run" } }, lazy] },
+      { specifier: "run", dependencies: [{ specifier: "./types.ts", type: { specifier: "types" } }] },
+      { specifier: "demo", dependencies: [{ specifier: "./sim.ts", code: { specifier: "sim" } }] },
+    ],
+  };
+  assertEquals([...listReached(graph, ["main"], { isLazy: false })].sort(), ["main", "run", "types"]);
+  assertEquals([...listReached(graph, ["main"], { isLazy: true })].sort(), ["demo", "main", "run", "sim", "types"]);
+});
+
+function rules() {
+  return { root: "file:///p/", layers: LAYERS };
+}
+
+function plant(imports: Readonly<Record<string, readonly (readonly [string, string])[]>>): ModuleGraph {
+  return {
+    modules: Object.entries(imports).map(([file, targets]) => ({
+      specifier: `file:///p/${file}`,
+      dependencies: targets.map(([key, specifier]) => ({ specifier, [key]: { specifier } })),
+    })),
+  };
+}
+
+function layerOf(specifier: string): string | null {
+  return specifier.startsWith(ROOT) ? toLayer(specifier.slice(ROOT.length)) : null;
+}
+
+function countLines(text: string): number {
+  return text.split("\n").length - (text === "" || text.endsWith("\n") ? 1 : 0);
+}
+
+/** main.ts and every TypeScript file of lib. */
+async function listSources(): Promise<readonly string[]> {
+  const files = ["main.ts"];
+  const folders = ["lib"];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
+      if (isDirectory) folders.push(`${folder}/${name}`);
+      else if (/\.tsx?$/.test(name)) files.push(`${folder}/${name}`);
+    }
+  }
+  return files.sort();
+}
+
+/** One graph of all files, by way of a file that imports each: `deno info` takes one root. */
+async function readGraph(files: readonly string[]): Promise<ModuleGraph> {
+  const entry = await Deno.makeTempFile({ suffix: ".ts" });
+  try {
+    await Deno.writeTextFile(entry, files.map((file) => `import "${ROOT}${file}";\n`).join(""));
+    const args = ["info", "--json", "--config", new URL("deno.json", ROOT).pathname, entry];
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+    const decoder = new TextDecoder();
+    if (!success) throw new Error(`Cannot read the module graph: ${decoder.decode(stderr)}`);
+    return JSON.parse(decoder.decode(stdout));
+  } finally {
+    await Deno.remove(entry);
+  }
+}
+
+function readText(file: string): Promise<string> {
+  return Deno.readTextFile(new URL(file, ROOT));
+}

@@ -1,0 +1,165 @@
+/**
+ * Do the project's files agree with each other? The Deno version, permissions, and that reasons, metrics, flags and
+ * variables stand where people look for them: in the README and in the contract.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { FLAGS, VARIABLES } from "../lib/cli/flags.ts";
+import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
+import { FAMILIES } from "../lib/daemon/metric_families.ts";
+
+const ROOT = new URL("../", import.meta.url);
+const REASONS = [...new Set([...HOLD_REASONS, ...BLOCK_REASONS, ...AUTOSCALER_REASONS])];
+/** Folders that hold what others wrote or what is made. */
+const FOREIGN = [".git", "node_modules", "dist", "testdata", "results"];
+
+Deno.test("one Deno version stands everywhere that names one", async () => {
+  const version = (await readText(".dvmrc")).trim();
+  assert(/^\d+\.\d+\.\d+$/.test(version), version);
+  // Not this file, which makes up versions of its own below.
+  const texts = (await listTexts()).filter(({ file }) => file !== "tests/project_test.ts");
+  const named = texts.flatMap(({ file, text }) => findVersions(text).map((found) => ({ file, version: found })));
+  assertEquals(named.filter((one) => one.version !== version), []);
+  for (const file of ["README.md", "Dockerfile"]) assert(named.some((one) => one.file === file), file);
+  assert((await readText(".ci/run")).includes('"deno@$(cat .dvmrc)"'), ".ci/run reads .dvmrc");
+});
+
+Deno.test("findVersions() finds a version in each way of writing it", () => {
+  const text = "npx -y deno@1.2.3 task\nFROM denoland/deno:2.3.4\nARG DENO_VERSION=3.4.5\nhono@4.0.0 DENO_DIR=/5.6.7";
+  assertEquals(findVersions(text), ["1.2.3", "2.3.4", "3.4.5"]);
+});
+
+Deno.test("no permission set allows everything, and the daemon writes no file and sees its own variables only", async () => {
+  const { permissions } = await readProject();
+  assertEquals(Object.entries(permissions).filter(([, set]) => "all" in set).map(([name]) => name), []);
+  const { daemon } = permissions;
+  assert(daemon !== undefined);
+  assertEquals(["write", "ffi", "sys", "import"].filter((kind) => kind in daemon), []);
+  const patterns = daemon["env"];
+  assert(Array.isArray(patterns) && !patterns.includes("*"));
+  const variables = [...Object.values(FLAGS).map(({ variable }) => variable), ...Object.keys(VARIABLES)];
+  assertEquals(variables.filter((name) => !patterns.some((pattern) => matches(name, pattern))), []);
+});
+
+Deno.test("every task that runs the daemon runs it with the daemon's permissions", async () => {
+  const { tasks } = await readProject();
+  const running = Object.entries(tasks).filter(([, command]) => / run .*\smain\.ts/.test(command));
+  assert(running.length > 0);
+  assertEquals(running.filter(([, command]) => !/ -P=daemon /.test(command)).map(([name]) => name), []);
+});
+
+Deno.test("every reason and every event stands in the contract's table (C53)", async () => {
+  const rows = tableOf(await readText("tests/contract.md"), "| reason (closed list) ");
+  const words = new Set(rows.flatMap((row) => row.split(/\W+/)));
+  // "MetricsUnavailable / recovered" names its second event in the next column.
+  assertEquals([...REASONS, ...Object.keys(NOTICES)].filter((word) => !words.has(word)), []);
+});
+
+Deno.test("every reason and every event stands in the README's table (C53)", async () => {
+  const words = new Set(tableOf(await readText("README.md"), "| reason ").flatMap(listCode));
+  assertEquals([...REASONS, ...Object.keys(NOTICES)].filter((word) => !words.has(word)), []);
+});
+
+Deno.test("every metric stands in the README with its labels, and no other (C52)", async () => {
+  const rows = tableOf(await readText("README.md"), "| name | labels ");
+  const known: readonly { name: string; labels: readonly string[] }[] = Object.values(FAMILIES);
+  for (const { name, labels } of known) {
+    const row = rows.find((row) => listCode(row).includes(name));
+    assert(row !== undefined, `${name} is not in the README`);
+    assertEquals(labels.filter((label) => !(row.split("|")[2] ?? "").split(/\W+/).includes(label)), [], name);
+  }
+  const names = rows.flatMap((row) => listCode(row.split("|")[1] ?? ""));
+  assertEquals(names.filter((name) => !known.some((family) => family.name === name)), []);
+});
+
+Deno.test("every flag and every variable stands in the README, and no other", async () => {
+  const rows = tableOf(await readText("README.md"), "| flag | variable ");
+  const flags = rows.flatMap((row) => listCode(row.split(" | ")[0] ?? "")).map((code) => code.split(" ")[0] ?? "");
+  const variables = rows.flatMap((row) => listCode(row.split(" | ")[1] ?? ""));
+  assertEquals(flags.sort(), [...Object.values(FLAGS).map(({ flag }) => flag), "--version"].sort());
+  const known = [...Object.values(FLAGS).map(({ variable }) => variable), ...Object.keys(VARIABLES)];
+  assertEquals(variables.sort(), known.sort());
+});
+
+Deno.test("the project's files name no folder outside of the project", async () => {
+  const pattern = /\b(seed[s]|recording[s])\/|\bFINDING[S]\.md/;
+  assertEquals((await listTexts()).filter(({ text }) => pattern.test(text)).map(({ file }) => file), []);
+});
+
+Deno.test("tests name only clauses that the contract has, each once", async () => {
+  const clauses = [...(await readText("tests/contract.md")).matchAll(/^- (C\d+) /gm)].map((match) => match[1] ?? "");
+  assert(clauses.length > 30);
+  assertEquals(clauses.filter((id, at) => clauses.indexOf(id) !== at), []);
+  const texts = (await listTexts()).filter(({ file }) => /^tests\/.*_test\.ts$/.test(file));
+  const named = texts.flatMap(({ file, text }) => listNamedClauses(text).map((id) => ({ file, id })));
+  assert(named.length > 0);
+  assertEquals(named.filter(({ id }) => !clauses.includes(id)), []);
+});
+
+Deno.test("listNamedClauses() reads the names of tests and steps", () => {
+  const text =
+    'Deno.test("a (C1, C20)", f);\nawait t.step(`b C33`, f);\n// C4\nconst C5 = 1;\nDeno.test({ name: "d: C6" });\nscenario(\n  "C7 e", {});';
+  assertEquals(listNamedClauses(text), ["C1", "C20", "C33", "C6", "C7"]);
+});
+
+interface Project {
+  readonly tasks: Readonly<Record<string, string>>;
+  readonly permissions: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+async function readProject(): Promise<Project> {
+  return JSON.parse(await readText("deno.json"));
+}
+
+function readText(file: string): Promise<string> {
+  return Deno.readTextFile(new URL(file, ROOT));
+}
+
+interface TextFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The files that people write, but for pictures, archives and the like. */
+async function listTexts(): Promise<readonly TextFile[]> {
+  const found: TextFile[] = [];
+  const folders = [""];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const { name, isDirectory, isFile } of Deno.readDir(new URL(`./${folder}`, ROOT))) {
+      if (FOREIGN.includes(name)) continue;
+      if (isDirectory) folders.push(`${folder}${name}/`);
+      const isText = /^[^.]+$|\.(ts|md|json|ya?ml|go|sh|mod|html|css|txt|conf|toml)$|^\.\w+$/.test(name);
+      if (isFile && isText) found.push({ file: folder + name, text: await readText(folder + name) });
+    }
+  }
+  return found;
+}
+
+function findVersions(text: string): readonly string[] {
+  return [...text.matchAll(/\b(?:deno@|denoland\/deno:|DENO_VERSION=)(\d+\.\d+\.\d+)/g)].map((match) => match[1] ?? "");
+}
+
+/** `PODFIT_*` matches PODFIT_LISTEN. */
+function matches(name: string, pattern: string): boolean {
+  return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}
+
+/** The rows of the table whose first line begins so. */
+function tableOf(markdown: string, start: string): readonly string[] {
+  const lines = markdown.split("\n");
+  const first = lines.findIndex((line) => line.startsWith(start));
+  assert(first >= 0, `no table begins with "${start}"`);
+  const length = lines.slice(first).findIndex((line) => !line.startsWith("|"));
+  return lines.slice(first + 2, length < 0 ? undefined : first + length);
+}
+
+/** What stands in backquotes. */
+function listCode(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
+}
+
+function listNamedClauses(source: string): readonly string[] {
+  const names = [...source.matchAll(/(?:Deno\.test|\.step|scenario)\(\s*(?:\{\s*name:\s*)?(["'`])(.*?)\1/g)].map((
+    match,
+  ) => match[2] ?? "");
+  return names.flatMap((name) => name.match(/\bC\d{1,2}\b/g) ?? []);
+}

@@ -1,0 +1,138 @@
+/**
+ * Which layer may import which, and what does a module graph of `deno info --json` break? The arrows are those of the
+ * project's layers: core and units know nothing of the outside, the daemon nothing of the command line and of sim.
+ */
+
+/** What `deno info --json` says, as far as it is used here. */
+export interface ModuleGraph {
+  readonly modules: readonly GraphModule[];
+  readonly redirects?: Readonly<Record<string, string>>;
+}
+
+export interface GraphModule {
+  readonly specifier: string;
+  readonly kind?: string;
+  readonly error?: string;
+  readonly dependencies?: readonly Dependency[];
+}
+
+interface Dependency {
+  readonly specifier: string;
+  readonly code?: { readonly specifier: string };
+  readonly type?: { readonly specifier: string };
+  readonly isDynamic?: boolean;
+}
+
+/** Where the project lies and what makes up its layers. */
+export interface LayerRules {
+  /** `file:///.../`, with the slash. */
+  readonly root: string;
+  readonly layers: Readonly<Record<string, LayerRule>>;
+}
+
+interface LayerRule {
+  readonly layers: readonly string[];
+  /** Packages and built-in modules, by name: `hono`, `node:path`. */
+  readonly packages: readonly string[];
+}
+
+const ALL = ["api", "units", "core", "runtime", "kube", "daemon", "sim", "cli"];
+
+/** A layer may always import itself. `main` is main.ts; `project` the files of the root, such as deno.json. */
+export const LAYERS: LayerRules["layers"] = {
+  main: { layers: ["cli"], packages: [] },
+  cli: { layers: [...ALL, "project"], packages: ["commander"] },
+  daemon: { layers: ["kube", "runtime", "units", "api", "core"], packages: ["hono", "prom-client"] },
+  sim: { layers: ["kube", "runtime", "units", "api"], packages: ["hono", "@peculiar/x509"] },
+  kube: {
+    layers: ["runtime", "units", "api"],
+    packages: ["openapi-fetch", "node:http", "node:https", "node:path"],
+  },
+  runtime: { layers: [], packages: ["@logtape/logtape", "deno-std"] },
+  core: { layers: ["units", "api"], packages: [] },
+  units: { layers: ["api"], packages: [] },
+  api: { layers: [], packages: [] },
+};
+
+/** sim reads policies with core's parser: the one exception. */
+const EXCEPTIONS: readonly string[] = ["sim -> lib/core/parse_policy.ts"];
+
+/** One line per import that breaks a rule, e.g. `lib/core/a.ts -> lib/kube/b.ts: core may not import kube`. */
+export function findForbiddenImports(graph: ModuleGraph, { root, layers }: LayerRules): readonly string[] {
+  const found: string[] = [];
+  for (const module of graph.modules) {
+    if (module.error !== undefined) found.push(`${shorten(module.specifier, root)}: ${module.error}`);
+    const file = shorten(module.specifier, root);
+    const from = toLayer(file);
+    // What packages import among themselves, and what only the tests are made of, is no layer's.
+    if (from === null || from === "project") continue;
+    const rule = layers[from];
+    if (rule === undefined) {
+      found.push(`${file}: layer "${from}" has no rule`);
+      continue;
+    }
+    for (const target of listTargets(module)) {
+      const why = judge({ from, rule, target: shorten(target, root) });
+      if (why !== null) found.push(`${file} -> ${shorten(target, root)}: ${why}`);
+    }
+  }
+  return [...new Set(found)].sort();
+}
+
+/** Every module that `from` reaches, itself included; imports of types too. `isLazy`: also by `import()`. */
+export function listReached(
+  graph: ModuleGraph,
+  from: readonly string[],
+  { isLazy }: { readonly isLazy: boolean },
+): ReadonlySet<string> {
+  const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
+  const reached = new Set<string>();
+  const waiting = [...from];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (reached.has(next)) continue;
+    reached.add(next);
+    const module = modules.get(next);
+    if (module === undefined) continue;
+    const dependencies = (module.dependencies ?? []).filter((one) => isLazy || one.isDynamic !== true);
+    waiting.push(...listTargets({ ...module, dependencies }));
+  }
+  return reached;
+}
+
+/** `lib/kube/client.ts` -> `kube`; `null` for what isn't the project's or no part of the program. */
+export function toLayer(file: string): string | null {
+  if (file === "main.ts") return "main";
+  if (/^[^/:]+$/.test(file)) return "project";
+  const match = /^lib\/([^/]+)(\/|$)/.exec(file);
+  return match?.[1] ?? null;
+}
+
+function judge(
+  { from, rule, target }: { readonly from: string; readonly rule: LayerRule; readonly target: string },
+): string | null {
+  const name = toPackage(target);
+  if (name !== null) return rule.packages.includes(name) ? null : `${from} may not import "${name}"`;
+  const to = toLayer(target);
+  if (to === from || EXCEPTIONS.includes(`${from} -> ${target}`)) return null;
+  if (to === null) return `${from} may not import what is no part of the program`;
+  return rule.layers.includes(to) ? null : `${from} may not import ${to}`;
+}
+
+/** `npm:/deno-std@1.4.0/yaml/mod.js` -> `deno-std`; `null` for a file. */
+function toPackage(target: string): string | null {
+  const match = /^(?:npm|jsr):\/?((?:@[^/]+\/)?[^@/]+)/.exec(target);
+  if (match?.[1] !== undefined) return match[1];
+  return /^[a-z]+:/.test(target) && !target.startsWith("file:") ? target : null;
+}
+
+function listTargets(module: GraphModule): readonly string[] {
+  return (module.dependencies ?? []).flatMap((one) => {
+    const targets = [one.code?.specifier, one.type?.specifier].filter((target) => target !== undefined);
+    // Unresolved: what it says is judged.
+    return targets.length > 0 ? targets : [one.specifier];
+  });
+}
+
+function shorten(specifier: string, root: string): string {
+  return specifier.startsWith(root) ? specifier.slice(root.length) : specifier;
+}

@@ -1,0 +1,137 @@
+/** Is every impure thing reported in core and units, the same nowhere else, and nothing that is harmless? */
+import { assertEquals } from "@std/assert";
+import plugin from "../../tools/lint_plugin.ts";
+
+const PURE_FILES = ["/podfit/lib/core/sizing.ts", "/podfit/lib/units/quantity.ts", "/podfit/lib/core/deeper/x.ts"];
+const OTHER_FILES = [
+  "/podfit/lib/runtime/clock.ts",
+  "/podfit/lib/kube/core/watch.ts",
+  "/podfit/lib/core.ts",
+  "/podfit/lib/unitsx/x.ts",
+  "/podfit/tests/core/sizing_test.ts",
+  "/podfit/main.ts",
+];
+
+/** Source -> what its only report names. */
+const IMPURE: Readonly<Record<string, string>> = {
+  "Deno.readTextFileSync('x');": '"Deno"',
+  "globalThis.Deno.exit();": '"globalThis"',
+  "globalThis['fetch']('x');": '"globalThis"',
+  "self.fetch('x');": '"self"',
+  "fetch('x');": '"fetch"',
+  "new WebSocket('ws://x');": '"WebSocket"',
+  "const get = fetch;": '"fetch"',
+  "run(fetch);": '"fetch"',
+  "const { get = fetch } = ports;": '"fetch"',
+  "const found = cache[fetch];": '"fetch"',
+  "run({ fetch });": '"fetch"',
+  "const { fetch } = globals;": '"fetch"',
+  "const row = { [fetch]: 1 };": '"fetch"',
+  "setTimeout(run, 1);": '"setTimeout"',
+  "setInterval(run, 1);": '"setInterval"',
+  "setImmediate(run);": '"setImmediate"',
+  "queueMicrotask(run);": '"queueMicrotask"',
+  "console.log(1);": '"console"',
+  "crypto.randomUUID();": '"crypto"',
+  "performance.now();": '"performance"',
+  "process.hrtime();": '"process"',
+  "eval('1');": '"eval"',
+  "AbortSignal.timeout(1);": '"AbortSignal.timeout"',
+  "Temporal.Now.instant();": '"Temporal.Now"',
+  "Date.now();": '"Date.now"',
+  "Date['now']();": '"Date.now"',
+  "Date[name]();": '"Date.[...]"',
+  "Date?.now();": '"Date.now"',
+  "const now = Date.now;": '"Date.now"',
+  "const { now } = Date;": '"Date" as a value',
+  "new Date();": '"new Date()"',
+  "new Date;": '"new Date()"',
+  "new Date(...parts);": '"new Date()"',
+  "Date();": '"Date()"',
+  "Math.random();": '"Math.random"',
+  "Math['random']();": '"Math.random"',
+  "const { random } = Math;": '"Math" as a value',
+  "async function read() {}": "async",
+  "const read = async () => {};": "async",
+  "const read = async function () {};": "async",
+  "class Reader { async read() {} }": "async",
+  "class Reader { static async read() {} }": "async",
+  "const reader = { async read() {} };": "async",
+  "const reader = { read: async () => {} };": "async",
+  "async function* read() {}": "async",
+  "await read();": "await",
+  "for await (const one of all) {}": "for await",
+  "await using lock = take();": "await using",
+  "new Promise(run);": '"Promise"',
+  "Promise.resolve(1);": '"Promise"',
+  "function read(): Promise<void> { return later(); }": '"Promise"',
+  "const later = import('./x.ts');": "import()",
+  "const here = import.meta.url;": "import.meta",
+  "import { setTimeout as wait } from 'node:timers';": 'Import of "node:timers"',
+  "import 'node:fs';": 'Import of "node:fs"',
+  "import * as fs from 'npm:fs-extra';": 'Import of "npm:fs-extra"',
+  "import { parse } from '@std/yaml';": 'Import of "@std/yaml"',
+  "export { readFile } from 'node:fs';": 'Import of "node:fs"',
+  "export * from 'node:fs';": 'Import of "node:fs"',
+  "let count = 0;": "Module state",
+  "export let count = 0;": "Module state",
+  "var count = 0;": "Module state",
+};
+
+const HARMLESS: readonly string[] = [
+  "const at = Date.parse('2026-01-01T00:00:00Z');",
+  "const at = Date.UTC(2026, 0);",
+  "const text = new Date(at).toISOString();",
+  "const isDate = value instanceof Date;",
+  "function format(at: Date): string { return at.toISOString(); }",
+  "const most = Math.max(1, 2);",
+  "const floor = Math['floor'](1.5);",
+  "const value = ports.fetch;",
+  "const value = pod.process.console;",
+  "const row = { process: 1, fetch: 2, console() {} };",
+  "interface Row { readonly performance: number; fetch(): void }",
+  "class Row { process = 1; fetch() {} }",
+  "const { process: name } = row;",
+  "import { parse } from './quantity.ts';",
+  "import type { Pod } from '../api/kubernetes.ts';",
+  "export { parse } from './quantity.ts';",
+  "export * from './quantity.ts';",
+  "const limits = new Map<string, number>();",
+  "function sum() { let total = 0; for (const one of all) total += one; return total; }",
+  "function* list() { yield 1; }",
+  "using held = take();",
+  "const now = state.now;",
+  "const Dates = 'Date.now() and await fetch()'; // setTimeout",
+  "function* walk() { for (let i = 0; i < 3; i++) yield i; }",
+];
+
+Deno.test("pure reports each impure thing once in core and units", () => {
+  for (const [source, what] of Object.entries(IMPURE)) {
+    const message = `${what} in a pure layer: the shell gathers it and passes the value in`;
+    for (const file of PURE_FILES) assertEquals(lint(file, source), [message], `${file}: ${source}`);
+  }
+});
+
+Deno.test("pure reports nothing of it elsewhere", () => {
+  for (const source of Object.keys(IMPURE)) {
+    for (const file of OTHER_FILES) assertEquals(lint(file, source), [], `${file}: ${source}`);
+  }
+});
+
+Deno.test("pure reports no harmless code", () => {
+  for (const source of HARMLESS) {
+    for (const file of PURE_FILES) assertEquals(lint(file, source), [], source);
+  }
+});
+
+Deno.test("deno.json runs the plugin over lib", async () => {
+  const { lint: { plugins, exclude } } = JSON.parse(
+    await Deno.readTextFile(new URL("../../deno.json", import.meta.url)),
+  );
+  assertEquals(plugins, ["./tools/lint_plugin.ts"]);
+  assertEquals(exclude.filter((path: string) => /^lib\/(core|units)|^lib\/?$/.test(path)), []);
+});
+
+function lint(file: string, source: string): readonly string[] {
+  return Deno.lint.runPlugin(plugin, file, source).map((found) => found.message);
+}
