@@ -44,7 +44,7 @@ export interface Page<T> extends List<T> {
   readonly continueToken: string | null;
 }
 
-/** status: refused; expired: the resource version or token is; hung: no headers; silent: headers but then no bytes. */
+/** status: refused; expired: the resource version or token is; hung: silent from the start; silent: after some bytes. */
 export type FailureKind =
   | "status"
   | "expired"
@@ -80,6 +80,8 @@ export class CollectionFailure extends Error {
 
 export const MAX_PAGE_BYTES = 32 * 2 ** 20;
 export const DEFAULT_PAGE_SIZE = 500;
+/** Of 500 objects: a million. */
+export const MAX_PAGES = 2000;
 
 /** Every page of a collection. For a watch use watchList, which keeps its pages when one of them fails. */
 export async function fetchList<T>(transport: Transport, options: ListOptions<T>): Promise<List<T>> {
@@ -193,8 +195,6 @@ export function isFields(value: unknown): value is Record<string, unknown> {
 
 /** A server may take a minute to answer a list when it is busy; after that it gives up by itself. */
 const LIST_SILENT_MS = 60_000;
-/** Of 500 objects: five million. */
-const MAX_PAGES = 10_000;
 const UTF8 = new TextDecoder();
 
 function toPage<T>(bytes: Uint8Array, options: ListOptions<T>): Page<T> {

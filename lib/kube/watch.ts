@@ -16,6 +16,7 @@ import {
   isFields,
   isKubeObject,
   type KubeObject,
+  MAX_PAGES,
   projectObject,
   request,
   toBodyFailure,
@@ -58,6 +59,7 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         health.good();
         for (const object of page.objects) listing.objects.push(object);
         listing.continueToken = page.continueToken;
+        if (++listing.pages > MAX_PAGES) throw malformed(`more than ${MAX_PAGES} pages`, { ...options, verb: "list" });
         if (page.continueToken !== null) continue;
         resourceVersion = page.resourceVersion;
         relistDueMs = clock.monotonic() + relistMs * (0.8 + 0.4 * random());
@@ -74,12 +76,14 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof CollectionFailure)) throw error;
-      if (mustRelist(error)) {
+      const failures = health.failed();
+      const isStale = clock.monotonic() >= relistDueMs || failures >= TRUSTED_FAILURES;
+      if (mustRelist(error) || (resourceVersion !== null && isStale)) {
         resourceVersion = null;
         listing = newListing(error.kind === "too_large" ? Math.ceil(listing.pageSize / 2) : options.pageSize);
       }
-      options.onError(error, health.failed());
-      const waitMs = backoffMs(health.failures - 1, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
+      options.onError(error, failures);
+      const waitMs = backoffMs(failures - 1, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
       await clock.sleep(Math.max(waitMs, Math.min(error.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS)), signal).catch(
         () => {},
       );
@@ -93,6 +97,8 @@ const RETRY_BASE_MS = 800;
 const RETRY_MAX_MS = 30_000;
 const RETRY_AFTER_MAX_MS = 120_000;
 const HEALTHY_MS = 120_000;
+/** So many failures in a row cast doubt on the place in the stream, whatever they say. */
+const TRUSTED_FAILURES = 5;
 const SHORT_WATCH_MS = 1000;
 /** After the time at which the server was asked to end a watch. */
 const OVERTIME_MS = 30_000;
@@ -107,10 +113,6 @@ class Health {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  get failures(): number {
-    return this.#failures;
   }
 
   good(): void {
@@ -130,10 +132,11 @@ interface Listing<T> {
   readonly objects: T[];
   readonly pageSize: number;
   continueToken: string | null;
+  pages: number;
 }
 
 function newListing<T>(pageSize = DEFAULT_PAGE_SIZE): Listing<T> {
-  return { objects: [], pageSize, continueToken: null };
+  return { objects: [], pageSize, continueToken: null, pages: 0 };
 }
 
 function toListOptions<T>(options: WatchOptions<T>, pageSize: number) {
@@ -141,8 +144,8 @@ function toListOptions<T>(options: WatchOptions<T>, pageSize: number) {
 }
 
 /**
- * Where nothing says otherwise the place in the stream is still good. A watch without headers is how a server answers
- * a version of its own future. Refused credentials heal, and a version that grew too old meanwhile says so.
+ * Where nothing says otherwise the place in the stream is still good. A watch that never says a word is how a server
+ * answers a version of its own future. Refused credentials heal, and a version that grew too old meanwhile says so.
  */
 function mustRelist({ kind, code }: CollectionFailure): boolean {
   if (kind === "status") return code !== null && code < 500 && ![401, 403, 429].includes(code);
@@ -170,16 +173,20 @@ async function* watchOnce<T>(
     timeoutSeconds: String(timeoutSeconds),
   });
   const startedMs = clock.monotonic();
+  let hasSpoken = false;
   using overtime = clock.timeout(timeoutSeconds * 1000 + OVERTIME_MS);
   const signal = AbortSignal.any([options.signal, overtime.signal]);
   try {
     const response = await request(transport, params, { ...options, verb: "watch", signal, silentMs });
     for await (const lines of readLines(response, { limitBytes: MAX_LINE_BYTES, signal, clock, silentMs })) {
+      hasSpoken = true;
       for (const line of lines) yield toChange(line, options, response);
     }
   } catch (error) {
     if (overtime.signal.aborted && !options.signal.aborted) return;
-    throw toBodyFailure(error, { verb: "watch", path, signal });
+    const failure = toBodyFailure(error, { verb: "watch", path, signal });
+    if (failure.kind !== "silent" || hasSpoken) throw failure;
+    throw new CollectionFailure(failure.message, { kind: "hung", cause: error });
   }
   const lastedMs = Math.round(clock.monotonic() - startedMs);
   if (lastedMs >= SHORT_WATCH_MS) return;
@@ -211,6 +218,12 @@ function toChange<T>(line: string, options: WatchOptions<T>, response: Response)
   return { resourceVersion, event: projected === null ? null : { kind: KINDS[type], object: projected } };
 }
 
-function malformed(what: string, { path, cause }: { readonly path: string; readonly cause?: unknown }) {
-  return new CollectionFailure(`Cannot watch "${path}": ${what}`, { kind: "malformed", cause });
+interface Malformed {
+  readonly path: string;
+  readonly verb?: "list" | "watch";
+  readonly cause?: unknown;
+}
+
+function malformed(what: string, { path, verb = "watch", cause }: Malformed): CollectionFailure {
+  return new CollectionFailure(`Cannot ${verb} "${path}": ${what}`, { kind: "malformed", cause });
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Reading } from "../../lib/api/usage.ts";
 import type { FetchSummary } from "../../lib/kube/kubelet.ts";
 import { watchUsage, type WatchUsageOptions } from "../../lib/kube/watch_usage.ts";
-import { FakeClock, settle, START } from "../support/fake_clock.ts";
+import { FakeClock, START } from "../support/fake_clock.ts";
 
 const NODE = { name: "n1", host: "10.0.0.1", port: 10250 };
 const UID = "274067a2-453d-46ad-a8ad-3c566e52304f";
@@ -30,14 +30,14 @@ Deno.test("watchUsage() reads tracked pods once per interval, after its first de
 });
 
 Deno.test("watchUsage() keeps its beat while a poll takes its time, and tells how long", async () => {
-  await using run = start({}, (clock) => clock.sleep(700));
+  await using run = start({}, { during: (clock) => clock.sleep(700) });
   await run.clock.advance(20_700);
   assertEquals(run.polledAt, [0, 10_000, 20_000]);
   assertEquals(run.readings.map((reading) => reading.kind === "usage" && reading.durationMs), [700, 700, 700]);
 });
 
 Deno.test("watchUsage() makes up for no missed cycle: one poll at once, then the next a cycle later", async () => {
-  await using run = start({}, () => Promise.resolve(), (clock) => clock.sleep(clock.monotonic() === 0 ? 35_000 : 0));
+  await using run = start({}, { after: (clock) => clock.sleep(clock.monotonic() === 0 ? 35_000 : 0) });
   await run.clock.advance(60_000);
   assertEquals(run.polledAt.map((at) => Math.round(at / 1000)), [0, 35, 45, 55]);
 });
@@ -99,14 +99,29 @@ Deno.test("watchUsage() tells of a failure and polls on at the same pace", async
   assertStringIncludes(malformed?.kind === "failed" ? malformed.message : "", `node "n1": Cannot parse`);
 });
 
+Deno.test("watchUsage() judges times from the far future by the node's clock, as its Date tells it", async () => {
+  const time = new Date(START + 86_400_000).toISOString();
+  const usage = { cpu: { time, usageCoreNanoSeconds: 1 }, memory: { workingSetBytes: 1 } };
+  const pods = [{ podRef: { uid: UID }, containers: [{ name: "main", startTime: time, ...usage }] }];
+  const bytes = new TextEncoder().encode(JSON.stringify({ pods }));
+  for (const [clockOffsetMs, skipped] of [[0, 1], [86_400_000, 0]] as const) {
+    await using run = start({ fetchSummary: () => Promise.resolve({ kind: "summary", bytes, clockOffsetMs }) });
+    await run.clock.advance(0);
+    const reading = run.readings[0];
+    assertEquals(reading?.kind === "usage" && reading.skipped, skipped);
+  }
+});
+
 Deno.test("watchUsage() ends without an error or a timer when its signal aborts", async () => {
   const waiting = start({});
-  await settle();
+  await waiting.clock.advance(1000);
+  assertEquals(waiting.polledAt, [0]);
   await waiting[Symbol.asyncDispose]();
   assertEquals(waiting.clock.pending, 0);
 
   const polling = start({ fetchSummary: (_, signal) => new Promise((_, reject) => rejectOnAbort(signal, reject)) });
-  await settle();
+  await polling.clock.advance(1000);
+  assertEquals(polling.polledAt, [0]);
   await polling[Symbol.asyncDispose]();
   assertEquals(polling.readings, []);
   assertEquals(polling.clock.pending, 0);
@@ -120,12 +135,19 @@ function summary() {
   return Promise.resolve({ kind: "summary" as const, bytes: RECORDED, clockOffsetMs: 0 });
 }
 
-/** Watches in the background, each 10 s; `during` is what a poll waits for, `after` what the consumer does. */
-function start(
-  overrides: Partial<WatchUsageOptions>,
-  during: (clock: FakeClock) => Promise<void> = () => Promise.resolve(),
-  after: (clock: FakeClock) => Promise<void> = () => Promise.resolve(),
-) {
+interface Script {
+  /** What a poll waits for. */
+  readonly during: (clock: FakeClock) => Promise<void>;
+  /** What the consumer does with a reading. */
+  readonly after: (clock: FakeClock) => Promise<void>;
+}
+
+function idle(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** Watches in the background, each 10 s. */
+function start(overrides: Partial<WatchUsageOptions>, { during = idle, after = idle }: Partial<Script> = {}) {
   const clock = new FakeClock();
   const controller = new AbortController();
   const readings: Reading[] = [];
