@@ -2,10 +2,11 @@
  * One sample against one side's thresholds (C30, C31): utilization, streak and wish. A wish is a direction whose
  * streak is full; whether it can be granted is for sizing and the gates.
  */
-import type { Resources } from "../units/resources.ts";
+import type { Resources, SideKey } from "../units/resources.ts";
 import type { Assessment, Direction } from "./decision.ts";
-import type { SidePolicy } from "./policy.ts";
-import type { Sample, Streak, View } from "./state.ts";
+import { findContainer, type PodFacts, readActual } from "./pod_facts.ts";
+import type { Policy, SidePolicy } from "./policy.ts";
+import { NO_STREAKS, type PodState, type Sample, type Streak, type View } from "./state.ts";
 
 /** Of the side's resource, in its unit; `null` while no rate is known. */
 export function readUsage(side: SidePolicy, sample: Sample | null): number | null {
@@ -31,7 +32,7 @@ export function nextStreaks(
   streaks: View["streaks"],
   { sample, actual }: { sample: Sample; actual: Resources },
 ): View["streaks"] {
-  const next: Partial<Record<string, Streak>> = {};
+  let next: Partial<Record<SideKey, Streak>> | null = null;
   for (const side of sides) {
     const usage = readUsage(side, sample);
     const baseline = readBaseline(side, actual);
@@ -39,11 +40,18 @@ export function nextStreaks(
     const direction = judge(side, usage, baseline);
     if (direction === null) continue;
     const before = streaks[side.key];
+    next ??= {};
     next[side.key] = before?.direction === direction
       ? { direction, count: before.count + 1, peakUsageBytes: highest(before.peakUsageBytes, sample.usageBytes) }
       : { direction, count: 1, peakUsageBytes: sample.usageBytes };
   }
-  return next;
+  return next ?? NO_STREAKS;
+}
+
+/** Some side's streak is full: a wish stands, in one direction or the other. */
+export function hasWish(sides: readonly SidePolicy[], streaks: View["streaks"]): boolean {
+  if (streaks === NO_STREAKS) return false;
+  return sides.some(({ key, consecutiveSamples }) => (streaks[key]?.count ?? 0) >= consecutiveSamples);
 }
 
 function highest(a: number | null, b: number | null): number | null {
@@ -66,6 +74,13 @@ export function assess(sides: readonly SidePolicy[], view: View, actual: Resourc
       wish: isFull && baseline !== null ? streak.direction : null,
     };
   });
+}
+
+/** As `assess`, out of a pod's state: for those who log or explain a decision. Empty while nothing is known. */
+export function readAssessments(policy: Policy, state: PodState, pod: PodFacts): readonly Assessment[] {
+  const view = state.views[policy.uid];
+  const container = findContainer(pod, policy.containerName);
+  return view === undefined || container === null ? [] : assess(policy.sides, view, readActual(container));
 }
 
 /** Any side that wants up wins; else any that wants down (C32). */

@@ -4,11 +4,11 @@
  * daemon, simulations, replays and tests drive this same function.
  */
 import { nextAnswered } from "./answers.ts";
-import { type Case, decideContainer } from "./decide_container.ts";
+import { type Case, decideContainer, type Decided } from "./decide_container.ts";
 import { describeChange } from "./gates.ts";
 import type { ContainerDecision, Input, Order, Outcome } from "./decision.ts";
 import { nextCommand, nextFacts } from "./next_state.ts";
-import { chooseOwner } from "./ownership.ts";
+import { chooseOwner, type OwnershipContext } from "./ownership.ts";
 import { type ContainerFacts, findContainer, type PodFacts } from "./pod_facts.ts";
 import { BLOCK_NOTICE, type Notice } from "./reasons.ts";
 import { readResizeStatus, type ResizeStatus } from "./resize_status.ts";
@@ -21,15 +21,15 @@ import { tell } from "./told.ts";
 export function decide(before: PodState, input: Input): Outcome {
   if (input.observation.kind === "answered") return nextAnswered(before, input, input.observation);
   const { state, enacted } = nextCommand(nextFacts(before, input), input);
-  const { turns, notices: sampled, absurd } = sampleViews(state, input);
-  const notices: Notice[] = [...sampled];
+  const { turns, notices, absurd } = sampleViews(state, input);
   const views: Record<string, View> = {};
   for (const { policy, view } of turns) views[policy.uid] = view;
   const status = readResizeStatus(input.pod, state, input.now);
   const cases = listCases(turns, { input, state, status });
   const decided = cases.filter(isAsked).map((it) => decideContainer(it));
-  const order = chooseOrder(cases, decided.flatMap((one) => one.order ?? [])) ?? returnStuck(cases, status);
-  const decisions = [...decided.map((one) => yieldTo(order, one)), ...listLosers(turns, cases)];
+  const order = chooseOrder(cases, decided) ?? returnStuck(cases, status);
+  const decisions = decided.map((one) => yieldTo(order, one));
+  if (cases.length < turns.length) decisions.push(...listLosers(turns, cases));
   if (order?.action === "return") decisions.push(returnDecision(order, cases));
   for (const it of cases) views[it.policy.uid] = tellStuck(it, { status, notices });
   for (const decision of decisions) {
@@ -40,39 +40,49 @@ export function decide(before: PodState, input: Input): Outcome {
     const view = views[order.policy.uid];
     if (view !== undefined) views[order.policy.uid] = tellRestart(order, view, { now: input.now, cases, notices });
   }
-  return { state: { ...state, views }, decisions, notices, order, scaled: null, enacted, absurd };
+  return { state: { ...state, at: input.now, views }, decisions, notices, order, scaled: null, enacted, absurd };
 }
 
 /** One case per container: its owner's. */
 function listCases(turns: readonly Turn[], context: { input: Input; state: PodState; status: ResizeStatus }): Case[] {
-  const { input: { now, pod }, state } = context;
+  const { input, state, status } = context;
+  const { now, pod } = input;
   const cases: Case[] = [];
-  for (const [name, containerState] of Object.entries(state.containers)) {
+  for (const name in state.containers) {
     const container = findContainer(pod, name);
-    if (container === null) continue;
+    const containerState = state.containers[name];
+    if (container === null || containerState === undefined) continue;
     const own = turns.filter(({ policy }) => policy.containerName === name);
-    const owner = chooseOwner(own.map(({ policy }) => policy), { now, pod, container, containerState });
-    const turn = own.find(({ policy }) => policy === owner);
-    if (turn !== undefined) cases.push({ ...context, ...turn, container, containerState });
+    const turn = own.length <= 1 ? own[0] : findOwn(own, { now, pod, container, containerState });
+    if (turn === undefined) continue;
+    const { policy, view, isDue, isNewSample } = turn;
+    cases.push({ input, state, status, policy, view, isDue, isNewSample, container, containerState });
   }
   return cases;
 }
 
+function findOwn(turns: readonly Turn[], context: OwnershipContext): Turn | undefined {
+  const owner = chooseOwner(turns.map(({ policy }) => policy), context);
+  return turns.find(({ policy }) => policy === owner);
+}
+
 /** At its turn, and whenever something changed while a wish stands (C22, C40). */
-function isAsked(it: Case & { isDue?: boolean }): boolean {
-  return it.isDue === true || (it.input.observation.kind === "changed" && it.view.wishSince !== null);
+function isAsked(it: Case): boolean {
+  return it.isDue || (it.input.observation.kind === "changed" && it.view.wishSince !== null);
 }
 
 /** One resize in flight per pod: the wish that has stood longest goes first (C12). */
-function chooseOrder(cases: readonly Case[], orders: readonly Order[]): Order | null {
-  const since = ({ policy }: Order) => cases.find((it) => it.policy === policy)?.view.wishSince ?? Infinity;
-  return orders.reduce<Order | null>((first, one) => first === null || since(one) < since(first) ? one : first, null);
+function chooseOrder(cases: readonly Case[], decided: readonly Decided[]): Order | null {
+  let [first, firstSince]: [Order | null, number] = [null, Infinity];
+  for (const { order } of decided) {
+    if (order === null) continue;
+    const since = cases.find((it) => it.policy === order.policy)?.view.wishSince ?? Infinity;
+    if (first === null || since < firstSince) [first, firstSince] = [order, since];
+  }
+  return first;
 }
 
-function yieldTo(
-  order: Order | null,
-  { decision, order: own }: { decision: ContainerDecision; order: Order | null },
-): ContainerDecision {
+function yieldTo(order: Order | null, { decision, order: own }: Decided): ContainerDecision {
   if (own === null || own === order || decision.decision.kind !== "resize") return decision;
   const { action } = decision.decision;
   const message = `container "${order?.container}" of the same pod is resized first`;
@@ -85,7 +95,6 @@ function listLosers(turns: readonly Turn[], cases: readonly Case[]): ContainerDe
     return {
       policy: turn.policy,
       decision: { kind: "hold", reason: "NotOwner", message: `autoscaler "${owner}" goes first for this container` },
-      assessments: [],
       candidates: [],
       isNewSample: turn.isNewSample,
     };
@@ -102,7 +111,6 @@ function returnDecision(order: Order, cases: readonly Case[]): ContainerDecision
   return {
     policy: order.policy,
     decision: { kind: "return", reason, from: order.from, to: order.to },
-    assessments: [],
     candidates: [],
     isNewSample: false,
   };

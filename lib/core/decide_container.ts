@@ -2,7 +2,7 @@
  * The decision about one container for the autoscaler that owns it: choose the direction, size, ask the gates
  * (C32 to C37). Also whether a stuck resize is to be given up (C47).
  */
-import { assess, chooseDirection } from "./assess.ts";
+import { assess, chooseDirection, readBaseline } from "./assess.ts";
 import type { Action, Assessment, ContainerDecision, Decision, Direction, Input, Order } from "./decision.ts";
 import { describeChange, firstObjection, formatWait, listStuck, readCooldownEnd } from "./gates.ts";
 import { findMoves } from "./find_moves.ts";
@@ -13,7 +13,7 @@ import type { ResizeStatus } from "./resize_status.ts";
 import { SILENCE_MS } from "./sample_views.ts";
 import { type Resources, SIDE_KEYS, type SideKey } from "../units/resources.ts";
 import { resultOf, type Sized } from "./sizing.ts";
-import type { ContainerState, PodState, View } from "./state.ts";
+import { type ContainerState, NO_STREAKS, type PodState, type View } from "./state.ts";
 
 export interface Case {
   readonly input: Input;
@@ -23,26 +23,33 @@ export interface Case {
   readonly view: View;
   readonly container: ContainerFacts;
   readonly containerState: ContainerState;
+  /** Its turn has come. */
+  readonly isDue: boolean;
   readonly isNewSample: boolean;
 }
 
-/** The standing wish of a view put to sizing and gates. `order` is set when the decision is to resize. */
-export function decideContainer(it: Case): { decision: ContainerDecision; order: Order | null } {
-  const actual = readActual(it.container);
-  const assessments = assess(it.policy.sides, it.view, actual);
-  const { decision, candidates, order } = decideWith(assessments, it);
-  return { decision: { policy: it.policy, decision, assessments, candidates, isNewSample: it.isNewSample }, order };
+export interface Decided {
+  readonly decision: ContainerDecision;
+  readonly order: Order | null;
 }
 
-interface Decided {
+/** The standing wish of a view put to sizing and gates. `order` is set when the decision is to resize. */
+export function decideContainer(it: Case): Decided {
+  const { decision, candidates, order } = it.view.wishSince === null
+    ? settle(explainHold(it))
+    : decideWith(assess(it.policy.sides, it.view, readActual(it.container)), it);
+  return { decision: { policy: it.policy, decision, candidates, isNewSample: it.isNewSample }, order };
+}
+
+interface Settled {
   readonly decision: Decision;
   readonly candidates: readonly SideKey[];
   readonly order: Order | null;
 }
 
-function decideWith(assessments: readonly Assessment[], it: Case): Decided {
+function decideWith(assessments: readonly Assessment[], it: Case): Settled {
   const direction = chooseDirection(assessments);
-  if (direction === null) return settle(explainHold(assessments, it));
+  if (direction === null) return settle(explainHold(it));
   const { sample } = it.view.sampling;
   const now = it.input.now;
   if (sample === null || now - sample.seenAt >= SILENCE_MS) {
@@ -105,11 +112,11 @@ export function newOrder(
   return { policy, container: container.name, kind: container.kind, uid, resourceVersion, generation, ...resize };
 }
 
-function settle(decision: Decision, candidates: readonly SideKey[] = []): Decided {
+function settle(decision: Decision, candidates: readonly SideKey[] = []): Settled {
   return { decision, candidates, order: null };
 }
 
-function settleUnmoved({ sized, refusal }: ReturnType<typeof findMoves>, action: Action): Decided {
+function settleUnmoved({ sized, refusal }: ReturnType<typeof findMoves>, action: Action): Settled {
   if (refusal !== null) {
     const { reason, message, until, keys } = refusal;
     return settle({ kind: "blocked", action, reason, message, until }, keys);
@@ -128,23 +135,22 @@ function hold(reason: HoldReason, message: string): Decision {
   return { kind: "hold", reason, message };
 }
 
-function explainHold(assessments: readonly Assessment[], { view, container, policy }: Case): Decision {
-  if (container.runningAt === null) return hold("NotRunning", `container "${container.name}" is not running`);
-  if (view.told["metrics"] !== undefined) return hold("MetricsUnavailable", "no new usage is read");
-  if (view.sampling.sample === null) return hold("Warmup", "waiting for the first samples");
-  if (assessments.every(({ baseline }) => baseline === null)) {
-    return hold("BaselineUnavailable", "no configured side has a request or limit to compare with");
-  }
-  const short = assessments.find(({ samples }) => samples > 0);
-  if (short !== undefined) {
-    const side = policy.sides.find(({ key }) => key === short.key);
-    return hold("StreakShort", `${describeUse(short)}, seen ${short.samples} of ${side?.consecutiveSamples} times`);
-  }
-  if (assessments.every(({ utilizationPercent }) => utilizationPercent === null)) {
-    return hold("Warmup", "waiting for a rate");
-  }
-  return hold("InBand", assessments.map(describeUse).join(", "));
+/** In few words: the numbers are in the state, for those who ask. */
+function explainHold({ view, container, policy }: Case): Decision {
+  if (container.runningAt === null) return NOT_RUNNING;
+  if (view.told["metrics"] !== undefined) return UNREAD;
+  if (view.sampling.sample === null) return WARMUP;
+  const actual = readActual(container);
+  if (policy.sides.every((side) => readBaseline(side, actual) === null)) return NO_BASELINE;
+  return view.streaks === NO_STREAKS || Object.keys(view.streaks).length === 0 ? IN_BAND : STREAK_SHORT;
 }
+
+const NOT_RUNNING = hold("NotRunning", "the container is not running");
+const UNREAD = hold("MetricsUnavailable", "no new usage is read");
+const WARMUP = hold("Warmup", "waiting for the first samples");
+const NO_BASELINE = hold("BaselineUnavailable", "no configured side has a request or limit to compare with");
+const STREAK_SHORT = hold("StreakShort", "outside the thresholds, but not for enough samples yet");
+const IN_BAND = hold("InBand", "inside the thresholds");
 
 function explainMoves(moving: readonly Sized[], assessments: readonly Assessment[]): string {
   return moving.map((one) => {

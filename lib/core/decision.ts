@@ -51,7 +51,6 @@ export type Decision =
 export interface ContainerDecision {
   readonly policy: Policy;
   readonly decision: Decision;
-  readonly assessments: readonly Assessment[];
   /** Sides with a full streak in the wanted direction that sizing would move, sent or blocked (C52). */
   readonly candidates: readonly SideKey[];
   /** False when only the standing wish was put to the gates again. */

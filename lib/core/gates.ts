@@ -83,6 +83,14 @@ export function computeQosWith(pod: PodFacts, container: ContainerFacts, to: Res
   return computeQosClass({ podResources: pod.podResources, containers: sizes });
 }
 
+/** The sides of the container that podfit was the last to write and that are not enacted (C47). */
+export function listStuck(pod: PodFacts, container: ContainerFacts): readonly SideKey[] {
+  const actual = readActual(container);
+  return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)
+    .flatMap(({ owned }) => owned.get(container.name) ?? [])
+    .filter((key) => container.spec[key] !== actual[key]);
+}
+
 /**
  * A refused size, or one that goes as far or further, waits; a smaller change, or a changed pod or autoscaler, may go
  * at once (C44). Asked per side before sizing is final, so that other resources still move.
@@ -123,14 +131,6 @@ function delayed(candidate: Candidate): Objection | null {
   const until = Math.min(start, candidate.now) + candidate.policy.delayMs;
   if (candidate.now >= until) return null;
   return { reason: "Delay", message: `${formatWait(until - candidate.now)} of the delay are left`, until };
-}
-
-/** The sides of the container that podfit was the last to write and that are not enacted (C47). */
-export function listStuck(pod: PodFacts, container: ContainerFacts): readonly SideKey[] {
-  const actual = readActual(container);
-  return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)
-    .flatMap(({ owned }) => owned.get(container.name) ?? [])
-    .filter((key) => container.spec[key] !== actual[key]);
 }
 
 function resizeIdle({ status, action, now, pod, container }: Candidate): Objection | null {

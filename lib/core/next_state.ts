@@ -8,7 +8,7 @@ import { type ContainerFacts, findContainer, type PodFacts, readActual } from ".
 import type { Policy } from "./policy.ts";
 import { hasBareDifference, isEnacted } from "./resize_status.ts";
 import { newSampling } from "./sampling.ts";
-import type { Command, ContainerState, PodState, View } from "./state.ts";
+import { type Command, type ContainerState, NO_STREAKS, NOTHING_TOLD, type PodState, type View } from "./state.ts";
 
 /** managedFields times are whole seconds, cut off: the resize happened up to this much later. */
 const ENTRY_RESOLUTION_MS = 999;
@@ -16,6 +16,7 @@ const ENTRY_RESOLUTION_MS = 999;
 const CONFLICT_MS = 30_000;
 
 export function nextFacts(state: PodState, { pod, contenders, now }: Input): PodState {
+  if (isSeen(state, { pod, contenders, now })) return state;
   const containers: Record<string, ContainerState> = {};
   for (const { containerName } of contenders) {
     const container = findContainer(pod, containerName);
@@ -32,6 +33,8 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
   }
   return {
     version: 1,
+    resourceVersion: pod.resourceVersion,
+    at: now,
     containers,
     views,
     generation: state.generation,
@@ -39,6 +42,24 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
     command: state.command,
   };
+}
+
+/**
+ * The same pod and contenders as at the last turn, and nothing in the state that time alone moves on. Most turns of
+ * most pods are so.
+ */
+function isSeen(state: PodState, { pod, contenders, now }: Pick<Input, "pod" | "contenders" | "now">): boolean {
+  const { views } = state;
+  if (state.resourceVersion !== pod.resourceVersion || now < state.at) return false;
+  if (state.differingSince !== null || state.conflict !== null) return false;
+  let known = 0;
+  for (const uid in views) if (views[uid] !== undefined) known++;
+  if (known !== contenders.length) return false;
+  for (const { uid, generation, containerName } of contenders) {
+    const view = views[uid];
+    if (view === undefined || view.generation !== generation || view.container !== containerName) return false;
+  }
+  return true;
 }
 
 function isOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
@@ -138,14 +159,14 @@ function nextView(before: View | undefined, policy: Policy, now: number): View {
       container: policy.containerName,
       dueAt: now,
       sampling: newSampling(now),
-      streaks: {},
+      streaks: NO_STREAKS,
       wishSince: null,
-      told: {},
+      told: NOTHING_TOLD,
     };
   }
   const view = nextViewOfClock(before, now);
   if (view.generation === policy.generation) return view;
-  return { ...view, generation: policy.generation, dueAt: now, streaks: {}, wishSince: null };
+  return { ...view, generation: policy.generation, dueAt: now, streaks: NO_STREAKS, wishSince: null };
 }
 
 /** After a wall clock stepped back nothing was seen in the future: an old sample must not stay new for as long. */
@@ -163,6 +184,6 @@ function nextViewOfContainer(
   { before, container, now }: { before: ContainerState; container: ContainerState; now: number },
 ): View {
   const isRestarted = before.instance !== null && before.instance !== container.instance;
-  if (isRestarted) return { ...view, streaks: {}, wishSince: null, sampling: newSampling(now, true) };
-  return isSameSize(before.actual, container.actual) ? view : { ...view, streaks: {}, wishSince: null };
+  if (isRestarted) return { ...view, streaks: NO_STREAKS, wishSince: null, sampling: newSampling(now, true) };
+  return isSameSize(before.actual, container.actual) ? view : { ...view, streaks: NO_STREAKS, wishSince: null };
 }

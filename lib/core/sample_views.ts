@@ -3,13 +3,14 @@
  * gates say; what is noticed on the way (metrics lost and back, a missing baseline) is told on the edge.
  */
 import type { PodUsage } from "../api/usage.ts";
-import { assess, isCounted, nextStreaks, readBaseline } from "./assess.ts";
+import type { Resources } from "../units/resources.ts";
+import { hasWish, isCounted, nextStreaks, readBaseline } from "./assess.ts";
 import type { Input, Observation } from "./decision.ts";
 import { findContainer, readActual } from "./pod_facts.ts";
 import type { Policy } from "./policy.ts";
 import type { Notice } from "./reasons.ts";
 import { nextSampling } from "./sampling.ts";
-import type { PodState, View } from "./state.ts";
+import { NO_STREAKS, NOTHING_TOLD, type PodState, type Sample, type Sampling, type View } from "./state.ts";
 import { tell } from "./told.ts";
 
 export interface Turn {
@@ -22,7 +23,8 @@ export interface Turn {
 
 export interface SampledViews {
   readonly turns: readonly Turn[];
-  readonly notices: readonly Notice[];
+  /** Its receiver goes on with it. */
+  readonly notices: Notice[];
   readonly absurd: number;
 }
 
@@ -56,17 +58,17 @@ function takeTurn(before: View, policy: Policy, context: TurnContext): Turn & { 
   const isTurn = observation.kind === "usage" || observation.kind === "tick";
   const isDue = isTurn && hasCome(before.dueAt, policy.pollIntervalMs, now);
   if (!isDue) return { policy, view: before, isDue, isNewSample: false, isAbsurd: false };
-  let view: View = { ...before, dueAt: nextDue(before.dueAt, policy.pollIntervalMs, now) };
-  const step = takeSample(view, { observation, now });
-  let isNewSample = false;
-  if (step?.kind === "restarted") view = { ...view, sampling: step.sampling, streaks: {}, wishSince: null };
-  if (step?.kind === "warmup") view = { ...view, sampling: step.sampling };
+  const dueAt = nextDue(before.dueAt, policy.pollIntervalMs, now);
+  const step = takeSample(before, { observation, now });
   if (step?.kind === "sample") {
-    isNewSample = true;
-    view = countSample({ ...view, sampling: step.sampling }, policy, context);
+    const view = countSample(before, policy, { ...context, dueAt, sampling: step.sampling, sample: step.sample });
+    return { policy, view, isDue, isNewSample: true, isAbsurd: false };
   }
-  view = watchSilence(view, policy, { ...context, isNewSample });
-  return { policy, view, isDue, isNewSample, isAbsurd: step?.kind === "absurd" };
+  let view: View = { ...before, dueAt };
+  if (step?.kind === "restarted") view = { ...view, sampling: step.sampling, streaks: NO_STREAKS, wishSince: null };
+  if (step?.kind === "warmup") view = { ...view, sampling: step.sampling };
+  view = watchSilence(view, policy, context);
+  return { policy, view, isDue, isNewSample: false, isAbsurd: step?.kind === "absurd" };
 }
 
 /** Also when the turn lies more than an interval ahead: the wall clock has stepped back. */
@@ -94,32 +96,39 @@ function findPoint(usage: PodUsage, container: string): PodUsage["points"][numbe
   return null;
 }
 
-function countSample(view: View, policy: Policy, { state, input, notices }: TurnContext): View {
-  const { sample } = view.sampling;
+interface NewSample extends TurnContext {
+  readonly dueAt: number;
+  readonly sampling: Sampling;
+  readonly sample: Sample;
+}
+
+function countSample(view: View, policy: Policy, context: NewSample): View {
+  const { state, input, dueAt, sampling, sample } = context;
   const container = findContainer(input.pod, view.container);
   const containerState = state.containers[view.container];
-  if (sample === null || container === null || containerState === undefined) return view;
+  if (container === null || containerState === undefined) return { ...view, dueAt, sampling };
   const actual = readActual(container);
-  const told = tellBaselines(view, policy, { actual, pod: input.pod.name, notices });
+  const told = tellRecovered(tellBaselines(view, policy, { ...context, actual }), policy, context);
   const offsetMs = input.observation.kind === "usage" ? input.observation.clockOffsetMs : 0;
   // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
-  if (!isCounted(sample, containerState.countsFrom + offsetMs)) return { ...view, told };
+  if (!isCounted(sample, containerState.countsFrom + offsetMs)) return { ...view, dueAt, sampling, told };
   const streaks = nextStreaks(policy.sides, view.streaks, { sample, actual });
-  const next: View = { ...view, told, streaks };
-  const isWishing = assess(policy.sides, next, actual).some(({ wish }) => wish !== null);
-  return { ...next, wishSince: isWishing ? view.wishSince ?? input.now : null };
+  const wishSince = hasWish(policy.sides, streaks) ? view.wishSince ?? input.now : null;
+  return { ...view, dueAt, sampling, told, streaks, wishSince };
 }
 
 function tellBaselines(
   view: View,
   policy: Policy,
-  { actual, pod, notices }: { actual: ReturnType<typeof readActual>; pod: string; notices: Notice[] },
+  { actual, input, notices }: TurnContext & { actual: Resources },
 ): View["told"] {
   let { told } = view;
   for (const side of policy.sides) {
+    const isMissing = readBaseline(side, actual) === null;
+    if (!isMissing && told === NOTHING_TOLD) continue;
     const topic = `baseline ${side.key}`;
-    const where = `of container "${view.container}" of pod "${pod}"`;
-    if (readBaseline(side, actual) === null) {
+    const where = `of container "${view.container}" of pod "${input.pod.name}"`;
+    if (isMissing) {
       told = tell(told, topic, "BaselineUnavailable", () =>
         notices.push({
           autoscaler: policy.uid,
@@ -139,23 +148,17 @@ function tellBaselines(
   return told;
 }
 
-function watchSilence(
-  view: View,
-  policy: Policy,
-  { input, notices, isNewSample }: TurnContext & { isNewSample: boolean },
-): View {
+function tellRecovered(told: View["told"], policy: Policy, { input: { pod }, notices }: TurnContext): View["told"] {
+  return tell(told, "metrics", null, () =>
+    notices.push({
+      autoscaler: policy.uid,
+      name: "MetricsRecovered",
+      message: `usage of container "${policy.containerName}" of pod "${pod.name}" is read again`,
+    }));
+}
+
+function watchSilence(view: View, policy: Policy, { input, notices }: TurnContext): View {
   const { pod, now } = input;
-  const where = `container "${view.container}" of pod "${pod.name}"`;
-  if (isNewSample) {
-    const told = tell(
-      view.told,
-      "metrics",
-      null,
-      () =>
-        notices.push({ autoscaler: policy.uid, name: "MetricsRecovered", message: `usage of ${where} is read again` }),
-    );
-    return told === view.told ? view : { ...view, told };
-  }
   const runningAt = findContainer(pod, view.container)?.runningAt ?? null;
   const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);
   const silentMs = now - Math.max(view.sampling.newAt, Math.min(runningAt ?? now, now));
@@ -164,9 +167,11 @@ function watchSilence(
     notices.push({
       autoscaler: policy.uid,
       name: "MetricsUnavailable",
-      message: `no new usage of ${where} for ${Math.round(silentMs / 1000)}s: it is not resized until there is`,
+      message: `no new usage of container "${view.container}" of pod "${pod.name}" for ${
+        Math.round(silentMs / 1000)
+      }s: it is not resized until there is`,
     }));
   // The anchor stays only to tell repeats: a rate over the whole silence would say nothing about now.
   const sampling = { ...view.sampling, sample: null, warming: true };
-  return { ...view, told, streaks: {}, wishSince: null, sampling };
+  return { ...view, told, streaks: NO_STREAKS, wishSince: null, sampling };
 }

@@ -1,6 +1,6 @@
 /**
  * From points of a container to samples of its usage (C21, C22): a CPU rate needs two points of one container instance,
- * repeats are no samples, and a counter that starts over warms up again. Only the source's own times are compared.
+ * so the first one only warms up; repeats are no samples, and a counter that starts over warms up again. Only the source's own times are compared.
  */
 import type { Point } from "../api/usage.ts";
 import type { Capacity } from "./decision.ts";
@@ -25,6 +25,8 @@ export interface PointContext {
 
 /** Below four times the source's time resolution a rate would be mostly rounding. */
 const MIN_RESOLUTIONS = 4;
+/** More than any node has (64 TiB), and a hundred times as much is still a safe integer: a target may be 1 %. */
+const MOST = 2 ** 46;
 
 export function newSampling(now: number, warming = false): Sampling {
   return { anchor: null, sample: null, newAt: now, warming };
@@ -37,13 +39,8 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const { anchor } = sampling;
   if (counterNs === 0 && point.workingSetBytes === 0) return restarted(null, context.now);
   const here = { instance: point.instance, at: point.at, counterNs };
-  if (anchor === null) {
-    if (isOverMemory(point, context)) return { kind: "absurd" };
-    if (sampling.warming) return warmUp(here, context.now);
-    // Memory needs one point only; the rate has to wait for the second.
-    const sample = newSample(point, { from: point.at, cpuMillicores: null }, context);
-    return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
-  }
+  // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
+  if (anchor === null) return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);
   if (anchor.instance !== point.instance) return restarted(here, context.now);
   const elapsedMs = point.at - anchor.at;
   if (elapsedMs <= 0) return { kind: "nothing" };
@@ -53,8 +50,9 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   // ns per ms are millionths of a core: /1000 gives millicores.
   const usedNs = counterNs - anchor.counterNs;
   const leastMillicores = usedNs / (elapsedMs + point.resolutionMs) / 1000;
-  const { cpuMillicores: capacity } = context.capacity;
-  if ((capacity !== null && leastMillicores > capacity) || isOverMemory(point, context)) return { kind: "absurd" };
+  if (leastMillicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
+    return { kind: "absurd" };
+  }
   const sample = newSample(point, { from: anchor.at, cpuMillicores: usedNs / elapsedMs / 1000 }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
 }
@@ -72,24 +70,30 @@ function nextRate(
   if (anchor !== null && point.at <= anchor.at) return { kind: "nothing" };
   // What the source has cached may still be of the run before.
   if (sampling.warming) return warmUp(here, context.now);
-  const { cpuMillicores: capacity } = context.capacity;
-  if ((capacity !== null && millicores > capacity) || isOverMemory(point, context)) return { kind: "absurd" };
+  if (millicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
+    return { kind: "absurd" };
+  }
   const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
 }
 
 /** Adapters keep such numbers out; a recording or a new source may not. */
 function isUnreal({ at, cpu, workingSetBytes, usageBytes }: Point): boolean {
-  const used = cpu.kind === "counter" ? [cpu.counterNs] : [cpu.millicores, cpu.windowMs];
-  return [at, ...used, workingSetBytes, usageBytes ?? 0].some((one) => !Number.isFinite(one) || one < 0);
+  const isUsed = cpu.kind === "counter" ? isReal(cpu.counterNs) : isReal(cpu.millicores) && isReal(cpu.windowMs);
+  return !(isUsed && isReal(at) && isReal(workingSetBytes) && isReal(usageBytes ?? 0));
+}
+
+/** Not NaN, not infinite. */
+function isReal(amount: number): boolean {
+  return amount >= 0 && amount < Infinity;
 }
 
 function warmUp(anchor: NonNullable<Sampling["anchor"]>, now: number): SamplingStep {
   return { kind: "warmup", sampling: { ...newSampling(now), anchor } };
 }
 
-function isOverMemory(point: Point, { capacity }: PointContext): boolean {
-  return capacity.memoryBytes !== null && point.workingSetBytes > capacity.memoryBytes;
+function isOverMemory({ workingSetBytes, usageBytes }: Point, { capacity }: PointContext): boolean {
+  return Math.max(workingSetBytes, usageBytes ?? 0) > (capacity.memoryBytes ?? MOST);
 }
 
 function restarted(anchor: Sampling["anchor"], now: number): SamplingStep {
@@ -99,7 +103,7 @@ function restarted(anchor: Sampling["anchor"], now: number): SamplingStep {
 function newSample(
   point: Point,
   computed: Pick<Sample, "from" | "cpuMillicores">,
-  { now, podUsageBytes }: PointContext,
+  { now, podUsageBytes, capacity }: PointContext,
 ): Sample {
   return {
     at: point.at,
@@ -108,6 +112,8 @@ function newSample(
     cpuMillicores: computed.cpuMillicores,
     workingSetBytes: point.workingSetBytes,
     usageBytes: point.usageBytes,
-    podUsageBytes,
+    podUsageBytes: isReal(podUsageBytes ?? NaN) && (podUsageBytes ?? 0) <= (capacity.memoryBytes ?? MOST)
+      ? podUsageBytes
+      : null,
   };
 }

@@ -8,6 +8,10 @@ import type { RefusalReason } from "./reasons.ts";
 
 export interface PodState {
   readonly version: 1;
+  /** Of the pod at the last turn: while it and the contenders stay, its facts need no second look. */
+  readonly resourceVersion: string | null;
+  /** When the last turn was: a wall clock may step back. */
+  readonly at: number;
   /** By container name: the containers that some contender targets. */
   readonly containers: Readonly<Record<string, ContainerState>>;
   /** By autoscaler uid: what each contender has sampled of its container. */
@@ -88,7 +92,7 @@ export interface Sampling {
   readonly sample: Sample | null;
   /** When something new was last seen, or sampling began: receive time. */
   readonly newAt: number;
-  /** The next point only warms up, for memory too: the container was seen to restart. */
+  /** The next point only warms up, a rate too: the container was seen to restart, or was not seen for long. */
   readonly warming: boolean;
 }
 
@@ -97,7 +101,7 @@ export interface Sample {
   readonly at: number;
   readonly from: number;
   readonly seenAt: number;
-  readonly cpuMillicores: number | null;
+  readonly cpuMillicores: number;
   readonly workingSetBytes: number;
   readonly usageBytes: number | null;
   readonly podUsageBytes: number | null;
@@ -105,6 +109,8 @@ export interface Sample {
 
 export const NEW_POD_STATE: PodState = {
   version: 1,
+  resourceVersion: null,
+  at: 0,
   containers: {},
   views: {},
   generation: 0,
@@ -112,3 +118,7 @@ export const NEW_POD_STATE: PodState = {
   conflict: null,
   command: null,
 };
+
+/** Shared, so that a view in which nothing is remembered costs nothing. */
+export const NO_STREAKS: View["streaks"] = Object.freeze({});
+export const NOTHING_TOLD: View["told"] = Object.freeze({});

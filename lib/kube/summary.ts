@@ -45,14 +45,14 @@ export function parseSummary(body: Uint8Array | string, options: SummaryOptions)
 
   const isTracked = typeof tracked === "function" ? tracked : (uid: string) => tracked.has(uid);
   const node = toNode(summary.node);
-  const latestAt = toLatestAt(node.at, options.nodeNow);
+  const context: PointContext = { latestAt: toLatestAt(node.at, options.nodeNow), readTime: memoTime() };
   const pods = new Map<string, PodUsage>();
   let skipped = 0;
   for (const entry of entries) {
     const uid = isFields(entry) && isFields(entry.podRef) ? entry.podRef.uid : undefined;
     if (typeof uid !== "string" || uid === "" || pods.has(uid)) skipped++;
     else if (isTracked(uid)) {
-      const parsed = toPodUsage(entry, latestAt);
+      const parsed = toPodUsage(entry, context);
       pods.set(uid, parsed.usage);
       skipped += parsed.skipped;
     }
@@ -88,7 +88,12 @@ function toLatestAt(nodeAt: number | null, nodeNow: number | undefined): number 
   return Math.max(nodeAt ?? -Infinity, nodeNow ?? -Infinity) + MAX_LEAD_MS;
 }
 
-function toPodUsage(pod: Fields, latestAt: number): { usage: PodUsage; skipped: number } {
+interface PointContext {
+  readonly latestAt: number;
+  readonly readTime: (value: unknown) => number | null;
+}
+
+function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skipped: number } {
   const containers = pod.containers ?? [];
   const usageBytes = toUsageBytes(isFields(pod.memory) ? pod.memory.usageBytes : undefined);
   let skipped = usageBytes === undefined ? 1 : 0;
@@ -96,17 +101,17 @@ function toPodUsage(pod: Fields, latestAt: number): { usage: PodUsage; skipped: 
   if (!Array.isArray(containers)) return { usage: { usageBytes: usageBytes ?? null, points }, skipped: skipped + 1 };
   if (containers.length > MAX_CONTAINERS) skipped += containers.length - MAX_CONTAINERS;
   for (const container of containers.slice(0, MAX_CONTAINERS)) {
-    const point = isFields(container) ? toPoint(container, latestAt) : null;
+    const point = isFields(container) ? toPoint(container, context) : null;
     if (point === null || points.some((other) => other.container === point.container)) skipped++;
     else points.push(point);
   }
   return { usage: { usageBytes: usageBytes ?? null, points }, skipped };
 }
 
-function toPoint(container: Fields, latestAt: number): Point | null {
+function toPoint(container: Fields, { latestAt, readTime }: PointContext): Point | null {
   const { name, startTime, cpu, memory } = container;
   if (!isName(name) || !isName(startTime) || !isFields(cpu) || !isFields(memory)) return null;
-  const at = toTime(cpu.time);
+  const at = readTime(cpu.time);
   const counterNs = cpu.usageCoreNanoSeconds;
   const { workingSetBytes } = memory;
   const usageBytes = toUsageBytes(memory.usageBytes);
@@ -127,6 +132,18 @@ function toPoint(container: Fields, latestAt: number): Point | null {
 function toUsageBytes(value: unknown): number | null | undefined {
   if (value === undefined || value === null || value === 0) return null;
   return isAmount(value, MAX_BYTES) ? value : undefined;
+}
+
+/** A summary has few times and many copies of them. */
+function memoTime(): PointContext["readTime"] {
+  const known = new Map<unknown, number | null>();
+  return (value) => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const at = toTime(value);
+    known.set(value, at);
+    return at;
+  };
 }
 
 /** Kubernetes writes RFC 3339 only; Date.parse alone would also take "1" and "May 5". */

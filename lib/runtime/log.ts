@@ -17,6 +17,8 @@ export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
 /** error = a person must look; warn = degraded; info = a change was made; debug = a decision was taken. */
 export interface Log {
+  /** The lowest that is written: what costs time to put together asks first. */
+  readonly level: LogLevel;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
@@ -42,6 +44,7 @@ export function createLog({ level, format, clock = systemClock, write = writeStd
 
   function bind(bound: LogFields): Log {
     return {
+      level,
       debug: (message, fields) => say("debug", message, fields),
       info: (message, fields) => say("info", message, fields),
       warn: (message, fields) => say("warn", message, fields),

@@ -1,0 +1,130 @@
+/** Who resizes a container: priority, next-eligible time, name; and what pausing and spec changes do (C12, C13, C16). */
+import { assertEquals } from "@std/assert";
+import { chooseOwner, readEligibleAt } from "../../lib/core/ownership.ts";
+import type { Policy } from "../../lib/core/policy.ts";
+import type { ContainerState } from "../../lib/core/state.ts";
+import { container, MINUTE, pod, policy, SECOND, side, SIZE, START } from "../support/builders.ts";
+import { Story } from "../support/story.ts";
+
+const STATE: ContainerState = {
+  instance: "containerd://1",
+  readySince: START - MINUTE,
+  actual: SIZE,
+  countsFrom: 0,
+  resizedAt: null,
+  entryAt: null,
+  returnedAt: null,
+  refusals: {},
+};
+
+function context(containerState: Partial<ContainerState> = {}) {
+  return { now: START, pod: pod(), container: container(), containerState: { ...STATE, ...containerState } };
+}
+
+const a = (overrides: Partial<Policy> = {}) => policy({ name: "a", ...overrides });
+const b = (overrides: Partial<Policy> = {}) => policy({ name: "b", ...overrides });
+const late = { after: "containerReady", delayMs: 10 * MINUTE } as const;
+const resized = { resizedAt: START - MINUTE };
+
+const OWNERS: readonly [string, Policy, Policy, Partial<ContainerState>, string][] = [
+  ["the higher priority", a(), b({ priority: 1 }), {}, "b"],
+  ["the higher priority though it is eligible later", a(), b({ priority: 1, ...late }), {}, "b"],
+  ["the one eligible earlier", a(late), b(), {}, "b"],
+  ["the one whose cooldown ends earlier", a({ cooldownMs: 5 * MINUTE }), b({ cooldownMs: 2 * MINUTE }), resized, "b"],
+  ["the smaller name when both are eligible now", a({ cooldownMs: 30 * SECOND }), b({ cooldownMs: 0 }), resized, "a"],
+  ["the smaller name when nothing differs", b(), a(), {}, "a"],
+  ["the one whose gate has opened", a({ after: "containerReady" }), b({ after: "running" }), { readySince: null }, "b"],
+  ["the smaller name when no gate has opened", b({ after: "containerReady" }), a({ after: "containerReady" }), {
+    readySince: null,
+  }, "a"],
+];
+for (const [sentence, one, other, state, name] of OWNERS) {
+  Deno.test(`chooseOwner() takes ${sentence} (C12)`, () => {
+    assertEquals(chooseOwner([one, other], context(state))?.name, name);
+    assertEquals(chooseOwner([other, one], context(state))?.name, name);
+  });
+}
+
+Deno.test("chooseOwner() is null without contenders", () => assertEquals(chooseOwner([], context()), null));
+
+Deno.test("readEligibleAt() is never before now, and the later of gate and cooldown (C12)", () => {
+  assertEquals(readEligibleAt(a(), context()), START);
+  assertEquals(readEligibleAt(a({ ...late, cooldownMs: 2 * MINUTE }), context(resized)), START + 9 * MINUTE);
+  assertEquals(readEligibleAt(a({ cooldownMs: 20 * MINUTE }), context(resized)), START + 19 * MINUTE);
+});
+
+Deno.test("decide() has one owner act and tells the others NotOwner (C12)", () => {
+  const story = new Story({ contenders: [b(), a()], load: { cpu: 90 } });
+  const order = story.pollToOrder();
+  assertEquals([order.policy.name, story.reason("b")], ["a", "NotOwner"]);
+});
+
+Deno.test("decide() gives a paused owner's container to the lower contender at once, with its streak (C12, C13)", () => {
+  const story = new Story({ contenders: [a({ priority: 1, delayMs: 600 * MINUTE }), b()], load: { cpu: 90 } });
+  story.poll(4);
+  assertEquals([story.reason("a"), story.reason("b")], ["Delay", "NotOwner"]);
+  const outcome = story.contend([b()]);
+  assertEquals(outcome.order?.policy.name, "b");
+});
+
+Deno.test("decide() resumes with fresh streaks after a pause, and past cooldowns hold (C13)", () => {
+  const sides = [side("cpu.requests", { bounds: { step: 10 } })];
+  const story = new Story({ contenders: [a({ sides })], load: { cpu: 150 } });
+  story.pollToOrder();
+  const scaledAt = story.now;
+  story.poll(3);
+  story.contend([]);
+  assertEquals(story.state.views, {});
+  story.wait(20 * SECOND).contend([a({ sides })]);
+  story.poll(2);
+  assertEquals(story.reason("a"), "StreakShort");
+  story.poll(2);
+  assertEquals(story.reason("a"), "Cooldown");
+  story.pollToOrder();
+  const cooledMs = story.now - scaledAt;
+  assertEquals(cooledMs >= 2 * MINUTE && cooledMs <= 2 * MINUTE + 5 * SECOND, true, `${cooledMs}ms`);
+});
+
+Deno.test("decide() restarts the streaks of an autoscaler whose spec changed, not the others' (C16)", () => {
+  const story = new Story({ contenders: [a(), b()], load: { cpu: 90 }, dryRun: true });
+  story.poll(4);
+  story.contend([a({ generation: 2 }), b()]);
+  assertEquals(story.state.views["uid-of-a"]?.streaks, {});
+  assertEquals(story.state.views["uid-of-b"]?.streaks["cpu.requests"]?.count, 3);
+  story.poll();
+  assertEquals(story.reason("a"), "StreakShort");
+});
+
+Deno.test("decide() takes the cooldown as it reads now (C16)", () => {
+  const stepping = (cooldownMs: number) => [side("cpu.requests", { cooldownMs, bounds: { step: 10 } })];
+  const story = new Story({ contenders: [a({ sides: stepping(60 * MINUTE) })], load: { cpu: 150 } });
+  story.pollToOrder();
+  story.poll(4);
+  assertEquals(story.reason("a"), "Cooldown");
+  story.contend([a({ generation: 2, sides: stepping(30 * SECOND) })]);
+  story.pollToOrder(4);
+});
+
+Deno.test("decide() starts anew for an autoscaler that turned to another container", () => {
+  const two = pod({ containers: [container(), container({ name: "aux", instance: "containerd://2" })] });
+  const story = new Story({ pod: two, contenders: [a()], load: { cpu: 90 }, dryRun: true }).use({ cpu: 60 }, "aux");
+  story.poll(4);
+  story.contend([a({ containerName: "aux" })]);
+  story.poll(4);
+  assertEquals([story.reason("a"), Object.keys(story.state.containers)], ["InBand", ["aux"]]);
+});
+
+Deno.test("decide() has nothing to say of a container that the pod lacks (C15)", () => {
+  const story = new Story({ contenders: [a({ containerName: "gone" }), b()], load: { cpu: 90 } });
+  story.poll(2);
+  assertEquals(story.last?.decisions.map((one) => one.policy.name), ["b"]);
+});
+
+Deno.test("decide() resizes a native sidecar and never a plain init container (C15)", () => {
+  const kinds = (kind: "sidecar" | "init") =>
+    new Story({ pod: pod({ containers: [container({ kind })] }), load: { cpu: 90 } });
+  assertEquals(kinds("sidecar").pollToOrder().kind, "sidecar");
+  const story = kinds("init");
+  story.poll(4);
+  assertEquals([story.last?.decisions, story.orders], [[], []]);
+});

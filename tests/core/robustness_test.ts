@@ -1,0 +1,84 @@
+/** decide() is a fold: pure, repeatable, plain JSON, and it never throws whatever is observed. */
+import { assertEquals } from "@std/assert";
+import * as fc from "fast-check";
+import { decide } from "../../lib/core/decide.ts";
+import type { Input, Observation, Order } from "../../lib/core/decision.ts";
+import { BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/core/reasons.ts";
+import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
+import { oddFacts, oddUsage, sanePolicies } from "../support/arbitraries.ts";
+import { deepFreeze, MINUTE, pod, SECOND, START } from "../support/builders.ts";
+
+const RUNS = { seed: 20261120, numRuns: 200 };
+
+const answers: fc.Arbitrary<Extract<Observation, { kind: "answered" }>["answer"]> = fc.oneof(
+  fc.record({ kind: fc.constant("accepted" as const), generation: fc.option(fc.nat(9)) }),
+  fc.constant({ kind: "gone" as const }),
+  fc.constant({ kind: "conflict" as const }),
+  fc.record({
+    kind: fc.constant("refused" as const),
+    reason: fc.constantFrom("NodeCapacity" as const, "Rights" as const, "Unsupported" as const, "RetryLater" as const),
+    message: fc.constant("no"),
+    resources: fc.subarray(["cpu" as const, "memory" as const]),
+    waitMs: fc.option(fc.nat(MINUTE)),
+  }),
+);
+
+const contenders = fc.array(sanePolicies, { maxLength: 3 }).map((drawn) =>
+  drawn.map((one, index) => ({
+    ...one,
+    name: `p${index}`,
+    uid: `uid-${index}`,
+    containerName: index === 1 ? "proxy" : "main",
+    after: (["running", "containerReady", "podReady"] as const)[index] ?? "running",
+    cooldownMs: index * 30 * SECOND,
+  }))
+);
+
+const steps = fc.array(
+  fc.record({
+    passMs: fc.oneof(fc.nat(20 * SECOND), fc.constantFrom(-60 * MINUTE, 10 * MINUTE)),
+    facts: fc.oneof(oddFacts, fc.constant({})),
+    contenders: fc.option(contenders, { nil: null, freq: 3 }),
+    observation: fc.oneof(
+      oddUsage,
+      fc.constantFrom<Observation>({ kind: "changed" }, { kind: "tick" }),
+    ),
+    answer: answers,
+  }),
+  { maxLength: 25 },
+);
+
+Deno.test("decide() never throws, changes nothing it was given, answers alike, and keeps plain JSON", () => {
+  fc.assert(
+    fc.property(contenders, fc.boolean(), steps, (first, dryRun, drawn) => {
+      let state: PodState = deepFreeze(NEW_POD_STATE);
+      let [now, facts, matching, version] = [START, pod(), first, 1000];
+      const fold = (observation: Observation): Order | null => {
+        const input: Input = deepFreeze({ now, pod: facts, contenders: matching, observation, dryRun });
+        const outcome = decide(state, input);
+        assertEquals(decide(state, input), outcome);
+        // Facts seen before are not looked at again; looking would change nothing.
+        if (observation.kind !== "answered") assertEquals(decide({ ...state, resourceVersion: null }, input), outcome);
+        assertEquals(JSON.parse(JSON.stringify(outcome.state)), outcome.state);
+        for (const { decision } of outcome.decisions) {
+          if (decision.kind === "hold") assertEquals(HOLD_REASONS.includes(decision.reason), true);
+          if (decision.kind === "blocked") assertEquals(BLOCK_REASONS.includes(decision.reason), true);
+        }
+        for (const { name } of outcome.notices) assertEquals(name in NOTICES, true);
+        if (dryRun) assertEquals(outcome.order, null);
+        state = deepFreeze(outcome.state);
+        return outcome.order;
+      };
+      for (const step of drawn) {
+        now += step.passMs;
+        // Another pod has another resourceVersion, the same one may come again.
+        const resourceVersion = String(version++);
+        facts = Object.keys(step.facts).length === 0 ? facts : { ...facts, ...step.facts, resourceVersion };
+        matching = step.contenders ?? matching;
+        const order = fold(step.observation);
+        if (order !== null) fold({ kind: "answered", order, answer: step.answer });
+      }
+    }),
+    RUNS,
+  );
+});

@@ -1,0 +1,182 @@
+/**
+ * Plain values for tests of the core: a pod with one container "main" (100m of 200m cpu, 128Mi of 256Mi memory), its
+ * autoscaler, usage; each with partial overrides. For timelines over `decide` there is `story.ts`.
+ */
+import type { Point } from "../../lib/api/usage.ts";
+import type { Input, Observation } from "../../lib/core/decision.ts";
+import type { ContainerFacts, PodFacts } from "../../lib/core/pod_facts.ts";
+import type { Bounds, Policy, SidePolicy } from "../../lib/core/policy.ts";
+import {
+  NO_RESOURCES,
+  type Resource,
+  resourceOf,
+  type Resources,
+  type SideKey,
+  sideOf,
+} from "../../lib/units/resources.ts";
+
+/** 2026-11-20T11:00:00Z */
+export const START = Date.UTC(2026, 10, 20, 11);
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const MI = 1024 * 1024;
+
+export const SIZE: Resources = {
+  "cpu.requests": 100,
+  "cpu.limits": 200,
+  "memory.requests": 128 * MI,
+  "memory.limits": 256 * MI,
+};
+
+/** Amounts not given are absent. */
+export function resources(amounts: Partial<Resources> = {}): Resources {
+  return { ...NO_RESOURCES, ...amounts };
+}
+
+export type SideOverrides = Partial<Omit<SidePolicy, "bounds">> & { readonly bounds?: Partial<Bounds> };
+
+/** Up from 80 %, down to 40 %, target 60 %, after 2 samples, cooldown 2m. */
+export function side(key: SideKey, { bounds, ...overrides }: SideOverrides = {}): SidePolicy {
+  return {
+    key,
+    resource: resourceOf(key),
+    side: sideOf(key),
+    scaleUpThresholdPercent: 80,
+    scaleDownThresholdPercent: 40,
+    targetUtilizationPercent: 60,
+    consecutiveSamples: 2,
+    cooldownMs: 2 * MINUTE,
+    bounds: { min: null, max: null, step: null, stepPercent: null, ...bounds },
+    ...overrides,
+  };
+}
+
+/** Manages the cpu request of "main", every 5s; the gate is `running` without delay. */
+export function policy(overrides: Partial<Policy> = {}): Policy {
+  const name = overrides.name ?? "web";
+  return {
+    namespace: "shop",
+    name,
+    uid: `uid-of-${name}`,
+    generation: 1,
+    paused: false,
+    priority: 0,
+    target: { kind: "deployment", name: "web" },
+    selector: null,
+    containerName: "main",
+    pollIntervalMs: 5 * SECOND,
+    cooldownMs: 2 * MINUTE,
+    after: "running",
+    delayMs: 0,
+    sides: [side("cpu.requests")],
+    ...overrides,
+  };
+}
+
+/** Runs and is ready since an hour; what the kubelet reports is the spec unless said otherwise. */
+export function container(overrides: Partial<ContainerFacts> = {}): ContainerFacts {
+  const spec = overrides.spec ?? SIZE;
+  return {
+    name: "main",
+    kind: "container",
+    spec,
+    reported: spec,
+    allocated: resources({ "cpu.requests": spec["cpu.requests"], "memory.requests": spec["memory.requests"] }),
+    restartsOn: { cpu: false, memory: false },
+    runningAt: START - 60 * MINUTE,
+    ready: true,
+    instance: "containerd://1",
+    ...overrides,
+  };
+}
+
+/** Burstable, settled: generation 1 observed, no condition, never resized. */
+export function pod(overrides: Partial<PodFacts> = {}): PodFacts {
+  return {
+    uid: "pod-1",
+    namespace: "shop",
+    name: "web-1",
+    nodeName: "node1",
+    resourceVersion: "100",
+    generation: 1,
+    observedGeneration: 1,
+    labels: {},
+    optedIn: false,
+    deleting: false,
+    finished: false,
+    mirror: false,
+    windows: false,
+    qosClass: "Burstable",
+    podResources: null,
+    pending: null,
+    inProgress: null,
+    readyAt: START - 60 * MINUTE,
+    containersReadyAt: START - 60 * MINUTE,
+    containers: [container()],
+    resizes: [],
+    ...overrides,
+  };
+}
+
+export type PointOverrides = Partial<Omit<Point, "cpu">> & {
+  readonly counterNs?: number;
+  readonly rate?: { readonly millicores: number; readonly windowMs: number };
+};
+
+export function point({ counterNs = 1e9, rate, ...overrides }: PointOverrides = {}): Point {
+  return {
+    container: "main",
+    instance: "run-1",
+    at: START,
+    resolutionMs: SECOND,
+    cpu: rate === undefined ? { kind: "counter", counterNs } : { kind: "rate", ...rate },
+    workingSetBytes: 100 * MI,
+    usageBytes: 110 * MI,
+    ...overrides,
+  };
+}
+
+/** On a node of 8 cores and 32 Gi whose clock agrees with ours. */
+export function usage(
+  points: readonly Point[] = [],
+  usageBytes: number | null = null,
+): Extract<Observation, { kind: "usage" }> {
+  return {
+    kind: "usage",
+    usage: { points, usageBytes },
+    clockOffsetMs: 0,
+    capacity: { cpuMillicores: 8000, memoryBytes: 32768 * MI },
+  };
+}
+
+export function input(overrides: Partial<Input> = {}): Input {
+  return {
+    now: START,
+    pod: pod(),
+    contenders: [policy()],
+    observation: { kind: "tick" },
+    dryRun: false,
+    ...overrides,
+  };
+}
+
+/** A resize entry of managedFields: who, when, and which sides of which container. */
+export function resizeEntry(
+  manager: string,
+  at: number,
+  owned: Readonly<Record<string, readonly SideKey[]>> = {},
+): PodFacts["resizes"][number] {
+  return { manager, at, owned: new Map(Object.entries(owned)) };
+}
+
+export function restartsOn(...named: readonly Resource[]): Readonly<Record<Resource, boolean>> {
+  return { cpu: named.includes("cpu"), memory: named.includes("memory") };
+}
+
+/** Freezes all the way down, so that whoever changes its input throws. Maps are left as they are. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const one of Object.values(value)) deepFreeze(one);
+  return value;
+}
