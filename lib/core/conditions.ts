@@ -132,7 +132,7 @@ function toCondition(
   const old = before.conditions?.find(({ type }) => type === verdict.type);
   return {
     ...verdict,
-    message: verdict.message.slice(0, LONGEST_MESSAGE),
+    message: verdict.message.slice(0, LONGEST_MESSAGE).toWellFormed(),
     lastTransitionTime: old?.status === verdict.status ? old.lastTransitionTime : toTime(now),
     observedGeneration: generation,
   };

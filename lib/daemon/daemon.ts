@@ -46,6 +46,7 @@ export interface Daemon {
 
 const SWEEP_MS = 1_000;
 const STUCK_MS = 60_000;
+const LAST_STATUS_MS = 5_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, metrics, random, server, scope, dryRun } = options;
@@ -53,9 +54,24 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const client = createClient({ origin: server.origin, transport });
   const nodeFacts = new Map<string, NodeFacts>();
   const recorder = new Recorder({ client, clock, random, log, metrics, instance: options.instance });
-  const report = createReport({ log, metrics, recorder, onScaled: ({ uid }, scale) => status.noteScale(uid, scale) });
-  const evaluator = new Evaluator({ clock, actuate: createActuator({ client, clock }), report, dryRun });
-  const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: clock.now });
+  const report = createReport({
+    log,
+    metrics,
+    recorder,
+    onScaled: ({ uid }, scale) => status.noteScale(uid, scale),
+    isKnown: ({ uid, namespace }) => inventory.findAutoscaler(uid, namespace) !== null,
+  });
+  const evaluator = new Evaluator({
+    clock,
+    actuate: createActuator({ client, clock }),
+    report,
+    dryRun,
+    onError({ pod }, error) {
+      metrics.failed(pod.namespace, "evaluation");
+      log.error("Cannot evaluate pod", { pod: `${pod.namespace}/${pod.name}`, error });
+    },
+  });
+  const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: () => clock.now() });
   const { fetchSummary } = options.source;
   const nodes = new Nodes({ clock, random, log, metrics, fetchSummary, evaluator, facts: nodeFacts, health });
   const inventory = new Inventory({
@@ -66,7 +82,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       evaluator.drop(pod.uid);
     },
   });
-  const status = new StatusWriter({ client, clock, log, metrics, recorder, inventory, unread: health.unread });
+  const status = new StatusWriter({ client, clock, random, log, metrics, recorder, inventory, unread: health.unread });
   const feed = new Feed({
     origin: server.origin,
     transport,
@@ -89,7 +105,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       sweptAt = clock.monotonic();
       metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
       // Before all is known, a target that was not listed yet would look missing.
-      if (feed.unsynced.size === 0) await status.sweep();
+      if (feed.unsynced.size === 0) await status.sweep(signal);
       await clock.sleep(SWEEP_MS, signal).catch(() => {});
     }
   }
@@ -108,18 +124,40 @@ export function createDaemon(options: DaemonOptions): Daemon {
   }
 
   async function run(): Promise<void> {
-    const { signal } = options;
     // Ended after all others: what they had to tell is still written.
     const closing = new AbortController();
     const recording = recorder.run(closing.signal);
     try {
       await using _nodes = nodes;
-      await Promise.all([feed.run(signal), sweep(signal)]);
+      await runTogether([(signal) => feed.run(signal), sweep], options.signal);
     } finally {
+      if (feed.unsynced.size === 0) await writeLastStatus();
       closing.abort();
       await recording;
     }
   }
 
+  /** The last resizes, answered while all else was ending. */
+  async function writeLastStatus(): Promise<void> {
+    using timeout = clock.timeout(LAST_STATUS_MS);
+    await status.sweep(timeout.signal);
+  }
+
   return { isAlive, isReady, run };
+}
+
+/** When one fails the others are ended before the failure is passed on: nothing runs on by itself. */
+async function runTogether(
+  parts: readonly ((signal: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  const failing = new AbortController();
+  const all = AbortSignal.any([signal, failing.signal]);
+  const ended = await Promise.allSettled(parts.map((part) =>
+    part(all).catch((error) => {
+      failing.abort();
+      throw error;
+    })
+  ));
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
 }

@@ -15,6 +15,8 @@ export interface EvaluatorOptions {
   readonly actuate: Actuate;
   readonly report: Report;
   readonly dryRun: boolean;
+  /** A pod that cannot be decided is left alone until its next turn; the others of the turn go on. */
+  readonly onError: (tracked: Tracked, error: unknown) => void;
 }
 
 export class Evaluator {
@@ -37,11 +39,17 @@ export class Evaluator {
   /** Decides for each pod, then sends what is to be sent, all at once; returns when every answer is folded in. */
   async takeTurn(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
     const sent: Promise<void>[] = [];
-    for (const tracked of pods) {
-      const { order } = this.#decide(tracked, observe(tracked));
-      if (order !== null) sent.push(this.#perform(tracked, order));
-    }
+    for (const tracked of pods) sent.push(this.#takeTurn(tracked, observe));
     await Promise.all(sent);
+  }
+
+  async #takeTurn(tracked: Tracked, observe: (tracked: Tracked) => Observation): Promise<void> {
+    try {
+      const { order } = this.#decide(tracked, observe(tracked));
+      if (order !== null) await this.#perform(tracked, order);
+    } catch (error) {
+      this.#options.onError(tracked, error);
+    }
   }
 
   #decide(tracked: Tracked, observation: Observation): Outcome {

@@ -57,9 +57,10 @@ export class Inventory {
 
   setAutoscaler(facts: AutoscalerFacts): void {
     const before = this.findAutoscaler(facts.uid, facts.namespace);
-    place(this.#autoscalers, facts);
-    // A status write comes back as a change too; only the spec decides who is tracked.
-    if (before?.generation !== facts.generation || before.policy !== facts.policy) this.#retrackAll(facts.namespace);
+    // A status write comes back as a change too; only the spec, counted by generation, decides who is tracked.
+    const isSameSpec = before !== null && before.generation === facts.generation && facts.generation > 0;
+    place(this.#autoscalers, isSameSpec ? { ...facts, policy: before.policy } : facts);
+    if (!isSameSpec) this.#retrackAll(facts.namespace);
   }
 
   removeAutoscaler(facts: Pick<AutoscalerFacts, "uid" | "namespace">): void {

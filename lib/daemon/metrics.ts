@@ -60,7 +60,7 @@ export interface Metrics {
   watchEvent(event: { readonly resource: string; readonly type: string }): void;
   watchFailed(resource: string): void;
   kubeletRead(result: string, seconds: number): void;
-  summarySkipped(reason: string): void;
+  summarySkipped(reason: string, count?: number): void;
   setUsageSource(source: string): void;
   eventPublished(result: string): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
@@ -113,7 +113,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       families.kubeletReads.record({ result }, 1);
       families.kubeletReadDuration.record({}, seconds);
     },
-    summarySkipped: (reason) => families.summarySkipped.record({ reason }, 1),
+    summarySkipped: (reason, count = 1) => families.summarySkipped.record({ reason }, count),
     setUsageSource(source) {
       families.usageSource.clear();
       families.usageSource.record({ source }, 1);

@@ -54,7 +54,6 @@ const CHANGED = Symbol("changed");
 export class Changes {
   #uids = new Set<string>();
   #wake: (() => void) | null = null;
-  #waiting: Promise<typeof CHANGED> | null = null;
 
   add(uid: string): void {
     this.#uids.add(uid);
@@ -68,14 +67,13 @@ export class Changes {
   take(): ReadonlySet<string> {
     const taken = this.#uids;
     this.#uids = new Set();
-    this.#waiting = null;
     this.#wake = null;
     return taken;
   }
 
+  /** One waiter at a time, a new promise each: one that lived on would gather a reaction for every race it lost. */
   wait(): Promise<typeof CHANGED> {
     if (this.#uids.size > 0) return Promise.resolve(CHANGED);
-    this.#waiting ??= new Promise((resolve) => this.#wake = () => resolve(CHANGED));
-    return this.#waiting;
+    return new Promise((resolve) => this.#wake = () => resolve(CHANGED));
   }
 }

@@ -134,7 +134,7 @@ export class Nodes implements AsyncDisposable {
     health.note(reading);
     if (reading.kind === "usage") {
       metrics.kubeletRead("ok", reading.durationMs / 1000);
-      for (let i = 0; i < reading.skipped; i++) metrics.summarySkipped("malformed");
+      if (reading.skipped > 0) metrics.summarySkipped("malformed", reading.skipped);
       if (entry.failures > 0) log.info("Usage of node is read again", { node: reading.node, failures: entry.failures });
       entry.failures = 0;
       return;

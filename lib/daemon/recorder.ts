@@ -37,6 +37,8 @@ const BURST = 25;
 const REFILL_MS = 300_000;
 const TRIES = 4;
 const TIMEOUT_MS = 10_000;
+/** For all that is queued at the end: a process is given 30 s to end. */
+const DRAIN_MS = 5_000;
 /** core/v1 has no limit of its own, events.k8s.io has 1024. */
 const LONGEST_MESSAGE = 1024;
 
@@ -49,6 +51,8 @@ interface Queued {
   readonly notice: Notice;
   readonly context: NoticeContext;
   readonly at: number;
+  /** Of the Event, should it be created: the same at each try, so that one whose answer was lost is not doubled. */
+  readonly name: string;
 }
 
 export class Recorder {
@@ -73,18 +77,24 @@ export class Recorder {
       return metrics.eventPublished("rate_limited");
     }
     if (this.#queue.length >= MOST_QUEUED) return metrics.eventPublished("dropped");
-    this.#queue.push({ notice, context, at: clock.now() });
+    const at = clock.now();
+    this.#queue.push({ notice, context, at, name: this.#newName(name, at) });
     this.#wake?.();
   }
 
-  /** Writes until the signal aborts; what is queued then gets one more try each. */
+  /** Writes until the signal aborts; what is queued then gets one more try each, within a few seconds for all. */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, metrics } = this.#options;
     while (!signal.aborted) {
       const next = this.#queue.shift();
       if (next !== undefined) await this.#write(next, signal);
       else await this.#wait(signal);
     }
-    for (const last of this.#queue.splice(0)) await this.#write(last, signal);
+    using drain = clock.timeout(DRAIN_MS);
+    for (const last of this.#queue.splice(0)) {
+      if (drain.signal.aborted) metrics.eventPublished("dropped");
+      else await this.#write(last, signal, drain.signal);
+    }
   }
 
   #wait(signal: AbortSignal): Promise<void> {
@@ -99,10 +109,10 @@ export class Recorder {
     });
   }
 
-  async #write(queued: Queued, signal: AbortSignal): Promise<void> {
+  async #write(queued: Queued, signal: AbortSignal, hurry?: AbortSignal): Promise<void> {
     const { clock, random, log, metrics } = this.#options;
     for (let attempt = 0;; attempt++) {
-      const error = await this.#tryWrite(queued);
+      const error = await this.#tryWrite(queued, hurry);
       if (error === null) return metrics.eventPublished("ok");
       const isFinal = error.code !== 0 && error.code < 500 && error.code !== 429;
       if (isFinal || attempt + 1 >= TRIES || signal.aborted) {
@@ -114,13 +124,18 @@ export class Recorder {
   }
 
   /** `null` when written; code 0 when no answer came. */
-  async #tryWrite({ notice, context, at }: Queued): Promise<{ code: number; message: string } | null> {
+  async #tryWrite(
+    { notice, context, at, name }: Queued,
+    hurry: AbortSignal | undefined,
+  ): Promise<{ code: number; message: string } | null> {
     using timeout = this.#options.clock.timeout(TIMEOUT_MS);
+    const signal = hurry === undefined ? timeout.signal : AbortSignal.any([timeout.signal, hurry]);
+    const call: Call = { context, at, name, signal };
     const key = PER_ACTION.has(notice.name) ? null : toKey(notice, context);
     const before = key === null ? undefined : this.#written.get(key);
     try {
-      const written = before === undefined ? null : await this.#count(before, { context, at, signal: timeout.signal });
-      const result = written ?? await this.#create(notice, { context, at, signal: timeout.signal });
+      const written = before === undefined ? null : await this.#count(before, call);
+      const result = written ?? await this.#create(notice, call);
       if ("code" in result) return result;
       if (key !== null) this.#remember(key, result);
       return null;
@@ -148,19 +163,23 @@ export class Recorder {
       body: event,
       signal: call.signal,
     });
-    return response.ok ? { name: event.metadata.name ?? "", count: 1 } : toApiError(response, error);
+    // 409: an earlier try of this one has arrived.
+    return response.ok || response.status === 409 ? { name: call.name, count: 1 } : toApiError(response, error);
   }
 
-  #newEvent({ name, message }: Notice, { context: { autoscaler, pod }, at }: Call): Event {
-    const { instance, random } = this.#options;
-    const suffix = `${at.toString(16)}${(this.#serial++ % 0x1000).toString(16)}${
-      Math.floor(random() * 0x10000).toString(16)
-    }`;
+  #newName(autoscaler: string, at: number): string {
+    const random = Math.floor(this.#options.random() * 0x10000);
+    const suffix = [at, this.#serial++ % 0x1000, random].map((one) => one.toString(16)).join("");
+    return `${autoscaler.slice(0, 220).replace(/[.-]+$/, "")}.${suffix}`;
+  }
+
+  #newEvent({ name, message }: Notice, { context: { autoscaler, pod }, at, name: eventName }: Call): Event {
+    const { instance } = this.#options;
     const time = toTime(at);
     return {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name: `${autoscaler.name.slice(0, 220)}.${suffix}`, namespace: autoscaler.namespace },
+      metadata: { name: eventName, namespace: autoscaler.namespace },
       involvedObject: {
         apiVersion: "keda.kedify.io/v1alpha1",
         kind: "PodResourceAutoscaler",
@@ -203,6 +222,7 @@ export class Recorder {
 interface Call {
   readonly context: NoticeContext;
   readonly at: number;
+  readonly name: string;
   readonly signal: AbortSignal;
 }
 

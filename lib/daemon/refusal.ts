@@ -10,13 +10,18 @@ import type { Resource } from "../units/resources.ts";
 export function toAnswer(error: ApiError): Answer {
   const { code, message } = error;
   const causes = error.details?.causes ?? [];
-  if (code === 409) return { kind: "conflict" };
+  // Of the pod, that is: admission of a busy quota answers with a conflict of its own.
+  if (code === 409 && !isOfAnother(error.details?.kind)) return { kind: "conflict" };
   // A missing pod is named in details; a missing subresource is not.
   if (code === 404 && (error.details?.name ?? "") !== "") return { kind: "gone" };
   if (code === 422 && causes.some(({ field }) => field === "metadata.uid")) return { kind: "gone" };
   const reason = readReason(error);
   const waitMs = reason === "RetryLater" ? error.retryAfterMs : null;
   return { kind: "refused", reason, message, resources: readNamed(message), waitMs };
+}
+
+function isOfAnother(kind = "pods"): boolean {
+  return !["pods", "pod"].includes(kind.toLowerCase());
 }
 
 /** Words of admission plugins, all of which answer 403 like missing rights do. */
@@ -34,7 +39,7 @@ const FORBIDDEN: readonly (readonly [RegExp, RefusalReason])[] = [
 
 function readReason({ code, message, details }: ApiError): RefusalReason {
   if (code === 404 || code === 405) return "Unsupported";
-  if (code === 429 || code >= 500 || code === 408) return "RetryLater";
+  if (code === 429 || code >= 500 || code === 408 || code === 409) return "RetryLater";
   if (code === 401) return "Rights";
   if (code !== 403) return "Invalid";
   const causes = (details?.causes ?? []).map(({ reason }) => reason);

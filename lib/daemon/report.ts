@@ -4,6 +4,8 @@
  */
 import type { ContainerDecision, Outcome, Scaled } from "../core/decision.ts";
 import type { LastScale } from "../core/conditions.ts";
+import { readAssessments } from "../core/assess.ts";
+import type { PodFacts } from "../core/pod_facts.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Log } from "../runtime/log.ts";
 import { resourceOf, sideOf, UNIT } from "../units/resources.ts";
@@ -18,9 +20,11 @@ export interface ReportOptions {
   readonly metrics: Metrics;
   readonly recorder: Pick<Recorder, "publish">;
   readonly onScaled: (policy: Policy, scale: LastScale) => void;
+  /** False for an autoscaler deleted while an answer was on its way: its series must not come back (C52). */
+  readonly isKnown: (policy: Policy) => boolean;
 }
 
-export function createReport({ log, metrics, recorder, onScaled }: ReportOptions): Report {
+export function createReport({ log, metrics, recorder, onScaled, isKnown }: ReportOptions): Report {
   return (outcome, { pod, contenders }, tookMs) => {
     if (outcome.absurd > 0) metrics.summarySkipped("absurd");
     for (const notice of outcome.notices) {
@@ -31,10 +35,10 @@ export function createReport({ log, metrics, recorder, onScaled }: ReportOptions
       metrics.reconciled();
       metrics.evaluated(decision.policy, tookMs / 1000);
       countDecision(decision, metrics);
-      logDecision(decision, pod.name, log);
+      if (log.level === "debug") logDecision(decision, outcome, { pod, log });
     }
     if (outcome.order !== null) logOrder(outcome, pod.name, log);
-    if (outcome.scaled !== null) tellScaled(outcome.scaled, pod.name, { log, metrics, onScaled });
+    if (outcome.scaled !== null) tellScaled(outcome.scaled, pod.name, { log, metrics, onScaled, isKnown });
     if (outcome.enacted !== null) {
       const { policy, action, tookMs: appliedMs } = outcome.enacted;
       metrics.enacted({ ...nameOf(policy), direction: toDirection(action) }, appliedMs / 1000);
@@ -53,11 +57,16 @@ function countDecision({ policy, decision, candidates, isNewSample }: ContainerD
   if (decision.kind === "blocked") metrics.blocked({ ...nameOf(policy), reason: decision.reason });
 }
 
-function logDecision({ policy, decision, assessments, isNewSample }: ContainerDecision, pod: string, log: Log): void {
+function logDecision(
+  { policy, decision, isNewSample }: ContainerDecision,
+  { state }: Outcome,
+  { pod, log }: { pod: PodFacts; log: Log },
+): void {
+  const assessments = readAssessments(policy, state, pod);
   const utilization = Object.fromEntries(
     assessments.map(({ key, utilizationPercent }) => [key, utilizationPercent && Math.round(utilizationPercent)]),
   );
-  const where = { autoscaler: toKey(policy), pod, container: policy.containerName, isNewSample, utilization };
+  const where = { autoscaler: toKey(policy), pod: pod.name, container: policy.containerName, isNewSample, utilization };
   switch (decision.kind) {
     case "hold":
       return log.debug("Held", { ...where, reason: decision.reason, message: decision.message });
@@ -80,9 +89,11 @@ function logOrder({ order }: Outcome, pod: string, log: Log): void {
 function tellScaled(
   { policy, action, at, change, deltas }: Scaled,
   pod: string,
-  { log, metrics, onScaled }: Pick<ReportOptions, "log" | "metrics" | "onScaled">,
+  { log, metrics, onScaled, isKnown }: Pick<ReportOptions, "log" | "metrics" | "onScaled" | "isKnown">,
 ): void {
   metrics.resourceUpdated();
+  log.info("Resized pod", { autoscaler: toKey(policy), pod, container: policy.containerName, action, change });
+  if (!isKnown(policy)) return;
   const direction = toDirection(action);
   for (const { key, from, to } of deltas) {
     const resource = resourceOf(key);
@@ -97,7 +108,6 @@ function tellScaled(
     });
   }
   onScaled(policy, { at, action, change });
-  log.info("Resized pod", { autoscaler: toKey(policy), pod, container: policy.containerName, action, change });
 }
 
 function nameOf({ namespace, name }: Policy): { namespace: string; name: string } {

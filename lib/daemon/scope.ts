@@ -10,7 +10,8 @@ export interface Scope {
 export const WHOLE_CLUSTER: Scope = { namespaces: null, node: null, pod: null };
 
 /** The path prefixes of namespaced lists: one for the whole cluster, or one per namespace. */
-export function listPrefixes({ namespaces }: Scope): readonly string[] {
+export function listPrefixes({ namespaces, pod }: Scope): readonly string[] {
+  if (pod !== null) return [`/namespaces/${pod.namespace}`];
   return namespaces === null ? [""] : namespaces.map((namespace) => `/namespaces/${namespace}`);
 }
 

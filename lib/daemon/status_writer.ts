@@ -10,8 +10,9 @@ import {
   type StatusFacts,
 } from "../core/conditions.ts";
 import type { NoticeName } from "../core/reasons.ts";
-import { toApiError } from "../kube/api_error.ts";
+import { ApiError, toApiError } from "../kube/api_error.ts";
 import { type ApiClient, MERGE } from "../kube/client.ts";
+import { backoffMs } from "../runtime/backoff.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { Limit } from "../runtime/limit.ts";
 import type { Log } from "../runtime/log.ts";
@@ -24,8 +25,9 @@ import type { Unread } from "./usage_health.ts";
 export interface StatusWriterOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
+  readonly random: () => number;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, "setTotals" | "setActive">;
+  readonly metrics: Pick<Metrics, "setTotals" | "setActive" | "failed">;
   readonly recorder: Pick<Recorder, "publish">;
   readonly inventory: Inventory;
   readonly unread: Unread;
@@ -33,14 +35,32 @@ export interface StatusWriterOptions {
 
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 8;
+const RETRY_BASE_MS = 5_000;
+const RETRY_MAX_MS = 60_000;
+/** A watch may show our own write this late; what it shows after that was written by somebody else. */
+const WATCH_LAG_MS = 60_000;
+
+/** What was last sent, and what the server made of it: one with another CRD leaves fields out. */
+interface Written {
+  readonly sent: AutoscalerStatus;
+  readonly stored: AutoscalerStatus;
+  readonly atMs: number;
+}
 
 interface Memory {
-  /** What was last written, which a watch may not have shown yet. */
-  written: AutoscalerStatus | null;
+  written: Written | null;
   lastScale: LastScale | null;
   told: NoticeName | null;
   toldGeneration: number;
-  retryAt: number;
+  retryAtMs: number;
+  failures: number;
+}
+
+/** One pass over all autoscalers. */
+interface Sweep {
+  readonly signal: AbortSignal;
+  /** The server gave no answer: the other writes of the pass would wait as long for theirs. */
+  isUnanswered: boolean;
 }
 
 export class StatusWriter {
@@ -61,23 +81,39 @@ export class StatusWriter {
     this.#memory.delete(uid);
   }
 
-  /** One pass over all autoscalers; returns when all that differed is written or has failed. */
-  async sweep(): Promise<void> {
+  /** Returns when all that differed is written, has failed, or was put off to the next pass. */
+  async sweep(signal: AbortSignal): Promise<void> {
     const { inventory, metrics } = this.#options;
+    const sweep: Sweep = { signal, isUnanswered: false };
     const totals = new Map<string, { total: number; scalingActive: number }>();
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {
       const memory = this.#remember(autoscaler.uid);
-      const status = this.#compute(autoscaler, memory);
+      const status = this.#tryCompute(autoscaler, memory);
       const count = totals.get(autoscaler.namespace) ?? { total: 0, scalingActive: 0 };
       totals.set(autoscaler.namespace, count);
       count.total++;
+      if (status === null) continue;
       if (status.scaling) count.scalingActive++;
       metrics.setActive(autoscaler, isTrue(status, "Active"));
-      if (this.#isNews(autoscaler, status, memory)) writes.push(this.#write(autoscaler, status, memory));
+      if (this.#isNews(autoscaler, status, memory)) writes.push(this.#write(autoscaler, status, { memory, sweep }));
     }
     metrics.setTotals(totals satisfies ReadonlyMap<string, Totals>);
     await Promise.all(writes);
+  }
+
+  /** `null` for one that cannot be computed: the others go on. */
+  #tryCompute(autoscaler: AutoscalerFacts, memory: Memory): AutoscalerStatus | null {
+    try {
+      return this.#compute(autoscaler, memory);
+    } catch (error) {
+      const { log, metrics, clock } = this.#options;
+      if (clock.monotonic() < memory.retryAtMs) return null;
+      this.#putOff(memory);
+      metrics.failed(autoscaler.namespace, "status");
+      log.error("Cannot compute status", { autoscaler: `${autoscaler.namespace}/${autoscaler.name}`, error });
+      return null;
+    }
   }
 
   #compute(autoscaler: AutoscalerFacts, memory: Memory): AutoscalerStatus {
@@ -101,7 +137,7 @@ export class StatusWriter {
       cooldownMs: policy?.cooldownMs ?? 0,
     };
     this.#tell(autoscaler, facts, memory);
-    return nextStatus(memory.written ?? status, facts, clock.now());
+    return nextStatus(memory.written?.sent ?? status, facts, clock.now());
   }
 
   /** One event when a state begins, and again for a new generation of the spec. */
@@ -116,36 +152,57 @@ export class StatusWriter {
   }
 
   #isNews(autoscaler: AutoscalerFacts, status: AutoscalerStatus, memory: Memory): boolean {
-    if (this.#options.clock.monotonic() < memory.retryAt) return false;
-    return !isEqual(status, memory.written ?? autoscaler.status);
+    const nowMs = this.#options.clock.monotonic();
+    if (nowMs < memory.retryAtMs) return false;
+    const { written } = memory;
+    if (written === null) return !isEqual(status, autoscaler.status);
+    if (!isEqual(status, written.sent)) return true;
+    return nowMs - written.atMs >= WATCH_LAG_MS && !isEqual(autoscaler.status, written.stored);
   }
 
-  async #write(autoscaler: AutoscalerFacts, status: AutoscalerStatus, memory: Memory): Promise<void> {
+  #putOff(memory: Memory): void {
+    const { clock, random } = this.#options;
+    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
+    memory.retryAtMs = clock.monotonic() + waitMs;
+  }
+
+  async #write(
+    autoscaler: AutoscalerFacts,
+    status: AutoscalerStatus,
+    { memory, sweep }: { memory: Memory; sweep: Sweep },
+  ): Promise<void> {
     const { client, clock, log } = this.#options;
     const { namespace, name } = autoscaler;
     using _slot = await this.#limit.acquire();
+    if (sweep.isUnanswered || sweep.signal.aborted) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {
-      const { error, response } = await client.autoscalers.PATCH(
+      const { data, error, response } = await client.autoscalers.PATCH(
         "/apis/keda.kedify.io/v1alpha1/namespaces/{namespace}/podresourceautoscalers/{name}/status",
         {
           params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
           // A merge patch leaves what is absent: a selector that is no more has to be removed by name.
           body: { status: { effectiveSelector: null, ...status } as never },
-          signal: timeout.signal,
+          signal: AbortSignal.any([timeout.signal, sweep.signal]),
         },
       );
-      if (response.ok) memory.written = status;
-      else if (response.status !== 404) throw toApiError(response, error);
+      if (!response.ok) throw toApiError(response, error);
+      const stored = (data?.status ?? {}) as AutoscalerStatus;
+      memory.written = { sent: status, stored, atMs: clock.monotonic() };
+      memory.failures = 0;
     } catch (error) {
-      memory.retryAt = clock.monotonic() + 5_000;
+      if (sweep.signal.aborted) return;
+      this.#putOff(memory);
+      if (!(error instanceof ApiError)) sweep.isUnanswered = true;
+      // Deleted: the watch will say so.
+      else if (error.code === 404) return;
       log.warn("Cannot write status, retrying", { autoscaler: `${namespace}/${name}`, error });
     }
   }
 
   #remember(uid: string): Memory {
     const memory = this.#memory.get(uid) ??
-      { written: null, lastScale: null, told: null, toldGeneration: 0, retryAt: 0 };
+      { written: null, lastScale: null, told: null, toldGeneration: 0, retryAtMs: 0, failures: 0 };
     this.#memory.set(uid, memory);
     return memory;
   }
@@ -153,7 +210,7 @@ export class StatusWriter {
 
 function findTrouble(facts: StatusFacts): [NoticeName | null, string] {
   if (facts.problems.length > 0) return ["InvalidSpec", listProblems(facts.problems)];
-  if (facts.missingTarget !== null) return ["TargetNotFound", `${facts.missingTarget} does not exist`];
+  if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", `${facts.missingTarget} does not exist`];
   if (facts.matched > 0 && facts.tracked === 0) {
     return ["ContainerNotFound", `no matching pod has a container "${facts.containerName}"`];
   }

@@ -48,7 +48,9 @@ export class UsageHealth {
     const view = this.#readState(pod.uid)?.views[policy.uid];
     if (runningAt === null || view === undefined) return null;
     const now = this.#now();
-    if (now - Math.max(view.sampling.newAt, Math.min(runningAt, now)) < SILENCE_MS) return null;
+    const silentMs = now - Math.max(view.sampling.newAt, Math.min(runningAt, now));
+    // As long as the fold waits (C22): a poll interval above it is no silence.
+    if (silentMs < Math.max(SILENCE_MS, 3 * policy.pollIntervalMs)) return null;
     return `pod "${pod.name}" has had no new usage for over a minute`;
   }
 }

@@ -1,0 +1,97 @@
+import { assertEquals } from "@std/assert";
+import type { Answer, Observation, Order, Outcome } from "../../lib/core/decision.ts";
+import { Evaluator } from "../../lib/daemon/evaluator.ts";
+import type { Tracked } from "../../lib/daemon/inventory.ts";
+import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
+import { FakeClock, settle } from "../support/fake_clock.ts";
+
+const BUSY: Tracked = { pod: pod({ uid: "busy" }), contenders: [policy()] };
+const OTHER: Tracked = { pod: pod({ uid: "other", name: "web-2" }), contenders: [policy()] };
+
+class Desk {
+  readonly clock = new FakeClock();
+  readonly orders: Order[] = [];
+  readonly outcomes: Outcome[] = [];
+  readonly errors: string[] = [];
+  answer: () => Promise<Answer> = () => Promise.resolve({ kind: "accepted", generation: 2 });
+  readonly evaluator = new Evaluator({
+    clock: this.clock,
+    actuate: (order) => {
+      this.orders.push(order);
+      return this.answer();
+    },
+    report: (outcome) => void this.outcomes.push(outcome),
+    dryRun: false,
+    onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
+  });
+
+  /** Three polls of 150m of 100m: the third one orders. */
+  async pollToOrder(...pods: readonly Tracked[]): Promise<void> {
+    for (let i = 0; i < 3; i++) {
+      await this.evaluator.takeTurn(pods, () => this.observe());
+      this.clock.setNow(this.clock.now() + 5 * SECOND);
+    }
+  }
+
+  observe(): Observation {
+    const at = this.clock.now();
+    return usage([point({ at, counterNs: 1e9 + 150 * 1000 * (at - START) })]);
+  }
+}
+
+Deno.test("takeTurn() performs an order and folds its answer in before it returns", async () => {
+  const desk = new Desk();
+  await desk.pollToOrder(BUSY);
+  assertEquals(desk.orders.map(({ to }) => to["cpu.requests"]), [200], "capped at the limit");
+  assertEquals(desk.evaluator.readState("busy")?.generation, 2);
+  assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
+});
+
+Deno.test("takeTurn() brings no state back for a pod dropped during its PATCH, and tells the action (C11)", async () => {
+  const desk = new Desk();
+  desk.answer = async () => {
+    await settle(1);
+    desk.evaluator.drop("busy");
+    return { kind: "accepted", generation: 2 };
+  };
+  await desk.pollToOrder(BUSY);
+  assertEquals(desk.evaluator.readState("busy"), null);
+  assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
+});
+
+Deno.test("takeTurn() sends the orders of a turn together", async () => {
+  const desk = new Desk();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => release = resolve);
+  desk.answer = async () => {
+    await held;
+    return { kind: "accepted", generation: 2 };
+  };
+  const polling = desk.pollToOrder(BUSY, OTHER);
+  await settle();
+  assertEquals(desk.orders.map(({ uid }) => uid), ["busy", "other"]);
+  release();
+  await polling;
+  assertEquals(desk.evaluator.readState("other")?.generation, 2);
+});
+
+Deno.test("takeTurn() reports a pod that cannot be decided, and goes on with the others", async () => {
+  const desk = new Desk();
+  const broken = { pod: pod({ uid: "broken" }), contenders: null } as unknown as Tracked;
+  await desk.pollToOrder(broken, BUSY);
+  assertEquals(desk.orders.map(({ uid }) => uid), ["busy"]);
+  assertEquals(desk.errors.map((one) => one.split(":")[0]), ["broken", "broken", "broken"]);
+});
+
+Deno.test("takeTurn() waits for every answer, also when another one fails", async () => {
+  const desk = new Desk();
+  let count = 0;
+  desk.answer = async () => {
+    if (count++ === 0) throw new Error("broken");
+    await settle();
+    return { kind: "accepted", generation: 2 };
+  };
+  await desk.pollToOrder(BUSY, OTHER);
+  assertEquals(desk.errors, ["busy: broken"]);
+  assertEquals(desk.evaluator.readState("other")?.generation, 2);
+});

@@ -1,0 +1,206 @@
+/**
+ * A whole daemon in memory under a FakeClock: its API server, one kubelet that answers by what pods are said to use,
+ * and short ways to ask what came of it. By default the kubelet enacts a resize as soon as it is accepted.
+ */
+import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
+import { createMetrics, type Metrics } from "../../lib/daemon/metrics.ts";
+import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/scope.ts";
+import type { FetchSummary } from "../../lib/kube/kubelet.ts";
+import { createLog } from "../../lib/runtime/log.ts";
+import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject, toTime } from "./api_objects.ts";
+import { type Call, FakeApiServer } from "./api_server.ts";
+import { FakeClock, settle } from "./fake_clock.ts";
+
+export interface RunOptions {
+  /** Given: the API server, its kubelet and time go on from another run. */
+  readonly after?: Run;
+  readonly pods?: readonly Json[];
+  readonly autoscalers?: readonly Json[];
+  readonly deployments?: readonly Json[];
+  readonly dryRun?: boolean;
+  readonly requiresAnnotation?: boolean;
+  readonly scope?: Scope;
+  readonly enacts?: boolean;
+}
+
+/** Millicores and Mi of each container "main", by pod name. */
+export type Loads = Record<string, { readonly cpu?: number; readonly memoryMi?: number }>;
+
+export class Run implements AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly api: FakeApiServer;
+  readonly kubelet: FakeKubelet;
+  readonly metrics: Metrics = createMetrics({ version: "test" });
+  readonly log: Json[] = [];
+  readonly daemon: Daemon;
+  readonly #ending = new AbortController();
+  readonly #ended: Promise<void>;
+
+  constructor(options: RunOptions = {}) {
+    const { after, pods = [podObject()], autoscalers = [autoscalerObject()], deployments = [deploymentObject()] } =
+      options;
+    this.clock = after?.clock ?? new FakeClock();
+    this.api = after?.api ?? new FakeApiServer(() => this.clock.now());
+    this.kubelet = after?.kubelet ?? new FakeKubelet(this.clock, this.api);
+    if (after === undefined) {
+      this.api.put("nodes", nodeObject());
+      for (const one of deployments) this.api.put("deployments", one);
+      for (const one of autoscalers) this.api.put("podresourceautoscalers", one);
+      for (const one of pods) this.api.put("pods", one);
+    }
+    this.kubelet.enacts = options.enacts ?? true;
+    this.daemon = createDaemon({
+      server: this.api.toServer(),
+      source: { fetchSummary: this.kubelet.fetchSummary, [Symbol.dispose]() {} },
+      scope: options.scope ?? WHOLE_CLUSTER,
+      dryRun: options.dryRun ?? false,
+      requiresAnnotation: options.requiresAnnotation ?? false,
+      instance: "test",
+      clock: this.clock,
+      random: () => 0,
+      log: createLog({
+        level: "debug",
+        format: "json",
+        clock: this.clock,
+        write: (line) => this.log.push(JSON.parse(line)),
+      }),
+      metrics: this.metrics,
+      signal: this.#ending.signal,
+    });
+    this.#ended = this.daemon.run();
+    // Looked at by stop().
+    this.#ended.catch(() => {});
+  }
+
+  /** Second by second: the kubelet enacts at the end of each. */
+  async advance(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      await this.clock.advance(1000);
+      if (this.kubelet.enacts && this.kubelet.enactAll()) await settle();
+    }
+  }
+
+  use(loads: Loads): void {
+    this.kubelet.use(loads);
+  }
+
+  /** PATCHes of pods/resize so far. */
+  get resizes(): readonly Call[] {
+    return this.api.calls.filter(({ path }) => path.endsWith("/resize"));
+  }
+
+  /** `Reason xCount`, in the order of their creation. */
+  get events(): string[] {
+    return this.api.list("events").map(({ reason, count }) =>
+      `${reason.replace("PodResourceAutoscaler", "")} x${count}`
+    );
+  }
+
+  status(name = "web"): Json {
+    return this.api.get("podresourceautoscalers", name).status ?? {};
+  }
+
+  /** `True Valid` and the like. */
+  condition(type: string, name = "web"): string {
+    const one = this.status(name).conditions?.find((condition: Json) => condition.type === type);
+    return one === undefined ? "-" : `${one.status} ${one.reason}`;
+  }
+
+  cpu(name = "web-1"): string {
+    return this.api.get("pods", name).spec.containers[0].resources.requests.cpu;
+  }
+
+  async series(prefix: string): Promise<string[]> {
+    return (await this.metrics.render()).split("\n").filter((line) => line.startsWith(prefix)).sort();
+  }
+
+  /** Ends the daemon; time has to move for what it still waits for. */
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    let isOver = false;
+    const over = this.#ended.finally(() => isOver = true);
+    over.catch(() => {});
+    for (let second = 0; second < 60 && !isOver; second++) {
+      await settle();
+      if (!isOver) await this.clock.advance(1000);
+    }
+    if (!isOver) throw new Error("Cannot stop: the daemon runs on after a minute");
+    await over;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+/** A run whose pod "web-1" uses 150m of 100m from its start. */
+export function busyRun(options: RunOptions = {}): Run {
+  const run = new Run(options);
+  run.use({ "web-1": { cpu: 150 } });
+  return run;
+}
+
+export class FakeKubelet {
+  enacts = true;
+  /** An answer instead of the summary. */
+  failure: string | null = null;
+  /** The summary lists no pod. */
+  isEmpty = false;
+  /** Awaited before each answer. */
+  held: Promise<void> = Promise.resolve();
+  readonly #clock: FakeClock;
+  readonly #api: FakeApiServer;
+  readonly #loads = new Map<string, { cpu: number; memoryMi: number; counterNs: number; readAt: number }>();
+
+  constructor(clock: FakeClock, api: FakeApiServer) {
+    this.#clock = clock;
+    this.#api = api;
+  }
+
+  use(loads: Loads): void {
+    for (const [pod, load] of Object.entries(loads)) {
+      const before = this.#read(pod);
+      this.#loads.set(pod, { ...before, cpu: load.cpu ?? before.cpu, memoryMi: load.memoryMi ?? before.memoryMi });
+    }
+  }
+
+  /** Whether there was anything to enact. */
+  enactAll(): boolean {
+    const behind = this.#api.list("pods").filter(({ metadata, status }) =>
+      status.observedGeneration < metadata.generation
+    );
+    for (const { metadata } of behind) this.#api.edit("pods", metadata.name, enact);
+    return behind.length > 0;
+  }
+
+  readonly fetchSummary: FetchSummary = async () => {
+    await this.held;
+    if (this.failure !== null) return { kind: "failed", reason: "unreachable", message: this.failure };
+    const pods = (this.isEmpty ? [] : this.#api.list("pods")).map(({ metadata: { name, namespace, uid } }) => ({
+      podRef: { name, namespace, uid },
+      containers: ["main", "proxy"].map((container) => this.#readStats(container, this.#read(name))),
+    }));
+    const bytes = new TextEncoder().encode(JSON.stringify({ node: { nodeName: "node1" }, pods }));
+    return { kind: "summary", bytes, clockOffsetMs: 0 };
+  };
+
+  #read(pod: string) {
+    const now = this.#clock.now();
+    const one = this.#loads.get(pod) ?? { cpu: 50, memoryMi: 64, counterNs: 1e9, readAt: now };
+    // A millicore for a millisecond is 1000 ns.
+    const next = { ...one, counterNs: one.counterNs + one.cpu * 1000 * (now - one.readAt), readAt: now };
+    this.#loads.set(pod, next);
+    return next;
+  }
+
+  #readStats(name: string, { counterNs, memoryMi }: { counterNs: number; memoryMi: number }): Json {
+    const time = toTime(this.#clock.now());
+    const workingSetBytes = memoryMi * 1024 * 1024;
+    return {
+      name,
+      startTime: "2026-11-20T10:00:00Z",
+      cpu: { time, usageCoreNanoSeconds: Math.round(counterNs) },
+      memory: { time, workingSetBytes, usageBytes: workingSetBytes },
+    };
+  }
+}
