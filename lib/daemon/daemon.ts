@@ -7,7 +7,7 @@ import type { SummarySource } from "../kube/kubelet.ts";
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
-import { createActuator } from "./actuator.ts";
+import { type Actuate, createActuator } from "./actuator.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { NodeFacts } from "./facts.ts";
 import { Feed } from "./feed.ts";
@@ -63,7 +63,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   });
   const evaluator = new Evaluator({
     clock,
-    actuate: createActuator({ client, clock }),
+    actuate: countRefusals(createActuator({ client, clock }), metrics),
     report,
     dryRun,
     onError({ pod }, error) {
@@ -144,6 +144,14 @@ export function createDaemon(options: DaemonOptions): Daemon {
   }
 
   return { isAlive, isReady, run };
+}
+
+function countRefusals(actuate: Actuate, metrics: Pick<Metrics, "failed">): Actuate {
+  return async (order, pod) => {
+    const answer = await actuate(order, pod);
+    if (answer.kind === "refused") metrics.failed(pod.namespace, answer.reason);
+    return answer;
+  };
 }
 
 /** When one fails the others are ended before the failure is passed on: nothing runs on by itself. */

@@ -59,7 +59,8 @@ export interface Metrics {
   apiAnswered(request: { readonly verb: string; readonly resource: string; readonly code: number }): void;
   watchEvent(event: { readonly resource: string; readonly type: string }): void;
   watchFailed(resource: string): void;
-  kubeletRead(result: string, seconds: number): void;
+  /** `seconds` of a read that succeeded. */
+  kubeletRead(result: string, seconds: number | null): void;
   summarySkipped(reason: string, count?: number): void;
   setUsageSource(source: string): void;
   eventPublished(result: string): void;
@@ -111,7 +112,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     watchFailed: (resource) => families.watchErrors.record({ resource }, 1),
     kubeletRead(result, seconds) {
       families.kubeletReads.record({ result }, 1);
-      families.kubeletReadDuration.record({}, seconds);
+      if (seconds !== null) families.kubeletReadDuration.record({}, seconds);
     },
     summarySkipped: (reason, count = 1) => families.summarySkipped.record({ reason }, count),
     setUsageSource(source) {

@@ -139,7 +139,7 @@ export class Nodes implements AsyncDisposable {
       entry.failures = 0;
       return;
     }
-    metrics.kubeletRead(reading.reason, 0);
+    metrics.kubeletRead(reading.reason, null);
     entry.failures++;
     // Told on the first failure and each time their number doubles: a node may be gone for days.
     const isTold = (entry.failures & (entry.failures - 1)) === 0;

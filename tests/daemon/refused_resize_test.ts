@@ -44,6 +44,8 @@ Deno.test("createDaemon() tells a refusal once and waits, when refused for (C44)
       assertStringIncludes(message, `(${reason}): ${body.message}`);
       const blocked = await run.series("kedify_agent_pra_scale_blocked_total");
       assert(blocked.some((line) => line.includes(`reason="${reason}"`)), blocked.join("\n"));
+      const errors = await run.series("kedify_agent_pra_error_total");
+      assert(errors.some((line) => line.endsWith(`reason="${reason}"} ${sentAt.length}`)), errors.join("\n"));
       assertEquals([run.cpu(), run.status().lastScaleTime, run.condition("Ready")], ["100m", undefined, "True Valid"]);
     });
   }

@@ -40,19 +40,30 @@ export function scenario(name: string, { needs = {}, run }: Scenario): void {
   Deno.test({
     name: lack === null ? name : `${name} [needs ${lack}]`,
     ignore: lack !== null,
-    async fn() {
-      await kubectl(["apply", "-f", CRDS]);
-      await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
-      await using namespace = await createNamespace(name);
-      try {
-        await run({ namespace: namespace.name });
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        const standing = await describeNamespace(namespace.name);
-        throw new Error(`${message}\n--- namespace ${namespace.name} ---\n${standing}`, { cause: error });
-      }
-    },
+    fn: () => runInNamespace(name, run).catch((error: unknown) => Promise.reject(unfold(error))),
   });
+}
+
+async function runInNamespace(name: string, run: Scenario["run"]): Promise<void> {
+  await kubectl(["apply", "-f", CRDS]);
+  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
+  await using namespace = await createNamespace(name);
+  try {
+    await run({ namespace: namespace.name });
+  } catch (error) {
+    const { message } = unfold(error);
+    const standing = await describeNamespace(namespace.name);
+    throw new Error(`${message}\n--- namespace ${namespace.name} ---\n${standing}`, { cause: error });
+  }
+}
+
+/** A failure that another followed while things were put away: its own message names neither. */
+function unfold(error: unknown): Error {
+  if (error instanceof SuppressedError) {
+    const [first, then] = [unfold(error.suppressed), unfold(error.error)];
+    return new Error(`${first.message}\n--- and then, while ending ---\n${then.message}`, { cause: error });
+  }
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 const CRDS = new URL("../../../crds/", import.meta.url).pathname;
