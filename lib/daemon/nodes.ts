@@ -2,7 +2,7 @@
  * Which nodes are polled: those with tracked pods, each by one loop whose interval is the smallest pollInterval of its
  * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
  */
-import type { Reading } from "../api/usage.ts";
+import type { FailureReason, Reading } from "../api/usage.ts";
 import type { FetchSummary, NodeAddress } from "../kube/kubelet.ts";
 import { watchUsage } from "../kube/watch_usage.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -38,6 +38,9 @@ interface Entry {
 const SPREAD_MS = 1_000;
 /** A loop without a turn for this long beyond its interval is stuck: a turn's calls all have shorter timeouts. */
 const STUCK_MS = 60_000;
+
+/** What does not heal by itself: somebody has to give an option or a right. */
+const FOR_A_PERSON: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
 
 export class Nodes implements AsyncDisposable {
   readonly #options: NodesOptions;
@@ -143,7 +146,10 @@ export class Nodes implements AsyncDisposable {
     entry.failures++;
     // Told on the first failure and each time their number doubles: a node may be gone for days.
     const isTold = (entry.failures & (entry.failures - 1)) === 0;
-    if (isTold) log.warn(reading.message, { node: reading.node, reason: reading.reason, failures: entry.failures });
+    const fields = { node: reading.node, reason: reading.reason, failures: entry.failures };
+    if (!isTold) return;
+    if (FOR_A_PERSON.has(reading.reason)) log.error(reading.message, fields);
+    else log.warn(reading.message, fields);
   }
 }
 

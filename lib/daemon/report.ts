@@ -69,7 +69,7 @@ function logDecision(
   const where = { autoscaler: toKey(policy), pod: pod.name, container: policy.containerName, isNewSample, utilization };
   switch (decision.kind) {
     case "hold":
-      return log.debug("Held", { ...where, reason: decision.reason, message: decision.message });
+      return log.debug("Held", { ...where, reason: decision.reason, why: decision.message });
     case "blocked": {
       const { action, reason, message } = decision;
       return log.debug("Blocked", { ...where, action, reason, why: message });

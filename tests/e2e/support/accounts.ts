@@ -1,0 +1,124 @@
+/**
+ * podfit tells of an action in many places. Do they agree with what the API server saw? The PATCHes of a recorded pod
+ * are the truth; log, events, metrics and status are held against it (C40, C45, C50 to C52).
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { resourceOf, sideOf, UNIT } from "../../../lib/units/resources.ts";
+import { waitForLastChange } from "./autoscalers.ts";
+import { type PodRef, readAutoscaler, readEvents, readPod, waitFor } from "./cluster.ts";
+import { type MetricSample, sumOf } from "./metrics.ts";
+import type { EventJson } from "./objects.ts";
+import type { Change, Patch, PodRecorder } from "./patches.ts";
+import type { LogLine, Podfit } from "./podfit.ts";
+
+export interface AccountsOptions {
+  readonly autoscaler: string;
+  /** A pod that nobody but this autoscaler resizes. */
+  readonly pod: PodRef;
+  readonly container?: string;
+  readonly recorder: PodRecorder;
+}
+
+/** Times are told in whole seconds. */
+const CLOSE_MS = 5000;
+
+/** Holds every account against the PATCHes so far, which must be at rest, and returns them. */
+export async function assertAccountsAgree(podfit: Podfit, options: AccountsOptions): Promise<readonly Patch[]> {
+  const { autoscaler, pod, container = "main", recorder } = options;
+  const patches = await recorder.patches();
+  for (const { managers, changes } of patches) {
+    assertEquals(managers, [`podfit.${container}`]);
+    assert(changes.every((change) => change.container === container), `other containers: ${JSON.stringify(changes)}`);
+    assertEquals(new Set(changes.map(isUp)).size, 1, `both directions in one PATCH: ${JSON.stringify(changes)}`);
+  }
+  const lines = podfit.log("Resized pod").filter((line) => line.autoscaler === `${pod.namespace}/${autoscaler}`);
+  assertEquals(lines.map(({ action }) => action), patches.map(toAction), "log lines and PATCHes");
+  await assertEventsAgree(lines, options);
+  await assertMetricsAgree(podfit, { ...options, patches });
+  const last = lines.at(-1);
+  if (last !== undefined) await assertStatusAgrees(last, options);
+  return patches;
+}
+
+/** Of one autoscaler; `null` when the series is not there. */
+export function readSum(
+  samples: readonly MetricSample[],
+  name: string,
+  labels: Readonly<Record<string, string>>,
+): number | null {
+  return sumOf(samples, `kedify_agent_pra_${name}`, labels);
+}
+
+function isUp({ from, to }: Change): boolean {
+  return (to ?? 0) > (from ?? 0);
+}
+
+function toAction({ changes }: Patch): "scaleUp" | "scaleDown" {
+  return changes.every(isUp) ? "scaleUp" : "scaleDown";
+}
+
+async function assertEventsAgree(lines: readonly LogLine[], { autoscaler, pod }: AccountsOptions): Promise<void> {
+  const { uid } = (await readPod(pod)).metadata;
+  const about = (await readAutoscaler(pod.namespace, autoscaler)).metadata;
+  for (const [action, name] of [["scaleUp", "ScaleUp"], ["scaleDown", "ScaleDown"]] as const) {
+    const told = lines.filter((line) => line.action === action);
+    const filter = { about: autoscaler, reason: `PodResourceAutoscaler${name}` };
+    const events = await waitFor(`${told.length} events ${filter.reason}`, async (): Promise<readonly EventJson[]> => {
+      const events = await readEvents(pod.namespace, filter);
+      if (events.length >= told.length) return events;
+      throw new Error(`there are ${events.length}`);
+    }, { timeoutMs: 10_000 });
+    assertEquals(events.length, told.length, filter.reason);
+    for (const [index, event] of events.entries()) {
+      assertEquals([event.type, event.count], ["Normal", 1]);
+      assertEquals([event.related?.kind, event.related?.name, event.related?.uid], ["Pod", pod.name, uid]);
+      assertEquals([event.involvedObject.kind, event.involvedObject.uid], ["PodResourceAutoscaler", about.uid]);
+      const at = Date.parse(event.lastTimestamp ?? "");
+      assert(Math.abs(at - readAt(told[index])) < CLOSE_MS, `lastTimestamp of ${JSON.stringify(event)}`);
+      assertStringIncludes(event.message, String(told[index]?.change));
+    }
+  }
+}
+
+async function assertMetricsAgree(
+  podfit: Podfit,
+  { autoscaler, pod, patches }: AccountsOptions & { readonly patches: readonly Patch[] },
+): Promise<void> {
+  const self = { namespace: pod.namespace, name: autoscaler };
+  const isOf = (direction: "up" | "down") => (patch: Patch) =>
+    toAction(patch) === (direction === "up" ? "scaleUp" : "scaleDown");
+  for (const direction of ["up", "down"] as const) {
+    const count = patches.filter(isOf(direction)).length;
+    await waitFor(`${count} times to apply ${direction}`, async () => {
+      const applied = readSum(await podfit.metrics(), "time_to_apply_seconds_count", { ...self, direction }) ?? 0;
+      if (applied === count) return true;
+      throw new Error(`there are ${applied}`);
+    }, { timeoutMs: 10_000 });
+  }
+  const samples = await podfit.metrics();
+  const changes = patches.flatMap((patch) => patch.changes);
+  for (const key of new Set(changes.map(({ key }) => key))) {
+    for (const direction of ["up", "down"] as const) {
+      const moved = changes.filter((change) => change.key === key && isUp(change) === (direction === "up"));
+      const labels = { ...self, resource: resourceOf(key), side: sideOf(key), direction };
+      const delta = moved.reduce((sum, { from, to }) => sum + Math.abs((to ?? 0) - (from ?? 0)), 0);
+      assertEquals(readSum(samples, "scale_delta_absolute_count", labels) ?? 0, moved.length, `deltas of ${key}`);
+      assertEquals(readSum(samples, "scale_delta_percent_count", labels) ?? 0, moved.length, `percents of ${key}`);
+      const told = readSum(samples, "scale_delta_absolute_sum", labels) ?? 0;
+      assert(Math.abs(told - delta / UNIT[resourceOf(key)]) < 0.01, `${key} ${direction}: ${told} told, ${delta} done`);
+      const decided = readSum(samples, "scale_decisions_total", labels) ?? 0;
+      assert(decided >= moved.length, `${key} ${direction}: ${decided} decisions, ${moved.length} changes`);
+    }
+  }
+}
+
+async function assertStatusAgrees(last: LogLine, { autoscaler, pod: { namespace } }: AccountsOptions): Promise<void> {
+  const { status } = await waitForLastChange({ namespace, name: autoscaler }, String(last.change));
+  assertEquals(status?.lastScaleAction, last.action);
+  const apartMs = Math.abs(Date.parse(status?.lastScaleTime ?? "") - readAt(last));
+  assert(apartMs < CLOSE_MS, `lastScaleTime ${status?.lastScaleTime}`);
+}
+
+function readAt(line: LogLine | undefined): number {
+  return Date.parse(String(line?.["@timestamp"]));
+}

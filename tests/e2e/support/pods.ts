@@ -1,0 +1,44 @@
+/**
+ * One pod in a scenario: the single pod of a workload, the run of its container that no resize in place may end, and
+ * the size that the kubelet reports.
+ */
+import type { SideKey } from "../../../lib/units/resources.ts";
+import { type PodRef, readPod, waitFor, waitForPods } from "./cluster.ts";
+import { readActualSize } from "./patches.ts";
+
+/** The one pod with `app: NAME`, once it is ready. */
+export async function findPod(namespace: string, app: string): Promise<PodRef> {
+  const [found] = await waitForPods(namespace, `app=${app}`);
+  if (found === undefined) throw new Error(`Cannot find a pod of "${app}"`);
+  return { namespace, name: found.metadata.name };
+}
+
+export interface Run {
+  readonly restartCount: number;
+  readonly containerID: string | null;
+  readonly startedAt: string | null;
+}
+
+/** The same before and after, unless the container was restarted. */
+export async function readRun(pod: PodRef, container = "main"): Promise<Run> {
+  const found = (await readPod(pod)).status.containerStatuses?.find(({ name }) => name === container);
+  if (found === undefined) throw new Error(`Cannot find the status of container "${container}" of pod "${pod.name}"`);
+  const { restartCount, containerID = null, state } = found;
+  return { restartCount, containerID, startedAt: state?.running?.startedAt ?? null };
+}
+
+export interface ExpectedAmount {
+  readonly fits: (amount: number) => boolean;
+  readonly container?: string;
+  readonly timeoutMs?: number;
+}
+
+/** Until the kubelet reports a size that fits; gives the amount of that side. */
+export function waitForActual(pod: PodRef, key: SideKey, expected: ExpectedAmount): Promise<number> {
+  const { fits, container = "main", timeoutMs = 90_000 } = expected;
+  return waitFor(`a fitting ${key} of pod "${pod.name}"`, async () => {
+    const amount = readActualSize(await readPod(pod), container)?.[key] ?? null;
+    if (amount !== null && fits(amount)) return amount;
+    throw new Error(`it is ${amount}`);
+  }, { timeoutMs, everyMs: 1000 });
+}
