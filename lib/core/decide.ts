@@ -3,25 +3,28 @@
  * direction -> size -> first objection of the gates -> decision. Sampling and streaks always advance. Pure: the live
  * daemon, simulations, replays and tests drive this same function.
  */
-import { nextAnswered } from "./answers.ts";
+import { nextAnswered, nextArrived } from "./answers.ts";
 import { type Case, decideContainer, type Decided } from "./decide_container.ts";
 import { describeChange } from "./gates.ts";
 import type { ContainerDecision, Input, Order, Outcome } from "./decision.ts";
+import { judgeLost } from "./lost.ts";
 import { nextCommand, nextFacts } from "./next_state.ts";
 import { chooseOwner, type OwnershipContext } from "./ownership.ts";
 import { type ContainerFacts, findContainer, type PodFacts } from "./pod_facts.ts";
 import { BLOCK_NOTICE, type Notice } from "./reasons.ts";
 import { readResizeStatus, type ResizeStatus } from "./resize_status.ts";
 import { resourceOf } from "../units/resources.ts";
-import { returnStuck } from "./return_stuck.ts";
+import { returnStuck, STUCK } from "./return_stuck.ts";
 import { sampleViews, type Turn } from "./sample_views.ts";
 import type { PodState, View } from "./state.ts";
 import { tell } from "./told.ts";
 
 export function decide(before: PodState, input: Input): Outcome {
   if (input.observation.kind === "answered") return nextAnswered(before, input, input.observation);
-  const { state, enacted } = nextCommand(nextFacts(before, input), input);
+  const late = settleLost(nextFacts(before, input), input);
+  const { state, enacted } = nextCommand(late.state, input);
   const { turns, notices, absurd } = sampleViews(state, input);
+  notices.unshift(...late.notices);
   const views: Record<string, View> = {};
   for (const { policy, view } of turns) views[policy.uid] = view;
   const status = readResizeStatus(input.pod, state, input.now);
@@ -30,7 +33,7 @@ export function decide(before: PodState, input: Input): Outcome {
   const order = chooseOrder(cases, decided) ?? returnStuck(cases, status);
   const decisions = decided.map((one) => yieldTo(order, one));
   if (cases.length < turns.length) decisions.push(...listLosers(turns, cases));
-  if (order?.action === "return") decisions.push(returnDecision(order, cases));
+  if (order?.action === "return") decisions.push(returnDecision(order));
   for (const it of cases) views[it.policy.uid] = tellStuck(it, { status, notices });
   for (const decision of decisions) {
     const view = views[decision.policy.uid];
@@ -40,7 +43,22 @@ export function decide(before: PodState, input: Input): Outcome {
     const view = views[order.policy.uid];
     if (view !== undefined) views[order.policy.uid] = tellRestart(order, view, { now: input.now, cases, notices });
   }
-  return { state: { ...state, at: input.now, views }, decisions, notices, order, scaled: null, enacted, absurd };
+  return { state: { ...state, at: input.now, views }, decisions, notices, order, scaled: late.scaled, enacted, absurd };
+}
+
+/** An order whose answer was lost, and which the pod now shows to have arrived, is told like any other. */
+function settleLost(state: PodState, input: Input): Pick<Outcome, "state" | "notices" | "scaled"> {
+  const { lost } = state;
+  if (lost === null) return { state, notices: [], scaled: null };
+  const verdict = judgeLost(state, input);
+  switch (verdict.kind) {
+    case "arrived":
+      return nextArrived(state, { ...input, now: lost.at }, verdict);
+    case "unknown":
+      return { state, notices: [], scaled: null };
+    case "never":
+      return { state: { ...state, lost: null }, notices: [], scaled: null };
+  }
 }
 
 /** One case per container: its owner's. */
@@ -101,22 +119,10 @@ function listLosers(turns: readonly Turn[], cases: readonly Case[]): ContainerDe
   });
 }
 
-function returnDecision(order: Order, cases: readonly Case[]): ContainerDecision {
-  const it = cases.find(({ policy }) => policy === order.policy);
-  const reason = it?.status.kind === "error"
-    ? "ResizeError"
-    : it?.status.kind === "infeasible"
-    ? "ResizeInfeasible"
-    : "ResizeDeferred";
-  return {
-    policy: order.policy,
-    decision: { kind: "return", reason, from: order.from, to: order.to },
-    candidates: [],
-    isNewSample: false,
-  };
+function returnDecision({ policy, from, to, stuck }: Order): ContainerDecision {
+  const decision = { kind: "return", reason: stuck ?? "ResizeError", from, to } as const;
+  return { policy, decision, candidates: [], isNewSample: false };
 }
-
-const STUCK = { deferred: "ResizeDeferred", infeasible: "ResizeInfeasible", error: "ResizeError" } as const;
 
 /** A stuck resize is told whether or not anything is wanted. */
 function tellStuck(it: Case, { status, notices }: { status: ResizeStatus; notices: Notice[] }): View {

@@ -2,9 +2,17 @@
  * The decision about one container for the autoscaler that owns it: choose the direction, size, ask the gates
  * (C32 to C37). Also whether a stuck resize is to be given up (C47).
  */
-import { assess, chooseDirection, readBaseline } from "./assess.ts";
+import { assess, chooseDirection, isCounted, readBaseline } from "./assess.ts";
 import type { Action, Assessment, ContainerDecision, Decision, Direction, Input, Order } from "./decision.ts";
-import { describeChange, firstObjection, formatWait, listStuck, readCooldownEnd } from "./gates.ts";
+import {
+  type Candidate,
+  describeChange,
+  firstObjection,
+  formatWait,
+  listStuck,
+  readCooldownEnd,
+  resizeIdle,
+} from "./gates.ts";
 import { findMoves } from "./find_moves.ts";
 import { type ContainerFacts, type PodFacts, readActual } from "./pod_facts.ts";
 import type { Policy } from "./policy.ts";
@@ -75,16 +83,16 @@ function decideWith(assessments: readonly Assessment[], it: Case): Settled {
   const candidates = moving.map(({ key }) => key);
   const to = resultOf(base, found.sized);
   const changes = listChanges(it.container.spec, to);
-  if (changes.length === 0) {
-    const message = `${describeChange(readActual(it.container), to, candidates)} is commanded, not yet enacted`;
-    return settle({ kind: "blocked", action, reason: "ResizeInProgress", message }, candidates);
-  }
-  const objection = firstObjection({ ...it, ...it.input, action, to, changes });
+  const candidate: Candidate = { ...it, ...it.input, action, to, changes };
+  const objection = changes.length === 0 ? resizeIdle(candidate) : firstObjection(candidate);
   if (objection !== null) return settle({ kind: "blocked", action, ...objection }, candidates);
-  const from = it.container.spec;
+  if (changes.length === 0) {
+    const message = `${describeChange(readActual(it.container), to, candidates)} is commanded already`;
+    return settle(hold("AtTarget", message));
+  }
   const why = explainMoves(moving, assessments);
-  const order = newOrder(it, { action, from, to, changes, why });
-  return { decision: { kind: "resize", action, from, to }, candidates, order };
+  const order = newOrder(it, { action, from: base, to, changes, stuck: null, why });
+  return { decision: { kind: "resize", action, from: base, to }, candidates, order };
 }
 
 /** Over a pending resize a scale-down starts from what is in force (C41); over a failed one of ours all do (C47). */
@@ -106,7 +114,7 @@ export function listChanges(from: Resources, to: Resources): readonly SideKey[] 
 
 export function newOrder(
   { policy, container, input: { pod } }: { policy: Policy; container: ContainerFacts; input: { pod: PodFacts } },
-  resize: Pick<Order, "action" | "from" | "to" | "changes" | "why">,
+  resize: Pick<Order, "action" | "from" | "to" | "changes" | "stuck" | "why">,
 ): Order {
   const { uid, resourceVersion, generation } = pod;
   return { policy, container: container.name, kind: container.kind, uid, resourceVersion, generation, ...resize };
@@ -136,10 +144,13 @@ function hold(reason: HoldReason, message: string): Decision {
 }
 
 /** In few words: the numbers are in the state, for those who ask. */
-function explainHold({ view, container, policy }: Case): Decision {
+function explainHold({ input, view, container, containerState, policy }: Case): Decision {
+  const { sample } = view.sampling;
   if (container.runningAt === null) return NOT_RUNNING;
   if (view.told["metrics"] !== undefined) return UNREAD;
-  if (view.sampling.sample === null) return WARMUP;
+  if (sample === null) return WARMUP;
+  const offsetMs = input.observation.kind === "usage" ? input.observation.clockOffsetMs : 0;
+  if (!isCounted(sample, containerState.countsFrom + offsetMs)) return NEW_SIZE;
   const actual = readActual(container);
   if (policy.sides.every((side) => readBaseline(side, actual) === null)) return NO_BASELINE;
   return view.streaks === NO_STREAKS || Object.keys(view.streaks).length === 0 ? IN_BAND : STREAK_SHORT;
@@ -148,6 +159,7 @@ function explainHold({ view, container, policy }: Case): Decision {
 const NOT_RUNNING = hold("NotRunning", "the container is not running");
 const UNREAD = hold("MetricsUnavailable", "no new usage is read");
 const WARMUP = hold("Warmup", "waiting for the first samples");
+const NEW_SIZE = hold("Warmup", "waiting for a sample of the new size");
 const NO_BASELINE = hold("BaselineUnavailable", "no configured side has a request or limit to compare with");
 const STREAK_SHORT = hold("StreakShort", "outside the thresholds, but not for enough samples yet");
 const IN_BAND = hold("InBand", "inside the thresholds");

@@ -6,7 +6,7 @@ import type { PodUsage } from "../api/usage.ts";
 import type { Resource, Resources, SideKey } from "../units/resources.ts";
 import type { PodFacts } from "./pod_facts.ts";
 import type { Policy } from "./policy.ts";
-import type { BlockReason, HoldReason, Notice, RefusalReason } from "./reasons.ts";
+import type { BlockReason, HoldReason, Notice, RefusalReason, StuckReason } from "./reasons.ts";
 import type { PodState } from "./state.ts";
 
 export type Action = "scaleUp" | "scaleDown";
@@ -87,10 +87,13 @@ export interface Order {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number | null;
+  /** What `to` is measured from: the spec, or where a stuck resize is given up, the size in force. */
   readonly from: Resources;
   readonly to: Resources;
   /** The fields in which `to` differs from the spec. */
   readonly changes: readonly SideKey[];
+  /** Of a return: what the resize that is given up is stuck in. */
+  readonly stuck: StuckReason | null;
   /** In words, for the event: what was used of what. */
   readonly why: string;
 }
@@ -101,6 +104,8 @@ export type Answer =
   | { readonly kind: "gone" }
   /** The pod has changed since the decision. */
   | { readonly kind: "conflict" }
+  /** No answer came: it may have arrived or not. */
+  | { readonly kind: "lost"; readonly message: string }
   | {
     readonly kind: "refused";
     readonly reason: RefusalReason;

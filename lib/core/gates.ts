@@ -59,16 +59,16 @@ export function firstObjection(candidate: Candidate): Objection | null {
 /** When the gate `after` opened, before `delay`; `null` while it is shut (C24). */
 export function readGateStart(
   policy: Policy,
-  { pod, container, containerState }: Pick<Candidate, "pod" | "container" | "containerState">,
+  { running, readySince, podReady }: ContainerState,
 ): number | null {
   switch (policy.after) {
     case "running":
-      return container.runningAt;
+      return running?.since ?? null;
     case "containerReady":
-      return containerState.readySince;
+      return readySince;
     case "podReady":
       // A restart within a pod that stays Ready begins a new delay too (C43).
-      return pod.readyAt === null ? null : Math.max(pod.readyAt, container.runningAt ?? 0);
+      return podReady === null ? null : Math.max(podReady.since, running?.since ?? 0);
   }
 }
 
@@ -110,7 +110,7 @@ export function findRefusal(
   if (refusal.autoscaler !== policy.uid || refusal.autoscalerGeneration !== policy.generation) return null;
   if (refusal.reason === "Unsupported" || refusal.reason === "Rights") return refusal;
   const refused = refusal.to[key];
-  if (refused === null || (refusal.action === "scaleUp") !== (direction === "up")) return null;
+  if (refused === null || refusal.action !== (direction === "up" ? "scaleUp" : "scaleDown")) return null;
   return (direction === "up" ? to >= refused : to <= refused) ? refusal : null;
 }
 
@@ -121,19 +121,19 @@ function running({ container }: Candidate): Objection | null {
 }
 
 function started(candidate: Candidate): Objection | null {
-  if (readGateStart(candidate.policy, candidate) !== null) return null;
+  if (readGateStart(candidate.policy, candidate.containerState) !== null) return null;
   const what = candidate.policy.after === "podReady" ? "the pod" : `container "${candidate.container.name}"`;
   return { reason: "NotReady", message: `${what} is not ready (after: ${candidate.policy.after})` };
 }
 
 function delayed(candidate: Candidate): Objection | null {
-  const start = readGateStart(candidate.policy, candidate) ?? candidate.now;
+  const start = readGateStart(candidate.policy, candidate.containerState) ?? candidate.now;
   const until = Math.min(start, candidate.now) + candidate.policy.delayMs;
   if (candidate.now >= until) return null;
   return { reason: "Delay", message: `${formatWait(until - candidate.now)} of the delay are left`, until };
 }
 
-function resizeIdle({ status, action, now, pod, container }: Candidate): Objection | null {
+export function resizeIdle({ status, action, now, pod, container }: Candidate): Objection | null {
   switch (status.kind) {
     case "idle":
       return null;

@@ -8,7 +8,15 @@ import { type ContainerFacts, findContainer, type PodFacts, readActual } from ".
 import type { Policy } from "./policy.ts";
 import { hasBareDifference, isEnacted } from "./resize_status.ts";
 import { newSampling } from "./sampling.ts";
-import { type Command, type ContainerState, NO_STREAKS, NOTHING_TOLD, type PodState, type View } from "./state.ts";
+import {
+  type Command,
+  type ContainerState,
+  NO_STREAKS,
+  NOTHING_TOLD,
+  type PodState,
+  type Since,
+  type View,
+} from "./state.ts";
 
 /** managedFields times are whole seconds, cut off: the resize happened up to this much later. */
 const ENTRY_RESOLUTION_MS = 999;
@@ -41,6 +49,7 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     differingSince: hasBareDifference(pod, state, now) ? Math.min(state.differingSince ?? now, now) : null,
     conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
     command: state.command,
+    lost: state.lost,
   };
 }
 
@@ -105,6 +114,8 @@ function nextContainer(before: ContainerState | undefined, { pod, container, now
     const resizedAt = entryAt === null ? null : Math.min(entryAt + ENTRY_RESOLUTION_MS, now);
     return {
       instance: container.instance,
+      running: nextSince(null, container.runningAt, now),
+      podReady: nextSince(null, pod.readyAt, now),
       readySince: container.ready ? Math.min(pod.containersReadyAt ?? now, now) : null,
       actual,
       countsFrom: resizedAt ?? 0,
@@ -118,6 +129,8 @@ function nextContainer(before: ContainerState | undefined, { pod, container, now
   return {
     ...before,
     instance: container.instance ?? before.instance,
+    running: nextSince(before.running, container.runningAt, now),
+    podReady: nextSince(before.podReady, pod.readyAt, now),
     readySince: container.ready ? (isRestarted ? now : Math.min(before.readySince ?? now, now)) : null,
     actual,
     countsFrom: isSameSize(actual, before.actual) ? Math.min(before.countsFrom, now) : now,
@@ -125,6 +138,12 @@ function nextContainer(before: ContainerState | undefined, { pod, container, now
     entryAt,
     returnedAt: before.returnedAt === null ? null : Math.min(before.returnedAt, now),
   };
+}
+
+/** A node's clock may be ahead of ours: what is seen now has begun by now. */
+function nextSince(before: Since | null, at: number | null, now: number): Since | null {
+  if (at === null) return null;
+  return { at, since: Math.min(before?.at === at ? before.since : at, now) };
 }
 
 /** A wall clock that stepped back must not make a cooldown last longer than itself: hence never later than now. */

@@ -32,7 +32,7 @@ function compareContenders(a: Policy, b: Policy, context: OwnershipContext): num
 
 /** max(gate opens, last resize + cooldown), not before now; never while the gate's state has not come. */
 export function readEligibleAt(policy: Policy, context: OwnershipContext): number {
-  const start = readGateStart(policy, context);
+  const start = readGateStart(policy, context.containerState);
   if (start === null) return Infinity;
   return Math.max(start + policy.delayMs, readCooldownEnd(context.containerState, policy.cooldownMs), context.now);
 }

@@ -44,6 +44,11 @@ export type RefusalReason = Extract<
   "NodeCapacity" | "Quota" | "LimitRange" | "Rights" | "Invalid" | "Unsupported" | "RetryLater"
 >;
 
+/** Why a size waits: refused by the API server, or given up because the kubelet could not enact it (C44, C47). */
+export type WaitReason = RefusalReason | StuckReason;
+
+export type StuckReason = Extract<BlockReason, "ResizeDeferred" | "ResizeInfeasible" | "ResizeError">;
+
 /** Reasons that belong to an autoscaler as a whole, in its conditions. */
 export const AUTOSCALER_REASONS = ["InvalidSpec", "TargetNotFound", "ContainerNotFound", "Paused", "Disabled"] as const;
 

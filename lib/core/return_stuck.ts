@@ -7,8 +7,12 @@ import type { Order } from "./decision.ts";
 import { type Case, listChanges, newOrder, returnTo } from "./decide_container.ts";
 import { computeQosWith, ERROR_PATIENCE_MS, listStuck } from "./gates.ts";
 import type { ResizeStatus } from "./resize_status.ts";
+import type { Refusal } from "./state.ts";
 
 const DEFERRED_PATIENCE_MS = 5 * 60_000;
+
+/** The reason that each kind of stuck resize is told by. */
+export const STUCK = { deferred: "ResizeDeferred", infeasible: "ResizeInfeasible", error: "ResizeError" } as const;
 
 /** The order to return, for the first container that can; `null` when there is nothing to give up. */
 export function returnStuck(cases: readonly Case[], status: ResizeStatus): Order | null {
@@ -20,7 +24,7 @@ export function returnStuck(cases: readonly Case[], status: ResizeStatus): Order
     if (isSameSize(to, from) || exceedsLimit(to)) continue;
     if (computeQosWith(it.input.pod, it.container, to) !== it.input.pod.qosClass) continue;
     const changes = listChanges(from, to);
-    return newOrder(it, { action: "return", from, to, changes, why: `${status.kind}: ${status.message}` });
+    return newOrder(it, { action: "return", from, to, changes, stuck: STUCK[status.kind], why: status.message });
   }
   return null;
 }
@@ -28,10 +32,17 @@ export function returnStuck(cases: readonly Case[], status: ResizeStatus): Order
 function isDue(it: Case, status: Exclude<ResizeStatus, { kind: "idle" }>): boolean {
   const { now } = it.input;
   if (it.container.runningAt === null || it.state.conflict !== null) return false;
-  const { returnedAt } = it.containerState;
+  const { returnedAt, refusals } = it.containerState;
+  if (Object.values(refusals).some((refusal) => holdsReturn(refusal, now))) return false;
   if (returnedAt !== null && now - returnedAt < it.policy.cooldownMs) return false;
   const patienceMs = { error: ERROR_PATIENCE_MS, deferred: DEFERRED_PATIENCE_MS, infeasible: 0, inProgress: Infinity };
   return now - status.since >= patienceMs[status.kind];
+}
+
+/** A refused return waits like any refused size; a refused scale does not hold it up, unless everything is refused. */
+function holdsReturn({ action, reason, until, waitMs }: Refusal, now: number): boolean {
+  if (now >= until || now < until - waitMs) return false;
+  return action === "return" || reason === "RetryLater" || reason === "Rights" || reason === "Unsupported";
 }
 
 function exceedsLimit(to: Order["to"]): boolean {

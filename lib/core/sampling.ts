@@ -43,6 +43,8 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   if (anchor === null) return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);
   if (anchor.instance !== point.instance) return restarted(here, context.now);
   const elapsedMs = point.at - anchor.at;
+  // After a silence an older time is no repeat: the node's clock has stepped back.
+  if (sampling.warming && elapsedMs < 0) return warmUp(here, context.now);
   if (elapsedMs <= 0) return { kind: "nothing" };
   if (counterNs < anchor.counterNs) return restarted(here, context.now);
   if (sampling.warming) return warmUp(here, context.now);

@@ -3,8 +3,8 @@
  * recorded and replayed. Nothing in it is ever changed in place; `next...` functions return the state that follows.
  */
 import type { Resource, Resources, SideKey } from "../units/resources.ts";
-import type { Action } from "./decision.ts";
-import type { RefusalReason } from "./reasons.ts";
+import type { Action, Order } from "./decision.ts";
+import type { WaitReason } from "./reasons.ts";
 
 export interface PodState {
   readonly version: 1;
@@ -24,6 +24,14 @@ export interface PodState {
   readonly conflict: { readonly resourceVersion: string; readonly at: number } | null;
   /** The accepted PATCH that is not yet enacted. */
   readonly command: Command | null;
+  /** The PATCH whose answer was lost: the pod will show whether it arrived. */
+  readonly lost: LostOrder | null;
+}
+
+export interface LostOrder extends Omit<Order, "policy"> {
+  /** uid of the autoscaler. */
+  readonly autoscaler: string;
+  readonly at: number;
 }
 
 export interface Command {
@@ -38,8 +46,10 @@ export interface Command {
 
 export interface ContainerState {
   readonly instance: string | null;
-  /** When podfit saw the container turn ready (C24); `null` while it is not. */
+  /** Since when the gate of each `after` is open (C24); `null` while it is shut. */
+  readonly running: Since | null;
   readonly readySince: number | null;
+  readonly podReady: Since | null;
   /** The size in force when last seen; its change ends the streaks (C31). */
   readonly actual: Resources;
   /** A sample counts when at least half of its interval lies after this (C31). */
@@ -49,16 +59,22 @@ export interface ContainerState {
   readonly entryAt: number | null;
   /** The last return of a stuck resize (C47). */
   readonly returnedAt: number | null;
-  /** What the API server refused, per resource (C44). */
+  /** Per resource, the size that was refused or given up (C44, C47). */
   readonly refusals: Readonly<Partial<Record<Resource, Refusal>>>;
 }
 
+/** A state that another clock has dated: never taken to begin later than it was first seen. */
+export interface Since {
+  readonly at: number;
+  readonly since: number;
+}
+
 export interface Refusal {
-  readonly reason: RefusalReason;
+  readonly reason: WaitReason;
   readonly message: string;
   readonly until: number;
   readonly waitMs: number;
-  readonly action: Action;
+  readonly action: Action | "return";
   readonly to: Resources;
   /** What must be unchanged for the refusal to hold. */
   readonly podGeneration: number | null;
@@ -117,6 +133,7 @@ export const NEW_POD_STATE: PodState = {
   differingSince: null,
   conflict: null,
   command: null,
+  lost: null,
 };
 
 /** Shared, so that a view in which nothing is remembered costs nothing. */

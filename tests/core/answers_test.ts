@@ -1,6 +1,6 @@
 /** What an answer to a PATCH does: accepted, conflict, gone; commanded is not enacted (C40, C42, C45). */
 import { assertEquals, assertMatch } from "@std/assert";
-import { container, MI, MINUTE, pod, policy, SECOND, side, SIZE } from "../support/builders.ts";
+import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 Deno.test("decide() orders one PATCH of what changes, guarded by uid and resourceVersion (C40)", () => {
@@ -16,6 +16,7 @@ Deno.test("decide() orders one PATCH of what changes, guarded by uid and resourc
     from: SIZE,
     to: { ...SIZE, "cpu.requests": 150 },
     changes: ["cpu.requests"],
+    stuck: null,
   });
 });
 
@@ -178,4 +179,21 @@ Deno.test("decide() measures utilization against the size in force, not the comm
   story.poll(3);
   const [assessment] = story.assessments();
   assertEquals([assessment?.baseline, assessment?.wish], [100, "up"]);
+});
+
+Deno.test("decide() tells an action over a failed resize from what is in force, not from what never was (C45, C47)", () => {
+  const spec = { ...SIZE, "cpu.requests": 180, "memory.limits": 64 * MI };
+  const story = new Story({
+    pod: pod({
+      containers: [container({ spec, reported: SIZE })],
+      inProgress: { reason: "Error", message: "memory in use", since: START },
+      resizes: [resizeEntry("podfit.main", START - MINUTE, { main: ["cpu.requests", "memory.limits"] })],
+    }),
+    contenders: [policy({ cooldownMs: 0, sides: [side("cpu.requests", { cooldownMs: 0 })] })],
+    load: { cpu: 90 },
+    answer: "accept",
+  });
+  const order = story.pollToOrder();
+  assertEquals([order.action, order.changes], ["scaleUp", ["cpu.requests", "memory.limits"]]);
+  assertEquals(story.scaled.map(({ change }) => change), ["cpu.requests 100m -> 150m"]);
 });

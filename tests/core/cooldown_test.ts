@@ -106,7 +106,14 @@ Deno.test("decide() does not stretch a cooldown when the wall clock steps back (
 Deno.test("decide() starts no cooldown with an answer that left the generation as it was (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 }, answer: { kind: "accepted", generation: 1 } });
   story.pollToOrder();
-  assertEquals([story.scaled, story.told(), story.state.containers["main"]?.resizedAt], [[], [], null]);
+  assertEquals([story.scaled, story.told(), story.state.containers["main"]?.resizedAt], [[], ["ScaleFailed"], null]);
+});
+
+Deno.test("decide() does not repeat at each poll what the server accepts and undoes (C42, C44)", () => {
+  const story = new Story({ contenders: STEPPING, load: { cpu: 150 }, answer: { kind: "accepted", generation: 1 } });
+  story.pollToOrder();
+  story.poll(5);
+  assertEquals([story.orders.length, story.reason()], [1, "Invalid"]);
 });
 
 Deno.test("decide() takes an answer without generation for an action: an old server tells none (C42)", () => {

@@ -23,6 +23,8 @@ function candidate(differs: Differs): Candidate {
   const state = { ...NEW_POD_STATE, ...differs.state };
   const containerState: ContainerState = {
     instance: one.instance,
+    running: one.runningAt === null ? null : { at: one.runningAt, since: one.runningAt },
+    podReady: facts.readyAt === null ? null : { at: facts.readyAt, since: facts.readyAt },
     readySince: START - 60 * SECOND,
     actual: one.spec,
     countsFrom: 0,

@@ -8,6 +8,8 @@ import { Story } from "../support/story.ts";
 
 const STATE: ContainerState = {
   instance: "containerd://1",
+  running: { at: START - 60 * MINUTE, since: START - 60 * MINUTE },
+  podReady: { at: START - 60 * MINUTE, since: START - 60 * MINUTE },
   readySince: START - MINUTE,
   actual: SIZE,
   countsFrom: 0,

@@ -154,3 +154,17 @@ Deno.test("decide() tells of a restart once per action, not once per attempt (C4
   story.pollToOrder();
   assertEquals(story.told(), ["ResizeMayRestart", "ScaleUp", "ResizeMayRestart", "ScaleUp"]);
 });
+
+for (const after of ["running", "podReady"] as const) {
+  Deno.test(`decide() waits the delay of ${after} once, though the node's clock is ahead (C24)`, () => {
+    const story = new Story({
+      pod: pod({ readyAt: START + 10 * MINUTE, containers: [container({ runningAt: START + 10 * MINUTE })] }),
+      contenders: [policy({ after, delayMs: 15 * SECOND })],
+      load: { cpu: 90 },
+    });
+    story.poll();
+    const seenAt = story.now;
+    story.pollToOrder();
+    assertEquals(story.now - seenAt, 15 * SECOND);
+  });
+}

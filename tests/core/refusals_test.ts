@@ -196,3 +196,19 @@ Deno.test("decide() forgets refusals with an accepted PATCH (C44)", () => {
   story.pollToOrder();
   assertEquals(story.state.containers["main"]?.refusals, {});
 });
+
+Deno.test("decide() keeps a refused resource waiting while another one moves: its own resize frees nothing (C44)", () => {
+  const sides = [side("cpu.requests", { cooldownMs: 0 }), side("memory.requests", { cooldownMs: 0 })];
+  const story = new Story({
+    contenders: [policy({ cooldownMs: 0, sides })],
+    load: { cpu: 90, memory: 120 * MI },
+    answer: refused("Quota", { resources: ["memory"] }),
+  });
+  story.pollToOrder();
+  const refusedAt = story.now;
+  story.answer = "enact";
+  const moved = story.pollToOrder();
+  assertEquals([moved.changes, story.now - refusedAt < 30 * SECOND], [["cpu.requests"], true]);
+  const again = story.pollToOrder();
+  assertEquals([again.changes, story.now - refusedAt >= 30 * SECOND], [["memory.requests"], true]);
+});

@@ -164,13 +164,22 @@ Deno.test("decide() keeps other un-enacted fields when a scale-down replaces not
   assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
 });
 
-Deno.test("decide() calls what is commanded but not enacted a resize in progress (C45)", () => {
-  const spec = { ...SIZE, "cpu.requests": 150 };
-  const story = new Story({
-    contenders: [policy({ sides: [side("cpu.requests", { bounds: { max: 150 } })] })],
-    pod: pod({ containers: [container({ spec, reported: SIZE })] }),
-    load: { cpu: 100 },
+const COMMANDED: readonly [string, Partial<PodFacts>, number, string][] = [
+  ["ResizeInProgress while only the values differ", {}, 3, "ResizeInProgress"],
+  ["AtTarget once that has lasted 30s", {}, 12, "AtTarget"],
+  ["ResizeDeferred while it is", { pending: { reason: "Deferred", message: "", since: START } }, 3, "ResizeDeferred"],
+  ["ResizeInfeasible while it is", { pending: { reason: "Infeasible", message: "", since: 0 } }, 3, "ResizeInfeasible"],
+  ["ResizeError while it is", { inProgress: { reason: "Error", message: "", since: START } }, 3, "ResizeError"],
+];
+for (const [sentence, facts, polls, reason] of COMMANDED) {
+  Deno.test(`decide() says of a wish for what is commanded already: ${sentence} (C41, C53)`, () => {
+    const spec = { ...SIZE, "cpu.requests": 150 };
+    const story = new Story({
+      contenders: [policy({ sides: [side("cpu.requests", { bounds: { max: 150 } })] })],
+      pod: pod({ containers: [container({ spec, reported: SIZE })], ...facts }),
+      load: { cpu: 100 },
+    });
+    story.poll(polls);
+    assertEquals([story.reason(), story.orders.length], [reason, 0]);
   });
-  story.poll(12);
-  assertEquals([story.reason(), story.orders.length], ["ResizeInProgress", 0]);
-});
+}

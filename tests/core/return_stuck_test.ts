@@ -129,13 +129,39 @@ Deno.test("decide() gives up at most once per cooldown (C47)", () => {
   assertEquals(story.now - returnedAt, 2 * MINUTE);
 });
 
-Deno.test("decide() waits a cooldown after a refused return too (C47)", () => {
-  const story = stuck({ pending: condition("Infeasible") });
+Deno.test("decide() waits after a refused return as after any refusal, 30s and doubling (C44, C47)", () => {
+  const story = stuck({ pending: condition("Infeasible") }, { cooldownMs: 0 });
   story.answer = { kind: "refused", reason: "Quota", message: "no", resources: [], waitMs: null };
+  const times = [1, 2, 3].map(() => {
+    story.pollToOrder();
+    return story.now - START;
+  });
+  assertEquals(times.map((at) => at / SECOND), [5, 35, 95]);
+});
+
+Deno.test("decide() waits only as long as told when a busy server refuses a return (C44, C47)", () => {
+  const story = stuck({ pending: condition("Infeasible") }, { cooldownMs: 10 * MINUTE });
+  story.answer = { kind: "refused", reason: "RetryLater", message: "busy", resources: [], waitMs: 20 * SECOND };
   story.pollToOrder();
-  const returnedAt = story.now;
+  const refusedAt = story.now;
   story.pollToOrder();
-  assertEquals(story.now - returnedAt, 2 * MINUTE);
+  assertEquals(story.now - refusedAt, 20 * SECOND);
+});
+
+Deno.test("decide() does not command the size it gave up again and again: each time it waits longer (C44, C47)", () => {
+  const sides = [side("cpu.requests", { cooldownMs: 0 })];
+  const story = new Story({ contenders: [policy({ cooldownMs: 0, sides })], load: { cpu: 90 }, answer: "accept" });
+  const ups: number[] = [];
+  for (let generation = 2; ups.length < 4; generation += 2) {
+    while (story.pollToOrder(200).action !== "scaleUp");
+    ups.push((story.now - START) / SECOND);
+    // A node whose CPUs are pinned: whatever is commanded is infeasible.
+    story.change({ observedGeneration: generation, pending: condition("Infeasible") });
+    while (story.orders.at(-1)?.action !== "return") story.poll();
+    story.change({ observedGeneration: generation + 1, pending: null });
+  }
+  const waits = ups.slice(1).map((at, index) => at - (ups[index] ?? 0));
+  assertEquals(waits.every((wait, index) => wait >= 30 * 2 ** index), true, `${waits}`);
 });
 
 Deno.test("decide() waits for the newer pod when a return met a conflict (C40)", () => {

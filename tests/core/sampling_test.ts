@@ -168,3 +168,10 @@ Deno.test("nextSampling() lets a rate seen first after a restart only warm up: i
   assertEquals(warm.kind, "warmup");
   assertEquals(step(warm.sampling, { rate, at: START + 15 * SECOND }).kind, "sample");
 });
+
+Deno.test("nextSampling() takes an older time for a node's clock that stepped back once it is warming up (C22)", () => {
+  const silent = { ...STARTED, warming: true };
+  const older = { at: START - 30 * 60 * SECOND, counterNs: 3e9 };
+  assertEquals(step(silent, older, START).kind, "warmup");
+  assertEquals(step(STARTED, older, START).kind, "nothing");
+});

@@ -1,0 +1,63 @@
+/** A PATCH whose answer was lost: told when the pod shows that it arrived, sent again when it did not (C40, C45). */
+import { assertEquals } from "@std/assert";
+import { policy, resizeEntry, SECOND, side } from "../support/builders.ts";
+import { Story } from "../support/story.ts";
+
+function losing(): Story {
+  const contender = policy({ sides: [side("cpu.requests")] });
+  const story = new Story({
+    contenders: [contender],
+    load: { cpu: 90 },
+    answer: { kind: "lost", message: "no answer" },
+  });
+  story.pollToOrder();
+  return story;
+}
+
+function arrive(story: Story): void {
+  const { to, changes } = story.orders[0] ?? { to: null, changes: [] };
+  if (to === null) throw new Error("Nothing was ordered");
+  const containers = story.pod.containers.map((one) => ({ ...one, spec: to, reported: to }));
+  const resizes = [resizeEntry("podfit.main", story.now, { main: changes })];
+  story.change({ containers, resizes, generation: 2, observedGeneration: 2 });
+}
+
+Deno.test("decide() says nothing of a PATCH without an answer until the pod does (C45)", () => {
+  const story = losing();
+  assertEquals([story.scaled, story.told(), story.state.lost?.container], [[], [], "main"]);
+  story.wait(2 * SECOND).change();
+  assertEquals([story.reason(), story.orders.length], ["RetryLater", 1]);
+});
+
+Deno.test("decide() tells a PATCH whose answer was lost once the pod shows that it arrived (C45)", () => {
+  const story = losing();
+  const sentAt = story.now;
+  story.wait(2 * SECOND);
+  arrive(story);
+  assertEquals(story.told(), ["ScaleUp"]);
+  assertEquals(story.scaled.map(({ action, at, change }) => [action, at, change]), [
+    ["scaleUp", sentAt, "cpu.requests 100m -> 150m"],
+  ]);
+  assertEquals([story.state.lost, story.state.containers["main"]?.resizedAt], [null, sentAt]);
+  story.poll(8);
+  assertEquals([story.told(), story.orders.length], [["ScaleUp"], 1]);
+});
+
+Deno.test("decide() sends again what never arrived (C45)", () => {
+  const story = losing();
+  story.answer = "enact";
+  story.pollToOrder();
+  assertEquals([story.orders.length, story.told(), story.state.lost], [2, ["ScaleUp"], null]);
+});
+
+Deno.test("decide() takes somebody else's resize to the same size for somebody else's (C45)", () => {
+  const story = losing();
+  const to = story.orders[0]?.to;
+  if (to === undefined) throw new Error("Nothing was ordered");
+  const containers = story.pod.containers.map((one) => ({ ...one, spec: to, reported: to }));
+  const resizes = [resizeEntry("kubectl", story.now, { main: ["cpu.requests"] })];
+  story.change({ containers, resizes, generation: 2, observedGeneration: 2 });
+  assertEquals(story.told(), []);
+  story.poll(13);
+  assertEquals([story.told(), story.state.lost], [[], null]);
+});
