@@ -1,0 +1,137 @@
+/**
+ * The example policy of the document that podfit implements, as published, on a Burstable pod whose load rises (C34):
+ * requests reach their limits and stop short of them, the QoS class stays, and the next rise still gets through.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { assertAccountsAgree } from "./support/accounts.ts";
+import { applyManifests, readEvents, readPod, setLoad } from "./support/cluster.ts";
+import { findPod, readRun, waitForActual } from "./support/pods.ts";
+import { scenario } from "./support/needs.ts";
+import { type Patch, readActualSize, recordPod } from "./support/patches.ts";
+import { startPodfit } from "./support/podfit.ts";
+import { deployment } from "./support/workloads.ts";
+import type { Resources } from "../../lib/units/resources.ts";
+
+const NAME = "load-generator";
+
+/** All as published but for `cooldown`, which is 2m there: three actions would take over six minutes. */
+const EXAMPLE = `
+apiVersion: keda.kedify.io/v1alpha1
+kind: PodResourceAutoscaler
+metadata:
+  name: load-generator
+spec:
+  target:
+    kind: deployment
+    name: load-generator
+  containerName: load-generator
+
+  policy:
+    pollInterval: 5s
+    consecutiveSamples: 3
+    cooldown: 5s
+    after: containerReady
+    delay: 10s
+
+    cpu:
+      requests:
+        scaleUpThreshold: 75
+        scaleDownThreshold: 60
+        targetUtilization: 70
+      limits:
+        scaleUpThreshold: 85
+        scaleDownThreshold: 70
+        targetUtilization: 75
+    memory:
+      requests:
+        scaleUpThreshold: 75
+        scaleDownThreshold: 60
+        targetUtilization: 70
+      limits:
+        scaleUpThreshold: 85
+        scaleDownThreshold: 70
+        targetUtilization: 75
+
+  bounds:
+    cpu:
+      requests:
+        min: 100m
+        max: "2"
+        step: 100m
+        stepPercent: 25
+      limits:
+        min: 100m
+        max: "3"
+        step: 100m
+        stepPercent: 25
+    memory:
+      requests:
+        min: 96Mi
+        max: 2Gi
+        step: 64Mi
+        stepPercent: 25
+      limits:
+        min: 300Mi
+        max: 3Gi
+        step: 64Mi
+        stepPercent: 25
+`;
+const MI = 1024 ** 2;
+
+scenario("C33 C34 C35 the published example keeps working as load rises", {
+  needs: { images: "load", kubelet: "signed", freeMillicores: 600 },
+  async run({ namespace }) {
+    // Both requests are so near their limits that the first action would meet them, and make the pod Guaranteed.
+    const sizes = { requests: { cpu: "180m", memory: "260Mi" }, limits: { cpu: "200m", memory: "300Mi" } };
+    await applyManifests(namespace, [
+      deployment(NAME, { containers: [{ name: NAME, cpuMillicores: 160, memoryMiB: 235, ...sizes }] }),
+    ]);
+    await applyManifests(namespace, EXAMPLE);
+    const pod = await findPod(namespace, NAME);
+    assertEquals((await readPod(pod)).status.qosClass, "Burstable");
+    const before = await readRun(pod, NAME);
+    await using recorder = await recordPod(pod);
+    await using podfit = await startPodfit({ namespaces: [namespace] });
+
+    await waitForActual(pod, "memory.requests", { container: NAME, fits: (bytes) => bytes >= 299 * MI });
+    await setLoad(pod, { cpuMillicores: 600, memoryMiB: 275 });
+    await waitForActual(pod, "memory.limits", {
+      container: NAME,
+      fits: (bytes) => bytes > 300 * MI,
+      timeoutMs: 120_000,
+    });
+    // Beyond one step of 25 %: the limit has moved twice.
+    await waitForActual(pod, "cpu.limits", {
+      container: NAME,
+      fits: (millicores) => millicores > 250,
+      timeoutMs: 300_000,
+    });
+
+    const patches = await assertAccountsAgree(podfit, { autoscaler: NAME, pod, container: NAME, recorder });
+    assert(patches.length >= 3, `${patches.length} actions`);
+    const start = { "cpu.requests": 180, "cpu.limits": 200, "memory.requests": 260 * MI, "memory.limits": 300 * MI };
+    for (const size of listSizes(start, patches)) {
+      assert((size["cpu.requests"] ?? 0) <= (size["cpu.limits"] ?? 0), `cpu of ${JSON.stringify(size)}`);
+      assert((size["memory.requests"] ?? 0) <= (size["memory.limits"] ?? 0), `memory of ${JSON.stringify(size)}`);
+    }
+    const after = await readPod(pod);
+    assertEquals(after.status.qosClass, "Burstable");
+    assertEquals(readActualSize(after, NAME), listSizes(start, patches).at(-1) ?? null);
+    assertEquals(await readRun(pod, NAME), before);
+    for (const reason of ["ScaleFailed", "QoSInvariantBlocked", "ScaleDown"]) {
+      assertEquals(await readEvents(namespace, { reason: `PodResourceAutoscaler${reason}` }), []);
+    }
+    await podfit.stop();
+  },
+});
+
+/** The container's sizes after each PATCH. */
+function listSizes(start: Resources, patches: readonly Patch[]): readonly Resources[] {
+  const sizes: Resources[] = [];
+  let size = start;
+  for (const { changes } of patches) {
+    size = { ...size, ...Object.fromEntries(changes.map(({ key, to }) => [key, to])) };
+    sizes.push(size);
+  }
+  return sizes;
+}
