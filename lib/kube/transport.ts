@@ -1,6 +1,7 @@
 /**
  * How a request reaches an API server. Everything in kube/ is written against this one function type, so that an
- * embedded cluster can be called in process. A transport adds credentials and TLS; it never retries.
+ * embedded cluster can be called in process. A transport adds credentials and TLS; it retries nothing but a 401, once,
+ * when it has a newer credential.
  */
 
 export type Transport = (request: Request) => Promise<Response>;

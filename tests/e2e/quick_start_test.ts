@@ -41,7 +41,7 @@ function readCommands(readme: string): string {
 
 async function runInShell(commands: string): Promise<{ code: number; output: string }> {
   // Job control, as in a terminal: `kill %1` means podfit. Whatever happens, no job outlives the shell.
-  const script = `set -em\ntrap 'kill $(jobs -p) 2>/dev/null; kubectl delete --ignore-not-found --wait=false ` +
+  const script = `set -em\ntrap 'kill $(jobs -p) 2>/dev/null || true; kubectl delete --ignore-not-found --wait=false ` +
     `-f deploy/quickstart.yaml' EXIT\n${commands}`;
   const child = new Deno.Command("bash", {
     args: ["-c", script],
