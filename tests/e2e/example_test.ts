@@ -2,6 +2,7 @@
  * The example policy of the document that podfit implements, as published, on a Burstable pod whose load rises (C34):
  * requests reach their limits and stop short of them, the QoS class stays, and the next rise still gets through.
  */
+import { EXAMPLE } from "../support/manifests.ts";
 import { assert, assertEquals } from "@std/assert";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { applyManifests, readEvents, readPod, setLoad } from "./support/cluster.ts";
@@ -14,68 +15,8 @@ import type { Resources } from "../../lib/units/resources.ts";
 
 const NAME = "load-generator";
 
-/** All as published but for `cooldown`, which is 2m there: three actions would take over six minutes. */
-const EXAMPLE = `
-apiVersion: keda.kedify.io/v1alpha1
-kind: PodResourceAutoscaler
-metadata:
-  name: load-generator
-spec:
-  target:
-    kind: deployment
-    name: load-generator
-  containerName: load-generator
-
-  policy:
-    pollInterval: 5s
-    consecutiveSamples: 3
-    cooldown: 5s
-    after: containerReady
-    delay: 10s
-
-    cpu:
-      requests:
-        scaleUpThreshold: 75
-        scaleDownThreshold: 60
-        targetUtilization: 70
-      limits:
-        scaleUpThreshold: 85
-        scaleDownThreshold: 70
-        targetUtilization: 75
-    memory:
-      requests:
-        scaleUpThreshold: 75
-        scaleDownThreshold: 60
-        targetUtilization: 70
-      limits:
-        scaleUpThreshold: 85
-        scaleDownThreshold: 70
-        targetUtilization: 75
-
-  bounds:
-    cpu:
-      requests:
-        min: 100m
-        max: "2"
-        step: 100m
-        stepPercent: 25
-      limits:
-        min: 100m
-        max: "3"
-        step: 100m
-        stepPercent: 25
-    memory:
-      requests:
-        min: 96Mi
-        max: 2Gi
-        step: 64Mi
-        stepPercent: 25
-      limits:
-        min: 300Mi
-        max: 3Gi
-        step: 64Mi
-        stepPercent: 25
-`;
+/** All as published but for `cooldown`: three actions would take over six minutes. */
+const FASTER = EXAMPLE.replace("cooldown: 2m", "cooldown: 5s");
 const MI = 1024 ** 2;
 
 scenario("C33 C34 C35 the published example keeps working as load rises", {
@@ -86,7 +27,7 @@ scenario("C33 C34 C35 the published example keeps working as load rises", {
     await applyManifests(namespace, [
       deployment(NAME, { containers: [{ name: NAME, cpuMillicores: 160, memoryMiB: 235, ...sizes }] }),
     ]);
-    await applyManifests(namespace, EXAMPLE);
+    await applyManifests(namespace, FASTER);
     const pod = await findPod(namespace, NAME);
     assertEquals((await readPod(pod)).status.qosClass, "Burstable");
     const before = await readRun(pod, NAME);
