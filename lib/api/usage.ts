@@ -31,6 +31,8 @@ export interface PodUsage {
 }
 
 export type FailureReason =
+  /** The node is not known, so neither is its address. */
+  | "unlisted"
   | "unreachable"
   | "tls"
   | "unauthorized"

@@ -31,7 +31,7 @@ export interface StatusFacts {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   readonly paused: boolean;
-  /** In words, e.g. `deployment "web"`, when the target is missing. */
+  /** The whole sentence, e.g. `deployment "web" does not exist`, when the target cannot be resolved. */
   readonly missingTarget: string | null;
   readonly selector: LabelSelector | null;
   readonly containerName: string;
@@ -83,7 +83,7 @@ function judgeReady({ problems, warnings, paused, missingTarget }: StatusFacts):
     return { type, status: "True", reason: "Paused", message: "spec.paused is true: pods are left as they are" };
   }
   if (missingTarget !== null) {
-    return { type, status: "False", reason: "TargetNotFound", message: `${missingTarget} does not exist` };
+    return { type, status: "False", reason: "TargetNotFound", message: missingTarget };
   }
   const message = warnings.length === 0 ? "the spec is valid" : `the spec is valid, but ${listProblems(warnings)}`;
   return { type, status: "True", reason: "Valid", message };

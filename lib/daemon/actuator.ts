@@ -6,6 +6,7 @@ import type { Answer, Order } from "../core/decision.ts";
 import { ApiError, toApiError } from "../kube/api_error.ts";
 import { type ApiClient, STRATEGIC_MERGE } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { Limit } from "../runtime/limit.ts";
 import { formatAmount } from "../units/quantity.ts";
 import { resourceOf, sideOf } from "../units/resources.ts";
 import { toAnswer } from "./refusal.ts";
@@ -17,12 +18,20 @@ export interface ActuatorOptions {
   readonly clock: Clock;
 }
 
+/** Many pods may want to move at the same moment, and each PATCH costs the API server an admission. */
+const AT_ONCE = 32;
+/** Longer would keep a node's loop, and an end of the process, waiting for a server that does not answer. */
+const SLOT_TIMEOUT_MS = 10_000;
 const PATCH_TIMEOUT_MS = 10_000;
 
 export function createActuator({ client, clock }: ActuatorOptions): Actuate {
+  const limit = new Limit(AT_ONCE);
   return async (order, { namespace, name }) => {
-    using timeout = clock.timeout(PATCH_TIMEOUT_MS);
+    let isSent = false;
     try {
+      using _slot = await acquireSlot(limit, clock);
+      isSent = true;
+      using timeout = clock.timeout(PATCH_TIMEOUT_MS);
       const { data, error, response } = await client.core.PATCH("/api/v1/namespaces/{namespace}/pods/{name}/resize", {
         params: {
           path: { namespace, name },
@@ -36,11 +45,22 @@ export function createActuator({ client, clock }: ActuatorOptions): Actuate {
       return toAnswer(toApiError(response, error));
     } catch (error) {
       if (error instanceof ApiError) return toAnswer(error);
-      // Whether it arrived is unknown; the resourceVersion guard makes a second one harmless.
       const message = error instanceof Error ? error.message : String(error);
+      // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
+      if (isSent) return { kind: "lost", message };
       return { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null };
     }
   };
+}
+
+async function acquireSlot(limit: Limit, clock: Clock): Promise<Disposable> {
+  using patience = clock.timeout(SLOT_TIMEOUT_MS);
+  try {
+    return await limit.acquire(patience.signal);
+  } catch (cause) {
+    const why = `${AT_ONCE} at a time, and it was not its turn within ${SLOT_TIMEOUT_MS / 1000} s`;
+    throw new Error(`Cannot send a resize: ${why}`, { cause });
+  }
 }
 
 /** The body of the PATCH. A native sidecar stands under initContainers (C15). */

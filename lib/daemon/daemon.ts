@@ -2,16 +2,18 @@
  * The composition root: builds every part, runs them until the signal aborts, and disposes of them in order. Ends with
  * an error only where starting makes no sense; whatever fails later is retried where it failed.
  */
+import type { Policy } from "../core/policy.ts";
 import { createClient } from "../kube/client.ts";
 import type { SummarySource } from "../kube/kubelet.ts";
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
-import { type Actuate, createActuator } from "./actuator.ts";
+import { createActuator } from "./actuator.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { NodeFacts } from "./facts.ts";
 import { Feed } from "./feed.ts";
 import { Inventory } from "./inventory.ts";
+import { canDecide, canTellStatus } from "./knowledge.ts";
 import type { Metrics } from "./metrics.ts";
 import { Nodes } from "./nodes.ts";
 import { Recorder } from "./recorder.ts";
@@ -19,6 +21,7 @@ import { createReport } from "./report.ts";
 import type { Scope } from "./scope.ts";
 import type { Verdict } from "./server.ts";
 import { StatusWriter } from "./status_writer.ts";
+import { countRefusals } from "./count_refusals.ts";
 import { countRequests } from "./count_requests.ts";
 import { UsageHealth } from "./usage_health.ts";
 
@@ -59,21 +62,32 @@ export function createDaemon(options: DaemonOptions): Daemon {
     metrics,
     recorder,
     onScaled: ({ uid }, scale) => status.noteScale(uid, scale),
-    isKnown: ({ uid, namespace }) => inventory.findAutoscaler(uid, namespace) !== null,
+    isKnown,
   });
   const evaluator = new Evaluator({
     clock,
-    actuate: countRefusals(createActuator({ client, clock }), metrics),
+    actuate: countRefusals(createActuator({ client, clock }), { metrics, isKnown }),
     report,
     dryRun,
+    canDecide: (namespace) => canDecide(namespace, { inventory, isListed }),
     onError({ pod }, error) {
-      metrics.failed(pod.namespace, "evaluation");
+      metrics.failed(pod.namespace, "Evaluation");
       log.error("Cannot evaluate pod", { pod: `${pod.namespace}/${pod.name}`, error });
     },
   });
   const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: () => clock.now() });
   const { fetchSummary } = options.source;
-  const nodes = new Nodes({ clock, random, log, metrics, fetchSummary, evaluator, facts: nodeFacts, health });
+  const nodes = new Nodes({
+    clock,
+    random,
+    log,
+    metrics,
+    fetchSummary,
+    evaluator,
+    facts: nodeFacts,
+    areListed: () => isListed("nodes", ""),
+    health,
+  });
   const inventory = new Inventory({
     requiresAnnotation: options.requiresAnnotation,
     onChanged: (tracked) => nodes.put(tracked),
@@ -82,7 +96,18 @@ export function createDaemon(options: DaemonOptions): Daemon {
       evaluator.drop(pod.uid);
     },
   });
-  const status = new StatusWriter({ client, clock, random, log, metrics, recorder, inventory, unread: health.unread });
+  const status = new StatusWriter({
+    client,
+    clock,
+    random,
+    log,
+    metrics,
+    recorder,
+    inventory,
+    unread: health.unread,
+    canTell: (autoscaler) => canTellStatus(autoscaler, isListed),
+    onProgress: () => progressAt = clock.monotonic(),
+  });
   const feed = new Feed({
     origin: server.origin,
     transport,
@@ -98,20 +123,27 @@ export function createDaemon(options: DaemonOptions): Daemon {
       metrics.forget(autoscaler);
     },
   });
-  let sweptAt = clock.monotonic();
+  let progressAt = clock.monotonic();
+
+  function isKnown({ uid, namespace }: Policy): boolean {
+    return inventory.findAutoscaler(uid, namespace) !== null;
+  }
+
+  function isListed(resource: string, namespace: string): boolean {
+    return feed.isListed(resource, namespace);
+  }
 
   async function sweep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      sweptAt = clock.monotonic();
+      progressAt = clock.monotonic();
       metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
-      // Before all is known, a target that was not listed yet would look missing.
-      if (feed.unsynced.size === 0) await status.sweep(signal);
+      await status.sweep(signal);
       await clock.sleep(SWEEP_MS, signal).catch(() => {});
     }
   }
 
   function isReady(): Verdict {
-    const waiting = [...feed.unsynced];
+    const waiting = feed.unsynced;
     return waiting.length === 0
       ? { ok: true, message: "ok" }
       : { ok: false, message: `waiting for the first list of ${waiting.join(", ")}` };
@@ -119,7 +151,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   function isAlive(): Verdict {
     const problems = nodes.listStuck().map((node) => `the loop of node "${node}" does not turn`);
-    if (clock.monotonic() - sweptAt > STUCK_MS) problems.push("the status loop does not turn");
+    if (clock.monotonic() - progressAt > STUCK_MS) problems.push("the status loop does not turn");
     return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
   }
 
@@ -131,7 +163,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       await using _nodes = nodes;
       await runTogether([(signal) => feed.run(signal), sweep], options.signal);
     } finally {
-      if (feed.unsynced.size === 0) await writeLastStatus();
+      await writeLastStatus();
       closing.abort();
       await recording;
     }
@@ -144,14 +176,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
   }
 
   return { isAlive, isReady, run };
-}
-
-function countRefusals(actuate: Actuate, metrics: Pick<Metrics, "failed">): Actuate {
-  return async (order, pod) => {
-    const answer = await actuate(order, pod);
-    if (answer.kind === "refused") metrics.failed(pod.namespace, answer.reason);
-    return answer;
-  };
 }
 
 /** When one fails the others are ended before the failure is passed on: nothing runs on by itself. */

@@ -15,6 +15,8 @@ export interface EvaluatorOptions {
   readonly actuate: Actuate;
   readonly report: Report;
   readonly dryRun: boolean;
+  /** False while not everybody is known who may contend for the namespace's pods: they have no turn. */
+  readonly canDecide: (namespace: string) => boolean;
   /** A pod that cannot be decided is left alone until its next turn; the others of the turn go on. */
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
@@ -39,7 +41,9 @@ export class Evaluator {
   /** Decides for each pod, then sends what is to be sent, all at once; returns when every answer is folded in. */
   async takeTurn(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
     const sent: Promise<void>[] = [];
-    for (const tracked of pods) sent.push(this.#takeTurn(tracked, observe));
+    for (const tracked of pods) {
+      if (this.#options.canDecide(tracked.pod.namespace)) sent.push(this.#takeTurn(tracked, observe));
+    }
     await Promise.all(sent);
   }
 

@@ -1,10 +1,11 @@
 /** What the daemon keeps of autoscalers, workloads and nodes, parsed at the edge from the API's objects. */
 import type { AutoscalerStatus } from "../core/conditions.ts";
 import { parsePolicy } from "../core/parse_policy.ts";
-import type { Policy, Problem } from "../core/policy.ts";
+import type { Policy, Problem, WorkloadKind } from "../core/policy.ts";
 import type { PodResourceAutoscaler } from "../api/autoscaler.ts";
-import type { Node } from "../api/kubernetes.ts";
+import type { Deployment, Node } from "../api/kubernetes.ts";
 import { parseAmount } from "../units/quantity.ts";
+import { parseSelector, type Selector } from "../units/selector.ts";
 import type { Capacity } from "../core/decision.ts";
 
 export interface AutoscalerFacts {
@@ -34,6 +35,28 @@ export function readAutoscaler(object: PodResourceAutoscaler): AutoscalerFacts {
     problems: parsed.ok ? [] : parsed.problems,
     warnings: parsed.ok ? parsed.warnings : [],
     status: (object.status ?? {}) as AutoscalerStatus,
+  };
+}
+
+export interface WorkloadFacts {
+  readonly kind: WorkloadKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** `null` when it cannot be read: then `problems` says why. */
+  readonly selector: Selector | null;
+  readonly problems: readonly Problem[];
+}
+
+/** All three kinds have what is read here in the same place. */
+export function readWorkload({ metadata, spec }: Deployment, kind: WorkloadKind): WorkloadFacts {
+  const { namespace = "", name = "" } = metadata ?? {};
+  const parsed = parseSelector(spec?.selector, "spec.selector");
+  return {
+    kind,
+    namespace,
+    name,
+    selector: parsed.ok ? parsed.selector : null,
+    problems: parsed.ok ? [] : parsed.problems,
   };
 }
 

@@ -4,16 +4,24 @@
  */
 import type { PodResourceAutoscaler } from "../api/autoscaler.ts";
 import type { Deployment, Node, Pod } from "../api/kubernetes.ts";
+import type { WorkloadKind } from "../core/policy.ts";
 import { readPod } from "../core/read_pod.ts";
 import type { Transport } from "../kube/transport.ts";
 import { watchList } from "../kube/watch.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
-import { parseSelector, type Selector } from "../units/selector.ts";
-import { type AutoscalerFacts, type NodeFacts, readAutoscaler, readNode } from "./facts.ts";
-import { type Inventory, workloadKey } from "./inventory.ts";
+import {
+  type AutoscalerFacts,
+  type NodeFacts,
+  readAutoscaler,
+  readNode,
+  readWorkload,
+  type WorkloadFacts,
+} from "./facts.ts";
+import type { Inventory } from "./inventory.ts";
 import type { Metrics } from "./metrics.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
+import { PLURALS } from "./workloads.ts";
 
 export interface FeedOptions {
   readonly origin: string;
@@ -31,6 +39,8 @@ export interface FeedOptions {
 /** What one watch does with what it learns. */
 interface Source<T> {
   readonly resource: string;
+  /** `null` = all. */
+  readonly namespace: string | null;
   readonly path: string;
   readonly fieldSelector: string | null;
   readonly project: (object: unknown) => T;
@@ -42,17 +52,25 @@ interface Source<T> {
 export class Feed {
   readonly #options: FeedOptions;
   readonly #sources: readonly Source<unknown>[];
-  readonly #unsynced = new Set<string>();
+  readonly #unsynced = new Map<string, Source<unknown>>();
 
   constructor(options: FeedOptions) {
     this.#options = options;
     this.#sources = listSources(options);
-    for (const { path } of this.#sources) this.#unsynced.add(path);
+    for (const source of this.#sources) this.#unsynced.set(source.path, source);
   }
 
   /** Paths that have not been listed yet: their objects are not known. */
-  get unsynced(): ReadonlySet<string> {
-    return this.#unsynced;
+  get unsynced(): readonly string[] {
+    return [...this.#unsynced.keys()];
+  }
+
+  /** Whether all objects of the resource (`pods`) that are in the namespace have been told of. */
+  isListed(resource: string, namespace: string): boolean {
+    for (const source of this.#unsynced.values()) {
+      if (source.resource === resource && (source.namespace ?? namespace) === namespace) return false;
+    }
+    return true;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -87,10 +105,7 @@ export class Feed {
   }
 }
 
-const WORKLOADS = [["deployments", "deployment"], ["statefulsets", "statefulset"], [
-  "daemonsets",
-  "daemonset",
-]] as const;
+const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
 
 function listSources(options: FeedOptions): readonly Source<unknown>[] {
   const { scope } = options;
@@ -98,9 +113,7 @@ function listSources(options: FeedOptions): readonly Source<unknown>[] {
   // A policy means nothing without its target's selector, so workloads come before autoscalers, and pods last.
   return [
     nodeSource(options),
-    ...prefixes.flatMap((prefix) =>
-      WORKLOADS.map(([plural, kind]) => workloadSource(options, { prefix, plural, kind }))
-    ),
+    ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
     ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
     ...prefixes.map((prefix) => podSource(options, prefix)),
   ] as readonly Source<unknown>[];
@@ -109,6 +122,7 @@ function listSources(options: FeedOptions): readonly Source<unknown>[] {
 function nodeSource({ nodes, scope }: FeedOptions): Source<NodeFacts> {
   return {
     resource: "nodes",
+    namespace: null,
     path: "/api/v1/nodes",
     fieldSelector: scope.node === null ? null : `metadata.name=${scope.node}`,
     project: (object) => readNode(object as Node),
@@ -121,76 +135,51 @@ function nodeSource({ nodes, scope }: FeedOptions): Source<NodeFacts> {
   };
 }
 
-interface WorkloadFacts {
-  readonly namespace: string;
-  readonly key: string;
-  readonly selector: Selector | null;
-}
-
 function workloadSource(
   { inventory }: FeedOptions,
-  { prefix, plural, kind }: { prefix: string; plural: string; kind: string },
+  { prefix, kind }: { prefix: string; kind: WorkloadKind },
 ): Source<WorkloadFacts> {
-  const keyPrefix = `${kind}/${prefix === "" ? "" : `${readNamespace(prefix)}/`}`;
+  const namespace = readNamespace(prefix);
   return {
-    resource: plural,
-    path: `/apis/apps/v1${prefix}/${plural}`,
+    resource: PLURALS[kind],
+    namespace,
+    path: `/apis/apps/v1${prefix}/${PLURALS[kind]}`,
     fieldSelector: null,
     project: (object) => readWorkload(object as Deployment, kind),
-    replaceAll(all) {
-      const known = new Set(all.map(({ key }) => key));
-      for (const key of inventory.listWorkloads(keyPrefix)) {
-        if (!known.has(key)) inventory.setWorkload(key.split("/")[1] ?? "", key, null);
-      }
-      for (const one of all) inventory.setWorkload(one.namespace, one.key, one.selector);
-    },
-    set: (one) => inventory.setWorkload(one.namespace, one.key, one.selector),
-    remove: (one) => inventory.setWorkload(one.namespace, one.key, null),
+    replaceAll: (all) => inventory.replaceWorkloads({ kind, namespace }, all),
+    set: (one) => inventory.setWorkload(one),
+    remove: (one) => inventory.removeWorkload(one),
   };
-}
-
-function readWorkload({ metadata, spec }: Deployment, kind: string): WorkloadFacts {
-  const { namespace = "", name = "" } = metadata ?? {};
-  const parsed = parseSelector(spec?.selector, "spec.selector");
-  return { namespace, key: workloadKey(kind, namespace, name), selector: parsed.ok ? parsed.selector : null };
 }
 
 function autoscalerSource({ inventory, onAutoscalerGone }: FeedOptions, prefix: string): Source<AutoscalerFacts> {
-  const remove = (one: AutoscalerFacts) => {
-    inventory.removeAutoscaler(one);
-    onAutoscalerGone(one);
-  };
+  const namespace = readNamespace(prefix);
   return {
     resource: "podresourceautoscalers",
+    namespace,
     path: `/apis/keda.kedify.io/v1alpha1${prefix}/podresourceautoscalers`,
     fieldSelector: null,
     project: (object) => readAutoscaler(object as PodResourceAutoscaler),
     replaceAll(all) {
-      const known = new Set(all.map(({ uid }) => uid));
-      const namespace = readNamespace(prefix);
-      for (const one of [...inventory.autoscalers()]) {
-        if ((namespace === null || one.namespace === namespace) && !known.has(one.uid)) remove(one);
-      }
-      for (const one of all) inventory.setAutoscaler(one);
+      for (const gone of inventory.replaceAutoscalers(namespace, all)) onAutoscalerGone(gone);
     },
     set: (one) => inventory.setAutoscaler(one),
-    remove,
+    remove(one) {
+      inventory.removeAutoscaler(one);
+      onAutoscalerGone(one);
+    },
   };
 }
 
 function podSource({ inventory, scope }: FeedOptions, prefix: string): Source<ReturnType<typeof readPod>> {
+  const namespace = readNamespace(prefix);
   return {
     resource: "pods",
+    namespace,
     path: `/api/v1${prefix}/pods`,
     fieldSelector: readPodFieldSelector(scope),
     project: (object) => readPod(object as Pod),
-    replaceAll(all) {
-      const known = new Set(all.map(({ uid }) => uid));
-      for (const pod of [...inventory.pods(readNamespace(prefix))]) {
-        if (!known.has(pod.uid)) inventory.removePod(pod);
-      }
-      for (const pod of all) inventory.setPod(pod);
-    },
+    replaceAll: (all) => inventory.replacePods(namespace, all),
     set: (pod) => inventory.setPod(pod),
     remove: (pod) => inventory.removePod(pod),
   };

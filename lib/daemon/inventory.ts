@@ -3,9 +3,10 @@
  * follow (C10 to C15). Knows no API: it is told typed facts and tells its listener which pods changed.
  */
 import { findContainer, type PodFacts } from "../core/pod_facts.ts";
-import type { Policy } from "../core/policy.ts";
-import { formatSelector, matches, type Selector } from "../units/selector.ts";
-import type { AutoscalerFacts } from "./facts.ts";
+import type { Policy, Problem, WorkloadKind } from "../core/policy.ts";
+import { matches, type Selector } from "../units/selector.ts";
+import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
+import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 
 export interface Tracked {
   readonly pod: PodFacts;
@@ -18,9 +19,11 @@ export interface Resolution {
   /** `null` while the target is missing, or the spec is invalid. */
   readonly selector: Selector | null;
   readonly matched: number;
-  /** Matching pods that have the container. */
-  readonly tracked: readonly PodFacts[];
+  /** Matching pods that have the container, by UID. */
+  readonly tracked: ReadonlyMap<string, PodFacts>;
   readonly isTargetMissing: boolean;
+  /** Of a target that is there, but whose selector cannot be used. */
+  readonly targetProblems: readonly Problem[];
 }
 
 export interface InventoryOptions {
@@ -32,10 +35,21 @@ export interface InventoryOptions {
   readonly onDropped: (pod: PodFacts) => void;
 }
 
+/** Kept current pod by pod: asking every pod for every autoscaler would take seconds where there are many of both. */
+interface Entry {
+  facts: AutoscalerFacts;
+  /** What its pods have to meet; `null` when it contends for none: paused, invalid, or its target is missing. */
+  selector: Selector | null;
+  /** UIDs of eligible pods. */
+  readonly matched: Set<string>;
+  /** Those of them that have the container. */
+  readonly tracked: Map<string, PodFacts>;
+}
+
 export class Inventory {
   readonly #options: InventoryOptions;
-  readonly #autoscalers = new Map<string, Map<string, AutoscalerFacts>>();
-  readonly #selectors = new Map<string, Selector>();
+  readonly #entries = new Map<string, Map<string, Entry>>();
+  readonly #workloads = new Workloads();
   readonly #pods = new Map<string, Map<string, PodFacts>>();
   readonly #tracked = new Map<string, Tracked>();
 
@@ -48,51 +62,73 @@ export class Inventory {
   }
 
   *autoscalers(): Generator<AutoscalerFacts> {
-    for (const inNamespace of this.#autoscalers.values()) yield* inNamespace.values();
-  }
-
-  findAutoscaler(uid: string, namespace: string): AutoscalerFacts | null {
-    return this.#autoscalers.get(namespace)?.get(uid) ?? null;
-  }
-
-  setAutoscaler(facts: AutoscalerFacts): void {
-    const before = this.findAutoscaler(facts.uid, facts.namespace);
-    // A status write comes back as a change too; only the spec, counted by generation, decides who is tracked.
-    const isSameSpec = before !== null && before.generation === facts.generation && facts.generation > 0;
-    place(this.#autoscalers, isSameSpec ? { ...facts, policy: before.policy } : facts);
-    if (!isSameSpec) this.#retrackAll(facts.namespace);
-  }
-
-  removeAutoscaler(facts: Pick<AutoscalerFacts, "uid" | "namespace">): void {
-    if (this.#autoscalers.get(facts.namespace)?.delete(facts.uid)) this.#retrackAll(facts.namespace);
-  }
-
-  /** `key` as `workloadKey` makes it; `null` = the workload is gone. */
-  setWorkload(namespace: string, key: string, selector: Selector | null): void {
-    const before = this.#selectors.get(key);
-    // Workloads change with each step of their status; their selectors hardly ever do.
-    if (before === undefined ? selector === null : selector !== null && isSameSelector(before, selector)) return;
-    if (selector === null) this.#selectors.delete(key);
-    else this.#selectors.set(key, selector);
-    for (const { policy } of this.#autoscalers.get(namespace)?.values() ?? []) {
-      if (policy?.target && workloadKey(policy.target.kind, namespace, policy.target.name) === key) {
-        return this.#retrackAll(namespace);
-      }
+    for (const inNamespace of this.#entries.values()) {
+      for (const { facts } of inNamespace.values()) yield facts;
     }
   }
 
-  listWorkloads(prefix: string): readonly string[] {
-    return [...this.#selectors.keys()].filter((key) => key.startsWith(prefix));
+  findAutoscaler(uid: string, namespace: string): AutoscalerFacts | null {
+    return this.#entries.get(namespace)?.get(uid)?.facts ?? null;
+  }
+
+  setAutoscaler(facts: AutoscalerFacts): void {
+    const entry = this.#placeAutoscaler(facts);
+    if (entry !== null) this.#rematch(entry);
+  }
+
+  removeAutoscaler({ uid, namespace }: Pick<AutoscalerFacts, "uid" | "namespace">): void {
+    const entry = this.#entries.get(namespace)?.get(uid);
+    if (entry === undefined) return;
+    this.#entries.get(namespace)?.delete(uid);
+    // The pods that it had are left to others, or dropped.
+    this.#rematch(entry);
+  }
+
+  /** All there are in the namespace, `null` = in all; gives those that are no more. Pods are matched once for all. */
+  replaceAutoscalers(namespace: string | null, all: readonly AutoscalerFacts[]): readonly AutoscalerFacts[] {
+    const known = new Set(all.map(({ uid }) => uid));
+    const gone = [...this.autoscalers()].filter((one) =>
+      (namespace === null || one.namespace === namespace) && !known.has(one.uid)
+    );
+    for (const one of gone) this.#entries.get(one.namespace)?.delete(one.uid);
+    const changed = all.filter((one) => this.#placeAutoscaler(one) !== null);
+    this.#retrackAll([...gone, ...changed]);
+    return gone;
+  }
+
+  setWorkload(facts: WorkloadFacts): void {
+    if (this.#workloads.set(facts)) this.#rematchTargeting(facts);
+  }
+
+  removeWorkload(facts: WorkloadFacts): void {
+    if (this.#workloads.remove(facts)) this.#rematchTargeting(facts);
+  }
+
+  /** All there are of the kind in the namespace, `null` = in all. */
+  replaceWorkloads(scope: WorkloadScope, all: readonly WorkloadFacts[]): void {
+    this.#retrackAll(this.#workloads.replace(scope, all));
   }
 
   setPod(pod: PodFacts): void {
-    place(this.#pods, pod);
+    const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
+    this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
     this.#retrack(pod);
   }
 
-  removePod(pod: Pick<PodFacts, "uid" | "namespace">): void {
-    this.#pods.get(pod.namespace)?.delete(pod.uid);
-    this.#drop(pod.uid);
+  removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
+    this.#pods.get(namespace)?.delete(uid);
+    for (const { matched, tracked } of this.#entries.get(namespace)?.values() ?? []) {
+      matched.delete(uid);
+      tracked.delete(uid);
+    }
+    this.#drop(uid);
+  }
+
+  /** All there are in the namespace, `null` = in all. */
+  replacePods(namespace: string | null, all: readonly PodFacts[]): void {
+    const known = new Set(all.map(({ uid }) => uid));
+    for (const pod of [...this.pods(namespace)]) if (!known.has(pod.uid)) this.removePod(pod);
+    for (const pod of all) this.setPod(pod);
   }
 
   *pods(namespace: string | null): Generator<PodFacts> {
@@ -100,33 +136,97 @@ export class Inventory {
     for (const inNamespace of all) yield* inNamespace.values();
   }
 
-  resolve({ namespace, policy }: AutoscalerFacts): Resolution {
-    const selector = policy === null ? null : this.#resolveSelector(policy);
-    const isTargetMissing = policy !== null && selector === null;
-    if (policy === null || selector === null || policy.paused) {
-      return { selector, matched: 0, tracked: [], isTargetMissing };
+  /** Kinds that autoscalers of the namespace name which would contend for its pods. */
+  listTargetKinds(namespace: string): ReadonlySet<WorkloadKind> {
+    const kinds = new Set<WorkloadKind>();
+    for (const { facts: { policy } } of this.#entries.get(namespace)?.values() ?? []) {
+      if (policy?.target && !policy.paused) kinds.add(policy.target.kind);
     }
-    const matched = [...this.pods(namespace)].filter((pod) => this.#isEligible(pod) && matches(selector, pod.labels));
-    const tracked = matched.filter((pod) => findContainer(pod, policy.containerName) !== null);
-    return { selector, matched: matched.length, tracked, isTargetMissing };
+    return kinds;
   }
 
-  #resolveSelector({ target, selector, namespace }: Policy): Selector | null {
-    return target === null ? selector : this.#selectors.get(workloadKey(target.kind, namespace, target.name)) ?? null;
+  resolve({ uid, namespace, policy }: AutoscalerFacts): Resolution {
+    const selector = policy === null ? null : this.#workloads.findSelector(policy);
+    const entry = this.#entries.get(namespace)?.get(uid);
+    return {
+      selector,
+      matched: entry?.matched.size ?? 0,
+      tracked: entry?.tracked ?? new Map(),
+      isTargetMissing: policy !== null && selector === null,
+      targetProblems: policy === null ? [] : this.#workloads.findTarget(policy)?.problems ?? [],
+    };
   }
 
-  #retrackAll(namespace: string): void {
-    for (const pod of this.pods(namespace)) this.#retrack(pod);
+  /** `null` when nothing has changed that decides who is tracked. */
+  #placeAutoscaler(facts: AutoscalerFacts): Entry | null {
+    const inNamespace = this.#entries.get(facts.namespace) ?? new Map<string, Entry>();
+    this.#entries.set(facts.namespace, inNamespace);
+    const before = inNamespace.get(facts.uid);
+    if (before === undefined) {
+      const entry: Entry = { facts, selector: null, matched: new Set(), tracked: new Map() };
+      inNamespace.set(facts.uid, entry);
+      return entry;
+    }
+    // A status write comes back as a change too; only the spec, counted by generation, decides who is tracked.
+    const isSameSpec = before.facts.generation === facts.generation && facts.generation > 0;
+    before.facts = isSameSpec ? { ...facts, policy: before.facts.policy } : facts;
+    return isSameSpec ? null : before;
+  }
+
+  #rematchTargeting(workload: WorkloadFacts): void {
+    for (const entry of this.#entries.get(workload.namespace)?.values() ?? []) {
+      const { policy } = entry.facts;
+      if (policy !== null && isTarget(workload, policy)) this.#rematch(entry);
+    }
+  }
+
+  /** Of one autoscaler that has changed: only pods that matched it or do now can be tracked otherwise. */
+  #rematch(entry: Entry): void {
+    this.#readSelector(entry);
+    for (const pod of this.pods(entry.facts.namespace)) {
+      if (entry.matched.has(pod.uid) || this.#isMatch(pod, entry.selector)) this.#retrack(pod);
+    }
+  }
+
+  #retrackAll(changed: readonly { readonly namespace: string }[]): void {
+    for (const namespace of new Set(changed.map((one) => one.namespace))) {
+      for (const entry of this.#entries.get(namespace)?.values() ?? []) this.#readSelector(entry);
+      for (const pod of this.pods(namespace)) this.#retrack(pod);
+    }
+  }
+
+  #readSelector(entry: Entry): void {
+    const { policy } = entry.facts;
+    entry.selector = policy === null || policy.paused ? null : this.#workloads.findSelector(policy);
+  }
+
+  #isMatch(pod: PodFacts, selector: Selector | null): boolean {
+    return selector !== null && this.#isEligible(pod) && matches(selector, pod.labels);
   }
 
   #retrack(pod: PodFacts): void {
-    const contenders = this.#isEligible(pod) ? this.#listContenders(pod) : [];
+    const contenders = this.#match(pod);
     if (contenders.length === 0) return this.#drop(pod.uid);
     const before = this.#tracked.get(pod.uid);
     if (before?.pod === pod && isSame(before.contenders, contenders)) return;
     const tracked: Tracked = { pod, contenders };
     this.#tracked.set(pod.uid, tracked);
     this.#options.onChanged(tracked);
+  }
+
+  /** Notes which autoscalers the pod matches, and gives those that contend for it. */
+  #match(pod: PodFacts): readonly Policy[] {
+    const contenders: Policy[] = [];
+    for (const { facts: { policy }, selector, matched, tracked } of this.#entries.get(pod.namespace)?.values() ?? []) {
+      const isMatch = this.#isMatch(pod, selector);
+      if (isMatch) matched.add(pod.uid);
+      else matched.delete(pod.uid);
+      if (isMatch && policy !== null && findContainer(pod, policy.containerName) !== null) {
+        tracked.set(pod.uid, pod);
+        contenders.push(policy);
+      } else tracked.delete(pod.uid);
+    }
+    return contenders.sort((a, b) => a.name < b.name ? -1 : 1);
   }
 
   #drop(uid: string): void {
@@ -140,33 +240,6 @@ export class Inventory {
     if (pod.nodeName === null || pod.finished || pod.deleting || pod.mirror || pod.windows) return false;
     return pod.optedIn || !this.#options.requiresAnnotation;
   }
-
-  #listContenders(pod: PodFacts): readonly Policy[] {
-    const contenders: Policy[] = [];
-    for (const { policy } of this.#autoscalers.get(pod.namespace)?.values() ?? []) {
-      if (policy === null || policy.paused || findContainer(pod, policy.containerName) === null) continue;
-      const selector = this.#resolveSelector(policy);
-      if (selector !== null && matches(selector, pod.labels)) contenders.push(policy);
-    }
-    return contenders.sort((a, b) => a.name < b.name ? -1 : 1);
-  }
-}
-
-export function workloadKey(kind: string, namespace: string, name: string): string {
-  return `${kind}/${namespace}/${name}`;
-}
-
-function place<T extends { readonly uid: string; readonly namespace: string }>(
-  into: Map<string, Map<string, T>>,
-  one: T,
-): void {
-  const inNamespace = into.get(one.namespace);
-  if (inNamespace === undefined) into.set(one.namespace, new Map([[one.uid, one]]));
-  else inNamespace.set(one.uid, one);
-}
-
-function isSameSelector(a: Selector, b: Selector): boolean {
-  return formatSelector(a) === formatSelector(b);
 }
 
 function isSame(a: readonly Policy[], b: readonly Policy[]): boolean {

@@ -13,7 +13,7 @@ import type { NodeFacts } from "./facts.ts";
 import type { Tracked } from "./inventory.ts";
 import type { Metrics } from "./metrics.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
-import type { UsageHealth } from "./usage_health.ts";
+import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
 
 export interface NodesOptions {
   readonly clock: Clock;
@@ -23,6 +23,8 @@ export interface NodesOptions {
   readonly fetchSummary: FetchSummary;
   readonly evaluator: Evaluator;
   readonly facts: ReadonlyMap<string, NodeFacts>;
+  /** False until `facts` has all nodes there are. */
+  readonly areListed: () => boolean;
   readonly health: UsageHealth;
 }
 
@@ -54,7 +56,7 @@ export class Nodes implements AsyncDisposable {
       clock,
       random,
       onError: (node, error) => {
-        metrics.failed("", "node_loop");
+        metrics.failed("", "NodeLoop");
         log.error("Node loop failed, starting it again", { node, error });
       },
     });
@@ -133,17 +135,24 @@ export class Nodes implements AsyncDisposable {
   }
 
   #note(reading: Reading, entry: Entry): void {
-    const { metrics, log, health } = this.#options;
-    health.note(reading);
+    const { metrics, log, health, areListed } = this.#options;
     if (reading.kind === "usage") {
+      health.note(reading);
       metrics.kubeletRead("ok", reading.durationMs / 1000);
       if (reading.skipped > 0) metrics.summarySkipped("malformed", reading.skipped);
       if (entry.failures > 0) log.info("Usage of node is read again", { node: reading.node, failures: entry.failures });
       entry.failures = 0;
       return;
     }
+    // No fault of the node; that nodes cannot be listed is told where it is tried.
+    const isCounted = reading.reason !== "unlisted" || areListed();
+    health.note(reading, { isCounted });
+    if (!isCounted) return log.debug(reading.message);
     metrics.kubeletRead(reading.reason, null);
     entry.failures++;
+    if (entry.failures === FAILED_READS) {
+      for (const namespace of listNamespaces(entry)) metrics.failed(namespace, "MetricsUnavailable");
+    }
     // Told on the first failure and each time their number doubles: a node may be gone for days.
     const isTold = (entry.failures & (entry.failures - 1)) === 0;
     const fields = { node: reading.node, reason: reading.reason, failures: entry.failures };
@@ -158,12 +167,17 @@ function toAddress(name: string, facts: ReadonlyMap<string, NodeFacts>): NodeAdd
   return {
     name,
     get host() {
-      return facts.get(name)?.host ?? "";
+      const node = facts.get(name);
+      return node === undefined ? null : node.host ?? "";
     },
     get port() {
       return facts.get(name)?.port ?? 0;
     },
   };
+}
+
+function listNamespaces({ pods }: Entry): ReadonlySet<string> {
+  return new Set([...pods.values()].map(({ pod }) => pod.namespace));
 }
 
 function readIntervalMs({ pods }: Entry): number {

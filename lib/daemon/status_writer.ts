@@ -2,13 +2,7 @@
  * Keeps each autoscaler's status equal to what is so (C51): computed whole from facts at each sweep, written when it
  * differs, with one merge patch. Also counts the gauges, and tells what only a sweep can see (C8, C10, C15).
  */
-import {
-  type AutoscalerStatus,
-  type LastScale,
-  listProblems,
-  nextStatus,
-  type StatusFacts,
-} from "../core/conditions.ts";
+import { type AutoscalerStatus, type LastScale, nextStatus, type StatusFacts } from "../core/conditions.ts";
 import type { NoticeName } from "../core/reasons.ts";
 import { ApiError, toApiError } from "../kube/api_error.ts";
 import { type ApiClient, MERGE } from "../kube/client.ts";
@@ -18,8 +12,10 @@ import { Limit } from "../runtime/limit.ts";
 import type { Log } from "../runtime/log.ts";
 import type { AutoscalerFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
+import { isEqual, toMergePatch } from "./merge_patch.ts";
 import type { Metrics, Totals } from "./metrics.ts";
 import type { Recorder } from "./recorder.ts";
+import { findTrouble, toStatusFacts } from "./status_facts.ts";
 import type { Unread } from "./usage_health.ts";
 
 export interface StatusWriterOptions {
@@ -31,6 +27,10 @@ export interface StatusWriterOptions {
   readonly recorder: Pick<Recorder, "publish">;
   readonly inventory: Inventory;
   readonly unread: Unread;
+  /** False while a list is missing from which its status would follow: then it is left as it is. */
+  readonly canTell: (autoscaler: AutoscalerFacts) => boolean;
+  /** A write has ended: many slow ones make a long pass, but none that is stuck. */
+  readonly onProgress: () => void;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -83,13 +83,13 @@ export class StatusWriter {
 
   /** Returns when all that differed is written, has failed, or was put off to the next pass. */
   async sweep(signal: AbortSignal): Promise<void> {
-    const { inventory, metrics } = this.#options;
+    const { inventory, metrics, canTell } = this.#options;
     const sweep: Sweep = { signal, isUnanswered: false };
     const totals = new Map<string, { total: number; scalingActive: number }>();
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {
       const memory = this.#remember(autoscaler.uid);
-      const status = this.#tryCompute(autoscaler, memory);
+      const status = canTell(autoscaler) ? this.#tryCompute(autoscaler, memory) : null;
       const count = totals.get(autoscaler.namespace) ?? { total: 0, scalingActive: 0 };
       totals.set(autoscaler.namespace, count);
       count.total++;
@@ -110,7 +110,7 @@ export class StatusWriter {
       const { log, metrics, clock } = this.#options;
       if (clock.monotonic() < memory.retryAtMs) return null;
       this.#putOff(memory);
-      metrics.failed(autoscaler.namespace, "status");
+      metrics.failed(autoscaler.namespace, "StatusCompute");
       log.error("Cannot compute status", { autoscaler: `${autoscaler.namespace}/${autoscaler.name}`, error });
       return null;
     }
@@ -119,23 +119,12 @@ export class StatusWriter {
   #compute(autoscaler: AutoscalerFacts, memory: Memory): AutoscalerStatus {
     const { clock, inventory, unread } = this.#options;
     const { policy, status } = autoscaler;
-    const { selector, matched, tracked, isTargetMissing } = inventory.resolve(autoscaler);
-    const { count, why } = policy === null ? { count: 0, why: "" } : unread(policy, tracked);
-    const facts: StatusFacts = {
-      generation: autoscaler.generation,
-      problems: autoscaler.problems,
-      warnings: autoscaler.warnings,
-      paused: policy?.paused ?? false,
-      missingTarget: isTargetMissing && policy?.target ? `${policy.target.kind} "${policy.target.name}"` : null,
-      selector: selector?.source ?? null,
-      containerName: policy?.containerName ?? "",
-      matched,
-      tracked: tracked.length,
-      unread: count,
-      unreadWhy: why,
-      lastScale: newest(memory.lastScale, readLastScale(status)),
-      cooldownMs: policy?.cooldownMs ?? 0,
-    };
+    const resolution = inventory.resolve(autoscaler);
+    const facts = toStatusFacts(autoscaler, {
+      resolution,
+      unread: policy === null ? { count: 0, why: "" } : unread(policy, resolution.tracked.values()),
+      lastScale: memory.lastScale,
+    });
     this.#tell(autoscaler, facts, memory);
     return nextStatus(memory.written?.sent ?? status, facts, clock.now());
   }
@@ -171,7 +160,7 @@ export class StatusWriter {
     status: AutoscalerStatus,
     { memory, sweep }: { memory: Memory; sweep: Sweep },
   ): Promise<void> {
-    const { client, clock, log } = this.#options;
+    const { client, clock, log, metrics, onProgress } = this.#options;
     const { namespace, name } = autoscaler;
     using _slot = await this.#limit.acquire();
     if (sweep.isUnanswered || sweep.signal.aborted) return;
@@ -181,8 +170,8 @@ export class StatusWriter {
         "/apis/keda.kedify.io/v1alpha1/namespaces/{namespace}/podresourceautoscalers/{name}/status",
         {
           params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
-          // A merge patch leaves what is absent: a selector that is no more has to be removed by name.
-          body: { status: { effectiveSelector: null, ...status } as never },
+          // The watch may be behind our last write, and that write behind somebody else's.
+          body: { status: toMergePatch(autoscaler.status, toMergePatch(memory.written?.stored, status)) as never },
           signal: AbortSignal.any([timeout.signal, sweep.signal]),
         },
       );
@@ -196,7 +185,10 @@ export class StatusWriter {
       if (!(error instanceof ApiError)) sweep.isUnanswered = true;
       // Deleted: the watch will say so.
       else if (error.code === 404) return;
+      metrics.failed(namespace, "StatusWrite");
       log.warn("Cannot write status, retrying", { autoscaler: `${namespace}/${name}`, error });
+    } finally {
+      onProgress();
     }
   }
 
@@ -208,36 +200,6 @@ export class StatusWriter {
   }
 }
 
-function findTrouble(facts: StatusFacts): [NoticeName | null, string] {
-  if (facts.problems.length > 0) return ["InvalidSpec", listProblems(facts.problems)];
-  if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", `${facts.missingTarget} does not exist`];
-  if (facts.matched > 0 && facts.tracked === 0) {
-    return ["ContainerNotFound", `no matching pod has a container "${facts.containerName}"`];
-  }
-  return [null, ""];
-}
-
-function readLastScale(
-  { lastScaleTime, lastScaleAction, lastScaleResourceChange }: AutoscalerStatus,
-): LastScale | null {
-  const at = Date.parse(lastScaleTime ?? "");
-  if (Number.isNaN(at) || lastScaleAction === undefined) return null;
-  return { at, action: lastScaleAction, change: lastScaleResourceChange ?? "" };
-}
-
-function newest(a: LastScale | null, b: LastScale | null): LastScale | null {
-  if (a === null || b === null) return a ?? b;
-  return a.at >= b.at ? a : b;
-}
-
 function isTrue({ conditions = [] }: AutoscalerStatus, type: string): boolean {
   return conditions.some((condition) => condition.type === type && condition.status === "True");
-}
-
-/** By value: key order and `null` for absent do not count. */
-function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b || (a ?? null) === (b ?? null)) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  const [left, right] = [a, b] as [Record<string, unknown>, Record<string, unknown>];
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => isEqual(left[key], right[key]));
 }

@@ -4,11 +4,12 @@ import type { Policy } from "../core/policy.ts";
 import { SILENCE_MS } from "../core/sample_views.ts";
 import type { PodState } from "../core/state.ts";
 import type { Reading } from "../api/usage.ts";
+import { formatDuration } from "../units/duration.ts";
 
-export type Unread = (policy: Policy, pods: readonly PodFacts[]) => { readonly count: number; readonly why: string };
+export type Unread = (policy: Policy, pods: Iterable<PodFacts>) => { readonly count: number; readonly why: string };
 
-/** Fewer failed reads in a row than this are not worth a condition. */
-const FAILURES = 3;
+/** Fewer failed reads of a node in a row are not worth a condition, nor an error. */
+export const FAILED_READS = 3;
 
 export class UsageHealth {
   readonly #failures = new Map<string, { count: number; message: string }>();
@@ -20,9 +21,10 @@ export class UsageHealth {
     this.#now = options.now;
   }
 
-  note(reading: Reading): void {
+  /** One that is not counted is no failure of the node: it only explains a silence. */
+  note(reading: Reading, { isCounted = true } = {}): void {
     if (reading.kind === "usage") return void this.#failures.delete(reading.node);
-    const count = (this.#failures.get(reading.node)?.count ?? 0) + 1;
+    const count = (this.#failures.get(reading.node)?.count ?? 0) + (isCounted ? 1 : 0);
     this.#failures.set(reading.node, { count, message: reading.message });
   }
 
@@ -43,14 +45,16 @@ export class UsageHealth {
 
   #explain(policy: Policy, pod: PodFacts): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
-    if (failure !== undefined && failure.count >= FAILURES) return failure.message;
+    if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
     const runningAt = findContainer(pod, policy.containerName)?.runningAt ?? null;
     const view = this.#readState(pod.uid)?.views[policy.uid];
     if (runningAt === null || view === undefined) return null;
     const now = this.#now();
     const silentMs = now - Math.max(view.sampling.newAt, Math.min(runningAt, now));
     // As long as the fold waits (C22): a poll interval above it is no silence.
-    if (silentMs < Math.max(SILENCE_MS, 3 * policy.pollIntervalMs)) return null;
-    return `pod "${pod.name}" has had no new usage for over a minute`;
+    const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);
+    if (silentMs < limitMs) return null;
+    const words = `pod "${pod.name}" has had no new usage for ${formatDuration(limitMs)} or more`;
+    return failure === undefined ? words : `${words}: ${failure.message}`;
   }
 }

@@ -2,6 +2,7 @@
  * Sends requests to one API server over native fetch, with its CA and the credential of the moment. After a 401 the
  * same request goes out once more if there is a newer credential; nothing else is retried and nothing is timed here.
  */
+import { abortable } from "./abortable.ts";
 import { isSameCertificate, isSameCredential, toHeader } from "./credential.ts";
 import type { ClientCertificate, Credential } from "./credential.ts";
 import { toNetworkError } from "./network_error.ts";
@@ -40,14 +41,15 @@ export class HttpTransport implements Disposable {
   async send(request: Request): Promise<Response> {
     // A stream cannot be sent twice, so the body is read first; podfit's are small.
     const body = request.body === null ? null : await request.arrayBuffer();
-    const credential = await this.#config.readCredential(null);
+    const credential = await this.#readCredential(null, request.signal);
     const response = await this.#sendOnce(request, { body, credential });
     if (response.status !== 401) return response;
     let newer: Credential;
     try {
-      newer = await this.#config.readCredential(credential);
+      newer = await this.#readCredential(credential, request.signal);
     } catch (error) {
-      await response.body?.cancel();
+      // Rejects where the signal has ended the body already.
+      await response.body?.cancel().catch(() => {});
       throw error;
     }
     if (isSameCredential(newer, credential)) return response;
@@ -59,6 +61,17 @@ export class HttpTransport implements Disposable {
     this.#isClosed = true;
     this.#client?.close();
     this.#client = null;
+  }
+
+  /** A plugin may take a minute; the request that waits for it has its own time. */
+  async #readCredential(rejected: Credential | null, signal: AbortSignal): Promise<Credential> {
+    try {
+      return await abortable(this.#config.readCredential(rejected), signal);
+    } catch (error) {
+      if (!signal.aborted || !isTimeout(signal.reason)) throw error;
+      const { origin, source } = this.#config;
+      throw new Error(`Cannot send to API server "${origin}": no credential in time from ${source}`, { cause: error });
+    }
   }
 
   async #sendOnce(

@@ -5,6 +5,7 @@
  */
 import type { FailureReason } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { abortable } from "./abortable.ts";
 import { BodyTooLarge, discard, oneLine, readBody, readErrorText, readMessage } from "./body.ts";
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./summary.ts";
@@ -12,8 +13,8 @@ import type { ApiServer, Transport } from "./transport.ts";
 
 export interface NodeAddress {
   readonly name: string;
-  /** IP address or host name; IPv6 without brackets. */
-  readonly host: string;
+  /** IP address or host name, IPv6 without brackets; empty when the node has none, `null` when it is not known. */
+  readonly host: string | null;
   readonly port: number;
 }
 
@@ -47,20 +48,29 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
   const client = new KubeletClient({ caCerts: caCerts ?? server.caCerts, insecureTls });
   const signedBy = caCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca";
   async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
-    const where = `https://${node.host.includes(":") ? `[${node.host}]` : node.host}:${node.port}`;
-    const call = { ...options, node, where: `at ${where}`, signal, signedBy, right: "nodes/stats" };
+    const { host, port } = node;
+    const call = { ...options, node, where: "at its kubelet", signal, signedBy, right: "nodes/stats" };
+    if (host === null) return fail(call, { reason: "unlisted", why: UNLISTED });
+    if (host === "") return fail(call, { reason: "unreachable", why: "the node's status has no address" });
+    const origin = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
     // The address comes from the node's own status, and the token is sent there.
-    if (!HOST.test(node.host) || !URL.canParse(where)) {
-      return fail(call, { reason: "unreachable", why: `"${oneLine(node.host)}" is no address` });
+    if (!HOST.test(host) || !URL.canParse(origin)) {
+      return fail(call, { reason: "unreachable", why: `"${oneLine(host)}" is no address` });
     }
+    return await fetchAt(origin, { ...call, where: `at ${origin}` });
+  }
+
+  async function fetchAt(origin: string, call: Call): Promise<SummaryAnswer> {
+    const { signal } = call;
     let token: string | null;
     try {
-      token = await server.readToken();
+      token = await abortable(server.readToken(), signal);
     } catch (error) {
+      if (signal.aborted) return toAborted(call);
       return fail(call, { reason: "unauthorized", why: readMessage(error) });
     }
     const headers = token === null ? ACCEPT : { ...ACCEPT, authorization: `Bearer ${token}` };
-    const request = new Request(`${where}${PATH}`, { headers, signal, redirect: "manual" });
+    const request = new Request(`${origin}${PATH}`, { headers, signal, redirect: "manual" });
     return await answer(request, (request) => client.send(request, server.clientCertificate), call);
   }
   return { fetchSummary, [Symbol.dispose]: () => client[Symbol.dispose]() };
@@ -79,6 +89,7 @@ export function createProxySource(server: ApiServer, options: SourceOptions): Su
 
 const PATH = "/stats/summary?only_cpu_and_memory=true";
 const ACCEPT = { accept: "application/json" };
+const UNLISTED = "the node is not known: it is not listed yet, or podfit may not list nodes";
 const HOST = /^[\w.:-]+$/;
 
 interface Call extends SourceOptions {
@@ -102,10 +113,14 @@ async function answer(request: Request, transport: Transport, call: Call): Promi
     if (error instanceof BodyTooLarge) {
       return fail(call, { reason: "too_large", why: `the answer has ${error.message}` });
     }
-    if (!signal.aborted) return toFailure(error, call);
-    if (!(signal.reason instanceof DOMException) || signal.reason.name !== "TimeoutError") throw signal.reason;
-    return fail(call, { reason: "timeout", why: signal.reason.message.toLowerCase() });
+    return signal.aborted ? toAborted(call) : toFailure(error, call);
   }
+}
+
+function toAborted(call: Call): SummaryAnswer {
+  const { reason } = call.signal;
+  if (!(reason instanceof DOMException) || reason.name !== "TimeoutError") throw reason;
+  return fail(call, { reason: "timeout", why: reason.message.toLowerCase() });
 }
 
 /** Whole seconds, truncated by the node: nearer than two seconds is taken for the same. */

@@ -34,11 +34,11 @@ const ROWS: Record<string, Row> = {
     expected: ["False InvalidSpec", "False InvalidSpec", "False Idle", "Unknown NoPods"],
   },
   "the target is missing": {
-    facts: { missingTarget: 'deployment "web"', matched: 0, tracked: 0, selector: null },
+    facts: { missingTarget: 'deployment "web" does not exist', matched: 0, tracked: 0, selector: null },
     expected: ["False TargetNotFound", "False TargetNotFound", "False Idle", "Unknown NoPods"],
   },
   "it is paused, whatever else (C13)": {
-    facts: { paused: true, missingTarget: 'deployment "web"', lastScale: UP, tracked: 0, matched: 0 },
+    facts: { paused: true, missingTarget: 'deployment "web" does not exist', lastScale: UP, tracked: 0, matched: 0 },
     expected: ["True Paused", "False Paused", "False Paused", "Unknown Paused"],
   },
   "no pod matches": {
@@ -97,7 +97,7 @@ const MESSAGES: Record<string, { facts: Partial<StatusFacts>; type: string; mess
     message: "the spec is valid, but spec.c: odd",
   },
   "the missing target": {
-    facts: { missingTarget: 'deployment "web"' },
+    facts: { missingTarget: 'deployment "web" does not exist' },
     type: "Active",
     message: 'deployment "web" does not exist',
   },

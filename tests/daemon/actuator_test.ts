@@ -21,6 +21,7 @@ function newOrder(overrides: Partial<Order> = {}): Order {
     to: { ...SIZE, "cpu.requests": 150, "memory.limits": 300 * MI },
     changes: ["cpu.requests", "memory.limits"],
     why: "cpu.requests at 90 %",
+    stuck: null,
     ...overrides,
   };
 }
@@ -70,15 +71,9 @@ Deno.test("createActuator() gives no generation where the server has none", asyn
   assertEquals(await answer, { kind: "accepted", generation: null });
 });
 
-Deno.test("createActuator() takes a connection that breaks for a refusal to be tried later", async () => {
+Deno.test("createActuator() does not know whether it arrived when the connection breaks (C45)", async () => {
   const { answer } = actuateWith(() => Promise.reject(new TypeError("connection reset")));
-  assertEquals(await answer, {
-    kind: "refused",
-    reason: "RetryLater",
-    message: "connection reset",
-    resources: [],
-    waitMs: null,
-  });
+  assertEquals(await answer, { kind: "lost", message: "connection reset" });
 });
 
 Deno.test("createActuator() waits ten seconds for an answer and no longer", async () => {
@@ -88,11 +83,7 @@ Deno.test("createActuator() waits ten seconds for an answer and no longer", asyn
     clock,
   );
   await clock.advance(10_000);
-  const refused = await answer;
-  assertEquals(refused.kind === "refused" && [refused.reason, refused.message], [
-    "RetryLater",
-    "Timed out after 10000 ms",
-  ]);
+  assertEquals(await answer, { kind: "lost", message: "Timed out after 10000 ms" });
   assertEquals(clock.pending, 0);
 });
 
@@ -104,6 +95,46 @@ Deno.test("createActuator() gives what the server refused, in its words", async 
     reason: "NodeCapacity",
     message: "node didn't have enough allocatable resources: cpu",
     resources: ["cpu"],
+    waitMs: null,
+  });
+});
+
+Deno.test("createActuator() sends 32 at once, and each has its ten seconds from when it is sent", async () => {
+  const clock = new FakeClock();
+  const waiting: ((response: Response) => void)[] = [];
+  let sent = 0;
+  const transport: Transport = ({ signal }) => {
+    sent++;
+    return new Promise((resolve, reject) => {
+      waiting.push(resolve);
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  };
+  const actuate = createActuator({ client: createClient({ origin: "http://api.test", transport }), clock });
+  const answers = Array.from({ length: 33 }, () => actuate(newOrder(), POD));
+  await clock.advance(6_000);
+  assertEquals(sent, 32);
+  waiting[0]?.(Response.json({ metadata: { generation: 7 } }));
+  await clock.advance(9_000);
+  assertEquals(sent, 33);
+  waiting[32]?.(Response.json({ metadata: { generation: 8 } }));
+  const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+  assertEquals([kinds[0], kinds[1], kinds[31], kinds[32]], ["accepted", "lost", "lost", "accepted"]);
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("createActuator() gives up waiting for its turn after ten seconds, and tries later", async () => {
+  const clock = new FakeClock();
+  const transport: Transport = () => new Promise(() => {});
+  const actuate = createActuator({ client: createClient({ origin: "http://api.test", transport }), clock });
+  for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);
+  const last = actuate(newOrder(), POD);
+  await clock.advance(10_000);
+  assertEquals(await last, {
+    kind: "refused",
+    reason: "RetryLater",
+    message: "Cannot send a resize: 32 at a time, and it was not its turn within 10 s",
+    resources: [],
     waitMs: null,
   });
 });

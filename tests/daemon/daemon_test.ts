@@ -125,6 +125,9 @@ Deno.test("createDaemon() says Metrics=False after three failed reads of a node,
   assertEquals(run.condition("Metrics"), "False MetricsUnavailable");
   const { message } = run.status().conditions.find(({ type }: { type: string }) => type === "Metrics");
   assertEquals(message, 'no usage of 1 of 1 pod: Cannot read usage of node "node1": connection refused');
+  await run.advance(20);
+  const errors = 'kedify_agent_pra_error_total{namespace="shop",reason="MetricsUnavailable"} 1';
+  assertEquals(await run.series("kedify_agent_pra_error_total"), [errors], "once, however long it lasts (C52)");
   run.kubelet.failure = null;
   await run.advance(6);
   assertEquals(run.condition("Metrics"), "True Available");

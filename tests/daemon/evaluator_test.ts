@@ -13,6 +13,7 @@ class Desk {
   readonly orders: Order[] = [];
   readonly outcomes: Outcome[] = [];
   readonly errors: string[] = [];
+  canDecide = true;
   answer: () => Promise<Answer> = () => Promise.resolve({ kind: "accepted", generation: 2 });
   readonly evaluator = new Evaluator({
     clock: this.clock,
@@ -22,6 +23,7 @@ class Desk {
     },
     report: (outcome) => void this.outcomes.push(outcome),
     dryRun: false,
+    canDecide: () => this.canDecide,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });
 
@@ -94,4 +96,14 @@ Deno.test("takeTurn() waits for every answer, also when another one fails", asyn
   await desk.pollToOrder(BUSY, OTHER);
   assertEquals(desk.errors, ["busy: broken"]);
   assertEquals(desk.evaluator.readState("other")?.generation, 2);
+});
+
+Deno.test("takeTurn() passes a pod by whose contenders are not all known, and keeps what it knew of it (C12)", async () => {
+  const desk = new Desk();
+  await desk.pollToOrder(BUSY);
+  const before = desk.evaluator.readState("busy");
+  desk.canDecide = false;
+  await desk.pollToOrder(BUSY, OTHER);
+  assertEquals([desk.orders.length, desk.evaluator.readState("busy") === before], [1, true]);
+  assertEquals(desk.evaluator.readState("other"), null);
 });

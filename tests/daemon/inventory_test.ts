@@ -1,12 +1,10 @@
 import { assertEquals } from "@std/assert";
 import type { PodFacts } from "../../lib/core/pod_facts.ts";
 import type { Policy } from "../../lib/core/policy.ts";
-import type { AutoscalerFacts } from "../../lib/daemon/facts.ts";
-import { Inventory, workloadKey } from "../../lib/daemon/inventory.ts";
+import type { AutoscalerFacts, WorkloadFacts } from "../../lib/daemon/facts.ts";
+import { Inventory } from "../../lib/daemon/inventory.ts";
 import { parseSelector, type Selector } from "../../lib/units/selector.ts";
 import { container, pod, policy } from "../support/builders.ts";
-
-const WEB = workloadKey("deployment", "shop", "web");
 
 class Book {
   readonly told: string[] = [];
@@ -49,6 +47,10 @@ function selector(app: string): Selector {
   return parsed.selector;
 }
 
+function workload(overrides: Partial<WorkloadFacts> = {}): WorkloadFacts {
+  return { kind: "deployment", namespace: "shop", name: "web", selector: selector("web"), problems: [], ...overrides };
+}
+
 function webPod(overrides: Partial<PodFacts> = {}): PodFacts {
   return pod({ labels: { app: "web" }, ...overrides });
 }
@@ -57,7 +59,7 @@ function webPod(overrides: Partial<PodFacts> = {}): PodFacts {
 function filled(): Book {
   const book = new Book();
   book.inventory.setAutoscaler(autoscaler());
-  book.inventory.setWorkload("shop", WEB, selector("web"));
+  book.inventory.setWorkload(workload());
   book.inventory.setPod(webPod());
   book.take();
   return book;
@@ -65,7 +67,7 @@ function filled(): Book {
 
 const STEPS: Record<string, (inventory: Inventory) => void> = {
   autoscaler: (inventory) => inventory.setAutoscaler(autoscaler()),
-  workload: (inventory) => inventory.setWorkload("shop", WEB, selector("web")),
+  workload: (inventory) => inventory.setWorkload(workload()),
   pod: (inventory) => inventory.setPod(webPod()),
 };
 
@@ -125,9 +127,9 @@ Deno.test("Inventory tells of a pod when its contenders change, and only then (C
 
 Deno.test("Inventory has nothing to tell of a workload's status, or of one that no autoscaler targets", () => {
   const book = filled();
-  book.inventory.setWorkload("shop", WEB, selector("web"));
-  book.inventory.setWorkload("shop", workloadKey("deployment", "shop", "other"), selector("web"));
-  book.inventory.setWorkload("shop", workloadKey("statefulset", "shop", "web"), selector("other"));
+  book.inventory.setWorkload(workload());
+  book.inventory.setWorkload(workload({ name: "other" }));
+  book.inventory.setWorkload(workload({ kind: "statefulset", selector: selector("other") }));
   assertEquals(book.take(), []);
 });
 
@@ -152,9 +154,11 @@ Deno.test("resolve() counts the pods that match, and those that have the contain
   const { inventory } = filled();
   inventory.setPod(webPod({ uid: "pod-2", name: "web-2", containers: [container({ name: "other" })] }));
   inventory.setPod(webPod({ uid: "pod-3", name: "web-3", finished: true }));
+  let generation = 1;
   const count = (facts: AutoscalerFacts) => {
+    inventory.setAutoscaler({ ...facts, generation: ++generation });
     const { matched, tracked, isTargetMissing } = inventory.resolve(facts);
-    return { matched, tracked: tracked.length, isTargetMissing };
+    return { matched, tracked: tracked.size, isTargetMissing };
   };
   assertEquals(count(autoscaler()), { matched: 2, tracked: 1, isTargetMissing: false });
   assertEquals(count(autoscaler({ paused: true })), { matched: 0, tracked: 0, isTargetMissing: false });
@@ -163,4 +167,57 @@ Deno.test("resolve() counts the pods that match, and those that have the contain
   assertEquals(count(autoscaler({ target })), { matched: 0, tracked: 0, isTargetMissing: true });
   const own = autoscaler({ target: null, selector: selector("web") });
   assertEquals(count(own), { matched: 2, tracked: 1, isTargetMissing: false });
+  inventory.setPod(webPod({ uid: "pod-2", name: "web-2", labels: {} }));
+  inventory.removePod(webPod());
+  const { matched, tracked } = inventory.resolve(own);
+  assertEquals([matched, tracked.size], [0, 0], "pods come and go");
+});
+
+Deno.test("replaceAutoscalers() takes the list for all there is, and tells of each pod once", () => {
+  const book = filled();
+  const { inventory } = book;
+  const more = ["api", "cart", "mail"].map((name) => autoscaler({ name }));
+  assertEquals(inventory.replaceAutoscalers("shop", [autoscaler(), ...more]), []);
+  assertEquals(book.take(), ["web-1: api cart mail web"]);
+  assertEquals(inventory.replaceAutoscalers("other", []), [], "another namespace's list");
+  assertEquals(inventory.replaceAutoscalers(null, more.slice(1)).map(({ name }) => name), ["web", "api"]);
+  assertEquals(book.take(), ["web-1: cart mail"]);
+  assertEquals([...inventory.autoscalers()].map(({ name }) => name), ["cart", "mail"]);
+});
+
+Deno.test("replaceWorkloads() takes the list for all there is of its kind, and tells of each pod once", () => {
+  const book = filled();
+  const { inventory } = book;
+  const target = { kind: "deployment", name: "api" } as const;
+  inventory.setAutoscaler(autoscaler({ name: "api", target }));
+  inventory.replaceWorkloads({ kind: "daemonset", namespace: null }, []);
+  assertEquals(book.take(), []);
+  inventory.replaceWorkloads({ kind: "deployment", namespace: "shop" }, [workload(), workload({ name: "api" })]);
+  assertEquals(book.take(), ["web-1: api web"]);
+  inventory.replaceWorkloads({ kind: "deployment", namespace: null }, [workload({ name: "api" })]);
+  assertEquals(book.take(), ["web-1: api"]);
+});
+
+/** Counts how often a pod's labels are looked at: what matching costs, whatever the machine. */
+Deno.test("Inventory matches each pod once per list of autoscalers, and no pod in a sweep", () => {
+  const { inventory } = new Book();
+  let looks = 0;
+  const labels = { app: "web" };
+  const counted = {
+    get labels() {
+      looks++;
+      return labels;
+    },
+  };
+  for (let i = 0; i < 50; i++) {
+    inventory.setPod(Object.defineProperties(pod({ uid: `pod-${i}` }), Object.getOwnPropertyDescriptors(counted)));
+  }
+  const all = Array.from(
+    { length: 20 },
+    (_, i) => autoscaler({ name: `web-${i}`, target: null, selector: selector("web") }),
+  );
+  inventory.replaceAutoscalers("shop", all);
+  assertEquals(looks, 50 * 20);
+  for (const one of inventory.autoscalers()) assertEquals(inventory.resolve(one).matched, 50);
+  assertEquals(looks, 50 * 20);
 });

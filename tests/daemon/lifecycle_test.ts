@@ -163,6 +163,29 @@ Deno.test("isAlive() stays true while the API server answers no status write of 
   run.api.intercept = () => null;
 });
 
+Deno.test("isAlive() stays true while writes of many statuses are slow, and says when none of them ends", async () => {
+  const autoscalers = Array.from({ length: 300 }, (_, i) => autoscalerObject({ name: `web${i}` }));
+  await using run = new Run({ autoscalers });
+  let isStuck = false;
+  const { timeout } = run.clock;
+  run.api.intercept = async ({ path }) => {
+    if (!path.endsWith("/status")) return null;
+    await (isStuck ? hang() : run.clock.sleep(2000));
+    return null;
+  };
+  for (let second = 0; second < 80; second += 5) {
+    await run.advance(5);
+    assertEquals(run.daemon.isAlive(), { ok: true, message: "ok" });
+  }
+  assertEquals(run.condition("Ready", "web299"), "True Valid");
+  isStuck = true;
+  run.clock.timeout = () => ({ signal: new AbortController().signal, [Symbol.dispose]() {} });
+  run.api.remove("pods", "web-1");
+  await run.advance(65);
+  assertEquals(run.daemon.isAlive(), { ok: false, message: "the status loop does not turn" });
+  run.clock.timeout = timeout;
+});
+
 Deno.test("isAlive() names the node whose loop does not turn, until it turns again", async () => {
   await using run = busyRun();
   await run.advance(10);

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { autoscalerObject } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";
+import { settle } from "../support/fake_clock.ts";
 import { readRefusal } from "../support/refusals.ts";
 
 interface Kind {
@@ -91,6 +92,58 @@ Deno.test("createDaemon() tries at once again when the autoscaler has changed (C
   assertEquals([run.cpu(), run.events], ["250m", ["ScaleFailed x1", "ScaleUp x1"]]);
 });
 
+Deno.test("a refusal counts once as an error and once as blocked; a conflict as neither (C44, C52)", async () => {
+  const { code, body } = readRefusal("rights");
+  for (const [status, count] of [[code, 1], [409, 0]] as const) {
+    await using run = new Run();
+    run.use({ "web-1": { cpu: 150 } });
+    run.api.intercept = ({ path }) => path.endsWith("/resize") ? Response.json(body, { status }) : null;
+    await run.advance(11);
+    assertEquals(run.resizes.length, 1);
+    const lines = (labels: string) => Array.from({ length: count }, () => `${labels} 1`);
+    assertEquals(
+      await run.series("kedify_agent_pra_scale_blocked_total"),
+      lines('kedify_agent_pra_scale_blocked_total{namespace="shop",name="web",reason="Rights"}'),
+    );
+    assertEquals(
+      await run.series("kedify_agent_pra_error_total"),
+      lines('kedify_agent_pra_error_total{namespace="shop",reason="Rights"}'),
+    );
+  }
+});
+
+Deno.test("a refusal brings no series back of an autoscaler deleted during its PATCH (C52)", async () => {
+  const { code, body } = readRefusal("rights");
+  await using run = new Run();
+  run.use({ "web-1": { cpu: 150 } });
+  run.api.intercept = async ({ path }) => {
+    if (!path.endsWith("/resize")) return null;
+    run.api.remove("podresourceautoscalers", "web");
+    await settle();
+    return Response.json(body, { status: code });
+  };
+  await run.advance(15);
+  assertEquals(run.resizes.length, 1);
+  assertEquals((await run.series("kedify_")).filter((line) => line.includes('name="web"')), []);
+});
+
 function isOfCpu({ path, body }: Call): boolean {
   return path.endsWith("/resize") && body.spec.containers[0].resources.requests.cpu !== undefined;
 }
+
+Deno.test("createDaemon() tells a resize whose answer was lost once the pod shows it (C45)", async () => {
+  await using run = new Run();
+  run.use({ "web-1": { cpu: 150 } });
+  let isLost = false;
+  run.api.intercept = async ({ path, method, body, contentType, query }: Call) => {
+    if (isLost || !path.endsWith("/resize")) return null;
+    isLost = true;
+    const url = `http://api.test${path}?${new URLSearchParams(query)}`;
+    const headers = { "content-type": contentType ?? "" };
+    await run.api.transport(new Request(url, { method, headers, body: JSON.stringify(body) }));
+    throw new TypeError("connection reset");
+  };
+  await run.advance(60);
+  assertEquals([run.cpu(), run.events], ["250m", ["ScaleUp x1"]]);
+  assertEquals(run.status().lastScaleAction, "scaleUp");
+});

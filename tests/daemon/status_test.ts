@@ -58,6 +58,9 @@ Deno.test("a status write that fails is tried again with growing waits, and the 
   assertEquals(run.condition("Ready", "other"), "True Valid");
   const tries = run.api.calls.filter(({ path }) => path.endsWith("web/status")).length;
   assertEquals(tries, 5, "after 2.5, 5, 10, 20 and 30 s");
+  assertEquals(await run.series("kedify_agent_pra_error_total"), [
+    'kedify_agent_pra_error_total{namespace="shop",reason="StatusWrite"} 5',
+  ]);
   run.api.intercept = () => null;
   await run.advance(60);
   assertEquals(run.condition("Ready"), "True Valid");
@@ -94,6 +97,46 @@ Deno.test("a changed selector of the target drops the pods that no longer match 
   await run.advance(5);
   assertEquals(run.condition("Active"), "False NoPods");
   assertEquals(run.status().effectiveSelector, { matchLabels: { app: "web", tier: "front" } });
+});
+
+Deno.test("effectiveSelector keeps no label of the target before (C10)", async () => {
+  const back = deploymentObject("back");
+  back.spec.selector = { matchLabels: { tier: "back" }, matchExpressions: [{ key: "app", operator: "DoesNotExist" }] };
+  await using run = new Run({ deployments: [deploymentObject(), back] });
+  await run.advance(10);
+  const retarget = (name: string, generation: number) =>
+    run.api.edit("podresourceautoscalers", "web", ({ metadata, spec }) => {
+      metadata.generation = generation;
+      spec.target.name = name;
+    });
+  retarget("back", 2);
+  await run.advance(5);
+  assertEquals(run.status().effectiveSelector, back.spec.selector);
+  retarget("web", 3);
+  await run.advance(5);
+  assertEquals(run.status().effectiveSelector, { matchLabels: { app: "web" } });
+});
+
+Deno.test("effectiveSelector loses labels that an earlier podfit has left there (C10)", async () => {
+  const left = { effectiveSelector: { matchLabels: { app: "web", tier: "back" } } };
+  await using run = new Run({ autoscalers: [{ ...autoscalerObject(), status: left }] });
+  await run.advance(5);
+  assertEquals(run.status().effectiveSelector, { matchLabels: { app: "web" } });
+});
+
+Deno.test("a target whose selector cannot be used is not said to be missing (C10)", async () => {
+  const odd = deploymentObject();
+  odd.spec.selector = { matchExpressions: [{ key: "app", operator: "Near", values: ["web"] }] };
+  await using run = new Run({ deployments: [odd] });
+  await run.advance(5);
+  assertEquals([run.condition("Ready"), run.condition("Active")], ["False TargetNotFound", "False TargetNotFound"]);
+  const message = 'deployment "web" has a selector that cannot be used: spec.selector.matchExpressions[0].operator: ' +
+    'Cannot use "Near" as operator: must be In, NotIn, Exists or DoesNotExist';
+  assertEquals(run.status().conditions[0].message, message);
+  assertStringIncludes(run.api.list("events")[0].message, "has a selector that cannot be used");
+  run.api.put("deployments", deploymentObject());
+  await run.advance(15);
+  assertEquals(run.condition("Active"), "True Tracking");
 });
 
 Deno.test("pods that all lack the container are told once (C15)", async () => {
@@ -135,7 +178,7 @@ Deno.test("a status that cannot be computed stops no other autoscaler", async ()
   await run.advance(10);
   assertEquals(run.condition("Ready"), "True Valid");
   assertEquals(await run.series("kedify_agent_pra_error_total"), [
-    'kedify_agent_pra_error_total{namespace="shop",reason="status"} 3',
+    'kedify_agent_pra_error_total{namespace="shop",reason="StatusCompute"} 3',
   ]);
 });
 
@@ -149,6 +192,11 @@ Deno.test("silence of a running container is Metrics=False, but not before three
   assertEquals(run.condition("Metrics", "slow"), "True Available");
   await run.advance(60);
   assertEquals(run.condition("Metrics", "slow"), "False MetricsUnavailable");
+  const silence = (name: string) => run.status(name).conditions[3].message.split(": ")[1];
+  assertEquals([silence("web"), silence("slow")], [
+    'pod "web-1" has had no new usage for 1m or more',
+    'pod "web-1" has had no new usage for 2m or more',
+  ]);
   assertEquals(run.events, ["MetricsUnavailable x1", "MetricsUnavailable x1"]);
   run.kubelet.isEmpty = false;
   await run.advance(90);

@@ -82,6 +82,23 @@ Deno.test("HttpTransport explains https to an http server, and http to an https 
   }
 });
 
+Deno.test("HttpTransport waits no longer than the request's signal for a credential", async () => {
+  let isRefused = false;
+  await using server = serveTls(() => new Response("no", { status: 401 }));
+  using transport = createTransport({
+    origin: server.origin,
+    readCredential: (rejected) => rejected !== null || !isRefused ? new Promise(() => {}) : Promise.resolve(ANONYMOUS),
+  });
+  const send = () => transport.send(new Request(server.origin, { signal: AbortSignal.timeout(20) }));
+  const message = `Cannot send to API server "${server.origin}": no credential in time from a test`;
+  await assertRejects(send, Error, message);
+  isRefused = true;
+  await assertRejects(send, Error, message);
+  const ended = () => transport.send(new Request(server.origin, { signal: AbortSignal.abort(new Error("ended")) }));
+  isRefused = false;
+  await assertRejects(ended, Error, "ended");
+});
+
 Deno.test("HttpTransport explains a timeout before the answer", async () => {
   const answer = Promise.withResolvers<Response>();
   await using server = serveTls(() => answer.promise);

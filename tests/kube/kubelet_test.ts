@@ -94,7 +94,7 @@ Deno.test("openDirectSource() names the way out of a certificate for another hos
 });
 
 Deno.test("openDirectSource() sends nothing to what is no address", async () => {
-  for (const host of ["evil.example/x", "a@b", "", "a b", "::::"]) {
+  for (const host of ["evil.example/x", "a@b", "a b", "::::"]) {
     using source = openDirectSource(apiServer(), { clock: new FakeClock() });
     const answer = await source.fetchSummary({ name: "n1", host, port: 10250 }, new AbortController().signal);
     assertFailed(answer, "unreachable", "is no address");
@@ -123,6 +123,31 @@ Deno.test("openDirectSource() says what a refusal by a kubelet asks for", async 
     await using server = serveTls(() => new Response(body, { status }));
     assertFailed(await fetchFrom(server, {}), reason, message);
   }
+});
+
+Deno.test("openDirectSource() says why it has no address to dial", async () => {
+  const why =
+    'Cannot read usage of node "n1" at its kubelet: the node is not known: it is not listed yet, or podfit may ' +
+    "not list nodes";
+  for (
+    const [host, reason, message] of [[null, "unlisted", why], ["", "unreachable", "status has no address"]] as const
+  ) {
+    using source = openDirectSource(apiServer(), { clock: new FakeClock() });
+    assertFailed(await source.fetchSummary({ ...NODE, host }, new AbortController().signal), reason, message);
+  }
+});
+
+Deno.test("openDirectSource() waits no longer than its signal for a token", async () => {
+  const server = { ...apiServer(), readToken: () => new Promise<never>(() => {}) };
+  using source = openDirectSource(server, { clock: new FakeClock() });
+  const fetchUntil = (reason: unknown) => {
+    const controller = new AbortController();
+    const answer = source.fetchSummary(NODE, controller.signal);
+    controller.abort(reason);
+    return answer;
+  };
+  assertFailed(await fetchUntil(timeoutError(4500)), "timeout", "timed out after 4500 ms");
+  await assertRejects(() => fetchUntil(new Error("shutting down")), Error, "shutting down");
 });
 
 Deno.test("createProxySource() asks the API server, and names nodes/proxy when that is forbidden", async () => {

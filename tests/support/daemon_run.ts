@@ -144,6 +144,8 @@ export class FakeKubelet {
   enacts = true;
   /** An answer instead of the summary. */
   failure: string | null = null;
+  /** It is dialed directly, for which its node has to be known. */
+  isDialed = false;
   /** The summary lists no pod. */
   isEmpty = false;
   /** Awaited before each answer. */
@@ -173,8 +175,9 @@ export class FakeKubelet {
     return behind.length > 0;
   }
 
-  readonly fetchSummary: FetchSummary = async () => {
+  readonly fetchSummary: FetchSummary = async ({ host }) => {
     await this.held;
+    if (this.isDialed && host === null) return { kind: "failed", reason: "unlisted", message: "node is not known" };
     if (this.failure !== null) return { kind: "failed", reason: "unreachable", message: this.failure };
     const pods = (this.isEmpty ? [] : this.#api.list("pods")).map(({ metadata: { name, namespace, uid } }) => ({
       podRef: { name, namespace, uid },

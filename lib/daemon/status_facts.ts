@@ -1,0 +1,66 @@
+/** What an autoscaler's status follows from, put together from what the daemon knows; and what of it is told as an event. */
+import { type AutoscalerStatus, type LastScale, listProblems, type StatusFacts } from "../core/conditions.ts";
+import type { NoticeName } from "../core/reasons.ts";
+import type { AutoscalerFacts } from "./facts.ts";
+import type { Resolution } from "./inventory.ts";
+
+export interface StatusSources {
+  readonly resolution: Resolution;
+  readonly unread: { readonly count: number; readonly why: string };
+  /** Of this process; what the status says may be newer, or from before a restart. */
+  readonly lastScale: LastScale | null;
+}
+
+export function toStatusFacts(
+  autoscaler: AutoscalerFacts,
+  { resolution, unread, lastScale }: StatusSources,
+): StatusFacts {
+  const { policy, status, generation, problems, warnings } = autoscaler;
+  const { selector, matched, tracked } = resolution;
+  return {
+    generation,
+    problems,
+    warnings,
+    paused: policy?.paused ?? false,
+    missingTarget: describeMissing(autoscaler, resolution),
+    selector: selector?.source ?? null,
+    containerName: policy?.containerName ?? "",
+    matched,
+    tracked: tracked.size,
+    unread: unread.count,
+    unreadWhy: unread.why,
+    lastScale: newest(lastScale, readLastScale(status)),
+    cooldownMs: policy?.cooldownMs ?? 0,
+  };
+}
+
+/** What is told when it begins, and why; `null` when all is well. */
+export function findTrouble(facts: StatusFacts): readonly [NoticeName | null, string] {
+  if (facts.problems.length > 0) return ["InvalidSpec", listProblems(facts.problems)];
+  if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", facts.missingTarget];
+  if (facts.matched > 0 && facts.tracked === 0) {
+    return ["ContainerNotFound", `no matching pod has a container "${facts.containerName}"`];
+  }
+  return [null, ""];
+}
+
+function describeMissing({ policy }: AutoscalerFacts, { isTargetMissing, targetProblems }: Resolution): string | null {
+  if (!isTargetMissing || !policy?.target) return null;
+  const target = `${policy.target.kind} "${policy.target.name}"`;
+  return targetProblems.length === 0
+    ? `${target} does not exist`
+    : `${target} has a selector that cannot be used: ${listProblems(targetProblems)}`;
+}
+
+function readLastScale(
+  { lastScaleTime, lastScaleAction, lastScaleResourceChange }: AutoscalerStatus,
+): LastScale | null {
+  const at = Date.parse(lastScaleTime ?? "");
+  if (Number.isNaN(at) || lastScaleAction === undefined) return null;
+  return { at, action: lastScaleAction, change: lastScaleResourceChange ?? "" };
+}
+
+function newest(a: LastScale | null, b: LastScale | null): LastScale | null {
+  if (a === null || b === null) return a ?? b;
+  return a.at >= b.at ? a : b;
+}
