@@ -1,0 +1,27 @@
+/** What ships is one file: the bundle starts without this source tree, and is the version it says. */
+import { assertEquals } from "@std/assert";
+import { VERSION } from "../../lib/cli/version.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+Deno.test("the bundle runs by itself and prints its version", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const bundle = `${directory}/podfit.js`;
+    const built = await deno(["bundle", "--quiet", "--minify", "--output", bundle, "main.ts"], ROOT);
+    assertEquals([built.code, built.stderr], [0, ""]);
+    const ran = await deno(
+      ["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", bundle, "--version"],
+      directory,
+    );
+    assertEquals([ran.code, ran.stdout], [0, `${VERSION}\n`], ran.stderr);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+async function deno(args: readonly string[], cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args: [...args], cwd }).output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
