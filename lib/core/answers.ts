@@ -60,7 +60,9 @@ function accept(state: PodState, container: ContainerState | null, accepted: Acc
   const before = container?.refusals ?? {};
   const refusals = isReturn ? nextGivenUp(before, order, accepted) : nextAccepted(before, order, generation);
   const returnedAt = isReturn ? now : container?.returnedAt ?? null;
-  const resized = { resizedAt: now, countsFrom: now, returnedAt, refusals };
+  // A lost answer is folded in late: the new size may have come into force since.
+  const countsFrom = Math.max(container?.countsFrom ?? now, now);
+  const resized = { resizedAt: now, countsFrom, returnedAt, refusals };
   const views: Record<string, View> = {};
   for (const [uid, view] of Object.entries(state.views)) {
     const told = uid === order.policy.uid ? tell(view.told, "block", null) : view.told;

@@ -165,13 +165,18 @@ function tellRestart(
   const it = cases.find(({ policy }) => policy === order.policy);
   const restarting = order.changes.filter((key) => it !== undefined && restarts(it.container, key));
   if (restarting.length === 0) return view;
-  const told = tell(view.told, "restart", `${order.action} ${view.wishSince ?? now}`, () => {
+  const told = tell(view.told, "restart", toActionKey(order, view.wishSince ?? now), () => {
     const change = describeChange(order.from, order.to, restarting);
     const message = `Resizing container "${order.container}" of pod "${it?.input.pod.name}" may restart it ` +
       `(resizePolicy RestartContainer): ${change}`;
     notices.push({ autoscaler: order.policy.uid, name: "ResizeMayRestart", message });
   });
   return { ...view, told };
+}
+
+/** A return has no wish; it is the same one as long as the pod is. */
+function toActionKey({ action, generation }: Order, wishSince: number): string {
+  return `${action} ${action === "return" ? generation : wishSince}`;
 }
 
 function restarts(container: ContainerFacts, key: Order["changes"][number]): boolean {

@@ -2,7 +2,7 @@
  * Sizes that wait (C44, C47): refused by the API server, or given up because the kubelet could not enact them. Each
  * further time the wait doubles, as long as pod and autoscaler are the same but for podfit's own resizes.
  */
-import { type Resource, resourceOf, type SideKey } from "../units/resources.ts";
+import { NO_RESOURCES, type Resource, resourceOf, type Resources, type SideKey } from "../units/resources.ts";
 import type { Answer, Order } from "./decision.ts";
 import type { WaitReason } from "./reasons.ts";
 import type { ContainerState, Refusal } from "./state.ts";
@@ -60,7 +60,7 @@ export function nextGivenUp(
     const message = `it was given up a while ago (${order.why})`;
     const refusal = newRefusal(order, refusals[resource], { reason: order.stuck, message, toldMs: null, now });
     const action = isUp ? "scaleUp" : "scaleDown";
-    next[resource] = { ...refusal, action, to: order.from, podGeneration: generation };
+    next[resource] = { ...refusal, action, to: pickChanged(order.from, order), podGeneration: generation };
   }
   return next;
 }
@@ -73,6 +73,13 @@ function listRefused(changes: readonly SideKey[], named: readonly Resource[]): R
   const changed = changes.map(resourceOf);
   const both = changed.filter((resource) => named.includes(resource));
   return new Set(both.length > 0 ? both : changed);
+}
+
+/** A side that was not to change is neither refused nor given up. */
+function pickChanged(sizes: Resources, { changes }: Order): Resources {
+  const picked: Record<SideKey, number | null> = { ...NO_RESOURCES };
+  for (const key of changes) picked[key] = sizes[key];
+  return picked;
 }
 
 interface Cause {
@@ -95,7 +102,7 @@ function newRefusal(order: Order, before: Refusal | undefined, { reason, message
     until: now + waitMs,
     waitMs,
     action: order.action,
-    to: order.to,
+    to: pickChanged(order.to, order),
     podGeneration: order.generation,
     autoscaler: order.policy.uid,
     autoscalerGeneration: order.policy.generation,

@@ -37,7 +37,7 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   if (point.cpu.kind === "rate") return nextRate(sampling, { point, ...point.cpu }, context);
   const { counterNs } = point.cpu;
   const { anchor } = sampling;
-  if (counterNs === 0 && point.workingSetBytes === 0) return restarted(null, context.now);
+  if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
   const here = { instance: point.instance, at: point.at, counterNs };
   // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
   if (anchor === null) return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);
@@ -66,9 +66,10 @@ function nextRate(
   context: PointContext,
 ): SamplingStep {
   const { anchor } = sampling;
-  if (millicores === 0 && point.workingSetBytes === 0) return restarted(null, context.now);
+  if (millicores === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
   const here = { instance: point.instance, at: point.at, counterNs: 0 };
   if (anchor !== null && anchor.instance !== point.instance) return restarted(here, context.now);
+  if (sampling.warming && anchor !== null && point.at < anchor.at) return warmUp(here, context.now);
   if (anchor !== null && point.at <= anchor.at) return { kind: "nothing" };
   // What the source has cached may still be of the run before.
   if (sampling.warming) return warmUp(here, context.now);
@@ -100,6 +101,11 @@ function isOverMemory({ workingSetBytes, usageBytes }: Point, { capacity }: Poin
 
 function restarted(anchor: Sampling["anchor"], now: number): SamplingStep {
   return { kind: "restarted", sampling: { anchor, sample: null, newAt: now, warming: anchor === null } };
+}
+
+/** Zeros after zeros are silence: what exits does so once, and a source that tells nothing else is no source. */
+function zeroed({ anchor, warming }: Sampling, now: number): SamplingStep {
+  return anchor === null && warming ? { kind: "nothing" } : restarted(null, now);
 }
 
 function newSample(

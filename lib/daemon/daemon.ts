@@ -94,6 +94,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     onDropped(pod) {
       nodes.remove(pod.uid, pod.nodeName);
       evaluator.drop(pod.uid);
+      health.forgetPod(pod.uid);
     },
   });
   const status = new StatusWriter({

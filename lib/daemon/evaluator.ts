@@ -41,8 +41,13 @@ export class Evaluator {
   /** Decides for each pod, then sends what is to be sent, all at once; returns when every answer is folded in. */
   async takeTurn(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
     const sent: Promise<void>[] = [];
+    // Asked once per turn: the answer costs a look at all autoscalers of the namespace.
+    const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
-      if (this.#options.canDecide(tracked.pod.namespace)) sent.push(this.#takeTurn(tracked, observe));
+      const { namespace } = tracked.pod;
+      const canDecide = verdicts.get(namespace) ?? this.#options.canDecide(namespace);
+      verdicts.set(namespace, canDecide);
+      if (canDecide) sent.push(this.#takeTurn(tracked, observe));
     }
     await Promise.all(sent);
   }

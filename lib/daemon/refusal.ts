@@ -15,6 +15,8 @@ export function toAnswer(error: ApiError): Answer {
   // A missing pod is named in details; a missing subresource is not.
   if (code === 404 && (error.details?.name ?? "") !== "") return { kind: "gone" };
   if (code === 422 && causes.some(({ field }) => field === "metadata.uid")) return { kind: "gone" };
+  // It ran out of time on the way: the write may have gone through (C45).
+  if (code === 504 || (code === 500 && /timeout|timed out/i.test(message))) return { kind: "lost", message };
   const reason = readReason(error);
   const waitMs = reason === "RetryLater" ? error.retryAfterMs : null;
   return { kind: "refused", reason, message, resources: readNamed(message), waitMs };

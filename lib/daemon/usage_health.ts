@@ -13,6 +13,8 @@ export const FAILED_READS = 3;
 
 export class UsageHealth {
   readonly #failures = new Map<string, { count: number; message: string }>();
+  /** Since when a tracked pod has been without a view. */
+  readonly #unseen = new Map<string, number>();
   readonly #readState: (uid: string) => PodState | null;
   readonly #now: () => number;
 
@@ -26,6 +28,19 @@ export class UsageHealth {
     if (reading.kind === "usage") return void this.#failures.delete(reading.node);
     const count = (this.#failures.get(reading.node)?.count ?? 0) + (isCounted ? 1 : 0);
     this.#failures.set(reading.node, { count, message: reading.message });
+  }
+
+  forgetPod(uid: string): void {
+    this.#unseen.delete(uid);
+  }
+
+  /** Tracked, and never decided: by what is known of the cluster it may not be, or its evaluation fails. */
+  #explainUnseen(pod: PodFacts, now: number): string | null {
+    const since = Math.min(this.#unseen.get(pod.uid) ?? now, now);
+    this.#unseen.set(pod.uid, since);
+    if (now - since < SILENCE_MS) return null;
+    return `pod "${pod.name}" is not evaluated: a list that its namespace depends on cannot be read, or its ` +
+      "evaluation fails; podfit's log says which";
   }
 
   forgetNode(node: string): void {
@@ -48,8 +63,10 @@ export class UsageHealth {
     if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
     const runningAt = findContainer(pod, policy.containerName)?.runningAt ?? null;
     const view = this.#readState(pod.uid)?.views[policy.uid];
-    if (runningAt === null || view === undefined) return null;
     const now = this.#now();
+    if (view === undefined) return this.#explainUnseen(pod, now);
+    this.#unseen.delete(pod.uid);
+    if (runningAt === null) return null;
     const silentMs = now - Math.max(view.sampling.newAt, Math.min(runningAt, now));
     // As long as the fold waits (C22): a poll interval above it is no silence.
     const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);

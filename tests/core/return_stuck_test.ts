@@ -2,7 +2,19 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { PodFacts } from "../../lib/core/pod_facts.ts";
 import type { Policy } from "../../lib/core/policy.ts";
-import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
+import {
+  container,
+  MI,
+  MINUTE,
+  pod,
+  policy,
+  resizeEntry,
+  restartsOn,
+  SECOND,
+  side,
+  SIZE,
+  START,
+} from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 const BIG = { ...SIZE, "cpu.requests": 180, "memory.requests": 200 * MI };
@@ -210,4 +222,38 @@ Deno.test("decide() tells a stuck resize again after it had ended, and nothing i
   story.change({ inProgress: null, containers: [container()] });
   story.change({ pending: condition("Deferred") });
   assertEquals(story.told(), ["ResizePending", "ResizePending", "ResizePending"]);
+});
+
+Deno.test("decide() holds only what it gave up, not the resource's other side (C47)", () => {
+  const spec = { ...SIZE, "memory.limits": 160 * MI };
+  const story = new Story({
+    pod: pod({
+      containers: [container({ spec, reported: SIZE })],
+      inProgress: { reason: "Error", message: "memory in use", since: START - MINUTE },
+      resizes: [resizeEntry("podfit.main", START - MINUTE, { main: ["memory.limits"] })],
+    }),
+    contenders: [policy({ cooldownMs: 0, sides: [side("memory.requests", { cooldownMs: 0 })] })],
+    load: { memory: 20 * MI },
+    answer: "enact",
+  });
+  assertEquals(story.pollToOrder().action, "return");
+  story.change({ inProgress: null });
+  const order = story.pollToOrder();
+  assertEquals([order.action, order.changes, story.now < START + 30 * SECOND], [
+    "scaleDown",
+    ["memory.requests"],
+    true,
+  ]);
+});
+
+Deno.test("decide() announces the restart of one return once, however often it has to be sent (C43)", () => {
+  const story = stuck({
+    pending: condition("Infeasible"),
+    containers: [container({ spec: BIG, reported: SIZE, restartsOn: restartsOn("memory") })],
+  });
+  story.answer = { kind: "conflict" };
+  story.pollToOrder();
+  for (let turn = 0; turn < 3; turn++) story.change();
+  assertEquals(story.orders.length > 1, true);
+  assertEquals(story.told().filter((name) => name === "ResizeMayRestart"), ["ResizeMayRestart"]);
 });

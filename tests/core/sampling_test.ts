@@ -175,3 +175,9 @@ Deno.test("nextSampling() takes an older time for a node's clock that stepped ba
   assertEquals(step(silent, older, START).kind, "warmup");
   assertEquals(step(STARTED, older, START).kind, "nothing");
 });
+
+Deno.test("nextSampling() starts a rate source over, too, when its clock stepped back during a silence (C22)", () => {
+  const older = { at: START - 60 * SECOND, rate: { millicores: 90, windowMs: 10 * SECOND } };
+  assertEquals(step({ ...STARTED, warming: true }, older, START).kind, "warmup");
+  assertEquals(step(STARTED, older, START).kind, "nothing");
+});

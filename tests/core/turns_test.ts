@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { decide } from "../../lib/core/decide.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
-import { input, MI, MINUTE, policy, SECOND, side, START, usage } from "../support/builders.ts";
+import { input, MI, MINUTE, point, policy, SECOND, side, START, usage } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 const POLL_10 = [policy({ pollIntervalMs: 10 * SECOND })];
@@ -156,4 +156,12 @@ Deno.test("decide() samples on while a gate holds the patch back (C23)", () => {
   const story = new Story({ contenders: [policy({ delayMs: 2 * 60 * MINUTE })], load: { cpu: 90 } });
   story.poll(6);
   assertEquals([story.reason(), story.state.views["uid-of-web"]?.streaks["cpu.requests"]?.count], ["Delay", 5]);
+});
+
+Deno.test("decide() misses the usage of a running container that reads zero for ever (C22, C51)", () => {
+  const story = new Story({ load: { cpu: 60 } });
+  story.poll(2);
+  const zeros = usage([point({ counterNs: 0, workingSetBytes: 0, usageBytes: null })]);
+  for (let turn = 0; turn < 14; turn++) story.wait(5 * SECOND).observe(zeros);
+  assertEquals([story.told(), story.reason()], [["MetricsUnavailable"], "MetricsUnavailable"]);
 });
