@@ -1,9 +1,5 @@
-/** What commands print for people: answers to stdout, complaints to stderr. */
+/** What commands print for people. */
 const encoder = new TextEncoder();
-
-export function writeLine(text: string): void {
-  Deno.stdout.writeSync(encoder.encode(`${text}\n`));
-}
 
 export function writeError(text: string): void {
   Deno.stderr.writeSync(encoder.encode(`podfit: ${text}\n`));

@@ -8,7 +8,7 @@ import { describeChange } from "./gates.ts";
 import { toLost } from "./lost.ts";
 import type { Notice, NoticeName } from "./reasons.ts";
 import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
-import type { ContainerState, PodState, View } from "./state.ts";
+import { type ContainerState, NO_STREAKS, type PodState, type View } from "./state.ts";
 import { tell } from "./told.ts";
 
 type Answered = Extract<Observation, { kind: "answered" }>;
@@ -66,7 +66,7 @@ function accept(state: PodState, container: ContainerState | null, accepted: Acc
   const views: Record<string, View> = {};
   for (const [uid, view] of Object.entries(state.views)) {
     const told = uid === order.policy.uid ? tell(view.told, "block", null) : view.told;
-    views[uid] = view.container === order.container ? { ...view, told, streaks: {}, wishSince: null } : view;
+    views[uid] = view.container === order.container ? { ...view, told, streaks: NO_STREAKS, wishSince: null } : view;
   }
   const scaled = order.action === "return" ? null : newScaled(order, order.action, now);
   return {

@@ -10,7 +10,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import { createActuator } from "./actuator.ts";
 import { Evaluator } from "./evaluator.ts";
-import type { NodeFacts } from "./facts.ts";
+import { formatName, type NodeFacts } from "./facts.ts";
 import { Feed } from "./feed.ts";
 import { Inventory } from "./inventory.ts";
 import { canDecide, canTellStatus } from "./knowledge.ts";
@@ -72,7 +72,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     canDecide: (namespace) => canDecide(namespace, { inventory, isListed }),
     onError({ pod }, error) {
       metrics.failed(pod.namespace, "Evaluation");
-      log.error("Cannot evaluate pod", { pod: `${pod.namespace}/${pod.name}`, error });
+      log.error("Cannot evaluate pod", { pod: formatName(pod), error });
     },
   });
   const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: () => clock.now() });

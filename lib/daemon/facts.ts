@@ -87,6 +87,11 @@ export function readNode({ metadata, status }: Node): NodeFacts {
   };
 }
 
+/** As kubectl and people name a namespaced object: `namespace/name`. */
+export function formatName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}
+
 function readAmount(quantity: unknown, resource: "cpu" | "memory"): number | null {
   const parsed = parseAmount(quantity, resource);
   return parsed.ok && parsed.amount > 0 ? parsed.amount : null;

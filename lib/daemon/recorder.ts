@@ -11,6 +11,7 @@ import { type ApiClient, MERGE } from "../kube/client.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
+import { formatName } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface NoticeContext {
@@ -69,8 +70,7 @@ export class Recorder {
 
   publish(notice: Notice, context: NoticeContext): void {
     const { log, metrics, clock } = this.#options;
-    const { namespace, name } = context.autoscaler;
-    const fields = { autoscaler: `${namespace}/${name}`, reason: notice.name, note: notice.message };
+    const fields = { autoscaler: formatName(context.autoscaler), reason: notice.name, note: notice.message };
     if (NOTICES[notice.name] === "Warning") log.warn("Notice", fields);
     else log.debug("Notice", fields);
     if (!PER_ACTION.has(notice.name) && !this.#takeToken(context.autoscaler.uid)) {
@@ -78,7 +78,7 @@ export class Recorder {
     }
     if (this.#queue.length >= MOST_QUEUED) return metrics.eventPublished("dropped");
     const at = clock.now();
-    this.#queue.push({ notice, context, at, name: this.#newName(name, at) });
+    this.#queue.push({ notice, context, at, name: this.#newName(context.autoscaler.name, at) });
     this.#wake?.();
   }
 

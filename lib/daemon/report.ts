@@ -9,6 +9,7 @@ import type { PodFacts } from "../core/pod_facts.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Log } from "../runtime/log.ts";
 import { resourceOf, sideOf, UNIT } from "../units/resources.ts";
+import { formatName } from "./facts.ts";
 import type { Tracked } from "./inventory.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Recorder } from "./recorder.ts";
@@ -42,7 +43,7 @@ export function createReport({ log, metrics, recorder, onScaled, isKnown }: Repo
     if (outcome.enacted !== null) {
       const { policy, action, tookMs: appliedMs } = outcome.enacted;
       metrics.enacted({ ...nameOf(policy), direction: toDirection(action) }, appliedMs / 1000);
-      log.debug("Enacted", { autoscaler: toKey(policy), pod: pod.name, tookMs: appliedMs });
+      log.debug("Enacted", { autoscaler: formatName(policy), pod: pod.name, tookMs: appliedMs });
     }
   };
 }
@@ -66,7 +67,13 @@ function logDecision(
   const utilization = Object.fromEntries(
     assessments.map(({ key, utilizationPercent }) => [key, utilizationPercent && Math.round(utilizationPercent)]),
   );
-  const where = { autoscaler: toKey(policy), pod: pod.name, container: policy.containerName, isNewSample, utilization };
+  const where = {
+    autoscaler: formatName(policy),
+    pod: pod.name,
+    container: policy.containerName,
+    isNewSample,
+    utilization,
+  };
   switch (decision.kind) {
     case "hold":
       return log.debug("Held", { ...where, reason: decision.reason, why: decision.message });
@@ -83,7 +90,7 @@ function logDecision(
 
 function logOrder({ order }: Outcome, pod: string, log: Log): void {
   if (order === null) return;
-  log.debug("Resizing", { autoscaler: toKey(order.policy), pod, container: order.container, why: order.why });
+  log.debug("Resizing", { autoscaler: formatName(order.policy), pod, container: order.container, why: order.why });
 }
 
 function tellScaled(
@@ -92,7 +99,7 @@ function tellScaled(
   { log, metrics, onScaled, isKnown }: Pick<ReportOptions, "log" | "metrics" | "onScaled" | "isKnown">,
 ): void {
   metrics.resourceUpdated();
-  log.info("Resized pod", { autoscaler: toKey(policy), pod, container: policy.containerName, action, change });
+  log.info("Resized pod", { autoscaler: formatName(policy), pod, container: policy.containerName, action, change });
   if (!isKnown(policy)) return;
   const direction = toDirection(action);
   for (const { key, from, to } of deltas) {
@@ -116,8 +123,4 @@ function nameOf({ namespace, name }: Policy): { namespace: string; name: string 
 
 function toDirection(action: "scaleUp" | "scaleDown"): "up" | "down" {
   return action === "scaleUp" ? "up" : "down";
-}
-
-export function toKey({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`;
 }

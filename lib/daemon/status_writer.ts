@@ -10,7 +10,7 @@ import { backoffMs } from "../runtime/backoff.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { Limit } from "../runtime/limit.ts";
 import type { Log } from "../runtime/log.ts";
-import type { AutoscalerFacts } from "./facts.ts";
+import { type AutoscalerFacts, formatName } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
 import { isEqual, toMergePatch } from "./merge_patch.ts";
 import type { Metrics, Totals } from "./metrics.ts";
@@ -111,7 +111,7 @@ export class StatusWriter {
       if (clock.monotonic() < memory.retryAtMs) return null;
       this.#putOff(memory);
       metrics.failed(autoscaler.namespace, "StatusCompute");
-      log.error("Cannot compute status", { autoscaler: `${autoscaler.namespace}/${autoscaler.name}`, error });
+      log.error("Cannot compute status", { autoscaler: formatName(autoscaler), error });
       return null;
     }
   }
@@ -186,7 +186,7 @@ export class StatusWriter {
       // Deleted: the watch will say so.
       else if (error.code === 404) return;
       metrics.failed(namespace, "StatusWrite");
-      log.warn("Cannot write status, retrying", { autoscaler: `${namespace}/${name}`, error });
+      log.warn("Cannot write status, retrying", { autoscaler: formatName(autoscaler), error });
     } finally {
       onProgress();
     }

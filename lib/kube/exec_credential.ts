@@ -6,7 +6,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import { CredentialCache } from "./credential.ts";
 import type { Credential, LoadedCredential, ReadCredential } from "./credential.ts";
-import { isRecord } from "./kubeconfig_fields.ts";
+import { isRecord } from "../units/untrusted.ts";
 import type { ClusterEntry, ExecConfig } from "./kubeconfig.ts";
 import { runProgram } from "./run_program.ts";
 import type { ProgramResult } from "./run_program.ts";

@@ -5,7 +5,8 @@
  */
 import { dirname, isAbsolute, join } from "node:path";
 import { parse as parseYaml } from "@std/yaml";
-import { atPath, isRecord, readBoolean, readList, readRecord, readString } from "./kubeconfig_fields.ts";
+import { isRecord } from "../units/untrusted.ts";
+import { atPath, readBoolean, readList, readRecord, readString } from "./kubeconfig_fields.ts";
 import type { Field } from "./kubeconfig_fields.ts";
 
 export interface Kubeconfig {

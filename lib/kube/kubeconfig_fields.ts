@@ -2,6 +2,7 @@
  * Typed values out of an untrusted kubeconfig document. Absent, null and empty are all `null`, as kubectl reads them;
  * a value of another type is an error that names the file and the field, and never quotes the value: it may be a secret.
  */
+import { isRecord } from "../units/untrusted.ts";
 
 /** A value and where it stands: `at` is a path such as `users[0].user.token`. */
 export interface Field {
@@ -15,10 +16,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export function atPath(parent: Field, name: string, fields: Fields): Field {
   return { path: parent.path, at: `${parent.at}.${name}`, value: fields[name] };
-}
-
-export function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function readRecord(field: Field): Fields | null {

@@ -3,6 +3,7 @@
  * how to go on. Objects are projected one by one, so that a page's full objects are garbage as soon as it is read.
  */
 import type { Clock } from "../runtime/clock.ts";
+import { isRecord } from "../units/untrusted.ts";
 import { type ApiError, toApiError } from "./api_error.ts";
 import { BodyTooLarge, readBody, readErrorText, readMessage } from "./body.ts";
 import type { Transport } from "./transport.ts";
@@ -34,13 +35,10 @@ export interface ListOptions<T> extends Collection {
   readonly onError?: (error: Error) => void;
 }
 
-export interface List<T> {
+export interface Page<T> {
   readonly objects: readonly T[];
   /** Opaque; a watch goes on from here. */
   readonly resourceVersion: string;
-}
-
-export interface Page<T> extends List<T> {
   readonly continueToken: string | null;
 }
 
@@ -82,19 +80,6 @@ export const MAX_PAGE_BYTES = 32 * 2 ** 20;
 export const DEFAULT_PAGE_SIZE = 500;
 /** Of 500 objects: a million. */
 export const MAX_PAGES = 2000;
-
-/** Every page of a collection. For a watch use watchList, which keeps its pages when one of them fails. */
-export async function fetchList<T>(transport: Transport, options: ListOptions<T>): Promise<List<T>> {
-  const objects: T[] = [];
-  let token: string | null = null;
-  for (let pages = 0; pages < MAX_PAGES; pages++) {
-    const page: Page<T> = await fetchPage(transport, token, options);
-    for (const object of page.objects) objects.push(object);
-    token = page.continueToken;
-    if (token === null) return { objects, resourceVersion: page.resourceVersion };
-  }
-  throw new CollectionFailure(`Cannot list "${options.path}": more than ${MAX_PAGES} pages`, { kind: "malformed" });
-}
 
 /** One page, from the start without a token. Throws CollectionFailure, and the signal's reason once it is aborted. */
 export async function fetchPage<T>(
@@ -185,12 +170,8 @@ export function projectObject<T>(object: unknown, options: Pick<ListOptions<T>, 
 }
 
 export function isKubeObject(value: unknown): value is KubeObject {
-  const metadata = isFields(value) ? value.metadata : null;
-  return isFields(metadata) && typeof metadata.name === "string" && typeof metadata.uid === "string";
-}
-
-export function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const metadata = isRecord(value) ? value.metadata : null;
+  return isRecord(metadata) && typeof metadata.name === "string" && typeof metadata.uid === "string";
 }
 
 /** A server may take a minute to answer a list when it is busy; after that it gives up by itself. */
@@ -199,10 +180,10 @@ const UTF8 = new TextDecoder();
 
 function toPage<T>(bytes: Uint8Array, options: ListOptions<T>): Page<T> {
   const body = parseOr(UTF8.decode(bytes));
-  const metadata = isFields(body) ? body.metadata : null;
+  const metadata = isRecord(body) ? body.metadata : null;
   // Go writes an empty list as null.
-  const items = isFields(body) ? body.items ?? [] : null;
-  if (!isFields(metadata) || typeof metadata.resourceVersion !== "string" || !Array.isArray(items)) {
+  const items = isRecord(body) ? body.items ?? [] : null;
+  if (!isRecord(metadata) || typeof metadata.resourceVersion !== "string" || !Array.isArray(items)) {
     throw new CollectionFailure(`Cannot list "${options.path}": the answer is not a list`, { kind: "malformed" });
   }
   const objects: T[] = [];

@@ -4,6 +4,7 @@
  * beyond JSON.parse only tracked pods cost anything.
  */
 import type { PodUsage, Point } from "../api/usage.ts";
+import { isRecord } from "../units/untrusted.ts";
 
 /**
  * An honest summary is 3 to 4 kB a pod: 0.4 MB for 110 pods, 15 MB for 1,000 pods of ten containers. Parsing this much
@@ -38,7 +39,7 @@ export function parseSummary(body: Uint8Array | string, options: SummaryOptions)
   } catch (error) {
     return malformed(`not JSON: ${error instanceof Error ? error.message : error}`);
   }
-  if (!isFields(summary)) return malformed("not a JSON object");
+  if (!isRecord(summary)) return malformed("not a JSON object");
   // Go writes an empty list as null.
   const entries = summary.pods ?? [];
   if (!Array.isArray(entries)) return malformed(`"pods" is not a list`);
@@ -49,7 +50,7 @@ export function parseSummary(body: Uint8Array | string, options: SummaryOptions)
   const pods = new Map<string, PodUsage>();
   let skipped = 0;
   for (const entry of entries) {
-    const uid = isFields(entry) && isFields(entry.podRef) ? entry.podRef.uid : undefined;
+    const uid = isRecord(entry) && isRecord(entry.podRef) ? entry.podRef.uid : undefined;
     if (typeof uid !== "string" || uid === "" || pods.has(uid)) skipped++;
     else if (isTracked(uid)) {
       const parsed = toPodUsage(entry, context);
@@ -77,8 +78,8 @@ function malformed(cause: string): SummaryReading {
 }
 
 function toNode(node: unknown): { name: string | null; at: number | null } {
-  if (!isFields(node)) return { name: null, at: null };
-  const at = isFields(node.cpu) ? toTime(node.cpu.time) : null;
+  if (!isRecord(node)) return { name: null, at: null };
+  const at = isRecord(node.cpu) ? toTime(node.cpu.time) : null;
   return { name: isName(node.nodeName) ? node.nodeName : null, at };
 }
 
@@ -95,13 +96,13 @@ interface PointContext {
 
 function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skipped: number } {
   const containers = pod.containers ?? [];
-  const usageBytes = toUsageBytes(isFields(pod.memory) ? pod.memory.usageBytes : undefined);
+  const usageBytes = toUsageBytes(isRecord(pod.memory) ? pod.memory.usageBytes : undefined);
   let skipped = usageBytes === undefined ? 1 : 0;
   const points: Point[] = [];
   if (!Array.isArray(containers)) return { usage: { usageBytes: usageBytes ?? null, points }, skipped: skipped + 1 };
   if (containers.length > MAX_CONTAINERS) skipped += containers.length - MAX_CONTAINERS;
   for (const container of containers.slice(0, MAX_CONTAINERS)) {
-    const point = isFields(container) ? toPoint(container, context) : null;
+    const point = isRecord(container) ? toPoint(container, context) : null;
     if (point === null || points.some((other) => other.container === point.container)) skipped++;
     else points.push(point);
   }
@@ -110,7 +111,7 @@ function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skip
 
 function toPoint(container: Fields, { latestAt, readTime }: PointContext): Point | null {
   const { name, startTime, cpu, memory } = container;
-  if (!isName(name) || !isName(startTime) || !isFields(cpu) || !isFields(memory)) return null;
+  if (!isName(name) || !isName(startTime) || !isRecord(cpu) || !isRecord(memory)) return null;
   const at = readTime(cpu.time);
   const counterNs = cpu.usageCoreNanoSeconds;
   const { workingSetBytes } = memory;
@@ -160,8 +161,4 @@ function isAmount(value: unknown, max: number): value is number {
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -13,7 +13,6 @@ import {
   CollectionFailure,
   DEFAULT_PAGE_SIZE,
   fetchPage,
-  isFields,
   isKubeObject,
   type KubeObject,
   MAX_PAGES,
@@ -22,6 +21,7 @@ import {
   toBodyFailure,
   toStatusFailure,
 } from "./list.ts";
+import { isRecord } from "../units/untrusted.ts";
 import type { Transport } from "./transport.ts";
 
 export type WatchEvent<T> =
@@ -202,13 +202,13 @@ function toChange<T>(line: string, options: WatchOptions<T>, response: Response)
   } catch (cause) {
     throw malformed("a line that is not JSON", { path: options.path, cause });
   }
-  const { type, object } = isFields(event) ? event : {};
+  const { type, object } = isRecord(event) ? event : {};
   if (type === "ERROR") {
     const failure = toStatusFailure(toApiError(response, object), { verb: "watch", path: options.path });
     // Whatever ended the stream this way, the next watch could end the same: client-go relists too.
     throw new CollectionFailure(failure.message, { kind: "expired", cause: failure.cause });
   }
-  const metadata = isFields(object) && isFields(object.metadata) ? object.metadata : {};
+  const metadata = isRecord(object) && isRecord(object.metadata) ? object.metadata : {};
   const { resourceVersion } = metadata;
   if (typeof resourceVersion !== "string") throw malformed("an event without a version", options);
   if (type === "BOOKMARK") return { resourceVersion, event: null };
