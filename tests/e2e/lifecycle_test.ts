@@ -4,8 +4,15 @@
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { quickSpec, waitForConditions } from "./support/autoscalers.ts";
-import { applyManifests, deleteObject, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
-import { kubectl } from "./support/kubectl.ts";
+import {
+  applyManifests,
+  deleteObject,
+  patchObject,
+  readEvents,
+  readPod,
+  waitFor,
+  waitForPods,
+} from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
 import { startPodfit } from "./support/podfit.ts";
@@ -48,7 +55,7 @@ scenario("C13 a paused autoscaler resizes nothing, an unpaused one goes on, a de
       return names.has("web") && names.has("control");
     });
 
-    await deleteObject(namespace, "podresourceautoscalers.keda.kedify.io/web");
+    await deleteObject(namespace, "PodResourceAutoscaler/web");
     await waitFor("the series of the deleted one to go", async () => !(await seriesNames()).has("web"));
     const [webDeleted, evaluated] = [await countOf(webPod), countEvaluations()];
     await waitFor("more evaluations of the other pod", () => Promise.resolve(countEvaluations() >= evaluated + 3));
@@ -104,7 +111,7 @@ scenario("C8 C10 C15 autoscalers that cannot work say why, heal by themselves, a
     });
     assertEquals(healed.status?.effectiveSelector, { matchLabels: { app: "late" } });
     await waitForResize(namespace, "late");
-    await deleteObject(namespace, "deployment/late");
+    await deleteObject(namespace, "Deployment/late");
     const gone = await waitForConditions({ namespace, name: "early" }, { Ready: missing, Active: missing });
     assertEquals(gone.status?.effectiveSelector, undefined);
 
@@ -126,17 +133,7 @@ scenario("C8 C10 C15 autoscalers that cannot work say why, heal by themselves, a
 const TOLD = [["invalid", "InvalidSpec", 1], ["early", "TargetNotFound", 2], ["lost", "ContainerNotFound", 1]] as const;
 
 async function patchSpec(namespace: string, spec: Readonly<Record<string, unknown>>): Promise<void> {
-  const patch = JSON.stringify({ spec });
-  await kubectl([
-    "patch",
-    "podresourceautoscalers.keda.kedify.io",
-    "web",
-    "-n",
-    namespace,
-    "--type=merge",
-    "-p",
-    patch,
-  ]);
+  await patchObject({ namespace, object: "PodResourceAutoscaler/web" }, { spec });
 }
 
 async function waitForResize(namespace: string, app: string): Promise<void> {

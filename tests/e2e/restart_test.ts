@@ -4,8 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
-import { applyManifests, waitFor, waitForPods } from "./support/cluster.ts";
-import { kubectl } from "./support/kubectl.ts";
+import { applyManifests, patchObject, waitFor, waitForPods } from "./support/cluster.ts";
 import { sumOf } from "./support/metrics.ts";
 import { scenario } from "./support/needs.ts";
 import { type Patch, recordPod } from "./support/patches.ts";
@@ -97,8 +96,8 @@ function climbing(matchLabels: Readonly<Record<string, string>>, options: { read
 }
 
 async function openGate(namespace: string, name: string): Promise<void> {
-  const patch = JSON.stringify({ status: { conditions: [{ type: GATE, status: "True" }] } });
-  await kubectl(["patch", "pod", name, "-n", namespace, "--subresource=status", "--type=strategic", "-p", patch]);
+  const patch = { status: { conditions: [{ type: GATE, status: "True" }] } };
+  await patchObject({ namespace, object: `Pod/${name}` }, patch, { type: "strategic", subresource: "status" });
 }
 
 function readSteps(patches: readonly Patch[]): readonly (readonly [number | null, number | null])[] {

@@ -16,10 +16,12 @@ import { autoscaler, type Manifest, pod } from "./support/workloads.ts";
 const RBAC = new URL("../../deploy/rbac.yaml", import.meta.url);
 const STATS = `- { apiGroups: [""], resources: [nodes/stats], verbs: [get] }`;
 const PROXY = `- { apiGroups: [""], resources: [nodes/proxy], verbs: [get] }`;
+const REAL_ONLY = "roles and tokens are the real API server's and kubelet's";
 const NEEDS = { images: "load", kubelet: "signed", pods: 1, freeMillicores: 100 } as const;
 
 scenario("C54 the rights of deploy/rbac.yaml suffice to resize, to write status and events", {
   needs: NEEDS,
+  realOnly: REAL_ONLY,
   async run({ namespace }) {
     await using account = await createAccount(namespace, (text) => text);
     await applyManifests(namespace, loadedPod());
@@ -33,6 +35,7 @@ scenario("C54 the rights of deploy/rbac.yaml suffice to resize, to write status 
 
 scenario("C54 without nodes/stats the kubelet refuses, and the missing right is named", {
   needs: NEEDS,
+  realOnly: REAL_ONLY,
   async run({ namespace }) {
     // An account of its own: a kubelet remembers for minutes whom it has admitted.
     await using account = await createAccount(namespace, (text) => without(text, STATS));
@@ -54,6 +57,7 @@ scenario("C54 without nodes/stats the kubelet refuses, and the missing right is 
 
 scenario("C54 --stats-source proxy works with nodes/proxy, and says so", {
   needs: NEEDS,
+  realOnly: REAL_ONLY,
   async run({ namespace }) {
     await using account = await createAccount(namespace, (text) => {
       return without(text, STATS).replace(`# ${PROXY}`, PROXY);

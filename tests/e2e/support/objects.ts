@@ -9,6 +9,7 @@ export interface Metadata {
   readonly uid: string;
   readonly generation?: number;
   readonly resourceVersion: string;
+  readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
   readonly managedFields?: readonly ManagedField[];
 }

@@ -11,9 +11,8 @@ import {
   sideOf,
 } from "../../../lib/units/resources.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";
-import { Hopeless, type PodRef, waitFor } from "./cluster.ts";
-import { kubectlCommand, tryKubectl } from "./kubectl.ts";
-import { readLines } from "./lines.ts";
+import { backend, toCollection, toPath } from "./backend.ts";
+import { find, Hopeless, type PodRef, waitFor } from "./cluster.ts";
 import type { PodJson, ResourceLists } from "./objects.ts";
 
 /** One PATCH that changed resources. */
@@ -44,9 +43,9 @@ export interface PodRecorder extends AsyncDisposable {
 /** Records from the pod as it is now. */
 export async function recordPod(pod: PodRef): Promise<PodRecorder> {
   const versions: PodVersion[] = [];
-  const selector = encodeURIComponent(`metadata.name=${pod.name}`);
-  const path = `/api/v1/namespaces/${pod.namespace}/pods?watch=1&fieldSelector=${selector}`;
-  const child = kubectlCommand(["get", "--raw", path], { stderr: "null" }).spawn();
+  const { clock, watch } = backend();
+  const query = new URLSearchParams({ watch: "1", fieldSelector: `metadata.name=${pod.name}` });
+  const watching = watch(`${toCollection("Pod", pod.namespace)}?${query}`);
   let ended: string | null = null;
   const reading = read().catch((error: unknown) => {
     ended = String(error);
@@ -62,12 +61,8 @@ export async function recordPod(pod: PodRef): Promise<PodRecorder> {
         .filter((change) => change.container === container && change.key === key);
     },
     async [Symbol.asyncDispose]() {
-      try {
-        child.kill("SIGKILL");
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error; // it has ended by itself
-      }
-      await Promise.all([reading, child.status]);
+      await watching[Symbol.asyncDispose]();
+      await reading;
     },
   };
   try {
@@ -82,18 +77,18 @@ export async function recordPod(pod: PodRef): Promise<PodRecorder> {
   return recorder;
 
   async function read(): Promise<void> {
-    for await (const line of readLines(child.stdout)) {
+    for await (const line of watching.lines) {
       const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: PodJson };
       if (type === "ERROR") throw new Error(`Cannot watch pod "${pod.name}": ${line}`);
-      versions.push(toVersion(object));
+      versions.push(toVersion(object, clock.now()));
     }
     ended = "the server ended the watch";
   }
 
   /** The watch may lag behind; a pod that is gone has no more PATCHes. */
   async function catchUp(): Promise<void> {
-    const { code, stdout } = await tryKubectl(["get", "pod", pod.name, "-n", pod.namespace, "-o", "json"]);
-    const generation = code === 0 ? (JSON.parse(stdout) as PodJson).metadata.generation ?? 0 : 0;
+    const found = await find<PodJson>(toPath({ kind: "Pod", ...pod }));
+    const generation = found?.metadata.generation ?? 0;
     await waitFor(`the watch of pod "${pod.name}" to reach generation ${generation}`, () => {
       if ((versions.at(-1)?.generation ?? 0) >= generation) return Promise.resolve(true);
       if (ended !== null) throw new Hopeless(ended);
@@ -135,11 +130,11 @@ interface PodVersion {
   readonly managers: readonly string[];
 }
 
-function toVersion({ metadata, spec }: PodJson): PodVersion {
+function toVersion({ metadata, spec }: PodJson, seenAt: number): PodVersion {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const resizers = (metadata.managedFields ?? []).filter(({ subresource }) => subresource === "resize");
   return {
-    seenAt: Date.now(),
+    seenAt,
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
     sizes: new Map(containers.map(({ name, resources }) => [name, toResources(resources)])),

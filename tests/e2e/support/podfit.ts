@@ -1,10 +1,9 @@
 /**
- * podfit's daemon as a child process, started from source: what it logs and measures, and whether it ends as it should.
- * It takes the cluster from KUBECONFIG; PRA_* settings of the caller's environment do not reach it.
+ * podfit's daemon beside the cluster of a scenario: what it logs and measures, and whether it ends as it should. PRA_*
+ * settings of the caller's environment do not reach it.
  */
-import { systemClock } from "../../../lib/runtime/clock.ts";
+import { backend, type Process } from "./backend.ts";
 import { Hopeless, waitFor, type WaitOptions } from "./cluster.ts";
-import { readLines } from "./lines.ts";
 import { type MetricSample, parseMetrics } from "./metrics.ts";
 
 export interface PodfitOptions {
@@ -20,28 +19,22 @@ export interface PodfitOptions {
 /** A line of the JSON log: `@timestamp`, `level`, `message`, and the fields of the message beside them. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly level: string; readonly message: string };
 
-const ROOT = new URL("../../../", import.meta.url);
-const STOP_MS = 15_000;
 const TAIL = 40;
 
 /** Resolves when the daemon is ready; throws with the end of its log if it does not get there. */
 export async function startPodfit(options: PodfitOptions): Promise<Podfit> {
   const { namespaces, args = [], env = {}, untilReady = true, timeoutMs = 30_000 } = options;
-  const command = new Deno.Command(Deno.execPath(), {
+  const lines: string[] = [];
+  const process = backend().startPodfit({
     args: [
-      ...["run", "-P=daemon", "main.ts"],
       ...namespaces.flatMap((namespace) => ["--namespace", namespace]),
       ...["--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"],
       ...args,
     ],
-    cwd: ROOT,
-    clearEnv: true,
-    env: { ...inheritedEnv(), PRA_ENABLED: "true", ...env },
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
+    env: { PRA_ENABLED: "true", ...env },
+    onLine: (line) => lines.push(line),
   });
-  const podfit = new Podfit(command.spawn());
+  const podfit = new Podfit(process, lines);
   try {
     await podfit.listening(timeoutMs);
     if (untilReady) await podfit.ready(timeoutMs);
@@ -53,32 +46,14 @@ export async function startPodfit(options: PodfitOptions): Promise<Podfit> {
   }
 }
 
-/** Runs podfit to its end, for calls that do not serve, e.g. `["--version"]` or a start-up error. */
-export async function runPodfit(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  using timeout = systemClock.timeout(60_000);
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-P=daemon", "main.ts", ...args],
-    cwd: ROOT,
-    clearEnv: true,
-    env: { ...inheritedEnv(), PRA_ENABLED: "true", ...env },
-    stdin: "null",
-    signal: timeout.signal,
-  }).output();
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
-}
-
 export class Podfit implements AsyncDisposable {
   /** Every line it wrote, in order; grows while it runs. */
-  readonly lines: string[] = [];
-  readonly #child: Deno.ChildProcess;
-  readonly #reading: Promise<void>;
-  #status: Deno.CommandStatus | null = null;
+  readonly lines: readonly string[];
+  readonly #process: Process;
 
-  constructor(child: Deno.ChildProcess) {
-    this.#child = child;
-    this.#reading = this.#read();
-    child.status.then((status) => this.#status = status);
+  constructor(process: Process, lines: readonly string[]) {
+    this.#process = process;
+    this.lines = lines;
   }
 
   /** Lines that are no JSON, such as a crash's, are left out: see `lines`. */
@@ -104,13 +79,9 @@ export class Podfit implements AsyncDisposable {
   }
 
   /** Body of a GET of its own server; throws on any status but 2xx. */
-  async get(path: string): Promise<string> {
+  get(path: string): Promise<string> {
     const [listening] = this.log("Listening");
-    using timeout = systemClock.timeout(10_000);
-    const response = await fetch(`http://${String(listening?.address)}${path}`, { signal: timeout.signal });
-    const body = await response.text();
-    if (!response.ok) throw new Error(`Cannot get "${path}" of podfit: ${response.status} ${body.slice(0, 500)}`);
-    return body;
+    return this.#process.get(String(listening?.address), path);
   }
 
   async metrics(): Promise<readonly MetricSample[]> {
@@ -132,53 +103,32 @@ export class Podfit implements AsyncDisposable {
 
   /** Ends it with SIGTERM and throws unless it ends by itself, in time and with exit code 0. */
   async stop(): Promise<void> {
-    const status = await this.#signal("SIGTERM");
-    if (status === null) throw new Error(`podfit did not end within ${STOP_MS} ms of SIGTERM:\n${this.tail()}`);
-    if (status.code !== 0) throw new Error(`podfit did not end well (${describe(status)}):\n${this.tail()}`);
+    const code = await this.#process.end("SIGTERM");
+    if (code === null) throw new Error(`podfit did not end in time after SIGTERM:\n${this.tail()}`);
+    if (code !== 0) throw new Error(`podfit did not end well (exit code ${code}):\n${this.tail()}`);
   }
 
   /** Ends it with SIGKILL, as a node's death does. */
   async kill(): Promise<void> {
-    await this.#signal("SIGKILL");
+    await this.#process.end("SIGKILL");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#signal("SIGTERM");
-  }
-
-  async #read(): Promise<void> {
-    for await (const line of readLines(this.#child.stderr)) this.lines.push(line);
-  }
-
-  /** How it ended; `null` if it had to be killed in the end. */
-  async #signal(name: "SIGTERM" | "SIGKILL"): Promise<Deno.CommandStatus | null> {
-    if (this.#status === null) this.#child.kill(name);
-    using late = systemClock.timeout(STOP_MS);
-    late.signal.addEventListener("abort", () => this.#child.kill("SIGKILL"));
-    const [status] = await Promise.all([this.#child.status, this.#reading]);
-    return late.signal.aborted ? null : status;
+    await this.#process.end("SIGTERM");
   }
 
   /** As long as it runs. */
   #waitFor<T>(description: string, probe: () => Promise<T | null>, options: WaitOptions): Promise<T> {
     return waitFor(description, async () => {
-      const ended = this.#status;
+      const ended = this.#process.ended();
       const value = await probe().catch((error) => {
         if (ended === null) throw error;
         return null;
       });
-      if (value === null && ended !== null) throw new Hopeless(`podfit has ended (${describe(ended)})`);
+      if (value === null && ended !== null) throw new Hopeless(`podfit has ended (${ended})`);
       return value;
     }, { everyMs: 50, ...options });
   }
-}
-
-function describe({ code, signal }: Deno.CommandStatus): string {
-  return signal === null ? `exit code ${code}` : `signal ${signal}`;
-}
-
-function inheritedEnv(): Record<string, string> {
-  return Object.fromEntries(Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("PRA_")));
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,129 @@
+/**
+ * What do scenarios run on? A Backend is a cluster with its clock and a way to start podfit beside it: the real one of
+ * KUBECONFIG, or the embedded one of lib/sim, in process and under virtual time. `E2E_BACKEND` chooses: `embedded` or
+ * `real`, which is the default. Scenarios never ask which one it is.
+ */
+import type { Clock } from "../../../lib/runtime/clock.ts";
+import type { Limits } from "./objects.ts";
+
+export interface Backend extends AsyncDisposable {
+  readonly clock: Pick<Clock, "now" | "monotonic" | "sleep">;
+  /** Body of a GET of the API server, e.g. `/api/v1/nodes`; `null` when there is no such object, throws otherwise. */
+  get(path: string): Promise<string | null>;
+  /** Lines of a watch, until it is disposed of or the server ends it. */
+  watch(path: string): Watching;
+  /** Creates or changes; manifests without a namespace get this one. Throws a Refusal. */
+  apply(namespace: string, manifests: readonly Manifest[]): Promise<void>;
+  patch(object: ObjectRef, change: Change): Promise<void>;
+  /** Begins the deletion; an object that is not there is deleted already. */
+  delete(object: ObjectRef): Promise<void>;
+  /** Ready for pods. */
+  createNamespace(name: string): Promise<void>;
+  /** Where things stand in a namespace, for the message of a failed scenario; never throws. */
+  describe(namespace: string): Promise<string>;
+  /** A container whose load grows beyond its memory limit is killed. */
+  setLoad(pod: LoadRef, load: Load): Promise<void>;
+  /** What the kernel enforces on it. */
+  readLimits(pod: LoadRef): Promise<Limits>;
+  startPodfit(options: ProcessOptions): Process;
+}
+
+/** A container of the load image, told from the others of its pod by its port. */
+export interface LoadRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+export interface Load {
+  readonly cpuMillicores?: number;
+  readonly memoryMiB?: number;
+}
+
+export interface Watching extends AsyncDisposable {
+  readonly lines: AsyncIterable<string>;
+}
+
+export interface ObjectRef {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export type Kind = keyof typeof COLLECTIONS;
+
+/** Where the API server keeps them. */
+export const COLLECTIONS = {
+  Pod: "/api/v1/*/pods",
+  Event: "/api/v1/*/events",
+  Namespace: "/api/v1/namespaces",
+  ServiceAccount: "/api/v1/*/serviceaccounts",
+  LimitRange: "/api/v1/*/limitranges",
+  ResourceQuota: "/api/v1/*/resourcequotas",
+  Deployment: "/apis/apps/v1/*/deployments",
+  StatefulSet: "/apis/apps/v1/*/statefulsets",
+  DaemonSet: "/apis/apps/v1/*/daemonsets",
+  PodResourceAutoscaler: "/apis/keda.kedify.io/v1alpha1/*/podresourceautoscalers",
+  ClusterRole: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+  ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+} as const;
+
+export function toPath({ kind, namespace, name }: ObjectRef): string {
+  return `${toCollection(kind, namespace)}/${name}`;
+}
+
+/** `namespace` is of no use for kinds without one. */
+export function toCollection(kind: Kind, namespace: string): string {
+  return COLLECTIONS[kind].replace("*", `namespaces/${namespace}`);
+}
+
+export interface Change {
+  readonly type: "merge" | "strategic";
+  readonly subresource?: "status" | "resize";
+  readonly patch: Readonly<Record<string, unknown>>;
+}
+
+export type Manifest = Readonly<Record<string, unknown>>;
+
+/** The API server's own words. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+export interface ProcessOptions {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Every line it writes to its log. */
+  readonly onLine: (line: string) => void;
+}
+
+/** A podfit that was started. */
+export interface Process {
+  /** How it ended, in words; `null` while it runs. */
+  readonly ended: () => string | null;
+  /** Body of a GET of its own server, which listens at this address; throws on any status but 2xx. */
+  readonly get: (address: string, path: string) => Promise<string>;
+  /** Resolves at its end: the exit code, or `null` if it had to be ended by force. */
+  readonly end: (signal: "SIGTERM" | "SIGKILL") => Promise<number | null>;
+}
+
+export type BackendName = "real" | "embedded";
+
+export const BACKEND: BackendName = Deno.env.get("E2E_BACKEND") === "embedded" ? "embedded" : "real";
+
+let current: Backend | null = null;
+
+/** The backend of the scenario that runs; scenarios of one file run one after the other. */
+export function backend(): Backend {
+  if (current === null) throw new Error("Cannot use a cluster outside of a scenario");
+  return current;
+}
+
+export async function withBackend<T>(chosen: Backend, run: () => Promise<T>): Promise<T> {
+  current = chosen;
+  try {
+    return await run();
+  } finally {
+    current = null;
+  }
+}

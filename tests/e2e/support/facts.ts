@@ -1,0 +1,81 @@
+/** What does the cluster of KUBECONFIG have that scenarios may need? */
+import { parseAmount } from "../../../lib/units/quantity.ts";
+import { kubectlJson, tryKubectl } from "./kubectl.ts";
+import type { List, NodeJson, PodJson } from "./objects.ts";
+import { toResources } from "./patches.ts";
+import { loadImage } from "./workloads.ts";
+
+/** Does a kubelet's serving certificate verify against the cluster's CA, or is it of its own making? */
+export type KubeletCertificate = "signed" | "self-signed";
+
+export interface Facts {
+  readonly hasLoadImage: boolean;
+  readonly kubelet: KubeletCertificate | "unreachable";
+  readonly nodes: number;
+  readonly freePods: number;
+  readonly freeMillicores: number;
+  readonly hasMetricsServer: boolean;
+}
+
+const KUBELET_PORT = 10250;
+
+export async function fetchFacts(): Promise<Facts> {
+  const [{ items: nodes }, pods, metrics] = await Promise.all([
+    kubectlJson<List<NodeJson>>(["get", "nodes"]),
+    kubectlJson<List<PodJson>>([
+      "get",
+      "pods",
+      "-A",
+      "--field-selector",
+      "status.phase!=Succeeded,status.phase!=Failed",
+    ]),
+    tryKubectl(["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes"]),
+  ]);
+  const ready = nodes.filter(({ status }) =>
+    status.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
+  );
+  const names = ready.flatMap(({ status }) => status.images ?? []).flatMap(({ names }) => names ?? []);
+  const free = ready.map((node) => freeMillicores(node, pods.items));
+  return {
+    // An image that is named can be pulled, or else fails where one sees it.
+    hasLoadImage: Deno.env.has("E2E_LOAD_IMAGE") || names.includes(loadImage()),
+    kubelet: await fetchKubeletCertificate(ready),
+    nodes: ready.length,
+    freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.items.length,
+    freeMillicores: Math.max(0, ...free),
+    hasMetricsServer: metrics.code === 0,
+  };
+}
+
+function freeMillicores({ metadata, status }: NodeJson, pods: readonly PodJson[]): number {
+  const parsed = parseAmount(status.allocatable.cpu, "cpu");
+  const containers = pods.filter(({ spec }) => spec.nodeName === metadata.name).flatMap(({ spec }) => spec.containers);
+  const used = containers.reduce((sum, { resources }) => sum + (toResources(resources)["cpu.requests"] ?? 0), 0);
+  return (parsed.ok ? parsed.amount : 0) - used;
+}
+
+async function fetchKubeletCertificate(nodes: readonly NodeJson[]): Promise<Facts["kubelet"]> {
+  const addresses = nodes.flatMap(({ status }) => status.addresses ?? []);
+  const hostname = addresses.find(({ type }) => type === "InternalIP")?.address;
+  if (hostname === undefined) return "unreachable";
+  try {
+    using connection = await Deno.connectTls({ hostname, port: KUBELET_PORT, caCerts: await readClusterCa() });
+    await connection.handshake();
+    return "signed";
+  } catch (error) {
+    return /certificate/i.test(String(error)) ? "self-signed" : "unreachable";
+  }
+}
+
+interface KubeconfigJson {
+  readonly clusters: readonly {
+    readonly cluster: { readonly "certificate-authority"?: string; readonly "certificate-authority-data"?: string };
+  }[];
+}
+
+async function readClusterCa(): Promise<string[]> {
+  const { clusters } = await kubectlJson<KubeconfigJson>(["config", "view", "--minify", "--raw"]);
+  const { "certificate-authority": path, "certificate-authority-data": encoded } = clusters[0]?.cluster ?? {};
+  if (encoded !== undefined) return [atob(encoded)];
+  return path === undefined ? [] : [await Deno.readTextFile(path)];
+}

@@ -1,0 +1,161 @@
+/** The cluster of KUBECONFIG as a backend: kubectl is the one way to it, and podfit is a child process. */
+import { systemClock } from "../../../lib/runtime/clock.ts";
+import {
+  type Backend,
+  type Change,
+  type LoadRef,
+  type Manifest,
+  type ObjectRef,
+  type Process,
+  type ProcessOptions,
+  Refusal,
+  toPath,
+  type Watching,
+} from "./backend.ts";
+import { kubectl, kubectlCommand, tryKubectl } from "./kubectl.ts";
+import { readLines } from "./lines.ts";
+import { waitUntil } from "./wait.ts";
+
+const ROOT = new URL("../../../", import.meta.url);
+const CRDS = new URL("crds/", ROOT).pathname;
+const STOP_MS = 15_000;
+
+/** With the custom resource definition installed. */
+export async function openRealCluster(): Promise<Backend> {
+  await kubectl(["apply", "-f", CRDS]);
+  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
+  return {
+    clock: systemClock,
+    get,
+    watch,
+    apply,
+    patch,
+    async delete(object) {
+      await kubectl(["delete", "--raw", toPath(object)]).catch((error: unknown) => {
+        if (!NOT_FOUND.test(String(error))) throw error;
+      });
+    },
+    createNamespace,
+    describe,
+    async setLoad(pod, { cpuMillicores, memoryMiB }) {
+      const query = new URLSearchParams();
+      if (cpuMillicores !== undefined) query.set("cpu", String(cpuMillicores));
+      if (memoryMiB !== undefined) query.set("mem", String(memoryMiB));
+      await callLoad(pod, `set?${query}`);
+    },
+    readLimits: async (pod) => JSON.parse(await callLoad(pod, "limits")),
+    startPodfit,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+const NOT_FOUND = /\(NotFound\)/;
+
+async function get(path: string): Promise<string | null> {
+  const { code, stdout, stderr } = await tryKubectl(["get", "--raw", path]);
+  if (code === 0) return stdout;
+  if (NOT_FOUND.test(stderr)) return null;
+  throw new Error(`Cannot get "${path}": ${stderr.trim()}`);
+}
+
+function watch(path: string): Watching {
+  const child = kubectlCommand(["get", "--raw", path], { stderr: "null" }).spawn();
+  return {
+    lines: readLines(child.stdout),
+    async [Symbol.asyncDispose]() {
+      try {
+        child.kill("SIGKILL");
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error; // it has ended by itself
+      }
+      await child.status;
+    },
+  };
+}
+
+async function apply(namespace: string, manifests: readonly Manifest[]): Promise<void> {
+  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests });
+  // Without kubectl's own check, so that it is the server that refuses.
+  const { code, stderr } = await tryKubectl(["apply", "-n", namespace, "--validate=false", "-f", "-"], { input });
+  if (code !== 0) throw new Refusal(stderr.trim());
+}
+
+async function patch({ kind, namespace, name }: ObjectRef, { type, subresource, patch }: Change): Promise<void> {
+  const options = [`--type=${type}`, ...(subresource === undefined ? [] : [`--subresource=${subresource}`])];
+  const object = `${kind.toLowerCase()}/${name}`;
+  const args = ["patch", object, "-n", namespace, ...options, "-p", JSON.stringify(patch)];
+  const { code, stderr } = await tryKubectl(args);
+  if (code !== 0) throw new Refusal(stderr.trim());
+}
+
+async function createNamespace(name: string): Promise<void> {
+  await kubectl(["create", "namespace", name]);
+  await waitUntil(`the service account of namespace "${name}"`, async () => {
+    return await kubectl(["get", "serviceaccount", "default", "-n", name, "-o", "name"]);
+  }, { timeoutMs: 20_000, everyMs: 100, clock: systemClock });
+}
+
+async function describe(namespace: string): Promise<string> {
+  const [objects, events] = await Promise.all([
+    tryKubectl(["get", "pods,deployments,statefulsets,daemonsets", "-n", namespace, "-o", "wide"]),
+    tryKubectl(["get", "events", "-n", namespace, "--sort-by=.lastTimestamp"]),
+  ]);
+  const autoscalers = await tryKubectl(["get", "podresourceautoscalers.keda.kedify.io", "-n", namespace, "-o", "yaml"]);
+  const sections = [objects.stdout, autoscalers.stdout.slice(0, 6000), events.stdout.slice(-6000)];
+  return sections.map((section) => section.trim()).filter((section) => section !== "").join("\n---\n");
+}
+
+/** Through the API server. A container that has just started may not listen yet: only that is tried again. */
+async function callLoad({ namespace, name, port }: LoadRef, path: string): Promise<string> {
+  const address = `/api/v1/namespaces/${namespace}/pods/${name}:${port}/proxy/${path}`;
+  const answer = await waitUntil(`the load at "${address}" to listen`, async () => {
+    const answer = await tryKubectl(["get", "--raw", address]);
+    if (/connection refused/.test(answer.stderr)) throw new Error(answer.stderr.trim());
+    return answer;
+  }, { timeoutMs: 10_000, everyMs: 100, clock: systemClock });
+  if (answer.code !== 0) throw new Error(`Cannot call the load at "${address}": ${answer.stderr.trim()}`);
+  return answer.stdout;
+}
+
+function startPodfit({ args, env, onLine }: ProcessOptions): Process {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-P=daemon", "main.ts", ...args],
+    cwd: ROOT,
+    clearEnv: true,
+    env: { ...inheritedEnv(), ...env },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  let status: Deno.CommandStatus | null = null;
+  const ended = Promise.all([child.status.then((ended) => status = ended), read(child.stderr, onLine)]);
+  return {
+    ended: () => status === null ? null : describeStatus(status),
+    async get(address, path) {
+      using timeout = systemClock.timeout(10_000);
+      const response = await fetch(`http://${address}${path}`, { signal: timeout.signal });
+      const body = await response.text();
+      if (!response.ok) throw new Error(`Cannot get "${path}" of podfit: ${response.status} ${body.slice(0, 500)}`);
+      return body;
+    },
+    async end(signal) {
+      if (status === null) child.kill(signal);
+      using late = systemClock.timeout(STOP_MS);
+      late.signal.addEventListener("abort", () => child.kill("SIGKILL"));
+      const [{ code }] = await ended;
+      return late.signal.aborted ? null : code;
+    },
+  };
+}
+
+async function read(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> {
+  for await (const line of readLines(stream)) onLine(line);
+}
+
+function describeStatus({ code, signal }: Deno.CommandStatus): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}
+
+function inheritedEnv(): Record<string, string> {
+  return Object.fromEntries(Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("PRA_")));
+}
