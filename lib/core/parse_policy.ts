@@ -8,6 +8,7 @@ import { isEmptySelector, parseSelector, type Selector } from "../units/selector
 import { type Fields, openFields } from "./fields.ts";
 import { NO_BOUNDS, parseBounds, requireSide } from "./parse_bounds.ts";
 import type { Bounds, Policy, Problem, SidePolicy } from "./policy.ts";
+import { warnOfLimits } from "./warn_of_limits.ts";
 
 export type ParsedPolicy =
   | { readonly ok: true; readonly policy: Policy; readonly warnings: readonly Problem[] }
@@ -27,7 +28,11 @@ export function parsePolicy(object: unknown): ParsedPolicy {
   const spec = fields === null ? null : parseSpec(fields, bounds);
   if (identity === null || spec === null || problems.length > 0) return { ok: false, problems };
   const policy = { ...identity, ...spec };
-  return { ok: true, policy, warnings: [...warnOfTargets(policy), ...warnOfBounds(policy, bounds)] };
+  return {
+    ok: true,
+    policy,
+    warnings: [...warnOfTargets(policy), ...warnOfLimits(policy), ...warnOfBounds(policy, bounds)],
+  };
 }
 
 type Identity = Pick<Policy, "namespace" | "name" | "uid" | "generation">;

@@ -76,7 +76,8 @@ Deno.test("parsePolicy() reads the documentation's example in full", () => {
   assertEquals(policy.sides.map(({ key }) => key), ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"]);
   assertEquals(policy.sides[3]?.bounds, { min: 300 * 2 ** 20, max: 3 * 2 ** 30, step: 64 * 2 ** 20, stepPercent: 25 });
   assertEquals([policy.pollIntervalMs, policy.cooldownMs, policy.delayMs], [5_000, 120_000, 10_000]);
-  assertEquals(warnings, []);
+  const limits = ["spec.policy.cpu.limits.targetUtilization", "spec.policy.memory.limits.targetUtilization"];
+  assertEquals(warnings.map(({ path }) => path), limits);
 });
 
 Deno.test("parsePolicy() gives the selector when there is no target", () => {
