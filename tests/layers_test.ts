@@ -29,6 +29,13 @@ Deno.test("the daemon reaches no sim, and main.ts loads none before a command as
   assertEquals(eager.includes("sim"), false);
 });
 
+Deno.test("only the command that asks for it loads the YAML parser with line numbers", async () => {
+  const graph = await readGraph(await listSources());
+  const reach = (isLazy: boolean) =>
+    [...listReached(graph, [`${ROOT}main.ts`], { isLazy })].filter((one) => /^npm:\/?yaml@/.test(one)).length;
+  assertEquals([reach(false), reach(true)], [0, 1]);
+});
+
 Deno.test("no file of lib is longer than 250 lines, but for the generated ones", async () => {
   const files = (await listSources()).filter((file) => !GENERATED.includes(file));
   const counts = await Promise.all(files.map(async (file) => `${file}: ${countLines(await readText(file))}`));

@@ -6,7 +6,7 @@ import { run } from "./run.ts";
 import { StartError } from "./start_error.ts";
 
 export async function main(args: readonly string[]): Promise<void> {
-  const program = createProgram((name) => Deno.env.get(name), run).exitOverride();
+  const program = createProgram((name) => Deno.env.get(name), { run, lint: startLint }).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -14,9 +14,15 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
+/** Loaded when it is asked for: its parser is no part of the daemon. */
+async function startLint(paths: readonly string[]): Promise<void> {
+  const { lint } = await import("./lint.ts");
+  Deno.exitCode = await lint(paths);
+}
+
 function report(error: unknown): number {
   // Already printed by commander: help, version, or what is wrong with a flag.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+  if (error instanceof CommanderError) return error.exitCode;
   if (error instanceof StartError) writeError(error.message);
   else writeError(error instanceof Error ? error.stack ?? error.message : String(error));
   return 1;

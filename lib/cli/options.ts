@@ -5,6 +5,7 @@
 import { Command, Option } from "commander";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../runtime/log.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
+import { createLintCommand } from "./lint_options.ts";
 import { parseBoolean, parseChoice, parseListen, parseNamespaces, type Written } from "./parse_values.ts";
 import { StartError } from "./start_error.ts";
 import { VERSION } from "./version.ts";
@@ -38,16 +39,25 @@ export interface Environment {
 
 export type GetEnv = (name: string) => string | undefined;
 
-/** The commander program; `run` gets the options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, run: (options: RunOptions) => Promise<void>): Command {
+export interface Commands {
+  /** The daemon, which is what podfit without a command is. */
+  readonly run: (options: RunOptions) => Promise<void>;
+  readonly lint: (paths: readonly string[]) => Promise<void>;
+}
+
+/** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
+export function createProgram(getEnv: GetEnv, { run, lint }: Commands): Command {
   const program = new Command("podfit")
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
     .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", formatVariables())
-    .configureOutput({ outputError: (text, write) => write(toComplaint(text)) })
-    .allowExcessArguments(false);
+    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit")) })
+    .allowExcessArguments(false)
+    // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
+    .enablePositionalOptions();
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
+  program.addCommand(createLintCommand({ lint, toComplaint }));
   return program.action((given: Given) => run(toOptions(given, getEnv)));
 }
 
@@ -65,8 +75,10 @@ function collect(value: string, before: readonly string[] = []): readonly string
 }
 
 /** One line in the words of every other start-up error. */
-function toComplaint(text: string): string {
-  return `podfit: ${text.replace(/^error: /, "").trim().replaceAll("\n", " ").replace(/\.$/, "")}; see podfit --help\n`;
+function toComplaint(text: string, command: string): string {
+  return `podfit: ${
+    text.replace(/^error: /, "").trim().replaceAll("\n", " ").replace(/\.$/, "")
+  }; see ${command} --help\n`;
 }
 
 function toOptions(given: Given, getEnv: GetEnv): RunOptions {

@@ -4,3 +4,13 @@ const encoder = new TextEncoder();
 export function writeError(text: string): void {
   Deno.stderr.writeSync(encoder.encode(`podfit: ${text}\n`));
 }
+
+/** A pipe may take a part at a time; one whose reader has gone (`| head`) ends the output. */
+export function writeOutput(text: string): void {
+  let bytes = encoder.encode(text);
+  try {
+    while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}

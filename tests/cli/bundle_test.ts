@@ -1,10 +1,11 @@
 /** What ships is one file: the bundle starts without this source tree, and is the version it says. */
 import { assertEquals } from "@std/assert";
 import { VERSION } from "../../lib/cli/version.ts";
+import { QUICK_START } from "../support/manifests.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-Deno.test("the bundle runs by itself and prints its version", async () => {
+Deno.test("the bundle runs by itself, prints its version, and checks manifests", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const bundle = `${directory}/podfit.js`;
@@ -15,6 +16,12 @@ Deno.test("the bundle runs by itself and prints its version", async () => {
       directory,
     );
     assertEquals([ran.code, ran.stdout], [0, `${VERSION}\n`], ran.stderr);
+    await Deno.writeTextFile(`${directory}/pra.yaml`, QUICK_START);
+    const linted = await deno([
+      ...["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", "--allow-read", bundle],
+      ...["lint", "-f", "pra.yaml"],
+    ], directory);
+    assertEquals([linted.code, linted.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

@@ -178,7 +178,7 @@ Deno.test("a CA for kubelets and no check of them contradict each other", async 
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
-  const help = createProgram(() => undefined, () => Promise.resolve()).configureHelp({ helpWidth: 500 });
+  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing }).configureHelp({ helpWidth: 500 });
   let text = "";
   help.configureOutput({ writeOut: (part) => text += part }).outputHelp();
   for (const { flag, value, variable, fallback } of Object.values<FlagRow>(FLAGS)) {
@@ -194,10 +194,11 @@ Deno.test("--help lists each flag with its variable and default, and the variabl
 
 async function read(args: readonly string[], env: Env): Promise<RunOptions> {
   const got: RunOptions[] = [];
-  const program = createProgram((name) => env[name], (options) => {
+  const run = (options: RunOptions) => {
     got.push(options);
     return Promise.resolve();
-  });
+  };
+  const program = createProgram((name) => env[name], { run, lint: doNothing });
   await program.exitOverride().parseAsync([...args], { from: "user" });
   const [options] = got;
   assert(options !== undefined && got.length === 1);
@@ -206,4 +207,8 @@ async function read(args: readonly string[], env: Env): Promise<RunOptions> {
 
 async function refuse(args: readonly string[], env: Env): Promise<string> {
   return (await assertRejects(() => read(args, env), StartError)).message;
+}
+
+function doNothing(): Promise<void> {
+  return Promise.resolve();
 }

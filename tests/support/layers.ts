@@ -41,7 +41,7 @@ const ALL = ["api", "units", "core", "runtime", "kube", "daemon", "sim", "cli"];
 /** A layer may always import itself. `main` is main.ts; `project` the files of the root, such as deno.json. */
 export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
-  cli: { layers: [...ALL, "project"], packages: ["commander"] },
+  cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: { layers: ["kube", "runtime", "units", "api", "core"], packages: ["hono", "prom-client"] },
   sim: { layers: ["kube", "runtime", "units", "api"], packages: ["hono", "@peculiar/x509"] },
   kube: {

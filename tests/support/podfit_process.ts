@@ -25,9 +25,11 @@ export interface Settings {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs it to its end. */
-export async function runPodfit(settings: Settings): Promise<Ending> {
-  return toEnding(await (await createCommand(settings)).output());
+/** Runs it to its end; `stdin` is what it can read there. */
+export async function runPodfit({ stdin = "", ...settings }: Settings & { readonly stdin?: string }): Promise<Ending> {
+  const child = (await createCommand({ ...settings, stdin: "piped" })).spawn();
+  const [output] = await Promise.all([child.output(), new Blob([stdin]).stream().pipeTo(child.stdin)]);
+  return toEnding(output);
 }
 
 export interface Running extends AsyncDisposable {
@@ -117,14 +119,16 @@ export function findClosedPort(): number {
   return port;
 }
 
-async function createCommand({ args = [], env = {} }: Settings): Promise<Deno.Command> {
+async function createCommand(
+  { args = [], env = {}, stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
+): Promise<Deno.Command> {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "-P=daemon", "main.ts", ...args],
     cwd: ROOT.pathname,
     clearEnv: true,
     // No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed.
     env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...env },
-    stdin: "null",
+    stdin,
     stdout: "piped",
     stderr: "piped",
   });
