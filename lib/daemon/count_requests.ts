@@ -18,10 +18,12 @@ export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiA
   };
 }
 
+/** A server may be reached under a path of its own, as behind a proxy for many clusters. */
+const API = /\/(?:api\/v1|apis\/[^/]+\/[^/]+)\/(.*)/;
+
 /** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; names never become label values. */
 function readResource(pathname: string): string {
-  const parts = pathname.split("/").filter((part) => part !== "");
-  const rest = parts.slice(parts[0] === "apis" ? 3 : 2);
+  const rest = (API.exec(pathname)?.[1] ?? "").split("/").filter((part) => part !== "");
   const own = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest;
   const [resource = "none", , subresource] = own;
   return subresource === undefined ? resource : `${resource}/${subresource}`;

@@ -12,6 +12,9 @@ const COUNTED: Record<string, string> = {
     "patch podresourceautoscalers/status 200",
   "GET /apis/apps/v1/deployments": "get deployments 200",
   "GET /version": "get none 200",
+  "PATCH /k8s/clusters/c-1/api/v1/namespaces/shop/pods/web-1/resize": "patch pods/resize 200",
+  "GET /proxy/apis/apps/v1/namespaces/shop/deployments?watch=true": "watch deployments 200",
+  "GET /proxy/version": "get none 200",
 };
 
 function count(transport: (request: Request) => Promise<Response>) {
