@@ -8,8 +8,8 @@ WORKDIR /src
 COPY deno.json deno.lock main.ts ./
 COPY crds crds
 COPY lib lib
-# --bundle: without it a package with a 70,000 lines deep expression among its unused files crashes the compiler
-# (https://github.com/denoland/deno/issues/36746), and all files of all packages would be embedded.
+# --bundle: without it all files of all packages would be embedded, and one of an unused package can crash the compiler
+# (https://github.com/denoland/deno/issues/36746).
 RUN deno compile --bundle --frozen --permission-set=daemon --output /podfit main.ts
 # The program is linked dynamically: glibc, libgcc and their loader come along, under the paths it looks at.
 RUN mkdir -p /rootfs/tmp && chmod 1777 /rootfs/tmp && cp /podfit /rootfs/podfit \

@@ -1,6 +1,7 @@
 /**
  * Which metrics are there? One row per family. Names, labels and buckets of `kedify_` families are a public interface
- * that dashboards and alerts read, letter for letter (contract C52); `podfit_` is this process's own.
+ * that dashboards and alerts read, letter for letter (contract C52); `podfit_` is this process's own. Label values are
+ * names of objects, which the API server checks, or words of closed lists: so the number of series has a bound.
  */
 
 export interface FamilyRow {
@@ -10,6 +11,23 @@ export interface FamilyRow {
   readonly labels: readonly string[];
   readonly buckets?: readonly number[];
 }
+
+/** What `error_total` counts: refusals of a PATCH (C44), and what goes wrong beside them. */
+export const ERROR_REASONS = [
+  "NodeCapacity",
+  "Quota",
+  "LimitRange",
+  "Rights",
+  "Invalid",
+  "Unsupported",
+  "RetryLater",
+  "StatusWrite",
+  "MetricsUnavailable",
+  "StatusCompute",
+  "Evaluation",
+  "NodeLoop",
+] as const;
+export type ErrorReason = typeof ERROR_REASONS[number];
 
 const PER_SIDE = ["namespace", "name", "resource", "side", "direction"] as const;
 
@@ -141,9 +159,9 @@ export const FAMILIES = {
     labels: [],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
-  summarySkipped: {
+  usageSkipped: {
     kind: "counter",
-    name: "podfit_summary_skipped_total",
+    name: "podfit_usage_skipped_total",
     help: "Figures in a node's usage that were not believed",
     labels: ["reason"],
   },

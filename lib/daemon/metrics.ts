@@ -3,10 +3,13 @@
  * when it is first told of, and every series of an autoscaler goes with `forget`.
  */
 
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { FailureReason } from "../api/usage.ts";
 import type { Direction } from "../core/decision.ts";
+import type { BlockReason } from "../core/reasons.ts";
 import type { Resource, Side } from "../units/resources.ts";
-import { FAMILIES, type FamilyRow } from "./metric_families.ts";
+import { type ErrorReason, FAMILIES, type FamilyRow } from "./metric_families.ts";
+import { Family } from "./metric_family.ts";
+import { CONTENT_TYPE } from "./metric_text.ts";
 
 export interface AutoscalerName {
   readonly namespace: string;
@@ -34,22 +37,26 @@ export interface MetricsOptions {
   readonly startedAt?: number;
 }
 
-/** What is told here never fails, as a figure must not stop a resize: amounts that are no finite number are dropped. */
+/**
+ * What is told here never fails, as a figure must not stop a resize: amounts that are no finite number are dropped.
+ * Words are of closed lists; what a server or a kubelet says in its own has no place in a label.
+ */
 export interface Metrics {
   readonly contentType: string;
-  render(): Promise<string>;
+  /** The page, piece by piece as it is asked for: whoever reads it may let others work in between. */
+  render(): Iterable<string>;
 
   reconciled(): void;
   /** A resize was sent and accepted. */
   resourceUpdated(): void;
-  failed(namespace: string, reason: string): void;
+  failed(namespace: string, reason: ErrorReason): void;
   decided(change: SideChange): void;
-  blocked(what: AutoscalerName & { readonly reason: string }): void;
+  blocked(what: AutoscalerName & { readonly reason: BlockReason }): void;
   /** `absolute` in millicores or MiB. Both sizes count without their sign. */
   resized(change: SideChange & { readonly absolute: number; readonly percent: number }): void;
   evaluated(autoscaler: AutoscalerName, seconds: number): void;
   enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
-  /** Of all namespaces; one that is missing disappears. */
+  /** Of all namespaces; one that is missing disappears, with its errors: they would outlive it for ever. */
   setTotals(totals: ReadonlyMap<string, Totals>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
   /** Call it after the last outcome of a deleted autoscaler: what is told later shows again. */
@@ -57,30 +64,29 @@ export interface Metrics {
 
   /** `code` 0 when no answer came. */
   apiAnswered(request: { readonly verb: string; readonly resource: string; readonly code: number }): void;
-  watchEvent(event: { readonly resource: string; readonly type: string }): void;
+  watchEvent(event: { readonly resource: string; readonly type: "listed" | "added" | "modified" | "deleted" }): void;
   watchFailed(resource: string): void;
   /** `seconds` of a read that succeeded. */
-  kubeletRead(result: string, seconds: number | null): void;
-  summarySkipped(reason: string, count?: number): void;
-  setUsageSource(source: string): void;
-  eventPublished(result: string): void;
+  kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
+  usageSkipped(reason: "absurd" | "malformed", count: number): void;
+  setUsageSource(source: "kubelet" | "proxy"): void;
+  eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
 }
 
 export function createMetrics(options: MetricsOptions): Metrics {
-  const registry = new Registry();
-  const families = createFamilies(registry, options.agentId);
+  const families = createFamilies(options.agentId);
   families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
   families.startTime.record({}, (options.startedAt ?? performance.timeOrigin) / 1000);
 
   return {
-    contentType: registry.contentType,
-    render() {
+    contentType: CONTENT_TYPE,
+    *render() {
       const { rss, heapUsed } = Deno.memoryUsage();
       families.residentMemory.record({}, rss);
       families.heap.record({}, heapUsed);
       if (options.takeLoopBlockMs) families.loopBlock.record({}, options.takeLoopBlockMs() / 1000);
-      return registry.metrics();
+      yield* toPieces(families);
     },
 
     reconciled: () => families.reconciles.record({}, 1),
@@ -95,8 +101,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     evaluated: (autoscaler, seconds) => families.evaluation.record(autoscaler, seconds),
     enacted: (what, seconds) => families.timeToApply.record(what, seconds),
     setTotals(totals) {
-      families.total.clear();
-      families.scalingActive.clear();
+      const namespaces = Array.from(totals.keys(), (namespace) => ({ namespace }));
+      families.total.keep(namespaces);
+      families.scalingActive.keep(namespaces);
+      families.errors.keep([...namespaces, NO_NAMESPACE]);
       for (const [namespace, { total, scalingActive }] of totals) {
         families.total.record({ namespace }, total);
         families.scalingActive.record({ namespace }, scalingActive);
@@ -104,7 +112,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     setActive: (autoscaler, isActive) => families.active.record(autoscaler, isActive ? 1 : 0),
     forget(autoscaler) {
-      for (const family of Object.values(families)) family.forget(autoscaler);
+      for (const family of Object.values(families)) if (family.isPerAutoscaler) family.forget(autoscaler);
     },
 
     apiAnswered: ({ verb, resource, code }) => families.apiRequests.record({ verb, resource, code: String(code) }, 1),
@@ -114,9 +122,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
       families.kubeletReads.record({ result }, 1);
       if (seconds !== null) families.kubeletReadDuration.record({}, seconds);
     },
-    summarySkipped: (reason, count = 1) => families.summarySkipped.record({ reason }, count),
+    usageSkipped: (reason, count) => families.usageSkipped.record({ reason }, count),
     setUsageSource(source) {
-      families.usageSource.clear();
+      families.usageSource.keep([]);
       families.usageSource.record({ source }, 1);
     },
     eventPublished: (result) => families.events.record({ result }, 1),
@@ -127,83 +135,31 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
-type Families = { [K in keyof typeof FAMILIES]: Family<(typeof FAMILIES)[K]["labels"][number]> };
+/** Of errors that belong to none: a node's loop. */
+const NO_NAMESPACE = { namespace: "" };
 
-interface Family<Label extends string> {
-  /** Adds to a counter, sets a gauge, observes in a histogram. Only the family's own labels are taken. */
-  record(labels: Readonly<Record<Label, string>>, value: number): void;
-  clear(): void;
-  forget(autoscaler: AutoscalerName): void;
-}
+type Families = { readonly [K in keyof typeof FAMILIES]: Family<(typeof FAMILIES)[K]["labels"][number]> };
 
-function createFamilies(registry: Registry, agentId = ""): Families {
+function createFamilies(agentId = ""): Families {
   const entries = Object.entries<FamilyRow>(FAMILIES).map(([key, row]) => {
-    const constant: Labels = agentId !== "" && row.name.startsWith("kedify_") ? { kedify_agent_id: agentId } : {};
-    return [key, createFamily(row, { registry, constant })];
+    const isInherited = agentId !== "" && row.name.startsWith("kedify_");
+    return [key, new Family(row, isInherited ? { kedify_agent_id: agentId } : {})];
   });
   return Object.fromEntries(entries) as Families;
 }
 
-type Labels = Readonly<Record<string, string>>;
+/** Some 64 kB: a millisecond or two of work, and few enough pieces of a page of 200,000 lines. */
+const PIECE_LENGTH = 2 ** 16;
 
-interface FamilyOptions {
-  readonly registry: Registry;
-  readonly constant: Labels;
-}
-
-function createFamily(row: FamilyRow, { registry, constant }: FamilyOptions): Family<string> {
-  const { metric, record } = createMetric(row, { registry, constant });
-  const isPerAutoscaler = row.labels.includes("name");
-  /** Values seen of each label beyond namespace and name: few, and all that `forget` has to try. */
-  const seen = new Map((isPerAutoscaler ? row.labels.slice(2) : []).map((label) => [label, new Set<string>()]));
-  return {
-    record(labels, value) {
-      if (!Number.isFinite(value)) return;
-      const own: Record<string, string> = { ...constant };
-      for (const label of row.labels) own[label] = labels[label] ?? "";
-      for (const [label, values] of seen) values.add(own[label] ?? "");
-      record(own, value);
-    },
-    clear: () => metric.reset(),
-    forget({ namespace, name }) {
-      if (!isPerAutoscaler) return;
-      for (const others of combinations(seen)) metric.remove({ ...constant, namespace, name, ...others });
-    },
-  };
-}
-
-interface MetricAndRecord {
-  readonly metric: Counter | Gauge | Histogram;
-  readonly record: (labels: Labels, value: number) => void;
-}
-
-function createMetric(row: FamilyRow, { registry, constant }: FamilyOptions): MetricAndRecord {
-  const { name, help } = row;
-  const labelNames = [...row.labels, ...Object.keys(constant)];
-  const configuration = { name, help, labelNames, registers: [registry] };
-  const made = make();
-  /** prom-client starts a metric without labels at zero; here a series appears on first use. */
-  if (labelNames.length === 0) made.metric.remove();
-  return made;
-
-  function make(): MetricAndRecord {
-    if (row.kind === "counter") {
-      const metric = new Counter(configuration);
-      return { metric, record: (labels, value) => metric.inc(labels, value) };
+function* toPieces(families: Families): Generator<string> {
+  let piece = "";
+  for (const family of Object.values(families)) {
+    for (const text of family.write()) {
+      piece += text;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = "";
     }
-    if (row.kind === "gauge") {
-      const metric = new Gauge(configuration);
-      return { metric, record: (labels, value) => metric.set(labels, value) };
-    }
-    const metric = new Histogram({ ...configuration, buckets: [...row.buckets ?? []] });
-    return { metric, record: (labels, value) => metric.observe(labels, value) };
   }
-}
-
-function combinations(seen: ReadonlyMap<string, ReadonlySet<string>>): Labels[] {
-  let all: Labels[] = [{}];
-  for (const [label, values] of seen) {
-    all = all.flatMap((each) => [...values].map((value) => ({ ...each, [label]: value })));
-  }
-  return all;
+  yield piece;
 }

@@ -139,7 +139,7 @@ export class Nodes implements AsyncDisposable {
     if (reading.kind === "usage") {
       health.note(reading);
       metrics.kubeletRead("ok", reading.durationMs / 1000);
-      if (reading.skipped > 0) metrics.summarySkipped("malformed", reading.skipped);
+      if (reading.skipped > 0) metrics.usageSkipped("malformed", reading.skipped);
       if (entry.failures > 0) log.info("Usage of node is read again", { node: reading.node, failures: entry.failures });
       entry.failures = 0;
       return;

@@ -27,7 +27,7 @@ export interface ReportOptions {
 
 export function createReport({ log, metrics, recorder, onScaled, isKnown }: ReportOptions): Report {
   return (outcome, { pod, contenders }, tookMs) => {
-    if (outcome.absurd > 0) metrics.summarySkipped("absurd");
+    if (outcome.absurd > 0) metrics.usageSkipped("absurd", outcome.absurd);
     for (const notice of outcome.notices) {
       const policy = contenders.find(({ uid }) => uid === notice.autoscaler);
       if (policy !== undefined) recorder.publish(notice, { autoscaler: policy, pod });

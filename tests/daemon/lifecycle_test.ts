@@ -76,6 +76,40 @@ Deno.test("createDaemon() brings no series back for an autoscaler deleted during
   assertEquals(await run.series("kedify_agent_pra_resource_updates"), ["kedify_agent_pra_resource_updates 1"]);
 });
 
+Deno.test("createDaemon() starts anew the series of an autoscaler deleted and made again during its PATCH (C52)", async () => {
+  await using run = busyRun();
+  const again = { ...autoscalerObject(), metadata: { ...autoscalerObject().metadata, uid: "uid-again" } };
+  run.api.intercept = async ({ path }) => {
+    if (!path.endsWith("/resize")) return null;
+    run.api.remove("podresourceautoscalers", "web");
+    run.api.put("podresourceautoscalers", again);
+    await settle();
+    return null;
+  };
+  await run.advance(10);
+  assertEquals(run.cpu(), "250m");
+  assertEquals(await run.series("kedify_agent_pra_scale_d"), [], "neither the decision nor the delta is its own");
+  await run.advance(15);
+  assertEquals(await run.series("kedify_agent_pra_resource_updates"), ["kedify_agent_pra_resource_updates 1"]);
+  const evaluations = await run.series("kedify_agent_pra_evaluation_duration_seconds_count");
+  assertEquals(evaluations.length, 1);
+});
+
+Deno.test("createDaemon() brings no series back for an autoscaler whose PATCH got no answer (C45, C52)", async () => {
+  await using run = busyRun({ enacts: false });
+  run.api.intercept = async ({ path }) => {
+    if (!path.endsWith("/resize")) return null;
+    run.api.remove("podresourceautoscalers", "web");
+    await settle();
+    throw new TypeError("connection reset");
+  };
+  await run.advance(40);
+  assertEquals(run.resizes.length, 1);
+  assertEquals(run.events, [], "nobody is left to be told");
+  const left = (await run.series("kedify_agent_")).filter((line) => line.includes("{"));
+  assertEquals(left, [], "nor of the namespace, whose last autoscaler it was");
+});
+
 Deno.test("createDaemon() leaves no timer and no watch behind, and writes its last events", async () => {
   const run = busyRun({ pods: [podObject(), podObject({ name: "web-2" })] });
   run.use({ "web-2": { cpu: 150 } });

@@ -9,6 +9,11 @@ function handlerOf({ alive = OK, ready = OK }: { alive?: Verdict; ready?: Verdic
   return createHandler({ metrics: createMetrics({ version: "1" }), isAlive: () => alive, isReady: () => ready });
 }
 
+function pageHandler(render: () => Iterable<string>): Handler {
+  const metrics = { contentType: "text/plain; version=0.0.4; charset=utf-8", render };
+  return createHandler({ metrics, isAlive: () => OK, isReady: () => OK });
+}
+
 async function ask(handler: Handler, path: string, method = "GET"): Promise<[number, string, Headers]> {
   const response = await handler(new Request(`http://podfit${path}`, { method }));
   return [response.status, await response.text(), response.headers];
@@ -61,6 +66,88 @@ Deno.test("/metrics is the Prometheus text format", async () => {
   assertStringIncludes(headers.get("content-type") ?? "", "text/plain; version=0.0.4");
   assertStringIncludes(body, "# TYPE kedify_agent_pra_total gauge\n");
   assert(body.endsWith("\n"));
+});
+
+Deno.test("/metrics is never made for a HEAD, nor before it is read", async () => {
+  let made = 0;
+  const page = function* () {
+    made++;
+    yield "a 1\n";
+  };
+  const handler = pageHandler(page);
+  assertEquals((await ask(handler, "/metrics", "HEAD")).slice(0, 2), [200, ""]);
+  assertEquals(made, 0);
+  assertEquals((await ask(handler, "/metrics"))[1], "a 1\n");
+  assertEquals(made, 1);
+});
+
+Deno.test("/metrics lets the event loop turn between any two pieces, and answers several readers at once", async () => {
+  let turns = 0;
+  const turnsAt: number[] = [];
+  const page = function* () {
+    for (let piece = 0; piece < 10; piece++) {
+      turnsAt.push(turns);
+      yield `a{b="${piece}"} 1\n`;
+    }
+  };
+  const handler = pageHandler(page);
+  const timer = setInterval(() => turns++, 0);
+  const [, alone] = await ask(handler, "/metrics");
+  assertEquals(new Set(turnsAt).size, 10, turnsAt.join());
+  const pages = await Promise.all([1, 2, 3].map(() => ask(handler, "/metrics")));
+  clearInterval(timer);
+  assertEquals(alone.split("\n").length, 11);
+  assertEquals(pages.map(([, text]) => text), [alone, alone, alone]);
+});
+
+Deno.test("/metrics stops to make a page whose reader has gone, and is there for the next", async () => {
+  const { promise: ended, resolve: tellEnded } = Promise.withResolvers<number>();
+  const page = function* () {
+    let pieces = 0;
+    try {
+      for (; pieces < 10_000; pieces++) yield `${"#".repeat(2 ** 16)}\n`;
+    } finally {
+      tellEnded(pieces);
+    }
+  };
+  await using server = serve(pageHandler(page), LOCAL);
+  const url = `http://127.0.0.1:${server.port}/metrics`;
+  const reader = (await fetch(url)).body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  assert(await ended < 1_000);
+  const head = await fetch(url, { method: "HEAD" });
+  assertEquals([head.status, await head.text()], [200, ""]);
+});
+
+Deno.test("/metrics breaks off a page that cannot be ended: half of it must not look whole", async () => {
+  const page = function* () {
+    yield "a 1\n";
+    throw new Error("no registry");
+  };
+  const response = await pageHandler(page)(new Request("http://podfit/metrics"));
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.text(), Error, "no registry");
+});
+
+Deno.test("/metrics is compressed for those who take gzip, and the same page", async () => {
+  const handler = pageHandler(() => ["a 1\n", `b ${"2".repeat(9999)}\n`]);
+  const cases: Readonly<Record<string, string | null>> = {
+    "gzip": "gzip",
+    "deflate, gzip;q=0.5": "gzip",
+    "gzip;q=0": null,
+    "identity": null,
+    "br": null,
+  };
+  for (const [accepted, encoding] of Object.entries(cases)) {
+    const request = new Request("http://podfit/metrics", { headers: { "accept-encoding": accepted } });
+    const response = await handler(request);
+    assertEquals(response.headers.get("content-encoding"), encoding, accepted);
+    assertEquals(response.headers.get("vary"), "Accept-Encoding");
+    assertStringIncludes(response.headers.get("content-type") ?? "", "text/plain; version=0.0.4");
+    const body = encoding === null ? response.body : response.body?.pipeThrough(new DecompressionStream("gzip"));
+    assertEquals(await new Response(body).text(), `a 1\nb ${"2".repeat(9999)}\n`);
+  }
 });
 
 Deno.test("/ names the endpoints", async () => {

@@ -110,8 +110,8 @@ export class Run implements AsyncDisposable {
     return this.api.get("pods", name).spec.containers[0].resources.requests.cpu;
   }
 
-  async series(prefix: string): Promise<string[]> {
-    return (await this.metrics.render()).split("\n").filter((line) => line.startsWith(prefix)).sort();
+  series(prefix: string): string[] {
+    return [...this.metrics.render()].join("").split("\n").filter((line) => line.startsWith(prefix)).sort();
   }
 
   /** Ends the daemon; time has to move for what it still waits for. */

@@ -42,7 +42,7 @@ const ALL = ["api", "units", "core", "runtime", "kube", "daemon", "sim", "cli"];
 export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
-  daemon: { layers: ["kube", "runtime", "units", "api", "core"], packages: ["hono", "prom-client"] },
+  daemon: { layers: ["kube", "runtime", "units", "api", "core"], packages: ["hono"] },
   sim: { layers: ["kube", "runtime", "units", "api"], packages: ["hono", "@peculiar/x509"] },
   kube: {
     layers: ["runtime", "units", "api"],

@@ -1,0 +1,57 @@
+import { assertEquals } from "@std/assert";
+import type { ContainerDecision, Decision, Outcome } from "../../lib/core/decision.ts";
+import { NEW_POD_STATE } from "../../lib/core/state.ts";
+import { createMetrics } from "../../lib/daemon/metrics.ts";
+import { createReport } from "../../lib/daemon/report.ts";
+import { createLog } from "../../lib/runtime/log.ts";
+import { pod, policy, resources } from "../support/builders.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+
+const CART = policy({ namespace: "shop", name: "cart" });
+const [from, to] = [resources({ "cpu.requests": 100 }), resources({ "cpu.requests": 250 })];
+const BLOCKED: Decision = { kind: "blocked", action: "scaleUp", reason: "Cooldown", message: "" };
+const RESIZE: Decision = { kind: "resize", action: "scaleDown", from, to };
+const RETURN: Decision = { kind: "return", reason: "ResizeDeferred", from, to };
+const HOLD: Decision = { kind: "hold", reason: "InBand", message: "" };
+
+/** The series that one outcome leaves. */
+function tell(outcome: Partial<Outcome>): string[] {
+  const metrics = createMetrics({ version: "1" });
+  const report = createReport({
+    log: createLog({ level: "info", format: "json", clock: new FakeClock(), write() {} }),
+    metrics,
+    recorder: { publish() {} },
+    onScaled() {},
+    isKnown: () => true,
+  });
+  const nothing = { decisions: [], notices: [], order: null, scaled: null, enacted: null, absurd: 0 };
+  report({ state: NEW_POD_STATE, ...nothing, ...outcome }, { pod: pod(), contenders: [CART] }, 2);
+  return [...metrics.render()].join("").split("\n");
+}
+
+/** The counters of one decision, without prefix and the autoscaler's labels. */
+function count(decision: Decision, isNewSample: boolean): string[] {
+  const one: ContainerDecision = { policy: CART, decision, candidates: ["cpu.requests", "memory.limits"], isNewSample };
+  return tell({ decisions: [one] }).filter((line) => line.startsWith("kedify_agent_pra_scale_"))
+    .map((line) => line.replace("kedify_agent_pra_scale_", "").replace('namespace="shop",name="cart",', ""));
+}
+
+Deno.test("scale_decisions_total counts each candidate of a new sample, sent or blocked (C52)", () => {
+  const both = (direction: string) => [
+    `decisions_total{resource="cpu",side="requests",direction="${direction}"} 1`,
+    `decisions_total{resource="memory",side="limits",direction="${direction}"} 1`,
+  ];
+  assertEquals(count(BLOCKED, true), [...both("up"), 'blocked_total{reason="Cooldown"} 1']);
+  assertEquals(count(RESIZE, true), both("down"));
+});
+
+Deno.test("a standing wish, a hold and a return are no candidates (C47, C52)", () => {
+  for (const decision of [BLOCKED, RESIZE]) assertEquals(count(decision, false), []);
+  for (const decision of [HOLD, RETURN]) assertEquals(count(decision, true), []);
+});
+
+Deno.test("each absurd figure of a pod counts (C22)", () => {
+  const skipped = (absurd: number) => tell({ absurd }).filter((line) => line.startsWith("podfit_usage_skipped_total"));
+  assertEquals(skipped(3), ['podfit_usage_skipped_total{reason="absurd"} 3']);
+  assertEquals(skipped(0), []);
+});

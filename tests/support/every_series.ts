@@ -1,0 +1,44 @@
+/** Tells metrics of all that can be told: every label set of an autoscaler, of its namespace, and of podfit itself. */
+import { BLOCK_REASONS } from "../../lib/core/reasons.ts";
+import { ERROR_REASONS } from "../../lib/daemon/metric_families.ts";
+import type { AutoscalerName, Metrics, SideChange } from "../../lib/daemon/metrics.ts";
+
+const DIRECTIONS = ["up", "down"] as const;
+
+/** Also more often than once; sizes and times follow from `seed`. */
+export function tellAutoscaler(metrics: Metrics, autoscaler: AutoscalerName, seed = 1): void {
+  metrics.setActive(autoscaler, seed % 10 !== 0);
+  for (const reason of BLOCK_REASONS) metrics.blocked({ ...autoscaler, reason });
+  for (let round = 0; round < 5; round++) metrics.evaluated(autoscaler, seed * round * 1e-7);
+  for (const direction of DIRECTIONS) metrics.enacted({ ...autoscaler, direction }, seed / 100);
+  for (const change of listChanges(autoscaler)) {
+    metrics.decided(change);
+    metrics.resized({ ...change, absolute: seed / 3, percent: seed / 7 });
+  }
+}
+
+export function listChanges(autoscaler: AutoscalerName): SideChange[] {
+  return (["cpu", "memory"] as const).flatMap((resource) =>
+    (["requests", "limits"] as const).flatMap((side) =>
+      DIRECTIONS.map((direction) => ({ ...autoscaler, resource, side, direction }))
+    )
+  );
+}
+
+export function tellNamespaces(metrics: Metrics, namespaces: Iterable<string>): void {
+  metrics.setTotals(new Map(Array.from(namespaces, (namespace) => [namespace, { total: 3, scalingActive: 1 }])));
+  for (const namespace of namespaces) for (const reason of ERROR_REASONS) metrics.failed(namespace, reason);
+}
+
+export function tellProcess(metrics: Metrics): void {
+  metrics.reconciled();
+  metrics.resourceUpdated();
+  metrics.apiAnswered({ verb: "patch", resource: "pods/resize", code: 200 });
+  metrics.watchEvent({ resource: "pods", type: "added" });
+  metrics.watchFailed("pods");
+  metrics.kubeletRead("ok", 0.02);
+  metrics.usageSkipped("malformed", 1);
+  metrics.setUsageSource("kubelet");
+  metrics.eventPublished("ok");
+  metrics.setTracked({ pods: 110, nodePollers: 2 });
+}
