@@ -19,7 +19,7 @@ export async function measureMemory(afterMs: number): Promise<MemoryCost> {
   const directory = await Deno.makeTempDir();
   try {
     const bundle = `${directory}/podfit.js`;
-    await run(["bundle", "--quiet", "--minify", "--output", bundle, "main.ts"]);
+    await run(["bundle", "--quiet", "--platform", "browser", "--minify", "--output", bundle, "main.ts"]);
     await Deno.writeTextFile(`${directory}/empty.js`, "setInterval(() => {}, 1000);");
     await using cluster = await startBenchCluster(PODS);
     const kubeconfig = `${directory}/kubeconfig`;

@@ -9,7 +9,10 @@ Deno.test("the bundle runs by itself, prints its version, and checks manifests",
   const directory = await Deno.makeTempDir();
   try {
     const bundle = `${directory}/podfit.js`;
-    const built = await deno(["bundle", "--quiet", "--minify", "--output", bundle, "main.ts"], ROOT);
+    const built = await deno(
+      ["bundle", "--quiet", "--platform", "browser", "--minify", "--output", bundle, "main.ts"],
+      ROOT,
+    );
     assertEquals([built.code, built.stderr], [0, ""]);
     const ran = await deno(
       ["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", bundle, "--version"],
