@@ -36,20 +36,21 @@ interface LayerRule {
   readonly packages: readonly string[];
 }
 
-const ALL = ["api", "units", "core", "runtime", "kube", "daemon", "sim", "cli"];
+const ALL = ["api", "units", "core", "runtime", "kube", "daemon", "sim", "sim/model", "cli"];
 
 /** A layer may always import itself. `main` is main.ts; `project` the files of the root, such as deno.json. */
 export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: { layers: ["kube", "runtime", "units", "api", "core"], packages: ["hono"] },
-  sim: { layers: ["kube", "runtime", "units", "api"], packages: ["hono", "@peculiar/x509"] },
+  sim: { layers: ["sim/model", "kube", "runtime", "units", "api"], packages: ["hono", "@peculiar/x509"] },
   kube: {
     layers: ["runtime", "units", "api"],
     packages: ["openapi-fetch", "node:http", "node:https", "node:path"],
   },
   runtime: { layers: [], packages: ["@logtape/logtape", "deno-std"] },
   core: { layers: ["units", "api"], packages: [] },
+  "sim/model": { layers: ["units", "api"], packages: [] },
   units: { layers: ["api"], packages: [] },
   api: { layers: [], packages: [] },
 };
@@ -103,7 +104,7 @@ export function listReached(
 export function toLayer(file: string): string | null {
   if (file === "main.ts") return "main";
   if (/^[^/:]+$/.test(file)) return "project";
-  const match = /^lib\/([^/]+)(\/|$)/.exec(file);
+  const match = /^lib\/(sim\/model|[^/]+)(\/|$)/.exec(file);
   return match?.[1] ?? null;
 }
 

@@ -1,0 +1,77 @@
+/**
+ * What the process in a container would do if nothing held it back: the processor it wants, the memory it holds, how long
+ * it takes to get ready and to stop, and whether it ends by itself. Read from the JSON of a pod's annotation.
+ */
+import { isRecord, quote } from "../../units/untrusted.ts";
+import type { Curve } from "./curve.ts";
+import { parseCurve, type Problem } from "./parse_curve.ts";
+
+export interface Load {
+  readonly cpuMillicores: Curve;
+  readonly workingSetBytes: Curve;
+  /** Reclaimed before the limit kills: part of usageBytes, not of the working set. */
+  readonly pageCacheBytes: Curve;
+  /** From a start until the container is ready: a probe's worth. */
+  readonly readyAfterMs: number;
+  /** It ends by itself so long after its start. */
+  readonly exits: { readonly afterMs: number; readonly code: number } | null;
+  /** What it makes of SIGTERM. */
+  readonly stops: { readonly afterMs: number; readonly code: number };
+}
+
+export type ParsedLoad =
+  | { readonly ok: true; readonly load: Load }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export const IDLE: Load = {
+  cpuMillicores: { kind: "constant", value: 1 },
+  workingSetBytes: { kind: "constant", value: 4 * 2 ** 20 },
+  pageCacheBytes: { kind: "constant", value: 0 },
+  readyAfterMs: 0,
+  exits: null,
+  // A Go program without a handler: what the recorded ones gave.
+  stops: { afterMs: 30, code: 2 },
+};
+
+/** What is left out is as IDLE has it; a number stands for a constant curve. */
+export function parseLoad(value: unknown): ParsedLoad {
+  if (!isRecord(value)) return refuse([{ path: "", message: `must be an object, not ${quote(value)}` }]);
+  const problems: Problem[] = Object.keys(value).filter((key) => !Object.hasOwn(IDLE, key)).map((key) => ({
+    path: key,
+    message: "unknown field",
+  }));
+  const curve = (key: "cpuMillicores" | "workingSetBytes" | "pageCacheBytes") =>
+    value[key] === undefined ? IDLE[key] : parseCurve(value[key], { path: key, problems });
+  const load: Load = {
+    cpuMillicores: curve("cpuMillicores"),
+    workingSetBytes: curve("workingSetBytes"),
+    pageCacheBytes: curve("pageCacheBytes"),
+    readyAfterMs: parseWhole(value.readyAfterMs ?? 0, "readyAfterMs", problems),
+    exits: value.exits === undefined || value.exits === null ? null : parseEnd(value.exits, "exits", problems),
+    stops: value.stops === undefined ? IDLE.stops : parseEnd(value.stops, "stops", problems),
+  };
+  return problems.length > 0 ? refuse(problems) : { ok: true, load };
+}
+
+function refuse(problems: readonly Problem[]): ParsedLoad {
+  return { ok: false, problems };
+}
+
+function parseEnd(
+  value: unknown,
+  path: string,
+  problems: Problem[],
+): { readonly afterMs: number; readonly code: number } {
+  const fields = isRecord(value) ? value : {};
+  if (!isRecord(value)) problems.push({ path, message: `must be an object, not ${quote(value)}` });
+  return {
+    afterMs: parseWhole(fields.afterMs ?? 0, `${path}.afterMs`, problems),
+    code: parseWhole(fields.code ?? 0, `${path}.code`, problems),
+  };
+}
+
+function parseWhole(value: unknown, path: string, problems: Problem[]): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  problems.push({ path, message: `must be a whole number, not ${quote(value)}` });
+  return 0;
+}

@@ -1,0 +1,89 @@
+/**
+ * Counting what is used: the counter of an instance grows by what it got, and cAdvisor's housekeeping reads it now and
+ * then. Measured: from 13 to 24 s after a start on, every 10 to 19 s, each container by itself.
+ */
+import { drawBetween, type Key } from "./random.ts";
+import type { Meter, Sample } from "./state.ts";
+
+/** What an instance gets in one step. */
+export interface Got {
+  readonly millicores: number;
+  /** Of what it wanted and did not get. */
+  readonly throttledMillicores: number;
+  readonly workingSetBytes: number;
+  readonly cacheBytes: number;
+}
+
+export interface Slice {
+  readonly from: number;
+  readonly to: number;
+  /** Of this instance. */
+  readonly key: Key;
+}
+
+/** Of containers; a pod's cgroup is read a little earlier and shows zeros before. */
+export const TAKEOVER_MS = [13_000, 24_000] as const;
+export const POD_TAKEOVER_MS = [12_000, 16_000] as const;
+export const HOUSEKEEPING_MS = [10_000, 19_000] as const;
+
+/** 1 millicore for 1 ms. */
+const NS = 1000;
+
+export function newMeter(startedAt: number, key: Key, takeoverMs: readonly [number, number] = TAKEOVER_MS): Meter {
+  return {
+    startedAt,
+    cpuNs: 0,
+    throttledNs: 0,
+    millicores: 0,
+    workingSetBytes: 0,
+    cacheBytes: 0,
+    sample: null,
+    nextSampleAt: startedAt + drawBetween(takeoverMs, [...key, "takeover"]),
+    samples: 0,
+  };
+}
+
+export function nextMeter(meter: Meter, got: Got, { from, to, key }: Slice): Meter {
+  let { sample, nextSampleAt, samples } = meter;
+  while (nextSampleAt <= to) {
+    sample = toSample(meter, got, Math.max(0, nextSampleAt - from));
+    nextSampleAt += drawBetween(HOUSEKEEPING_MS, [...key, "housekeeping", samples]);
+    samples++;
+  }
+  const ms = to - from;
+  return {
+    startedAt: meter.startedAt,
+    cpuNs: meter.cpuNs + toNs(got.millicores, ms),
+    throttledNs: meter.throttledNs + toNs(got.throttledMillicores, ms),
+    millicores: got.millicores,
+    workingSetBytes: got.workingSetBytes,
+    cacheBytes: got.cacheBytes,
+    sample,
+    nextSampleAt,
+    samples,
+  };
+}
+
+/** The counter `ms` after the last step, if all goes on as in it. */
+export function readCounterNs(meter: Meter, ms: number): number {
+  return meter.cpuNs + toNs(meter.millicores, ms);
+}
+
+function toSample(meter: Meter, got: Got, ms: number): Sample {
+  const cpuNs = meter.cpuNs + toNs(got.millicores, ms);
+  const before = meter.sample;
+  const at = meter.nextSampleAt;
+  const [sinceAt, sinceNs] = before === null ? [meter.startedAt, 0] : [before.at, before.cpuNs];
+  return {
+    at,
+    cpuNs,
+    nanoCores: at > sinceAt ? Math.round((cpuNs - sinceNs) / (at - sinceAt) * NS) : 0,
+    workingSetBytes: got.workingSetBytes,
+    usageBytes: got.workingSetBytes + got.cacheBytes,
+  };
+}
+
+/** Whole nanoseconds, rounded down: a limit is never passed by rounding. */
+function toNs(millicores: number, ms: number): number {
+  return Math.floor(millicores * ms * NS);
+}
