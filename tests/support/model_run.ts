@@ -4,6 +4,7 @@
  */
 import type { Pod } from "../../lib/api/kubernetes.ts";
 import { type BoundPod, toBoundPod } from "../../lib/sim/model/bound_pod.ts";
+import type { PodEvent } from "../../lib/sim/model/check_pod_watch.ts";
 import type { KubeletEvent } from "../../lib/sim/model/event.ts";
 import { IDLE, type Load } from "../../lib/sim/model/load.ts";
 import { newNode, nextNode, type StatusChange } from "../../lib/sim/model/node.ts";
@@ -54,6 +55,8 @@ export class ModelRun {
   readonly changed: StatusChange[] = [];
   readonly events: KubeletEvent[] = [];
   readonly gone: string[] = [];
+  /** As a watch of an API server would have shown it. */
+  readonly watch: PodEvent[] = [];
   readonly #pods = new Map<string, { api: Pod; loads: Record<string, Load>; bound: BoundPod }>();
 
   constructor(config: Partial<NodeConfig> = {}) {
@@ -67,9 +70,11 @@ export class ModelRun {
     const api: Pod = {
       metadata: { name, namespace: "rec", uid: `uid-${name}`, generation: 1 },
       spec: { ...spec, initContainers: list(true) },
+      status: { phase: "Pending" },
     };
     const loads = Object.fromEntries(containers.map(({ name = "main", load }) => [name, { ...IDLE, ...load }]));
     this.#pods.set(name, { api, loads, bound: toBoundPod(api, loads) });
+    this.watch.push({ at: this.state.at, type: "ADDED", object: api });
     this.run(0);
   }
 
@@ -109,6 +114,13 @@ export class ModelRun {
     this.changed.push(...step.changed);
     this.events.push(...step.events);
     this.gone.push(...step.gone);
+    for (const { at, name, status } of step.changed) {
+      const found = this.#pods.get(name);
+      if (found === undefined) continue;
+      const api = { ...found.api, status };
+      this.#pods.set(name, { ...found, api });
+      this.watch.push({ at, type: "MODIFIED", object: api });
+    }
   }
 
   /** What was told of a pod, oldest first. */
@@ -128,13 +140,6 @@ export class ModelRun {
     return found;
   }
 
-  /** The pods as the watch of an API server with these statuses would have shown them, one for each change. */
-  api(name: string): Pod {
-    const found = this.#pods.get(name);
-    if (found === undefined) throw new Error(`Cannot find pod "${name}"`);
-    return found.api;
-  }
-
   #change(name: string, change: (api: Pod) => void): void {
     const found = this.#pods.get(name);
     if (found === undefined) throw new Error(`Cannot find pod "${name}"`);
@@ -142,6 +147,7 @@ export class ModelRun {
     change(api);
     api.metadata = { ...api.metadata, generation: (api.metadata?.generation ?? 0) + 1 };
     this.#pods.set(name, { ...found, api, bound: toBoundPod(api, found.loads) });
+    this.watch.push({ at: this.state.at, type: "MODIFIED", object: api });
     this.run(0);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Counting what is used: the counter of an instance grows by what it got, and cAdvisor's housekeeping reads it now and
- * then. Measured: from 13 to 24 s after a start on, every 10 to 19 s, each container by itself.
+ * then. Measured: from 11 to 24 s after a start on, every 10 to 19 s, each container by itself.
  */
 import { drawBetween, type Key } from "./random.ts";
 import type { Meter, Sample } from "./state.ts";
@@ -22,7 +22,7 @@ export interface Slice {
 }
 
 /** Of containers; a pod's cgroup is read a little earlier and shows zeros before. */
-export const TAKEOVER_MS = [13_000, 24_000] as const;
+export const TAKEOVER_MS = [11_000, 24_000] as const;
 export const POD_TAKEOVER_MS = [12_000, 16_000] as const;
 export const HOUSEKEEPING_MS = [10_000, 19_000] as const;
 

@@ -44,6 +44,9 @@ export function readPodUse({ meters, meter }: PodState): PodUse {
 /** What the pod's sandbox holds beside its containers (recorded: 0.9 to 1.3 MB). */
 const SANDBOX_BYTES = 1_000_000;
 
+/** No process lives on nothing (recorded: 88 KiB in its first second): only one that has exited shows zeros. */
+const PROCESS_BYTES = 90_112;
+
 interface ProcessRun {
   readonly container: ContainerState;
   readonly bound: BoundContainer;
@@ -65,7 +68,7 @@ function listRuns({ spec, life }: PodState, to: number): readonly ProcessRun[] {
       limitMillicores: container.actual["cpu.limits"],
       requestMillicores: container.actual["cpu.requests"] ?? 0,
     };
-    const bytes = Math.max(0, Math.round(readCurve(workingSetBytes, clocks)));
+    const bytes = Math.max(PROCESS_BYTES, Math.round(readCurve(workingSetBytes, clocks)));
     const cache = Math.max(0, Math.round(readCurve(pageCacheBytes, clocks)));
     // The kernel drops the cache before it kills.
     const room = Math.max(0, (container.actual["memory.limits"] ?? Infinity) - bytes);

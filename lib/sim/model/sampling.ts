@@ -1,0 +1,141 @@
+/**
+ * What `/stats/summary` answers: a young container as it is this second, an older one as cAdvisor read it last, one whose
+ * process has just exited as zeros, and who has none not at all. Whole seconds; pods and containers in no order.
+ */
+import type { ContainerStats, CpuStats, MemoryStats, PodStats, Summary } from "../../api/summary.ts";
+import { readCounterNs } from "./meter.ts";
+import { formatTime } from "./quantities.ts";
+import { draw, drawBetween } from "./random.ts";
+import type { ContainerState, Meter, NodeState, PodState, Sample } from "./state.ts";
+
+/** `now`: not before the state's own time; what passed since is taken to have gone on as before. */
+export function readSummary(state: NodeState, now: number): Summary {
+  const { config, meter } = state;
+  const pods = state.pods.flatMap((pod) => readPod(pod, { state, now }));
+  return {
+    node: {
+      nodeName: config.name,
+      cpu: toCpu(meter.sample, state.startedAt),
+      memory: toMemory(meter.sample, { startedAt: state.startedAt, limit: config.memoryBytes }),
+    },
+    pods: shuffle(pods, ({ podRef }) => [config.seed, now, podRef?.uid ?? ""]),
+  };
+}
+
+interface Reading {
+  readonly state: NodeState;
+  readonly now: number;
+}
+
+/** Measured: an exited process shows once, at polls half a second apart. */
+const ZERO_MS = [300, 700] as const;
+/** The kubelet has no rate before its second look. */
+const FIRST_RATE_MS = 1000;
+/** cAdvisor takes the time before it reads, so its first sample may be stamped before the last fresh one. */
+const STAMP_MS = [0, 30] as const;
+
+function readPod(pod: PodState, reading: Reading): readonly PodStats[] {
+  const { spec, life, meter } = pod;
+  const { config } = reading.state;
+  const containers = life.containers.flatMap((one) => readContainer(pod, one, reading));
+  if (containers.length === 0) return [];
+  return [{
+    podRef: { name: spec.name, namespace: spec.namespace, uid: spec.uid },
+    startTime: formatTime(life.seenAt),
+    containers: shuffle(containers, ({ name }) => [config.seed, reading.now, spec.uid, name ?? ""]),
+    cpu: toCpu(meter.sample, meter.startedAt),
+    memory: toMemory(meter.sample, { startedAt: meter.startedAt, limit: life.cgroup.memoryLimit }),
+  }];
+}
+
+function readContainer(pod: PodState, container: ContainerState, { state, now }: Reading): readonly ContainerStats[] {
+  const { name, run, actual, instances } = container;
+  const key = [state.config.seed, pod.spec.uid, name, instances];
+  if (run.kind === "exited" && !run.isRestart) {
+    const { startedAt, finishedAt } = run.ended;
+    if (now >= finishedAt + drawBetween(ZERO_MS, [...key, "zero"])) return [];
+    return [
+      toContainer(name, startedAt, { time: now, ...ZEROS, ...(state.config.hasCadvisor ? {} : { availableBytes: 0 }) }),
+    ];
+  }
+  const meter = pod.meters[name];
+  if (run.kind !== "running" || meter === undefined) return [];
+  const limit = actual["memory.limits"];
+  const { sample } = meter;
+  if (sample === null || !state.config.hasCadvisor) {
+    const fresh = readFresh(meter, { state, now });
+    // The runtime's numbers have a zero where cAdvisor's have nothing.
+    const availableBytes = limit === null ? 0 : Math.max(0, limit - fresh.workingSetBytes);
+    const isFirst = now - meter.startedAt < FIRST_RATE_MS;
+    return [toContainer(name, meter.startedAt, { time: now, ...fresh, availableBytes, isFirst })];
+  }
+  const time = sample.at - drawBetween(STAMP_MS, [...key, "stamp", sample.at]);
+  const available = limit === null ? {} : { availableBytes: Math.max(0, limit - sample.workingSetBytes) };
+  return [toContainer(name, meter.startedAt, { ...sample, time, ...available })];
+}
+
+function readFresh(meter: Meter, { state, now }: Reading): Sample {
+  return {
+    at: now,
+    cpuNs: readCounterNs(meter, Math.max(0, now - state.at)),
+    nanoCores: Math.round(meter.millicores * 1e6),
+    workingSetBytes: meter.workingSetBytes,
+    usageBytes: meter.workingSetBytes + meter.cacheBytes,
+  };
+}
+
+interface Numbers extends Omit<Sample, "at"> {
+  readonly time: number;
+  readonly availableBytes?: number;
+  readonly isFirst?: boolean;
+}
+
+const ZEROS = { cpuNs: 0, nanoCores: 0, workingSetBytes: 0, usageBytes: 0 };
+
+function toContainer(name: string, startedAt: number, numbers: Numbers): ContainerStats {
+  const time = formatTime(numbers.time);
+  const { availableBytes, usageBytes, workingSetBytes } = numbers;
+  return {
+    name,
+    startTime: formatTime(startedAt),
+    cpu: {
+      time,
+      ...(numbers.isFirst === true ? {} : { usageNanoCores: numbers.nanoCores }),
+      usageCoreNanoSeconds: numbers.cpuNs,
+    },
+    memory: {
+      time,
+      ...(availableBytes === undefined ? {} : { availableBytes }),
+      usageBytes,
+      workingSetBytes,
+      rssBytes: workingSetBytes,
+    },
+  };
+}
+
+/** Of a pod or the node: zeros since its start until it was first read. */
+function toCpu(sample: Sample | null, startedAt: number): CpuStats {
+  return {
+    time: formatTime(sample?.at ?? startedAt),
+    usageNanoCores: sample?.nanoCores ?? 0,
+    usageCoreNanoSeconds: sample?.cpuNs ?? 0,
+  };
+}
+
+function toMemory(
+  sample: Sample | null,
+  { startedAt, limit }: { readonly startedAt: number; readonly limit: number | null },
+): MemoryStats {
+  const workingSetBytes = sample?.workingSetBytes ?? 0;
+  return {
+    time: formatTime(sample?.at ?? startedAt),
+    ...(limit === null ? {} : { availableBytes: Math.max(0, limit - workingSetBytes) }),
+    usageBytes: sample?.usageBytes ?? 0,
+    workingSetBytes,
+    rssBytes: workingSetBytes,
+  };
+}
+
+function shuffle<T>(list: readonly T[], key: (one: T) => readonly (string | number)[]): readonly T[] {
+  return list.map((one) => ({ one, at: draw(key(one)) })).toSorted((a, b) => a.at - b.at).map(({ one }) => one);
+}
