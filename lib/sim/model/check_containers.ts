@@ -3,7 +3,9 @@
  * counts, and what is left of the instance before.
  */
 import type { ContainerStatus, Pod } from "../../api/kubernetes.ts";
-import { isSameAmount, type Report } from "./check_pod_watch.ts";
+import { parseAmount } from "../../units/quantity.ts";
+
+export type Report = (message: string) => void;
 
 export function checkContainers(before: Pod | null, after: Pod, report: Report): void {
   const known = new Map((before === null ? [] : listStatuses(before)).map((one) => [one.name, one]));
@@ -102,4 +104,11 @@ function toKind({ state = {} }: ContainerStatus): string {
 
 function listStatuses({ status }: Pod): readonly ContainerStatus[] {
   return [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []];
+}
+
+/** Same amount in whatever spelling. */
+function isSameAmount(a: string | undefined, b: string | undefined, resource: "cpu" | "memory"): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const [one, other] = [parseAmount(a, resource), parseAmount(b, resource)];
+  return one.ok && other.ok && one.amount === other.amount;
 }

@@ -3,8 +3,7 @@
  * the model's own: conditions and their order and times, generations, sizes before and after a resize, phases.
  */
 import type { Pod, PodCondition } from "../../api/kubernetes.ts";
-import { parseAmount } from "../../units/quantity.ts";
-import { checkContainers, isSizeOf } from "./check_containers.ts";
+import { checkContainers, isSizeOf, type Report } from "./check_containers.ts";
 import type { Problem } from "./parse_curve.ts";
 
 export interface PodEvent {
@@ -31,8 +30,6 @@ export function checkPodWatch(stream: readonly PodEvent[]): readonly Problem[] {
   }
   return problems;
 }
-
-export type Report = (message: string) => void;
 
 interface Known {
   readonly pod: Pod;
@@ -163,13 +160,6 @@ function checkTimes({ pod, unseenAt, startedAt }: Known, at: number, report: Rep
   if (startedAt !== null && hasError !== true && at - startedAt > DONE_MS) {
     report(`is in progress for ${at - startedAt} ms without an error`);
   }
-}
-
-/** Same amount in whatever spelling. */
-export function isSameAmount(a: string | undefined, b: string | undefined, resource: "cpu" | "memory"): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  const [one, other] = [parseAmount(a, resource), parseAmount(b, resource)];
-  return one.ok && other.ok && one.amount === other.amount;
 }
 
 function isEnded({ status, metadata }: Pod): boolean {

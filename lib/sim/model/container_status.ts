@@ -4,6 +4,7 @@
 import type { ContainerStatus } from "../../api/kubernetes.ts";
 import type { Resources } from "../../units/resources.ts";
 import type { BoundContainer, BoundPod } from "./bound_pod.ts";
+import { isPassed } from "./life.ts";
 import { formatTime, toList, toRequirements } from "./quantities.ts";
 import { drawHex } from "./random.ts";
 import type { ContainerState, Ended, PodLife } from "./state.ts";
@@ -46,8 +47,9 @@ export function toContainerStatus(
 }
 
 /** A plain init container is ready once it has ended well. */
-export function isReady(bound: BoundContainer, { run }: ContainerState, now: number): boolean {
-  if (bound.kind === "init") return run.kind === "terminated" && run.restartAt === null && run.ended.code === 0;
+export function isReady(bound: BoundContainer, state: ContainerState, now: number): boolean {
+  const { run } = state;
+  if (bound.kind === "init") return isPassed(bound, state);
   if (run.kind === "exited") return run.ended.startedAt + bound.load.readyAfterMs <= run.ended.finishedAt;
   return run.kind === "running" && run.startedAt + bound.load.readyAfterMs <= now;
 }

@@ -46,9 +46,8 @@ export function isFinished({ phase }: PodLife): boolean {
 
 /** A spec that differs from what was seen is looked at a moment later. */
 export function noteSpec(life: PodLife, pod: BoundPod, { now, config }: Turn): PodLife {
-  if (isFinished(life)) {
-    if (pod.graceMs === null || life.stopping !== null) return life;
-    return { ...life, stopping: { at: now, killAt: now, goneAt: now + 10 } };
+  if (isFinished(life) && pod.graceMs !== null) {
+    return life.stopping !== null ? life : { ...life, stopping: { at: now, killAt: now, goneAt: now + 10 } };
   }
   const isDeleted = pod.graceMs !== null && life.stopping === null;
   if (pod.generation === life.observedGeneration && !isDeleted) return life;
@@ -58,7 +57,7 @@ export function noteSpec(life: PodLife, pod: BoundPod, { now, config }: Turn): P
 
 export function nextLife(life: PodLife, turn: ResizeTurn): PodLife {
   const { pod, now } = turn;
-  if (isFinished(life)) return life;
+  if (isFinished(life)) return life.observeAt === null || life.observeAt > now ? life : follow(life, pod);
   let next = life;
   if (next.observeAt !== null && next.observeAt <= now) {
     next = observe(next, turn);
@@ -83,7 +82,7 @@ export function nextLife(life: PodLife, turn: ResizeTurn): PodLife {
 export function readLifeDue(life: PodLife, pod: BoundPod, now: number): number {
   if (isFinished(life)) {
     const goneAt = life.stopping?.goneAt ?? Infinity;
-    return goneAt > now ? goneAt : Infinity;
+    return Math.min(goneAt > now ? goneAt : Infinity, life.observeAt ?? Infinity);
   }
   const { resize } = life;
   return Math.min(
@@ -98,14 +97,19 @@ export function readLifeDue(life: PodLife, pod: BoundPod, now: number): number {
   );
 }
 
-/** Init containers have ended well and sidecars have been started. */
-export function isInitialized(life: PodLife, pod: BoundPod): boolean {
-  return life.containers.every(({ run, instances }, index) => {
-    const kind = pod.containers[index]?.kind;
-    if (kind === "container") return true;
-    if (kind === "sidecar") return instances > 0;
-    return run.kind === "terminated" && run.restartAt === null && run.ended.code === 0;
-  });
+/** It does not bar the way of those after it: a plain init container has ended well, a sidecar has been started. */
+export function isPassed({ kind }: BoundContainer, state: ContainerState | undefined): boolean {
+  if (kind === "container") return true;
+  if (state === undefined) return false;
+  if (kind === "sidecar") return state.instances > 0;
+  return isOver(state) && state.run.kind === "terminated" && state.run.ended.code === 0;
+}
+
+/** Of a pod that has ended the status follows a resize, and nothing else does. */
+function follow(life: PodLife, pod: BoundPod): PodLife {
+  const observed = { ...life, observedGeneration: pod.generation, observeAt: null };
+  if (life.rejected !== null) return observed;
+  return { ...observed, allocated: Object.fromEntries(pod.containers.map(({ name, size }) => [name, size])) };
 }
 
 type Step = (container: ContainerState, turn: ContainerTurn) => ContainerState;
@@ -149,17 +153,11 @@ function startNext(life: PodLife, turn: ResizeTurn): PodLife {
   let isOpen = true;
   return mapContainers(life, turn, false, (one, { bound, config, pod, now }) => {
     if (!isOpen) return one;
-    // A plain init container bars the way until it has ended well; a sidecar until it has been started.
-    if (bound.kind !== "container") isOpen = isPassed(one, bound);
+    isOpen = isPassed(bound, one);
     if (one.run.kind !== "waiting") return one;
     delayMs += drawBetween([60, 180], [config.seed, pod.uid, one.name, "start"]);
     return { ...one, run: { kind: "starting", dueAt: now + delayMs } };
   });
-}
-
-function isPassed({ run, instances }: ContainerState, { kind }: BoundContainer): boolean {
-  if (kind === "sidecar") return instances > 0;
-  return run.kind === "terminated" && run.restartAt === null && run.ended.code === 0;
 }
 
 function finish(life: PodLife, turn: ResizeTurn): PodLife {
@@ -194,6 +192,6 @@ function isLeft(container: ContainerState): boolean {
 }
 
 function hasStarted(life: PodLife, pod: BoundPod): boolean {
-  return isInitialized(life, pod) &&
+  return pod.containers.every((bound, index) => isPassed(bound, life.containers[index])) &&
     life.containers.some(({ instances }, index) => pod.containers[index]?.kind === "container" && instances > 0);
 }

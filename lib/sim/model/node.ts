@@ -8,13 +8,13 @@ import { isFinished, newLife, nextLife, noteSpec, readLifeDue } from "./life.ts"
 import { newMeter, POD_TAKEOVER_MS } from "./meter.ts";
 import { findShortage, readNeeds } from "./requests.ts";
 import { type ResizeTurn, retryDeferred } from "./resize.ts";
-import type { NodeConfig, NodeState, PodState } from "./state.ts";
-import { type PodStatus, toStatus } from "./status.ts";
+import type { NodeConfig, NodeState, PodState, PodStatus } from "./state.ts";
+import { toStatus } from "./status.ts";
 import { readPodUse, useSlice } from "./use.ts";
 
 export interface NodeInput {
   readonly now: number;
-  /** All that are bound to the node; who is no longer among them is gone. */
+  /** All that are bound to the node, as its kubelet learns of them at `now`; who is no longer among them is gone. */
   readonly pods: readonly BoundPod[];
 }
 
@@ -44,14 +44,14 @@ export function newNode(config: NodeConfig, now: number): NodeState {
 
 export function nextNode(state: NodeState, { now, pods }: NodeInput): NodeStep {
   const step: Draft = { state, changed: [], events: [], gone: [] };
-  takeIn(step, pods);
-  live(step);
   for (let at = step.state.at; at < now; at = step.state.at) {
     const { stepMs } = state.config;
     const to = Math.min(now, (Math.floor(at / stepMs) + 1) * stepMs, Math.max(at + 1, readDue(step.state)));
     step.state = useSlice(step.state, to);
     live(step);
   }
+  takeIn(step, pods);
+  live(step);
   return { ...step, nextAt: readDue(step.state) };
 }
 

@@ -83,10 +83,12 @@ function admit(life: PodLife, turn: ResizeTurn, wanted: Sizes): PodLife {
   const event = { generation: pod.generation, sizes: wanted };
   tellResize(turn, pod, { reason: "ResizeStarted", ...event });
   if (life.resize === null && !life.containers.some((one) => isAlive(one) && (touched(one) || differs(one)))) {
+    // Before there is a cgroup it is made in the new size. Afterwards, as in
     // https://github.com/kubernetes/kubernetes/issues/138760: told as done, but the pod's cgroup keeps its old limit.
     tellResize(turn, pod, { reason: "ResizeCompleted", ...event });
     return {
       ...admitted,
+      cgroup: life.sandbox.kind === "starting" ? toCgroup(pod, wanted) : life.cgroup,
       containers: admitted.containers.map((one) => ({ ...one, actual: wanted[one.name] ?? one.actual })),
     };
   }

@@ -2,9 +2,11 @@
  * What a node remembers between two steps: plain JSON, so that a run can be shown, kept and taken up again. Times are
  * epoch ms of the node's clock; nothing in it is changed in place.
  */
+import type { Pod } from "../../api/kubernetes.ts";
 import type { Resources } from "../../units/resources.ts";
 import type { BoundPod } from "./bound_pod.ts";
-import type { PodStatus } from "./status.ts";
+
+export type PodStatus = NonNullable<Pod["status"]>;
 
 export interface NodeConfig {
   readonly name: string;
@@ -32,7 +34,7 @@ export interface NodeState {
   readonly pods: readonly PodState[];
   /** Of all that runs on it, since it started. */
   readonly meter: Meter;
-  /** When deferred resizes are looked at again, and how long the wait after that. */
+  /** When deferred resizes are looked at again; `null` while there are none. */
   readonly retryAt: number | null;
 }
 

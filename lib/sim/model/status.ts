@@ -2,17 +2,15 @@
  * A pod's status as its kubelet writes it: states, sizes and conditions in the recorded spelling and order. A condition's
  * transition time moves only with its status, so the status told before is needed.
  */
-import type { Pod, PodCondition } from "../../api/kubernetes.ts";
+import type { PodCondition } from "../../api/kubernetes.ts";
 import { NO_RESOURCES } from "../../units/resources.ts";
-import type { BoundContainer, BoundPod } from "./bound_pod.ts";
+import type { BoundPod } from "./bound_pod.ts";
 import { isReady, toContainerStatus } from "./container_status.ts";
-import { isInitialized } from "./life.ts";
+import { isPassed } from "./life.ts";
 import { formatTime, toList } from "./quantities.ts";
 import { readTotal } from "./requests.ts";
-import type { NodeConfig, PodLife } from "./state.ts";
+import type { NodeConfig, PodLife, PodStatus } from "./state.ts";
 import { drawBetween } from "./random.ts";
-
-export type PodStatus = NonNullable<Pod["status"]>;
 
 export interface StatusContext {
   readonly now: number;
@@ -145,14 +143,10 @@ function findUnready(pod: BoundPod, life: PodLife, now: number): Cause | null {
 }
 
 function findUninitialized(pod: BoundPod, life: PodLife): Cause | null {
-  if (isInitialized(life, pod)) return null;
-  const isOpen = ({ kind }: BoundContainer, index: number) => {
-    const state = life.containers[index];
-    if (kind === "container" || state === undefined) return false;
-    if (kind === "sidecar") return state.instances === 0;
-    return !(state.run.kind === "terminated" && state.run.restartAt === null && state.run.ended.code === 0);
-  };
-  const names = pod.containers.filter(isOpen).map(({ name }) => name);
+  const names = pod.containers.filter((bound, index) => !isPassed(bound, life.containers[index])).map(({ name }) =>
+    name
+  );
+  if (names.length === 0) return null;
   return { reason: "ContainersNotInitialized", message: `containers with incomplete status: [${names.join(" ")}]` };
 }
 

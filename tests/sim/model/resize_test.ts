@@ -292,3 +292,23 @@ Deno.test("nextNode() shows 2m for a request of 1m while a resize replaces it, a
   ) => [readMain(change).resources?.requests?.cpu, change.status.resources?.requests?.cpu]);
   assertEquals(seen, [["2m", undefined], ["301m", "301m"]]);
 });
+
+Deno.test("nextNode() lets the status of an ended pod follow a resize, and makes a starting pod in its new size", () => {
+  const run = new ModelRun();
+  run.add({
+    name: "ended",
+    restartPolicy: "Never",
+    containers: [{ ...SIZE, load: { exits: { afterMs: 10, code: 0 } } }],
+  });
+  run.run(10 * SECOND);
+  run.resize("ended", { requests: { cpu: "150m" } });
+  run.run(SECOND);
+  const { status } = last(run, "ended");
+  assertEquals([status.phase, status.observedGeneration, status.allocatedResources?.cpu], ["Succeeded", 2, "150m"]);
+
+  run.add({ name: "starting", containers: [SIZE] });
+  run.resize("starting", { limits: { memory: "300Mi" } });
+  run.run(5 * SECOND);
+  assertEquals(last(run, "starting").status.resources?.limits?.memory, "300Mi");
+  assertEquals(readMain(last(run, "starting")).resources?.limits?.memory, "300Mi");
+});
