@@ -27,6 +27,7 @@ const WATCHES = {
   watch_memory_below_usage: 15,
   watch_restart_policy: 9,
   watch_oom: 20,
+  watch_back_off: 15,
 };
 
 for (const [name, events] of Object.entries(WATCHES)) {

@@ -312,3 +312,22 @@ Deno.test("nextNode() lets the status of an ended pod follow a resize, and makes
   assertEquals(last(run, "starting").status.resources?.limits?.memory, "300Mi");
   assertEquals(readMain(last(run, "starting")).resources?.limits?.memory, "300Mi");
 });
+
+Deno.test("nextNode() restarts at once what is resized in its back-off, and begins its waits anew", () => {
+  const run = new ModelRun();
+  run.add({ containers: [{ ...SIZE, load: { exits: { afterMs: 20, code: 2 } } }] });
+  runUntil(
+    run,
+    () => readMain(last(run)).restartCount === 3 && readMain(last(run)).state?.terminated !== undefined,
+    60 * SECOND,
+  );
+  run.run(3 * SECOND);
+  run.resize("a", { requests: { cpu: "110m" } });
+  const told = run.changed.length;
+  // Recorded: of its 40 s the container had waited 5.
+  assert(runUntil(run, () => readMain(last(run)).restartCount === 4, SECOND) < 300);
+  assertStringIncludes(readMain(run.changed[told] ?? last(run)).state?.waiting?.message ?? "", "back-off 40s");
+  runUntil(run, () => readMain(last(run)).restartCount === 5, 20 * SECOND);
+  const waits = run.statuses("a").flatMap((change) => readMain(change).state?.waiting?.message ?? []);
+  assertStringIncludes(waits.at(-1) ?? "", "back-off 10s");
+});
