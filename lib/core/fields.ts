@@ -6,7 +6,7 @@
 import { parseDuration } from "../units/duration.ts";
 import { parseAmount } from "../units/quantity.ts";
 import type { Resource } from "../units/resources.ts";
-import { isRecord, quote } from "../units/untrusted.ts";
+import { isRecord, joinPath, quote } from "../units/untrusted.ts";
 import type { Problem } from "./policy.ts";
 
 export interface OpenOptions {
@@ -25,7 +25,7 @@ export function openFields(value: unknown, { path, problems, known }: OpenOption
   for (const key of known === null ? [] : Object.keys(value)) {
     if (known?.includes(key)) continue;
     report(problems, {
-      path: join(path, key),
+      path: joinPath(path, key),
       message: `Cannot use field ${quote(key)}: only ${known?.join(", ")} are known`,
     });
   }
@@ -53,7 +53,7 @@ export class Fields {
   }
 
   pathOf(key: string): string {
-    return join(this.path, key);
+    return joinPath(this.path, key);
   }
 
   report(key: string, message: string): void {
@@ -153,10 +153,6 @@ function report(problems: Problem[], problem: Problem): void {
 
 function between(min: number, max: number): string {
   return `must be an integer from ${min} to ${max}`;
-}
-
-function join(path: string, key: string): string {
-  return path === "" ? key : `${path}.${key}`;
 }
 
 function lastOf(path: string): string {

@@ -43,6 +43,9 @@ const SPEC_FIELDS = ["paused", "priority", "target", "selector", "containerName"
 /** Stands in for a value that is missing or no good; such a policy is never handed out. */
 const INVALID = 0;
 
+/** Of each sort; the schema's bound. */
+const MAX_REQUIREMENTS = 100;
+
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const NAME_RULE = { max: 253, pattern: NAME, rule: `must be 1 to 253 lower case letters, digits, "-" and "."` };
@@ -99,6 +102,15 @@ function parsePods(spec: Fields): Selector | null {
   }
   if (isEmptySelector(parsed.selector)) {
     spec.report("selector", "Cannot use an empty selector: it would match every pod of the namespace, name labels");
+  }
+  for (const [key, entries] of Object.entries(parsed.selector.source)) {
+    const count = Object.keys(entries).length;
+    if (count > MAX_REQUIREMENTS) {
+      spec.add({
+        path: spec.pathOf(`selector.${key}`),
+        message: `Cannot use ${count} ${key}: at most ${MAX_REQUIREMENTS}`,
+      });
+    }
   }
   return parsed.selector;
 }

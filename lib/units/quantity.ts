@@ -17,34 +17,22 @@ export interface ParseAmountOptions {
 
 /** A signed value gives a signed amount, rounded away from zero; whether it may be negative is the caller's rule. */
 export function parseAmount(value: unknown, resource: Resource, options: ParseAmountOptions = {}): ParsedAmount {
-  const refuse = (cause: string): ParsedAmount => ({
-    ok: false,
-    message: `Cannot parse quantity ${quote(value)}: ${cause}`,
-  });
-  if (typeof value === "number") {
-    if (!Number.isFinite(value)) return refuse("not a finite number");
-    if (!Number.isInteger(value) && options.floats !== true) return refuse("a number with a fraction must be quoted");
-  } else if (typeof value !== "string") {
-    return refuse("must be a string or an integer");
-  }
-  const text = String(value);
-  if (text === "") return refuse("empty");
-  if (text.length > MAX_LENGTH) return refuse(`longer than ${MAX_LENGTH} characters`);
-  if (/\s/.test(text)) return refuse("contains a space");
+  const parsed = parseNanos(value, options);
+  if (!parsed.ok) return parsed;
+  const unitNanos = resource === "cpu" ? 1_000_000n : 1_000_000_000n;
+  const magnitude = divideUp(parsed.nanos < 0n ? -parsed.nanos : parsed.nanos, unitNanos);
+  if (magnitude > BigInt(Number.MAX_SAFE_INTEGER)) return refuse(value, "too large");
+  return { ok: true, amount: Number(parsed.nanos < 0n ? -magnitude : magnitude) };
+}
 
-  const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
-  if (whole === "" && fraction === "") return refuse("does not start with a number");
-  const scale = toScale(suffix);
-  if (scale === null) return refuse(`unknown suffix ${quote(suffix)}${toHint(suffix)}`);
-  if (scale.exponent > MAX_EXPONENT || scale.exponent < -MAX_EXPONENT) {
-    return refuse(`exponent ${quote(suffix)} is out of range`);
-  }
-  const exponent = scale.exponent - BigInt(fraction.length) + (resource === "cpu" ? 3n : 0n);
-  const numerator = BigInt(whole + fraction) * scale.factor * (exponent > 0n ? 10n ** exponent : 1n);
-  const divisor = exponent < 0n ? 10n ** -exponent : 1n;
-  const magnitude = (numerator + divisor - 1n) / divisor;
-  if (magnitude > BigInt(Number.MAX_SAFE_INTEGER)) return refuse("too large");
-  return { ok: true, amount: Number(sign === "-" ? -magnitude : magnitude) };
+/**
+ * Negative, zero or positive, as for sort(). Of values that parseAmount() takes, and as fine as Kubernetes has them:
+ * 200u cores are more than 100u, though both are 1 millicore rounded up.
+ */
+export function compareQuantities(a: unknown, b: unknown): number {
+  const [left, right] = [parseNanos(a), parseNanos(b)];
+  if (!left.ok || !right.ok) throw new RangeError(`Cannot compare ${quote(a)} with ${quote(b)}: not quantities`);
+  return left.nanos < right.nanos ? -1 : left.nanos > right.nanos ? 1 : 0;
 }
 
 /** The short text that Kubernetes reads back as exactly this amount: `250m`, `2`, `64Mi`, `10M`, `1234567`. */
@@ -58,8 +46,8 @@ export function formatAmount(amount: number, resource: Resource): string {
 
 /** No sensible quantity is longer; the arithmetic below stays small. */
 const MAX_LENGTH = 64;
-/** Larger than any digits within MAX_LENGTH can balance. */
-const MAX_EXPONENT = 100n;
+/** Larger than any digits within MAX_LENGTH can balance, and as many digits as the schema takes. */
+const MAX_EXPONENT = 99n;
 
 const QUANTITY = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)$/;
 
@@ -93,6 +81,44 @@ const SHOWN_UNITS: readonly (readonly [bytes: number, suffix: string])[] = [
   [1024, "Ki"],
   [1000, "k"],
 ];
+
+type ParsedNanos = { readonly ok: true; readonly nanos: bigint } | Extract<ParsedAmount, { ok: false }>;
+
+/** Billionths, the finest that the API server keeps; a rest is rounded away from zero. */
+function parseNanos(value: unknown, options: ParseAmountOptions = {}): ParsedNanos {
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) return refuse(value, "not a finite number");
+    if (!Number.isInteger(value) && options.floats !== true) {
+      return refuse(value, "a number with a fraction must be quoted");
+    }
+  } else if (typeof value !== "string") {
+    return refuse(value, "must be a string or an integer");
+  }
+  const text = String(value);
+  if (text === "") return refuse(value, "empty");
+  if (text.length > MAX_LENGTH) return refuse(value, `longer than ${MAX_LENGTH} characters`);
+  if (/\s/.test(text)) return refuse(value, "contains a space");
+
+  const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
+  if (whole === "" && fraction === "") return refuse(value, "does not start with a number");
+  const scale = toScale(suffix);
+  if (scale === null) return refuse(value, `unknown suffix ${quote(suffix)}${toHint(suffix)}`);
+  if (scale.exponent > MAX_EXPONENT || scale.exponent < -MAX_EXPONENT) {
+    return refuse(value, `exponent ${quote(suffix)} is out of range`);
+  }
+  const exponent = scale.exponent - BigInt(fraction.length) + 9n;
+  const numerator = BigInt(whole + fraction) * scale.factor * (exponent > 0n ? 10n ** exponent : 1n);
+  const nanos = divideUp(numerator, exponent < 0n ? 10n ** -exponent : 1n);
+  return { ok: true, nanos: sign === "-" ? -nanos : nanos };
+}
+
+function refuse(value: unknown, cause: string): Extract<ParsedAmount, { ok: false }> {
+  return { ok: false, message: `Cannot parse quantity ${quote(value)}: ${cause}` };
+}
+
+function divideUp(numerator: bigint, divisor: bigint): bigint {
+  return (numerator + divisor - 1n) / divisor;
+}
 
 /** A lone `E` is exa; `E` or `e` with digits is a power of ten. */
 function toScale(suffix: string): Scale | null {

@@ -4,7 +4,7 @@
  * An empty selector matches every pod, as in Kubernetes; whether it may be empty is the caller's rule.
  */
 import { findKeyFault, findValueFault } from "./labels.ts";
-import { isRecord, quote } from "./untrusted.ts";
+import { isRecord, joinPath, quote } from "./untrusted.ts";
 
 export type Operator = "In" | "NotIn" | "Exists" | "DoesNotExist";
 
@@ -133,8 +133,10 @@ function parseLabels(value: unknown, { path, problems }: Place): Readonly<Record
   }
   const labels: [string, string][] = [];
   for (const [key, label] of bound(Object.entries(value), { path, problems })) {
-    if (!isKey(key, { path, problems })) continue;
-    if (isValue(label, { path: `${path}[${key}]`, problems })) labels.push([key, label]);
+    // To the API server a label without a value is not there.
+    if (label === null) continue;
+    const hasKey = isKey(key, { path, problems });
+    if (isValue(label, { path: joinPath(path, key), problems }) && hasKey) labels.push([key, label]);
   }
   return Object.fromEntries(labels);
 }
@@ -210,7 +212,8 @@ function checkFields(
 ): void {
   for (const field of Object.keys(value)) {
     if (known.includes(field)) continue;
-    report(problems, { path, message: `Cannot use field ${quote(field)}: only ${known.join(", ")} are known` });
+    const message = `Cannot use field ${quote(field)}: only ${known.join(", ")} are known`;
+    report(problems, { path: joinPath(path, field), message });
   }
 }
 

@@ -23,11 +23,9 @@ export interface BadManifest {
   readonly sentence: string;
   readonly manifest: Manifest;
   readonly path: string;
-  /** Where the API server names it differently. */
-  readonly serverPath: string;
 }
 
-type BadRow = readonly [sentence: string, edits: Edits, path?: string, serverPath?: string];
+type BadRow = readonly [sentence: string, edits: Edits, path?: string];
 
 const BAD: readonly BadRow[] = [
   ["no spec", { "spec": undefined }],
@@ -51,10 +49,19 @@ const BAD: readonly BadRow[] = [
   ["a target's name that is too long", { "spec.target.name": "a".repeat(254) }],
   ["C7: an empty selector", { "spec.selector": {}, ...NO_TARGET }],
   ["C7: a selector of empty parts", { "spec.selector": { matchLabels: {}, matchExpressions: [] }, ...NO_TARGET }],
-  ["a selector's unknown field", { "spec.selector": { labels: { app: "web" } }, ...NO_TARGET }],
+  ["a selector's unknown field", { "spec.selector.labels": { app: "web" }, ...NO_TARGET }],
+  [
+    "an expression's unknown field",
+    expression({ key: "a", operator: "Exists", value: "b" }),
+    `${EXPRESSIONS}[0].value`,
+  ],
+  ["C7: a selector whose only label is null", { "spec.selector": { matchLabels: { app: null } }, ...NO_TARGET }],
+  ["more than 100 labels", { [LABELS]: manyLabels(101), ...NO_TARGET }],
+  ["more than 100 expressions", { [EXPRESSIONS]: manyExpressions(101), ...NO_TARGET }],
+  ["a label key with 254 characters before its slash", { [LABELS]: { [`${"a".repeat(254)}/b`]: "c" }, ...NO_TARGET }],
   ["labels as a list", { [LABELS]: ["app"], ...NO_TARGET }],
-  ["a label value that is a number", { [LABELS]: { app: 1 }, ...NO_TARGET }, `${LABELS}[app]`, `${LABELS}.app`],
-  ["a label value with a space", { [LABELS]: { app: "a b" }, ...NO_TARGET }, `${LABELS}[app]`, `${LABELS}.app`],
+  ["a label value that is a number", { [LABELS]: { app: 1 }, ...NO_TARGET }, `${LABELS}.app`],
+  ["a label value with a space", { [LABELS]: { app: "a b" }, ...NO_TARGET }, `${LABELS}.app`],
   ["a label key with a space", { [LABELS]: { "my app": "web" }, ...NO_TARGET }],
   ["an unknown operator", expression({ key: "a", operator: "Equals", values: ["b"] }), `${EXPRESSIONS}[0].operator`],
   ["an expression without key", expression({ operator: "Exists" }), `${EXPRESSIONS}[0].key`],
@@ -128,6 +135,7 @@ const BAD: readonly BadRow[] = [
   ["C7: min greater than max in memory limits", {
     "spec.bounds.memory.limits": { min: "2Gi", max: "2G" },
   }, "spec.bounds.memory.limits.min"],
+  ["C7: min greater than max by less than a millicore", { [MIN]: "200u", [MAX]: "100u" }],
   ["C7: a negative min", { [MIN]: "-100m" }],
   ["C7: a negative max", { [MAX]: -1, [MIN]: undefined }],
   ["C7: step 0", { [STEP]: "0" }],
@@ -141,16 +149,25 @@ const BAD: readonly BadRow[] = [
   ["a quantity as an object", { [MAX]: {} }],
   ["a quantity of more than 64 characters", { [MAX]: "1".repeat(65) }],
   ["a quantity beyond any machine", { "spec.bounds.memory.requests.max": "8Pi" }],
+  ["as many cores as no machine has", { [MAX]: "9001G" }],
+  ["a quantity with an exponent that wraps around to 0", { [MAX]: "1e4294967296" }],
   ["C7: stepPercent 0", { [STEP_PERCENT]: 0 }],
   ["C7: stepPercent 101", { [STEP_PERCENT]: 101 }],
   ["stepPercent with a percent sign", { [STEP_PERCENT]: "25%" }],
 ];
 
-export const BAD_MANIFESTS: readonly BadManifest[] = BAD.map(([sentence, edits, path, serverPath]) => {
-  const found = path ?? Object.keys(edits)[0] ?? "";
-  return { sentence, manifest: toManifest(edits), path: found, serverPath: serverPath ?? found };
+export const BAD_MANIFESTS: readonly BadManifest[] = BAD.map(([sentence, edits, path]) => {
+  return { sentence, manifest: toManifest(edits), path: path ?? Object.keys(edits)[0] ?? "" };
 });
 
 function expression(requirement: unknown): Edits {
   return { [EXPRESSIONS]: [requirement], ...NO_TARGET };
+}
+
+function manyLabels(count: number): unknown {
+  return Object.fromEntries(manyExpressions(count).map(({ key }) => [key, "x"]));
+}
+
+function manyExpressions(count: number): readonly { readonly key: string; readonly operator: string }[] {
+  return Array.from({ length: count }, (_, index) => ({ key: `key${index}`, operator: "Exists" }));
 }

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { formatAmount, parseAmount } from "../../lib/units/quantity.ts";
+import { compareQuantities, formatAmount, parseAmount } from "../../lib/units/quantity.ts";
 import type { Resource } from "../../lib/units/resources.ts";
 
 const MEMORY: readonly [unknown, number][] = [
@@ -43,8 +43,8 @@ const MEMORY: readonly [unknown, number][] = [
   ["-1.5", -2],
   ["-0", 0],
   ["9007199254740991", Number.MAX_SAFE_INTEGER],
-  ["0e100", 0],
-  ["1e-100", 1],
+  ["0e99", 0],
+  ["1e-0000099", 1],
   ["00000000000000000000000000000000000000000000000000000000000012Mi", 12582912],
 ];
 
@@ -86,7 +86,7 @@ const REFUSED: readonly [unknown, string][] = [
   ["Ki", `Cannot parse quantity "Ki": does not start with a number`],
   ["--1", `Cannot parse quantity "--1": does not start with a number`],
   ["0x10", `Cannot parse quantity "0x10": unknown suffix "x10"`],
-  ["1e101", `Cannot parse quantity "1e101": exponent "e101" is out of range`],
+  ["1e100", `Cannot parse quantity "1e100": exponent "e100" is out of range`],
   [
     "1e-99999999999999999999",
     `Cannot parse quantity "1e-99999999999999999999": exponent "e-99999999999999999999" is out of range`,
@@ -139,6 +139,21 @@ Deno.test("parseAmount() refuses a value of any length at once and shows its beg
       message: `Cannot parse quantity "${hostile.slice(0, 40)}...": longer than 64 characters`,
     });
   }
+});
+
+Deno.test("compareQuantities() is as fine as Kubernetes: a billionth, rounded up", () => {
+  const ordered = ["-1", "-1n", "0", "1n", "100u", "200u", "1m", 1, "1.000000001", "1k", "1Ki", "9T"];
+  for (const [index, one] of ordered.entries()) {
+    for (const [place, other] of ordered.entries()) {
+      assertEquals(compareQuantities(one, other), Math.sign(index - place), `${one} with ${other}`);
+    }
+  }
+  assertEquals([compareQuantities("1e-99", "0.3n"), compareQuantities("-0", 0), compareQuantities("1000m", 1)], [
+    0,
+    0,
+    0,
+  ]);
+  assertThrows(() => compareQuantities("1", "1Q"), RangeError, `Cannot compare "1" with "1Q"`);
 });
 
 const SHOWN: readonly [number, Resource, string][] = [

@@ -27,6 +27,7 @@ Deno.test("parseSelector() keeps the object as it was written (C5)", () => {
   assertEquals(parse({ matchLabels: null, matchExpressions: null }).source, {});
   const withNull = { matchExpressions: [{ key: "a", operator: "Exists", values: null }] };
   assertEquals(parse(withNull).source, { matchExpressions: [{ key: "a", operator: "Exists" }] });
+  assertEquals(parse({ matchLabels: { a: null, b: "1" } }).source, { matchLabels: { b: "1" } });
 });
 
 Deno.test("matches() gives Kubernetes' answer for each operator", async (t) => {
@@ -95,17 +96,21 @@ Deno.test("parseSelector() reports every problem with its path (C8)", async (t) 
     ["it is absent", undefined, ["s: Cannot use undefined as selector: must be an object"]],
     ["it is a list", [], ["s: Cannot use a list as selector: must be an object"]],
     ["it has an unknown field", { matchlabels: {} }, [
-      `s: Cannot use field "matchlabels": only matchLabels, matchExpressions are known`,
+      `s.matchlabels: Cannot use field "matchlabels": only matchLabels, matchExpressions are known`,
     ]],
     ["matchLabels is a list", { matchLabels: [] }, ["s.matchLabels: Cannot use a list as labels: must be an object"]],
     ["a label key is none", { matchLabels: { "a b": "1" } }, [
       `s.matchLabels: Cannot use label key "a b": a name ${NAME_RULE}`,
     ]],
     ["a label value is none", { matchLabels: { "x.io/a": "1 2" } }, [
-      `s.matchLabels[x.io/a]: Cannot use label value "1 2": a value ${NAME_RULE}`,
+      `s.matchLabels.x.io/a: Cannot use label value "1 2": a value ${NAME_RULE}`,
     ]],
     ["a label value is a number", { matchLabels: { a: 1 } }, [
-      "s.matchLabels[a]: Cannot use label value 1: must be a string, in quotes",
+      "s.matchLabels.a: Cannot use label value 1: must be a string, in quotes",
+    ]],
+    ["a label's key and its value are none", { matchLabels: { "a b": 1 } }, [
+      `s.matchLabels: Cannot use label key "a b": a name ${NAME_RULE}`,
+      "s.matchLabels.a b: Cannot use label value 1: must be a string, in quotes",
     ]],
     ["matchExpressions is an object", { matchExpressions: {} }, ["s.matchExpressions: Cannot use an object as list"]],
     ["an expression is null", { matchExpressions: [null] }, [
@@ -129,11 +134,11 @@ Deno.test("parseSelector() reports every problem with its path (C8)", async (t) 
       `s.matchExpressions[0].values[1]: Cannot use label value "-": a value ${NAME_RULE}`,
     ]],
     ["several things are wrong", {
-      matchLabels: { a: null },
+      matchLabels: { a: true },
       matchExpressions: [{ operator: "Is", value: "x" }, { key: 1, operator: "Exists" }],
     }, [
-      "s.matchLabels[a]: Cannot use label value null: must be a string, in quotes",
-      `s.matchExpressions[0]: Cannot use field "value": only key, operator, values are known`,
+      "s.matchLabels.a: Cannot use label value true: must be a string, in quotes",
+      `s.matchExpressions[0].value: Cannot use field "value": only key, operator, values are known`,
       "s.matchExpressions[0].key: Cannot use label key undefined: must be a string",
       `s.matchExpressions[0].operator: Cannot use "Is" as operator: must be In, NotIn, Exists or DoesNotExist`,
       "s.matchExpressions[1].key: Cannot use label key 1: must be a string",

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isRecord, quote } from "../../lib/units/untrusted.ts";
+import { isRecord, joinPath, quote } from "../../lib/units/untrusted.ts";
 
 Deno.test("quote() shows any value on one short line", () => {
   const shown: readonly [unknown, string][] = [
@@ -7,6 +7,9 @@ Deno.test("quote() shows any value on one short line", () => {
     [`a"b\n`, `"a\\"b\\n"`],
     ["a".repeat(40), `"${"a".repeat(40)}"`],
     ["a".repeat(1e6), `"${"a".repeat(40)}..."`],
+    ["a\u0000\u0085\u2028b", `"a\\u0000\\u{85}\\u{2028}b"`],
+    ["\u202eb\u200b\u{e0001}", `"\\u{202e}b\\u{200b}\\u{e0001}"`],
+    [`${"a".repeat(39)}\u{1f600}`, `"${"a".repeat(39)}\\ud83d..."`],
     [1.5, "1.5"],
     [true, "true"],
     [null, "null"],
@@ -21,4 +24,12 @@ Deno.test("quote() shows any value on one short line", () => {
 Deno.test("isRecord() holds for objects only", () => {
   for (const value of [{}, { a: 1 }, Object.create(null)]) assertEquals(isRecord(value), true);
   for (const value of [null, undefined, [], "a", 1, () => {}]) assertEquals(isRecord(value), false);
+});
+
+Deno.test("joinPath() writes a path of any key on one bounded line", () => {
+  assertEquals(joinPath("", "spec"), "spec");
+  assertEquals(joinPath("spec", "policy"), "spec.policy");
+  assertEquals(joinPath("spec.selector.matchLabels", "a.io/b"), "spec.selector.matchLabels.a.io/b");
+  assertEquals(joinPath("spec", 'a\n"b"\u202e'), `spec.a\\n\\"b\\"\\u{202e}`);
+  assertEquals(joinPath("spec", "k".repeat(1e6)), `spec.${"k".repeat(100)}...`);
 });
