@@ -1,5 +1,4 @@
 /** What the daemon keeps of autoscalers, workloads and nodes, parsed at the edge from the API's objects. */
-import type { AutoscalerStatus } from "../core/conditions.ts";
 import { parsePolicy } from "../core/parse_policy.ts";
 import type { Policy, Problem, WorkloadKind } from "../core/policy.ts";
 import type { PodResourceAutoscaler } from "../api/autoscaler.ts";
@@ -18,8 +17,8 @@ export interface AutoscalerFacts {
   readonly policy: Policy | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** As the API server has it. */
-  readonly status: AutoscalerStatus;
+  /** As the API server has it: of any shape. */
+  readonly status: unknown;
 }
 
 export function readAutoscaler(object: PodResourceAutoscaler): AutoscalerFacts {
@@ -34,7 +33,7 @@ export function readAutoscaler(object: PodResourceAutoscaler): AutoscalerFacts {
     policy: parsed.ok ? parsed.policy : null,
     problems: parsed.ok ? [] : parsed.problems,
     warnings: parsed.ok ? parsed.warnings : [],
-    status: (object.status ?? {}) as AutoscalerStatus,
+    status: object.status ?? {},
   };
 }
 

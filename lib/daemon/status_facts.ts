@@ -3,6 +3,7 @@ import { type AutoscalerStatus, type LastScale, listProblems, type StatusFacts }
 import type { NoticeName } from "../core/reasons.ts";
 import type { AutoscalerFacts } from "./facts.ts";
 import type { Resolution } from "./inventory.ts";
+import { readStatus } from "./read_status.ts";
 
 export interface StatusSources {
   readonly resolution: Resolution;
@@ -29,7 +30,7 @@ export function toStatusFacts(
     tracked: tracked.size,
     unread: unread.count,
     unreadWhy: unread.why,
-    lastScale: newest(lastScale, readLastScale(status)),
+    lastScale: newest(lastScale, readLastScale(readStatus(status))),
     cooldownMs: policy?.cooldownMs ?? 0,
   };
 }

@@ -15,6 +15,7 @@ import type { Inventory } from "./inventory.ts";
 import { isEqual, toMergePatch } from "./merge_patch.ts";
 import type { Metrics, Totals } from "./metrics.ts";
 import type { Recorder } from "./recorder.ts";
+import { readStatus } from "./read_status.ts";
 import { findTrouble, toStatusFacts } from "./status_facts.ts";
 import type { Unread } from "./usage_health.ts";
 
@@ -25,7 +26,7 @@ export interface StatusWriterOptions {
   readonly log: Log;
   readonly metrics: Pick<Metrics, "setTotals" | "setActive" | "failed">;
   readonly recorder: Pick<Recorder, "publish">;
-  readonly inventory: Inventory;
+  readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
   readonly unread: Unread;
   /** False while a list is missing from which its status would follow: then it is left as it is. */
   readonly canTell: (autoscaler: AutoscalerFacts) => boolean;
@@ -126,7 +127,7 @@ export class StatusWriter {
       lastScale: memory.lastScale,
     });
     this.#tell(autoscaler, facts, memory);
-    return nextStatus(memory.written?.sent ?? status, facts, clock.now());
+    return nextStatus(memory.written?.sent ?? readStatus(status), facts, clock.now());
   }
 
   /** One event when a state begins, and again for a new generation of the spec. */

@@ -1,7 +1,22 @@
 /** What an autoscaler's status and events say of its spec, its target and its pods (C8, C10, C15, C50, C51). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { readAutoscaler } from "../../lib/daemon/facts.ts";
+import type { Resolution } from "../../lib/daemon/inventory.ts";
+import { StatusWriter } from "../../lib/daemon/status_writer.ts";
+import { createClient } from "../../lib/kube/client.ts";
+import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
+import { FakeApiServer } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+
+const UNRESOLVED: Resolution = {
+  selector: null,
+  matched: 0,
+  tracked: new Map(),
+  isTargetMissing: false,
+  targetProblems: [],
+};
 
 function statusWrites(run: Run): number {
   return run.api.calls.filter(({ path }) => path.endsWith("/status")).length;
@@ -173,13 +188,34 @@ Deno.test("an invalid spec is told once for each change of it, and stops no othe
 });
 
 Deno.test("a status that cannot be computed stops no other autoscaler", async () => {
-  const bad = { ...autoscalerObject({ name: "bad" }), status: { conditions: "none" } };
-  await using run = new Run({ autoscalers: [bad, autoscalerObject()] });
-  await run.advance(10);
-  assertEquals(run.condition("Ready"), "True Valid");
-  assertEquals(await run.series("kedify_agent_pra_error_total"), [
-    'kedify_agent_pra_error_total{namespace="shop",reason="StatusCompute"} 3',
-  ]);
+  const clock = new FakeClock();
+  const api = new FakeApiServer(() => clock.now());
+  const objects = [autoscalerObject({ name: "bad" }), autoscalerObject()];
+  for (const object of objects) api.put("podresourceautoscalers", object);
+  const failures: unknown[] = [];
+  const writer = new StatusWriter({
+    client: createClient(api.toServer()),
+    clock,
+    random: () => 0,
+    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+    metrics: { setTotals() {}, setActive() {}, failed: (_namespace, reason) => failures.push(reason) },
+    recorder: { publish() {} },
+    inventory: {
+      *autoscalers() {
+        yield* objects.map(readAutoscaler);
+      },
+      resolve: () => UNRESOLVED,
+    },
+    unread({ name }) {
+      if (name === "bad") throw new TypeError("unforeseen");
+      return { count: 0, why: "" };
+    },
+    canTell: () => true,
+    onProgress() {},
+  });
+  await writer.sweep(new AbortController().signal);
+  const written = api.list("podresourceautoscalers").map(({ metadata, status }) => [metadata.name, status?.scaling]);
+  assertEquals([written, failures], [[["bad", undefined], ["web", false]], ["StatusCompute"]]);
 });
 
 Deno.test("silence of a running container is Metrics=False, but not before three of its polls (C22, C51)", async () => {
