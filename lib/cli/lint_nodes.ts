@@ -1,8 +1,9 @@
 /**
  * Where does the field of a path stand, and what does a node of a YAML file say? Paths are those of the parser's
- * problems: `spec.policy.cooldown`, `spec.selector.matchLabels[app]`, `items[0].metadata`.
+ * problems: `spec.policy.cooldown`, `spec.selector.matchLabels.app`, `items[0].metadata`.
  */
 import { isMap, isScalar, isSeq, type Node } from "yaml";
+import { joinPath } from "../units/untrusted.ts";
 import { resolveScalar, type ScalarValue } from "./lint_scalar.ts";
 
 /** Where the field of a path stands; where there is none, its nearest parent. */
@@ -55,10 +56,9 @@ function stepInto(node: Node, path: string, targets: ReadonlyMap<Node, Node>): S
   return steps.toReversed().toSorted((a, b) => a.rest.length - b.rest.length)[0] ?? null;
 }
 
-/** Paths have `.key`, and `[key]` for labels; a key that could break a line stands in them as JSON has it. */
+/** A key that could break a line stands in paths as joinPath() shows it. */
 function restAfter(key: string, path: string): string | null {
-  for (const written of [key, JSON.stringify(key).slice(1, -1)]) {
-    if (path.startsWith(`[${written}]`)) return path.slice(written.length + 2);
+  for (const written of [key, joinPath("", key)]) {
     const rest = path.startsWith(written) ? path.slice(written.length) : null;
     if (rest !== null && /^([.[]|$)/.test(rest)) return rest;
   }

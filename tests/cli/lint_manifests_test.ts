@@ -57,9 +57,7 @@ Deno.test("lint points at the field, and where there is none, at its parent", ()
     "    cooldown: 5 m",
   ].join("\r\n");
   assertEquals(
-    lint(text).findings.map((
-      { path, place: { line, column }, autoscaler },
-    ) => [path.replace("[tier]", ".tier"), line, column, autoscaler]),
+    lint(text).findings.map(({ path, place: { line, column }, autoscaler }) => [path, line, column, autoscaler]),
     [
       ["spec.containerName", 5, 1, "shop/web"],
       ["spec.paused", 6, 3, "shop/web"],
@@ -71,6 +69,14 @@ Deno.test("lint points at the field, and where there is none, at its parent", ()
       ["spec.policy.cooldown", 15, 5, "shop/web"],
     ],
   );
+});
+
+Deno.test("lint points at a field whose name its path shows only in part", () => {
+  for (const name of ["a\nb", "\u202egnp", "\u2028", "k".repeat(1000)]) {
+    const text = JSON.stringify(toManifest({ "spec.policy": { [name]: 1 } }), null, 1);
+    const found = lint(text).findings.find(({ message }) => message.startsWith("Cannot use field"));
+    assertEquals(found?.place.line, lineOf(text, JSON.stringify(name)), JSON.stringify(found));
+  }
 });
 
 Deno.test("lint reads several documents, empty ones among them, and passes over other kinds", () => {
