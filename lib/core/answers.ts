@@ -34,6 +34,9 @@ export function nextAnswered(state: PodState, input: Input, { order, answer }: A
     case "conflict":
       // Either way the watch is behind: the newer pod decides, or its end.
       return quiet({ ...state, conflict: { resourceVersion: order.resourceVersion, at: input.now } });
+    case "withdrawn":
+      // What has changed is on its way as an observation of its own.
+      return quiet(state);
     case "lost": {
       const { message } = answer;
       const refusal = { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null } as const;

@@ -104,6 +104,8 @@ export type Answer =
   | { readonly kind: "gone" }
   /** The pod has changed since the decision. */
   | { readonly kind: "conflict" }
+  /** Never sent: the pod, or who contends for it, has changed while it waited for its turn. */
+  | { readonly kind: "withdrawn" }
   /** No answer came: it may have arrived or not. */
   | { readonly kind: "lost"; readonly message: string }
   | {

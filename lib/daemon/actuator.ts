@@ -9,13 +9,16 @@ import type { Clock } from "../runtime/clock.ts";
 import { Limit } from "../runtime/limit.ts";
 import { formatAmount } from "../units/quantity.ts";
 import { resourceOf, sideOf } from "../units/resources.ts";
+import type { Tracked } from "./inventory.ts";
 import { toAnswer } from "./refusal.ts";
 
-export type Actuate = (order: Order, pod: { readonly namespace: string; readonly name: string }) => Promise<Answer>;
+export type Actuate = (order: Order, tracked: Tracked) => Promise<Answer>;
 
 export interface ActuatorOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
+  /** False once the pod, or who contends for it, is no longer what the order was decided on. */
+  readonly isCurrent: (tracked: Tracked) => boolean;
 }
 
 /** Many pods may want to move at the same moment, and each PATCH costs the API server an admission. */
@@ -24,12 +27,15 @@ const AT_ONCE = 32;
 const SLOT_TIMEOUT_MS = 10_000;
 const PATCH_TIMEOUT_MS = 10_000;
 
-export function createActuator({ client, clock }: ActuatorOptions): Actuate {
+export function createActuator({ client, clock, isCurrent }: ActuatorOptions): Actuate {
   const limit = new Limit(AT_ONCE);
-  return async (order, { namespace, name }) => {
+  return async (order, tracked) => {
+    const { namespace, name } = tracked.pod;
     let isSent = false;
     try {
       using _slot = await acquireSlot(limit, clock);
+      // An owner that was paused, edited or deleted meanwhile has handed over.
+      if (!isCurrent(tracked)) return { kind: "withdrawn" };
       isSent = true;
       using timeout = clock.timeout(PATCH_TIMEOUT_MS);
       const { data, error, response } = await client.core.PATCH("/api/v1/namespaces/{namespace}/pods/{name}/resize", {

@@ -13,8 +13,8 @@ export interface CountRefusalsOptions {
 }
 
 export function countRefusals(actuate: Actuate, { metrics, isKnown }: CountRefusalsOptions): Actuate {
-  return async (order, pod) => {
-    const answer = await actuate(order, pod);
+  return async (order, tracked) => {
+    const answer = await actuate(order, tracked);
     const reason = answer.kind === "refused" ? answer.reason : answer.kind === "lost" ? "RetryLater" : null;
     if (reason === null) return answer;
     const { policy: { namespace, name }, action } = order;

@@ -12,7 +12,7 @@ import { createActuator } from "./actuator.ts";
 import { Evaluator } from "./evaluator.ts";
 import { formatName, type NodeFacts } from "./facts.ts";
 import { Feed } from "./feed.ts";
-import { Inventory } from "./inventory.ts";
+import { Inventory, type Tracked } from "./inventory.ts";
 import { canDecide, canTellStatus } from "./knowledge.ts";
 import type { Metrics } from "./metrics.ts";
 import { Nodes } from "./nodes.ts";
@@ -66,7 +66,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   });
   const evaluator = new Evaluator({
     clock,
-    actuate: countRefusals(createActuator({ client, clock }), { metrics, isKnown }),
+    actuate: countRefusals(createActuator({ client, clock, isCurrent }), { metrics, isKnown }),
     report,
     dryRun,
     canDecide: (namespace) => canDecide(namespace, { inventory, isListed }),
@@ -128,6 +128,11 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   function isKnown({ uid, namespace }: Policy): boolean {
     return inventory.findAutoscaler(uid, namespace) !== null;
+  }
+
+  /** Each change of a pod, and of who contends for it, is tracked anew. */
+  function isCurrent(tracked: Tracked): boolean {
+    return inventory.tracked.get(tracked.pod.uid) === tracked;
   }
 
   function isListed(resource: string, namespace: string): boolean {

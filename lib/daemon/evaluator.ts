@@ -75,7 +75,7 @@ export class Evaluator {
   async #perform(tracked: Tracked, order: Order): Promise<void> {
     const { actuate, clock, dryRun, report } = this.#options;
     const { pod, contenders } = tracked;
-    const answer: Answer = await actuate(order, pod);
+    const answer: Answer = await actuate(order, tracked);
     // Dropped meanwhile: what was accepted is still told, but no state comes back to life.
     const before = this.#states.get(pod.uid);
     const observation: Observation = { kind: "answered", order, answer };

@@ -2,11 +2,12 @@ import { assertEquals } from "@std/assert";
 import type { Order } from "../../lib/core/decision.ts";
 import { createActuator, toPatch } from "../../lib/daemon/actuator.ts";
 import { createClient } from "../../lib/kube/client.ts";
+import type { Tracked } from "../../lib/daemon/inventory.ts";
 import type { Transport } from "../../lib/kube/transport.ts";
-import { MI, policy, resources, SIZE } from "../support/builders.ts";
-import { FakeClock } from "../support/fake_clock.ts";
+import { MI, pod, policy, resources, SIZE } from "../support/builders.ts";
+import { FakeClock, settle } from "../support/fake_clock.ts";
 
-const POD = { namespace: "shop", name: "web-1" };
+const POD: Tracked = { pod: pod(), contenders: [policy()] };
 
 function newOrder(overrides: Partial<Order> = {}): Order {
   return {
@@ -55,8 +56,12 @@ Deno.test("toPatch() has, guarded by uid and resourceVersion (C40)", async (t) =
   }
 });
 
+function createWith(transport: Transport, { clock = new FakeClock(), isCurrent = (): boolean => true } = {}) {
+  return createActuator({ client: createClient({ origin: "http://api.test", transport }), clock, isCurrent });
+}
+
 function actuateWith(transport: Transport, clock = new FakeClock()) {
-  const actuate = createActuator({ client: createClient({ origin: "http://api.test", transport }), clock });
+  const actuate = createWith(transport, { clock });
   return { clock, answer: actuate(newOrder(), POD) };
 }
 
@@ -110,7 +115,7 @@ Deno.test("createActuator() sends 32 at once, and each has its ten seconds from 
       signal.addEventListener("abort", () => reject(signal.reason));
     });
   };
-  const actuate = createActuator({ client: createClient({ origin: "http://api.test", transport }), clock });
+  const actuate = createWith(transport, { clock });
   const answers = Array.from({ length: 33 }, () => actuate(newOrder(), POD));
   await clock.advance(6_000);
   assertEquals(sent, 32);
@@ -126,7 +131,7 @@ Deno.test("createActuator() sends 32 at once, and each has its ten seconds from 
 Deno.test("createActuator() gives up waiting for its turn after ten seconds, and tries later", async () => {
   const clock = new FakeClock();
   const transport: Transport = () => new Promise(() => {});
-  const actuate = createActuator({ client: createClient({ origin: "http://api.test", transport }), clock });
+  const actuate = createWith(transport, { clock });
   for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);
   const last = actuate(newOrder(), POD);
   await clock.advance(10_000);
@@ -137,4 +142,17 @@ Deno.test("createActuator() gives up waiting for its turn after ten seconds, and
     resources: [],
     waitMs: null,
   });
+});
+
+Deno.test("createActuator() sends no order that waited for its turn while its pod or its owner changed (C12, C40)", async () => {
+  const answers: ((response: Response) => void)[] = [];
+  const transport: Transport = () => new Promise((resolve) => answers.push(resolve));
+  let isCurrent = true;
+  const actuate = createWith(transport, { isCurrent: () => isCurrent });
+  for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);
+  const last = actuate(newOrder(), POD);
+  await settle();
+  isCurrent = false;
+  answers[0]?.(Response.json({ metadata: { generation: 7 } }));
+  assertEquals([await last, answers.length], [{ kind: "withdrawn" }, 32]);
 });
