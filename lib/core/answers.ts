@@ -5,7 +5,7 @@
 import type { Action, Answer, Input, Observation, Order, Outcome, Scaled } from "./decision.ts";
 import { listChanges } from "./decide_container.ts";
 import { describeChange } from "./gates.ts";
-import { toLost } from "./lost.ts";
+import { type Arrived, nextLost } from "./lost.ts";
 import type { Notice, NoticeName } from "./reasons.ts";
 import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
 import { type ContainerState, NO_STREAKS, type PodState, type View } from "./state.ts";
@@ -14,14 +14,9 @@ import { tell } from "./told.ts";
 type Answered = Extract<Observation, { kind: "answered" }>;
 
 /** `accept` for an order whose lost answer turns out to have been one. */
-export function nextArrived(state: PodState, { now, pod }: Input, { order, generation }: ArrivedOrder): Outcome {
+export function nextArrived(state: PodState, { pod }: Input, { order, at }: Arrived): Outcome {
   const container = state.containers[order.container] ?? null;
-  return accept(state, container, { order, now, pod: pod.name, generation });
-}
-
-interface ArrivedOrder {
-  readonly order: Order;
-  readonly generation: number | null;
+  return accept(state, container, { order, now: at, pod: pod.name, generation: pod.generation });
 }
 
 export function nextAnswered(state: PodState, input: Input, { order, answer }: Answered): Outcome {
@@ -40,7 +35,7 @@ export function nextAnswered(state: PodState, input: Input, { order, answer }: A
     case "lost": {
       const { message } = answer;
       const refusal = { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null } as const;
-      const waiting = { ...state, lost: toLost(order, input.now) };
+      const waiting = { ...state, lost: nextLost(state.lost, order, input.now) };
       return refuse(waiting, container, { order, answer: refusal, now: input.now, pod });
     }
     case "refused":
@@ -63,9 +58,10 @@ function accept(state: PodState, container: ContainerState | null, accepted: Acc
   const before = container?.refusals ?? {};
   const refusals = isReturn ? nextGivenUp(before, order, accepted) : nextAccepted(before, order, generation);
   const returnedAt = isReturn ? now : container?.returnedAt ?? null;
-  // A lost answer is folded in late: the new size may have come into force since.
+  // A lost answer is folded in late: the server may have taken it, and the new size come into force, since.
+  const resizedAt = Math.max(container?.resizedAt ?? now, now);
   const countsFrom = Math.max(container?.countsFrom ?? now, now);
-  const resized = { resizedAt: now, countsFrom, returnedAt, refusals };
+  const resized = { resizedAt, countsFrom, returnedAt, refusals };
   const views: Record<string, View> = {};
   for (const [uid, view] of Object.entries(state.views)) {
     const told = uid === order.policy.uid ? tell(view.told, "block", null) : view.told;
@@ -81,7 +77,7 @@ function accept(state: PodState, container: ContainerState | null, accepted: Acc
         : { ...state.containers, [order.container]: { ...container, ...resized } },
       generation: Math.max(state.generation, generation ?? 0),
       conflict: null,
-      lost: null,
+      lost: [],
       command: order.action === "return"
         ? null
         : { ...pickCommand(order), action: order.action, generation: generation ?? 0, at: now },

@@ -49,16 +49,10 @@ export function decide(before: PodState, input: Input): Outcome {
 /** An order whose answer was lost, and which the pod now shows to have arrived, is told like any other. */
 function settleLost(state: PodState, input: Input): Pick<Outcome, "state" | "notices" | "scaled"> {
   const { lost } = state;
-  if (lost === null) return { state, notices: [], scaled: null };
-  const verdict = judgeLost(state, input);
-  switch (verdict.kind) {
-    case "arrived":
-      return nextArrived(state, { ...input, now: lost.at }, verdict);
-    case "unknown":
-      return { state, notices: [], scaled: null };
-    case "never":
-      return { state: { ...state, lost: null }, notices: [], scaled: null };
-  }
+  if (lost.length === 0) return { state, notices: [], scaled: null };
+  const { arrived, unknown } = judgeLost(lost, input);
+  if (arrived !== null) return nextArrived(state, input, arrived);
+  return { state: unknown.length === lost.length ? state : { ...state, lost: unknown }, notices: [], scaled: null };
 }
 
 /** One case per container: its owner's. */

@@ -1,38 +1,48 @@
 /**
- * A PATCH whose answer was lost (C45): did it arrive? The pod shows it: a newer entry of podfit's in managedFields and
- * the commanded size in its spec. Then it counts as accepted, and is told like any other action.
+ * PATCHes whose answers were lost (C45): did one arrive? The pod shows it: a newer entry of podfit's in managedFields
+ * and the commanded size in its spec. Then it counts as accepted, and is told like any other action.
  */
 import { listChanges } from "./decide_container.ts";
 import type { Input, Order } from "./decision.ts";
-import { findContainer } from "./pod_facts.ts";
-import type { LostOrder, PodState } from "./state.ts";
+import { findContainer, type PodFacts } from "./pod_facts.ts";
+import type { LostOrder } from "./state.ts";
 
 /** After this it counts as never arrived: a request lives no longer in an API server (--request-timeout). */
 const PATIENCE_MS = 60_000;
 
-export function toLost({ policy, ...order }: Order, at: number): LostOrder {
-  return { ...order, autoscaler: policy.uid, at };
+/** Of all that were made on one resourceVersion at most one can be accepted; a newer pod tells of those before it. */
+export function nextLost(lost: readonly LostOrder[], { policy, ...order }: Order, at: number): readonly LostOrder[] {
+  const onSamePod = lost.filter(({ resourceVersion }) => resourceVersion === order.resourceVersion);
+  return [...onSamePod, { ...order, autoscaler: policy.uid, at }];
 }
 
-export type LostVerdict =
-  | { readonly kind: "arrived"; readonly order: Order; readonly generation: number | null }
-  | { readonly kind: "unknown" }
-  | { readonly kind: "never" };
+export interface Arrived {
+  readonly order: Order;
+  /** When its answer was missed. */
+  readonly at: number;
+}
 
-/** Asked with each pod that is newer than the one the order was made on. */
-export function judgeLost({ lost }: PodState, { pod, contenders, now }: Input): LostVerdict {
-  if (lost === null) return { kind: "never" };
-  const policy = contenders.find(({ uid }) => uid === lost.autoscaler);
-  const container = findContainer(pod, lost.container);
-  if (policy === undefined || container === null || now < lost.at) return { kind: "never" };
-  const isOwn = pod.resizes.some(({ manager, owned }) =>
-    manager === `podfit.${lost.container}` &&
-    lost.changes.every((key) => owned.get(lost.container)?.includes(key) === true)
-  );
-  const isNewer = pod.resourceVersion !== lost.resourceVersion && pod.generation !== lost.generation;
-  if (isNewer && isOwn && listChanges(container.spec, lost.to).length === 0) {
-    const { autoscaler: _, at: __, ...order } = lost;
-    return { kind: "arrived", order: { ...order, policy }, generation: pod.generation };
+/** The one that arrived, and those of which nothing is known yet. */
+export function judgeLost(
+  lost: readonly LostOrder[],
+  { pod, contenders, now }: Input,
+): { readonly arrived: Arrived | null; readonly unknown: readonly LostOrder[] } {
+  const unknown: LostOrder[] = [];
+  for (const one of lost) {
+    const { autoscaler, at, ...order } = one;
+    const policy = contenders.find(({ uid }) => uid === autoscaler);
+    if (policy === undefined || now < at) continue;
+    if (hasArrived(one, pod)) return { arrived: { order: { ...order, policy }, at }, unknown: [] };
+    if (now - at < PATIENCE_MS && findContainer(pod, one.container) !== null) unknown.push(one);
   }
-  return now - lost.at < PATIENCE_MS ? { kind: "unknown" } : { kind: "never" };
+  return { arrived: null, unknown };
+}
+
+function hasArrived({ container: name, changes, to, resourceVersion, generation }: LostOrder, pod: PodFacts): boolean {
+  if (pod.resourceVersion === resourceVersion || pod.generation === generation) return false;
+  const container = findContainer(pod, name);
+  const isOwn = pod.resizes.some(({ manager, owned }) =>
+    manager === `podfit.${name}` && changes.every((key) => owned.get(name)?.includes(key) === true)
+  );
+  return isOwn && container !== null && listChanges(container.spec, to).length === 0;
 }

@@ -24,8 +24,8 @@ export interface PodState {
   readonly conflict: { readonly resourceVersion: string; readonly at: number } | null;
   /** The accepted PATCH that is not yet enacted. */
   readonly command: Command | null;
-  /** The PATCH whose answer was lost: the pod will show whether it arrived. */
-  readonly lost: LostOrder | null;
+  /** PATCHes on one resourceVersion whose answers were lost: the pod will show whether one arrived, and which. */
+  readonly lost: readonly LostOrder[];
 }
 
 export interface LostOrder extends Omit<Order, "policy"> {
@@ -133,7 +133,7 @@ export const NEW_POD_STATE: PodState = {
   differingSince: null,
   conflict: null,
   command: null,
-  lost: null,
+  lost: [],
 };
 
 /** Shared, so that a view in which nothing is remembered costs nothing. */

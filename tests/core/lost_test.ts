@@ -1,6 +1,6 @@
 /** A PATCH whose answer was lost: told when the pod shows that it arrived, sent again when it did not (C40, C45). */
 import { assertEquals } from "@std/assert";
-import { policy, resizeEntry, SECOND, side } from "../support/builders.ts";
+import { MINUTE, policy, resizeEntry, SECOND, side } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 function losing(): Story {
@@ -14,8 +14,8 @@ function losing(): Story {
   return story;
 }
 
-function arrive(story: Story): void {
-  const { to, changes } = story.orders[0] ?? { to: null, changes: [] };
+function arrive(story: Story, which = 0): void {
+  const { to, changes } = story.orders[which] ?? { to: null, changes: [] };
   if (to === null) throw new Error("Nothing was ordered");
   const containers = story.pod.containers.map((one) => ({ ...one, spec: to, reported: to }));
   const resizes = [resizeEntry("podfit.main", story.now, { main: changes })];
@@ -24,7 +24,7 @@ function arrive(story: Story): void {
 
 Deno.test("decide() says nothing of a PATCH without an answer until the pod does (C45)", () => {
   const story = losing();
-  assertEquals([story.scaled, story.told(), story.state.lost?.container], [[], [], "main"]);
+  assertEquals([story.scaled, story.told(), story.state.lost.map(({ container }) => container)], [[], [], ["main"]]);
   story.wait(2 * SECOND).change();
   assertEquals([story.reason(), story.orders.length], ["RetryLater", 1]);
 });
@@ -38,7 +38,7 @@ Deno.test("decide() tells a PATCH whose answer was lost once the pod shows that 
   assertEquals(story.scaled.map(({ action, at, change }) => [action, at, change]), [
     ["scaleUp", sentAt, "cpu.requests 100m -> 150m"],
   ]);
-  assertEquals([story.state.lost, story.state.containers["main"]?.resizedAt], [null, sentAt]);
+  assertEquals([story.state.lost, story.state.containers["main"]?.resizedAt], [[], sentAt + 2 * SECOND]);
   story.poll(8);
   assertEquals([story.told(), story.orders.length], [["ScaleUp"], 1]);
 });
@@ -47,7 +47,7 @@ Deno.test("decide() sends again what never arrived (C45)", () => {
   const story = losing();
   story.answer = "enact";
   story.pollToOrder();
-  assertEquals([story.orders.length, story.told(), story.state.lost], [2, ["ScaleUp"], null]);
+  assertEquals([story.orders.length, story.told(), story.state.lost], [2, ["ScaleUp"], []]);
 });
 
 Deno.test("decide() takes somebody else's resize to the same size for somebody else's (C45)", () => {
@@ -59,5 +59,44 @@ Deno.test("decide() takes somebody else's resize to the same size for somebody e
   story.change({ containers, resizes, generation: 2, observedGeneration: 2 });
   assertEquals(story.told(), []);
   story.poll(13);
-  assertEquals([story.told(), story.state.lost], [[], null]);
+  assertEquals([story.told(), story.state.lost], [[], []]);
+});
+
+/** Two answers lost on one resourceVersion, the second for a larger size. */
+function losingTwo(): Story {
+  const story = losing();
+  story.use({ cpu: 110 }).pollToOrder();
+  assertEquals(story.orders.map(({ resourceVersion, to }) => [resourceVersion, to["cpu.requests"]]), [["100", 150], [
+    "100",
+    184,
+  ]]);
+  return story;
+}
+
+for (const [which, change] of ["100m -> 150m", "100m -> 184m"].entries()) {
+  Deno.test(`decide() tells the one of two lost PATCHes that arrived: ${change} (C40, C45)`, () => {
+    const story = losingTwo();
+    arrive(story, which);
+    assertEquals(story.scaled.map(({ change }) => change), [`cpu.requests ${change}`]);
+    assertEquals([story.told(), story.state.lost], [["ScaleUp"], []]);
+    story.poll(8);
+    assertEquals([story.told(), story.orders.length], [["ScaleUp"], 2]);
+  });
+}
+
+Deno.test("decide() remembers no lost PATCH that a newer pod proves never to have arrived (C45)", () => {
+  const story = losingTwo();
+  story.change();
+  story.pollToOrder();
+  assertEquals(story.state.lost.map(({ resourceVersion }) => resourceVersion), ["101"]);
+});
+
+Deno.test("decide() keeps to the later of when an answer was lost and when the server took it (C42, C45)", () => {
+  const story = losing();
+  story.answer = "enact";
+  story.wait(14 * SECOND);
+  const arrivedAt = story.now;
+  arrive(story);
+  story.use({ cpu: 190 }).pollToOrder();
+  assertEquals(story.now - arrivedAt >= 2 * MINUTE, true, `${story.now - arrivedAt}ms`);
 });

@@ -13,7 +13,10 @@ const RUNS = { seed: 20261120, numRuns: 200 };
 const answers: fc.Arbitrary<Extract<Observation, { kind: "answered" }>["answer"]> = fc.oneof(
   fc.record({ kind: fc.constant("accepted" as const), generation: fc.option(fc.nat(9)) }),
   fc.constant({ kind: "gone" as const }),
-  fc.constant({ kind: "conflict" as const }),
+  fc.constantFrom({ kind: "conflict" as const }, { kind: "withdrawn" as const }, {
+    kind: "lost" as const,
+    message: "",
+  }),
   fc.record({
     kind: fc.constant("refused" as const),
     reason: fc.constantFrom("NodeCapacity" as const, "Rights" as const, "Unsupported" as const, "RetryLater" as const),
