@@ -29,7 +29,8 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
   for (const { containerName } of contenders) {
     const container = findContainer(pod, containerName);
     if (container === null || containerName in containers) continue;
-    containers[containerName] = nextContainer(state.containers[containerName], { pod, container, now });
+    const { generation } = state;
+    containers[containerName] = nextContainer(state.containers[containerName], { pod, container, generation, now });
   }
   const views: Record<string, View> = {};
   for (const policy of contenders) {
@@ -104,10 +105,13 @@ function isCommanded({ to }: Command, { spec }: ContainerFacts): boolean {
 interface ContainerContext {
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
+  /** The highest that a PATCH of ours was answered with. */
+  readonly generation: number;
   readonly now: number;
 }
 
-function nextContainer(before: ContainerState | undefined, { pod, container, now }: ContainerContext): ContainerState {
+function nextContainer(before: ContainerState | undefined, context: ContainerContext): ContainerState {
+  const { pod, container, now } = context;
   const entryAt = readEntryAt(pod, container.name);
   const actual = readActual(container);
   if (before === undefined) {
@@ -134,7 +138,7 @@ function nextContainer(before: ContainerState | undefined, { pod, container, now
     readySince: container.ready ? (isRestarted ? now : Math.min(before.readySince ?? now, now)) : null,
     actual,
     countsFrom: isSameSize(actual, before.actual) ? Math.min(before.countsFrom, now) : now,
-    resizedAt: nextResizedAt(before, entryAt, now),
+    resizedAt: nextResizedAt(before, entryAt, context),
     entryAt,
     returnedAt: before.returnedAt === null ? null : Math.min(before.returnedAt, now),
   };
@@ -146,11 +150,20 @@ function nextSince(before: Since | null, at: number | null, now: number): Since 
   return { at, since: Math.min(before?.at === at ? before.since : at, now) };
 }
 
-/** A wall clock that stepped back must not make a cooldown last longer than itself: hence never later than now. */
-function nextResizedAt(before: ContainerState, entryAt: number | null, now: number): number | null {
-  const { resizedAt } = before;
-  const isNews = entryAt !== null && entryAt !== before.entryAt && (resizedAt === null || entryAt > resizedAt);
-  const at = isNews ? entryAt + ENTRY_RESOLUTION_MS : resizedAt;
+/**
+ * Another entry in a pod newer than our last PATCH tells of a resize by somebody else, since the last look: it counts
+ * from now, for the API server's clock may be far behind ours. A wall clock that stepped back must not make a cooldown
+ * last longer than itself: hence never later than now.
+ */
+function nextResizedAt(
+  { resizedAt, ...before }: ContainerState,
+  entryAt: number | null,
+  { pod, generation, now }: ContainerContext,
+): number | null {
+  const isNews = entryAt !== null && entryAt !== before.entryAt;
+  if (isNews && pod.generation !== null && pod.generation > generation) return now;
+  const isLater = isNews && pod.generation === null && (resizedAt === null || entryAt > resizedAt);
+  const at = isLater ? entryAt + ENTRY_RESOLUTION_MS : resizedAt;
   return at === null ? null : Math.min(at, now);
 }
 

@@ -1,7 +1,7 @@
 /** From when a cooldown runs, also over a restart of podfit: by what managedFields remember (C42). */
 import { assertEquals } from "@std/assert";
 import type { PodFacts } from "../../lib/core/pod_facts.ts";
-import { MINUTE, pod, policy, resizeEntry, SECOND, side, START } from "../support/builders.ts";
+import { container, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 const STEPPING = [policy({ sides: [side("cpu.requests", { bounds: { step: 10 } })] })];
@@ -134,4 +134,36 @@ Deno.test("decide() resizes as often as it wants with a cooldown of 0s", () => {
   const scaledAt = story.now;
   story.pollToOrder();
   assertEquals(story.now - scaledAt, 10 * SECOND);
+});
+
+Deno.test("decide() begins the cooldown with another podfit's resize though the API server's clock is far behind (C40, C42)", () => {
+  const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
+  story.poll(2);
+  const spec = { ...SIZE, "cpu.requests": 110 };
+  story.change({ generation: 2, containers: [container({ spec })], resizes: [own(ago(60 * MINUTE))] });
+  story.enact();
+  const seenAt = story.now;
+  story.pollToOrder();
+  assertEquals(story.now - seenAt, 2 * MINUTE);
+});
+
+Deno.test("decide() begins a new cooldown with another podfit's resize after its own, by a clock that is behind (C42)", () => {
+  const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
+  story.pollToOrder();
+  story.poll(12);
+  const spec = { ...SIZE, "cpu.requests": 120 };
+  story.change({ generation: 3, containers: [container({ spec })], resizes: [own(ago(30 * MINUTE))] });
+  story.enact();
+  const seenAt = story.now;
+  story.pollToOrder();
+  assertEquals(story.now - seenAt, 2 * MINUTE);
+});
+
+Deno.test("decide() goes by the entry's own time where the server counts no generations (C42)", () => {
+  const old = pod({ generation: null, observedGeneration: null });
+  const story = new Story({ pod: old, contenders: STEPPING, load: { cpu: 150 } });
+  story.poll(2);
+  story.change({ resizes: [own(ago(60 * SECOND))] });
+  story.pollToOrder();
+  assertEquals(story.now - START, 65 * SECOND);
 });
