@@ -9,7 +9,7 @@ import type { Input, Observation } from "./decision.ts";
 import { findContainer, readActual } from "./pod_facts.ts";
 import type { Policy } from "./policy.ts";
 import type { Notice } from "./reasons.ts";
-import { nextSampling } from "./sampling.ts";
+import { newSampling, nextSampling, type SamplingStep } from "./sampling.ts";
 import { NO_STREAKS, NOTHING_TOLD, type PodState, type Sample, type Sampling, type View } from "./state.ts";
 import { tell } from "./told.ts";
 
@@ -59,7 +59,7 @@ function takeTurn(before: View, policy: Policy, context: TurnContext): Turn & { 
   const isDue = isTurn && hasCome(before.dueAt, policy.pollIntervalMs, now);
   if (!isDue) return { policy, view: before, isDue, isNewSample: false, isAbsurd: false };
   const dueAt = nextDue(before.dueAt, policy.pollIntervalMs, now);
-  const step = takeSample(before, { observation, now });
+  const step = takeSample(before, policy, { observation, now });
   if (step?.kind === "sample") {
     const view = countSample(before, policy, { ...context, dueAt, sampling: step.sampling, sample: step.sample });
     return { policy, view, isDue, isNewSample: true, isAbsurd: false };
@@ -83,12 +83,24 @@ function nextDue(dueAt: number, pollIntervalMs: number, now: number): number {
   return dueAt + (Math.floor(late / pollIntervalMs) + 1) * pollIntervalMs;
 }
 
-function takeSample(view: View, { observation, now }: { observation: Observation; now: number }) {
+function takeSample(
+  view: View,
+  policy: Policy,
+  { observation, now }: { observation: Observation; now: number },
+): SamplingStep | null {
   if (observation.kind !== "usage") return null;
   const point = findPoint(observation.usage, view.container);
   if (point === null) return null;
   const { capacity, usage } = observation;
-  return nextSampling(view.sampling, point, { now, capacity, podUsageBytes: usage.usageBytes });
+  const step = nextSampling(view.sampling, point, { now, capacity, podUsageBytes: usage.usageBytes });
+  if (step.kind !== "sample" || step.sample.at - step.sample.from < readSilenceMs(policy)) return step;
+  // The source's clock was set forward, or nobody looked for so long: the mean says nothing about now.
+  return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };
+}
+
+/** After so long without anything new the streaks end (C22). */
+function readSilenceMs({ pollIntervalMs }: Policy): number {
+  return Math.max(SILENCE_MS, 3 * pollIntervalMs);
 }
 
 function findPoint(usage: PodUsage, container: string): PodUsage["points"][number] | null {
@@ -160,9 +172,8 @@ function tellRecovered(told: View["told"], policy: Policy, { input: { pod }, not
 function watchSilence(view: View, policy: Policy, { input, notices }: TurnContext): View {
   const { pod, now } = input;
   const runningAt = findContainer(pod, view.container)?.runningAt ?? null;
-  const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);
   const silentMs = now - Math.max(view.sampling.newAt, Math.min(runningAt ?? now, now));
-  if (runningAt === null || silentMs < limitMs) return view;
+  if (runningAt === null || silentMs < readSilenceMs(policy)) return view;
   const told = tell(view.told, "metrics", "MetricsUnavailable", () =>
     notices.push({
       autoscaler: policy.uid,

@@ -165,3 +165,18 @@ Deno.test("decide() misses the usage of a running container that reads zero for 
   for (let turn = 0; turn < 14; turn++) story.wait(5 * SECOND).observe(zeros);
   assertEquals([story.told(), story.reason()], [["MetricsUnavailable"], "MetricsUnavailable"]);
 });
+
+Deno.test("decide() makes no rate of one step over a minute: the node's clock was set forward (C22)", () => {
+  const eager = policy({ sides: [side("cpu.requests", { consecutiveSamples: 1 })] });
+  const story = new Story({ contenders: [eager], load: { cpu: 60 } });
+  story.poll(3);
+  const later = (observation: ReturnType<Story["read"]>) => {
+    const points = observation.usage.points.map((one) => ({ ...one, at: one.at + 60 * MINUTE }));
+    return { ...observation, usage: { ...observation.usage, points } };
+  };
+  story.wait(5 * SECOND).observe(later(story.read()));
+  assertEquals([story.reason(), story.orders], ["Warmup", []]);
+  story.wait(5 * SECOND).observe(later(story.read()));
+  assertEquals(story.reason(), "InBand");
+  assertEquals(Math.round(story.state.views["uid-of-web"]?.sampling.sample?.cpuMillicores ?? 0), 60);
+});
