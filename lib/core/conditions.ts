@@ -52,6 +52,7 @@ export interface LastScale {
 
 /** The API's limit is 32768; a person reads less. */
 const LONGEST_MESSAGE = 2048;
+const CLOCKS_DIFFER_MS = 60_000;
 
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
   const { lastScale, selector } = facts;
@@ -67,6 +68,11 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
     }),
     scaling: verdicts.some(({ type, status }) => type === "Scaling" && status === "True"),
   };
+}
+
+/** Farther than clocks of two machines differ: the wall clock has been set back since. */
+export function isAhead({ at }: LastScale, now: number): boolean {
+  return at - now > CLOCKS_DIFFER_MS;
 }
 
 /** Whole seconds, as metav1.Time has them. */
@@ -106,7 +112,7 @@ function judgeActive(facts: StatusFacts): Verdict {
 function judgeScaling({ paused, problems, lastScale, cooldownMs }: StatusFacts, now: number): Verdict {
   const type = "Scaling";
   if (paused) return { type, status: "False", reason: "Paused", message: "spec.paused is true" };
-  if (problems.length === 0 && lastScale !== null && now < lastScale.at + cooldownMs) {
+  if (problems.length === 0 && lastScale !== null && !isAhead(lastScale, now) && now < lastScale.at + cooldownMs) {
     const reason = lastScale.action === "scaleUp" ? "ScaleUp" : "ScaleDown";
     return { type, status: "True", reason, message: lastScale.change };
   }

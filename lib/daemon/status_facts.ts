@@ -1,5 +1,5 @@
 /** What an autoscaler's status follows from, put together from what the daemon knows; and what of it is told as an event. */
-import { type AutoscalerStatus, type LastScale, listProblems, type StatusFacts } from "../core/conditions.ts";
+import { type AutoscalerStatus, isAhead, type LastScale, listProblems, type StatusFacts } from "../core/conditions.ts";
 import type { NoticeName } from "../core/reasons.ts";
 import type { AutoscalerFacts } from "./facts.ts";
 import type { Resolution } from "./inventory.ts";
@@ -10,11 +10,12 @@ export interface StatusSources {
   readonly unread: { readonly count: number; readonly why: string };
   /** Of this process; what the status says may be newer, or from before a restart. */
   readonly lastScale: LastScale | null;
+  readonly now: number;
 }
 
 export function toStatusFacts(
   autoscaler: AutoscalerFacts,
-  { resolution, unread, lastScale }: StatusSources,
+  { resolution, unread, lastScale, now }: StatusSources,
 ): StatusFacts {
   const { policy, status, generation, problems, warnings } = autoscaler;
   const { selector, matched, tracked } = resolution;
@@ -30,9 +31,16 @@ export function toStatusFacts(
     tracked: tracked.size,
     unread: unread.count,
     unreadWhy: unread.why,
-    lastScale: newest(lastScale, readLastScale(readStatus(status))),
+    lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
     cooldownMs: policy?.cooldownMs ?? 0,
   };
+}
+
+/** Of two resizes. One that lies ahead was dated by a clock that has been set back since: the other is newer. */
+export function newest(a: LastScale | null, b: LastScale | null, now: number): LastScale | null {
+  if (a === null || b === null) return a ?? b;
+  if (isAhead(a, now) !== isAhead(b, now)) return isAhead(a, now) ? b : a;
+  return a.at >= b.at ? a : b;
 }
 
 /** What is told when it begins, and why; `null` when all is well. */
@@ -59,9 +67,4 @@ function readLastScale(
   const at = Date.parse(lastScaleTime ?? "");
   if (Number.isNaN(at) || lastScaleAction === undefined) return null;
   return { at, action: lastScaleAction, change: lastScaleResourceChange ?? "" };
-}
-
-function newest(a: LastScale | null, b: LastScale | null): LastScale | null {
-  if (a === null || b === null) return a ?? b;
-  return a.at >= b.at ? a : b;
 }

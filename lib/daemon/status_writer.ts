@@ -16,7 +16,7 @@ import { isEqual, toMergePatch } from "./merge_patch.ts";
 import type { Metrics, Totals } from "./metrics.ts";
 import type { Recorder } from "./recorder.ts";
 import { readStatus } from "./read_status.ts";
-import { findTrouble, toStatusFacts } from "./status_facts.ts";
+import { findTrouble, newest, toStatusFacts } from "./status_facts.ts";
 import type { Unread } from "./usage_health.ts";
 
 export interface StatusWriterOptions {
@@ -75,7 +75,7 @@ export class StatusWriter {
 
   noteScale(uid: string, scale: LastScale): void {
     const memory = this.#remember(uid);
-    if (memory.lastScale === null || scale.at >= memory.lastScale.at) memory.lastScale = scale;
+    memory.lastScale = newest(scale, memory.lastScale, this.#options.clock.now());
   }
 
   forget(uid: string): void {
@@ -125,6 +125,7 @@ export class StatusWriter {
       resolution,
       unread: policy === null ? { count: 0, why: "" } : unread(policy, resolution.tracked.values()),
       lastScale: memory.lastScale,
+      now: clock.now(),
     });
     this.#tell(autoscaler, facts, memory);
     return nextStatus(memory.written?.sent ?? readStatus(status), facts, clock.now());

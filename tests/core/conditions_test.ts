@@ -65,6 +65,14 @@ const ROWS: Record<string, Row> = {
     facts: { lastScale: { ...UP, at: START - 2 * MINUTE } },
     expected: ["True Valid", "True Tracking", "False Idle", "True Available"],
   },
+  "it was resized, by a clock that is a little ahead": {
+    facts: { lastScale: { ...UP, at: START + 30 * SECOND } },
+    expected: ["True Valid", "True Tracking", "True ScaleUp", "True Available"],
+  },
+  "it was resized before the clock was set back an hour": {
+    facts: { lastScale: { ...UP, at: START + 60 * MINUTE } },
+    expected: ["True Valid", "True Tracking", "False Idle", "True Available"],
+  },
   "it has no cooldown": {
     facts: { lastScale: { ...UP, at: START }, cooldownMs: 0 },
     expected: ["True Valid", "True Tracking", "False Idle", "True Available"],
