@@ -36,6 +36,42 @@ const OWNERS: readonly [string, Policy, Policy, Partial<ContainerState>, string]
   ["the smaller name when both are eligible now", a({ cooldownMs: 30 * SECOND }), b({ cooldownMs: 0 }), resized, "a"],
   ["the smaller name when nothing differs", b(), a(), {}, "a"],
   ["the one whose gate has opened", a({ after: "containerReady" }), b({ after: "running" }), { readySince: null }, "b"],
+  ["the smaller name as text, not as a number", a({ name: "web-9" }), b({ name: "web-10" }), {}, "web-10"],
+  ["the shorter of two names that begin alike", a({ name: "web-a" }), b({ name: "web" }), {}, "web"],
+  ["the higher of two negative priorities", a({ priority: -2 }), b({ priority: -1 }), {}, "b"],
+  ["the smaller name when both have been eligible, one longer than the other", a({ cooldownMs: 50 * SECOND }), b(), {
+    resizedAt: START - 60 * MINUTE,
+  }, "a"],
+  [
+    "the one whose gate opens before the other's cooldown ends",
+    a(),
+    b({
+      after: "containerReady",
+      delayMs: 90 * SECOND,
+      cooldownMs: 0,
+    }),
+    { ...resized, readySince: START - 60 * SECOND },
+    "b",
+  ],
+  [
+    "the one eligible at all, however late",
+    a({ after: "containerReady" }),
+    b({ delayMs: 24 * 60 * MINUTE, after: "podReady" }),
+    {
+      readySince: null,
+      podReady: { at: START, since: START },
+    },
+    "b",
+  ],
+  [
+    "the smaller name when gate and cooldown end at the same moment",
+    b({ delayMs: 2 * MINUTE, after: "containerReady" }),
+    a({
+      cooldownMs: 2 * MINUTE,
+    }),
+    { readySince: START - MINUTE, resizedAt: START - MINUTE },
+    "a",
+  ],
   ["the smaller name when no gate has opened", b({ after: "containerReady" }), a({ after: "containerReady" }), {
     readySince: null,
   }, "a"],
@@ -129,4 +165,35 @@ Deno.test("decide() resizes a native sidecar and never a plain init container (C
   const story = kinds("init");
   story.poll(4);
   assertEquals([story.last?.decisions, story.orders], [[], []]);
+});
+
+Deno.test("decide() chooses the owner anew at each evaluation: one whose delay ends takes over (C12)", () => {
+  const names = [a({ after: "containerReady", delayMs: 60 * SECOND }), b()];
+  const ready = pod({ containersReadyAt: START, containers: [container()] });
+  const story = new Story({ pod: ready, contenders: names, load: { cpu: 90 }, dryRun: true });
+  story.poll(11);
+  assertEquals([story.reason("a"), story.reason("b")], ["NotOwner", "DryRun"]);
+  story.poll();
+  assertEquals([story.reason("a"), story.reason("b")], ["DryRun", "NotOwner"], "with the streak it has gathered");
+});
+
+Deno.test("decide() lets the contender with the shorter cooldown act first after a resize, whoever made it (C12)", () => {
+  const sides = (cooldownMs: number) => [side("cpu.requests", { cooldownMs, bounds: { step: 10 } })];
+  const slow = a({ cooldownMs: 5 * MINUTE, sides: sides(5 * MINUTE) });
+  const quick = b({ cooldownMs: MINUTE, sides: sides(MINUTE) });
+  const story = new Story({ contenders: [slow, quick], load: { cpu: 170 } });
+  const names = [1, 2, 3].map(() => story.pollToOrder(80).policy.name);
+  assertEquals(names, ["a", "b", "b"]);
+});
+
+Deno.test("decide() keeps a streak per autoscaler, not per container, when the owner changes (C12)", () => {
+  const thrice = b({ sides: [side("cpu.requests", { consecutiveSamples: 5 })] });
+  const story = new Story({ contenders: [a(), thrice], load: { cpu: 90 }, dryRun: true });
+  story.poll(4);
+  assertEquals(story.reason("a"), "DryRun");
+  story.contend([thrice]);
+  story.poll();
+  assertEquals(story.reason("b"), "StreakShort", "four of five, though the other's was full");
+  story.poll();
+  assertEquals(story.reason("b"), "DryRun");
 });
