@@ -44,6 +44,7 @@ export class FakeApiServer {
   readonly #objects = new Map<string, Json>();
   readonly #changes: Change[] = [];
   readonly #watches = new Set<Watch>();
+  readonly #held = new Map<string, Change[]>();
   #version = 100;
 
   constructor(now: () => number) {
@@ -128,10 +129,26 @@ export class FakeApiServer {
     }
   }
 
+  /** Watches tell nothing of these objects until what is returned is called: then all of it. */
+  hold(plural: string): () => void {
+    this.#held.set(plural, []);
+    return () => {
+      const changes = this.#held.get(plural) ?? [];
+      this.#held.delete(plural);
+      for (const change of changes) this.#pass(change);
+    };
+  }
+
   #tell(type: string, { plural, namespace, object }: { plural: string; namespace: string | null; object: Json }): void {
     const line = toLine(type, object);
     const change = { version: this.#version, plural, namespace, line };
     this.#changes.push(change);
+    const held = this.#held.get(plural);
+    if (held === undefined) this.#pass(change);
+    else held.push(change);
+  }
+
+  #pass(change: Change): void {
     for (const { isAsked, controller } of this.#watches) if (isAsked(change)) controller.enqueue(change.line);
   }
 
@@ -187,11 +204,11 @@ export class FakeApiServer {
     }
     if (plural === "pods" && subresource === "resize") {
       const { uid, resourceVersion } = body.metadata;
-      if (uid !== object.metadata.uid) {
+      if (uid !== undefined && uid !== object.metadata.uid) {
         const causes = [{ field: "metadata.uid", reason: "FieldValueInvalid", message: "field is immutable" }];
         return refuse(422, { message: "field is immutable", reason: "Invalid", details: { name, causes } });
       }
-      if (resourceVersion !== object.metadata.resourceVersion) {
+      if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion) {
         return refuse(409, {
           message: "the object has been modified",
           reason: "Conflict",

@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly requiresAnnotation?: boolean;
   readonly scope?: Scope;
   readonly enacts?: boolean;
+  /** How far the API server's clock is ahead of podfit's. */
+  readonly skewMs?: number;
 }
 
 /** Millicores and Mi of each container "main", by pod name. */
@@ -37,10 +39,15 @@ export class Run implements AsyncDisposable {
   readonly #ended: Promise<void>;
 
   constructor(options: RunOptions = {}) {
-    const { after, pods = [podObject()], autoscalers = [autoscalerObject()], deployments = [deploymentObject()] } =
-      options;
+    const {
+      after,
+      skewMs = 0,
+      pods = [podObject()],
+      autoscalers = [autoscalerObject()],
+      deployments = [deploymentObject()],
+    } = options;
     this.clock = after?.clock ?? new FakeClock();
-    this.api = after?.api ?? new FakeApiServer(() => this.clock.now());
+    this.api = after?.api ?? new FakeApiServer(() => this.clock.now() + skewMs);
     this.kubelet = after?.kubelet ?? new FakeKubelet(this.clock, this.api);
     if (after === undefined) {
       this.api.put("nodes", nodeObject());
@@ -188,7 +195,8 @@ export class FakeKubelet {
   };
 
   #read(pod: string) {
-    const now = this.#clock.now();
+    // A container uses what it uses, whatever its node's clock is set to.
+    const now = this.#clock.monotonic();
     const one = this.#loads.get(pod) ?? { cpu: 50, memoryMi: 64, counterNs: 1e9, readAt: now };
     // A millicore for a millisecond is 1000 ns.
     const next = { ...one, counterNs: one.counterNs + one.cpu * 1000 * (now - one.readAt), readAt: now };

@@ -1,0 +1,108 @@
+/**
+ * Two podfits on one API server, as during a rollout: together they resize as one alone would, and what both tell adds
+ * up to what was done (C40, C42).
+ */
+import { assert, assertEquals } from "@std/assert";
+import { autoscalerObject, type Json } from "../support/api_objects.ts";
+import { Run, type RunOptions } from "../support/daemon_run.ts";
+
+/** There is always another step of 10m to take. */
+function climber(cooldown: string): Json {
+  const step = { bounds: { cpu: { requests: { step: "10m" } } } };
+  return autoscalerObject({ ...step, policy: { cooldown } });
+}
+
+interface Course {
+  /** Seconds at which the pod was resized. */
+  readonly resizedAt: readonly number[];
+  readonly cpu: string;
+  /** What the podfits counted and told, in all. */
+  readonly updates: number;
+  readonly told: number;
+}
+
+interface CourseOptions extends RunOptions {
+  readonly cooldown?: string;
+  /** Seconds after which another podfit starts. */
+  readonly othersAfter?: readonly number[];
+}
+
+const SECONDS = 200;
+
+async function follow({ cooldown = "1m", othersAfter = [], ...options }: CourseOptions = {}): Promise<Course> {
+  await using stack = new AsyncDisposableStack();
+  const first = stack.use(new Run({ autoscalers: [climber(cooldown)], ...options }));
+  first.use({ "web-1": { cpu: 400 } });
+  // Long enough for the others to decide on the pod as it was.
+  first.api.intercept = async ({ path }) => {
+    if (path.endsWith("/resize")) await first.clock.sleep(50);
+    return null;
+  };
+  const runs = [first];
+  const resizedAt: number[] = [];
+  let spec = first.cpu();
+  for (let second = 0; second < SECONDS; second++) {
+    for (const _ of othersAfter.filter((after) => after === second)) runs.push(stack.use(new Run({ after: first })));
+    await first.advance(1);
+    if (first.cpu() !== spec) resizedAt.push(second);
+    spec = first.cpu();
+  }
+  let updates = 0;
+  for (const run of runs) {
+    const [line = ""] = await run.series("kedify_agent_pra_resource_updates");
+    updates += Number(line.split(" ")[1] ?? 0);
+  }
+  const told = first.api.list("events").filter(({ reason }) => reason.endsWith("ScaleUp"))
+    .reduce((sum: number, { count }: Json) => sum + count, 0);
+  return { resizedAt, cpu: spec, updates, told };
+}
+
+const TOGETHER: Record<string, CourseOptions> = {
+  "at the same moment": { othersAfter: [0] },
+  "at the same moment, three of them": { othersAfter: [0, 0] },
+  "where the API server's clock is ten minutes behind": { othersAfter: [0], skewMs: -600_000 },
+  "where the API server's clock is ten minutes ahead": { othersAfter: [0], skewMs: 600_000 },
+  "without a cooldown": { othersAfter: [0], cooldown: "0s" },
+};
+
+for (const [when, options] of Object.entries(TOGETHER)) {
+  Deno.test(`two createDaemon() ${when} resize when one alone would (C40, C42)`, async () => {
+    const alone = await follow({ ...options, othersAfter: [] });
+    const together = await follow(options);
+    assertEquals([together.resizedAt, together.cpu], [alone.resizedAt, alone.cpu]);
+    assertEquals([together.updates, together.told], [alone.resizedAt.length, alone.resizedAt.length]);
+    assert(alone.resizedAt.length >= 3, alone.resizedAt.join());
+  });
+}
+
+const JOINING: Record<string, CourseOptions> = {
+  "that polls in between": { othersAfter: [2] },
+  "that comes within the cooldown": { othersAfter: [37] },
+  "that polls in between, by a clock that is behind": { othersAfter: [3], skewMs: -600_000 },
+  "that polls in between, by a clock that is ahead": { othersAfter: [3], skewMs: 600_000 },
+};
+
+for (const [which, options] of Object.entries(JOINING)) {
+  Deno.test(`another createDaemon() ${which} resizes no sooner than a cooldown after the first (C42)`, async () => {
+    const { resizedAt, updates, told } = await follow(options);
+    const gaps = resizedAt.slice(1).map((at, index) => at - (resizedAt[index] ?? 0));
+    assert(resizedAt.length >= 3 && gaps.every((gap) => gap >= 60), resizedAt.join());
+    assertEquals([updates, told], [resizedAt.length, resizedAt.length]);
+  });
+}
+
+Deno.test("two createDaemon() send one PATCH each for one cause, and the one that lost sends no other (C40)", async () => {
+  const first = new Run({ autoscalers: [climber("1m")] });
+  await using _first = first;
+  await using _second = new Run({ after: first });
+  first.use({ "web-1": { cpu: 400 } });
+  await first.advance(9);
+  const release = first.api.hold("pods");
+  await first.advance(20);
+  assertEquals([first.resizes.length, first.cpu()], [2, "110m"], "it waits for the pod that it lost against");
+  assertEquals(first.api.get("pods", "web-1").metadata.generation, 2, "one was accepted");
+  release();
+  await first.advance(38);
+  assertEquals([first.resizes.length, first.cpu()], [2, "110m"]);
+  assertEquals(first.log.filter(({ level }) => level === "WARNING"), []);
+});
