@@ -23,6 +23,8 @@ export interface Patch {
   readonly changes: readonly Change[];
   /** Field managers that have ever resized the pod, as of now. */
   readonly managers: readonly string[];
+  /** The kubelet was still busy with an earlier one. */
+  readonly overtakes: boolean;
 }
 
 /** What happened to one side of one container. */
@@ -128,9 +130,11 @@ interface PodVersion {
   readonly generation: number;
   readonly sizes: ReadonlyMap<string, Resources>;
   readonly managers: readonly string[];
+  /** Some resize of the pod is not done. */
+  readonly isBusy: boolean;
 }
 
-function toVersion({ metadata, spec }: PodJson, seenAt: number): PodVersion {
+function toVersion({ metadata, spec, status }: PodJson, seenAt: number): PodVersion {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const resizers = (metadata.managedFields ?? []).filter(({ subresource }) => subresource === "resize");
   return {
@@ -139,11 +143,13 @@ function toVersion({ metadata, spec }: PodJson, seenAt: number): PodVersion {
     generation: metadata.generation ?? 0,
     sizes: new Map(containers.map(({ name, resources }) => [name, toResources(resources)])),
     managers: resizers.map(({ manager }) => manager),
+    isBusy: (status.observedGeneration ?? 0) < (metadata.generation ?? 0) ||
+      (status.conditions ?? []).some(({ type, status }) => type.startsWith("PodResize") && status === "True"),
   };
 }
 
 /** A pod that took the name of another begins anew. */
-function toPatch(before: PodVersion | undefined, { uid, sizes, ...after }: PodVersion): readonly Patch[] {
+function toPatch(before: PodVersion | undefined, { uid, sizes, isBusy: _, ...after }: PodVersion): readonly Patch[] {
   if (before === undefined || before.uid !== uid) return [];
   if (after.generation > before.generation + 1) {
     throw new Error(`Cannot count PATCHes: generation went from ${before.generation} to ${after.generation} unseen`);
@@ -154,5 +160,5 @@ function toPatch(before: PodVersion | undefined, { uid, sizes, ...after }: PodVe
       return change.from === change.to ? [] : [change];
     })
   );
-  return changes.length === 0 ? [] : [{ ...after, changes }];
+  return changes.length === 0 ? [] : [{ ...after, changes, overtakes: before.isBusy }];
 }

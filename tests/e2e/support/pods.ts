@@ -21,7 +21,8 @@ export interface Run {
 
 /** The same before and after, unless the container was restarted. */
 export async function readRun(pod: PodRef, container = "main"): Promise<Run> {
-  const found = (await readPod(pod)).status.containerStatuses?.find(({ name }) => name === container);
+  const { containerStatuses = [], initContainerStatuses = [] } = (await readPod(pod)).status;
+  const found = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === container);
   if (found === undefined) throw new Error(`Cannot find the status of container "${container}" of pod "${pod.name}"`);
   const { restartCount, containerID = null, state } = found;
   return { restartCount, containerID, startedAt: state?.running?.startedAt ?? null };
