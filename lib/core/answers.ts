@@ -7,7 +7,7 @@ import { listChanges } from "./decide_container.ts";
 import { describeChange } from "./gates.ts";
 import { type Arrived, nextLost } from "./lost.ts";
 import type { Notice, NoticeName } from "./reasons.ts";
-import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
+import { isWaiting, nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
 import { type ContainerState, NO_STREAKS, type PodState, type View } from "./state.ts";
 import { tell } from "./told.ts";
 
@@ -64,7 +64,8 @@ function accept(state: PodState, container: ContainerState | null, accepted: Acc
   const resized = { resizedAt, countsFrom, returnedAt, refusals };
   const views: Record<string, View> = {};
   for (const [uid, view] of Object.entries(state.views)) {
-    const told = uid === order.policy.uid ? tell(view.told, "block", null) : view.told;
+    const isOver = uid === order.policy.uid && !isWaiting(refusals, view.told["block"]);
+    const told = isOver ? tell(view.told, "block", null) : view.told;
     views[uid] = view.container === order.container ? { ...view, told, streaks: NO_STREAKS, wishSince: null } : view;
   }
   const scaled = order.action === "return" ? null : newScaled(order, order.action, now);

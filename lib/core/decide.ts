@@ -11,9 +11,10 @@ import { judgeLost } from "./lost.ts";
 import { nextCommand, nextFacts } from "./next_state.ts";
 import { chooseOwner, type OwnershipContext } from "./ownership.ts";
 import { type ContainerFacts, findContainer, type PodFacts } from "./pod_facts.ts";
-import { BLOCK_NOTICE, type Notice } from "./reasons.ts";
+import { BLOCK_NOTICE, type BlockReason, type HoldReason, type Notice } from "./reasons.ts";
 import { readResizeStatus, type ResizeStatus } from "./resize_status.ts";
 import { resourceOf } from "../units/resources.ts";
+import { isWaiting } from "./refusals.ts";
 import { returnStuck, STUCK } from "./return_stuck.ts";
 import { sampleViews, type Turn } from "./sample_views.ts";
 import type { PodState, View } from "./state.ts";
@@ -37,7 +38,7 @@ export function decide(before: PodState, input: Input): Outcome {
   for (const it of cases) views[it.policy.uid] = tellStuck(it, { status, notices });
   for (const decision of decisions) {
     const view = views[decision.policy.uid];
-    if (view !== undefined) views[decision.policy.uid] = tellBlock(decision, view, { pod: input.pod, notices });
+    if (view !== undefined) views[decision.policy.uid] = tellBlock(decision, view, { pod: input.pod, state, notices });
   }
   if (order !== null) {
     const view = views[order.policy.uid];
@@ -130,12 +131,19 @@ function tellStuck(it: Case, { status, notices }: { status: ResizeStatus; notice
   return told === it.view.told ? it.view : { ...it.view, told };
 }
 
+/** What passes by itself, e.g. after another resource has moved, and does not end a refusal told before. */
+const PASSING: ReadonlySet<HoldReason | BlockReason> = new Set(
+  ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
+);
+
 function tellBlock(
   { policy, decision }: ContainerDecision,
   view: View,
-  { pod, notices }: { pod: PodFacts; notices: Notice[] },
+  { pod, state, notices }: { pod: PodFacts; state: PodState; notices: Notice[] },
 ): View {
   if (decision.kind === "resize" || decision.kind === "return") return view;
+  const { refusals = {} } = state.containers[policy.containerName] ?? {};
+  if (PASSING.has(decision.reason) && isWaiting(refusals, view.told["block"])) return view;
   const reason = decision.kind === "blocked" ? decision.reason : null;
   const isTold = reason !== null && view.told["resize"] === reason;
   const told = tell(view.told, "block", reason, () => {

@@ -65,6 +65,11 @@ export function nextGivenUp(
   return next;
 }
 
+/** Some size still waits for this reason: it has been neither accepted nor refused for another since. */
+export function isWaiting(refusals: Refusals, reason: string | undefined): boolean {
+  return Object.values(refusals).some((refusal) => refusal.reason === reason);
+}
+
 function isStuck(reason: WaitReason): boolean {
   return reason === "ResizeDeferred" || reason === "ResizeInfeasible" || reason === "ResizeError";
 }

@@ -212,3 +212,19 @@ Deno.test("decide() keeps a refused resource waiting while another one moves: it
   const again = story.pollToOrder();
   assertEquals([again.changes, story.now - refusedAt >= 30 * SECOND], [["memory.requests"], true]);
 });
+
+Deno.test("decide() tells a refusal once, however often another resource moves meanwhile (C44, C50)", () => {
+  const memory = side("memory.requests", { cooldownMs: 20 * SECOND, bounds: { step: 10 * MI } });
+  const story = new Story({
+    contenders: [policy({ sides: [side("cpu.requests", { cooldownMs: 15 * SECOND }), memory] })],
+    load: { cpu: 90, memory: 400 * MI },
+    answer: refused("Quota", { resources: ["cpu"] }),
+  });
+  story.pollToOrder();
+  story.answer = "enact";
+  assertEquals(story.pollToOrder().changes, ["memory.requests"]);
+  const between = [1, 2, 3].map(() => (story.poll(), story.reason()));
+  assertEquals(between, ["StreakShort", "Cooldown", "Quota"]);
+  assertEquals(story.pollToOrder().changes, ["memory.requests"]);
+  assertEquals(story.told(), ["ScaleFailed", "ScaleUp", "ScaleUp"]);
+});
