@@ -42,8 +42,8 @@ export function nextStreaks(
     const before = streaks[side.key];
     next ??= {};
     next[side.key] = before?.direction === direction
-      ? { direction, count: before.count + 1, peakUsageBytes: highest(before.peakUsageBytes, sample.usageBytes) }
-      : { direction, count: 1, peakUsageBytes: sample.usageBytes };
+      ? nextStreak(before, side, sample)
+      : { direction, count: 1, peakUsageBytes: sample.usageBytes, olderPeakUsageBytes: null };
   }
   return next ?? NO_STREAKS;
 }
@@ -52,6 +52,15 @@ export function nextStreaks(
 export function hasWish(sides: readonly SidePolicy[], streaks: View["streaks"]): boolean {
   if (streaks === NO_STREAKS) return false;
   return sides.some(({ key, consecutiveSamples }) => (streaks[key]?.count ?? 0) >= consecutiveSamples);
+}
+
+/** A blocked streak may last for days: what it remembers of usage is renewed with every whole `consecutiveSamples`. */
+function nextStreak(before: Streak, { consecutiveSamples }: SidePolicy, { usageBytes }: Sample): Streak {
+  const { direction, peakUsageBytes, olderPeakUsageBytes } = before;
+  const count = before.count + 1;
+  return before.count % consecutiveSamples === 0
+    ? { direction, count, peakUsageBytes: usageBytes, olderPeakUsageBytes: peakUsageBytes }
+    : { direction, count, peakUsageBytes: highest(peakUsageBytes, usageBytes), olderPeakUsageBytes };
 }
 
 function highest(a: number | null, b: number | null): number | null {

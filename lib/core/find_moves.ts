@@ -68,7 +68,8 @@ function readMemoryFloor({ view, container, sample, input: { pod } }: MoveContex
   if (sample.usageBytes === null) {
     return { kind: "unknown", why: "memory.limits is not lowered: the usage source does not tell the page cache" };
   }
-  const peak = Math.max(view.streaks["memory.limits"]?.peakUsageBytes ?? 0, sample.usageBytes);
+  const { peakUsageBytes, olderPeakUsageBytes } = view.streaks["memory.limits"] ?? {};
+  const peak = Math.max(peakUsageBytes ?? 0, olderPeakUsageBytes ?? 0, sample.usageBytes);
   const own = peak + Math.max(peak * MARGIN_PERCENT / 100, MARGIN_BYTES);
   const others = readLimitsOfOthers(pod, container);
   const pods = others === null || sample.podUsageBytes === null ? 0 : sample.podUsageBytes + 1 - others;

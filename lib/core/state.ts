@@ -98,8 +98,9 @@ export interface View {
 export interface Streak {
   readonly direction: "up" | "down";
   readonly count: number;
-  /** Highest usageBytes of the streak's samples; `null` when none had any (C46). */
+  /** Highest usageBytes since the last whole `consecutiveSamples`, and of those; `null` when none had any (C46). */
   readonly peakUsageBytes: number | null;
+  readonly olderPeakUsageBytes: number | null;
 }
 
 export interface Sampling {

@@ -54,7 +54,12 @@ Deno.test("nextStreaks() counts on in one direction, starts at one in the other,
   const up = nextStreaks(sides, {}, { sample: sample(), actual: SIZE });
   assertEquals(up["cpu.requests"]?.count, 1);
   const twice = nextStreaks(sides, up, { sample: sample(), actual: SIZE });
-  assertEquals(twice["cpu.requests"], { direction: "up", count: 2, peakUsageBytes: 70 * MI });
+  assertEquals(twice["cpu.requests"], {
+    direction: "up",
+    count: 2,
+    peakUsageBytes: 70 * MI,
+    olderPeakUsageBytes: null,
+  });
   const down = nextStreaks(sides, twice, { sample: sample({ cpuMillicores: 10 }), actual: SIZE });
   assertEquals([down["cpu.requests"]?.direction, down["cpu.requests"]?.count], ["down", 1]);
   assertEquals(nextStreaks(sides, twice, { sample: sample({ cpuMillicores: 60 }), actual: SIZE }), {});
@@ -85,14 +90,14 @@ for (const [sentence, amounts, peak] of PEAKS) {
     let streaks: View["streaks"] = {};
     for (const usageBytes of amounts) {
       const one = sample({ workingSetBytes: MI, usageBytes });
-      streaks = nextStreaks([side("memory.limits")], streaks, { sample: one, actual: SIZE });
+      streaks = nextStreaks([side("memory.limits", { consecutiveSamples: 3 })], streaks, { sample: one, actual: SIZE });
     }
     assertEquals(streaks["memory.limits"]?.peakUsageBytes, peak);
   });
 }
 
 Deno.test("assess() tells utilization, and wishes only by a full streak (C30, C32)", () => {
-  const streak = { direction: "up" as const, peakUsageBytes: null };
+  const streak = { direction: "up" as const, peakUsageBytes: null, olderPeakUsageBytes: null };
   const sides = [side("cpu.requests"), side("cpu.limits", { consecutiveSamples: 3 }), side("memory.requests")];
   const streaks = { "cpu.requests": { ...streak, count: 2 }, "cpu.limits": { ...streak, count: 2 } };
   assertEquals(assess(sides, view({ streaks }), { ...SIZE, "memory.requests": null }), [

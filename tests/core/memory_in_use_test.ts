@@ -36,6 +36,16 @@ Deno.test("decide() forgets a page cache from before the streak (C46)", () => {
   assertEquals(told.use({ memory: 100 * MI, cache: 100 * MI }).pollToOrder().to["memory.limits"], 125 * MI);
 });
 
+Deno.test("decide() forgets a page cache from long ago in the same streak (C46)", () => {
+  const told = story({ memory: 100 * MI, cache: 950 * MI });
+  told.poll(6);
+  assertEquals(told.reason(), "MemoryInUse");
+  told.use({ cache: 100 * MI });
+  const { now } = told;
+  assertEquals(told.pollToOrder().to["memory.limits"], 125 * MI);
+  assertEquals((told.now - now) / SECOND, 20, "twice consecutiveSamples at most");
+});
+
 Deno.test("decide() says MemoryInUse where the page cache leaves no room, once (C46)", () => {
   const told = story({ memory: 100 * MI, cache: 950 * MI });
   told.poll(6);
