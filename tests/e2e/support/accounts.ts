@@ -10,6 +10,7 @@ import { type MetricSample, sumOf } from "./metrics.ts";
 import type { EventJson } from "./objects.ts";
 import type { Change, Patch, PodRecorder } from "./patches.ts";
 import type { LogLine, Podfit } from "./podfit.ts";
+import { readAt } from "./told.ts";
 
 export interface AccountsOptions {
   readonly autoscaler: string;
@@ -117,8 +118,4 @@ async function assertStatusAgrees(last: LogLine, { autoscaler, pod: { namespace 
   assertEquals(status?.lastScaleAction, last.action);
   const apartMs = Math.abs(Date.parse(status?.lastScaleTime ?? "") - readAt(last));
   assert(apartMs < CLOSE_MS, `lastScaleTime ${status?.lastScaleTime}`);
-}
-
-function readAt(line: LogLine | undefined): number {
-  return Date.parse(String(line?.["@timestamp"]));
 }

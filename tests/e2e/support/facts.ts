@@ -1,8 +1,7 @@
 /** What does the cluster of KUBECONFIG have that scenarios may need? */
-import { parseAmount } from "../../../lib/units/quantity.ts";
 import { kubectlJson, tryKubectl } from "./kubectl.ts";
 import type { List, NodeJson, PodJson } from "./objects.ts";
-import { toResources } from "./patches.ts";
+import { readFreeMillicores } from "./room.ts";
 import { loadImage } from "./workloads.ts";
 
 /** Does a kubelet's serving certificate verify against the cluster's CA, or is it of its own making? */
@@ -35,7 +34,7 @@ export async function fetchFacts(): Promise<Facts> {
     status.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
   );
   const names = ready.flatMap(({ status }) => status.images ?? []).flatMap(({ names }) => names ?? []);
-  const free = ready.map((node) => freeMillicores(node, pods.items));
+  const free = ready.map((node) => readFreeMillicores(node, pods.items));
   return {
     // An image that is named can be pulled, or else fails where one sees it.
     hasLoadImage: Deno.env.has("E2E_LOAD_IMAGE") || names.includes(loadImage()),
@@ -45,13 +44,6 @@ export async function fetchFacts(): Promise<Facts> {
     freeMillicores: Math.max(0, ...free),
     hasMetricsServer: metrics.code === 0,
   };
-}
-
-function freeMillicores({ metadata, status }: NodeJson, pods: readonly PodJson[]): number {
-  const parsed = parseAmount(status.allocatable.cpu, "cpu");
-  const containers = pods.filter(({ spec }) => spec.nodeName === metadata.name).flatMap(({ spec }) => spec.containers);
-  const used = containers.reduce((sum, { resources }) => sum + (toResources(resources)["cpu.requests"] ?? 0), 0);
-  return (parsed.ok ? parsed.amount : 0) - used;
 }
 
 async function fetchKubeletCertificate(nodes: readonly NodeJson[]): Promise<Facts["kubelet"]> {

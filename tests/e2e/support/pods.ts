@@ -1,9 +1,9 @@
 /**
- * One pod in a scenario: the single pod of a workload, the run of its container that no resize in place may end, and
- * the size that the kubelet reports.
+ * One pod in a scenario: the single pod of a workload, the run of its container that no resize in place may end, the
+ * size that the kubelet reports, and a readiness gate to hold podfit back until a moment of the scenario's choice.
  */
 import type { SideKey } from "../../../lib/units/resources.ts";
-import { type PodRef, readPod, waitFor, waitForPods } from "./cluster.ts";
+import { patchObject, type PodRef, readPod, waitFor, waitForPods } from "./cluster.ts";
 import { readActualSize } from "./patches.ts";
 
 /** The one pod with `app: NAME`, once it is ready. */
@@ -26,6 +26,22 @@ export async function readRun(pod: PodRef, container = "main"): Promise<Run> {
   if (found === undefined) throw new Error(`Cannot find the status of container "${container}" of pod "${pod.name}"`);
   const { restartCount, containerID = null, state } = found;
   return { restartCount, containerID, startedAt: state?.running?.startedAt ?? null };
+}
+
+/** Until the container runs, ready or not. */
+export function waitForRun(pod: PodRef, container = "main"): Promise<Run> {
+  return waitFor(`container "${container}" of pod "${pod.name}" to run`, async () => {
+    const run = await readRun(pod, container);
+    return run.startedAt === null ? null : run;
+  });
+}
+
+/** A readiness gate that nothing but a scenario opens. */
+export const GATE = "example.com/open";
+
+export async function openGate({ namespace, name }: PodRef): Promise<void> {
+  const patch = { status: { conditions: [{ type: GATE, status: "True" }] } };
+  await patchObject({ namespace, object: `Pod/${name}` }, patch, { type: "strategic", subresource: "status" });
 }
 
 export interface ExpectedAmount {

@@ -1,0 +1,27 @@
+/**
+ * A pod's resize as Kubernetes sees it: what somebody else than podfit commands, and which condition tells where a
+ * resize stands (KEP-1287).
+ */
+import { patchObject, type PodRef, readPod, waitFor } from "./cluster.ts";
+import type { Condition, ResourceLists } from "./objects.ts";
+
+/** As a person does it: the fields are no longer podfit's. */
+export async function resizeByHand({ namespace, name }: PodRef, resources: ResourceLists): Promise<void> {
+  const patch = { spec: { containers: [{ name: "main", resources }] } };
+  await patchObject({ namespace, object: `Pod/${name}` }, patch, { type: "strategic", subresource: "resize" });
+}
+
+/** Until the pod's resize stands there; an error is told by the kubelet only some 20 s after it began. */
+export function waitForResizeState(pod: PodRef, state: "Deferred" | "Error"): Promise<Condition> {
+  return waitFor(`the resize of pod "${pod.name}" to be ${state}`, async () => {
+    const conditions = await readResizeConditions(pod);
+    const found = conditions.find(({ reason }) => reason === state);
+    if (found !== undefined) return found;
+    throw new Error(`conditions: ${JSON.stringify(conditions)}`);
+  }, { timeoutMs: 90_000, everyMs: 1000 });
+}
+
+/** Empty when no resize is under way. */
+export async function readResizeConditions(pod: PodRef): Promise<readonly Condition[]> {
+  return ((await readPod(pod)).status.conditions ?? []).filter(({ type }) => type.startsWith("PodResize"));
+}

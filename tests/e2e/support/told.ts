@@ -1,0 +1,95 @@
+/**
+ * What did podfit tell, and when did it try? The events about an autoscaler as a whole list, so that one too many shows
+ * up as much as one too few; and the moments at which it sent a PATCH, refused ones too.
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type PodRef, readEvents, readPod, waitFor } from "./cluster.ts";
+import { sumOf } from "./metrics.ts";
+import type { EventJson } from "./objects.ts";
+import type { LogLine, Podfit } from "./podfit.ts";
+
+/** Reason without its prefix, type, count, and what the message has to contain. */
+export type Told = readonly [reason: string, type: "Normal" | "Warning", count: number, ...words: readonly string[]];
+
+/** The autoscaler of the pod's own name has told exactly this, in this order. */
+export async function assertTold(pod: PodRef, expected: readonly Told[]): Promise<void> {
+  const events = await waitFor(`${expected.length} events about "${pod.name}"`, async () => {
+    const events = await readTold(pod);
+    assertEquals(events.map(describe), expected.map(([reason, type, count]) => `${reason} ${type} x${count}`));
+    return events;
+  }, { timeoutMs: 10_000, everyMs: 500 });
+  const { uid } = (await readPod(pod)).metadata;
+  for (const [index, [, , , ...words]] of expected.entries()) {
+    const { message = "", related } = events[index] ?? {};
+    assertEquals([related?.kind, related?.name, related?.uid], ["Pod", pod.name, uid]);
+    for (const word of [`pod "${pod.name}"`, ...words]) assertStringIncludes(message, word);
+  }
+}
+
+/** When podfit sent a PATCH for the pod, in epoch ms. */
+export function readAttempts(podfit: Podfit, pod: PodRef): readonly number[] {
+  return podfit.log("Resizing").filter((line) => line.pod === pod.name).map(readAt);
+}
+
+export interface AttemptOptions {
+  readonly count: number;
+  readonly timeoutMs?: number;
+}
+
+/** Until podfit has sent so many PATCHes for the pod, refused ones too. */
+export function waitForAttempts(podfit: Podfit, pod: PodRef, { count, timeoutMs = 90_000 }: AttemptOptions) {
+  return waitFor(`${count} PATCHes of pod "${pod.name}"`, () => {
+    const attempts = readAttempts(podfit, pod);
+    if (attempts.length >= count) return Promise.resolve(attempts);
+    throw new Error(`there are ${attempts.length}`);
+  }, { timeoutMs });
+}
+
+/** A wait ends at one of podfit's turns: this much later at most, on a busy machine. */
+const TURN_MS = 9_000;
+
+/** From one moment to another passed this long, to the next turn of podfit. */
+export function assertWaited([from = NaN, to = NaN]: readonly (number | undefined)[], waitMs: number): void {
+  const passedMs = to - from;
+  assert(passedMs >= waitMs && passedMs < waitMs + TURN_MS, `waited ${passedMs} ms, not ${waitMs} ms`);
+}
+
+export interface BlockedOptions {
+  readonly reason: string;
+  /** Refused PATCHes count too: what they were sent for was no blocked sample. */
+  readonly refused?: number;
+}
+
+/** `scale_blocked_total` counts each new sample whose candidate was blocked for the reason, and there is one. */
+export async function assertCountedBlocked(
+  podfit: Podfit,
+  { namespace, name }: PodRef,
+  { reason, refused = 0 }: BlockedOptions,
+): Promise<void> {
+  const isCounted = (line: LogLine) => {
+    return line.autoscaler === `${namespace}/${name}` && line.reason === reason && line.isNewSample === true;
+  };
+  const before = podfit.log("Blocked").filter(isCounted).length;
+  const samples = await podfit.metrics();
+  const after = podfit.log("Blocked").filter(isCounted).length;
+  const counted = sumOf(samples, "kedify_agent_pra_scale_blocked_total", { namespace, name, reason }) ?? 0;
+  assert(before > 0, `no new sample was blocked by ${reason}`);
+  assert(counted >= before + refused && counted <= after + refused, `${counted} counted, ${before} logged`);
+}
+
+export function readAt(line: LogLine | undefined): number {
+  return Date.parse(String(line?.["@timestamp"]));
+}
+
+const PREFIX = "PodResourceAutoscaler";
+
+async function readTold({ namespace, name }: PodRef): Promise<readonly EventJson[]> {
+  const events = (await readEvents(namespace, { about: name }))
+    .filter(({ involvedObject }) => involvedObject.kind === PREFIX);
+  // Their names begin with the time in ms: those of one second keep their order.
+  return events.toSorted((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
+}
+
+function describe({ reason, type, count }: EventJson): string {
+  return `${reason.replace(PREFIX, "")} ${type} x${count ?? 1}`;
+}
