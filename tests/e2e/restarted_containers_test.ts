@@ -1,0 +1,110 @@
+/**
+ * Containers that restart on a real kubelet: for a resize, as their resizePolicy says (C43), or by themselves, up to a
+ * crash-loop's back-off (C22, C46). Each story is about a pod of its own, all under one podfit.
+ */
+import { assertEquals } from "@std/assert";
+import { readSum } from "./support/accounts.ts";
+import { applyManifests } from "./support/cluster.ts";
+import { scenario } from "./support/needs.ts";
+import { waitForRun } from "./support/pods.ts";
+import { type Story, tellTogether } from "./support/stories.ts";
+import { autoscaler, pod, type PodOptions } from "./support/workloads.ts";
+import { tellBeside, tellCrashing, tellDoomed } from "./stories/crashes.ts";
+import { tellRenewed, tellSpared } from "./stories/renewals.ts";
+
+const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
+const STEEP = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 10 };
+/** What looks idle for a single sample comes down at once. */
+const NERVOUS = { scaleUpThreshold: 60, scaleDownThreshold: 20, targetUtilization: 50 };
+const CLIMBING = { cpu: { requests: { step: "5m" } } };
+const RESTARTING = { resizePolicy: [{ resourceName: "memory", restartPolicy: "RestartContainer" }] };
+const FRAGILE = {
+  cpuMillicores: 60,
+  requests: { cpu: "10m", memory: "16Mi" },
+  limits: { memory: "64Mi" },
+};
+
+const CASES: Readonly<Record<string, Case>> = {
+  renewed: {
+    pod: {
+      containers: [{
+        memoryMiB: 100,
+        requests: { memory: "64Mi" },
+        fields: { ...RESTARTING, lifecycle: { preStop: { sleep: { seconds: 4 } } } },
+      }],
+      fields: { terminationGracePeriodSeconds: 10 },
+    },
+    policy: {
+      memory: { requests: { scaleUpThreshold: 80, scaleDownThreshold: 0, targetUtilization: 60 } },
+      ...{ consecutiveSamples: 2, cooldown: "25s", delay: "30s" },
+    },
+    bounds: { memory: { requests: { step: "16Mi", max: "96Mi" } } },
+    tell: (stage) => tellRenewed(stage, { cooldownMs: 25_000, delayMs: 30_000 }),
+  },
+  spared: {
+    pod: { containers: [{ cpuMillicores: 60, requests: { cpu: "10m", memory: "16Mi" }, fields: RESTARTING }] },
+    policy: { cpu: { requests: STEEP } },
+    bounds: { cpu: { requests: { max: "30m" } } },
+    tell: tellSpared,
+  },
+  crashing: {
+    pod: { containers: [FRAGILE] },
+    policy: { cpu: { requests: NERVOUS }, after: "running", pollInterval: "2s" },
+    bounds: CLIMBING,
+    tell: (stage) => tellCrashing(stage, { container: "main", port: 8080 }),
+  },
+  sidecar: {
+    pod: { sidecars: [{ ...FRAGILE, name: "proxy", port: 8081 }] },
+    containerName: "proxy",
+    policy: { cpu: { requests: NERVOUS }, after: "running", pollInterval: "2s" },
+    bounds: CLIMBING,
+    tell: (stage) => tellCrashing(stage, { container: "proxy", port: 8081 }),
+  },
+  doomed: {
+    pod: { containers: [{ memoryMiB: 100, requests: { memory: "16Mi" }, limits: { memory: "32Mi" } }] },
+    policy: { memory: { limits: STEEP } },
+    tell: tellDoomed,
+  },
+  beside: {
+    pod: {
+      containers: [
+        { cpuMillicores: 60, memoryMiB: 55, requests: { cpu: "10m", memory: "16Mi" }, limits: { memory: "64Mi" } },
+        // It ends at once: this is no number of millicores.
+        { name: "broken", limits: { cpu: "10m", memory: "24Mi" }, fields: { env: [{ name: "CPU", value: "none" }] } },
+      ],
+    },
+    policy: { cpu: { requests: STEEP }, memory: { limits: { ...STEEP, targetUtilization: 30 } } },
+    bounds: { cpu: { requests: { max: "30m" } }, memory: { limits: { max: "160Mi" } } },
+    tell: tellBeside,
+  },
+};
+
+interface Case {
+  readonly pod: PodOptions;
+  readonly containerName?: string;
+  readonly policy: Readonly<Record<string, unknown>>;
+  readonly bounds?: Readonly<Record<string, unknown>>;
+  readonly tell: Story;
+}
+
+scenario("C22 C43 C46 C50 C53 a container that restarts warms up anew, and one that does not run is left alone", {
+  needs: { images: "load", kubelet: "signed", pods: 6, freeMillicores: 400 },
+  async run({ namespace }) {
+    const cases = Object.entries(CASES);
+    await applyManifests(namespace, cases.map(([name, one]) => pod(name, one.pod)));
+    const running = cases.filter(([name]) => name !== "doomed");
+    await Promise.all(running.map(([name, one]) => waitForRun({ namespace, name }, one.containerName)));
+    await applyManifests(
+      namespace,
+      cases.map(([name, { containerName = "main", policy, bounds }]) => {
+        const selector = { matchLabels: { app: name } };
+        return autoscaler(name, { selector, containerName, policy: { ...TIMES, ...policy }, bounds });
+      }),
+    );
+    await using stack = new AsyncDisposableStack();
+    const stories = Object.fromEntries(cases.map(([name, { tell }]) => [name, tell]));
+    const podfit = await tellTogether(stories, { namespace, stack });
+    assertEquals(readSum(await podfit.metrics(), "error_total", { namespace }), null);
+    await podfit.stop();
+  },
+});

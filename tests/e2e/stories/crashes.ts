@@ -1,0 +1,102 @@
+/**
+ * Containers that end by themselves (C22, C23, C46): nothing is sent for one that does not run, and what a run used
+ * says nothing about the next one.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { assertAccountsAgree, readSum } from "../support/accounts.ts";
+import { type PodRef, readLimits, setLoad, waitFor } from "../support/cluster.ts";
+import { readRun, type Run, waitForActual, waitForRun } from "../support/pods.ts";
+import type { LogLine, Podfit } from "../support/podfit.ts";
+import type { Stage } from "../support/stories.ts";
+import { assertTold, readAt } from "../support/told.ts";
+
+const MI = 1024 ** 2;
+/** The first restart is at once, the next ones after 10 s and 20 s. */
+const CRASHES = 3;
+
+export interface CrashingOptions {
+  readonly container: string;
+  readonly port: number;
+}
+
+/** Climbs while it runs, waits while it does not, and begins anew with what the new run uses. */
+export async function tellCrashing(
+  { podfit, pod, recorder }: Stage,
+  { container, port }: CrashingOptions,
+): Promise<void> {
+  await waitFor("the first resize", async () => (await recorder.patches()).length > 0, { timeoutMs: 90_000 });
+  for (let crash = 1; crash <= CRASHES; crash++) await kill({ ...pod, port }, container);
+  const stoppedAt = Date.now();
+  const before = (await recorder.patches()).length;
+  const { startedAt } = await waitForRun(pod, container);
+  const ranAt = Date.parse(startedAt ?? "");
+  assert(ranAt - stoppedAt > 10_000, `a back-off of ${ranAt - stoppedAt} ms only`);
+  // Whole seconds: the last line may be of the run's beginning.
+  const lines = readLines(podfit, pod).filter((line) => readAt(line) > stoppedAt + 2000 && readAt(line) < ranAt);
+  assertEquals(new Set(lines.map(({ reason }) => reason)), new Set(["NotRunning"]));
+
+  const resumed = await waitFor("a resize of the new run", async () => {
+    return (await recorder.patches())[before] ?? null;
+  }, { timeoutMs: 90_000 });
+  assert(resumed.seenAt > ranAt, "resized while it did not run");
+  const reasons = readLines(podfit, pod)
+    .filter((line) => readAt(line) >= ranAt && readAt(line) < resumed.seenAt).map(({ reason }) => reason);
+  assert(reasons.includes("Warmup"), `no warm-up in ${reasons.join()}`);
+  // The zeros of a container that has just exited would have scaled it down at once.
+  for (const { changes } of await recorder.patches()) {
+    assertEquals(changes.map(({ key }) => key), ["cpu.requests"]);
+    assert((changes[0]?.to ?? 0) > (changes[0]?.from ?? 0), JSON.stringify(changes));
+  }
+  assertEquals((await readRun(pod, container)).restartCount, CRASHES);
+  await assertAccountsAgree(podfit, { autoscaler: pod.name, container, pod, recorder });
+}
+
+/** Killed before it is ever seen at work: there is nothing to decide on, and nothing is sent or told. */
+export async function tellDoomed({ podfit, pod, recorder }: Stage): Promise<void> {
+  await waitFor("three kills for want of memory", async () => (await readRun(pod)).restartCount >= 3, {
+    timeoutMs: 120_000,
+    everyMs: 1000,
+  });
+  const isStopped = (line: LogLine) => line.pod === pod.name && line.reason === "NotRunning";
+  await podfit.waitForLog("Held", isStopped, { timeoutMs: 30_000 });
+  assertEquals(await recorder.patches(), []);
+  assertEquals(podfit.log("Blocked").filter((line) => line.pod === pod.name), []);
+  const { namespace, name } = pod;
+  assertEquals(readSum(await podfit.metrics(), "scale_decisions_total", { namespace, name }), null);
+  await assertTold(pod, []);
+}
+
+/** Another container of the pod is in back-off: the one that runs is resized all the same, and the pod with it. */
+export async function tellBeside({ podfit, pod, recorder }: Stage): Promise<void> {
+  await waitFor("the other container to be in back-off", async () => {
+    const { restartCount, startedAt } = await readRun(pod, "broken");
+    return restartCount > 0 && startedAt === null;
+  });
+  await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores === 30 });
+  await waitForActual(pod, "memory.limits", { fits: (bytes) => bytes === 160 * MI });
+  await assertAccountsAgree(podfit, { autoscaler: pod.name, pod, recorder });
+  // More than the pod's two limits were together: its own cgroup has grown too.
+  await setLoad(pod, { memoryMiB: 130 });
+  assertEquals((await readLimits(pod)).memoryBytes, 160 * MI);
+  assertEquals((await readRun(pod)).restartCount, 0);
+  assert((await readRun(pod, "broken")).restartCount > 0);
+}
+
+/** Makes the container use more than its limit, and waits until that run has ended. */
+async function kill(pod: PodRef, container: string): Promise<void> {
+  const run = await waitForRun(pod, container);
+  // The answer is cut off with the process.
+  await setLoad(pod, { memoryMiB: 200 }).then(() => assert(false, "it survived"), () => {});
+  await waitFor(`container "${container}" to end`, async () => {
+    return !isSame(run, await readRun(pod, container));
+  }, { timeoutMs: 20_000 });
+}
+
+function isSame(a: Run, b: Run): boolean {
+  return b.startedAt !== null && a.containerID === b.containerID;
+}
+
+/** What was decided about the pod. */
+function readLines(podfit: Podfit, pod: PodRef): readonly LogLine[] {
+  return podfit.log().filter(({ message, pod: name }) => name === pod.name && /^(Held|Blocked)$/.test(message));
+}
