@@ -11,7 +11,10 @@ import type { LogLine, Podfit } from "./podfit.ts";
 /** Reason without its prefix, type, count, and what the message has to contain. */
 export type Told = readonly [reason: string, type: "Normal" | "Warning", count: number, ...words: readonly string[]];
 
-/** The autoscaler of the pod's own name has told exactly this, in this order. */
+/**
+ * The autoscaler of the pod's own name has told exactly this, in this order. A resize in progress is left out: it lasts
+ * some 40 ms, and podfit may look at the pod in them or not.
+ */
 export async function assertTold(pod: PodRef, expected: readonly Told[]): Promise<void> {
   const events = await waitFor(`${expected.length} events about "${pod.name}"`, async () => {
     const events = await readTold(pod);
@@ -85,7 +88,7 @@ const PREFIX = "PodResourceAutoscaler";
 
 async function readTold({ namespace, name }: PodRef): Promise<readonly EventJson[]> {
   const events = (await readEvents(namespace, { about: name }))
-    .filter(({ involvedObject }) => involvedObject.kind === PREFIX);
+    .filter(({ involvedObject, reason }) => involvedObject.kind === PREFIX && reason !== `${PREFIX}ResizeInProgress`);
   // Their names begin with the time in ms: those of one second keep their order.
   return events.toSorted((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
 }
