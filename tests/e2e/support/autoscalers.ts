@@ -68,11 +68,12 @@ export function waitForConditions(
 export function waitForLastChange(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   change: string,
+  { timeoutMs = 15_000 }: WaitOptions = {},
 ): Promise<AutoscalerJson> {
   return waitFor(`the status of "${name}" to tell of ${change}`, async () => {
     const autoscaler = await readAutoscaler(namespace, name);
     const { lastScaleResourceChange: seen = "nothing" } = autoscaler.status ?? {};
     if (seen === change) return autoscaler;
     throw new Error(`seen: ${seen}`);
-  }, { timeoutMs: 15_000 });
+  }, { timeoutMs });
 }
