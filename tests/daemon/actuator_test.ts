@@ -5,7 +5,7 @@ import { createClient } from "../../lib/kube/client.ts";
 import type { Tracked } from "../../lib/daemon/inventory.ts";
 import type { Transport } from "../../lib/kube/transport.ts";
 import { MI, pod, policy, resources, SIZE } from "../support/builders.ts";
-import { FakeClock, settle } from "../support/fake_clock.ts";
+import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const POD: Tracked = { pod: pod(), contenders: [policy()] };
 
@@ -56,11 +56,11 @@ Deno.test("toPatch() has, guarded by uid and resourceVersion (C40)", async (t) =
   }
 });
 
-function createWith(transport: Transport, { clock = new FakeClock(), isCurrent = (): boolean => true } = {}) {
+function createWith(transport: Transport, { clock = new VirtualClock(), isCurrent = (): boolean => true } = {}) {
   return createActuator({ client: createClient({ origin: "http://api.test", transport }), clock, isCurrent });
 }
 
-function actuateWith(transport: Transport, clock = new FakeClock()) {
+function actuateWith(transport: Transport, clock = new VirtualClock()) {
   const actuate = createWith(transport, { clock });
   return { clock, answer: actuate(newOrder(), POD) };
 }
@@ -82,7 +82,7 @@ Deno.test("createActuator() does not know whether it arrived when the connection
 });
 
 Deno.test("createActuator() waits ten seconds for an answer and no longer", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const { answer } = actuateWith(
     ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     clock,
@@ -105,7 +105,7 @@ Deno.test("createActuator() gives what the server refused, in its words", async 
 });
 
 Deno.test("createActuator() sends 32 at once, and each has its ten seconds from when it is sent", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const waiting: ((response: Response) => void)[] = [];
   let sent = 0;
   const transport: Transport = ({ signal }) => {
@@ -129,7 +129,7 @@ Deno.test("createActuator() sends 32 at once, and each has its ten seconds from 
 });
 
 Deno.test("createActuator() gives up waiting for its turn after ten seconds, and tries later", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const transport: Transport = () => new Promise(() => {});
   const actuate = createWith(transport, { clock });
   for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);

@@ -3,13 +3,13 @@ import type { Answer, Observation, Order, Outcome } from "../../lib/core/decisio
 import { Evaluator } from "../../lib/daemon/evaluator.ts";
 import type { Tracked } from "../../lib/daemon/inventory.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
-import { FakeClock, settle } from "../support/fake_clock.ts";
+import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const BUSY: Tracked = { pod: pod({ uid: "busy" }), contenders: [policy()] };
 const OTHER: Tracked = { pod: pod({ uid: "other", name: "web-2" }), contenders: [policy()] };
 
 class Desk {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly orders: Order[] = [];
   readonly outcomes: Outcome[] = [];
   readonly errors: string[] = [];

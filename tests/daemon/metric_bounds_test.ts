@@ -14,7 +14,7 @@ import { pod, policy } from "../support/builders.ts";
 import { busyRun } from "../support/daemon_run.ts";
 import { tellAutoscaler, tellNamespaces, tellProcess } from "../support/every_series.ts";
 import { findFormatProblems } from "../support/exposition.ts";
-import { FakeClock } from "../support/fake_clock.ts";
+import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const CART = { namespace: "shop", name: "cart" };
 const HOSTILE = 'x"} 1\nforged{a="b\\';
@@ -65,7 +65,7 @@ Deno.test("an autoscaler and a namespace have at most as many series as the READ
 
 Deno.test("a thousand random outcomes give an autoscaler no more series than that (C52, C53)", () => {
   const metrics = createMetrics({ version: "1" });
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const report = createReport({
     log: createLog({ level: "debug", format: "json", clock, write() {} }),
     metrics,

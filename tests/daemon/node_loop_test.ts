@@ -4,7 +4,7 @@ import type { Observation } from "../../lib/core/decision.ts";
 import { Changes, runNodeLoop } from "../../lib/daemon/node_loop.ts";
 import type { Tracked } from "../../lib/daemon/inventory.ts";
 import { pod, policy } from "../support/builders.ts";
-import { settle } from "../support/fake_clock.ts";
+import { settle } from "../../lib/sim/virtual_clock.ts";
 
 const CAPACITY = { cpuMillicores: 8000, memoryBytes: null };
 

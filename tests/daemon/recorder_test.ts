@@ -4,13 +4,13 @@ import { Recorder } from "../../lib/daemon/recorder.ts";
 import { createClient } from "../../lib/kube/client.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { FakeApiServer, refuse } from "../support/api_server.ts";
-import { FakeClock, settle } from "../support/fake_clock.ts";
+import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const WEB = { namespace: "shop", name: "web", uid: "uid-web" };
 const POD = { namespace: "shop", name: "web-1", uid: "uid-web-1" };
 
 class Desk implements AsyncDisposable {
-  readonly clock = new FakeClock();
+  readonly clock = new VirtualClock();
   readonly api = new FakeApiServer(() => this.clock.now());
   readonly results: string[] = [];
   readonly recorder: Recorder;

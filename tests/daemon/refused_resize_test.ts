@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { autoscalerObject } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";
-import { settle } from "../support/fake_clock.ts";
+import { settle } from "../../lib/sim/virtual_clock.ts";
 import { readRefusal } from "../support/refusals.ts";
 
 interface Kind {

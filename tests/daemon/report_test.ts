@@ -5,7 +5,7 @@ import { createMetrics } from "../../lib/daemon/metrics.ts";
 import { createReport } from "../../lib/daemon/report.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { pod, policy, resources } from "../support/builders.ts";
-import { FakeClock } from "../support/fake_clock.ts";
+import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const CART = policy({ namespace: "shop", name: "cart" });
 const [from, to] = [resources({ "cpu.requests": 100 }), resources({ "cpu.requests": 250 })];
@@ -18,7 +18,7 @@ const HOLD: Decision = { kind: "hold", reason: "InBand", message: "" };
 function tell(outcome: Partial<Outcome>): string[] {
   const metrics = createMetrics({ version: "1" });
   const report = createReport({
-    log: createLog({ level: "info", format: "json", clock: new FakeClock(), write() {} }),
+    log: createLog({ level: "info", format: "json", clock: new VirtualClock(), write() {} }),
     metrics,
     recorder: { publish() {} },
     onScaled() {},

@@ -8,7 +8,7 @@ import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
 import { FakeApiServer } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";
-import { FakeClock } from "../support/fake_clock.ts";
+import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const UNRESOLVED: Resolution = {
   selector: null,
@@ -188,7 +188,7 @@ Deno.test("an invalid spec is told once for each change of it, and stops no othe
 });
 
 Deno.test("a status that cannot be computed stops no other autoscaler", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const api = new FakeApiServer(() => clock.now());
   const objects = [autoscalerObject({ name: "bad" }), autoscalerObject()];
   for (const object of objects) api.put("podresourceautoscalers", object);

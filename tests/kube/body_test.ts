@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { BodyTooLarge, readBody, readLines, readMessage } from "../../lib/kube/body.ts";
-import { FakeClock, settle } from "../support/fake_clock.ts";
+import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -49,7 +49,7 @@ Deno.test("readBody() rejects when aborted, even of a body that doesn't heed the
 });
 
 Deno.test("readBody() counts silence from the last byte", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
       await clock.sleep(clock.monotonic() < 3000 ? 900 : 5000);

@@ -8,7 +8,7 @@ import {
 } from "../../lib/kube/kubelet.ts";
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
 import { timeoutError } from "../../lib/runtime/clock.ts";
-import { FakeClock, settle, START } from "../support/fake_clock.ts";
+import { settle, START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 import { readTls, serveTls, type TestServer } from "../support/tls.ts";
 
 const MODES = [{ insecureTls: false }, { insecureTls: true }] as const;
@@ -95,14 +95,14 @@ Deno.test("openDirectSource() names the way out of a certificate for another hos
 
 Deno.test("openDirectSource() sends nothing to what is no address", async () => {
   for (const host of ["evil.example/x", "a@b", "a b", "::::"]) {
-    using source = openDirectSource(apiServer(), { clock: new FakeClock() });
+    using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
     const answer = await source.fetchSummary({ name: "n1", host, port: 10250 }, new AbortController().signal);
     assertFailed(answer, "unreachable", "is no address");
   }
 });
 
 Deno.test("openDirectSource() puts an IPv6 address in brackets", async () => {
-  using source = openDirectSource(apiServer(), { clock: new FakeClock() });
+  using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
   const answer = await source.fetchSummary({ name: "n1", host: "::1", port: 1 }, new AbortController().signal);
   assertFailed(answer, "unreachable", "at https://[::1]:1: ");
 });
@@ -132,14 +132,14 @@ Deno.test("openDirectSource() says why it has no address to dial", async () => {
   for (
     const [host, reason, message] of [[null, "unlisted", why], ["", "unreachable", "status has no address"]] as const
   ) {
-    using source = openDirectSource(apiServer(), { clock: new FakeClock() });
+    using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
     assertFailed(await source.fetchSummary({ ...NODE, host }, new AbortController().signal), reason, message);
   }
 });
 
 Deno.test("openDirectSource() waits no longer than its signal for a token", async () => {
   const server = { ...apiServer(), readToken: () => new Promise<never>(() => {}) };
-  using source = openDirectSource(server, { clock: new FakeClock() });
+  using source = openDirectSource(server, { clock: new VirtualClock() });
   const fetchUntil = (reason: unknown) => {
     const controller = new AbortController();
     const answer = source.fetchSummary(NODE, controller.signal);
@@ -157,7 +157,7 @@ Deno.test("createProxySource() asks the API server, and names nodes/proxy when t
     urls.push(request.url);
     return Promise.resolve(Response.json({ kind: "Status", message }, { status: 403 }));
   });
-  const source = createProxySource(server, { clock: new FakeClock() });
+  const source = createProxySource(server, { clock: new VirtualClock() });
   const answer = await source.fetchSummary({ ...NODE, name: "n/1" }, new AbortController().signal);
   assertEquals(urls, ["https://api:6443/api/v1/nodes/n%2F1/proxy/stats/summary?only_cpu_and_memory=true"]);
   assertFailed(answer, "forbidden", `403 ${message}; grant podfit the verb "get" on "nodes/proxy"`);
@@ -167,7 +167,7 @@ Deno.test("createProxySource() refuses 50 MB without reading them", async () => 
   const flood = endless();
   const headers = { "content-length": "50000000" };
   const source = createProxySource(apiServer(() => Promise.resolve(new Response(flood.body, { headers }))), {
-    clock: new FakeClock(),
+    clock: new VirtualClock(),
   });
   assertFailed(await source.fetchSummary(NODE, new AbortController().signal), "too_large", "more than 33554432 bytes");
   assert(flood.sentBytes() < 2 ** 20, `${flood.sentBytes()} bytes were sent`);
@@ -185,7 +185,7 @@ const OFFSETS: Record<string, { readonly date: string | null; readonly offsetMs:
 for (const [what, { date, offsetMs }] of Object.entries(OFFSETS)) {
   Deno.test(`createProxySource() reads the clock's offset from ${what}`, async () => {
     const response = new Response("{}", date === null ? {} : { headers: { date } });
-    const source = createProxySource(apiServer(() => Promise.resolve(response)), { clock: new FakeClock() });
+    const source = createProxySource(apiServer(() => Promise.resolve(response)), { clock: new VirtualClock() });
     const answer = await source.fetchSummary(NODE, new AbortController().signal);
     assertEquals(answer.kind === "summary" && answer.clockOffsetMs, offsetMs);
   });
@@ -197,7 +197,7 @@ type Case = Partial<DirectOptions> & { clusterCa?: string[]; signal?: AbortSigna
 
 async function fetchFrom(server: TestServer, options: Case): Promise<SummaryAnswer> {
   const { clusterCa = [readTls("ca.crt")], signal = new AbortController().signal, host = "127.0.0.1" } = options;
-  using source = openDirectSource({ ...apiServer(), caCerts: clusterCa }, { clock: new FakeClock(), ...options });
+  using source = openDirectSource({ ...apiServer(), caCerts: clusterCa }, { clock: new VirtualClock(), ...options });
   return await source.fetchSummary({ name: "n1", host, port: Number(new URL(server.origin).port) }, signal);
 }
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { KubeObject } from "../../lib/kube/list.ts";
 import { watchList, type WatchOptions } from "../../lib/kube/watch.ts";
-import { FakeClock, settle } from "../support/fake_clock.ts";
+import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const EXPIRED = { kind: "Status", message: "too old resource version: 1 (1585)", reason: "Expired", code: 410 };
 const TOO_LARGE = {
@@ -373,7 +373,7 @@ Deno.test("watchList() ends without an error and closes its connection when its 
 
 Deno.test("watchList() closes its connection when its consumer leaves", async () => {
   const watching = stream();
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const answers = [() => page({}), watching.answer];
   const events = watchList(() => Promise.resolve(answers.shift()?.() ?? new Response()), toOptions(clock, {}));
   await events.next();
@@ -389,7 +389,7 @@ Deno.test("watchList() closes its connection when its consumer leaves", async ()
 type Answer = (request: Request) => Response | Promise<Response>;
 type Overrides = Partial<WatchOptions<string>>;
 
-function toOptions(clock: FakeClock, overrides: Overrides): WatchOptions<string> {
+function toOptions(clock: VirtualClock, overrides: Overrides): WatchOptions<string> {
   return {
     origin: "https://api",
     path: "/api/v1/pods",
@@ -404,7 +404,7 @@ function toOptions(clock: FakeClock, overrides: Overrides): WatchOptions<string>
 
 /** Watches in the background against answers given in turn; the last request hangs when they run out. */
 function start(answers: readonly Answer[], overrides: Overrides = {}) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const controller = new AbortController();
   const urls: string[] = [];
   const told: string[] = [];

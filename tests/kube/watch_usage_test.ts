@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Reading } from "../../lib/api/usage.ts";
 import type { FetchSummary } from "../../lib/kube/kubelet.ts";
 import { watchUsage, type WatchUsageOptions } from "../../lib/kube/watch_usage.ts";
-import { FakeClock, START } from "../support/fake_clock.ts";
+import { START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const NODE = { name: "n1", host: "10.0.0.1", port: 10250 };
 const UID = "274067a2-453d-46ad-a8ad-3c566e52304f";
@@ -137,9 +137,9 @@ function summary() {
 
 interface Script {
   /** What a poll waits for. */
-  readonly during: (clock: FakeClock) => Promise<void>;
+  readonly during: (clock: VirtualClock) => Promise<void>;
   /** What the consumer does with a reading. */
-  readonly after: (clock: FakeClock) => Promise<void>;
+  readonly after: (clock: VirtualClock) => Promise<void>;
 }
 
 function idle(): Promise<void> {
@@ -148,7 +148,7 @@ function idle(): Promise<void> {
 
 /** Watches in the background, each 10 s. */
 function start(overrides: Partial<WatchUsageOptions>, { during = idle, after = idle }: Partial<Script> = {}) {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const controller = new AbortController();
   const readings: Reading[] = [];
   const polledAt: number[] = [];

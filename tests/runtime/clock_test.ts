@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/runtime/clock.ts";
-import { FakeClock, settle, START } from "../support/fake_clock.ts";
+import { settle, START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 /** The sanitizers prove "leaves no timer behind" for the real clock: an hour's sleep that leaked would fail its test. */
 const HOUR_MS = 3_600_000;
-const clocks: readonly (readonly [string, Clock])[] = [["systemClock", systemClock], ["FakeClock", new FakeClock()]];
+const clocks: readonly (readonly [string, Clock])[] = [["systemClock", systemClock], [
+  "VirtualClock",
+  new VirtualClock(),
+]];
 
 for (const [name, clock] of clocks) {
   Deno.test(`${name}.sleep() rejects with the signal's reason when aborted before or during the sleep`, async () => {
@@ -43,8 +46,8 @@ Deno.test("systemClock.sleep() does not fire at once when asked for more than a 
   assertEquals(isAwake, false);
 });
 
-Deno.test("FakeClock.advance() wakes sleepers in due order, also those who sleep again", async () => {
-  const clock = new FakeClock();
+Deno.test("VirtualClock.advance() wakes sleepers in due order, also those who sleep again", async () => {
+  const clock = new VirtualClock();
   const woken: string[] = [];
   async function nap(name: string, napsMs: readonly number[]): Promise<void> {
     for (const ms of napsMs) {
@@ -62,8 +65,8 @@ Deno.test("FakeClock.advance() wakes sleepers in due order, also those who sleep
   await Promise.all(naps);
 });
 
-Deno.test("FakeClock.timeout() aborts when its time has come and leaves nothing pending", async () => {
-  const clock = new FakeClock();
+Deno.test("VirtualClock.timeout() aborts when its time has come and leaves nothing pending", async () => {
+  const clock = new VirtualClock();
   using timeout = clock.timeout(100);
   await clock.advance(99);
   assertEquals(timeout.signal.aborted, false);
@@ -72,8 +75,8 @@ Deno.test("FakeClock.timeout() aborts when its time has come and leaves nothing 
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("FakeClock.setNow() steps the wall clock alone", async () => {
-  const clock = new FakeClock();
+Deno.test("VirtualClock.setNow() steps the wall clock alone", async () => {
+  const clock = new VirtualClock();
   let isAwake = false;
   const sleeping = clock.sleep(50).then(() => isAwake = true);
   clock.setNow(START - HOUR_MS);
@@ -84,8 +87,8 @@ Deno.test("FakeClock.setNow() steps the wall clock alone", async () => {
   assertEquals(clock.now(), START - HOUR_MS + 50);
 });
 
-Deno.test("FakeClock.advance() fails rather than hangs on an endless loop of zero sleeps", async () => {
-  const clock = new FakeClock();
+Deno.test("VirtualClock.advance() fails rather than hangs on an endless loop of zero sleeps", async () => {
+  const clock = new VirtualClock();
   const stop = new AbortController();
   async function spin(): Promise<void> {
     while (true) await clock.sleep(0, stop.signal);

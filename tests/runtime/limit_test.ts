@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Limit } from "../../lib/runtime/limit.ts";
-import { FakeClock } from "../support/fake_clock.ts";
+import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 Deno.test("Limit.acquire() lets in no more than its number, first come first served", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const limit = new Limit(2);
   const done: string[] = [];
   let inside = 0;
@@ -43,7 +43,7 @@ Deno.test("Limit gives a slot back once, however often it is disposed", async ()
   await limit.acquire();
   let isInside = false;
   const waiting = limit.acquire().then(() => isInside = true);
-  await Promise.race([waiting, new FakeClock().advance(0)]);
+  await Promise.race([waiting, new VirtualClock().advance(0)]);
   assertEquals(isInside, false);
 });
 

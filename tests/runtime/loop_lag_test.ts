@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { LoopLag } from "../../lib/runtime/loop_lag.ts";
-import { FakeClock } from "../support/fake_clock.ts";
+import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 Deno.test("LoopLag.takeMs() gives the longest block since it was last asked", async () => {
   const controller = new AbortController();
@@ -18,7 +18,7 @@ Deno.test("LoopLag.takeMs() gives the longest block since it was last asked", as
 });
 
 Deno.test("LoopLag sees no block while the loop turns", async () => {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const controller = new AbortController();
   const lag = new LoopLag();
   const running = lag.run(clock, controller.signal).catch(() => {});

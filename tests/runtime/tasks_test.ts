@@ -1,16 +1,16 @@
 import { assertEquals } from "@std/assert";
 import { type Start, TaskSet } from "../../lib/runtime/tasks.ts";
-import { FakeClock, settle } from "../support/fake_clock.ts";
+import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 interface Stage extends AsyncDisposable {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly tasks: TaskSet;
   readonly said: string[];
 }
 
 /** Random is 1, so a back-off lasts its whole ceiling: 1 s, 2 s, 4 s, 4 s. */
 function stage(): Stage {
-  const clock = new FakeClock();
+  const clock = new VirtualClock();
   const said: string[] = [];
   const tasks = new TaskSet({
     clock,

@@ -2,7 +2,7 @@
  * Objects as the API has them, for a fake API server: a pod with one container "main" (100m of 1 cpu, 128Mi of 256Mi),
  * its deployment, node and autoscaler; and what a resize and its enactment make of a pod.
  */
-import { START } from "./fake_clock.ts";
+import { START } from "../../lib/sim/virtual_clock.ts";
 
 /** An object of the API: whatever JSON it is. */
 // deno-lint-ignore no-explicit-any

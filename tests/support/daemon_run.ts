@@ -1,5 +1,5 @@
 /**
- * A whole daemon in memory under a FakeClock: its API server, one kubelet that answers by what pods are said to use,
+ * A whole daemon in memory under a VirtualClock: its API server, one kubelet that answers by what pods are said to use,
  * and short ways to ask what came of it. By default the kubelet enacts a resize as soon as it is accepted.
  */
 import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
@@ -9,7 +9,7 @@ import type { FetchSummary } from "../../lib/kube/kubelet.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject, toTime } from "./api_objects.ts";
 import { type Call, FakeApiServer } from "./api_server.ts";
-import { FakeClock, settle } from "./fake_clock.ts";
+import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 export interface RunOptions {
   /** Given: the API server, its kubelet and time go on from another run. */
@@ -29,7 +29,7 @@ export interface RunOptions {
 export type Loads = Record<string, { readonly cpu?: number; readonly memoryMi?: number }>;
 
 export class Run implements AsyncDisposable {
-  readonly clock: FakeClock;
+  readonly clock: VirtualClock;
   readonly api: FakeApiServer;
   readonly kubelet: FakeKubelet;
   readonly metrics: Metrics = createMetrics({ version: "test" });
@@ -46,7 +46,7 @@ export class Run implements AsyncDisposable {
       autoscalers = [autoscalerObject()],
       deployments = [deploymentObject()],
     } = options;
-    this.clock = after?.clock ?? new FakeClock();
+    this.clock = after?.clock ?? new VirtualClock();
     this.api = after?.api ?? new FakeApiServer(() => this.clock.now() + skewMs);
     this.kubelet = after?.kubelet ?? new FakeKubelet(this.clock, this.api);
     if (after === undefined) {
@@ -157,11 +157,11 @@ export class FakeKubelet {
   isEmpty = false;
   /** Awaited before each answer. */
   held: Promise<void> = Promise.resolve();
-  readonly #clock: FakeClock;
+  readonly #clock: VirtualClock;
   readonly #api: FakeApiServer;
   readonly #loads = new Map<string, { cpu: number; memoryMi: number; counterNs: number; readAt: number }>();
 
-  constructor(clock: FakeClock, api: FakeApiServer) {
+  constructor(clock: VirtualClock, api: FakeApiServer) {
     this.#clock = clock;
     this.#api = api;
   }

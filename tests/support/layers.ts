@@ -43,7 +43,7 @@ export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: { layers: ["kube", "runtime", "units", "api", "core"], packages: ["hono"] },
-  sim: { layers: ["sim/model", "kube", "runtime", "units", "api"], packages: ["hono", "@peculiar/x509"] },
+  sim: { layers: ["sim/model", "kube", "runtime", "units", "api"], packages: ["node:timers"] },
   kube: {
     layers: ["runtime", "units", "api"],
     packages: ["openapi-fetch", "node:http", "node:https", "node:path"],
