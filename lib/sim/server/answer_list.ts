@@ -1,0 +1,99 @@
+/** Answers lists and watches, as objects or as tables. */
+import type { Answer, AnswerContext, ResourceRequest } from "./answer.ts";
+import type { JsonObject } from "./json.ts";
+import { invalid, Refusal } from "./refusal.ts";
+import { apiVersionOf, idOf, type ResourceType } from "./resource_type.ts";
+import { readSelection } from "./selectors.ts";
+import { toTable, wantsTable } from "./table.ts";
+import { openWatch } from "./watch.ts";
+
+export function answerList(
+  { store, lister, now }: AnswerContext,
+  { target: { namespace, name: _name }, query, accept }: ResourceRequest,
+  type: ResourceType,
+): Answer {
+  const selection = readSelection(query, { type, namespace });
+  const page = lister.list(store.collection(idOf(type)), { query, selection, version: store.version });
+  const metadata: JsonObject = {
+    resourceVersion: String(page.version),
+    ...(page.continueToken === null ? {} : { continue: page.continueToken }),
+    ...(page.remaining === null ? {} : { remainingItemCount: page.remaining }),
+  };
+  if (wantsTable(accept)) {
+    const objects = page.entries.map(({ object }) => object);
+    const include = query.get("includeObject") ?? "Metadata";
+    return { code: 200, text: JSON.stringify(toTable(objects, { type, now, metadata, include })) };
+  }
+  const { listKind, kind, isCustom } = type;
+  const head = { kind: listKind, apiVersion: apiVersionOf(type), metadata };
+  // Items of built-in kinds don't say their kind again: a client that relies on it would fail on a real server.
+  const own = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersionOf(type))},`;
+  const items = page.entries.map(({ text }) => !isCustom && text.startsWith(own) ? `{${text.slice(own.length)}` : text);
+  return { code: 200, text: `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(",")}]}` };
+}
+
+export async function answerWatch(
+  { store, clock, random }: AnswerContext,
+  { target: { namespace }, query, accept, signal }: ResourceRequest,
+  type: ResourceType,
+): Promise<Answer> {
+  const selection = readSelection(query, { type, namespace });
+  const fromVersion = readVersion(query.get("resourceVersion") ?? "");
+  const marksInitialEnd = query.get("sendInitialEvents") === "true";
+  if (marksInitialEnd && query.get("resourceVersionMatch") !== "NotOlderThan") throw initialEventsNeedMatch();
+  const timeoutMs = Number(query.get("timeoutSeconds") ?? "0") * 1000 || LONGEST_MS * (1 + random());
+  // A version of the future: no word, until it has come.
+  for (
+    let waitedMs = 0;
+    fromVersion !== null && fromVersion > store.version && waitedMs < timeoutMs;
+    waitedMs += 1000
+  ) {
+    await clock.sleep(1000, signal);
+  }
+  const hasBookmarks = ["true", "1"].includes(query.get("allowWatchBookmarks") ?? "");
+  const isTable = wantsTable(accept);
+  const include = query.get("includeObject") ?? "Metadata";
+  let hasHeader = true;
+  const toRow = (object: JsonObject) => {
+    const table = toTable([object], { type, now: clock.now(), metadata: {}, include, hasHeader });
+    hasHeader = false;
+    return table;
+  };
+  return {
+    code: 200,
+    text: "",
+    open: (register) =>
+      openWatch({
+        collection: store.collection(idOf(type)),
+        ...{ selection, timeoutMs, clock, signal, register, version: () => store.version },
+        fromVersion: marksInitialEnd ? null : fromVersion,
+        bookmark: hasBookmarks && !isTable ? toBookmarkObject(type) : null,
+        ...{ marksInitialEnd, convert: isTable ? toRow : null },
+      }),
+  };
+}
+
+const LONGEST_MS = 1_800_000;
+
+/** `null` = from whatever is there now. */
+function readVersion(text: string): number | null {
+  if (text === "" || text === "0") return null;
+  if (/^\d+$/.test(text)) return Number(text);
+  const shown = JSON.stringify(text);
+  throw new Refusal(500, {
+    message: `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`,
+  });
+}
+
+function initialEventsNeedMatch(): Refusal {
+  const why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+  return invalid({ group: "meta.k8s.io", plural: "", kind: "ListOptions" }, "", [
+    { field: "resourceVersionMatch", reason: "FieldValueForbidden", message: `Forbidden: ${why}` },
+  ]);
+}
+
+/** Bookmarks have nothing but a version, and what Go writes of an empty object. */
+function toBookmarkObject(type: ResourceType): JsonObject {
+  const empty = type.plural === "pods" ? { spec: { containers: null }, status: {} } : {};
+  return { kind: type.kind, apiVersion: apiVersionOf(type), metadata: {}, ...empty };
+}

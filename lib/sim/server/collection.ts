@@ -1,0 +1,172 @@
+/**
+ * The objects of one resource, in order of namespace and name, and their last changes for those who watch. Asking for
+ * the pods of one node, and telling its watcher, costs what that node has and not what the cluster has.
+ */
+import { type JsonObject, objectAt, textAt } from "./json.ts";
+import type { Entry } from "./store.ts";
+
+export type ChangeKind = "ADDED" | "MODIFIED" | "DELETED";
+
+export class Change {
+  readonly kind: ChangeKind;
+  readonly entry: Entry;
+  /** What it was before; `null` for ADDED. */
+  readonly previous: Entry | null;
+  #line: Uint8Array | null = null;
+
+  constructor(kind: ChangeKind, entry: Entry, previous: Entry | null) {
+    this.kind = kind;
+    this.entry = entry;
+    this.previous = previous;
+  }
+
+  /** The event of a watch, one for all who watch. */
+  get line(): Uint8Array {
+    return this.#line ??= toEventLine(this.kind, this.entry.text);
+  }
+}
+
+export function toEventLine(type: ChangeKind | "ERROR" | "BOOKMARK", object: string): Uint8Array {
+  return new TextEncoder().encode(`{"type":"${type}","object":${object}}\n`);
+}
+
+export interface Scope {
+  readonly namespace?: string | null;
+  /** Pods bound to this node. */
+  readonly node?: string | null;
+}
+
+export type Listener = (change: Change) => void;
+
+/** Keeps its place in the order while its entry is replaced. */
+interface Slot {
+  readonly key: string;
+  entry: Entry;
+}
+
+export class Collection {
+  readonly #historyLimit: number;
+  readonly #slots = new Map<string, Slot>();
+  readonly #byNode = new Map<string, Set<Slot>>();
+  readonly #listeners = new Map<string | null, Set<Listener>>();
+  #sorted: Slot[] | null = null;
+  #history: Change[] = [];
+  /** Changes up to this version are forgotten. */
+  #forgottenUpTo: number;
+
+  constructor({ historyLimit, startVersion }: { readonly historyLimit: number; readonly startVersion: number }) {
+    this.#historyLimit = historyLimit;
+    this.#forgottenUpTo = startVersion - 1;
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  get(namespace: string | null, name: string): Entry | null {
+    return this.#slots.get(toKey(namespace, name))?.entry ?? null;
+  }
+
+  list({ namespace = null, node = null }: Scope = {}): readonly Entry[] {
+    const slots = node === null ? this.#inOrder() : [...this.#byNode.get(node) ?? []].sort(byKey);
+    const entries = slots.map(({ entry }) => entry);
+    if (namespace === null) return entries;
+    return entries.filter(({ object }) => textAt(object, "metadata", "namespace") === namespace);
+  }
+
+  put(entry: Entry): void {
+    const key = keyOf(entry.object);
+    const slot = this.#slots.get(key);
+    if (slot === undefined) {
+      const added: Slot = { key, entry };
+      this.#slots.set(key, added);
+      this.#sorted = null;
+      this.#index(added);
+      this.#tell(new Change("ADDED", entry, null));
+      return;
+    }
+    const previous = slot.entry;
+    if (nodeOf(previous.object) !== nodeOf(entry.object)) this.#unindex(slot);
+    slot.entry = entry;
+    this.#index(slot);
+    this.#tell(new Change("MODIFIED", entry, previous));
+  }
+
+  /** `entry` is the object's last state, at the version of its removal. */
+  remove(entry: Entry): void {
+    const key = keyOf(entry.object);
+    const slot = this.#slots.get(key);
+    if (slot === undefined) return;
+    this.#unindex(slot);
+    this.#slots.delete(key);
+    this.#sorted = null;
+    this.#tell(new Change("DELETED", entry, slot.entry));
+  }
+
+  /** In order; `null` when that far back is forgotten. */
+  changesAfter(version: number): readonly Change[] | null {
+    if (version < this.#forgottenUpTo) return null;
+    let from = this.#history.length;
+    while (from > 0 && (this.#history[from - 1]?.entry.version ?? 0) > version) from--;
+    return this.#history.slice(from);
+  }
+
+  expireHistory(version: number): void {
+    this.#history = [];
+    this.#forgottenUpTo = version;
+  }
+
+  /** Told of each change from now on; with a node, of those of its pods alone. Returns how to end it. */
+  listen(listener: Listener, node: string | null): () => void {
+    const listeners = this.#listeners.get(node) ?? new Set();
+    this.#listeners.set(node, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(node) === listeners) this.#listeners.delete(node);
+    };
+  }
+
+  #inOrder(): readonly Slot[] {
+    return this.#sorted ??= [...this.#slots.values()].sort(byKey);
+  }
+
+  #tell(change: Change): void {
+    this.#history.push(change);
+    // Cut seldom, so that a change costs no copy of the whole history.
+    if (this.#history.length >= 2 * this.#historyLimit) {
+      const forgotten = this.#history.splice(0, this.#history.length - this.#historyLimit);
+      this.#forgottenUpTo = forgotten.at(-1)?.entry.version ?? this.#forgottenUpTo;
+    }
+    const nodes = new Set([null, nodeOf(change.entry.object), change.previous && nodeOf(change.previous.object)]);
+    for (const node of nodes) for (const listener of this.#listeners.get(node) ?? []) listener(change);
+  }
+
+  #index(slot: Slot): void {
+    const node = nodeOf(slot.entry.object);
+    if (node === null) return;
+    const slots = this.#byNode.get(node) ?? new Set();
+    this.#byNode.set(node, slots.add(slot));
+  }
+
+  #unindex(slot: Slot): void {
+    const node = nodeOf(slot.entry.object);
+    if (node !== null) this.#byNode.get(node)?.delete(slot);
+  }
+}
+
+function toKey(namespace: string | null, name: string): string {
+  return `${namespace ?? ""}/${name}`;
+}
+
+function keyOf(object: JsonObject): string {
+  const metadata = objectAt(object, "metadata");
+  return toKey(textAt(metadata, "namespace"), textAt(metadata, "name"));
+}
+
+function nodeOf(object: JsonObject): string | null {
+  return textAt(object, "spec", "nodeName") || null;
+}
+
+function byKey(a: Slot, b: Slot): number {
+  return a.key < b.key ? -1 : 1;
+}

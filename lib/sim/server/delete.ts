@@ -1,0 +1,88 @@
+/**
+ * DELETE: at once, or marked first, where a pod has time left, finalizers hold it back, or a namespace has content.
+ */
+import { toTime } from "./ages.ts";
+import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "./json.ts";
+import { checkPreconditions } from "./patch_object.ts";
+import { idOf, type ResourceType } from "./resource_type.ts";
+import { Entry } from "./store.ts";
+import { removeObject, type WriteContext } from "./write.ts";
+
+export interface Deleted {
+  readonly entry: Entry;
+  readonly isGone: boolean;
+}
+
+/** `options`: a DeleteOptions, merged with what the query said. */
+export function deleteObject(context: WriteContext, before: Entry, options: JsonObject): Deleted {
+  const { type, store, isDryRun, now } = context;
+  checkPreconditions(before, { type, preconditions: objectAt(options, "preconditions") });
+  const { object } = before;
+  const graceSeconds = readGraceSeconds(object, { type, options });
+  const finalizers = listFinalizers(object, options);
+  if (graceSeconds === 0 && finalizers.length === 0 && textsAt(object, "spec", "finalizers").length === 0) {
+    const entry = removeObject(context, object);
+    if (idOf(type) === DEFINITIONS && !isDryRun) removeAllOf(context, object);
+    return { entry, isGone: true };
+  }
+  const metadata = objectAt(object, "metadata");
+  const wasMarked = textAt(metadata, "deletionTimestamp") !== "";
+  const isSooner = graceSeconds < (numberAt(metadata, "deletionGracePeriodSeconds") ?? Infinity);
+  if (wasMarked && !isSooner) return { entry: before, isGone: false };
+  const generation = numberAt(metadata, "generation");
+  const marked: JsonObject = {
+    ...object,
+    metadata: {
+      ...metadata,
+      ...(generation === null ? {} : { generation: generation + 1 }),
+      deletionTimestamp: toTime(now + graceSeconds * 1000),
+      deletionGracePeriodSeconds: graceSeconds,
+      ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
+    },
+    ...(idOf(type) === "/namespaces" ? { status: { ...objectAt(object, "status"), phase: "Terminating" } } : {}),
+  };
+  return { entry: isDryRun ? new Entry(marked, store.version) : store.put(idOf(type), marked), isGone: false };
+}
+
+const DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions";
+
+/** Only pods on a node take time; others, and those that have ended, have nobody to wait for. */
+function readGraceSeconds(
+  object: JsonObject,
+  { type, options }: { readonly type: ResourceType; readonly options: JsonObject },
+): number {
+  if (idOf(type) !== "/pods") return 0;
+  const isOver = ["Succeeded", "Failed"].includes(textAt(object, "status", "phase"));
+  if (textAt(object, "spec", "nodeName") === "" || isOver) return 0;
+  return numberAt(options, "gracePeriodSeconds") ?? numberAt(object, "spec", "terminationGracePeriodSeconds") ?? 30;
+}
+
+function listFinalizers(object: JsonObject, options: JsonObject): readonly string[] {
+  const finalizers = textsAt(object, "metadata", "finalizers").filter((one) =>
+    one !== "foregroundDeletion" && one !== "orphan"
+  );
+  if (options.propagationPolicy === "Foreground") return [...finalizers, "foregroundDeletion"];
+  return options.propagationPolicy === "Orphan" ? [...finalizers, "orphan"] : finalizers;
+}
+
+/** The objects of a kind go with its definition. */
+function removeAllOf({ store }: WriteContext, definition: JsonObject): void {
+  const spec = objectAt(definition, "spec");
+  const id = `${textAt(spec, "group")}/${textAt(spec, "names", "plural")}`;
+  for (const { object } of store.collection(id).list()) store.remove(id, object);
+}
+
+/** Query parameters count where the body is silent. */
+export function toDeleteOptions(body: unknown, query: URLSearchParams): JsonObject {
+  const grace = query.get("gracePeriodSeconds");
+  const policy = query.get("propagationPolicy");
+  return {
+    ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(policy === null ? {} : { propagationPolicy: policy }),
+    ...(isObject(body) ? body : {}),
+  };
+}
+
+export function isDryRun(options: JsonObject, query: URLSearchParams): boolean {
+  return query.getAll("dryRun").includes("All") || textsAt(options, "dryRun").includes("All");
+}
