@@ -105,7 +105,12 @@ for (const [cause, handOver] of Object.entries(HANDOVERS)) {
 const [PODS, AT_ONCE] = [40, 32];
 
 function listPods(): Json[] {
-  return Array.from({ length: PODS }, (_, index) => podObject({ name: `web-${index}` }));
+  return Array.from({ length: PODS }, (_, index) => podObject({ name: toName(index) }));
+}
+
+/** The server lists by name: the last ones wait. */
+function toName(index: number): string {
+  return `web-${String(index).padStart(2, "0")}`;
 }
 
 function listSizes(run: Run): Record<string, number> {
@@ -130,7 +135,7 @@ for (const [cause, happen] of Object.entries(NO_LONGER)) {
     const held = Promise.withResolvers<void>();
     const sentAt = watchPatches(run, () => held.promise);
     await run.advance(12);
-    for (let index = AT_ONCE; index < PODS; index++) happen(run, `web-${index}`);
+    for (let index = AT_ONCE; index < PODS; index++) happen(run, toName(index));
     await settle();
     held.resolve();
     await run.advance(20);

@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { isEqual, toMergePatch } from "../../lib/daemon/merge_patch.ts";
-import { mergePatch } from "../support/api_objects.ts";
+import type { Json } from "../../lib/sim/server/json.ts";
+import { mergePatch } from "../../lib/sim/server/patch.ts";
 
 const CASES: Record<string, { from: unknown; to: unknown; patch: unknown }> = {
   "a key that is new": { from: {}, to: { a: 1 }, patch: { a: 1 } },
@@ -26,7 +27,7 @@ Deno.test("toMergePatch() names what has to go, given", async (t) => {
 /** Objects without `null`, as an API server keeps them. */
 const stored = fc.dictionary(
   fc.constantFrom("a", "b", "c"),
-  fc.letrec((tie) => ({
+  fc.letrec<{ value: Json }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 3 },
       fc.integer(),
@@ -38,7 +39,7 @@ const stored = fc.dictionary(
 
 Deno.test("toMergePatch() makes `to` of `from`, and of another that it was told of", () => {
   fc.assert(fc.property(stored, stored, stored, (from, other, to) => {
-    const patch = toMergePatch(from, toMergePatch(other, to));
+    const patch = toMergePatch(from, toMergePatch(other, to)) as Json;
     assertEquals([mergePatch(from, patch), mergePatch(other, patch)], [to, to]);
   }));
 });

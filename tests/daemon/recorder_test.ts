@@ -3,7 +3,7 @@ import type { NoticeName } from "../../lib/core/reasons.ts";
 import { Recorder } from "../../lib/daemon/recorder.ts";
 import { createClient } from "../../lib/kube/client.ts";
 import { createLog } from "../../lib/runtime/log.ts";
-import { FakeApiServer, refuse } from "../support/api_server.ts";
+import { refuse, TestApiServer } from "../support/api_server.ts";
 import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const WEB = { namespace: "shop", name: "web", uid: "uid-web" };
@@ -11,7 +11,7 @@ const POD = { namespace: "shop", name: "web-1", uid: "uid-web-1" };
 
 class Desk implements AsyncDisposable {
   readonly clock = new VirtualClock();
-  readonly api = new FakeApiServer(() => this.clock.now());
+  readonly api = new TestApiServer(this.clock);
   readonly results: string[] = [];
   readonly recorder: Recorder;
   readonly #closing = new AbortController();
@@ -74,6 +74,7 @@ Deno.test("publish() writes an Event of core/v1 on the autoscaler with the pod a
     firstTimestamp: "2026-11-20T11:00:00Z",
     lastTimestamp: "2026-11-20T11:00:00Z",
     count: 1,
+    eventTime: null,
   });
 });
 

@@ -6,7 +6,7 @@ import { StatusWriter } from "../../lib/daemon/status_writer.ts";
 import { createClient } from "../../lib/kube/client.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
-import { FakeApiServer } from "../support/api_server.ts";
+import { TestApiServer } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";
 import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
@@ -189,7 +189,7 @@ Deno.test("an invalid spec is told once for each change of it, and stops no othe
 
 Deno.test("a status that cannot be computed stops no other autoscaler", async () => {
   const clock = new VirtualClock();
-  const api = new FakeApiServer(() => clock.now());
+  const api = new TestApiServer(clock);
   const objects = [autoscalerObject({ name: "bad" }), autoscalerObject()];
   for (const object of objects) api.put("podresourceautoscalers", object);
   const failures: unknown[] = [];

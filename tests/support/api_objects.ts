@@ -1,6 +1,6 @@
 /**
- * Objects as the API has them, for a fake API server: a pod with one container "main" (100m of 1 cpu, 128Mi of 256Mi),
- * its deployment, node and autoscaler; and what a resize and its enactment make of a pod.
+ * Objects as the API has them: a pod with one container "main" (100m of 1 cpu, 128Mi of 256Mi), its deployment, node and
+ * autoscaler; and what a kubelet that enacts a resize makes of a pod.
  */
 import { START } from "../../lib/sim/virtual_clock.ts";
 
@@ -17,7 +17,9 @@ export function podObject(overrides: Json = {}): Json {
     limits: { cpu: "1", memory: "256Mi", ...limits },
   };
   const container = { name: "main", image: "app", resources };
-  const extra = sidecar ? { initContainers: [{ name: "proxy", restartPolicy: "Always", resources }] } : {};
+  const extra = sidecar
+    ? { initContainers: [{ name: "proxy", image: "proxy", restartPolicy: "Always", resources }] }
+    : {};
   const one = (of: string) => ({
     name: of,
     ready: true,
@@ -95,39 +97,6 @@ export function nodeObject(name = "node1"): Json {
   };
 }
 
-/** What the API server makes of an accepted PATCH of pods/resize. */
-export function resizePod(before: Json, patch: Json, { manager, at }: { manager: string; at: number }): Json {
-  const pod = structuredClone(before);
-  const owned: Json = {};
-  for (const list of ["containers", "initContainers"]) {
-    for (const { name, resources } of patch.spec[list] ?? []) {
-      const container = pod.spec[list].find((one: Json) => one.name === name);
-      container.resources = mergePatch(container.resources, resources);
-      const fields = Object.entries<Json>(resources).map(([side, amounts]) => [`f:${side}`, toFields(amounts)]);
-      owned[`f:${list}`] = { [`k:{"name":"${name}"}`]: { "f:resources": Object.fromEntries(fields) } };
-    }
-  }
-  const { managedFields = [], generation } = pod.metadata;
-  pod.metadata.generation = generation + 1;
-  pod.metadata.managedFields = [
-    ...managedFields.filter((one: Json) => one.manager !== manager),
-    {
-      manager,
-      operation: "Update",
-      apiVersion: "v1",
-      time: toTime(at),
-      fieldsType: "FieldsV1",
-      fieldsV1: { "f:spec": owned },
-      subresource: "resize",
-    },
-  ];
-  return pod;
-}
-
-function toFields(amounts: Json): Json {
-  return Object.fromEntries(Object.keys(amounts).map((key) => [`f:${key}`, {}]));
-}
-
 /** The kubelet has done what the spec says. */
 export function enact(pod: Json): void {
   pod.status.observedGeneration = pod.metadata.generation;
@@ -137,17 +106,6 @@ export function enact(pod: Json): void {
       Object.assign(status, { resources, allocatedResources: resources.requests });
     }
   }
-}
-
-/** RFC 7386. */
-export function mergePatch(target: Json, patch: Json): Json {
-  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
-  const merged = typeof target === "object" && target !== null && !Array.isArray(target) ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete merged[key];
-    else merged[key] = mergePatch(merged[key], value);
-  }
-  return merged;
 }
 
 export function toTime(at: number): string {

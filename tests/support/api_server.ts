@@ -1,9 +1,16 @@
 /**
- * An API server in memory, as small as the daemon's stories need it: lists, watches, PATCH of pods/resize and of
- * status, events. `intercept` puts any other answer in its place: a recorded refusal, a delay, a dead connection.
+ * The embedded API server as the daemon's stories use it: objects are put into it as they are, every request is kept,
+ * and `intercept` puts any other answer in place of its own: a recorded refusal, a delay, a dead connection.
  */
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
-import { type Json, mergePatch, resizePod } from "./api_objects.ts";
+import { abortable } from "../../lib/kube/abortable.ts";
+import { parse } from "../../lib/runtime/yaml.ts";
+import { createApiServer } from "../../lib/sim/server/handler.ts";
+import { setPodDefaults } from "../../lib/sim/server/pods.ts";
+import { BUILT_IN } from "../../lib/sim/server/resources.ts";
+import { idOf } from "../../lib/sim/server/resource_type.ts";
+import type { VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import type { Json } from "./api_objects.ts";
 
 export interface Call {
   readonly method: string;
@@ -14,50 +21,40 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-interface Place {
-  readonly namespace: string | null;
-  readonly plural: string;
-  readonly name: string | null;
-  readonly subresource: string | null;
-}
+const AUTOSCALERS = "keda.kedify.io/podresourceautoscalers";
+const DEFINITION: Json = parse(
+  await Deno.readTextFile(new URL("../../crds/podresourceautoscaler.yaml", import.meta.url)),
+);
 
-interface Watch {
-  readonly isAsked: (change: Change) => boolean;
-  readonly controller: ReadableStreamDefaultController<Uint8Array>;
-}
-
-interface Change {
-  readonly version: number;
-  readonly plural: string;
-  readonly namespace: string | null;
-  readonly line: Uint8Array;
-}
-
-const PATH = /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?(?:\/([a-z]+))?$/;
-
-export class FakeApiServer {
+export class TestApiServer {
   readonly origin = "http://api.test";
   readonly calls: Call[] = [];
   /** An answer here is the answer; `null` lets the request through. */
   intercept: (call: Call) => Response | Promise<Response | null> | null = () => null;
-  readonly #now: () => number;
-  readonly #objects = new Map<string, Json>();
-  readonly #changes: Change[] = [];
-  readonly #watches = new Set<Watch>();
-  readonly #held = new Map<string, Change[]>();
-  #version = 100;
+  readonly #server: ReturnType<typeof createApiServer>;
+  /** In which order objects came, by UID. */
+  readonly #order = new Map<string, number>();
 
-  constructor(now: () => number) {
-    this.#now = now;
+  /** `skewMs`: how far its clock is ahead. */
+  constructor(clock: VirtualClock, { skewMs = 0 }: { readonly skewMs?: number } = {}) {
+    this.#server = createApiServer({ clock, random: Math.random });
+    this.#server.faults.skewMs = skewMs;
+    for (const id of [...BUILT_IN.map(idOf), AUTOSCALERS]) {
+      this.#server.store.collection(id).listen(({ kind, entry }) => {
+        if (kind === "ADDED") this.#order.set(uidOf(entry.object), this.#order.size);
+      }, null);
+    }
+    this.put("customresourcedefinitions", DEFINITION);
+    this.put("namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", uid: "uid-shop" } });
   }
 
   get openWatches(): number {
-    return this.#watches.size;
+    return this.#server.faults.openWatches;
   }
 
   readonly transport: Transport = async (request) => {
     const { pathname, searchParams } = new URL(request.url);
-    const text = await request.text();
+    const text = await request.clone().text();
     const call: Call = {
       method: request.method,
       path: pathname,
@@ -67,7 +64,8 @@ export class FakeApiServer {
       signal: request.signal,
     };
     this.calls.push(call);
-    return await Promise.race([aborted(request.signal), this.#answer(call)]);
+    const other = await abortable(Promise.resolve(this.intercept(call)), request.signal);
+    return other ?? await this.#server.handle(request);
   };
 
   toServer(): ApiServer {
@@ -84,25 +82,23 @@ export class FakeApiServer {
   }
 
   get(plural: string, name: string, namespace: string | null = "shop"): Json {
-    const object = this.#objects.get(toKey({ plural, name, namespace }));
-    if (object === undefined) throw new Error(`Cannot get ${plural} "${name}": not there`);
-    return structuredClone(object);
+    const entry = this.#collection(plural).get(namespace, name);
+    if (entry === null) throw new Error(`Cannot get ${plural} "${name}": not there`);
+    return structuredClone(entry.object);
   }
 
+  /** In the order of their creation. */
   list(plural: string): Json[] {
-    return [...this.#objects].filter(([key]) => key.startsWith(`${plural}/`)).map(([, object]) => object);
+    const objects: Json[] = this.#collection(plural).list().map(({ object }) => object);
+    return objects.sort((a, b) => (this.#order.get(uidOf(a)) ?? 0) - (this.#order.get(uidOf(b)) ?? 0));
   }
 
-  /** Creates or replaces, with a new version, and tells every watch. */
+  /** Creates or replaces, wrong as it may be, with a new version, and tells every watch. */
   put(plural: string, object: Json): Json {
-    const { name, namespace = null } = object.metadata;
-    const key = toKey({ plural, name, namespace });
-    const type = this.#objects.has(key) ? "MODIFIED" : "ADDED";
-    const stored = structuredClone(object);
-    stored.metadata.resourceVersion = String(++this.#version);
-    this.#objects.set(key, stored);
-    this.#tell(type, { plural, namespace, object: stored });
-    return structuredClone(stored);
+    const draft = structuredClone(object);
+    // No pod is stored without: the next update would be a change of its spec.
+    if (plural === "pods") setPodDefaults(draft);
+    return structuredClone(this.#server.store.put(toId(plural), draft).object);
   }
 
   edit(plural: string, name: string, edit: (object: Json) => void): void {
@@ -112,115 +108,24 @@ export class FakeApiServer {
   }
 
   remove(plural: string, name: string, namespace: string | null = "shop"): void {
-    const object = this.get(plural, name, namespace);
-    this.#objects.delete(toKey({ plural, name, namespace }));
-    object.metadata.resourceVersion = String(++this.#version);
-    this.#tell("DELETED", { plural, namespace, object });
+    this.#server.store.remove(toId(plural), this.get(plural, name, namespace));
   }
 
-  /** What is done in it no watch tells of: all of them end as too old, and have to list again. */
+  /** What is done in it no watch tells of: all of them end, and have to list again. */
   expire(unseen: () => void): void {
-    const watches = [...this.#watches];
-    this.#watches.clear();
+    this.#server.faults.silenceWatches();
     unseen();
-    for (const { controller } of watches) {
-      controller.enqueue(toLine("ERROR", { kind: "Status", code: 410, message: "too old resource version" }));
-      controller.close();
-    }
+    this.#server.expireHistory();
+    this.#server.faults.closeWatches();
   }
 
   /** Watches tell nothing of these objects until what is returned is called: then all of it. */
   hold(plural: string): () => void {
-    this.#held.set(plural, []);
-    return () => {
-      const changes = this.#held.get(plural) ?? [];
-      this.#held.delete(plural);
-      for (const change of changes) this.#pass(change);
-    };
+    return this.#server.faults.holdWatches(new RegExp(`/${plural}$`));
   }
 
-  #tell(type: string, { plural, namespace, object }: { plural: string; namespace: string | null; object: Json }): void {
-    const line = toLine(type, object);
-    const change = { version: this.#version, plural, namespace, line };
-    this.#changes.push(change);
-    const held = this.#held.get(plural);
-    if (held === undefined) this.#pass(change);
-    else held.push(change);
-  }
-
-  #pass(change: Change): void {
-    for (const { isAsked, controller } of this.#watches) if (isAsked(change)) controller.enqueue(change.line);
-  }
-
-  async #answer(call: Call): Promise<Response> {
-    const other = await this.intercept(call);
-    if (other !== null) return other;
-    const [, namespace = null, plural = "", name = null, subresource = null] = PATH.exec(call.path) ?? [];
-    const place: Place = { namespace, plural, name, subresource };
-    if (call.method === "GET") return call.query.watch ? this.#watch(place, call) : this.#list(place);
-    if (call.method === "POST") return this.#create(place, call);
-    return this.#patch(place, call);
-  }
-
-  #list({ plural, namespace }: Place): Response {
-    const items = this.list(plural).filter(({ metadata }) => namespace === null || metadata.namespace === namespace);
-    return Response.json({ kind: "List", metadata: { resourceVersion: String(this.#version) }, items });
-  }
-
-  #watch({ plural, namespace }: Place, { query, signal }: Call): Response {
-    const isAsked = (one: Change) => one.plural === plural && (namespace === null || one.namespace === namespace);
-    let watch: Watch | null = null;
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        const since = this.#changes.filter((one) => one.version > Number(query.resourceVersion) && isAsked(one));
-        for (const { line } of since) controller.enqueue(line);
-        watch = { isAsked, controller };
-        this.#watches.add(watch);
-        signal.addEventListener("abort", () => {
-          if (watch !== null && this.#watches.delete(watch)) controller.error(signal.reason);
-        }, { once: true });
-      },
-      cancel: () => void (watch !== null && this.#watches.delete(watch)),
-    });
-    return new Response(body, { headers: { "content-type": "application/json" } });
-  }
-
-  #create({ plural, namespace }: Place, { body }: Call): Response {
-    const name = body.metadata.name;
-    if (this.#objects.has(toKey({ plural, name, namespace }))) {
-      return refuse(409, { message: `${plural} "${name}" already exists`, reason: "AlreadyExists" });
-    }
-    return Response.json(this.put(plural, body), { status: 201 });
-  }
-
-  #patch({ plural, namespace, name, subresource }: Place, { body, query }: Call): Response {
-    const object = this.#objects.get(toKey({ plural, name: name ?? "", namespace }));
-    if (object === undefined) {
-      return refuse(404, {
-        message: `${plural} "${name}" not found`,
-        reason: "NotFound",
-        details: { name, kind: plural },
-      });
-    }
-    if (plural === "pods" && subresource === "resize") {
-      const { uid, resourceVersion } = body.metadata;
-      if (uid !== undefined && uid !== object.metadata.uid) {
-        const causes = [{ field: "metadata.uid", reason: "FieldValueInvalid", message: "field is immutable" }];
-        return refuse(422, { message: "field is immutable", reason: "Invalid", details: { name, causes } });
-      }
-      if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion) {
-        return refuse(409, {
-          message: "the object has been modified",
-          reason: "Conflict",
-          details: { name, kind: plural },
-        });
-      }
-      return Response.json(
-        this.put(plural, resizePod(object, body, { manager: query.fieldManager ?? "", at: this.#now() })),
-      );
-    }
-    const only = subresource === "status" ? { status: body.status } : body;
-    return Response.json(this.put(plural, mergePatch(object, only)));
+  #collection(plural: string) {
+    return this.#server.store.collection(toId(plural));
   }
 }
 
@@ -229,17 +134,11 @@ export function refuse(code: number, status: Json): Response {
   return Response.json({ kind: "Status", apiVersion: "v1", status: "Failure", code, ...status }, { status: code });
 }
 
-function toLine(type: string, object: Json): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify({ type, object })}\n`);
+function toId(plural: string): string {
+  const type = BUILT_IN.find((one) => one.plural === plural);
+  return type === undefined ? AUTOSCALERS : idOf(type);
 }
 
-function toKey({ plural, name, namespace }: { plural: string; name: string; namespace: string | null }): string {
-  return `${plural}/${namespace ?? ""}/${name}`;
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
+function uidOf({ metadata }: Json): string {
+  return metadata.uid;
 }

@@ -8,7 +8,7 @@ import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/scope.ts";
 import type { FetchSummary } from "../../lib/kube/kubelet.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject, toTime } from "./api_objects.ts";
-import { type Call, FakeApiServer } from "./api_server.ts";
+import { type Call, TestApiServer } from "./api_server.ts";
 import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 export interface RunOptions {
@@ -30,7 +30,7 @@ export type Loads = Record<string, { readonly cpu?: number; readonly memoryMi?: 
 
 export class Run implements AsyncDisposable {
   readonly clock: VirtualClock;
-  readonly api: FakeApiServer;
+  readonly api: TestApiServer;
   readonly kubelet: FakeKubelet;
   readonly metrics: Metrics = createMetrics({ version: "test" });
   readonly log: Json[] = [];
@@ -47,7 +47,7 @@ export class Run implements AsyncDisposable {
       deployments = [deploymentObject()],
     } = options;
     this.clock = after?.clock ?? new VirtualClock();
-    this.api = after?.api ?? new FakeApiServer(() => this.clock.now() + skewMs);
+    this.api = after?.api ?? new TestApiServer(this.clock, { skewMs });
     this.kubelet = after?.kubelet ?? new FakeKubelet(this.clock, this.api);
     if (after === undefined) {
       this.api.put("nodes", nodeObject());
@@ -158,10 +158,10 @@ export class FakeKubelet {
   /** Awaited before each answer. */
   held: Promise<void> = Promise.resolve();
   readonly #clock: VirtualClock;
-  readonly #api: FakeApiServer;
+  readonly #api: TestApiServer;
   readonly #loads = new Map<string, { cpu: number; memoryMi: number; counterNs: number; readAt: number }>();
 
-  constructor(clock: VirtualClock, api: FakeApiServer) {
+  constructor(clock: VirtualClock, api: TestApiServer) {
     this.#clock = clock;
     this.#api = api;
   }

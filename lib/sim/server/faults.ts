@@ -64,8 +64,19 @@ export class Faults {
     for (const watch of this.#listWatches(path)) watch.drop(new TypeError("connection reset"));
   }
 
+  /** The same, in good order. */
+  closeWatches(path = /./): void {
+    for (const watch of this.#listWatches(path)) watch.close();
+  }
+
   silenceWatches(path = /./): void {
     for (const watch of this.#listWatches(path)) watch.silence();
+  }
+
+  /** Open watches lag behind until what is returned is called: then all of it comes at once. */
+  holdWatches(path = /./): () => void {
+    const releases = this.#listWatches(path).map((watch) => watch.hold());
+    return () => releases.forEach((release) => release());
   }
 
   /** What strikes this request, if anything. */

@@ -36,6 +36,8 @@ export interface OpenWatch {
   readonly drop: (error: Error) => void;
   /** Says nothing any more, and stays open. */
   readonly silence: () => void;
+  /** Keeps what it has to say until the returned function is called. */
+  readonly hold: () => () => void;
 }
 
 export const BOOKMARK_MS = 60_000;
@@ -47,6 +49,7 @@ export function openWatch(options: WatchOptions): ReadableStream<Uint8Array> {
   const since = fromVersion === null ? null : collection.changesAfter(fromVersion);
   const over = new AbortController();
   let isSilent = false;
+  let held: Uint8Array[] | null = null;
   return new ReadableStream<Uint8Array>({
     start(controller) {
       const end = (how: () => void) => {
@@ -55,7 +58,9 @@ export function openWatch(options: WatchOptions): ReadableStream<Uint8Array> {
         how();
       };
       const send = (line: Uint8Array) => {
-        if (!isSilent && !over.signal.aborted) controller.enqueue(line);
+        if (isSilent || over.signal.aborted) return;
+        if (held === null) controller.enqueue(line);
+        else held.push(line);
       };
       const tell = (change: Change) => {
         const line = toLine(change, options);
@@ -74,6 +79,14 @@ export function openWatch(options: WatchOptions): ReadableStream<Uint8Array> {
         close: () => end(() => controller.close()),
         drop: (error) => end(() => controller.error(error)),
         silence: () => isSilent = true,
+        hold: () => {
+          held ??= [];
+          return () => {
+            const lines = held ?? [];
+            held = null;
+            lines.forEach(send);
+          };
+        },
       });
       const abort = () => end(() => controller.error(signal.reason));
       signal.addEventListener("abort", abort, { once: true });
