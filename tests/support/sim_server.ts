@@ -3,7 +3,7 @@
  * process, and an answer is what came back.
  */
 import { createApiServer } from "../../lib/sim/server/handler.ts";
-import type { ApiServer, ApiServerOptions } from "../../lib/sim/server/handler.ts";
+import type { ApiServerOptions, EmbeddedApiServer } from "../../lib/sim/server/handler.ts";
 import { START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
 import type { Json } from "./api_objects.ts";
@@ -25,7 +25,7 @@ export interface CallOptions {
 
 export class SimServer {
   readonly clock: VirtualClock;
-  readonly api: ApiServer;
+  readonly api: EmbeddedApiServer;
 
   constructor(options: Partial<ApiServerOptions> = {}) {
     this.clock = new VirtualClock();

@@ -95,7 +95,7 @@ export class Access {
   }
 }
 
-export function toServiceAccount(namespace: string, name: string): User {
+function toServiceAccount(namespace: string, name: string): User {
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
   return { name: `system:serviceaccount:${namespace}:${name}`, groups };
 }

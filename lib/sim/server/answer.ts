@@ -60,6 +60,7 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
   const { store, now, random } = context;
   const write: WriteContext = {
     ...{ store, now, random, type, namespace, subresource, manager, isDryRun: isDryRun(options, query) },
+    isStrict: query.get("fieldValidation") === "Strict",
   };
   const collection = context.store.collection(idOf(type));
   if (verb === "deletecollection") {

@@ -59,10 +59,6 @@ export class Collection {
     this.#forgottenUpTo = startVersion - 1;
   }
 
-  get size(): number {
-    return this.#slots.size;
-  }
-
   get(namespace: string | null, name: string): Entry | null {
     return this.#slots.get(toKey(namespace, name))?.entry ?? null;
   }

@@ -77,6 +77,8 @@ export function toCustomTypes(definition: JsonObject): readonly ResourceType[] {
           if (key !== "metadata" && isObject(property) && value !== undefined) draft[key] = fit(value, property);
         }
       },
+      listUnknown: ({ apiVersion: _version, kind: _kind, metadata: _metadata, ...sent }) =>
+        listUnknown(sent, schema, ""),
       prepareNew: (draft) => {
         if (hasStatus) delete draft.status;
       },
@@ -109,6 +111,20 @@ function fit(value: Json, schema: JsonObject): Json {
     if (initial !== undefined && fitted[key] === undefined) fitted[key] = structuredClone(initial);
   }
   return fitted;
+}
+
+function listUnknown(value: Json, schema: JsonObject, path: string): readonly string[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => listUnknown(item, objectAt(schema, "items"), `${path}[${index}]`));
+  }
+  const others = schema.additionalProperties;
+  const isOpen = schema["x-kubernetes-preserve-unknown-fields"] === true || others === true;
+  if (!isObject(value) || isOpen || (schema.properties === undefined && others === undefined)) return [];
+  return Object.entries(value).flatMap(([key, one]) => {
+    const property = objectAt(schema, "properties")[key] ?? others;
+    const place = path === "" ? key : `${path}.${key}`;
+    return isObject(property) ? listUnknown(one, property, place) : [place];
+  });
 }
 
 function validateCustom(

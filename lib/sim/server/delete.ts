@@ -3,7 +3,7 @@
  */
 import { toTime } from "./ages.ts";
 import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "./json.ts";
-import { checkPreconditions } from "./patch_object.ts";
+import { conflict } from "./refusal.ts";
 import { idOf, type ResourceType } from "./resource_type.ts";
 import { Entry } from "./store.ts";
 import { removeObject, type WriteContext } from "./write.ts";
@@ -85,4 +85,24 @@ export function toDeleteOptions(body: unknown, query: URLSearchParams): JsonObje
 
 export function isDryRun(options: JsonObject, query: URLSearchParams): boolean {
   return query.getAll("dryRun").includes("All") || textsAt(options, "dryRun").includes("All");
+}
+
+/** The object has to be the one that was meant. */
+function checkPreconditions(
+  { object }: Entry,
+  { type, preconditions }: { readonly type: ResourceType; readonly preconditions: JsonObject },
+): void {
+  const metadata = isObject(object.metadata) ? object.metadata : {};
+  const { uid, resourceVersion } = preconditions;
+  const name = String(metadata.name);
+  if (typeof uid === "string" && uid !== metadata.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). ` +
+      "The object might have been deleted and then recreated";
+    throw conflict({ ...type, group: "", plural: type.kind }, name, why);
+  }
+  if (typeof resourceVersion === "string" && resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in ` +
+      `record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict({ ...type, group: "", plural: type.kind }, name, why);
+  }
 }

@@ -17,7 +17,7 @@ import { describe } from "./discovery.ts";
 import { type Asked, Faults } from "./faults.ts";
 import { isObject, type Json } from "./json.ts";
 import { Lister } from "./list.ts";
-import { badRequest, Refusal } from "./refusal.ts";
+import { badRequest, Refusal, unsupportedMediaType } from "./refusal.ts";
 import { answerReview } from "./reviews.ts";
 import { parsePath, readVerb } from "./route.ts";
 import { Store } from "./store.ts";
@@ -46,7 +46,7 @@ export interface ProxyTarget {
 
 export type Proxy = (target: ProxyTarget, request: Request) => Promise<Response>;
 
-export interface ApiServer {
+export interface EmbeddedApiServer {
   /** Its answer; rejects with the request's signal, and only then or when a fault breaks the connection. */
   readonly handle: (request: Request) => Promise<Response>;
   readonly store: Store;
@@ -56,7 +56,7 @@ export interface ApiServer {
   readonly expireHistory: () => void;
 }
 
-export function createApiServer(options: ApiServerOptions): ApiServer {
+export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const { clock, random, tokens = null, historyLimit = 10_000, proxy = null } = options;
   const store = new Store({ historyLimit });
   const faults = new Faults(clock);
@@ -137,9 +137,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 
 /** JSON or YAML, which an apply is sent as. */
 async function readBody(request: Request): Promise<Json> {
+  const contentType = request.headers.get("content-type") ?? "";
+  if (/protobuf|cbor/.test(contentType)) throw unsupportedMediaType(["application/json", "application/yaml"]);
   const text = request.body === null ? "" : await request.text();
   if (text === "") return null;
-  const isYaml = /yaml/.test(request.headers.get("content-type") ?? "");
+  const isYaml = /yaml/.test(contentType);
   try {
     return isYaml ? parseYaml(text) as Json : JSON.parse(text);
   } catch (error) {

@@ -5,7 +5,7 @@ import { applyObject } from "./apply.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { jsonPatch, mergePatch, strategicMerge } from "./patch.ts";
 import { BAD_QUANTITY } from "./quantities.ts";
-import { badRequest, conflict, invalid, notFound, Refusal, unsupportedMediaType } from "./refusal.ts";
+import { badRequest, invalid, notFound, Refusal, unsupportedMediaType } from "./refusal.ts";
 import type { ResourceType } from "./resource_type.ts";
 import type { Entry } from "./store.ts";
 import { createObject, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
@@ -23,7 +23,7 @@ export interface Patched {
   readonly isNew: boolean;
 }
 
-export const APPLY = "application/apply-patch+yaml";
+const APPLY = "application/apply-patch+yaml";
 const JSON_PATCH = "application/json-patch+json";
 const MERGE = "application/merge-patch+json";
 const STRATEGIC = "application/strategic-merge-patch+json";
@@ -97,24 +97,4 @@ function formatGo(value: Json): string {
   if (!isObject(value)) return String(value);
   const entries = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
   return `map[${entries.map(([key, one]) => `${key}:${formatGo(one)}`).join(" ")}]`;
-}
-
-/** For a delete or an update whose object has to be the one that was meant. */
-export function checkPreconditions(
-  { object }: Entry,
-  { type, preconditions }: { readonly type: ResourceType; readonly preconditions: JsonObject },
-): void {
-  const metadata = isObject(object.metadata) ? object.metadata : {};
-  const { uid, resourceVersion } = preconditions;
-  const name = String(metadata.name);
-  if (typeof uid === "string" && uid !== metadata.uid) {
-    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). ` +
-      "The object might have been deleted and then recreated";
-    throw conflict({ ...type, group: "", plural: type.kind }, name, why);
-  }
-  if (typeof resourceVersion === "string" && resourceVersion !== metadata.resourceVersion) {
-    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in ` +
-      `record (${metadata.resourceVersion}). The object might have been modified`;
-    throw conflict({ ...type, group: "", plural: type.kind }, name, why);
-  }
 }

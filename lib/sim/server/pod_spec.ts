@@ -44,7 +44,7 @@ export function validateSpec(spec: JsonObject, path: string): readonly Problem[]
   return problems;
 }
 
-export function validateResources(resources: JsonObject, path: string): readonly Problem[] {
+function validateResources(resources: JsonObject, path: string): readonly Problem[] {
   const problems: Problem[] = [];
   for (const side of ["limits", "requests"] as const) {
     for (const [name, value] of Object.entries(objectAt(resources, side))) {

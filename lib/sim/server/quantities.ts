@@ -9,7 +9,7 @@ export const BAD_QUANTITY =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /** As a pod's spec has it afterwards: rounded up to 1m, `0.5` as `500m`, `1000` as `1k`; `null` for no quantity. */
-export function canonicalQuantity(value: Json | undefined): string | null {
+function canonicalQuantity(value: Json | undefined): string | null {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text !== "string") return null;
   const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];

@@ -22,6 +22,8 @@ export interface ResourceType extends Named {
   readonly beginsGeneration: (after: JsonObject, before: JsonObject | null) => boolean;
   /** Fills in what is left out, in a draft that was sent. */
   readonly setDefaults: (draft: JsonObject) => void;
+  /** Fields that its schema does not know, by path; none of built-in kinds, whose schema is not here. */
+  readonly listUnknown: (sent: JsonObject) => readonly string[];
   /** What the server itself puts into a new object, such as its first status. */
   readonly prepareNew: (draft: JsonObject, context: { readonly now: number }) => void;
   readonly validate: (object: JsonObject, before: JsonObject | null) => readonly Problem[];

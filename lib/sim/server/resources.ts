@@ -25,6 +25,7 @@ const PLAIN = {
   selectableFields: [],
   beginsGeneration: () => false,
   setDefaults: nothing,
+  listUnknown: () => [],
   prepareNew: nothing,
   validate: () => [],
   columns: columns.PLAIN_COLUMNS,

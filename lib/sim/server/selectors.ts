@@ -36,7 +36,7 @@ export function readLabels(object: JsonObject): Readonly<Record<string, string>>
 }
 
 /** `a=b,c!=d,e in (f,g),h notin (i),j,!k` */
-export function parseLabelSelector(text: string): readonly Requirement[] {
+function parseLabelSelector(text: string): readonly Requirement[] {
   return splitOutsideParentheses(text).map((part) => {
     const [, key = "", operator = "", list = ""] = /^([^\s!=(),]+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(part) ?? [];
     if (key !== "") {

@@ -40,7 +40,7 @@ export interface OpenWatch {
   readonly hold: () => () => void;
 }
 
-export const BOOKMARK_MS = 60_000;
+const BOOKMARK_MS = 60_000;
 /** A reader that lags behind by so many events is cut off, as a real server does. */
 const MAX_QUEUED = 50_000;
 

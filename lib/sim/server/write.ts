@@ -9,7 +9,16 @@ import { trackUpdate, type Writer } from "./managed_fields.ts";
 import { validateMetadata } from "./names.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
 import { isSameMeaning } from "./quantities.ts";
-import { alreadyExists, conflict, forbidden, invalid, invalidValue, notFound, type Problem } from "./refusal.ts";
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  forbidden,
+  invalid,
+  invalidValue,
+  notFound,
+  type Problem,
+} from "./refusal.ts";
 import { takeSizes, validateResize } from "./resize.ts";
 import { apiVersionOf, idOf, type ResourceType } from "./resource_type.ts";
 import { Entry, type Store } from "./store.ts";
@@ -23,6 +32,8 @@ export interface WriteContext extends Place {
   /** Who is named in managedFields. */
   readonly manager: string;
   readonly isDryRun: boolean;
+  /** Refuses fields that a schema does not know, and does not just drop them. */
+  readonly isStrict: boolean;
 }
 
 /** Given by server-side apply, which tells owners apart by itself. */
@@ -37,6 +48,7 @@ export function createObject(context: WriteContext, sent: JsonObject, applied?: 
   const generateName = textAt(sent, "metadata", "generateName");
   const name = textAt(sent, "metadata", "name") || (generateName === "" ? "" : generateName + toSuffix(random));
   const draft = toNewDraft(sent, { type, namespace, name, uid: toUid(random), now });
+  checkKnown(draft, context);
   type.setDefaults(draft);
   const metadata = objectAt(draft, "metadata");
   if (!type.beginsGeneration(draft, null)) delete metadata.generation;
@@ -64,6 +76,7 @@ export function updateObject(
   if (version !== "" && version !== textAt(old, "metadata", "resourceVersion")) throw conflict(type, name);
   checkUid(type, old, textAt(sent, "metadata", "uid"));
   const draft = toNextDraft(sent, old, type);
+  checkKnown(draft, context);
   type.setDefaults(draft);
   const managedFields = applied?.managedFields ?? trackUpdate(old, draft, toWriter(context));
   const next = takeAsked(draft, old, context);
@@ -115,6 +128,14 @@ function checkNamespace({ store, type, namespace }: WriteContext, sent: JsonObje
     message: `namespace ${namespace} is being terminated`,
     field: "metadata.namespace",
   }]);
+}
+
+function checkKnown(draft: JsonObject, { type, isStrict }: WriteContext): void {
+  const unknown = isStrict ? type.listUnknown(draft) : [];
+  if (unknown.length === 0) return;
+  const { kind, version } = type;
+  const told = unknown.map((path) => `unknown field ${JSON.stringify(path)}`).join(", ");
+  throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${told}`);
 }
 
 /** Twice, as the real server finds it: once for all kinds and once for this one. */

@@ -58,6 +58,17 @@ Deno.test("an autoscaler is completed by the definition's defaults and loses wha
   assert(parsePolicy({ ...sent, spec, metadata, status: undefined }).ok);
 });
 
+Deno.test("a field that the definition does not know is refused where the client is strict, as kubectl is", async () => {
+  const sim = await start();
+  const strict = await sim.call("POST", `${PATH}?fieldValidation=Strict`, autoscaler({ unknownField: 1 }));
+  assertEquals([strict.code, strict.body.message], [
+    400,
+    'PodResourceAutoscaler in version "v1alpha1" cannot be handled as a PodResourceAutoscaler: strict decoding error: ' +
+    'unknown field "spec.policy.unknownField"',
+  ]);
+  assertEquals((await sim.call("POST", `${PATH}?fieldValidation=Strict`, autoscaler())).code, 201);
+});
+
 Deno.test("a wrong autoscaler is refused with the path of each problem (C7)", async () => {
   const sim = await start();
   const { code, body } = await sim.call("POST", PATH, autoscaler({ cooldown: "soon", consecutiveSamples: 0 }));
