@@ -6,6 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { FLAGS, VARIABLES } from "../lib/cli/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
 import { FAMILIES } from "../lib/daemon/metric_families.ts";
+import { listClauses, listNamedClauses } from "../tools/contract.ts";
 
 const ROOT = new URL("../", import.meta.url);
 const REASONS = [...new Set([...HOLD_REASONS, ...BLOCK_REASONS, ...AUTOSCALER_REASONS])];
@@ -86,19 +87,13 @@ Deno.test("the project's files name no folder outside of the project", async () 
 });
 
 Deno.test("tests name only clauses that the contract has, each once", async () => {
-  const clauses = [...(await readText("tests/contract.md")).matchAll(/^- (C\d+) /gm)].map((match) => match[1] ?? "");
+  const clauses = listClauses(await readText("tests/contract.md"));
   assert(clauses.length > 30);
   assertEquals(clauses.filter((id, at) => clauses.indexOf(id) !== at), []);
   const texts = (await listTexts()).filter(({ file }) => /^tests\/.*_test\.ts$/.test(file));
   const named = texts.flatMap(({ file, text }) => listNamedClauses(text).map((id) => ({ file, id })));
   assert(named.length > 0);
   assertEquals(named.filter(({ id }) => !clauses.includes(id)), []);
-});
-
-Deno.test("listNamedClauses() reads the names of tests and steps", () => {
-  const text =
-    'Deno.test("a (C1, C20)", f);\nawait t.step(`b C33`, f);\n// C4\nconst C5 = 1;\nDeno.test({ name: "d: C6" });\nscenario(\n  "C7 e", {});';
-  assertEquals(listNamedClauses(text), ["C1", "C20", "C33", "C6", "C7"]);
 });
 
 interface Project {
@@ -155,11 +150,4 @@ function tableOf(markdown: string, start: string): readonly string[] {
 /** What stands in backquotes. */
 function listCode(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
-}
-
-function listNamedClauses(source: string): readonly string[] {
-  const names = [...source.matchAll(/(?:Deno\.test|\.step|scenario)\(\s*(?:\{\s*name:\s*)?(["'`])(.*?)\1/g)].map((
-    match,
-  ) => match[2] ?? "");
-  return names.flatMap((name) => name.match(/\bC\d{1,2}\b/g) ?? []);
 }

@@ -1,0 +1,93 @@
+/**
+ * A copy of the project in which a file may be broken for a while, and tests be run. Nothing outside of it is written;
+ * disposal removes it.
+ */
+import { applyMutation, type Fault, type Mutation, type TestRun } from "./mutation.ts";
+import { parseJunit, toFilter } from "./test_results.ts";
+
+export interface RunTests {
+  readonly testFile: string;
+  readonly tests: readonly string[];
+  readonly timeoutSeconds: number;
+  /** A variable that is not given is not there. */
+  readonly kubeconfig: string | null;
+  readonly signal: AbortSignal;
+}
+
+export class TreeCopy implements AsyncDisposable {
+  readonly root: string;
+
+  private constructor(root: string) {
+    this.root = root;
+  }
+
+  static async create(source: URL): Promise<TreeCopy> {
+    const root = await Deno.makeTempDir({ prefix: "podfit-clauses-" });
+    await copyTree(source.pathname, `${root}/`);
+    return new TreeCopy(root);
+  }
+
+  /** Does something while the mutation stands in the copy; the fault when it can't. */
+  async whileMutated<T>(mutation: Mutation, act: () => Promise<T>): Promise<T | Fault> {
+    const path = `${this.root}/${mutation.file}`;
+    let before: string;
+    try {
+      before = await Deno.readTextFile(path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return { fault: `there is no ${mutation.file}` };
+      throw error;
+    }
+    const applied = applyMutation(before, mutation);
+    if ("fault" in applied) return applied;
+    await Deno.writeTextFile(path, applied.text);
+    try {
+      return await act();
+    } finally {
+      await Deno.writeTextFile(path, before);
+    }
+  }
+
+  /** `timeout` ends the whole process group: a test's own children too. */
+  async runTests({ testFile, tests, timeoutSeconds, kubeconfig, signal }: RunTests): Promise<TestRun> {
+    const junit = `${this.root}/.junit.xml`;
+    await Deno.writeTextFile(junit, "");
+    const isCluster = kubeconfig !== null;
+    const { KUBECONFIG: _, ...env } = Deno.env.toObject();
+    const { code, stdout, stderr } = await new Deno.Command("timeout", {
+      args: [
+        ...["--kill-after=10", `${timeoutSeconds}`, Deno.execPath(), "test", isCluster ? "-P=dev" : "-P=test"],
+        ...["--no-check", "--reporter=dot", `--junit-path=${junit}`, "--filter", toFilter(tests), `tests/${testFile}`],
+      ],
+      cwd: this.root,
+      clearEnv: true,
+      env: { ...env, NO_COLOR: "1", ...(isCluster ? { KUBECONFIG: kubeconfig } : {}) },
+      stdin: "null",
+      signal,
+    }).output();
+    signal.throwIfAborted();
+    if (code === 124 || code === 137) return { fault: `tests/${testFile} was not done in ${timeoutSeconds} seconds` };
+    const outcomes = parseJunit(await Deno.readTextFile(junit));
+    if (outcomes.size > 0) return { outcomes };
+    const decoder = new TextDecoder();
+    const [words = ""] = /^.*\berror: .*$/m.exec(decoder.decode(stderr) + decoder.decode(stdout)) ?? [];
+    return { fault: `tests/${testFile} gave no result, exit code ${code}: ${words.trim() || "no error is told"}` };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.root, { recursive: true });
+  }
+}
+
+/** What is made, and what is no part of the project. */
+const LEFT_OUT = new Set([".git", "node_modules", "dist"]);
+
+/** Both with the slash at the end. */
+async function copyTree(from: string, to: string): Promise<void> {
+  for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {
+    if (LEFT_OUT.has(name)) continue;
+    if (isFile) await Deno.copyFile(from + name, to + name);
+    if (!isDirectory) continue;
+    await Deno.mkdir(to + name);
+    await copyTree(`${from}${name}/`, `${to}${name}/`);
+  }
+}
