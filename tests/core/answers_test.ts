@@ -43,7 +43,7 @@ Deno.test("decide() says what capped an action", () => {
   assertEquals(story.pollToOrder().why, "cpu.requests at 90 %, capped by step");
 });
 
-Deno.test("decide() tells a scale-down as such", () => {
+Deno.test("decide() tells a scale-down as such (C45)", () => {
   const story = new Story({ load: { cpu: 30 } });
   story.pollToOrder();
   assertEquals([story.told(), story.scaled[0]?.action], [["ScaleDown"], "scaleDown"]);

@@ -1,6 +1,14 @@
 /** Utilization, thresholds, streaks and the choice of a direction, one step at a time (C30 to C32, C46). */
 import { assertEquals } from "@std/assert";
-import { assess, chooseDirection, isCounted, judge, nextStreaks, readBaseline } from "../../lib/core/assess.ts";
+import {
+  assess,
+  chooseDirection,
+  isCounted,
+  judge,
+  nextStreaks,
+  readBaseline,
+  readUsage,
+} from "../../lib/core/assess.ts";
 import type { Assessment } from "../../lib/core/decision.ts";
 import { newSampling } from "../../lib/core/sampling.ts";
 import type { Sample, View } from "../../lib/core/state.ts";
@@ -38,8 +46,17 @@ for (const [sentence, usage, direction] of LINES) {
 }
 
 Deno.test("judge() meets a threshold exactly where floats divide badly (C31)", () => {
-  const at7 = side("cpu.requests", { scaleUpThresholdPercent: 7, scaleDownThresholdPercent: 0 });
-  assertEquals(judge(at7, 2.1, 30), "up");
+  // 0.21 / 3 is less than 0.07, and 0.27 / 3 is more than 0.09.
+  const upAt7 = side("cpu.requests", { scaleUpThresholdPercent: 7, scaleDownThresholdPercent: 0 });
+  assertEquals(judge(upAt7, 0.21, 3), "up");
+  const downAt9 = side("cpu.requests", { scaleUpThresholdPercent: 80, scaleDownThresholdPercent: 9 });
+  assertEquals(judge(downAt9, 0.27, 3), "down");
+});
+
+Deno.test("readUsage() gives the rate of cpu, and the working set of memory without page cache (C21)", () => {
+  const sides = [side("cpu.requests"), side("cpu.limits"), side("memory.requests"), side("memory.limits")];
+  assertEquals(sides.map((one) => readUsage(one, sample())), [90, 90, 64 * MI, 64 * MI]);
+  assertEquals(sides.map((one) => readUsage(one, null)), [null, null, null, null]);
 });
 
 Deno.test("readBaseline() takes a zero for none (C37)", () => {

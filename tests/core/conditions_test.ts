@@ -131,6 +131,21 @@ Deno.test("nextStatus() tells", async (t) => {
   }
 });
 
+Deno.test("nextStatus() observes the generation that it judges, and tells the last resize (C5)", () => {
+  const before = nextStatus({}, { ...FACTS, generation: 2 }, START - MINUTE);
+  const { observedGeneration, lastScaleTime, lastScaleAction, lastScaleResourceChange } = nextStatus(
+    before,
+    { ...FACTS, lastScale: UP },
+    START,
+  );
+  assertEquals([observedGeneration, lastScaleTime, lastScaleAction, lastScaleResourceChange], [
+    3,
+    toTime(UP.at),
+    "scaleUp",
+    UP.change,
+  ]);
+});
+
 Deno.test("nextStatus() moves lastTransitionTime only with the condition's status (C51)", () => {
   const first = nextStatus({}, FACTS, START);
   const same = nextStatus(first, { ...FACTS, generation: 4, tracked: 1, matched: 1 }, START + MINUTE);

@@ -75,6 +75,16 @@ Deno.test("decide() does not stretch the cooldown where the API server's clock i
   assertEquals(story.now - scaledAt, 2 * MINUTE);
 });
 
+Deno.test("decide() runs the cooldown from the accepted PATCH though managedFields never show it (C42)", () => {
+  const story = new Story({ contenders: STEPPING, load: { cpu: 150 }, answer: { kind: "accepted", generation: 2 } });
+  const { to } = story.pollToOrder();
+  const scaledAt = story.now;
+  story.change({ generation: 2, containers: story.pod.containers.map((one) => ({ ...one, spec: to })) });
+  story.enact();
+  story.pollToOrder();
+  assertEquals(story.now - scaledAt, 2 * MINUTE);
+});
+
 Deno.test("decide() begins the cooldown with a resize that another podfit made (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
   story.poll(2);

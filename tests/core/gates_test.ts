@@ -61,13 +61,13 @@ const ROWS: readonly [string, Differs, string | null][] = [
   ["goes when nothing is in the way", {}, null],
   ["waits for a container that does not run", { container: { runningAt: null } }, "NotRunning"],
 
-  ["after running: needs no readiness", { containerState: { readySince: null }, pod: { readyAt: null } }, null],
-  ["after containerReady: waits for the container", {
+  ["after running: needs no readiness (C24)", { containerState: { readySince: null }, pod: { readyAt: null } }, null],
+  ["after containerReady: waits for the container (C24)", {
     policy: { after: "containerReady" },
     containerState: { readySince: null },
   }, "NotReady"],
   ["after containerReady: goes when it is", { policy: { after: "containerReady" }, pod: { readyAt: null } }, null],
-  ["after podReady: waits for the pod", { policy: { after: "podReady" }, pod: { readyAt: null } }, "NotReady"],
+  ["after podReady: waits for the pod (C24)", { policy: { after: "podReady" }, pod: { readyAt: null } }, "NotReady"],
   ["after podReady: goes when it is", { policy: { after: "podReady" }, containerState: { readySince: null } }, null],
 
   ["delays from the start of the container", {
@@ -103,7 +103,7 @@ const ROWS: readonly [string, Differs, string | null][] = [
   ["scales up nothing over a deferred resize", { pod: { pending: stuck("Deferred", 0) } }, "ResizeDeferred"],
   ["scales up nothing over an infeasible resize", { pod: { pending: stuck("Infeasible", 0) } }, "ResizeInfeasible"],
   ["scales down over a deferred resize", { pod: { pending: stuck("Deferred", 0) }, candidate: down }, null],
-  ["scales down over an infeasible resize", { pod: { pending: stuck("Infeasible", 0) }, candidate: down }, null],
+  ["scales down over an infeasible resize (C41)", { pod: { pending: stuck("Infeasible", 0) }, candidate: down }, null],
   ["waits for 30s on a resize that fails", {
     container: { spec: BIG, reported: SIZE },
     pod: { inProgress: stuck("Error", 29_999), resizes: ours },
@@ -162,8 +162,10 @@ for (const [sentence, differs, reason] of ROWS) {
 
 Deno.test("firstObjection() counts other containers into the QoS class (C35)", () => {
   const sidecar = container({ name: "proxy", kind: "sidecar", spec: resources({ "cpu.requests": 10 }) });
-  const differs: Differs = { pod: { containers: [container(), sidecar] }, candidate: { to: EQUAL } };
-  assertEquals(firstObjection(candidate(differs)), null);
+  for (const other of [sidecar, { ...sidecar, kind: "container" }, { ...sidecar, kind: "init" }] as const) {
+    const differs: Differs = { pod: { containers: [container(), other] }, candidate: { to: EQUAL } };
+    assertEquals(firstObjection(candidate(differs)), null, other.kind);
+  }
 });
 
 Deno.test("firstObjection() says until when a delay lasts, in whole seconds", () => {

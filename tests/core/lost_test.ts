@@ -43,6 +43,17 @@ Deno.test("decide() tells a PATCH whose answer was lost once the pod shows that 
   assertEquals([story.told(), story.orders.length], [["ScaleUp"], 1]);
 });
 
+Deno.test("decide() takes a pod of another size for none that shows it (C45)", () => {
+  const story = losing();
+  const containers = story.pod.containers.map((one) => {
+    const size = { ...one.spec, "cpu.requests": 110 };
+    return { ...one, spec: size, reported: size };
+  });
+  const resizes = [resizeEntry("podfit.main", story.now, { main: ["cpu.requests"] })];
+  story.change({ containers, resizes, generation: 2, observedGeneration: 2 });
+  assertEquals([story.told(), story.scaled], [[], []]);
+});
+
 Deno.test("decide() sends again what never arrived (C45)", () => {
   const story = losing();
   story.answer = "enact";

@@ -31,7 +31,7 @@ const POD = {
         { resourceName: "memory", restartPolicy: "RestartContainer" },
       ],
     }],
-    initContainers: [{ name: "setup" }, { name: "proxy", restartPolicy: "Always" }],
+    initContainers: [{ name: "setup", restartPolicy: "Never" }, { name: "proxy", restartPolicy: "Always" }],
   },
   status: {
     phase: "Running",
@@ -51,7 +51,12 @@ const POD = {
       allocatedResources: { cpu: "100m", memory: "128Mi" },
       resources: { requests: { cpu: "90m", memory: "128Mi" }, limits: { cpu: "200m", memory: "1Gi" } },
     }],
-    initContainerStatuses: [{ name: "proxy", ready: false, state: { waiting: { reason: "CrashLoopBackOff" } } }],
+    initContainerStatuses: [{
+      name: "proxy",
+      ready: false,
+      containerID: "containerd://p",
+      state: { waiting: { reason: "CrashLoopBackOff" } },
+    }],
   },
 } as unknown as Pod;
 
@@ -113,7 +118,8 @@ Deno.test("readPod() tells native sidecars from plain init containers (C15)", ()
     ["proxy", "sidecar"],
   ]);
   assertEquals([findContainer(facts, "setup"), findContainer(facts, "nobody")], [null, null]);
-  assertEquals(findContainer(facts, "proxy")?.runningAt, null);
+  const { runningAt, instance } = findContainer(facts, "proxy") ?? {};
+  assertEquals([runningAt, instance], [null, "containerd://p"], "its status stands among the init containers'");
 });
 
 const FACTS: readonly [string, Parameters<typeof changed>[0], string, unknown][] = [
@@ -166,6 +172,11 @@ for (const [sentence, status, key, expected] of STATUSES) {
     assertEquals(({ ...main } as Readonly<Record<string, unknown>>)[key], expected);
   });
 }
+
+Deno.test("readPod() leaves out what the runtime reports and the spec lacks (C37)", () => {
+  const [main] = readPod(POD).containers;
+  assertEquals([main?.spec["memory.limits"], main?.reported?.["memory.limits"]], [null, null]);
+});
 
 Deno.test("readPod() takes an unreadable quantity for absent", () => {
   const containers = [{ name: "main", resources: { requests: { cpu: "12Q", memory: "1Mi" } } }];

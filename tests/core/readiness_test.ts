@@ -60,6 +60,8 @@ for (const after of ["running", "containerReady", "podReady"] as const) {
     story.poll(4);
     assertEquals(story.reason(), "DryRun");
     story.restartContainer();
+    const { streaks, wishSince } = story.state.views["uid-of-web"] ?? {};
+    assertEquals([streaks, wishSince], [{}, null], "at once, whenever usage shows it");
     const restartedAt = story.now;
     const reasons = [1, 2, 3].map(() => (story.poll(), story.reason()));
     assertEquals(reasons, ["Warmup", "StreakShort", "Delay"]);
@@ -146,7 +148,7 @@ Deno.test("decide() tells of a restart once per action, not once per attempt (C4
     answer: { kind: "conflict" },
   });
   story.pollToOrder();
-  story.change();
+  story.wait(SECOND).change();
   assertEquals([story.orders.length, story.told()], [2, ["ResizeMayRestart"]]);
   story.answer = "enact";
   story.change();
@@ -164,7 +166,9 @@ for (const after of ["running", "podReady"] as const) {
     });
     story.poll();
     const seenAt = story.now;
+    story.poll();
+    story.change();
     story.pollToOrder();
-    assertEquals(story.now - seenAt, 15 * SECOND);
+    assertEquals(story.now - seenAt, 15 * SECOND, "though the pod has changed meanwhile");
   });
 }

@@ -57,6 +57,12 @@ Deno.test("decide() waits on its own when a busy server tells no time, silently 
   assertEquals(story.told(), []);
 });
 
+Deno.test("decide() waits on its own when a busy server tells too short a time, growing to 60s (C44)", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater", { waitMs: SECOND }) });
+  story.pollToOrder();
+  assertEquals(gaps(story, 6), [5, 10, 20, 40, 60, 60]);
+});
+
 Deno.test("decide() waits as a busy server told, though the pod has changed (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater", { waitMs: 40 * SECOND }) });
   story.pollToOrder();

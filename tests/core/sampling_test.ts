@@ -149,7 +149,7 @@ const RATES: readonly [string, PointOverrides, SamplingStep["kind"]][] = [
 ];
 
 for (const [sentence, differs, kind] of RATES) {
-  Deno.test(`nextSampling() of a source of rates ${sentence}`, () => {
+  Deno.test(`nextSampling() of a source of rates ${sentence} (C22)`, () => {
     assertEquals(step(RATED, { rate, ...differs }).kind, kind);
   });
 }

@@ -1,8 +1,23 @@
 /** When a contender's turn comes, and what silence does (C20, C22, C23). */
 import { assertEquals } from "@std/assert";
 import { decide } from "../../lib/core/decide.ts";
+import type { PodFacts } from "../../lib/core/pod_facts.ts";
+import type { Policy } from "../../lib/core/policy.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
-import { input, MI, MINUTE, point, policy, SECOND, side, START, usage } from "../support/builders.ts";
+import {
+  container,
+  input,
+  MI,
+  MINUTE,
+  pod,
+  point,
+  policy,
+  resizeEntry,
+  SECOND,
+  side,
+  START,
+  usage,
+} from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 const POLL_10 = [policy({ pollIntervalMs: 10 * SECOND })];
@@ -152,11 +167,23 @@ Deno.test("decide() counts absurd points and goes on with the next (C22)", () =>
   assertEquals(story.reason(), "scaleUp");
 });
 
-Deno.test("decide() samples on while a gate holds the patch back (C23)", () => {
-  const story = new Story({ contenders: [policy({ delayMs: 2 * 60 * MINUTE })], load: { cpu: 90 } });
-  story.poll(6);
-  assertEquals([story.reason(), story.state.views["uid-of-web"]?.streaks["cpu.requests"]?.count], ["Delay", 5]);
-});
+const GATES: readonly [string, string, Partial<Policy>, Partial<PodFacts>][] = [
+  ["a delay runs", "Delay", { delayMs: 2 * 60 * MINUTE }, {}],
+  ["the container is not ready", "NotReady", { after: "containerReady" }, {
+    containers: [container({ ready: false })],
+  }],
+  ["the pod is not ready", "NotReady", { after: "podReady" }, { readyAt: null }],
+  ["a resize is in flight", "ResizeInProgress", {}, { inProgress: { reason: "", message: "", since: null } }],
+  ["a resize is deferred", "ResizeDeferred", {}, { pending: { reason: "Deferred", message: "", since: null } }],
+  ["its cooldown runs", "Cooldown", {}, { resizes: [resizeEntry("podfit.main", START)] }],
+];
+for (const [sentence, reason, rules, facts] of GATES) {
+  Deno.test(`decide() samples on while ${sentence} (C23)`, () => {
+    const story = new Story({ contenders: [policy(rules)], pod: pod(facts), load: { cpu: 90 } });
+    story.poll(6);
+    assertEquals([story.reason(), story.state.views["uid-of-web"]?.streaks["cpu.requests"]?.count], [reason, 5]);
+  });
+}
 
 Deno.test("decide() misses the usage of a running container that reads zero for ever (C22, C51)", () => {
   const story = new Story({ load: { cpu: 60 } });

@@ -11,7 +11,7 @@ function twoWishes(options: Partial<ConstructorParameters<typeof Story>[0]> = {}
   return new Story({ pod: TWO, contenders: [main, proxy], ...options }).use({ cpu: 60 }).use({ cpu: 90 }, "proxy");
 }
 
-Deno.test("decide() puts the wish that has stood longer first, the other waits with a reason (C12)", () => {
+Deno.test("decide() puts the wish that has stood longer first, the other waits with a reason (C12, C41)", () => {
   const delayed = [{ ...main, delayMs: 0 }, { ...proxy, delayMs: 0 }];
   const story = twoWishes({ contenders: delayed, answer: "accept" });
   story.change({ pending: { reason: "Deferred", message: "", since: null } });

@@ -36,6 +36,12 @@ Deno.test("decide() ends the streaks with an accepted PATCH, and counts again on
   assertEquals(streak(story), 1);
 });
 
+Deno.test("decide() ends the streaks with an accepted PATCH, before the size is in force (C31)", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: "accept" });
+  story.pollToOrder();
+  assertEquals([streak(story), story.state.views[UID]?.wishSince], [0, null]);
+});
+
 Deno.test("decide() does not count a sample of which more than half lies before the new size (C31)", () => {
   const story = new Story({ load: { cpu: 90 } });
   story.poll(2);

@@ -49,6 +49,19 @@ Deno.test("takeTurn() performs an order and folds its answer in before it return
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
+Deno.test("takeTurn() begins anew for a pod that was dropped and came back (C11)", async () => {
+  const desk = new Desk();
+  await desk.pollToOrder(OTHER);
+  desk.evaluator.drop("other");
+  assertEquals(desk.evaluator.readState("other"), null);
+  await desk.pollToOrder(OTHER);
+  assertEquals(
+    desk.orders.length,
+    2,
+    "after as many samples as at first, and no cooldown that managedFields don't show",
+  );
+});
+
 Deno.test("takeTurn() brings no state back for a pod dropped during its PATCH, and tells the action (C11)", async () => {
   const desk = new Desk();
   desk.answer = async () => {

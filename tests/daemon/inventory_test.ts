@@ -8,13 +8,17 @@ import { container, pod, policy } from "../support/builders.ts";
 
 class Book {
   readonly told: string[] = [];
+  /** Of the contenders that were last told of. */
+  priorities: readonly number[] = [];
   readonly inventory: Inventory;
 
   constructor({ requiresAnnotation = false } = {}) {
     this.inventory = new Inventory({
       requiresAnnotation,
-      onChanged: ({ pod, contenders }) =>
-        this.told.push(`${pod.name}: ${contenders.map(({ name }) => name).join(" ")}`),
+      onChanged: ({ pod, contenders }) => {
+        this.told.push(`${pod.name}: ${contenders.map(({ name }) => name).join(" ")}`);
+        this.priorities = contenders.map(({ priority }) => priority);
+      },
       onDropped: ({ name }) => this.told.push(`${name} dropped`),
     });
   }
@@ -114,7 +118,7 @@ Deno.test("Inventory tells of a pod when its contenders change, and only then (C
   inventory.setAutoscaler({ ...autoscaler({ name: "api" }), status: { scaling: true }, resourceVersion: "2" });
   assertEquals(book.take(), [], "a status write");
   inventory.setAutoscaler(autoscaler({ name: "api", generation: 2, priority: 3 }));
-  assertEquals(book.take(), ["web-1: api web"], "a changed spec");
+  assertEquals([book.take(), book.priorities], [["web-1: api web"], [3, 0]], "a changed spec");
   inventory.setAutoscaler(autoscaler({ name: "api", generation: 3, paused: true }));
   assertEquals(book.take(), ["web-1: web"], "paused");
   inventory.setAutoscaler({ ...autoscaler({ generation: 2 }), policy: null });
@@ -131,6 +135,16 @@ Deno.test("Inventory has nothing to tell of a workload's status, or of one that 
   book.inventory.setWorkload(workload({ name: "other" }));
   book.inventory.setWorkload(workload({ kind: "statefulset", selector: selector("other") }));
   assertEquals(book.take(), []);
+});
+
+Deno.test("Inventory takes the workload of the kind that the target names (C10)", () => {
+  const book = new Book();
+  book.inventory.setAutoscaler(autoscaler());
+  book.inventory.setPod(webPod());
+  book.inventory.setWorkload(workload({ kind: "statefulset" }));
+  assertEquals(book.take(), []);
+  book.inventory.setWorkload(workload());
+  assertEquals(book.take(), ["web-1: web"]);
 });
 
 Deno.test("Inventory keeps namespaces apart (C1)", () => {

@@ -13,7 +13,7 @@ function runWithout(path: string, options: RunOptions = {}): { readonly run: Run
   return { run, grant: () => run.api.intercept = () => null };
 }
 
-Deno.test("createDaemon() resizes and tells all that needs no list it may not read", async (t) => {
+Deno.test("createDaemon() resizes and tells all that needs no list it may not read (C51)", async (t) => {
   const namespaces = ["shop", "other"];
   const cases: Record<string, { path: string; options?: RunOptions }> = {
     "daemonsets, which nobody targets": { path: "/daemonsets" },
@@ -49,7 +49,7 @@ Deno.test("createDaemon() resizes and tells all that needs no list it may not re
   }
 });
 
-Deno.test("createDaemon() acts on no pod of a namespace while one of its autoscalers names a kind not listed (C12)", async () => {
+Deno.test("createDaemon() acts on no pod of a namespace while one of its autoscalers names a kind not listed (C12, C51)", async () => {
   // Were it known, it would own the pod: same labels, higher priority.
   const first = { ...AGENT, spec: { ...AGENT.spec, priority: 5, bounds: { cpu: { requests: { max: "120m" } } } } };
   const { run, grant } = runWithout("/daemonsets", { autoscalers: [autoscalerObject(), first] });
@@ -74,7 +74,7 @@ Deno.test("createDaemon() goes on in a namespace whose autoscalers name listed k
   assertEquals([run.cpu(), run.api.get("podresourceautoscalers", "agent", "other").status], ["250m", undefined]);
 });
 
-Deno.test("createDaemon() says nothing of an autoscaler's pods before they are listed", async () => {
+Deno.test("createDaemon() says nothing of an autoscaler's pods before they are listed (C51)", async () => {
   const { run, grant } = runWithout("/pods");
   await using _run = run;
   await run.advance(10);

@@ -52,7 +52,7 @@ Deno.test("formatSample() has no braces without labels", () => {
   assertEquals(formatSample("a", 'b="c"', 1), 'a{b="c"} 1\n');
 });
 
-Deno.test("formatHistogram() adds up its buckets", () => {
+Deno.test("formatHistogram() adds up its buckets (C52)", () => {
   const row = { name: "h", kind: "histogram", help: "", labels: [], buckets: [0.5, 1] } as const;
   assertEquals(formatHistogram(row, "", { counts: [1, 0, 2], sum: 9.5 }).split("\n"), [
     'h_bucket{le="0.5"} 1',

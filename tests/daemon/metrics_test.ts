@@ -114,7 +114,7 @@ Deno.test("resized() counts a decrease by its size", () => {
   ]);
 });
 
-Deno.test("every kedify_ series carries kedify_agent_id when one is configured, and no podfit_ series does", () => {
+Deno.test("every kedify_ series carries kedify_agent_id when one is configured, and no podfit_ series does (C52)", () => {
   const metrics = createMetrics({ version: "1", agentId: "agent-7" });
   tellAll(metrics);
   metrics.watchFailed("pods");

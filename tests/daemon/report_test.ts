@@ -4,7 +4,7 @@ import { NEW_POD_STATE } from "../../lib/core/state.ts";
 import { createMetrics } from "../../lib/daemon/metrics.ts";
 import { createReport } from "../../lib/daemon/report.ts";
 import { createLog } from "../../lib/runtime/log.ts";
-import { pod, policy, resources } from "../support/builders.ts";
+import { MI, pod, policy, resources } from "../support/builders.ts";
 import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const CART = policy({ namespace: "shop", name: "cart" });
@@ -15,10 +15,10 @@ const RETURN: Decision = { kind: "return", reason: "ResizeDeferred", from, to };
 const HOLD: Decision = { kind: "hold", reason: "InBand", message: "" };
 
 /** The series that one outcome leaves. */
-function tell(outcome: Partial<Outcome>): string[] {
+function tell(outcome: Partial<Outcome>, write: (line: string) => void = () => {}): string[] {
   const metrics = createMetrics({ version: "1" });
   const report = createReport({
-    log: createLog({ level: "info", format: "json", clock: new VirtualClock(), write() {} }),
+    log: createLog({ level: "debug", format: "json", clock: new VirtualClock(), write }),
     metrics,
     recorder: { publish() {} },
     onScaled() {},
@@ -48,6 +48,35 @@ Deno.test("scale_decisions_total counts each candidate of a new sample, sent or 
 Deno.test("a standing wish, a hold and a return are no candidates (C47, C52)", () => {
   for (const decision of [BLOCKED, RESIZE]) assertEquals(count(decision, false), []);
   for (const decision of [HOLD, RETURN]) assertEquals(count(decision, true), []);
+});
+
+Deno.test("deltas of memory count in MiB, and percents of what was there (C52)", () => {
+  const deltas = [{ key: "memory.requests", from: 128 * MI, to: 96 * MI }] as const;
+  const lines = tell({ scaled: { policy: CART, action: "scaleDown", at: 0, change: "", deltas } });
+  const labels = '{namespace="shop",name="cart",resource="memory",side="requests",direction="down"}';
+  assertEquals(lines.filter((line) => /scale_delta_\w+_sum\{/.test(line)), [
+    `kedify_agent_pra_scale_delta_absolute_sum${labels} 32`,
+    `kedify_agent_pra_scale_delta_percent_sum${labels} 25`,
+  ]);
+});
+
+Deno.test("times count in seconds (C52)", () => {
+  const one: ContainerDecision = { policy: CART, decision: HOLD, candidates: [], isNewSample: true };
+  const lines = tell({ decisions: [one], enacted: { policy: CART, action: "scaleUp", tookMs: 1500 } });
+  assertEquals(lines.filter((line) => /seconds_sum\{/.test(line)), [
+    'kedify_agent_pra_evaluation_duration_seconds_sum{namespace="shop",name="cart"} 0.002',
+    'kedify_agent_pra_time_to_apply_seconds_sum{namespace="shop",name="cart",direction="up"} 1.5',
+  ]);
+});
+
+Deno.test("a block has the same reason in log and metric (C53)", () => {
+  const logged: string[] = [];
+  const one: ContainerDecision = { policy: CART, decision: BLOCKED, candidates: [], isNewSample: true };
+  const lines = tell({ decisions: [one] }, (line) => logged.push(JSON.parse(line).reason));
+  assertEquals(logged, ["Cooldown"]);
+  assertEquals(lines.filter((line) => line.startsWith("kedify_agent_pra_scale_blocked_total{")), [
+    'kedify_agent_pra_scale_blocked_total{namespace="shop",name="cart",reason="Cooldown"} 1',
+  ]);
 });
 
 Deno.test("each absurd figure of a pod counts (C22)", () => {

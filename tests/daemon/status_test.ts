@@ -66,7 +66,7 @@ Deno.test("a server that leaves fields out of the status is not written to for e
   assertEquals(statusWrites(run), 1);
 });
 
-Deno.test("a status write that fails is tried again with growing waits, and the others are written", async () => {
+Deno.test("a status write that fails is tried again with growing waits, counted, and the others are written (C52)", async () => {
   await using run = new Run({ autoscalers: [autoscalerObject(), autoscalerObject({ name: "other" })] });
   run.api.intercept = ({ path }) => path.endsWith("web/status") ? new Response("no", { status: 500 }) : null;
   await run.advance(60);
@@ -79,6 +79,28 @@ Deno.test("a status write that fails is tried again with growing waits, and the 
   run.api.intercept = () => null;
   await run.advance(60);
   assertEquals(run.condition("Ready"), "True Valid");
+});
+
+Deno.test("the gauges follow the conditions (C52)", async () => {
+  await using run = new Run();
+  run.use({ "web-1": { cpu: 150 } });
+  const gauges = async () =>
+    [
+      ...await run.series("kedify_agent_pod_resource_autoscaler_active"),
+      ...await run.series("kedify_agent_pra_scaling_active"),
+      ...await run.series("kedify_agent_pra_total"),
+    ].map((line) => line.slice(line.indexOf("{")));
+  const of = (active: number, scaling: number) => [
+    `{namespace="shop",name="web"} ${active}`,
+    `{namespace="shop"} ${scaling}`,
+    '{namespace="shop"} 1',
+  ];
+  await run.advance(15);
+  assertEquals(await gauges(), of(1, 1));
+  run.api.remove("pods", "web-1");
+  await run.advance(60);
+  assertEquals([run.condition("Ready"), run.condition("Active")], ["True Valid", "False NoPods"]);
+  assertEquals(await gauges(), of(0, 0));
 });
 
 Deno.test("a missing target is told once, its pods are dropped, and it heals by itself (C10)", async () => {
@@ -112,6 +134,10 @@ Deno.test("a changed selector of the target drops the pods that no longer match 
   await run.advance(5);
   assertEquals(run.condition("Active"), "False NoPods");
   assertEquals(run.status().effectiveSelector, { matchLabels: { app: "web", tier: "front" } });
+  run.api.edit("pods", "web-1", ({ metadata }) => metadata.labels.tier = "back");
+  run.api.edit("deployments", "web", ({ spec }) => spec.selector.matchLabels.tier = "back");
+  await run.advance(5);
+  assertEquals(run.condition("Active"), "True Tracking", "another value of the same label");
 });
 
 Deno.test("effectiveSelector keeps no label of the target before (C10)", async () => {

@@ -73,7 +73,7 @@ for (const mode of MODES) {
   });
 }
 
-Deno.test("openDirectSource() names the way out of a certificate of another CA", async () => {
+Deno.test("openDirectSource() names the way out of a certificate of another CA (C54)", async () => {
   await using server = serveTls(() => new Response());
   const message = `the kubelet of node "n1" serves a certificate not signed by the cluster's CA: give its CA with ` +
     "--kubelet-ca, or accept any with --kubelet-insecure-tls";
@@ -118,7 +118,7 @@ const REFUSALS: readonly (readonly [status: number, body: string, reason: string
   [500, "internal\nerror\u0000", "http", ": 500 internal error"],
 ];
 
-Deno.test("openDirectSource() says what a refusal by a kubelet asks for", async () => {
+Deno.test("openDirectSource() says what a refusal by a kubelet asks for (C54)", async () => {
   for (const [status, body, reason, message] of REFUSALS) {
     await using server = serveTls(() => new Response(body, { status }));
     assertFailed(await fetchFrom(server, {}), reason, message);

@@ -30,7 +30,7 @@ Deno.test("parseSelector() keeps the object as it was written (C5)", () => {
   assertEquals(parse({ matchLabels: { a: null, b: "1" } }).source, { matchLabels: { b: "1" } });
 });
 
-Deno.test("matches() gives Kubernetes' answer for each operator", async (t) => {
+Deno.test("matches() gives Kubernetes' answer for each operator (C10)", async (t) => {
   const cases: readonly [sentence: string, selector: unknown, labels: Record<string, string>, expected: boolean][] = [
     ["an empty selector", {}, {}, true],
     ["matchLabels with the value", { matchLabels: { a: "1" } }, { a: "1", b: "2" }, true],
