@@ -61,7 +61,7 @@ scenario("C7 a refusal says what to write instead", {
   },
 });
 
-scenario("C5 C6 kubectl prints the columns of a status that podfit writes", {
+scenario("C1 C5 C6 kubectl prints the columns of a status that podfit writes", {
   realOnly: REAL_ONLY,
   async run({ namespace }) {
     await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(toManifest({})) });

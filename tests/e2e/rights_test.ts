@@ -6,7 +6,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { parseAll } from "@std/yaml";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
-import { kubectl, kubectlJson } from "./support/kubectl.ts";
+import { kubectl, kubectlJson, tryKubectl } from "./support/kubectl.ts";
 import { sumOf } from "./support/metrics.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize } from "./support/patches.ts";
@@ -32,6 +32,37 @@ scenario("C54 the rights of deploy/rbac.yaml suffice to resize, to write status 
     await podfit.stop();
   },
 });
+
+scenario("C54 the role has each right that podfit uses, and none beyond", {
+  realOnly: REAL_ONLY,
+  async run({ namespace }) {
+    await using _account = await createAccount(namespace, (text) => text);
+    const isAllowed = async (right: string): Promise<boolean> => {
+      const [verb = "", resource = "", subresource = ""] = right.split(/[ /]/);
+      const who = [`--as=system:serviceaccount:${namespace}:${namespace}`, "-n", namespace];
+      const { stdout } = await tryKubectl([
+        ...["auth", "can-i", verb, resource, ...(subresource === "" ? [] : [`--subresource=${subresource}`])],
+        ...who,
+      ]);
+      return stdout.trim() === "yes";
+    };
+    await waitFor("the role to be in force", () => isAllowed("list nodes"), { timeoutMs: 10_000 });
+    const ask = (rights: readonly string[], expected: boolean) =>
+      Promise.all(rights.map(async (right) => await isAllowed(right) === expected ? [] : [right]));
+    assertEquals((await ask(USED, true)).flat(), [], "missing rights");
+    assertEquals((await ask(BEYOND, false)).flat(), [], "rights that podfit does not use");
+  },
+});
+
+const WATCHED = ["podresourceautoscalers", "pods", "deployments.apps", "daemonsets.apps", "statefulsets.apps", "nodes"];
+const USED = [
+  ...WATCHED.flatMap((resource) => ["get", "list", "watch"].map((verb) => `${verb} ${resource}`)),
+  ...["patch podresourceautoscalers/status", "patch pods/resize", "create events", "patch events", "get nodes/stats"],
+];
+const BEYOND = [
+  ...WATCHED.flatMap((resource) => ["create", "update", "patch", "delete"].map((verb) => `${verb} ${resource}`)),
+  ...["update pods/resize", "create pods/exec", "delete events", "get nodes/proxy", "get secrets"],
+];
 
 scenario("C54 without nodes/stats the kubelet refuses, and the missing right is named", {
   needs: NEEDS,
