@@ -93,12 +93,6 @@ export async function fetchDocuments(): Promise<Map<string, string>> {
   return new Map([[DOCUMENT, JSON.stringify(document, null, 1) + "\n"]]);
 }
 
-/** The minor version of the API server that kubectl reaches, e.g. `1.36`. */
-export async function fetchMinorVersion(): Promise<string> {
-  const { major, minor } = JSON.parse(await runKubectl(["get", "--raw", "/version"])) as Record<string, string>;
-  return `${major}.${minor}`;
-}
-
 /** The minor version that the committed document comes from. */
 export async function readMinorVersion(): Promise<string> {
   return (await readDocument()).info.version;

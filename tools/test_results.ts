@@ -9,12 +9,25 @@ export type TestOutcome = "passed" | "failed" | "skipped" | "error";
 /** By the name of the test or step. */
 export type TestOutcomes = ReadonlyMap<string, TestOutcome>;
 
+export interface TestCase {
+  /** As `./tests/a_test.ts`. */
+  readonly file: string;
+  readonly name: string;
+  readonly outcome: TestOutcome;
+}
+
+/** Tests of different files may have one name: see `parseJunit` for one file. */
+export function parseJunitCases(xml: string): readonly TestCase[] {
+  const cases = xml.matchAll(/<testcase name="([^"]*)" classname="([^"]*)"[^>]*>([^]*?)<\/testcase>/g);
+  return [...cases].map(([, name = "", file = "", content = ""]) => ({
+    file: unescapeXml(file),
+    name: unescapeXml(name),
+    outcome: readOutcome(content),
+  }));
+}
+
 export function parseJunit(xml: string): TestOutcomes {
-  const outcomes = new Map<string, TestOutcome>();
-  for (const [, name = "", content = ""] of xml.matchAll(/<testcase name="([^"]*)"[^>]*>([^]*?)<\/testcase>/g)) {
-    outcomes.set(unescapeXml(name), readOutcome(content));
-  }
-  return outcomes;
+  return new Map(parseJunitCases(xml).map(({ name, outcome }) => [name, outcome]));
 }
 
 /** The names of a test's steps, and of theirs. */

@@ -1,14 +1,12 @@
+/** Is the committed OpenAPI document still what a server of its version gives? */
 import { assertEquals } from "@std/assert";
-import { fetchDocuments, fetchMinorVersion, findStale, readMinorVersion } from "../../tools/generate.ts";
+import { fetchDocuments, findStale, readMinorVersion } from "../../tools/generate.ts";
+import { scenario } from "./support/needs.ts";
 
-const [server, committed] = [await fetchMinorVersion(), await readMinorVersion()];
-const isOther = server !== committed;
-const reason = isOther ? ` (skipped: the server is ${server}, the committed document of ${committed})` : "";
-
-Deno.test({
-  name: `fetchDocuments() gives the committed OpenAPI document${reason}`,
-  ignore: isOther,
-  async fn() {
+scenario("fetchDocuments() gives the committed OpenAPI document", {
+  needs: { minorVersion: await readMinorVersion() },
+  realOnly: "the document is the real API server's",
+  async run() {
     const texts = await fetchDocuments();
     assertEquals(texts.size, 1);
     assertEquals(await findStale(texts), []);

@@ -1,5 +1,5 @@
 /** What does the cluster of KUBECONFIG have that scenarios may need? */
-import { kubectlJson, tryKubectl } from "./kubectl.ts";
+import { kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
 import type { List, NodeJson, PodJson } from "./objects.ts";
 import { readFreeMillicores } from "./room.ts";
 import { loadImage } from "./workloads.ts";
@@ -14,12 +14,13 @@ export interface Facts {
   readonly freePods: number;
   readonly freeMillicores: number;
   readonly hasMetricsServer: boolean;
+  readonly minorVersion: string;
 }
 
 const KUBELET_PORT = 10250;
 
 export async function fetchFacts(): Promise<Facts> {
-  const [{ items: nodes }, pods, metrics] = await Promise.all([
+  const [{ items: nodes }, pods, metrics, version] = await Promise.all([
     kubectlJson<List<NodeJson>>(["get", "nodes"]),
     kubectlJson<List<PodJson>>([
       "get",
@@ -29,7 +30,9 @@ export async function fetchFacts(): Promise<Facts> {
       "status.phase!=Succeeded,status.phase!=Failed",
     ]),
     tryKubectl(["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes"]),
+    kubectlRaw("/version"),
   ]);
+  const { major, minor } = JSON.parse(version);
   const ready = nodes.filter(({ status }) =>
     status.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
   );
@@ -43,6 +46,7 @@ export async function fetchFacts(): Promise<Facts> {
     freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.items.length,
     freeMillicores: Math.max(0, ...free),
     hasMetricsServer: metrics.code === 0,
+    minorVersion: `${major}.${minor}`,
   };
 }
 

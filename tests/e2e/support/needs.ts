@@ -18,6 +18,8 @@ export interface Needs {
   /** Room for so much more CPU request on one node. */
   readonly freeMillicores?: number;
   readonly metricsServer?: true;
+  /** Of the API server, e.g. `1.36`. */
+  readonly minorVersion?: string;
 }
 
 export interface ScenarioContext {
@@ -76,6 +78,9 @@ function findLack(needs: Needs): string | null {
   }
   if (needs.kubelet !== undefined && needs.kubelet !== facts.kubelet) {
     return `needs a kubelet with a ${needs.kubelet} certificate, here: ${facts.kubelet}`;
+  }
+  if (needs.minorVersion !== undefined && needs.minorVersion !== facts.minorVersion) {
+    return `needs Kubernetes ${needs.minorVersion}, here: ${facts.minorVersion}`;
   }
   const amounts = [
     ["nodes", needs.nodes, facts.nodes],
