@@ -31,15 +31,16 @@ export function judgeLost(
   for (const one of lost) {
     const { autoscaler, at, ...order } = one;
     const policy = contenders.find(({ uid }) => uid === autoscaler);
-    if (policy === undefined || now < at) continue;
-    if (hasArrived(one, pod)) return { arrived: { order: { ...order, policy }, at }, unknown: [] };
+    if (policy === undefined) continue;
+    if (hasArrived(one, pod)) return { arrived: { order: { ...order, policy }, at: Math.min(at, now) }, unknown: [] };
     if (now - at < PATIENCE_MS && findContainer(pod, one.container) !== null) unknown.push(one);
   }
   return { arrived: null, unknown };
 }
 
 function hasArrived({ container: name, changes, to, resourceVersion, generation }: LostOrder, pod: PodFacts): boolean {
-  if (pod.resourceVersion === resourceVersion || pod.generation === generation) return false;
+  const isSameSpec = pod.generation !== null && pod.generation === generation;
+  if (pod.resourceVersion === resourceVersion || isSameSpec) return false;
   const container = findContainer(pod, name);
   const isOwn = pod.resizes.some(({ manager, owned }) =>
     manager === `podfit.${name}` && changes.every((key) => owned.get(name)?.includes(key) === true)

@@ -50,7 +50,8 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     differingSince: hasBareDifference(pod, state, now) ? Math.min(state.differingSince ?? now, now) : null,
     conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
     command: state.command,
-    lost: state.lost,
+    // After a wall clock stepped back nothing was lost in the future: it would be waited for as long.
+    lost: state.lost.map((one) => ({ ...one, at: Math.min(one.at, now) })),
   };
 }
 

@@ -1,11 +1,13 @@
 /** A PATCH whose answer was lost: told when the pod shows that it arrived, sent again when it did not (C40, C45). */
 import { assertEquals } from "@std/assert";
-import { MINUTE, policy, resizeEntry, SECOND, side } from "../support/builders.ts";
+import type { PodFacts } from "../../lib/core/pod_facts.ts";
+import { MINUTE, pod, policy, resizeEntry, SECOND, side } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
-function losing(): Story {
+function losing(facts: Partial<PodFacts> = {}): Story {
   const contender = policy({ sides: [side("cpu.requests")] });
   const story = new Story({
+    pod: { ...pod(), ...facts },
     contenders: [contender],
     load: { cpu: 90 },
     answer: { kind: "lost", message: "no answer" },
@@ -14,12 +16,12 @@ function losing(): Story {
   return story;
 }
 
-function arrive(story: Story, which = 0): void {
+function arrive(story: Story, which = 0, generation: number | null = 2): void {
   const { to, changes } = story.orders[which] ?? { to: null, changes: [] };
   if (to === null) throw new Error("Nothing was ordered");
   const containers = story.pod.containers.map((one) => ({ ...one, spec: to, reported: to }));
   const resizes = [resizeEntry("podfit.main", story.now, { main: changes })];
-  story.change({ containers, resizes, generation: 2, observedGeneration: 2 });
+  story.change({ containers, resizes, generation, observedGeneration: generation });
 }
 
 Deno.test("decide() says nothing of a PATCH without an answer until the pod does (C45)", () => {
@@ -110,4 +112,28 @@ Deno.test("decide() keeps to the later of when an answer was lost and when the s
   arrive(story);
   story.use({ cpu: 190 }).pollToOrder();
   assertEquals(story.now - arrivedAt >= 2 * MINUTE, true, `${story.now - arrivedAt}ms`);
+});
+
+Deno.test("decide() tells what arrived after the wall clock stepped back, and dates nothing ahead (C45)", () => {
+  const story = losing();
+  story.wait(-10 * SECOND);
+  const now = story.now;
+  arrive(story);
+  assertEquals([story.told(), story.scaled.map(({ at }) => at)], [["ScaleUp"], [now]]);
+  assertEquals([story.state.lost, story.state.containers["main"]?.resizedAt], [[], now]);
+});
+
+Deno.test("decide() waits no longer for a lost PATCH because the wall clock stepped back an hour (C45)", () => {
+  const story = losing();
+  story.answer = "hold";
+  story.wait(-60 * MINUTE).change();
+  assertEquals(story.state.lost.length, 1);
+  story.wait(MINUTE).change();
+  assertEquals(story.state.lost, []);
+});
+
+Deno.test("decide() tells what arrived from a server that counts no generations (C45)", () => {
+  const story = losing({ generation: null, observedGeneration: null });
+  arrive(story, 0, null);
+  assertEquals([story.told(), story.scaled.map(({ change }) => change)], [["ScaleUp"], ["cpu.requests 100m -> 150m"]]);
 });
