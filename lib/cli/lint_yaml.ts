@@ -15,7 +15,7 @@ import {
   parseAllDocuments,
 } from "yaml";
 import type { Problem } from "../core/policy.ts";
-import { isRecord, quote } from "../units/untrusted.ts";
+import { isRecord, joinPath, quote } from "../units/untrusted.ts";
 import { findOffset, keyOf, offsetOf, scalarOf } from "./lint_nodes.ts";
 
 export interface Place {
@@ -123,7 +123,7 @@ function toRecord(pairs: readonly Pair<Node, Node | null>[], at: Position, readi
   const merged: unknown[] = [];
   for (const { key: keyNode, value: valueNode } of pairs) {
     const key = keyOf(keyNode, reading.targets);
-    const path = key === null ? at.path : join(at.path, key);
+    const path = key === null ? at.path : joinPath(at.path, key);
     const fault = { path, offset: offsetOf(keyNode) };
     if (key === null) {
       addFault(reading, { ...fault, kind: "refused", message: "Cannot use a list, an object or an alias as field" });
@@ -144,8 +144,4 @@ function toRecord(pairs: readonly Pair<Node, Node | null>[], at: Position, readi
 
 function isMergeKey(node: Node): boolean {
   return isScalar(node) && node.type === "PLAIN" && node.source === "<<";
-}
-
-function join(path: string, key: string): string {
-  return path === "" ? key : `${path}.${key}`;
 }

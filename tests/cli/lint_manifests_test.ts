@@ -79,6 +79,16 @@ Deno.test("lint points at a field whose name its path shows only in part", () =>
   }
 });
 
+Deno.test("lint shows a field that is there twice as it shows any other, at its last place", () => {
+  for (const name of ["\u202egnp", "k".repeat(1000)]) {
+    const quoted = JSON.stringify(name);
+    const text = EXAMPLE.replace("spec:\n", `spec:\n  ${quoted}: 1\n  ${quoted}: 1\n`);
+    const [twice, unknown] = lint(text).findings;
+    assertEquals([twice?.message.includes("twice"), twice?.path], [true, unknown?.path]);
+    assertEquals(twice?.place.line, lineOf(text, "spec:") + 2);
+  }
+});
+
 Deno.test("lint reads several documents, empty ones among them, and passes over other kinds", () => {
   const other = "apiVersion: apps/v1\nkind: Deployment\nspec: {a: 1, a: 2}\n";
   const text = ["", "# nothing\n", EXAMPLE, other, "[1]\n", QUICK_START, ""].join("---\n");
