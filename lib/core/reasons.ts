@@ -16,6 +16,18 @@ export const HOLD_REASONS = [
 ] as const;
 export type HoldReason = typeof HOLD_REASONS[number];
 
+/** Why the API server refused a PATCH (C44). */
+export const REFUSAL_REASONS = [
+  "NodeCapacity",
+  "Quota",
+  "LimitRange",
+  "Rights",
+  "Invalid",
+  "Unsupported",
+  "RetryLater",
+] as const;
+export type RefusalReason = typeof REFUSAL_REASONS[number];
+
 export const BLOCK_REASONS = [
   "Cooldown",
   "Delay",
@@ -27,22 +39,10 @@ export const BLOCK_REASONS = [
   "ResizeError",
   "QoSInvariantBlocked",
   "MemoryInUse",
-  "NodeCapacity",
-  "Quota",
-  "LimitRange",
-  "Rights",
-  "Invalid",
-  "Unsupported",
-  "RetryLater",
+  ...REFUSAL_REASONS,
   "DryRun",
 ] as const;
 export type BlockReason = typeof BLOCK_REASONS[number];
-
-/** Why the API server refused a PATCH (C44). */
-export type RefusalReason = Extract<
-  BlockReason,
-  "NodeCapacity" | "Quota" | "LimitRange" | "Rights" | "Invalid" | "Unsupported" | "RetryLater"
->;
 
 /** Why a size waits: refused by the API server, or given up because the kubelet could not enact it (C44, C47). */
 export type WaitReason = RefusalReason | StuckReason;

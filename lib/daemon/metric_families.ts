@@ -3,6 +3,7 @@
  * that dashboards and alerts read, letter for letter (contract C52); `podfit_` is this process's own. Label values are
  * names of objects, which the API server checks, or words of closed lists: so the number of series has a bound.
  */
+import { REFUSAL_REASONS } from "../core/reasons.ts";
 
 export interface FamilyRow {
   readonly kind: "counter" | "gauge" | "histogram";
@@ -14,13 +15,7 @@ export interface FamilyRow {
 
 /** What `error_total` counts: refusals of a PATCH (C44), and what goes wrong beside them. */
 export const ERROR_REASONS = [
-  "NodeCapacity",
-  "Quota",
-  "LimitRange",
-  "Rights",
-  "Invalid",
-  "Unsupported",
-  "RetryLater",
+  ...REFUSAL_REASONS,
   "StatusWrite",
   "MetricsUnavailable",
   "StatusCompute",

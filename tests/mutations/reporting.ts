@@ -352,8 +352,8 @@ export const REPORTING: Mutations = {
     {
       breaks: "has a reason that is not in the list",
       file: "lib/core/reasons.ts",
-      find: '  "MemoryInUse",\n  "NodeCapacity",',
-      replace: '  "MemoryUsed",\n  "NodeCapacity",',
+      find: '  "MemoryInUse",\n  ...REFUSAL_REASONS,',
+      replace: '  "MemoryUsed",\n  ...REFUSAL_REASONS,',
       testFile: "project_test.ts",
       test: "every reason and every event stands in the contract's table (C53)",
     },
