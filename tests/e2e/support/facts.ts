@@ -1,7 +1,9 @@
 /** What does the cluster of KUBECONFIG have that scenarios may need? */
+import { systemClock } from "../../../lib/runtime/clock.ts";
 import { kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
-import type { List, NodeJson, PodJson } from "./objects.ts";
+import type { List, Metadata, NodeJson, PodJson } from "./objects.ts";
 import { readFreeMillicores } from "./room.ts";
+import { waitUntil } from "./wait.ts";
 import { loadImage } from "./workloads.ts";
 
 /** Does a kubelet's serving certificate verify against the cluster's CA, or is it of its own making? */
@@ -22,13 +24,7 @@ const KUBELET_PORT = 10250;
 export async function fetchFacts(): Promise<Facts> {
   const [{ items: nodes }, pods, metrics, version] = await Promise.all([
     kubectlJson<List<NodeJson>>(["get", "nodes"]),
-    kubectlJson<List<PodJson>>([
-      "get",
-      "pods",
-      "-A",
-      "--field-selector",
-      "status.phase!=Succeeded,status.phase!=Failed",
-    ]),
+    listLastingPods(),
     tryKubectl(["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes"]),
     kubectlRaw("/version"),
   ]);
@@ -37,17 +33,40 @@ export async function fetchFacts(): Promise<Facts> {
     status.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
   );
   const names = ready.flatMap(({ status }) => status.images ?? []).flatMap(({ names }) => names ?? []);
-  const free = ready.map((node) => readFreeMillicores(node, pods.items));
+  const free = ready.map((node) => readFreeMillicores(node, pods));
   return {
     // An image that is named can be pulled, or else fails where one sees it.
     hasLoadImage: Deno.env.has("E2E_LOAD_IMAGE") || names.includes(loadImage()),
     kubelet: await fetchKubeletCertificate(ready),
     nodes: ready.length,
-    freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.items.length,
+    freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.length,
     freeMillicores: Math.max(0, ...free),
     hasMetricsServer: metrics.code === 0,
     minorVersion: `${major}.${minor}`,
   };
+}
+
+/** Once the namespaces of earlier scenarios, whose deletion nobody awaited, have given up their room. */
+async function listLastingPods(): Promise<readonly PodJson[]> {
+  const list = () =>
+    Promise.all([
+      kubectlJson<List<{ readonly metadata: Metadata }>>(["get", "namespaces"]),
+      kubectlJson<List<PodJson>>([
+        "get",
+        "pods",
+        "-A",
+        "--field-selector",
+        "status.phase!=Succeeded,status.phase!=Failed",
+      ]),
+    ]);
+  return await waitUntil("pods of deleted namespaces to go", async () => {
+    const [namespaces, pods] = await list();
+    const ending = namespaces.items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .map(({ metadata }) => metadata.name);
+    const leaving = pods.items.filter(({ metadata }) => ending.includes(metadata.namespace ?? ""));
+    if (leaving.length === 0) return pods.items;
+    throw new Error(`there are ${leaving.length}`);
+  }, { timeoutMs: 90_000, everyMs: 1_000, clock: systemClock });
 }
 
 async function fetchKubeletCertificate(nodes: readonly NodeJson[]): Promise<Facts["kubelet"]> {
