@@ -1,0 +1,189 @@
+/**
+ * A kubelet without containers: a client of any API server that registers a Node, runs the pods bound to it in the model,
+ * writes their statuses and events, and answers `/stats/summary`. Started again it goes on where the model is.
+ *
+ * What it does not imitate: images that have to be pulled, volumes, networks, probes that fail, exec and logs, static
+ * pods, eviction under pressure, and the pods of an earlier process: they begin anew.
+ */
+import type { Pod } from "../../api/kubernetes.ts";
+import { watchList } from "../../kube/watch.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { KubeletEvent } from "../model/event.ts";
+import type { PodStatus } from "../model/state.ts";
+import { createObjectsClient, readCode } from "../objects_client.ts";
+import { ADMIT_ALL, type CheckAccess } from "./access.ts";
+import { createAnswer } from "./answer.ts";
+import { createEventWriter, toEventKey } from "./event_writer.ts";
+import { createLoadServer, type LoadServer } from "./load_server.ts";
+import { Machine } from "./machine.ts";
+import type { NodeOptions } from "./node_object.ts";
+import { Outbox } from "./outbox.ts";
+import { keepRegistered } from "./register.ts";
+import { toGated, toStatusPatch } from "./status_patch.ts";
+
+export interface KubeletOptions {
+  readonly server: Pick<ApiServer, "origin" | "transport">;
+  readonly node: NodeOptions;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Told of what failed and is tried again. */
+  readonly onError?: (error: unknown) => void;
+  /** By so much its clock is ahead of the others'. */
+  readonly skewMs?: number;
+  readonly checkAccess?: CheckAccess;
+}
+
+export interface Kubelet {
+  readonly name: string;
+  /** Until the signal aborts, which is how a machine is lost: nothing is told any more, containers run on. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  /** What its own server answers. */
+  readonly handle: (request: Request) => Promise<Response>;
+  /** The load images on it. */
+  readonly loads: LoadServer;
+}
+
+interface Written {
+  readonly status: PodStatus;
+  readonly pod: Pod;
+}
+
+export function createKubelet(options: KubeletOptions): Kubelet {
+  const { server, node, clock, random, onError = () => {}, skewMs = 0, checkAccess = ADMIT_ALL } = options;
+  const { name } = node.config;
+  const ending = { signal: new AbortController().signal };
+  const client = createObjectsClient({
+    ...{ server, clock, agent: "kubelet" },
+    /** Of the present run. */
+    get signal() {
+      return ending.signal;
+    },
+  });
+  const now = () => clock.now() + skewMs;
+  const written = new Map<string, Written>();
+  let wake = () => {};
+  const machine = new Machine({
+    config: node.config,
+    now,
+    onStep({ changed, events: told, gone }) {
+      for (const { uid, status } of changed) statuses.put(uid, status);
+      for (const event of told) events.put(`${toEventKey(event)}\n${event.at}`, event);
+      for (const uid of gone) removals.put(uid, null);
+    },
+  });
+  const box = { clock, random, onError };
+  const statuses = new Outbox<PodStatus>({ ...box, send: (status, uid) => writeStatus(uid, status) });
+  const events = new Outbox<KubeletEvent>({
+    ...{ ...box, maxTries: 5, maxKeys: 1000, width: 1 },
+    send: createEventWriter({ node: name, client }),
+  });
+  const removals = new Outbox<null>({ ...box, send: (_, uid) => removePod(uid) });
+
+  async function writeStatus(uid: string, status: PodStatus): Promise<void> {
+    const known = machine.findPod(uid);
+    if (known === null) return;
+    const last = written.get(uid) ?? null;
+    const pod = last !== null && isNewer(last.pod, known) ? last.pod : known;
+    const context = { pod, written: last?.status ?? null, now: now() };
+    const patch = toStatusPatch(status, context);
+    if (patch === null) return;
+    try {
+      const answer = await client.patch(`${toPath(pod)}/status`, "strategic", patch);
+      written.set(uid, { status: toGated(status, context), pod: answer as Pod });
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+
+  async function removePod(uid: string): Promise<void> {
+    const pod = machine.findPod(uid);
+    if (pod === null) return;
+    // Its last status is told first.
+    const status = machine.readStatus(uid);
+    if (status !== null) await writeStatus(uid, status);
+    try {
+      await client.delete(toPath(pod), { gracePeriodSeconds: 0, preconditions: { uid } });
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+
+  function put(pod: Pod): void {
+    machine.put(pod);
+    const uid = pod.metadata?.uid ?? "";
+    const status = (pod.spec?.readinessGates ?? []).length === 0 ? null : machine.readStatus(uid);
+    if (status !== null) statuses.put(uid, status);
+  }
+
+  function remove(uid: string): void {
+    machine.remove(uid);
+    written.delete(uid);
+    statuses.forget(uid);
+    removals.forget(uid);
+  }
+
+  async function watchPods(signal: AbortSignal): Promise<void> {
+    const changes = watchList(server.transport, {
+      ...{ origin: server.origin, path: "/api/v1/pods", fieldSelector: `spec.nodeName=${name}` },
+      ...{ clock, random, signal, onError, project: (object) => object as unknown as Pod },
+    });
+    for await (const change of changes) {
+      // Up to now it was as before.
+      machine.advance();
+      if (change.kind === "listed") {
+        const uids = new Set(change.objects.map(({ metadata }) => metadata?.uid));
+        for (const { metadata } of machine.pods) if (!uids.has(metadata?.uid)) remove(metadata?.uid ?? "");
+        for (const pod of change.objects) put(pod);
+      } else if (change.kind === "deleted") remove(change.object.metadata?.uid ?? "");
+      else put(change.object);
+      wake();
+    }
+  }
+
+  async function turn(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      machine.advance();
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      // Never zero: what is due now and does not pass would keep everybody else from running.
+      const waitMs = Math.max(1, machine.nextAt - now());
+      await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal])).catch(() => {});
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    ending.signal = signal;
+    const registered = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => registered.resolve(), { once: true });
+    const registering = keepRegistered(
+      { node, client, clock, now, random, onError, onRegistered: registered.resolve },
+      signal,
+    );
+    await registered.promise;
+    const parts = [watchPods, turn, ...[statuses, events, removals].map((box) => (one: AbortSignal) => box.run(one))];
+    await Promise.all([registering, ...parts.map((part) => part(signal))]);
+  }
+
+  return {
+    name,
+    run,
+    handle: createAnswer({ name, machine, now, checkAccess }),
+    loads: createLoadServer(machine, () => wake()),
+  };
+}
+
+function toPath({ metadata }: Pod): string {
+  return `/api/v1/namespaces/${metadata?.namespace}/pods/${metadata?.name}`;
+}
+
+/** The pod is not there any more, or another one of its name is. */
+function isGone(error: unknown): boolean {
+  const code = readCode(error);
+  return code === 404 || ((code === 409 || code === 422) && /uid/i.test(String(error)));
+}
+
+/** Resource versions are numbers: https://kep.k8s.io/5504 */
+function isNewer(one: Pod, other: Pod): boolean {
+  return Number(one.metadata?.resourceVersion) > Number(other.metadata?.resourceVersion);
+}

@@ -1,0 +1,208 @@
+/**
+ * The model of a node under the hands of its kubelet: pods as the API has them go in, time is moved up to now, and what
+ * changed comes out. Nothing here waits or fails.
+ */
+import type { Pod } from "../../api/kubernetes.ts";
+import type { Summary } from "../../api/summary.ts";
+import { type BoundPod, toBoundPod } from "../model/bound_pod.ts";
+import type { KubeletEvent } from "../model/event.ts";
+import { newNode, nextNode, type StatusChange } from "../model/node.ts";
+import { readSummary } from "../model/sampling.ts";
+import type { ContainerState, NodeConfig, NodeState, PodStatus } from "../model/state.ts";
+import { type LoadSetting, readProgram, type Told } from "./load_image.ts";
+import { listContainers, readLoads } from "./loads.ts";
+
+export interface MachineOptions {
+  readonly config: NodeConfig;
+  /** By the node's clock. */
+  readonly now: () => number;
+  readonly onStep: (step: Step) => void;
+}
+
+export interface Step {
+  readonly changed: readonly StatusChange[];
+  readonly events: readonly KubeletEvent[];
+  /** UIDs of pods of which nothing is left. */
+  readonly gone: readonly string[];
+}
+
+/** A container of the load image, told from the others of its pod by its port. */
+export interface LoadRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+export interface LoadContainer {
+  readonly pod: Pod;
+  readonly name: string;
+  readonly state: ContainerState;
+  readonly setting: LoadSetting;
+}
+
+interface Held {
+  readonly pod: Pod;
+  readonly bound: BoundPod;
+}
+
+/** By container name, of the instance that was told. */
+type Orders = ReadonlyMap<string, Told & { readonly instance: string }>;
+
+export class Machine {
+  readonly #options: MachineOptions;
+  #state: NodeState;
+  readonly #held = new Map<string, Held>();
+  readonly #orders = new Map<string, Orders>();
+  #bound: readonly BoundPod[] = [];
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.#state = newNode(options.config, options.now());
+  }
+
+  /** When something is due; use that is bounded by limits has to be looked at more often than that. */
+  get nextAt(): number {
+    return Math.min(this.#nextAt, this.#state.at + (this.#bound.some(hasMemoryLimit) ? LOOK_MS : IDLE_LOOK_MS));
+  }
+  #nextAt = Infinity;
+
+  get pods(): readonly Pod[] {
+    return [...this.#held.values()].map(({ pod }) => pod);
+  }
+
+  findPod(uid: string): Pod | null {
+    return this.#held.get(uid)?.pod ?? null;
+  }
+
+  readStatus(uid: string): PodStatus | null {
+    return this.#state.pods.find(({ spec }) => spec.uid === uid)?.status ?? null;
+  }
+
+  /** As the API has it now. */
+  put(pod: Pod): void {
+    const uid = pod.metadata?.uid ?? "";
+    const known = this.#held.get(uid);
+    const isSame = known !== undefined && !hasNewOrders(pod, known.pod);
+    this.#held.set(uid, { pod, bound: isSame ? known.bound : this.#toBound(pod) });
+    if (isSame) return;
+    this.#rebind();
+    if (known === undefined || readLoadText(known.pod) !== readLoadText(pod)) this.#tellProblems(pod);
+  }
+
+  remove(uid: string): void {
+    if (!this.#held.delete(uid)) return;
+    this.#orders.delete(uid);
+    this.#rebind();
+  }
+
+  /** Up to now, and tells what came of it. */
+  advance(): void {
+    const now = Math.max(this.#state.at, this.#options.now());
+    do {
+      // New instances do not know what their predecessors were told.
+      const to = this.#orders.size === 0 ? now : Math.min(now, this.#state.at + ORDERS_MS);
+      this.#step(to);
+      this.#forgetOrders();
+    } while (this.#state.at < now);
+  }
+
+  readSummary(): Summary {
+    this.advance();
+    return readSummary(this.#state, Math.max(this.#state.at, this.#options.now()));
+  }
+
+  /** One that runs and listens at that port; `null` when there is none. */
+  findLoad({ namespace, name, port }: LoadRef): LoadContainer | null {
+    for (const { pod } of this.#held.values()) {
+      if (pod.metadata?.namespace !== namespace || pod.metadata.name !== name) continue;
+      for (const container of listContainers(pod)) {
+        const program = readProgram(container);
+        if (program?.kind !== "runs" || program.port !== port) continue;
+        const state = this.#findState(pod.metadata.uid ?? "", container.name);
+        if (state?.run.kind !== "running") continue;
+        const order = this.#orders.get(pod.metadata.uid ?? "")?.get(container.name);
+        return { pod, name: container.name, state, setting: order?.setting ?? program.setting };
+      }
+    }
+    return null;
+  }
+
+  /** From now on, for as long as this instance lives. */
+  order({ pod, name, state }: LoadContainer, setting: LoadSetting): void {
+    if (state.run.kind !== "running") return;
+    const uid = pod.metadata?.uid ?? "";
+    const { id, startedAt } = state.run;
+    const order = { setting, instance: id, ageMs: this.#state.at - startedAt };
+    this.#orders.set(uid, new Map([...this.#orders.get(uid) ?? [], [name, order]]));
+    this.#held.set(uid, { pod, bound: this.#toBound(pod) });
+    this.#rebind();
+  }
+
+  #step(now: number): void {
+    const { state, changed, events, gone, nextAt } = nextNode(this.#state, { now, pods: this.#bound });
+    this.#state = state;
+    this.#nextAt = nextAt;
+    if (changed.length + events.length + gone.length > 0) this.#options.onStep({ changed, events, gone });
+  }
+
+  #forgetOrders(): void {
+    for (const [uid, orders] of this.#orders) {
+      const kept = [...orders].filter(([name, { instance }]) => {
+        const run = this.#findState(uid, name)?.run;
+        return run?.kind === "running" && run.id === instance;
+      });
+      if (kept.length === orders.size) continue;
+      if (kept.length === 0) this.#orders.delete(uid);
+      else this.#orders.set(uid, new Map(kept));
+      const held = this.#held.get(uid);
+      if (held !== undefined) this.#held.set(uid, { ...held, bound: this.#toBound(held.pod) });
+      this.#rebind();
+    }
+  }
+
+  /** Taken in by the next step; the one before has to have ended at the present. */
+  #rebind(): void {
+    this.#bound = [...this.#held.values()].map(({ bound }) => bound);
+    this.#nextAt = this.#state.at;
+  }
+
+  #toBound(pod: Pod): BoundPod {
+    const orders = this.#orders.get(pod.metadata?.uid ?? "");
+    return toBoundPod(pod, readLoads(pod, (container) => orders?.get(container) ?? null).loads);
+  }
+
+  #tellProblems(pod: Pod): void {
+    const { problems } = readLoads(pod, () => null);
+    const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
+    const events = problems.map((message): KubeletEvent => ({
+      ...{ at: this.#state.at, type: "Warning", reason: "InvalidLoad", message, fieldPath: null },
+      pod: { namespace, name, uid },
+    }));
+    if (events.length > 0) this.#options.onStep({ changed: [], events, gone: [] });
+  }
+
+  #findState(uid: string, container: string): ContainerState | null {
+    const pod = this.#state.pods.find(({ spec }) => spec.uid === uid);
+    return pod?.life.containers.find(({ name }) => name === container) ?? null;
+  }
+}
+
+/** A container that passes its limit is looked for so often: as a kubelet lists its containers. */
+const LOOK_MS = 1000;
+const IDLE_LOOK_MS = 10_000;
+const ORDERS_MS = 250;
+
+function hasMemoryLimit({ containers }: BoundPod): boolean {
+  return containers.some(({ size }) => size["memory.limits"] !== null);
+}
+
+/** Anything but what the kubelet itself wrote. */
+function hasNewOrders(pod: Pod, before: Pod): boolean {
+  const [now, old] = [pod.metadata, before.metadata];
+  return now?.generation !== old?.generation || now?.deletionTimestamp !== old?.deletionTimestamp ||
+    now?.deletionGracePeriodSeconds !== old?.deletionGracePeriodSeconds || readLoadText(pod) !== readLoadText(before);
+}
+
+function readLoadText(pod: Pod): string | undefined {
+  return pod.metadata?.annotations?.["sim.podfit.dev/load"];
+}
