@@ -1,0 +1,115 @@
+/**
+ * A kubelet of the embedded cluster as a node of a real one: the real API server takes what it writes, podfit reads it
+ * over TLS and resizes its pod, and the real server and the model agree about what came of it (C20, C40, C45).
+ */
+import { assertEquals, assertMatch } from "@std/assert";
+import { connect } from "../../lib/kube/connect.ts";
+import { systemClock } from "../../lib/runtime/clock.ts";
+import { createKubelet, type Kubelet } from "../../lib/sim/kubelet/kubelet.ts";
+import { serve } from "../../lib/sim/server/serve.ts";
+import { assertAccountsAgree } from "./support/accounts.ts";
+import { quickSpec } from "./support/autoscalers.ts";
+import { applyManifests, deleteObject, find, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { kubectl, kubectlJson } from "./support/kubectl.ts";
+import { scenario } from "./support/needs.ts";
+import type { NodeJson } from "./support/objects.ts";
+import { readSpecSize, recordPod } from "./support/patches.ts";
+import { readRun, waitForActual } from "./support/pods.ts";
+import { startPodfit } from "./support/podfit.ts";
+import { autoscaler, pod } from "./support/workloads.ts";
+
+const NODE = "hollow-1";
+
+scenario("C20 C40 C45 a pod on a hollow kubelet is resized through a real API server", {
+  realOnly: "it is the embedded kubelet that stands before a real API server here",
+  async run({ namespace }) {
+    await using node = await startNode();
+    await waitFor("the node to be ready", async () => {
+      const { status } = await kubectlJson<NodeJson>(["get", "node", NODE]);
+      return status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+    }, { timeoutMs: 20_000 });
+    await applyManifests(namespace, [
+      pod("web", {
+        containers: [{ requests: { cpu: "10m" }, limits: { memory: "64Mi" }, cpuMillicores: 60, memoryMiB: 20 }],
+        fields: { nodeName: NODE },
+      }),
+      autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
+    ]);
+    const ref = { namespace, name: "web" };
+    await waitForPods(namespace, "app=web");
+    const before = await readRun(ref);
+    {
+      await using recorder = await recordPod(ref);
+      await using podfit = await startPodfit({ namespaces: [namespace], args: ["--kubelet-insecure-tls"] });
+      await waitForActual(ref, "cpu.requests", { fits: (millicores) => millicores === 20 });
+      await assertAccountsAgree(podfit, { autoscaler: "web", pod: ref, recorder });
+      await podfit.stop();
+    }
+    assertEquals(readSpecSize(await readPod(ref), "main")["cpu.requests"], 20);
+    assertEquals(await readRun(ref), before);
+    const { status } = await readPod(ref);
+    assertEquals(status.conditions?.filter(({ type }) => type.startsWith("PodResize")), []);
+    const told = await readEvents(namespace, { about: "web" });
+    assertEquals(
+      told.filter(({ involvedObject }) => involvedObject.kind === "Pod").map(({ reason }) => reason),
+      ["Pulled", "Created", "Started", "ResizeStarted", "ResizeCompleted"],
+    );
+    const limits = node.kubelet.loads.readLimits({ ...ref, port: 8080 });
+    assertEquals([limits?.cpuShares, limits?.memoryBytes], [20, 64 * 2 ** 20]);
+
+    // Asked for more than it may have it is killed, and the real server is told.
+    await waitFor("the kill to be told of", () => Promise.resolve(kill(node.kubelet, namespace)), { timeoutMs: 1000 });
+    await waitFor("the container to be started again", async () => (await readRun(ref)).restartCount === 1);
+    assertMatch(JSON.stringify((await readPod(ref)).status.containerStatuses?.[0]?.lastState), /OOMKilled/);
+    await deleteObject(namespace, "Pod/web");
+    await waitFor("the pod to be gone", async () => {
+      return await find(`/api/v1/namespaces/${namespace}/pods/web`) === null;
+    }, { timeoutMs: 20_000 });
+    assertEquals(node.errors, []);
+  },
+});
+
+function kill(kubelet: Kubelet, namespace: string): boolean {
+  try {
+    kubelet.loads.set({ namespace, name: "web", port: 8080 }, { memoryMiB: 100 });
+    return false;
+  } catch (error) {
+    return /killed/.test(String(error));
+  }
+}
+
+interface HollowNode extends AsyncDisposable {
+  readonly kubelet: Kubelet;
+  readonly errors: readonly unknown[];
+}
+
+/** Its taint keeps everybody away whom nobody sends there. Gone from the cluster with its disposal. */
+async function startNode(): Promise<HollowNode> {
+  const stack = new AsyncDisposableStack();
+  const kubeconfigVariable = Deno.env.get("KUBECONFIG") ?? "";
+  const server = stack.use(await connect({ version: "e2e", kubeconfigVariable }));
+  const served = stack.use(await serve((request) => kubelet.handle(request)));
+  const errors: unknown[] = [];
+  const kubelet = createKubelet({
+    server,
+    node: {
+      config: {
+        ...{ name: NODE, hostIP: "127.0.0.1", cpuMillicores: 2000, memoryBytes: 2 ** 32, pods: 10, seed: NODE },
+        ...{ system: { cpuMillicores: 10, memoryBytes: 2 ** 27 }, stepMs: 250, hasCadvisor: true },
+      },
+      port: served.port,
+      taints: [{ key: "podfit.dev/hollow", effect: "NoSchedule" }],
+    },
+    clock: systemClock,
+    random: Math.random,
+    onError: (error) => errors.push(error),
+  });
+  const ending = new AbortController();
+  const running = kubelet.run(ending.signal);
+  stack.defer(async () => {
+    ending.abort();
+    await running;
+    await kubectl(["delete", "node", NODE, "--ignore-not-found"]);
+  });
+  return { kubelet, errors, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
