@@ -40,12 +40,14 @@ export interface DirectOptions extends SourceOptions {
   readonly caCerts?: readonly string[] | null;
   /** Accept any certificate. The bearer token then goes to whoever answers at the node's address. */
   readonly insecureTls?: boolean;
+  /** How a request reaches a kubelet; HTTPS by default. */
+  readonly client?: Pick<KubeletClient, "send"> & Disposable;
 }
 
 /** Needs `get` on `nodes/stats`. Sends the credential of the API server. */
 export function openDirectSource(server: ApiServer, options: DirectOptions): SummarySource {
   const { caCerts = null, insecureTls = false } = options;
-  const client = new KubeletClient({ caCerts: caCerts ?? server.caCerts, insecureTls });
+  const client = options.client ?? new KubeletClient({ caCerts: caCerts ?? server.caCerts, insecureTls });
   const signedBy = caCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca";
   async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
     const { host, port } = node;

@@ -10,6 +10,8 @@ export interface ServeOptions {
   readonly tls?: boolean;
   /** 0: any that is free. */
   readonly port?: number;
+  /** Who signs the certificate; by default one made for this server alone. */
+  readonly authority?: Authority;
 }
 
 export interface Served extends AsyncDisposable {
@@ -22,8 +24,9 @@ export interface Served extends AsyncDisposable {
   readonly changeCertificate: (options?: { readonly isTrusted?: boolean }) => Promise<void>;
 }
 
-export async function serve(handle: Transport, { tls = true, port = 0 }: ServeOptions = {}): Promise<Served> {
-  const authority = tls ? await createAuthority("embedded cluster") : null;
+export async function serve(handle: Transport, options: ServeOptions = {}): Promise<Served> {
+  const { tls = true, port = 0 } = options;
+  const authority = tls ? options.authority ?? await createAuthority("embedded cluster") : null;
   let listener = await listen(handle, { authority, port });
   return {
     origin: `${tls ? "https" : "http"}://127.0.0.1:${listener.port}`,

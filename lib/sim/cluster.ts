@@ -1,0 +1,172 @@
+/**
+ * A whole cluster in one process: API server, controllers and kubelets. `startCluster` is called in process and runs
+ * under any clock, a virtual one too, where an hour passes in a second; `serveCluster` listens on 127.0.0.1 over TLS,
+ * for kubectl and podfit as they come, on the real clock or one that runs faster.
+ */
+import type { SummarySource } from "../kube/kubelet.ts";
+import { openDirectSource } from "../kube/kubelet.ts";
+import type { ApiServer, Transport } from "../kube/transport.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type ClusterNode, type NodeSpec, type Place, startNode } from "./cluster_node.ts";
+import { createProxy } from "./cluster_proxy.ts";
+import { runControllers } from "./controllers/controllers.ts";
+import { ADMIT_ALL, reviewAccess } from "./kubelet/access.ts";
+import type { LoadSetting } from "./kubelet/load_image.ts";
+import type { Limits } from "./kubelet/load_server.ts";
+import type { LoadRef } from "./kubelet/machine.ts";
+import { draw } from "./model/random.ts";
+import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
+import { ADMIN, type User } from "./server/access.ts";
+import { createAuthority } from "./server/certificates.ts";
+import { type ApiServer as EmbeddedApi, createApiServer } from "./server/handler.ts";
+import { serve, type Served, toKubeconfig } from "./server/serve.ts";
+
+export interface ClusterOptions {
+  readonly clock: Clock;
+  /** Clusters of one seed that are used alike are alike. */
+  readonly seed?: string;
+  /** One of them by default. */
+  readonly nodes?: readonly NodeSpec[];
+  /** Bearer tokens and whose they are; without them nobody has to show one, neither to the API server nor to kubelets. */
+  readonly tokens?: ReadonlyMap<string, User>;
+  /** Told of what failed within the cluster and is tried again. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly api: EmbeddedApi;
+  /** As its administrator. */
+  readonly client: ObjectsClient;
+  readonly nodes: ReadonlyMap<string, ClusterNode>;
+  readonly addNode: (spec: NodeSpec) => Promise<ClusterNode>;
+  /** As podfit is given one; who has the token, or anybody. */
+  readonly connect: (token?: string | null) => ApiServer;
+  /** Usage from the kubelets, asked in process at their nodes' addresses. */
+  readonly openSource: (server: ApiServer) => SummarySource;
+  /** Of a container of the load image. Throws when nobody listens there, or when it is killed for it. */
+  readonly setLoad: (container: LoadRef, change: Partial<LoadSetting>) => void;
+  readonly readLimits: (container: LoadRef) => Limits | null;
+}
+
+export interface ServedCluster extends Cluster {
+  readonly served: Served;
+  /** Text of a file for KUBECONFIG. */
+  readonly kubeconfig: (token?: string) => string;
+}
+
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  return await assemble(options, (_, index) => {
+    const host = `10.0.${Math.floor(index / 250)}.${index % 250 + 1}`;
+    return Promise.resolve({ host, port: KUBELET_PORT, [Symbol.asyncDispose]: () => Promise.resolve() });
+  });
+}
+
+export async function serveCluster(options: ClusterOptions): Promise<ServedCluster> {
+  const stack = new AsyncDisposableStack();
+  const authority = await createAuthority("embedded cluster");
+  const cluster = await assemble(options, async (handle) => {
+    const { port, [Symbol.asyncDispose]: dispose } = await serve(handle, { authority });
+    return { host: "127.0.0.1", port, [Symbol.asyncDispose]: dispose };
+  });
+  stack.use(cluster);
+  const served = stack.use(await serve(cluster.api.handle, { authority }));
+  return {
+    ...cluster,
+    served,
+    kubeconfig: (token) => toKubeconfig(served, token),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const KUBELET_PORT = 10250;
+const ORIGIN = "https://embedded.cluster";
+
+type Settle = (handle: Transport, index: number) => Promise<Place & AsyncDisposable>;
+
+async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluster> {
+  const { clock, seed = "podfit", tokens, onError = () => {} } = options;
+  const stack = new AsyncDisposableStack();
+  let drawn = 0;
+  const random = () => draw([seed, "random", drawn++]);
+  const nodes = new Map<string, ClusterNode>();
+  const api = createApiServer({
+    ...{ clock, random, proxy: createProxy(nodes) },
+    ...(tokens === undefined ? {} : { tokens: new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]) }),
+  });
+  const connect = (token: string | null = null) => toServer(api, token);
+  const internal = connect(tokens === undefined ? null : INTERNAL_TOKEN);
+  const ending = new AbortController();
+  const { signal } = ending;
+  const client = createObjectsClient({ server: internal, clock, agent: "kubectl", signal });
+  const kubeletClient = createObjectsClient({ server: internal, clock, agent: "kubelet", signal });
+  const checkAccess = tokens === undefined ? ADMIT_ALL : reviewAccess(kubeletClient);
+  const controllers = runControllers({ server: internal, clock, random, onError }, signal);
+  stack.defer(async () => {
+    ending.abort();
+    await controllers;
+  });
+
+  async function addNode(spec: NodeSpec): Promise<ClusterNode> {
+    const name = spec.name ?? `node-${nodes.size + 1}`;
+    if (nodes.has(name)) throw new Error(`Cannot add node "${name}": there is one of that name`);
+    const handle: Transport = (request) => {
+      const node = nodes.get(name);
+      return node === undefined ? Promise.reject(new TypeError("connection refused")) : node.handle(request);
+    };
+    const place = stack.use(await settle(handle, nodes.size));
+    const node = startNode({
+      ...{ name, spec, place, seed: `${seed} ${name}`, server: internal, clock, random, onError, checkAccess },
+    });
+    nodes.set(name, stack.use(node));
+    return node;
+  }
+
+  function setLoad(container: LoadRef, change: Partial<LoadSetting>): void {
+    const node = findNode(container);
+    if (node === null) throw new Error(`Cannot reach pod "${container.name}": it is on no node`);
+    node.kubelet.loads.set(container, change);
+  }
+
+  function findNode(container: LoadRef): ClusterNode | null {
+    return [...nodes.values()].find(({ kubelet }) => kubelet.loads.readLimits(container) !== null) ?? null;
+  }
+
+  for (const spec of options.nodes ?? [{}]) await addNode(spec);
+  return {
+    ...{ api, client, nodes, addNode, connect, setLoad },
+    readLimits: (container) => findNode(container)?.kubelet.loads.readLimits(container) ?? null,
+    openSource: (server) => openDirectSource(server, { clock, client: dial(nodes) }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Of the kubelets and controllers. */
+const INTERNAL_TOKEN = "embedded-cluster";
+
+function toServer({ handle }: EmbeddedApi, token: string | null): ApiServer {
+  return {
+    origin: ORIGIN,
+    transport(request) {
+      if (token !== null) request.headers.set("authorization", `Bearer ${token}`);
+      return handle(request);
+    },
+    caCerts: [],
+    readToken: () => Promise.resolve(token),
+    clientCertificate: null,
+    namespace: "default",
+    source: "the embedded cluster",
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+/** To whoever is at that address, without a network. */
+function dial(nodes: ReadonlyMap<string, ClusterNode>) {
+  return {
+    send(request: Request): Promise<Response> {
+      const { hostname, port } = new URL(request.url);
+      const node = [...nodes.values()].find(({ place }) => place.host === hostname && String(place.port) === port);
+      return node === undefined ? Promise.reject(new TypeError("connection refused")) : node.handle(request);
+    },
+    [Symbol.dispose]() {},
+  };
+}

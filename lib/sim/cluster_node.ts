@@ -1,0 +1,84 @@
+/**
+ * A node of an embedded cluster: its kubelet, running or lost, and the way to it. A lost one keeps its containers, as a
+ * machine does whose network is down: nobody hears of it until it is back.
+ */
+import { abortable } from "../kube/abortable.ts";
+import type { Transport } from "../kube/transport.ts";
+import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
+import type { Taint } from "./kubelet/node_object.ts";
+import type { NodeConfig } from "./model/state.ts";
+
+/** What is left out is as a small machine has it. */
+export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+  /** By so much its clock is ahead of the cluster's. */
+  readonly skewMs?: number;
+}
+
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ClusterNode extends AsyncDisposable {
+  readonly name: string;
+  readonly place: Place;
+  readonly kubelet: Kubelet;
+  /** A request to its address; hangs while it is lost. */
+  readonly handle: Transport;
+  readonly lose: () => Promise<void>;
+  readonly comeBack: () => void;
+}
+
+export interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewMs"> {
+  readonly name: string;
+  readonly spec: NodeSpec;
+  readonly place: Place;
+  readonly seed: string;
+}
+
+export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOptions): ClusterNode {
+  const { labels = {}, taints = [], skewMs = 0, ...config } = spec;
+  const kubelet = createKubelet({
+    ...options,
+    skewMs,
+    node: { config: { ...DEFAULTS, ...config, name, hostIP: place.host, seed }, port: place.port, labels, taints },
+  });
+  let life = live(kubelet);
+  return {
+    ...{ name, place, kubelet },
+    async handle(request) {
+      if (life.ending.signal.aborted) await abortable(new Promise<never>(() => {}), request.signal);
+      return await kubelet.handle(request);
+    },
+    lose: () => end(life),
+    comeBack() {
+      if (life.ending.signal.aborted) life = live(kubelet, life.ended);
+    },
+    [Symbol.asyncDispose]: () => end(life),
+  };
+}
+
+const DEFAULTS: Omit<NodeConfig, "name" | "hostIP" | "seed"> = {
+  ...{ cpuMillicores: 4000, memoryBytes: 16 * 2 ** 30, pods: 110 },
+  system: { cpuMillicores: 60, memoryBytes: 500 * 2 ** 20 },
+  // What is seen of it is no finer: samples and statuses have whole seconds.
+  ...{ stepMs: 1000, hasCadvisor: true },
+};
+
+interface Life {
+  readonly ending: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** One after the other: two runs of one kubelet would write over each other. */
+function live(kubelet: Kubelet, before: Promise<void> = Promise.resolve()): Life {
+  const ending = new AbortController();
+  return { ending, ended: before.then(() => kubelet.run(ending.signal)) };
+}
+
+async function end({ ending, ended }: Life): Promise<void> {
+  ending.abort();
+  await ended;
+}

@@ -1,0 +1,55 @@
+/** Namespaces: each has its default service account, and one that is deleted is emptied before it goes. */
+import { type JsonObject, objectAt, textAt } from "../server/json.ts";
+import { readCode } from "../objects_client.ts";
+import { isDeleting, keyOf } from "./cache.ts";
+import { type Context, type Control, createObject, pathOf } from "./context.ts";
+
+export function controlNamespaces(context: Context): Control {
+  const { cache } = context;
+  return {
+    keysOf(kind, object) {
+      if (kind === "namespaces") return [keyOf(object)];
+      return kind === "pods" || kind === "serviceaccounts" ? [textAt(object, "metadata", "namespace")] : [];
+    },
+    async reconcile(name) {
+      const namespace = cache.get("namespaces", name);
+      if (namespace === null) return;
+      return isDeleting(namespace) ? await empty(context, namespace) : await giveAccount(context, name);
+    },
+  };
+}
+
+async function giveAccount(context: Context, namespace: string): Promise<void> {
+  if (context.cache.get("serviceaccounts", `${namespace}/default`) !== null) return;
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } };
+  await createObject(context, "serviceaccounts", account).catch((error: unknown) => {
+    if (readCode(error) !== 409) throw error;
+  });
+}
+
+/** Workloads before their pods, or those would come again. */
+const CONTENT = [
+  ...["deployments", "statefulsets", "daemonsets", "replicasets"].map((plural) => ["/apis/apps/v1", plural] as const),
+  ...["pods", "serviceaccounts", "configmaps", "secrets", "services", "limitranges", "resourcequotas", "events"]
+    .map((plural) => ["/api/v1", plural] as const),
+  ["/apis/coordination.k8s.io/v1", "leases"] as const,
+  ...["roles", "rolebindings"].map((plural) => ["/apis/rbac.authorization.k8s.io/v1", plural] as const),
+  ["/apis/keda.kedify.io/v1alpha1", "podresourceautoscalers"] as const,
+];
+
+/** How soon it is looked at again while pods take their time to stop. */
+const AGAIN_MS = 1000;
+
+async function empty({ cache, client }: Context, namespace: JsonObject): Promise<number | void> {
+  const name = keyOf(namespace);
+  for (const [group, plural] of CONTENT) await client.delete(`${group}/namespaces/${name}/${plural}`);
+  if (cache.list("pods").some((pod) => textAt(pod, "metadata", "namespace") === name)) return AGAIN_MS;
+  const spec = { ...objectAt(namespace, "spec"), finalizers: [] };
+  try {
+    await client.update(`${pathOf("namespaces", namespace)}/finalize`, { ...namespace, spec });
+  } catch (error) {
+    // Written to meanwhile, or gone.
+    if (readCode(error) === 409) return AGAIN_MS;
+    if (readCode(error) !== 404) throw error;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * A whole embedded cluster in process under a virtual clock, with podfit's definition installed, and podfit's daemon
+ * beside it where a test wants one.
+ */
+import { parseAll } from "@std/yaml";
+import { createDaemon } from "../../lib/daemon/daemon.ts";
+import { createMetrics, type Metrics } from "../../lib/daemon/metrics.ts";
+import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/scope.ts";
+import { createLog } from "../../lib/runtime/log.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "../../lib/sim/cluster.ts";
+import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import type { Json } from "./api_objects.ts";
+
+const CRD = new URL("../../crds/podresourceautoscaler.yaml", import.meta.url);
+
+export class ClusterRun implements AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly cluster: Cluster;
+  readonly errors: readonly unknown[];
+
+  private constructor(cluster: Cluster, clock: VirtualClock, errors: readonly unknown[]) {
+    this.clock = clock;
+    this.cluster = cluster;
+    this.errors = errors;
+  }
+
+  static async start(options: Partial<ClusterOptions> = {}): Promise<ClusterRun> {
+    const clock = new VirtualClock();
+    const errors: unknown[] = [];
+    const cluster = await startCluster({ clock, onError: (error) => errors.push(error), ...options });
+    const [definition] = parseAll(await Deno.readTextFile(CRD)) as Json[];
+    await cluster.client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    const run = new ClusterRun(cluster, clock, errors);
+    await run.advance(1);
+    return run;
+  }
+
+  async advance(seconds: number): Promise<void> {
+    await this.clock.advance(seconds * 1000);
+  }
+
+  /** In namespace default, or theirs. */
+  async create(...objects: readonly Json[]): Promise<void> {
+    for (const object of objects) await this.cluster.client.create(toCollection(object), structuredClone(object));
+  }
+
+  /** `deployments/web`, of namespace default unless it is named: `shop/pods/web`. */
+  async get(name: string): Promise<Json> {
+    const found = await this.find(name);
+    if (found === null) throw new Error(`Cannot get "${name}": it is not there`);
+    return found;
+  }
+
+  async find(name: string): Promise<Json | null> {
+    return await this.cluster.client.get(toPath(name));
+  }
+
+  async list(plural: string, namespace = "default"): Promise<Json[]> {
+    return (await this.cluster.client.get(toPath(`${namespace}/${plural}/`).replace(/\/$/, "")) as Json).items;
+  }
+
+  /** `name phase` and whether it is ready. */
+  async pods(namespace = "default"): Promise<readonly string[]> {
+    return (await this.list("pods", namespace)).map(({ metadata, status }: Json) => {
+      const isReady = status.conditions?.some((one: Json) => one.type === "Ready" && one.status === "True");
+      const leaving = metadata.deletionTimestamp === undefined ? "" : " leaving";
+      return `${metadata.name} ${status.phase}${isReady ? " ready" : ""}${leaving}`;
+    });
+  }
+
+  async patch(name: string, patch: Json): Promise<void> {
+    await this.cluster.client.patch(toPath(name), "merge", patch);
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.cluster.client.delete(toPath(name));
+  }
+
+  /** `reason xCount` of the events about an object, oldest first. */
+  async events(about: string, namespace = "default"): Promise<readonly string[]> {
+    return (await this.list("events", namespace)).filter(({ involvedObject }: Json) => involvedObject.name === about)
+      .sort((a: Json, b: Json) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
+      .map(({ reason }: Json) => reason);
+  }
+
+  startPodfit(scope: Scope = WHOLE_CLUSTER): PodfitRun {
+    return new PodfitRun(this, scope);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cluster[Symbol.asyncDispose]();
+  }
+}
+
+export class PodfitRun implements AsyncDisposable {
+  readonly log: Json[] = [];
+  readonly metrics: Metrics = createMetrics({ version: "test" });
+  readonly #run: ClusterRun;
+  readonly #ending = new AbortController();
+  readonly #ended: Promise<void>;
+
+  constructor(run: ClusterRun, scope: Scope) {
+    const { clock, cluster } = run;
+    const server = cluster.connect();
+    this.#run = run;
+    this.#ended = createDaemon({
+      ...{ server, source: cluster.openSource(server), scope, clock, random: () => 0.5, metrics: this.metrics },
+      ...{ dryRun: false, requiresAnnotation: false, instance: "test", signal: this.#ending.signal },
+      log: createLog({
+        ...{ level: "debug", format: "json", clock },
+        write: (line) => this.log.push(JSON.parse(line)),
+      }),
+    }).run();
+    // Looked at by its disposal.
+    this.#ended.catch(() => {});
+  }
+
+  lines(message: string): Json[] {
+    return this.log.filter((line) => line.message === message);
+  }
+
+  async series(prefix: string): Promise<readonly string[]> {
+    return [...await this.metrics.render()].join("").split("\n").filter((line) => line.startsWith(prefix));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    let isOver = false;
+    void this.#ended.finally(() => isOver = true).catch(() => {});
+    for (let second = 0; second < 60 && !isOver; second++) await this.#run.advance(1);
+    await this.#ended;
+  }
+}
+
+const GROUPS: Readonly<Record<string, string>> = {
+  deployments: "/apis/apps/v1",
+  statefulsets: "/apis/apps/v1",
+  daemonsets: "/apis/apps/v1",
+  replicasets: "/apis/apps/v1",
+  podresourceautoscalers: "/apis/keda.kedify.io/v1alpha1",
+};
+
+function toPath(name: string): string {
+  const [second = "", first = "", namespace = "default"] = name.split("/").reverse();
+  if (first === "nodes" || first === "namespaces") return `/api/v1/${first}/${second}`;
+  return `${GROUPS[first] ?? "/api/v1"}/namespaces/${namespace}/${first}/${second}`;
+}
+
+function toCollection({ kind, metadata }: Json): string {
+  const plural = `${String(kind).toLowerCase()}s`;
+  return toPath(`${metadata.namespace ?? "default"}/${plural}/x`).replace(/\/x$/, "");
+}
