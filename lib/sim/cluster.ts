@@ -18,7 +18,7 @@ import { draw } from "./model/random.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
 import { ADMIN, type User } from "./server/access.ts";
 import { createAuthority } from "./server/certificates.ts";
-import { type ApiServer as EmbeddedApi, createApiServer } from "./server/handler.ts";
+import { createApiServer, type EmbeddedApiServer } from "./server/handler.ts";
 import { serve, type Served, toKubeconfig } from "./server/serve.ts";
 
 export interface ClusterOptions {
@@ -34,7 +34,7 @@ export interface ClusterOptions {
 }
 
 export interface Cluster extends AsyncDisposable {
-  readonly api: EmbeddedApi;
+  readonly api: EmbeddedApiServer;
   /** As its administrator. */
   readonly client: ObjectsClient;
   readonly nodes: ReadonlyMap<string, ClusterNode>;
@@ -143,7 +143,7 @@ async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluste
 /** Of the kubelets and controllers. */
 const INTERNAL_TOKEN = "embedded-cluster";
 
-function toServer({ handle }: EmbeddedApi, token: string | null): ApiServer {
+function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServer {
   return {
     origin: ORIGIN,
     transport(request) {

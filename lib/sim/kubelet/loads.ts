@@ -25,7 +25,9 @@ export function readLoads(pod: Pod, told: (container: string) => Told | null): P
     const load = given[container.name];
     const program = readProgram(container);
     if (load !== undefined) loads[container.name] = load;
-    else if (program !== null) loads[container.name] = withProbes(container, toLoad(program, told(container.name)));
+    else if (program !== null) {
+      loads[container.name] = withHooks(container, withProbes(container, toLoad(program, told(container.name))));
+    }
   }
   const names = new Set(listContainers(pod).map(({ name }) => name));
   for (const name of Object.keys(given)) if (!names.has(name)) problems.push(`${name}: the pod has no such container`);
@@ -64,4 +66,10 @@ function withProbes({ startupProbe, readinessProbe }: Container, load: Load): Lo
     probe === undefined ? [] : [(probe.initialDelaySeconds ?? 0) * 1000 + FIRST_PROBE_MS]
   );
   return delays.length === 0 ? load : { ...load, readyAfterMs: Math.max(load.readyAfterMs, ...delays) };
+}
+
+/** A hook that sleeps comes before SIGTERM, and within the same grace. */
+function withHooks({ lifecycle }: Container, load: Load): Load {
+  const seconds = lifecycle?.preStop?.sleep?.seconds ?? 0;
+  return { ...load, stops: { ...load.stops, afterMs: load.stops.afterMs + seconds * 1000 } };
 }
