@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { quickSpec } from "./support/autoscalers.ts";
+import { backend } from "./support/backend.ts";
 import { applyManifests, deleteObject, readAutoscaler, readEvents, waitFor } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import type { EventJson } from "./support/objects.ts";
@@ -14,7 +15,7 @@ scenario("C10 C50 an event stands on its autoscaler with its times, and is count
   async run({ namespace }) {
     await applyManifests(namespace, [autoscaler("web", quickSpec({ target: { kind: "deployment", name: "web" } }))]);
     await using podfit = await startPodfit({ namespaces: [namespace] });
-    const startedAt = Date.now();
+    const startedAt = backend().clock.now();
     const first = await waitForTold(namespace, 1);
     const { uid } = (await readAutoscaler(namespace, "web")).metadata;
     const { kind, name, uid: about } = first.involvedObject;

@@ -5,8 +5,9 @@
  */
 import { BACKEND, withBackend } from "./backend.ts";
 import { createNamespace } from "./cluster.ts";
+import { EMBEDDED_FACTS, openEmbeddedCluster } from "./embedded_cluster.ts";
 import { type Facts, fetchFacts, type KubeletCertificate } from "./facts.ts";
-import { openRealCluster as openCluster } from "./real_cluster.ts";
+import { openRealCluster } from "./real_cluster.ts";
 import { loadImage } from "./workloads.ts";
 
 export interface Needs {
@@ -45,7 +46,7 @@ export function scenario(name: string, { needs = {}, realOnly, run }: Scenario):
 }
 
 async function runInNamespace(name: string, run: Scenario["run"]): Promise<void> {
-  await using cluster = await openCluster();
+  await using cluster = BACKEND === "embedded" ? await openEmbeddedCluster() : await openRealCluster();
   await withBackend(cluster, async () => {
     await using namespace = await createNamespace(name);
     try {
@@ -68,7 +69,11 @@ function unfold(error: unknown): Error {
 }
 
 /** Gathered once for each test file, before its tests are declared; `null` without a cluster. */
-const facts: Facts | null = (Deno.env.get("KUBECONFIG") ?? "") === "" ? null : await fetchFacts();
+const facts: Facts | null = BACKEND === "embedded"
+  ? EMBEDDED_FACTS
+  : (Deno.env.get("KUBECONFIG") ?? "") === ""
+  ? null
+  : await fetchFacts();
 
 /** What the cluster lacks, in words; `null` = nothing. */
 function findLack(needs: Needs): string | null {

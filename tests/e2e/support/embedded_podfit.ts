@@ -1,0 +1,123 @@
+/**
+ * podfit in this process beside the embedded cluster: the options of its command line, its daemon, its server's handler
+ * and its log, as the command puts them together, but for sockets and signals.
+ */
+import { checkCluster } from "../../../lib/cli/check_cluster.ts";
+import { createProgram, type RunOptions } from "../../../lib/cli/options.ts";
+import { createDaemon } from "../../../lib/daemon/daemon.ts";
+import { createMetrics } from "../../../lib/daemon/metrics.ts";
+import { createHandler, type Handler } from "../../../lib/daemon/server.ts";
+import { createProxySource } from "../../../lib/kube/kubelet.ts";
+import type { ApiServer } from "../../../lib/kube/transport.ts";
+import { createLog } from "../../../lib/runtime/log.ts";
+import type { Cluster } from "../../../lib/sim/cluster.ts";
+import { draw } from "../../../lib/sim/model/random.ts";
+import type { Process, ProcessOptions } from "./backend.ts";
+import type { VirtualTime } from "./virtual_time.ts";
+
+export interface EmbeddedPodfitOptions extends ProcessOptions {
+  readonly cluster: Cluster;
+  readonly time: VirtualTime;
+  readonly seed: string;
+}
+
+const STOP_MS = 15_000;
+
+/** What a process that is killed leaves with. */
+const KILLED = 137;
+
+export function startEmbeddedPodfit(options: EmbeddedPodfitOptions): Process {
+  const { time, args, env, onLine } = options;
+  const ending = new AbortController();
+  const life: Life = { isKilled: false, handler: null, signal: ending.signal };
+  let code: number | null = null;
+  const program = createProgram((name) => env[name], {
+    run: (given) => run(given, life, options),
+    lint: () => Promise.reject(new Error("Cannot lint: no scenario does")),
+  }).exitOverride();
+  const over = program.parseAsync([...args], { from: "user" }).then(() => code = 0, (error: unknown) => {
+    if (!life.isKilled) onLine(`podfit: ${error instanceof Error ? error.message : error}`);
+    code = 1;
+  });
+  return {
+    ended: () => code === null ? null : `exit code ${code}`,
+    async get(_address, path) {
+      const { handler } = life;
+      if (handler === null) throw new Error(`Cannot get "${path}" of podfit: it does not listen`);
+      const response = await time.hold(async () => await handler(new Request(`http://podfit${path}`)));
+      const body = await response.text();
+      if (!response.ok) throw new Error(`Cannot get "${path}" of podfit: ${response.status} ${body.slice(0, 500)}`);
+      return body;
+    },
+    async end(signal) {
+      if (signal === "SIGKILL") {
+        life.isKilled = true;
+        life.handler = null;
+        ending.abort();
+        return code ??= KILLED;
+      }
+      ending.abort();
+      for (let waitedMs = 0; code === null && waitedMs < STOP_MS; waitedMs += 100) await time.sleep(100);
+      if (code !== null) await over;
+      return code;
+    },
+  };
+}
+
+interface Life {
+  /** Nothing of it is heard any more. */
+  isKilled: boolean;
+  handler: Handler | null;
+  readonly signal: AbortSignal;
+}
+
+async function run(
+  options: RunOptions,
+  life: Life,
+  { cluster, time, onLine, seed }: EmbeddedPodfitOptions,
+): Promise<void> {
+  const { clock } = time;
+  let drawn = 0;
+  const { signal } = life;
+  const { isEnabled, agentId, requiresAnnotation, hostname } = options.environment;
+  const metrics = createMetrics({ version: "embedded", agentId });
+  const write = (line: string) => life.isKilled ? undefined : onLine(line.trimEnd());
+  const log = createLog({ level: options.logLevel, format: options.logFormat, clock, write });
+  log.info("Starting", { version: "embedded", dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
+  signal.addEventListener("abort", () => log.info("Stopping"), { once: true });
+  const listen = (verdicts: Omit<Parameters<typeof createHandler>[0], "metrics">) => {
+    life.handler = createHandler({ metrics, ...verdicts });
+    log.info("Listening", { address: "embedded:0" });
+  };
+  if (!isEnabled) {
+    log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
+    const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
+    listen({ isAlive: ok, isReady: ok });
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  } else {
+    const server = mortal(cluster.connect(), life);
+    await checkCluster(server, options.namespaces);
+    const isProxy = options.statsSource === "proxy";
+    using source = isProxy ? createProxySource(server, { clock }) : cluster.openSource(server);
+    metrics.setUsageSource(options.statsSource);
+    log.info("Reading usage", { source: options.statsSource });
+    const daemon = createDaemon({
+      ...{ server, source, clock, log, metrics, signal, requiresAnnotation, dryRun: options.dryRun },
+      scope: { namespaces: options.namespaces, node: null, pod: null },
+      instance: hostname ?? "podfit",
+      random: () => draw([seed, "podfit", drawn++]),
+    });
+    listen(daemon);
+    await daemon.run();
+  }
+  life.handler = null;
+  log.info("Stopped");
+}
+
+/** A process that was killed sends nothing any more. */
+function mortal(server: ApiServer, life: Life): ApiServer {
+  return {
+    ...server,
+    transport: (request) => life.isKilled ? Promise.reject(new TypeError("killed")) : server.transport(request),
+  };
+}
