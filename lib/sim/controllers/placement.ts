@@ -12,6 +12,17 @@ export interface Amounts {
 
 /** What a pod takes, or would if its resize were not waiting for room: the larger. */
 export function readNeeds(pod: JsonObject): Amounts {
+  const known = NEEDS.get(pod);
+  if (known !== undefined) return known;
+  const needs = toNeeds(pod);
+  NEEDS.set(pod, needs);
+  return needs;
+}
+
+/** Of objects that do not change: a scheduler adds them all up again for each pod. */
+const NEEDS = new WeakMap<JsonObject, Amounts>();
+
+function toNeeds(pod: JsonObject): Amounts {
   const wanted = sumPod(pod);
   const allocated = readAmounts({ requests: objectAt(pod, "status", "allocatedResources") });
   const larger = (key: "cpu.requests" | "memory.requests") => Math.max(wanted[key] ?? 0, allocated[key] ?? 0);

@@ -69,7 +69,11 @@ export class Reconciler {
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     const woken = new AbortController();
-    this.#wake = () => woken.abort();
+    this.#wake = () => {
+      this.#wake = () => {};
+      // Given a reason, or an error with its stack is made for each.
+      woken.abort("woken");
+    };
     const both = AbortSignal.any([signal, woken.signal]);
     await this.#options.clock.sleep(Math.min(ms, LONGEST_MS), both).catch(() => {});
     this.#wake = () => {};

@@ -24,8 +24,10 @@ export function controlReplicaSets(context: Context): Control {
       const wanted = numberAt(set, "spec", "replicas") ?? 1;
       const name = `${textAt(set, "metadata", "name")}-`;
       for (let count = pods.length; count < wanted; count++) await createObject(context, "pods", newPod(set, { name }));
-      const surplus = pods.toSorted(compareWorth).slice(0, Math.max(0, pods.length - wanted));
-      for (const pod of surplus) await deleteObject(context, "pods", pod);
+      if (pods.length > wanted) {
+        const surplus = pods.toSorted(compareWorth).slice(0, pods.length - wanted);
+        for (const pod of surplus) await deleteObject(context, "pods", pod);
+      }
       await writeStatus(context, set);
     },
   };

@@ -12,19 +12,18 @@ import { type Amounts, findFault, readAllocatable, readNeeds } from "./placement
 export function scheduler(context: Context): Control {
   const { cache } = context;
   const told = new Set<string>();
-  const waiting = new Set<string>();
+  /** Those that fitted nowhere. */
+  const stuck = new Set<string>();
   return {
     keysOf(kind, object) {
-      if (kind === "pods" && isWaiting(object)) {
-        waiting.add(keyOf(object));
-        return [keyOf(object)];
-      }
+      if (kind === "pods" && isWaiting(object)) return [keyOf(object)];
       // Room appears with a pod that goes, ends or shrinks.
-      return kind === "nodes" || kind === "pods" ? [...waiting] : [];
+      return kind === "nodes" || kind === "pods" ? [...stuck] : [];
     },
     async reconcile(key) {
       const pod = cache.get("pods", key);
-      if (pod === null || !isWaiting(pod)) return void waiting.delete(key);
+      stuck.delete(key);
+      if (pod === null || !isWaiting(pod)) return;
       const needs = readNeeds(pod);
       const used = countUsed(context);
       const rated = cache.list("nodes").map((node) => {
@@ -33,6 +32,7 @@ export function scheduler(context: Context): Control {
       });
       const [best] = rated.filter(({ faults }) => faults === null).toSorted((a, b) => b.rest - a.rest);
       if (best !== undefined) return await bind(context, pod, best.node);
+      stuck.add(key);
       const message = toMessage(rated.flatMap(({ faults }) => faults ?? []), rated.length);
       await tellUnschedulable(context, pod, { message, told });
     },
