@@ -7,6 +7,8 @@ import type { Transport } from "../kube/transport.ts";
 import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
 import type { Taint } from "./kubelet/node_object.ts";
 import type { NodeConfig } from "./model/state.ts";
+import { Faults } from "./server/faults.ts";
+import { Refusal } from "./server/refusal.ts";
 
 /** What is left out is as a small machine has it. */
 export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
@@ -25,6 +27,8 @@ export interface ClusterNode extends AsyncDisposable {
   readonly name: string;
   readonly place: Place;
   readonly kubelet: Kubelet;
+  /** Of its kubelet's answers. */
+  readonly faults: Faults;
   /** A request to its address; hangs while it is lost. */
   readonly handle: Transport;
   readonly lose: () => Promise<void>;
@@ -45,12 +49,13 @@ export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOp
     skewMs,
     node: { config: { ...DEFAULTS, ...config, name, hostIP: place.host, seed }, port: place.port, labels, taints },
   });
+  const faults = new Faults(options.clock);
   let life = live(kubelet);
   return {
-    ...{ name, place, kubelet },
+    ...{ name, place, kubelet, faults },
     async handle(request) {
       if (life.ending.signal.aborted) await abortable(new Promise<never>(() => {}), request.signal);
-      return await kubelet.handle(request);
+      return await answer(kubelet, request, faults);
     },
     lose: () => end(life),
     comeBack() {
@@ -66,6 +71,19 @@ const DEFAULTS: Omit<NodeConfig, "name" | "hostIP" | "seed"> = {
   // What is seen of it is no finer: samples and statuses have whole seconds.
   ...{ stepMs: 1000, hasCadvisor: true },
 };
+
+/** A kubelet refuses in plain text. */
+async function answer(kubelet: Kubelet, request: Request, faults: Faults): Promise<Response> {
+  const { method, url, signal } = request;
+  const effect = faults.next({ method, path: new URL(url).pathname, isWatch: false });
+  try {
+    await faults.strike(effect, signal);
+    return faults.spoil(await kubelet.handle(request), effect);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return new Response(error.message, { status: error.code, headers: { "content-type": "text/plain" } });
+  }
+}
 
 interface Life {
   readonly ending: AbortController;

@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { autoscaler, deployment, pod } from "../e2e/support/workloads.ts";
+import type { Effect } from "../../lib/sim/server/faults.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
 
@@ -125,6 +126,39 @@ Deno.test("C51 while a node is lost its usage is told as missing, and read again
   run.cluster.nodes.get("node-1")?.comeBack();
   await run.advance(60);
   assertEquals((await readMetrics()).is, "True");
+});
+
+const FAULTS: readonly (readonly [string, Effect, RegExp])[] = [
+  ["hangs", { kind: "hang" }, /timed out/],
+  ["breaks connections", { kind: "disconnect" }, /connection reset/],
+  ["is cut off", { kind: "truncate", bytes: 100 }, /connection reset/],
+  ["gives garbage", { kind: "garbage", text: "<html>" }, /not JSON/],
+  ["is out of order", { kind: "refuse", code: 500, message: "Internal Error" }, /500 Internal Error/],
+];
+
+Deno.test("C51 a kubelet that fails in any way is told of in its words, and read again when it is well", async (t) => {
+  await using run = await ClusterRun.start();
+  await run.create(
+    deployment("web", { containers: [{ requests: { cpu: "100m" }, cpuMillicores: 50 }] }),
+    scaled("web", { cpu: { requests: SIDE } }),
+  );
+  await run.advance(10);
+  await using podfit = run.startPodfit();
+  await run.advance(60);
+  for (const [what, effect, words] of FAULTS) {
+    await t.step(what, async () => {
+      const since = podfit.log.length;
+      const node = run.cluster.nodes.get("node-1");
+      const fault = node?.faults.add({ path: /^\/stats/, effect });
+      await run.advance(90);
+      const told = podfit.log.slice(since).filter(({ level }) => level === "WARN").map(({ message }) => message);
+      assert(told.some((line) => words.test(line)), told.join("\n"));
+      fault?.[Symbol.dispose]();
+      await run.advance(60);
+      const { status } = await run.get("podresourceautoscalers/web");
+      assertEquals(status.conditions.find(({ type }: Json) => type === "Metrics").status, "True");
+    });
+  }
 });
 
 Deno.test("an hour of a node with ten pods and podfit passes in seconds", async () => {

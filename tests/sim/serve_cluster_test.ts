@@ -4,6 +4,7 @@ import { connect } from "../../lib/kube/connect.ts";
 import { openDirectSource } from "../../lib/kube/kubelet.ts";
 import { parseSummary } from "../../lib/kube/summary.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
+import { scaleClock } from "../../lib/runtime/scaled_clock.ts";
 import { serveCluster } from "../../lib/sim/cluster.ts";
 import { createObjectsClient } from "../../lib/sim/objects_client.ts";
 import { pod } from "../e2e/support/workloads.ts";
@@ -53,3 +54,27 @@ Deno.test("C54 a served cluster is reached by its kubeconfig, and its kubelets a
   assert(no.kind === "failed" && no.reason === "forbidden", JSON.stringify(no));
   assertMatch(no.message, /403 Forbidden \(user=guest, verb=get, resource=nodes, subresource\(s\)=\[stats\]\)/);
 });
+
+Deno.test("a cluster on a faster clock lives through minutes in seconds", async () => {
+  const signal = new AbortController().signal;
+  const clock = scaleClock(systemClock, 60);
+  await using cluster = await serveCluster({ clock });
+  const annotations = { "sim.podfit.dev/load": JSON.stringify({ main: { readyAfterMs: 60_000, cpuMillicores: 100 } }) };
+  await cluster.client.create("/api/v1/namespaces/default/pods", structuredClone(pod("web", { annotations })) as Json);
+  const server = cluster.connect();
+  const found = await waitUntil("the pod to be ready after a minute of its own", async () => {
+    const found: Json = await cluster.client.get("/api/v1/namespaces/default/pods/web");
+    return found.status.conditions?.some((one: Json) => one.type === "Ready" && one.status === "True") ? found : null;
+  }, { clock: systemClock, timeoutMs: 15_000, everyMs: 50 });
+  const [{ state }] = found.status.containerStatuses;
+  const ready = found.status.conditions.find(({ type }: Json) => type === "Ready");
+  assert(Date.parse(ready.lastTransitionTime) - Date.parse(state.running.startedAt) >= 59_000);
+  using source = cluster.openSource(server);
+  const answer = await source.fetchSummary(
+    { name: "node-1", ...cluster.nodes.get("node-1")?.place ?? NOWHERE },
+    signal,
+  );
+  assertEquals(answer.kind, "summary");
+});
+
+const NOWHERE = { host: "", port: 0 };

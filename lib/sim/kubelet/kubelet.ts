@@ -60,7 +60,8 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       return ending.signal;
     },
   });
-  const now = () => clock.now() + skewMs;
+  // Whole milliseconds, which a clock that runs faster does not always have.
+  const now = () => Math.floor(clock.now() + skewMs);
   const written = new Map<string, Written>();
   let wake = () => {};
   const machine = new Machine({
@@ -145,7 +146,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     while (!signal.aborted) {
       machine.advance();
       const woken = new AbortController();
-      wake = () => woken.abort();
+      wake = () => woken.abort("woken");
       // Never zero: what is due now and does not pass would keep everybody else from running.
       const waitMs = Math.max(1, machine.nextAt - now());
       await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal])).catch(() => {});
