@@ -89,6 +89,8 @@ export class ClusterRun implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.cluster[Symbol.asyncDispose]();
+    const { pending } = this.clock;
+    if (pending > 0) throw new Error(`Cannot end: ${pending} sleeps and timeouts were left behind`);
   }
 }
 

@@ -95,6 +95,8 @@ export class KubeletRun implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.lose();
+    const { pending } = this.server.clock;
+    if (pending > 0) throw new Error(`Cannot end: ${pending} sleeps and timeouts were left behind`);
   }
 }
 

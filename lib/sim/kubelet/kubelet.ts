@@ -35,7 +35,6 @@ export interface KubeletOptions {
 }
 
 export interface Kubelet {
-  readonly name: string;
   /** Until the signal aborts, which is how a machine is lost: nothing is told any more, containers run on. */
   readonly run: (signal: AbortSignal) => Promise<void>;
   /** What its own server answers. */
@@ -167,7 +166,6 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   }
 
   return {
-    name,
     run,
     handle: createAnswer({ name, machine, now, checkAccess }),
     loads: createLoadServer(machine, () => wake()),
