@@ -54,8 +54,19 @@ export function kubectlCommand(args: readonly string[], options: Deno.CommandOpt
     stdout: "piped",
     stderr: "piped",
     ...options,
-    env: { PATH: `${Deno.env.get("PATH") ?? ""}:${clusterHome()}/bin` },
+    env: { PATH: readPath() },
   });
+}
+
+export async function hasKubectl(): Promise<boolean> {
+  for (const folder of readPath().split(":")) {
+    if (await Deno.stat(`${folder}/kubectl`).then(({ isFile }) => isFile, () => false)) return true;
+  }
+  return false;
+}
+
+function readPath(): string {
+  return `${Deno.env.get("PATH") ?? ""}:${clusterHome()}/bin`;
 }
 
 function clusterHome(): string {

@@ -1,13 +1,14 @@
-/** The real kubectl against the embedded API server, as a user would meet it. Ignored where kubectl is not on PATH. */
+/** The real kubectl against the embedded API server, as a user would meet it. Ignored where there is no kubectl. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { createApiServer } from "../../../lib/sim/server/handler.ts";
 import { serve, toKubeconfig } from "../../../lib/sim/server/serve.ts";
+import { hasKubectl, kubectlCommand } from "../../e2e/support/kubectl.ts";
 import { readLines } from "../../e2e/support/lines.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { podManifest } from "../../support/sim_server.ts";
 
-const ignore = !await isOnPath("kubectl");
+const ignore = !await hasKubectl();
 
 class Kubectl implements AsyncDisposable {
   readonly #served: AsyncDisposable;
@@ -36,12 +37,7 @@ class Kubectl implements AsyncDisposable {
   /** Arguments are divided by spaces. */
   command(args: string, options: Deno.CommandOptions): Deno.Command {
     const own = ["--kubeconfig", `${this.#dir}/config`, "--cache-dir", `${this.#dir}/cache`];
-    return new Deno.Command("kubectl", {
-      args: [...own, ...args.split(" ")],
-      stdout: "piped",
-      stderr: "piped",
-      ...options,
-    });
+    return kubectlCommand([...own, ...args.split(" ")], options);
   }
 
   async json(args: string): Promise<Json> {
@@ -67,7 +63,7 @@ const SIZE = { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "500m" 
 const STDIN = "-f -";
 
 Deno.test(
-  { name: "kubectl creates, shows, changes, resizes and deletes a pod (needs kubectl on PATH)", ignore },
+  { name: "kubectl creates, shows, changes, resizes and deletes a pod (needs kubectl)", ignore },
   async () => {
     await using kubectl = await start();
     const manifest = podManifest("a", SIZE, { nodeName: "node1" });
@@ -102,7 +98,7 @@ Deno.test(
 );
 
 Deno.test(
-  { name: "kubectl applies podfit's own manifests and waits for them (needs kubectl on PATH)", ignore },
+  { name: "kubectl applies podfit's own manifests and waits for them (needs kubectl)", ignore },
   async () => {
     await using kubectl = await start();
     assertMatch(await kubectl.run(`apply -f ${DEFINITION}`), / created\n$/);
@@ -127,7 +123,7 @@ Deno.test(
   },
 );
 
-Deno.test({ name: "kubectl watches pods as they come, change and go (needs kubectl on PATH)", ignore }, async () => {
+Deno.test({ name: "kubectl watches pods as they come, change and go (needs kubectl)", ignore }, async () => {
   await using kubectl = await start();
   await kubectl.run(`create ${STDIN}`, podManifest("a", SIZE, { nodeName: "node1" }));
   using timeout = systemClock.timeout(30_000);
@@ -154,10 +150,3 @@ Deno.test({ name: "kubectl watches pods as they come, change and go (needs kubec
     "a 0/1 Terminating",
   ]);
 });
-
-async function isOnPath(program: string): Promise<boolean> {
-  for (const dir of (Deno.env.get("PATH") ?? "").split(":")) {
-    if (await Deno.stat(`${dir}/${program}`).then(({ isFile }) => isFile, () => false)) return true;
-  }
-  return false;
-}
