@@ -3,7 +3,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Access } from "./access.ts";
 import type { Catalog } from "./catalog.ts";
 import { deleteObject, isDryRun, toDeleteOptions } from "./delete.ts";
-import { answerList, answerWatch } from "./answer_list.ts";
+import { answerList, answerWatch, readVersion, toListText } from "./answer_list.ts";
 import { isObject, type Json, type JsonObject, textAt } from "./json.ts";
 import type { Lister } from "./list.ts";
 import { patchObject } from "./patch_object.ts";
@@ -64,10 +64,11 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
   };
   const collection = context.store.collection(idOf(type));
   if (verb === "deletecollection") {
+    if (idOf(type) === "/namespaces") throw methodNotAllowed();
     const selection = readSelection(query, { type, namespace });
     const chosen = collection.list(selection).filter(({ object }) => selection.isSelected(object));
     for (const entry of chosen) deleteObject(toPlaced(write, entry), entry, options);
-    return toSuccess({ kind: type.plural });
+    return { code: 200, text: toListText(type, chosen, { resourceVersion: String(store.version) }) };
   }
   if (verb === "create" && name === "") {
     return show(createObject(write, toSent(body)), { ...request, context, type, code: 201 });
@@ -78,6 +79,7 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
   switch (verb) {
     case "get":
       if (subresource === "proxy") throw unavailable();
+      readVersion(query.get("resourceVersion") ?? "");
       return show(before as Entry, { ...request, context, type });
     case "create":
       return answerPart(context, write, { ...request, before: before as Entry });
@@ -91,12 +93,8 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
     case "delete": {
       const { entry, isGone } = deleteObject(write, before as Entry, options);
       if (!isGone || type.plural === "pods") return show(entry, { ...request, context, type });
-      return toSuccess({
-        name,
-        ...(type.group === "" ? {} : { group: type.group }),
-        kind: type.plural,
-        uid: uidOf(entry),
-      });
+      const { group, plural: kind } = type;
+      return toSuccess({ details: { name, ...(group === "" ? {} : { group }), kind, uid: uidOf(entry) } });
     }
     default:
       throw methodNotAllowed();
@@ -124,7 +122,7 @@ function answerPart(
 ): Answer {
   if (target.subresource === "binding") {
     bindPod(write, before, toSent(body));
-    return toSuccess(null, 201);
+    return toSuccess({ code: 201 });
   }
   if (target.subresource !== "token") throw methodNotAllowed();
   const token = access.createServiceAccountToken({ namespace: target.namespace ?? "", name: target.name, random });
@@ -157,9 +155,10 @@ function toPlaced(write: WriteContext, { object }: Entry): WriteContext {
   return { ...write, namespace: textAt(object, "metadata", "namespace") || null };
 }
 
-function toSuccess(details: JsonObject | null, code = 200): Answer {
-  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" };
-  return { code, text: JSON.stringify({ ...status, ...(details === null ? {} : { details }), code }) };
+/** A deletion tells what is gone, a creation its code. */
+function toSuccess(told: { readonly details: JsonObject } | { readonly code: number }): Answer {
+  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", ...told };
+  return { code: "code" in told ? told.code : 200, text: JSON.stringify(status) };
 }
 
 function uidOf({ object }: Entry): string {

@@ -1,15 +1,16 @@
 /** Answers lists and watches, as objects or as tables. */
 import type { Answer, AnswerContext, ResourceRequest } from "./answer.ts";
 import type { JsonObject } from "./json.ts";
-import { invalid, Refusal } from "./refusal.ts";
+import { badMatch, notAVersion, Refusal } from "./refusal.ts";
 import { apiVersionOf, idOf, type ResourceType } from "./resource_type.ts";
 import { readSelection } from "./selectors.ts";
+import type { Entry } from "./store.ts";
 import { toTable, wantsTable } from "./table.ts";
 import { openWatch } from "./watch.ts";
 
 export function answerList(
   { store, lister, now }: AnswerContext,
-  { target: { namespace, name: _name }, query, accept }: ResourceRequest,
+  { target: { namespace }, query, accept }: ResourceRequest,
   type: ResourceType,
 ): Answer {
   const selection = readSelection(query, { type, namespace });
@@ -24,12 +25,20 @@ export function answerList(
     const include = query.get("includeObject") ?? "Metadata";
     return { code: 200, text: JSON.stringify(toTable(objects, { type, now, metadata, include })) };
   }
+  return { code: 200, text: toListText(type, page.entries, metadata) };
+}
+
+export function toListText(type: ResourceType, entries: readonly Entry[], metadata: JsonObject): string {
   const { listKind, kind, isCustom } = type;
-  const head = { kind: listKind, apiVersion: apiVersionOf(type), metadata };
+  // A list of custom resources says that it does not go on.
+  const head = {
+    ...{ kind: listKind, apiVersion: apiVersionOf(type) },
+    metadata: { ...(isCustom ? { continue: "" } : {}), ...metadata },
+  };
   // Items of built-in kinds don't say their kind again: a client that relies on it would fail on a real server.
   const own = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersionOf(type))},`;
-  const items = page.entries.map(({ text }) => !isCustom && text.startsWith(own) ? `{${text.slice(own.length)}` : text);
-  return { code: 200, text: `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(",")}]}` };
+  const items = entries.map(({ text }) => !isCustom && text.startsWith(own) ? `{${text.slice(own.length)}` : text);
+  return `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(",")}]}`;
 }
 
 export async function answerWatch(
@@ -40,7 +49,9 @@ export async function answerWatch(
   const selection = readSelection(query, { type, namespace });
   const fromVersion = readVersion(query.get("resourceVersion") ?? "");
   const marksInitialEnd = query.get("sendInitialEvents") === "true";
-  if (marksInitialEnd && query.get("resourceVersionMatch") !== "NotOlderThan") throw initialEventsNeedMatch();
+  if (marksInitialEnd && query.get("resourceVersionMatch") !== "NotOlderThan") {
+    throw badMatch("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  }
   const timeoutMs = Number(query.get("timeoutSeconds") ?? "0") * 1000 || LONGEST_MS * (1 + random());
   // A version of the future: no word, until it has come.
   for (
@@ -75,21 +86,11 @@ export async function answerWatch(
 
 const LONGEST_MS = 1_800_000;
 
-/** `null` = from whatever is there now. */
-function readVersion(text: string): number | null {
+/** `null` = from whatever is there now; throws a Refusal for what is no version. */
+export function readVersion(text: string): number | null {
   if (text === "" || text === "0") return null;
   if (/^\d+$/.test(text)) return Number(text);
-  const shown = JSON.stringify(text);
-  throw new Refusal(500, {
-    message: `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`,
-  });
-}
-
-function initialEventsNeedMatch(): Refusal {
-  const why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-  return invalid({ group: "meta.k8s.io", plural: "", kind: "ListOptions" }, "", [
-    { field: "resourceVersionMatch", reason: "FieldValueForbidden", message: `Forbidden: ${why}` },
-  ]);
+  throw new Refusal(500, { message: notAVersion(text) });
 }
 
 /** Bookmarks have nothing but a version, and what Go writes of an empty object. */

@@ -22,6 +22,11 @@ export class Catalog {
     ];
   }
 
+  /** Is anything served of this group at this version? */
+  hasVersion({ group, version }: Pick<Target, "group" | "version">): boolean {
+    return this.all().some((type) => type.group === group && type.version === version);
+  }
+
   /** Throws a Refusal for what is not served. */
   find({ group, version, plural }: Target): ResourceType {
     const found = this.all().find((type) => type.plural === plural && type.group === group && type.version === version);

@@ -69,6 +69,7 @@ export function toCustomTypes(definition: JsonObject): readonly ResourceType[] {
       isNamespaced: spec.scope === "Namespaced",
       subresources: hasStatus ? ["status"] : [],
       isCustom: true,
+      needsVersion: true,
       selectableFields: [],
       beginsGeneration: (after, before) => before === null || !isSame(pickOwn(after), pickOwn(before)),
       setDefaults: (draft) => {

@@ -15,13 +15,15 @@ export interface Deleted {
 
 /** `options`: a DeleteOptions, merged with what the query said. */
 export function deleteObject(context: WriteContext, before: Entry, options: JsonObject): Deleted {
-  const { type, store, isDryRun, now } = context;
+  const { type, store, isDryRun } = context;
   checkPreconditions(before, { type, preconditions: objectAt(options, "preconditions") });
   const { object } = before;
   const graceSeconds = readGraceSeconds(object, { type, options });
   const finalizers = listFinalizers(object, options);
+  const marked = markDeleted(object, { context, graceSeconds, finalizers });
   if (graceSeconds === 0 && finalizers.length === 0 && textsAt(object, "spec", "finalizers").length === 0) {
-    const entry = removeObject(context, object);
+    // Only pods are deleted in two steps, even where the second follows at once.
+    const entry = removeObject(context, idOf(type) === "/pods" ? marked : object);
     if (idOf(type) === DEFINITIONS && !isDryRun) removeAllOf(context, object);
     return { entry, isGone: true };
   }
@@ -29,19 +31,32 @@ export function deleteObject(context: WriteContext, before: Entry, options: Json
   const wasMarked = textAt(metadata, "deletionTimestamp") !== "";
   const isSooner = graceSeconds < (numberAt(metadata, "deletionGracePeriodSeconds") ?? Infinity);
   if (wasMarked && !isSooner) return { entry: before, isGone: false };
+  return { entry: isDryRun ? new Entry(marked, store.version) : store.put(idOf(type), marked), isGone: false };
+}
+
+/** Its first mark begins a generation. */
+function markDeleted(
+  object: JsonObject,
+  { context: { type, now }, graceSeconds, finalizers }: {
+    readonly context: WriteContext;
+    readonly graceSeconds: number;
+    readonly finalizers: readonly string[];
+  },
+): JsonObject {
+  const metadata = objectAt(object, "metadata");
   const generation = numberAt(metadata, "generation");
-  const marked: JsonObject = {
+  const isFirst = textAt(metadata, "deletionTimestamp") === "";
+  return {
     ...object,
     metadata: {
       ...metadata,
-      ...(generation === null ? {} : { generation: generation + 1 }),
+      ...(generation === null || !isFirst ? {} : { generation: generation + 1 }),
       deletionTimestamp: toTime(now + graceSeconds * 1000),
       deletionGracePeriodSeconds: graceSeconds,
       ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
     },
     ...(idOf(type) === "/namespaces" ? { status: { ...objectAt(object, "status"), phase: "Terminating" } } : {}),
   };
-  return { entry: isDryRun ? new Entry(marked, store.version) : store.put(idOf(type), marked), isGone: false };
 }
 
 const DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions";

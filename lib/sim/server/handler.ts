@@ -4,7 +4,7 @@
  *
  * What it does not imitate: protobuf, OpenAPI schemas of built-in kinds, strict field validation of those (unknown
  * fields pass), CEL, webhooks and admission beyond limit ranges, quotas and node capacity; lists at exact old versions;
- * events.k8s.io (events are core/v1 and never expire); the token volume of service accounts, node taints, pod priority;
+ * events.k8s.io (events are core/v1, never expire, and those of the newer form are not validated); the token volume of service accounts, node taints, pod priority;
  * merging of metadata through subresources; certificates of clients; impersonation; priority and fairness but as a
  * fault. Controllers are clients: nothing here deletes the content of a namespace, the pods of a workload or events.
  */
@@ -111,7 +111,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
       access.check(user, { verb: request.method.toLowerCase(), path: pathname });
       if (description !== null) return { code: 200, text: JSON.stringify(description) };
       if (/^\/(healthz|livez|readyz)(\/|$)/.test(pathname)) return new Response("ok");
-      return new Response("404 page not found\n", { status: 404, headers: { "content-type": "text/plain" } });
+      return notServed();
     }
     const verb = readVerb(request.method, target, asked.isWatch);
     const { group, plural, subresource, namespace, name } = target;
@@ -120,6 +120,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     if (subresource === "proxy" && proxy !== null) {
       return await proxy({ plural, namespace, name, path: target.rest }, request);
     }
+    if (!context.catalog.hasVersion(target)) return notServed();
     const { signal, headers } = request;
     return answerResource({ ...context, now: now(), random, clock }, {
       ...{ target, verb, query: url.searchParams, body, accept: headers.get("accept"), signal },
@@ -133,6 +134,14 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     const headers = { "content-type": "application/json" };
     return new Response(told.open === undefined ? told.text : told.open(register), { status: told.code, headers });
   }
+}
+
+/** Of a path, or of a group such as that of a definition which is not there: no Status, and no JSON. */
+function notServed(): Response {
+  return new Response("404 page not found\n", {
+    status: 404,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+  });
 }
 
 /** JSON or YAML, which an apply is sent as. */

@@ -68,6 +68,17 @@ export function setDefaults(draft: JsonObject, defaults: Readonly<Record<string,
   }
 }
 
+/** `target` with these fields as `source` has them, or without. */
+export function takeFrom(target: JsonObject, source: JsonObject, keys: readonly string[]): JsonObject {
+  const taken = { ...target };
+  for (const key of keys) {
+    const value = source[key];
+    if (value === undefined) delete taken[key];
+    else taken[key] = value;
+  }
+  return taken;
+}
+
 /** Equal as JSON, whatever the order of keys. */
 export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;

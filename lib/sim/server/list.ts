@@ -3,7 +3,15 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 import type { Collection } from "./collection.ts";
-import { badRequest, expired, invalid, tooLargeVersion } from "./refusal.ts";
+import {
+  badMatch,
+  badOptions,
+  badRequest,
+  expired,
+  notAVersion,
+  tooLargeVersion,
+  unsupportedValue,
+} from "./refusal.ts";
 import type { Selection } from "./selectors.ts";
 import type { Entry } from "./store.ts";
 
@@ -18,6 +26,8 @@ export interface ListPage {
 interface Snapshot {
   readonly entries: readonly Entry[];
   readonly version: number;
+  /** Without a selector: only then is it told how many remain. */
+  readonly isWhole: boolean;
   readonly expiresAt: number;
 }
 
@@ -44,12 +54,14 @@ export class Lister {
   ): ListPage {
     const limit = readLimit(query.get("limit"));
     const token = query.get("continue") ?? "";
+    checkMatch(query);
     if (token !== "") return this.#page(token, limit);
     checkVersion(query, version);
     const entries = collection.list(selection).filter(({ object }) => selection.isSelected(object));
     if (limit === 0 || entries.length <= limit) return { entries, version, continueToken: null, remaining: null };
     const id = String(++this.#made);
-    this.#snapshots.set(id, { entries, version, expiresAt: this.#now() + SNAPSHOT_MS });
+    const isWhole = !query.get("labelSelector") && !query.get("fieldSelector");
+    this.#snapshots.set(id, { entries, version, isWhole, expiresAt: this.#now() + SNAPSHOT_MS });
     this.#forget();
     return this.#page(toToken({ id, start: 0 }), limit);
   }
@@ -64,11 +76,12 @@ export class Lister {
     this.#forget();
     const snapshot = this.#snapshots.get(id);
     if (snapshot === undefined) throw expired(TOO_OLD);
-    const { entries, version } = snapshot;
+    const { entries, version, isWhole } = snapshot;
     const end = limit === 0 ? entries.length : start + limit;
     const remaining = Math.max(0, entries.length - end);
     const continueToken = remaining === 0 ? null : toToken({ id, start: end });
-    return { entries: entries.slice(start, end), version, continueToken, remaining: remaining || null };
+    const told = isWhole && remaining > 0 ? remaining : null;
+    return { entries: entries.slice(start, end), version, continueToken, remaining: told };
   }
 
   #forget(): void {
@@ -89,18 +102,25 @@ function readLimit(text: string | null): number {
   return Number(text);
 }
 
+function checkMatch(query: URLSearchParams): void {
+  const [match, asked] = [query.get("resourceVersionMatch") ?? "", query.get("resourceVersion") ?? ""];
+  if (match === "") return;
+  if (query.get("continue")) throw badMatch("resourceVersionMatch is forbidden when continue is provided");
+  if (asked === "") throw badMatch("resourceVersionMatch is forbidden unless resourceVersion is provided");
+  if (!MATCHES.includes(match)) throw badOptions(unsupportedValue("resourceVersionMatch", match, [...MATCHES, ""]));
+  if (match === "Exact" && asked === "0") {
+    throw badMatch('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  }
+}
+
+const MATCHES = ["Exact", "NotOlderThan"];
+
 /** Only the newest version is kept: any that is asked for at least is served by it, an exact older one is gone. */
 function checkVersion(query: URLSearchParams, version: number): void {
   const asked = query.get("resourceVersion") ?? "";
   const match = query.get("resourceVersionMatch") ?? "";
-  if (match !== "" && asked === "") {
-    const why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-    throw invalid({ group: "meta.k8s.io", plural: "", kind: "ListOptions" }, "", [
-      { field: "resourceVersionMatch", reason: "FieldValueForbidden", message: `Forbidden: ${why}` },
-    ]);
-  }
   if (asked === "" || asked === "0") return;
-  if (!/^\d+$/.test(asked)) throw badRequest(`strconv.ParseUint: parsing "${asked}": invalid syntax`);
+  if (!/^\d+$/.test(asked)) throw badRequest(`invalid resource version: ${notAVersion(asked)}`);
   if (Number(asked) > version) throw tooLargeVersion(asked, version);
   const isExact = match === "Exact" || (match === "" && query.get("limit") !== null);
   if (isExact && Number(asked) < version) throw expired("The resourceVersion for the provided list is too old.");

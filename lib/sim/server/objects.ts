@@ -2,7 +2,7 @@
  * What every object of the API has: a name, a UID, times and versions that the server sets and nobody else.
  */
 import { toTime } from "./ages.ts";
-import { isObject, type Json, type JsonObject, objectAt, textAt } from "./json.ts";
+import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "./json.ts";
 import { badRequest } from "./refusal.ts";
 import { apiVersionOf, type ResourceType } from "./resource_type.ts";
 
@@ -91,7 +91,11 @@ function headOf(type: ResourceType): { readonly kind: string; readonly apiVersio
   return { kind: type.kind, apiVersion: apiVersionOf(type) };
 }
 
+/** As Go leaves it out. */
+function isEmpty(value: Json | undefined): boolean {
+  return (value ?? null) === null || (typeof value === "object" && isSame(value, Array.isArray(value) ? [] : {}));
+}
+
 function dropAbsent(object: Readonly<Record<string, Json | undefined>>): JsonObject {
-  const present = Object.entries(object).filter((entry): entry is [string, Json] => (entry[1] ?? null) !== null);
-  return Object.fromEntries(present);
+  return Object.fromEntries(Object.entries(object).filter((entry): entry is [string, Json] => !isEmpty(entry[1])));
 }

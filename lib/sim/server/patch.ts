@@ -43,6 +43,15 @@ export function strategicMerge(target: JsonObject, patch: JsonObject): JsonObjec
   return merged;
 }
 
+/** As Go prints a value with `%v`: `map[a:map[b:c]]`. */
+export function formatGo(value: Json): string {
+  if (value === null) return "<nil>";
+  if (Array.isArray(value)) return `[${value.map(formatGo).join(" ")}]`;
+  if (!isObject(value)) return String(value);
+  const entries = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+  return `map[${entries.map(([key, one]) => `${key}:${formatGo(one)}`).join(" ")}]`;
+}
+
 interface Operation {
   readonly op: string;
   readonly path: string;
@@ -85,8 +94,8 @@ function mergeList(
   }
   const keyOf = (item: Json): Json | undefined => isObject(item) ? item[mergeKey] : undefined;
   if (patch.some((item) => keyOf(item) === undefined)) {
-    const shown = JSON.stringify(patch.find((item) => keyOf(item) === undefined));
-    throw badRequest(`map: ${shown} does not contain declared merge key: ${mergeKey}`);
+    const shown = formatGo(patch.find((item) => keyOf(item) === undefined) ?? null);
+    throw new Refusal(500, { message: `map: ${shown} does not contain declared merge key: ${mergeKey}` });
   }
   const deleted = patch.filter((item) => item["$patch"] === "delete").map(keyOf);
   const sent = patch.filter((item) => item["$patch"] !== "delete");

@@ -3,9 +3,9 @@
  */
 import { applyObject } from "./apply.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
-import { jsonPatch, mergePatch, strategicMerge } from "./patch.ts";
+import { formatGo, jsonPatch, mergePatch, strategicMerge } from "./patch.ts";
 import { BAD_QUANTITY } from "./quantities.ts";
-import { badRequest, invalid, notFound, Refusal, unsupportedMediaType } from "./refusal.ts";
+import { badRequest, invalid, invalidValue, notFound, Refusal, unsupportedMediaType } from "./refusal.ts";
 import type { ResourceType } from "./resource_type.ts";
 import type { Entry } from "./store.ts";
 import { createObject, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
@@ -39,11 +39,16 @@ export function patchObject(
   try {
     return { entry: updateObject(context, before, { sent }), isNew: false };
   } catch (error) {
-    if (!(error instanceof Refusal && error.code === 400 && error.message.endsWith(BAD_QUANTITY))) throw error;
-    const message = `Invalid value: ${JSON.stringify(formatGo(patch.body))}: ${BAD_QUANTITY}`;
-    const cause = { field: "patch", reason: "FieldValueInvalid", message };
-    throw invalid({ group: "", plural: "", kind: "" }, "", [cause]);
+    if (!(error instanceof Refusal && error.code === 400)) throw error;
+    if (error.message.endsWith(BAD_QUANTITY)) throw cannotPatch(formatGo(patch.body), BAD_QUANTITY);
+    const [, why] = /: (strict decoding error: .*|unknown conversion)$/.exec(error.message) ?? [];
+    throw why === undefined ? error : cannotPatch(JSON.stringify(sent), why);
   }
+}
+
+/** What is wrong with the result is the patch's fault. */
+function cannotPatch(shown: string, why: string): Refusal {
+  return invalid({ group: "", plural: "", kind: "" }, "", [invalidValue("patch", shown, why)]);
 }
 
 function apply(
@@ -88,13 +93,4 @@ function checkContentType(contentType: string, { isCustom }: ResourceType): void
 function toObject(value: Json): JsonObject {
   if (isObject(value)) return value;
   throw badRequest("error decoding patch: it is no object");
-}
-
-/** As Go prints a value with `%v`: `map[a:map[b:c]]`. */
-function formatGo(value: Json): string {
-  if (value === null) return "<nil>";
-  if (Array.isArray(value)) return `[${value.map(formatGo).join(" ")}]`;
-  if (!isObject(value)) return String(value);
-  const entries = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
-  return `map[${entries.map(([key, one]) => `${key}:${formatGo(one)}`).join(" ")}]`;
 }

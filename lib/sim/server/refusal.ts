@@ -93,6 +93,30 @@ export function forbidden(named: Named, name: string, why: string, causes: reado
   return new Refusal(403, { message: `${whose} is forbidden: ${why}`, reason: "Forbidden", details });
 }
 
+/** Of an update that says nothing of the version it was made of. */
+export function versionNeeded({ plural, group }: Named, name: string): Refusal {
+  const problem = invalidValue("metadata.resourceVersion", 0, "must be specified for an update");
+  return invalid({ group, plural, kind: plural }, name, [problem]);
+}
+
+export function versionOnCreate(): Refusal {
+  return new Refusal(500, { message: "resourceVersion should not be set on objects to be created" });
+}
+
+export function badMatch(why: string): Refusal {
+  return badOptions(forbiddenField("resourceVersionMatch", why));
+}
+
+/** Of a list or watch. */
+export function badOptions(problem: Problem): Refusal {
+  return invalid({ group: "meta.k8s.io", plural: "", kind: "ListOptions" }, "", [problem]);
+}
+
+export function notAVersion(text: string): string {
+  const shown = JSON.stringify(text);
+  return `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`;
+}
+
 export function badRequest(message: string): Refusal {
   return new Refusal(400, { message, reason: "BadRequest" });
 }

@@ -3,7 +3,7 @@
  * capacity and quotas are looked at afterwards, in admission.ts.
  * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
  */
-import { isSame, type Json, type JsonObject, listAt, objectAt, textAt } from "./json.ts";
+import { isSame, type Json, type JsonObject, listAt, objectAt, takeFrom, textAt } from "./json.ts";
 import { CONTAINER_LISTS, validateSpec } from "./pod_spec.ts";
 import { MIRROR_ANNOTATION, readQosClass } from "./pods.ts";
 import { forbiddenField, invalidValue, type Problem } from "./refusal.ts";
@@ -29,6 +29,10 @@ export function validateResize(pod: JsonObject, before: JsonObject): readonly Pr
   if (textAt(before, "spec", "os", "name") === "windows") {
     return [forbiddenField("[]", "windows pods cannot be resized")];
   }
+  const qosClass = textAt(before, "status", "qosClass") || readQosClass(before);
+  if (readQosClass(pod) !== qosClass) {
+    problems.push(invalidValue("spec", qosClass, "Pod QOS Class may not change as a result of resizing"));
+  }
   for (const list of CONTAINER_LISTS) {
     const [old, now] = [listAt(before, "spec", list), listAt(pod, "spec", list)];
     const path = `spec.${list}`;
@@ -37,10 +41,6 @@ export function validateResize(pod: JsonObject, before: JsonObject): readonly Pr
     } else now.forEach((one, index) => problems.push(...findRemoved(one, old[index] ?? {}, `${path}[${index}]`)));
   }
   if (problems.length > 0) return problems;
-  const qosClass = textAt(before, "status", "qosClass") || readQosClass(before);
-  if (readQosClass(pod) !== qosClass) {
-    return [invalidValue("spec", qosClass, "Pod QOS Class may not change as a result of resizing")];
-  }
   const isOnlySized = isSame(withoutCpuAndMemory(pod), withoutCpuAndMemory(before));
   return isOnlySized ? [] : [forbiddenField("spec", "only cpu and memory resources are mutable")];
 }
@@ -55,16 +55,6 @@ function findRemoved(now: JsonObject, old: JsonObject, path: string): readonly P
 
 function namesOf(containers: readonly JsonObject[]): Json {
   return containers.map((container) => textAt(container, "name"));
-}
-
-function takeFrom(target: JsonObject, source: JsonObject, keys: readonly string[]): JsonObject {
-  const { ...taken } = target;
-  for (const key of keys) {
-    const value = source[key];
-    if (value === undefined) delete taken[key];
-    else taken[key] = value;
-  }
-  return taken;
 }
 
 /** A pod's own resources may also come anew. */

@@ -16,6 +16,8 @@ export interface ResourceType extends Named {
   readonly subresources: readonly string[];
   /** Defined by a CustomResourceDefinition: no strategic merge, and `metadata` is all that a draft begins with. */
   readonly isCustom: boolean;
+  /** An update has to say which version it was made of. */
+  readonly needsVersion: boolean;
   /** What a field selector may name beside metadata.name and metadata.namespace. */
   readonly selectableFields: readonly string[];
   /** Does this change begin a new metadata.generation? Kinds without one never do. */

@@ -22,6 +22,7 @@ const PLAIN = {
   isNamespaced: true,
   subresources: [],
   isCustom: false,
+  needsVersion: false,
   selectableFields: [],
   beginsGeneration: () => false,
   setDefaults: nothing,
@@ -66,6 +67,7 @@ const ROWS: readonly Row[] = [
     ...{ plural: "namespaces", kind: "Namespace", shortNames: ["ns"], isNamespaced: false },
     subresources: ["status", "finalize"],
     selectableFields: ["status.phase"],
+    setDefaults: small.setNamespaceDefaults,
     prepareNew: small.prepareNewNamespace,
     validate: small.validateNamespace,
     columns: columns.NAMESPACE_COLUMNS,
@@ -95,6 +97,7 @@ const ROWS: readonly Row[] = [
   },
   {
     ...{ group: "coordination.k8s.io", plural: "leases", kind: "Lease", columns: columns.LEASE_COLUMNS },
+    needsVersion: true,
     setDefaults: small.setLeaseDefaults,
     validate: small.validateLease,
   },
@@ -135,6 +138,7 @@ const ROWS: readonly Row[] = [
   {
     ...{ group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition" },
     ...{ shortNames: ["crd", "crds"], isNamespaced: false, subresources: ["status"], columns: columns.CREATED_COLUMNS },
+    needsVersion: true,
     beginsGeneration: small.hasNewSpec,
     setDefaults: setDefinitionDefaults,
     prepareNew: prepareNewDefinition,

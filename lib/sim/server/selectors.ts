@@ -3,9 +3,11 @@
  * refusals.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#api
  */
+import { findKeyFault, findValueFault } from "../../units/labels.ts";
 import { matches, type Requirement } from "../../units/selector.ts";
 import { at, type JsonObject, objectAt, textAt } from "./json.ts";
-import { badRequest } from "./refusal.ts";
+import { KEY_RULE, VALUE_RULE } from "./names.ts";
+import { badRequest, invalidValue, type Problem, type Refusal } from "./refusal.ts";
 import type { ResourceType } from "./resource_type.ts";
 
 export interface Selection {
@@ -38,17 +40,30 @@ export function readLabels(object: JsonObject): Readonly<Record<string, string>>
 /** `a=b,c!=d,e in (f,g),h notin (i),j,!k` */
 function parseLabelSelector(text: string): readonly Requirement[] {
   return splitOutsideParentheses(text).map((part) => {
-    const [, key = "", operator = "", list = ""] = /^([^\s!=(),]+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(part) ?? [];
-    if (key !== "") {
-      const values = list.split(",").map((value) => value.trim());
-      return { key, operator: operator === "in" ? "In" : "NotIn", values };
-    }
-    const [, left = "", sign = "", right = ""] = /^([^\s!=(),]+)\s*(==|=|!=)\s*([^\s!=(),]*)$/.exec(part) ?? [];
-    if (left !== "") return { key: left, operator: sign === "!=" ? "NotIn" : "In", values: [right] };
-    const [, not = "", name = ""] = /^(!?)\s*([^\s!=(),]+)$/.exec(part) ?? [];
-    if (name !== "") return { key: name, operator: not === "!" ? "DoesNotExist" : "Exists", values: [] };
-    throw badRequest(`unable to parse requirement: cannot read '${part}'`);
+    const requirement = parseRequirement(part);
+    const { key, values } = requirement;
+    if (findKeyFault(key) !== null) throw cannotParse(invalidValue("<nil>", key, KEY_RULE));
+    const index = values.findIndex((value) => findValueFault(value) !== null);
+    if (index >= 0) throw cannotParse(invalidValue(`values[${index}][${key}]`, values[index], VALUE_RULE));
+    return requirement;
   });
+}
+
+function cannotParse({ field, message }: Problem): Refusal {
+  return badRequest(`unable to parse requirement: ${field}: ${message}`);
+}
+
+function parseRequirement(part: string): Requirement {
+  const [, key = "", operator = "", list = ""] = /^([^\s!=(),]+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(part) ?? [];
+  if (key !== "") {
+    const values = list.split(",").map((value) => value.trim());
+    return { key, operator: operator === "in" ? "In" : "NotIn", values };
+  }
+  const [, left = "", sign = "", right = ""] = /^([^\s!=(),]+)\s*(==|=|!=)\s*([^\s!=(),]*)$/.exec(part) ?? [];
+  if (left !== "") return { key: left, operator: sign === "!=" ? "NotIn" : "In", values: [right] };
+  const [, not = "", name = ""] = /^(!?)\s*([^\s!=(),]+)$/.exec(part) ?? [];
+  if (name !== "") return { key: name, operator: not === "!" ? "DoesNotExist" : "Exists", values: [] };
+  throw badRequest(`unable to parse requirement: cannot read '${part}'`);
 }
 
 interface FieldRequirement {

@@ -1,18 +1,22 @@
 /** Namespaces, events and leases: what the API server fills in and demands. */
 import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "./json.ts";
-import { DNS_LABEL_RULE, isDnsLabel } from "./names.ts";
+import { DNS_LABEL_RULE, isDnsLabel, isSubdomain } from "./names.ts";
 import { isSameMeaning } from "./quantities.ts";
 import { badRequest, invalidValue, type Problem } from "./refusal.ts";
 
-export function prepareNewNamespace(namespace: JsonObject): void {
+export function setNamespaceDefaults(namespace: JsonObject): void {
   openAt(namespace, "metadata", "labels")["kubernetes.io/metadata.name"] = textAt(namespace, "metadata", "name");
+}
+
+export function prepareNewNamespace(namespace: JsonObject): void {
   Object.assign(openAt(namespace, "spec"), { finalizers: ["kubernetes"] });
   namespace.status = { phase: "Active" };
 }
 
 export function validateNamespace(namespace: JsonObject): readonly Problem[] {
   const name = textAt(namespace, "metadata", "name");
-  return isDnsLabel(name) ? [] : [invalidValue("metadata.name", name, DNS_LABEL_RULE)];
+  if (isDnsLabel(name)) return [];
+  return [invalidValue("metadata.name", name, isSubdomain(name) ? "must not contain dots" : DNS_LABEL_RULE)];
 }
 
 export function setEventDefaults(event: JsonObject): void {

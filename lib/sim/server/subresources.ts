@@ -14,7 +14,8 @@ export function toScale({ metadata, spec, status }: JsonObject): JsonObject {
       ...{ name: name ?? null, namespace: namespace ?? null, uid: uid ?? null },
       ...{ resourceVersion: resourceVersion ?? null, creationTimestamp: creationTimestamp ?? null },
     },
-    spec: { replicas: numberAt(spec, "replicas") ?? 0 },
+    // As Go leaves out a zero.
+    spec: numberAt(spec, "replicas") ? { replicas: numberAt(spec, "replicas") } : {},
     status: { replicas: numberAt(status, "replicas") ?? 0, selector: labels.sort().join(",") },
   };
 }

@@ -4,9 +4,9 @@
  */
 import { admitPod, giveLimitDefaults, refreshQuotas } from "./admission.ts";
 import { toTime } from "./ages.ts";
-import { isSame, type JsonObject, listAt, numberAt, objectAt, textAt, textsAt } from "./json.ts";
+import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "./json.ts";
 import { trackUpdate, type Writer } from "./managed_fields.ts";
-import { validateMetadata } from "./names.ts";
+import { validateFinalizers, validateMetadata } from "./names.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
 import { isSameMeaning } from "./quantities.ts";
 import {
@@ -18,6 +18,8 @@ import {
   invalidValue,
   notFound,
   type Problem,
+  versionNeeded,
+  versionOnCreate,
 } from "./refusal.ts";
 import { takeSizes, validateResize } from "./resize.ts";
 import { apiVersionOf, idOf, type ResourceType } from "./resource_type.ts";
@@ -42,8 +44,9 @@ export interface AppliedFields {
 }
 
 export function createObject(context: WriteContext, sent: JsonObject, applied?: AppliedFields): Entry {
-  const { store, type, namespace, now, random } = context;
+  const { store, type, namespace, now, random, isDryRun } = context;
   checkAddress(sent, { type, namespace, name: null });
+  if (textAt(sent, "metadata", "resourceVersion") !== "" && !isDryRun) throw versionOnCreate();
   if (namespace !== null) checkNamespace(context, sent);
   const generateName = textAt(sent, "metadata", "generateName");
   const name = textAt(sent, "metadata", "name") || (generateName === "" ? "" : generateName + toSuffix(random));
@@ -73,6 +76,7 @@ export function updateObject(
   const name = textAt(old, "metadata", "name");
   checkAddress(sent, { type, namespace, name });
   const version = textAt(sent, "metadata", "resourceVersion");
+  if (version === "" && type.needsVersion) throw versionNeeded(type, name);
   if (version !== "" && version !== textAt(old, "metadata", "resourceVersion")) throw conflict(type, name);
   checkUid(type, old, textAt(sent, "metadata", "uid"));
   const draft = toNextDraft(sent, old, type);
@@ -88,7 +92,10 @@ export function updateObject(
   refuseInvalid(type, name, findProblems(result, old, context));
   if (subresource === "resize") admitPod(context.store, result, old);
   if (isSame(result, old)) return before;
-  return isGone(result) ? removeObject(context, result) : save(context, result);
+  if (!isGone(result)) return save(context, result);
+  removeObject(context, result);
+  // Shown as it was: the version of its removal is for those who watch.
+  return new Entry(result, before.version);
 }
 
 /** At once, and for good. */
@@ -108,7 +115,14 @@ export function toEmpty({ isCustom }: ResourceType): JsonObject {
   if (isCustom) return { metadata: {} };
   const pod = { containers: [] };
   const template = { metadata: {}, spec: pod };
-  return { metadata: {}, spec: { ...pod, template, strategy: {}, updateStrategy: {} }, source: {}, status: {} };
+  return {
+    metadata: {},
+    spec: { ...pod, template, strategy: {}, updateStrategy: {}, serviceName: "" },
+    status: {},
+    // Of an event.
+    ...{ source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null },
+    ...{ reportingComponent: "", reportingInstance: "" },
+  };
 }
 
 function save({ store, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
@@ -148,13 +162,13 @@ function checkUid(type: ResourceType, old: JsonObject, uid: string): void {
 function takeAsked(draft: JsonObject, old: JsonObject, { type, subresource }: WriteContext): JsonObject {
   switch (subresource) {
     case "":
-      return type.subresources.includes("status") ? { ...draft, ...pick(old, "status") } : draft;
+      return type.subresources.includes("status") ? takeFrom(draft, old, ["status"]) : draft;
     case "status":
-      return { ...old, ...pick(draft, "status") };
+      return takeFrom(old, draft, ["status"]);
     case "resize":
       return takeSizes(old, draft);
     default:
-      return { ...old, ...pick(draft, "spec") };
+      return takeFrom(old, draft, ["spec"]);
   }
 }
 
@@ -162,7 +176,7 @@ function findProblems(next: JsonObject, old: JsonObject, { type, subresource }: 
   if (subresource === "resize") return validateResize(next, old);
   // What the spec is was settled when it was written.
   if (subresource !== "" && subresource !== "scale") return [];
-  return [...validateMetadata(next), ...type.validate(next, old)];
+  return [...validateMetadata(next), ...validateFinalizers(next, old), ...type.validate(next, old)];
 }
 
 function refuseInvalid(type: ResourceType, name: string, problems: readonly Problem[]): void {
@@ -187,9 +201,4 @@ function isSameOwners(managedFields: readonly JsonObject[], old: JsonObject): bo
   const strip = (entries: readonly JsonObject[]) =>
     entries.map(({ time: _time, ...rest }) => JSON.stringify(rest)).sort();
   return isSame(strip(managedFields), strip(listAt(old, "metadata", "managedFields")));
-}
-
-function pick(object: JsonObject, key: string): JsonObject {
-  const value = object[key];
-  return value === undefined ? {} : { [key]: value };
 }

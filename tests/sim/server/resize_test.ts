@@ -147,7 +147,8 @@ Deno.test("pods/resize refuses a merge patch that replaces a container by its si
   assertEquals(code, 422);
   assertEquals(
     body.message,
-    'Pod "a" is invalid: [spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed, ' +
+    'Pod "a" is invalid: [spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing, ' +
+      "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed, " +
       "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed]",
   );
 });
