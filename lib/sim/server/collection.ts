@@ -24,6 +24,11 @@ export class Change {
   get line(): Uint8Array {
     return this.#line ??= toEventLine(this.kind, this.entry.text);
   }
+
+  /** All who watch have been told; who comes later has it written anew, or thousands would be kept for nobody. */
+  release(): void {
+    this.#line = null;
+  }
 }
 
 export function toEventLine(type: ChangeKind | "ERROR" | "BOOKMARK", object: string): Uint8Array {
@@ -135,6 +140,7 @@ export class Collection {
     }
     const nodes = new Set([null, nodeOf(change.entry.object), change.previous && nodeOf(change.previous.object)]);
     for (const node of nodes) for (const listener of this.#listeners.get(node) ?? []) listener(change);
+    change.release();
   }
 
   #index(slot: Slot): void {

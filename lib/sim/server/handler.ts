@@ -17,7 +17,7 @@ import { describe } from "./discovery.ts";
 import { type Asked, Faults } from "./faults.ts";
 import { isObject, type Json } from "./json.ts";
 import { Lister } from "./list.ts";
-import { badRequest, Refusal, unsupportedMediaType } from "./refusal.ts";
+import { badRequest, Refusal, tooLargeBody, unsupportedMediaType } from "./refusal.ts";
 import { answerReview } from "./reviews.ts";
 import { parsePath, readVerb } from "./route.ts";
 import { Store } from "./store.ts";
@@ -148,15 +148,38 @@ function notServed(): Response {
 async function readBody(request: Request): Promise<Json> {
   const contentType = request.headers.get("content-type") ?? "";
   if (/protobuf|cbor/.test(contentType)) throw unsupportedMediaType(["application/json", "application/yaml"]);
-  const text = request.body === null ? "" : await request.text();
+  const text = request.body === null ? "" : await readText(request.body);
   if (text === "") return null;
   const isYaml = /yaml/.test(contentType);
   try {
-    return isYaml ? parseYaml(text) as Json : JSON.parse(text);
+    const value = isYaml ? parseYaml(text) as Json : JSON.parse(text);
+    if (!isDeeper(value, MAX_DEPTH)) return value;
+    throw new RangeError("exceeded max depth");
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw badRequest(`the object provided is unrecognized: couldn't get version/kind; json parse error: ${why}`);
   }
+}
+
+/** As a real server has it. */
+const MAX_BYTES = 3 * 1024 * 1024;
+/** A real one takes 10,000; what walks through objects here calls itself for each. */
+const MAX_DEPTH = 500;
+
+async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, bytes] = ["", 0];
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw tooLargeBody(MAX_BYTES);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function isDeeper(value: Json, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((one) => isDeeper(one, depth - 1));
 }
 
 function toRefused({ code, status }: Refusal): Response {

@@ -144,6 +144,11 @@ export function unsupportedMediaType(accepted: readonly string[]): Refusal {
   return new Refusal(415, { message, reason: "UnsupportedMediaType" });
 }
 
+export function tooLargeBody(limitBytes: number): Refusal {
+  const message = `Request entity too large: limit is ${limitBytes}`;
+  return new Refusal(413, { message, reason: "RequestEntityTooLarge" });
+}
+
 export function unauthorized(): Refusal {
   return new Refusal(401, { message: "Unauthorized", reason: "Unauthorized" });
 }

@@ -185,3 +185,12 @@ Deno.test("a group that is not there answers in plain text, before and behind it
   const { message } = (await sim.call("GET", "/apis/apps/v1/things")).body;
   assertEquals(message, "the server could not find the requested resource");
 });
+
+Deno.test("a body that is too large or too deep is refused before anybody walks through it", async () => {
+  const sim = await start();
+  const large = await sim.call("POST", MAPS, { metadata: { name: "x" }, data: { a: "x".repeat(4_000_000) } });
+  assertEquals([large.code, large.body.message], [413, "Request entity too large: limit is 3145728"]);
+  const text = `{"data":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
+  assertEquals((await sim.call("POST", MAPS, text)).code, 400);
+  assertEquals((await sim.call("PATCH", `${MAPS}/m`, text, { contentType: MERGE })).code, 400);
+});
