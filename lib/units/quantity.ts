@@ -44,18 +44,28 @@ export function formatAmount(amount: number, resource: Resource): string {
   return unit === undefined ? `${amount}` : `${amount / unit[0]}${unit[1]}`;
 }
 
+/** What a suffix multiplies by. */
+export interface Scale {
+  readonly factor: bigint;
+  /** A power of ten. */
+  readonly exponent: bigint;
+}
+
+/** `Mi`, `e3`, `` or `m`; `null` for no suffix. A lone `E` is exa; `E` or `e` with digits is a power of ten. */
+export function parseSuffix(suffix: string): Scale | null {
+  const scale = SCALES.get(suffix);
+  if (scale !== undefined) return scale;
+  const [, sign, digits] = /^[eE]([+-]?)([0-9]+)$/.exec(suffix) ?? [];
+  if (digits === undefined) return null;
+  return { factor: 1n, exponent: sign === "-" ? -BigInt(digits) : BigInt(digits) };
+}
+
 /** No sensible quantity is longer; the arithmetic below stays small. */
 const MAX_LENGTH = 64;
 /** Larger than any digits within MAX_LENGTH can balance, and as many digits as the schema takes. */
 const MAX_EXPONENT = 99n;
 
 const QUANTITY = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)$/;
-
-interface Scale {
-  readonly factor: bigint;
-  /** A power of ten. */
-  readonly exponent: bigint;
-}
 
 const SCALES: ReadonlyMap<string, Scale> = new Map([
   ...["n", "u", "m", "", "k", "M", "G", "T", "P", "E"].map((suffix, index): [string, Scale] => [
@@ -101,7 +111,7 @@ function parseNanos(value: unknown, options: ParseAmountOptions = {}): ParsedNan
 
   const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
   if (whole === "" && fraction === "") return refuse(value, "does not start with a number");
-  const scale = toScale(suffix);
+  const scale = parseSuffix(suffix);
   if (scale === null) return refuse(value, `unknown suffix ${quote(suffix)}${toHint(suffix)}`);
   if (scale.exponent > MAX_EXPONENT || scale.exponent < -MAX_EXPONENT) {
     return refuse(value, `exponent ${quote(suffix)} is out of range`);
@@ -118,15 +128,6 @@ function refuse(value: unknown, cause: string): Extract<ParsedAmount, { ok: fals
 
 function divideUp(numerator: bigint, divisor: bigint): bigint {
   return (numerator + divisor - 1n) / divisor;
-}
-
-/** A lone `E` is exa; `E` or `e` with digits is a power of ten. */
-function toScale(suffix: string): Scale | null {
-  const scale = SCALES.get(suffix);
-  if (scale !== undefined) return scale;
-  const [, sign, digits] = /^[eE]([+-]?)([0-9]+)$/.exec(suffix) ?? [];
-  if (digits === undefined) return null;
-  return { factor: 1n, exponent: sign === "-" ? -BigInt(digits) : BigInt(digits) };
 }
 
 /** For the usual slips: 1K, 512MB, 1gib. */

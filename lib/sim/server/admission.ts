@@ -4,7 +4,7 @@
  */
 import { formatAmount } from "../../units/quantity.ts";
 import { NO_RESOURCES, type Resource, type Resources, type SideKey } from "../../units/resources.ts";
-import { type JsonObject, listAt, objectAt, textAt } from "./json.ts";
+import { isSame, type JsonObject, listAt, objectAt, textAt } from "./json.ts";
 import { readAmounts, sumPod } from "./quantities.ts";
 import { findLimitFaults, giveDefaults } from "./limit_ranges.ts";
 import { forbidden } from "./refusal.ts";
@@ -27,20 +27,38 @@ export function admitPod(store: Store, pod: JsonObject, before: JsonObject | nul
   }
   if (before !== null) checkCapacity(store, pod);
   for (const { object } of store.collection("/resourcequotas").list({ namespace })) {
-    checkQuota(store, object, { pod, before });
+    checkQuota(object, { pod, before });
   }
 }
 
-/** Brings `status.used` of a namespace's quotas up to date. */
-export function refreshQuotas(store: Store, namespace: string): void {
+/** Counts anew what a namespace's quotas have used, after a change of the quotas themselves. */
+export function recountQuotas(store: Store, namespace: string): void {
+  const pods = store.collection("/pods").list({ namespace });
+  const used: Record<string, number> = {};
+  for (const { object } of pods) add(used, countPod(object), 1);
+  tellQuotas(store, namespace, () => used);
+}
+
+/** Keeps them up to date after a change of one pod; `null` = it was not there before, or is not any more. */
+export function followPod(
+  store: Store,
+  namespace: string,
+  { before, after }: { readonly before: JsonObject | null; readonly after: JsonObject | null },
+): void {
+  const change: Record<string, number> = {};
+  if (after !== null) add(change, countPod(after), 1);
+  if (before !== null) add(change, countPod(before), -1);
+  if (Object.values(change).every((amount) => amount === 0)) return;
+  tellQuotas(store, namespace, (used) => add({ ...used }, change, 1));
+}
+
+function tellQuotas(store: Store, namespace: string, next: (used: Counts) => Counts): void {
   for (const { object } of store.collection("/resourcequotas").list({ namespace })) {
     const hard = objectAt(object, "spec", "hard");
-    const used = countUsed(store, namespace);
-    const told = Object.fromEntries(
-      Object.keys(hard).filter(isCounted).map((key) => [key, formatCount(used[key] ?? 0, key)]),
-    );
-    const status = { hard, used: told };
-    if (JSON.stringify(status) !== JSON.stringify(object.status)) store.put("/resourcequotas", { ...object, status });
+    const used = next(readUsed(object));
+    const told = Object.keys(hard).filter(isCounted).map((key) => [key, formatCount(used[key] ?? 0, key)]);
+    const status = { hard, used: Object.fromEntries(told) };
+    if (!isSame(status, object.status)) store.put("/resourcequotas", { ...object, status });
   }
 }
 
@@ -78,7 +96,6 @@ const COUNTED: Readonly<Record<string, SideKey>> = {
 };
 
 function checkQuota(
-  store: Store,
   quota: JsonObject,
   { pod, before }: { readonly pod: JsonObject; readonly before: JsonObject | null },
 ): void {
@@ -101,15 +118,15 @@ function checkQuota(
       );
     }
   }
-  const used = countUsed(store, textAt(pod, "metadata", "namespace"));
+  const used = readUsed(quota);
   const [now, old] = [countPod(pod), before === null ? {} : countPod(before)];
   const increase = (key: string) => (now[key] ?? 0) - (old[key] ?? 0);
-  const exceeded = keys.filter((key) => increase(key) > 0 && (used[key] ?? 0) + increase(key) > readHard(hard, key));
+  const exceeded = keys.filter((key) => increase(key) > 0 && (used[key] ?? 0) + increase(key) > readCount(hard, key));
   if (exceeded.length === 0) return;
   const tell = (amount: (key: string) => number) =>
     exceeded.map((key) => `${key}=${formatCount(amount(key), key)}`).join(",");
   const why = `exceeded quota: ${textAt(quota, "metadata", "name")}, requested: ${tell(increase)}, ` +
-    `used: ${tell((key) => used[key] ?? 0)}, limited: ${tell((key) => readHard(hard, key))}`;
+    `used: ${tell((key) => used[key] ?? 0)}, limited: ${tell((key) => readCount(hard, key))}`;
   throw forbidden(PODS, name, why);
 }
 
@@ -117,11 +134,14 @@ function isCounted(key: string): boolean {
   return key === "pods" || key in COUNTED;
 }
 
-function countUsed(store: Store, namespace: string): Counts {
-  const total: Record<string, number> = {};
-  for (const { object } of store.collection("/pods").list({ namespace })) {
-    for (const [key, amount] of Object.entries(countPod(object))) total[key] = (total[key] ?? 0) + amount;
-  }
+/** As the quota's own status says, which is what a real server goes by too. */
+function readUsed(quota: JsonObject): Counts {
+  const used = objectAt(quota, "status", "used");
+  return Object.fromEntries(Object.keys(used).map((key) => [key, readCount(used, key)]));
+}
+
+function add(total: Record<string, number>, amounts: Counts, sign: 1 | -1): Counts {
+  for (const [key, amount] of Object.entries(amounts)) total[key] = (total[key] ?? 0) + sign * amount;
   return total;
 }
 
@@ -132,11 +152,12 @@ function countPod(pod: JsonObject): Counts {
   return { pods: 1, ...Object.fromEntries(Object.entries(COUNTED).map(([key, side]) => [key, amounts[side] ?? 0])) };
 }
 
-function readHard(hard: JsonObject, key: string): number {
-  if (key === "pods") return Number(hard[key]);
+/** One that cannot be read holds nothing back. */
+function readCount(counts: JsonObject, key: string): number {
+  if (key === "pods") return Number(counts[key]);
   const side = COUNTED[key] ?? "cpu.requests";
   const resource = toResource(key);
-  return readAmounts({ [side.slice(resource.length + 1)]: { [resource]: hard[key] ?? null } })[side] ?? Infinity;
+  return readAmounts({ [side.slice(resource.length + 1)]: { [resource]: counts[key] ?? null } })[side] ?? Infinity;
 }
 
 function formatCount(amount: number, key: string): string {

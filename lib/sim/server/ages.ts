@@ -1,11 +1,5 @@
-/** Times as the API writes them, and ages as kubectl shows them. */
-import { textAt } from "./json.ts";
-import type { JsonObject } from "./json.ts";
-
-/** Whole seconds, UTC. */
-export function toTime(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
-}
+/** How old is it? Ages as kubectl shows them. */
+import { type JsonObject, textAt } from "./json.ts";
 
 /** `5s`, `3m12s`, `2d`; `<unknown>` for no time. */
 export function formatAge(time: string, now: number): string {

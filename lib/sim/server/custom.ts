@@ -3,7 +3,7 @@
  * schema. What a schema does not know is dropped; autoscalers are validated by podfit's own parser (C8), not by CEL.
  */
 import { parsePolicy } from "../../core/parse_policy.ts";
-import { toTime } from "./ages.ts";
+import { formatTime } from "../model/quantities.ts";
 import { toCustomColumns } from "./columns.ts";
 import {
   isObject,
@@ -34,7 +34,7 @@ export function prepareNewDefinition(definition: JsonObject, { now }: { readonly
   const established = [["Established", "InitialNamesAccepted", "the initial names have been accepted"]];
   definition.status = {
     conditions: [...accepted, ...established].map(([type = "", reason = "", message = ""]) => ({
-      ...{ lastTransitionTime: toTime(now), message, reason, status: "True", type },
+      ...{ lastTransitionTime: formatTime(now), message, reason, status: "True", type },
     })),
     acceptedNames: structuredClone(names),
     storedVersions: listAt({ versions: versions ?? [] }, "versions").filter(({ storage }) => storage === true)

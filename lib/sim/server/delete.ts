@@ -1,7 +1,7 @@
 /**
  * DELETE: at once, or marked first, where a pod has time left, finalizers hold it back, or a namespace has content.
  */
-import { toTime } from "./ages.ts";
+import { formatTime } from "../model/quantities.ts";
 import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "./json.ts";
 import { conflict } from "./refusal.ts";
 import { idOf, type ResourceType } from "./resource_type.ts";
@@ -51,7 +51,7 @@ function markDeleted(
     metadata: {
       ...metadata,
       ...(generation === null || !isFirst ? {} : { generation: generation + 1 }),
-      deletionTimestamp: toTime(now + graceSeconds * 1000),
+      deletionTimestamp: formatTime(now + graceSeconds * 1000),
       deletionGracePeriodSeconds: graceSeconds,
       ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
     },

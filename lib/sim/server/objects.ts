@@ -1,7 +1,7 @@
 /**
  * What every object of the API has: a name, a UID, times and versions that the server sets and nobody else.
  */
-import { toTime } from "./ages.ts";
+import { formatTime } from "../model/quantities.ts";
 import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "./json.ts";
 import { badRequest } from "./refusal.ts";
 import { apiVersionOf, type ResourceType } from "./resource_type.ts";
@@ -20,7 +20,7 @@ export function toNewDraft(sent: JsonObject, { type, namespace, name, uid, now }
     ...headOf(type),
     metadata: dropAbsent({
       ...{ name, generateName, ...(namespace === null ? {} : { namespace }), uid },
-      ...{ generation: 1, creationTimestamp: toTime(now), labels, annotations, ownerReferences, finalizers },
+      ...{ generation: 1, creationTimestamp: formatTime(now), labels, annotations, ownerReferences, finalizers },
     }),
     ...rest,
   };

@@ -1,7 +1,8 @@
 /**
  * Quantities in the spelling of the API server, which rewrites some and leaves others, and sums of what a pod asks for.
+ * A real one answers an exponent (`1e4`) with another (`10e3`) where this one writes a suffix, and reads `.` as 0.
  */
-import { parseAmount } from "../../units/quantity.ts";
+import { parseAmount, parseSuffix } from "../../units/quantity.ts";
 import { NO_RESOURCES, resourceOf, type Resources, SIDE_KEYS, sideOf } from "../../units/resources.ts";
 import { at, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from "./json.ts";
 
@@ -11,17 +12,20 @@ export const BAD_QUANTITY =
 /** As a pod's spec has it afterwards: rounded up to 1m, `0.5` as `500m`, `1000` as `1k`; `null` for no quantity. */
 function canonicalQuantity(value: Json | undefined): string | null {
   const text = typeof value === "number" ? String(value) : value;
-  if (typeof text !== "string") return null;
+  // Digits or zeros without end would take time without end.
+  if (typeof text !== "string" || text.length > MAX_LENGTH) return null;
   const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
-  if (whole + fraction === "") return null;
-  const scale = toScale(suffix);
-  if (scale === null) return null;
-  if (isKept({ whole, fraction, scale })) return text;
-  const exponent = scale.exponent - fraction.length + 3;
-  const digits = BigInt(whole + fraction) * scale.factor;
+  if (!/^[+-]?\.?\d/.test(text)) return null;
+  const scale = parseSuffix(suffix);
+  if (scale === null || scale.exponent > MAX_EXPONENT || scale.exponent < -MAX_EXPONENT) return null;
+  const power = Number(scale.exponent) - fraction.length;
+  const { factor } = scale;
+  if (factor === 1n && power % 3 === 0 && power >= -3 && isKept(whole, fraction)) return text;
+  const exponent = power + 3;
+  const digits = BigInt(whole + fraction) * factor;
   const divisor = exponent < 0 ? 10n ** BigInt(-exponent) : 1n;
   const milli = (digits * (exponent > 0 ? 10n ** BigInt(exponent) : 1n) + divisor - 1n) / divisor;
-  return milli === 0n ? "0" : `${sign === "-" ? "-" : ""}${formatMilli(milli, scale.factor > 1n)}`;
+  return milli === 0n ? "0" : `${sign === "-" ? "-" : ""}${formatMilli(milli, factor > 1n)}`;
 }
 
 /** The amounts of a container, or of a pod's own `resources`. */
@@ -81,28 +85,14 @@ export function rewriteQuantities(resources: JsonObject): boolean {
 
 const QUANTITY = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*[+-]?[0-9]*)$/;
 
-interface Scale {
-  readonly factor: bigint;
-  /** A power of ten. */
-  readonly exponent: number;
-}
-
+const MAX_LENGTH = 64;
+const MAX_EXPONENT = 99n;
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-function toScale(suffix: string): Scale | null {
-  const decimal = DECIMAL.indexOf(suffix);
-  if (decimal >= 0) return { factor: 1n, exponent: 3 * decimal - 9 };
-  const binary = BINARY.indexOf(suffix);
-  if (binary >= 0) return { factor: 1024n ** BigInt(binary + 1), exponent: 0 };
-  const [, exponent] = /^[eE]([+-]?\d{1,2})$/.exec(suffix) ?? [];
-  return exponent === undefined ? null : { factor: 1n, exponent: Number(exponent) };
-}
-
 /** Measured: digits that do not end in 0, at a power of a thousand down to 1m, keep their spelling. */
-function isKept({ whole, fraction, scale }: { whole: string; fraction: string; scale: Scale }): boolean {
-  const exponent = scale.exponent - fraction.length;
-  return scale.factor === 1n && whole !== "" && exponent % 3 === 0 && exponent >= -3 && !/0$/.test(whole + fraction);
+function isKept(whole: string, fraction: string): boolean {
+  return whole !== "" && !/0$/.test(whole + fraction);
 }
 
 function formatMilli(milli: bigint, isBinary: boolean): string {

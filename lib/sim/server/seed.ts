@@ -1,5 +1,5 @@
 /** What a cluster has before anybody asks for anything: its namespaces, and the role of its administrators. */
-import { toTime } from "./ages.ts";
+import { formatTime } from "../model/quantities.ts";
 import type { JsonObject } from "./json.ts";
 import { toUid } from "./objects.ts";
 import type { Store } from "./store.ts";
@@ -9,7 +9,7 @@ export function seed(store: Store, { now, random }: { readonly now: number; read
     const labels = id === "/namespaces" ? { labels: { "kubernetes.io/metadata.name": name } } : {};
     store.put(id, {
       ...kind,
-      metadata: { name, uid: toUid(random), creationTimestamp: toTime(now), ...labels },
+      metadata: { name, uid: toUid(random), creationTimestamp: formatTime(now), ...labels },
       ...rest,
     });
   };

@@ -1,5 +1,5 @@
 /** What some kinds have beside themselves: the scale of a workload, the binding of a pod, tokens of service accounts. */
-import { toTime } from "./ages.ts";
+import { formatTime } from "../model/quantities.ts";
 import { isObject, type Json, type JsonObject, listAt, numberAt, objectAt, openAt, textAt } from "./json.ts";
 import { badRequest, conflict } from "./refusal.ts";
 import type { Entry } from "./store.ts";
@@ -43,7 +43,7 @@ export function bindPod({ store, type, now, isDryRun }: WriteContext, before: En
   const others = listAt(object, "status", "conditions").filter(({ type }) => type !== "PodScheduled");
   const scheduled = {
     ...{ type: "PodScheduled", status: "True", observedGeneration: numberAt(object, "metadata", "generation") ?? 1 },
-    ...{ lastProbeTime: null, lastTransitionTime: toTime(now) },
+    ...{ lastProbeTime: null, lastTransitionTime: formatTime(now) },
   };
   if (isDryRun) return;
   store.put("/pods", {
@@ -61,6 +61,6 @@ export function toTokenAnswer(
   const answer: JsonObject = isObject(request) ? structuredClone(request) : {};
   const seconds = numberAt(answer, "spec", "expirationSeconds") ?? 3600;
   openAt(answer, "spec").expirationSeconds = seconds;
-  answer.status = { token, expirationTimestamp: toTime(now + seconds * 1000) };
+  answer.status = { token, expirationTimestamp: formatTime(now + seconds * 1000) };
   return { ...answer, kind: "TokenRequest", apiVersion: "authentication.k8s.io/v1" };
 }

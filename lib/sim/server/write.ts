@@ -2,8 +2,8 @@
  * Creates and updates objects as the API server does: defaults, field managers, generation, validation and admission in
  * its order, so that a request that is wrong in two ways is refused for the same one.
  */
-import { admitPod, giveLimitDefaults, refreshQuotas } from "./admission.ts";
-import { toTime } from "./ages.ts";
+import { admitPod, followPod, giveLimitDefaults, recountQuotas } from "./admission.ts";
+import { formatTime } from "../model/quantities.ts";
 import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "./json.ts";
 import { trackUpdate, type Writer } from "./managed_fields.ts";
 import { validateFinalizers, validateMetadata } from "./names.ts";
@@ -102,12 +102,12 @@ export function updateObject(
 export function removeObject({ store, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
   if (isDryRun) return new Entry(object, store.version);
   const removed = store.remove(idOf(type), object);
-  if (idOf(type) === "/pods") refreshQuotas(store, namespace ?? "");
+  if (idOf(type) === "/pods") followPod(store, namespace ?? "", { before: object, after: null });
   return removed;
 }
 
 export function toWriter({ type, manager, subresource, now }: WriteContext): Writer {
-  return { manager, operation: "Update", apiVersion: apiVersionOf(type), subresource, time: toTime(now) };
+  return { manager, operation: "Update", apiVersion: apiVersionOf(type), subresource, time: formatTime(now) };
 }
 
 /** What a new object of a built-in kind has before anything is sent: Go's empty struct, which nobody owns. */
@@ -127,9 +127,13 @@ export function toEmpty({ isCustom }: ResourceType): JsonObject {
 
 function save({ store, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
   if (isDryRun) return new Entry(object, store.version);
+  const collection = store.collection(idOf(type));
+  const name = textAt(object, "metadata", "name");
+  const before = collection.get(namespace, name)?.object ?? null;
   const entry = store.put(idOf(type), object);
-  if (["/pods", "/resourcequotas"].includes(idOf(type))) refreshQuotas(store, namespace ?? "");
-  return store.collection(idOf(type)).get(namespace, textAt(object, "metadata", "name")) ?? entry;
+  if (idOf(type) === "/pods") followPod(store, namespace ?? "", { before, after: object });
+  if (idOf(type) === "/resourcequotas") recountQuotas(store, namespace ?? "");
+  return collection.get(namespace, name) ?? entry;
 }
 
 function checkNamespace({ store, type, namespace }: WriteContext, sent: JsonObject): void {

@@ -54,6 +54,7 @@ Deno.test("quantities are spelled as a real server spells them", async () => {
       ...{ "1.2": "1200m", "1.23": "1230m", "1.234": "1.234", "0.123": "123m", "1.2345": "1235m", "1e3": "1e3" },
       ...{ "1E-3": "1E-3", "100.5": "100500m", "1000m": "1", "1500m": "1500m", "0.0001": "1m", "1k": "1k" },
       ...{ "123456": "123456", "+1": "+1", "01": "01", ".5": "500m", "1.": "1.", "1000000u": "1", "1234567u": "1235m" },
+      ...{ "0": "0", "00": "0", "0.0": "0", "0m": "0" },
     },
     memory: {
       ...{ "1Gi": "1Gi", "1024Mi": "1Gi", "1000": "1k", "1024": "1024", "1000Ki": "1000Ki", "0.5Gi": "512Mi" },
@@ -139,6 +140,28 @@ Deno.test("a limit range gives sizes to a new pod, and a quota keeps it out or c
   );
   await sim.call("DELETE", `${PODS}/a`);
   assertEquals((await used()).pods, "1");
+});
+
+Deno.test("a quota follows resizes, ends and deletions of pods, and its own changes", async () => {
+  const sim = await start();
+  const QUOTA = "/api/v1/namespaces/rec/resourcequotas";
+  for (const name of ["a", "b", "c"]) await sim.create(PODS, podManifest(name, { requests: { cpu: "100m" } }));
+  await sim.create(QUOTA, { metadata: { name: "q" }, spec: { hard: { "requests.cpu": "1", pods: "9" } } });
+  const used = async () => {
+    const { pods, ...rest } = (await sim.get(`${QUOTA}/q`)).status.used;
+    return [pods, rest["requests.cpu"]];
+  };
+  assertEquals(await used(), ["3", "300m"]);
+  const size = { spec: { containers: [{ name: "main", resources: { requests: { cpu: "150m" } } }] } };
+  await sim.patch(`${PODS}/a/resize`, size);
+  assertEquals(await used(), ["3", "350m"]);
+  await sim.patch(`${PODS}/a/status`, { status: { phase: "Succeeded" } });
+  assertEquals(await used(), ["2", "200m"]);
+  await sim.call("DELETE", `${PODS}/a`);
+  await sim.call("DELETE", `${PODS}/b`);
+  assertEquals(await used(), ["1", "100m"]);
+  await sim.patch(`${QUOTA}/q`, { spec: { hard: { "requests.cpu": null, "limits.cpu": "1" } } });
+  assertEquals((await sim.get(`${QUOTA}/q`)).status.used, { "limits.cpu": "0", pods: "1" });
 });
 
 Deno.test("workloads are completed as by a real server", async () => {
