@@ -66,8 +66,8 @@ export class Conversation {
 
   #level(value: Json, key = "", uid = ""): Json {
     if (Array.isArray(value)) {
-      const own = key !== "managedFields" ? value : value.filter((one) => !isController(at(one, "manager")));
-      return own.map((one) => this.#level(one, "", uid));
+      const levelled = value.map((one) => this.#level(one, "", uid));
+      return key === "managedFields" ? sortEntries(levelled) : levelled;
     }
     if (isObject(value)) {
       const inner = typeof value.uid === "string" ? value.uid : uid;
@@ -114,7 +114,7 @@ interface JsonObject {
 const TIMEOUT_MS = 15_000;
 /** That of podfit's own transport. */
 const AGENT = "podfit/test";
-const UID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[1-9a-f][0-9a-f]{11}\b/g;
+const UID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 
 function formatVerdict(answer: Json): string {
   return `${at(answer, "code")} ${JSON.stringify(at(at(answer, "body"), "message"))}`;
@@ -142,8 +142,11 @@ function withoutControllers(object: JsonObject): JsonObject {
 const CONTROLLED = ["Deployment", "Scale"];
 const REVISION = "deployment.kubernetes.io/revision";
 
-function isController(manager: Json): boolean {
-  return typeof manager === "string" && manager.startsWith("kube-");
+/** Without those of controllers; by manager, as their order is that of their times. */
+function sortEntries(entries: readonly Json[]): Json[] {
+  const nameOf = (entry: Json) => ["manager", "operation", "subresource"].map((key) => at(entry, key)).join(" ");
+  return entries.filter((entry) => !nameOf(entry).startsWith("kube-"))
+    .sort((a, b) => nameOf(a) < nameOf(b) ? -1 : 1);
 }
 
 /** A time that a server set while the test ran. */

@@ -42,6 +42,7 @@ export const REQUESTS: readonly ApiRequest[] = [
   post("a Guaranteed pod", PODS, toPod("g", { limits: { cpu: "1.50", memory: "100000000" } })),
   post("quantities in odd spellings", PODS, toPod("odd", { requests: { cpu: 0.25, memory: "1.5Gi" } })),
   post("a tiny quantity", PODS, toPod("tiny", { requests: { cpu: "0.0001", memory: "1100m" } })),
+  post("quantities of zero", `${PODS}?dryRun=All`, toPod("zero", { requests: { cpu: "0", memory: 0 } })),
   post("a pod that is there already", PODS, toPod("a")),
   post("a generated name in a namespace that is not there", "/api/v1/namespaces/NS-none/pods", toPod("a")),
   post(
@@ -83,7 +84,8 @@ export const REQUESTS: readonly ApiRequest[] = [
   post("a request over its limit", PODS, toPod("bad", { requests: { cpu: "2" }, limits: { cpu: "1" } })),
   post("a negative request", PODS, toPod("bad", { requests: { memory: "-1" } })),
   post("a quantity that is none", PODS, toPod("bad", { requests: { cpu: "1x" } })),
-  post("a bad label", PODS, { ...toPod("bad"), metadata: { name: "bad", labels: { "a b": "c", d: "e f" } } }),
+  post("a bad label", PODS, { ...toPod("bad"), metadata: { name: "bad", labels: { "a b": "c" } } }),
+  post("a label's bad value", PODS, { ...toPod("bad"), metadata: { name: "bad", labels: { d: "e f" } } }),
   post("the wrong kind", PODS, { kind: "Node", apiVersion: "v1", metadata: { name: "x" } }),
   post("another namespace in the object", PODS, { ...toPod("bad"), metadata: { name: "bad", namespace: "default" } }),
   post("no JSON", PODS, "{"),
