@@ -1,5 +1,6 @@
 /** The options of `podfit lint`. What is wrong with them ends with code 2, as 1 is said of manifests. */
 import { Command, CommanderError } from "commander";
+import { refuseDaemonFlags, type Subcommand } from "./subcommand.ts";
 
 const NOTES = `
 Reads what is written in the files alone and needs no cluster. Other kinds of objects are passed over.
@@ -8,10 +9,8 @@ Findings go to stdout as FILE:LINE:COLUMN: error|warning: AUTOSCALER: FIELD: MES
 Exit codes: 0 no error (warnings do not count), 1 an error or no autoscaler at all, 2 a file or flag that is no good.
 `;
 
-export interface LintCommand {
+export interface LintCommand extends Subcommand {
   readonly lint: (paths: readonly string[]) => Promise<void>;
-  /** Says what is wrong with the arguments of a command. */
-  readonly toComplaint: (text: string, command: string) => string;
 }
 
 export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
@@ -27,10 +26,7 @@ export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
       throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
     })
     .action(async ({ filename }: { readonly filename: readonly string[] }, command: Command) => {
-      // Of the daemon's flags none has a meaning here; after `lint` commander refuses them by itself.
-      const [flag] = Object.keys(command.parent?.opts() ?? {});
-      const name = command.parent?.options.find((option) => option.attributeName() === flag)?.long;
-      if (flag !== undefined) command.error(`option '${name}' is the daemon's and has no meaning for lint`);
+      refuseDaemonFlags(command);
       await lint(filename);
     });
 }

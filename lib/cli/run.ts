@@ -13,6 +13,7 @@ import { createLog, type Log } from "../runtime/log.ts";
 import { LoopLag } from "../runtime/loop_lag.ts";
 import { checkCluster } from "./check_cluster.ts";
 import type { RunOptions } from "./options.ts";
+import { listenForSignals } from "./signals.ts";
 import { toStartError } from "./start_error.ts";
 import { VERSION } from "./version.ts";
 
@@ -21,7 +22,7 @@ export async function run(options: RunOptions): Promise<void> {
   const lag = new LoopLag();
   const { agentId, isEnabled } = options.environment;
   const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMs() });
-  using ending = listenForSignals(log);
+  using ending = listenForSignals(() => log.info("Stopping"));
   const { signal } = ending;
   log.info("Starting", { version: VERSION, dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
   if (!isEnabled) return await idle({ options, log, metrics, signal });
@@ -122,22 +123,4 @@ async function openSource(
   } catch (error) {
     throw toStartError(error);
   }
-}
-
-/** SIGTERM and SIGINT end the run; a second one ends the process at once. */
-function listenForSignals(log: Log): { readonly signal: AbortSignal } & Disposable {
-  const ending = new AbortController();
-  const onSignal = () => {
-    if (ending.signal.aborted) Deno.exit(130);
-    log.info("Stopping");
-    ending.abort();
-  };
-  const signals = ["SIGTERM", "SIGINT"] as const;
-  for (const name of signals) Deno.addSignalListener(name, onSignal);
-  return {
-    signal: ending.signal,
-    [Symbol.dispose]() {
-      for (const name of signals) Deno.removeSignalListener(name, onSignal);
-    },
-  };
 }

@@ -42,8 +42,16 @@ export async function connect(options: ConnectOptions): Promise<ApiServer> {
     clock: options.clock ?? systemClock,
     signal: closing.signal,
   });
+  return await openServer(config, { version: options.version, onClose: () => closing.abort() });
+}
+
+/** A server whose configuration is at hand already. */
+export async function openServer(
+  config: ServerConfig,
+  { version, onClose = () => {} }: { readonly version: string; readonly onClose?: () => void },
+): Promise<ApiServer> {
   const { origin, caCerts, namespace, source, readCredential } = config;
-  const http = new HttpTransport(config, { userAgent: `podfit/${options.version}` });
+  const http = new HttpTransport(config, { userAgent: `podfit/${version}` });
   await http.prepare();
   return {
     origin,
@@ -59,7 +67,7 @@ export async function connect(options: ConnectOptions): Promise<ApiServer> {
       return authorization?.kind === "bearer" ? authorization.token : null;
     },
     [Symbol.asyncDispose]() {
-      closing.abort();
+      onClose();
       http[Symbol.dispose]();
       return Promise.resolve();
     },

@@ -10,7 +10,7 @@ import { watchList } from "../../kube/watch.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { KubeletEvent } from "../model/event.ts";
-import type { PodStatus } from "../model/state.ts";
+import type { NodeState, PodStatus } from "../model/state.ts";
 import { createObjectsClient, readCode } from "../objects_client.ts";
 import { ADMIT_ALL, type CheckAccess } from "./access.ts";
 import { createAnswer } from "./answer.ts";
@@ -41,6 +41,8 @@ export interface Kubelet {
   readonly handle: (request: Request) => Promise<Response>;
   /** The load images on it. */
   readonly loads: LoadServer;
+  /** What nobody outside sees: the whole model, as it is now. */
+  readonly readState: () => NodeState;
 }
 
 interface Written {
@@ -169,6 +171,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     run,
     handle: createAnswer({ name, machine, now, checkAccess }),
     loads: createLoadServer(machine, () => wake()),
+    readState: () => machine.readState(),
   };
 }
 

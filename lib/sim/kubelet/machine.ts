@@ -106,6 +106,11 @@ export class Machine {
     } while (this.#state.at < now);
   }
 
+  readState(): NodeState {
+    this.advance();
+    return this.#state;
+  }
+
   readSummary(): Summary {
     this.advance();
     return readSummary(this.#state, Math.max(this.#state.at, this.#options.now()));
