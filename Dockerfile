@@ -7,6 +7,7 @@ FROM ${DENO_IMAGE} AS build
 WORKDIR /src
 COPY deno.json deno.lock main.ts ./
 COPY crds crds
+COPY deploy/demo deploy/demo
 COPY lib lib
 # Bundled first: else all files of all packages would be embedded. For a browser: packages then come as modules that need
 # no createRequire of Node, which costs the running daemon 6 MiB; nothing else differs.

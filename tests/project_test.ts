@@ -41,11 +41,17 @@ Deno.test("no permission set allows everything, and the daemon writes no file an
   assertEquals(variables.filter((name) => !patterns.some((pattern) => matches(name, pattern))), []);
 });
 
-Deno.test("every task that runs the daemon runs it with the daemon's permissions", async () => {
+Deno.test("the demo reaches no other machine, reads and writes no file, and runs nothing", async () => {
+  const { demo } = (await readProject()).permissions;
+  assertEquals(demo, { net: ["127.0.0.1"], env: ["NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"] });
+});
+
+Deno.test("every task that runs podfit runs it with the permissions of what it is for", async () => {
   const { tasks } = await readProject();
   const running = Object.entries(tasks).filter(([, command]) => / run .*\smain\.ts/.test(command));
   assert(running.length > 0);
-  assertEquals(running.filter(([, command]) => !/ -P=daemon /.test(command)).map(([name]) => name), []);
+  const sets = running.map(([name, command]) => [name, / -P=(\w+) /.exec(command)?.[1]]);
+  assertEquals(Object.fromEntries(sets), { demo: "demo", start: "daemon" });
 });
 
 Deno.test("every reason and every event stands in the contract's table (C53)", async () => {

@@ -1,12 +1,15 @@
 /** The command line: reads arguments and environment, runs the command, turns a start-up error into one clear line. */
 import { CommanderError } from "commander";
+import type { DemoOptions } from "./demo_options.ts";
 import { createProgram } from "./options.ts";
 import { writeError } from "./output.ts";
 import { run } from "./run.ts";
 import { StartError } from "./start_error.ts";
 
 export async function main(args: readonly string[]): Promise<void> {
-  const program = createProgram((name) => Deno.env.get(name), { run, lint: startLint }).exitOverride();
+  const program = createProgram((name) => Deno.env.get(name), {
+    ...{ run, lint: startLint, demo: startDemo },
+  }).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -18,6 +21,12 @@ export async function main(args: readonly string[]): Promise<void> {
 async function startLint(paths: readonly string[]): Promise<void> {
   const { lint } = await import("./lint.ts");
   Deno.exitCode = await lint(paths);
+}
+
+/** Brings a whole cluster along. */
+async function startDemo(options: DemoOptions): Promise<void> {
+  const { demo } = await import("./demo.ts");
+  Deno.exitCode = await demo(options);
 }
 
 function report(error: unknown): number {

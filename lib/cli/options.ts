@@ -4,6 +4,7 @@
  */
 import { Command, Option } from "commander";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../runtime/log.ts";
+import { createDemoCommand, type DemoOptions } from "./demo_options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { createLintCommand } from "./lint_options.ts";
 import { parseBoolean, parseChoice, parseListen, parseNamespaces, type Written } from "./parse_values.ts";
@@ -43,10 +44,11 @@ export interface Commands {
   /** The daemon, which is what podfit without a command is. */
   readonly run: (options: RunOptions) => Promise<void>;
   readonly lint: (paths: readonly string[]) => Promise<void>;
+  readonly demo: (options: DemoOptions) => Promise<void>;
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, { run, lint }: Commands): Command {
+export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Command {
   const program = new Command("podfit")
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
@@ -57,6 +59,7 @@ export function createProgram(getEnv: GetEnv, { run, lint }: Commands): Command 
     // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
     .enablePositionalOptions();
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
+  program.addCommand(createDemoCommand({ demo, toComplaint }));
   program.addCommand(createLintCommand({ lint, toComplaint }));
   return program.action((given: Given) => run(toOptions(given, getEnv)));
 }

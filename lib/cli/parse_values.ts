@@ -51,6 +51,13 @@ export function parseListen(written: Written): { readonly hostname: string; read
   return { hostname: match[1] ?? (match[2] || "0.0.0.0"), port };
 }
 
+/** A number, both ends included; a fraction is one too. */
+export function parseBetween(written: Written, [least, most]: readonly [number, number]): number {
+  const number = /^\d+(\.\d+)?$/.test(written.text) ? Number(written.text) : NaN;
+  if (!(number >= least && number <= most)) throw refuse(written, `write a number from ${least} to ${most}`);
+  return number;
+}
+
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names */
 function isLabel(name: string): boolean {
   return name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);

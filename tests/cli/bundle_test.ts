@@ -5,7 +5,7 @@ import { QUICK_START } from "../support/manifests.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-Deno.test("the bundle runs by itself, prints its version, and checks manifests", async () => {
+Deno.test("the bundle runs by itself, prints its version, checks manifests, and shows the demo", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const bundle = `${directory}/podfit.js`;
@@ -25,6 +25,11 @@ Deno.test("the bundle runs by itself, prints its version, and checks manifests",
       ...["lint", "-f", "pra.yaml"],
     ], directory);
     assertEquals([linted.code, linted.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
+    const shown = await deno([
+      ...["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", "--allow-net=127.0.0.1", bundle],
+      ...["demo", "--seconds", "3"],
+    ], directory);
+    assertEquals([shown.code, shown.stderr, /^resizes [1-9]/m.test(shown.stdout)], [0, "", true], shown.stdout);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

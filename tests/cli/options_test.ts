@@ -178,7 +178,9 @@ Deno.test("a CA for kubelets and no check of them contradict each other", async 
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
-  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing }).configureHelp({ helpWidth: 500 });
+  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing, demo: doNothing }).configureHelp({
+    helpWidth: 500,
+  });
   let text = "";
   help.configureOutput({ writeOut: (part) => text += part }).outputHelp();
   for (const { flag, value, variable, fallback } of Object.values<FlagRow>(FLAGS)) {
@@ -192,13 +194,33 @@ Deno.test("--help lists each flag with its variable and default, and the variabl
   for (const name of Object.keys(VARIABLES)) assert(text.includes(`\n  ${name}=`), name);
 });
 
+Deno.test("the demo's numbers have bounds", async () => {
+  const got: unknown[] = [];
+  const demo = (options: unknown) => {
+    got.push(options);
+    return Promise.resolve();
+  };
+  const start = (...args: readonly string[]) =>
+    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo })
+      .exitOverride().parseAsync([...args], { from: "user" });
+  await start("demo");
+  await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
+  assertEquals(got, [{ speed: 20, seconds: 60, keeps: false }, { speed: 1.5, seconds: 3600, keeps: true }]);
+  for (const text of ["0", "61", "-1", "1e1", "fast", ""]) {
+    const { message } = await assertRejects(() => start("demo", "--speed", text), StartError);
+    assertEquals(message, `Cannot read --speed "${text}": write a number from 1 to 60`);
+  }
+  await assertRejects(() => start("demo", "--seconds", "3601"), StartError, "write a number from 1 to 3600");
+  assertEquals(got.length, 2);
+});
+
 async function read(args: readonly string[], env: Env): Promise<RunOptions> {
   const got: RunOptions[] = [];
   const run = (options: RunOptions) => {
     got.push(options);
     return Promise.resolve();
   };
-  const program = createProgram((name) => env[name], { run, lint: doNothing });
+  const program = createProgram((name) => env[name], { run, lint: doNothing, demo: doNothing });
   await program.exitOverride().parseAsync([...args], { from: "user" });
   const [options] = got;
   assert(options !== undefined && got.length === 1);

@@ -38,7 +38,8 @@ interface LayerRule {
 
 const ALL = ["api", "units", "core", "runtime", "kube", "daemon", "sim", "sim/model", "cli"];
 
-/** A layer may always import itself. `main` is main.ts; `project` the files of the root, such as deno.json. */
+/** A layer may always import itself. `main` is main.ts; `project` the files of the root, such as
+ * deno.json, and the manifests. */
 export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
@@ -103,7 +104,7 @@ export function listReached(
 /** `lib/kube/client.ts` -> `kube`; `null` for what isn't the project's or no part of the program. */
 export function toLayer(file: string): string | null {
   if (file === "main.ts") return "main";
-  if (/^[^/:]+$/.test(file)) return "project";
+  if (/^([^/:]+|(crds|deploy)\/.+)$/.test(file)) return "project";
   const match = /^lib\/(sim\/model|[^/]+)(\/|$)/.exec(file);
   return match?.[1] ?? null;
 }

@@ -1,0 +1,81 @@
+/** Lines of styled text, cut and filled to a width, with colours of a terminal or without; and amounts as they read. */
+
+export type Style = keyof typeof CODES;
+
+export interface Span {
+  readonly text: string;
+  readonly style?: Style;
+  /** Drawn on what a bar is filled with. */
+  readonly isOverBar?: boolean;
+}
+
+export type Line = readonly Span[];
+
+/** https://en.wikipedia.org/wiki/ANSI_escape_code#SGR */
+const CODES = {
+  plain: "",
+  dim: "2",
+  strong: "1",
+  used: "36",
+  requests: "1;32",
+  limits: "1;35",
+  up: "1;32",
+  down: "1;34",
+  blocked: "33",
+  lost: "1;31",
+  trouble: "31",
+  good: "1;32",
+} as const;
+const OVER_BAR = "46";
+
+/** Exactly that many characters. */
+export function fit(line: Line, width: number): Line {
+  const fitted: Span[] = [];
+  let left = width;
+  for (const span of line) {
+    const characters = [...sanitize(span.text)];
+    const text = characters.slice(0, left).join("");
+    left -= Math.min(left, characters.length);
+    if (text !== "") fitted.push({ ...span, text });
+  }
+  return left > 0 ? [...fitted, { text: " ".repeat(left) }] : fitted;
+}
+
+/** The one at the left end, the other at the right; where there is no room for both, the left one. */
+export function spread(left: Line, right: Line, width: number): Line {
+  const gap = width - lengthOf(left) - lengthOf(right);
+  return fit(gap < 2 ? left : [...left, { text: " ".repeat(gap) }, ...right], width);
+}
+
+export function lengthOf(line: Line): number {
+  return line.reduce((sum, { text }) => sum + [...text].length, 0);
+}
+
+export function render(line: Line, hasColor: boolean): string {
+  if (!hasColor) return line.map(({ text }) => text).join("");
+  return line.map(({ text, style = "plain", isOverBar = false }) => {
+    const codes = [CODES[style], ...(isOverBar ? [OVER_BAR] : [])].filter((code) => code !== "").join(";");
+    return codes === "" ? text : `\x1b[${codes}m${text}\x1b[0m`;
+  }).join("");
+}
+
+export function formatCpu(millicores: number): string {
+  return `${Math.round(millicores)}m`;
+}
+
+export function formatMemory(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)}Mi`;
+}
+
+/** `07:24`, of the time that passes in the cluster. */
+export function formatElapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (number: number) => String(number).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return `${hours > 0 ? `${hours}:` : ""}${two(minutes)}:${two(seconds % 60)}`;
+}
+
+/** Of texts from elsewhere: none moves the cursor. */
+function sanitize(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+}
