@@ -1,6 +1,7 @@
 /** What a kubelet's own server answers: usage, health and its pods; with a Date by the node's clock. */
 import type { CheckAccess } from "./access.ts";
 import type { Machine } from "./machine.ts";
+import { RESOURCE_METRICS_TYPE, writeResourceMetrics } from "./resource_metrics.ts";
 
 export interface AnswerOptions {
   readonly name: string;
@@ -34,6 +35,8 @@ const TEXT = { "content-type": "text/plain; charset=utf-8" };
 
 const ANSWERS: Readonly<Record<string, (machine: Machine) => Response>> = {
   "/healthz": () => new Response("ok", { headers: TEXT }),
+  "/metrics/resource": (machine) =>
+    new Response(writeResourceMetrics(machine.readSummary()), { headers: { "content-type": RESOURCE_METRICS_TYPE } }),
   "/pods": ({ pods }) => Response.json({ kind: "PodList", apiVersion: "v1", metadata: {}, items: pods }),
   "/stats/summary": (machine) => Response.json(machine.readSummary()),
 };

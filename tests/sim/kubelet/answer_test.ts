@@ -68,6 +68,10 @@ Deno.test("C54 a kubelet asks its API server who comes and what they may, and re
   assertEquals(await ask("/stats/summary", null), [401, "Unauthorized"]);
   assertEquals(await ask("/stats/summary", "unknown"), [401, "Unauthorized"]);
   assertEquals(await ask("/stats/summary", "reader"), [200, ""]);
+  // Its own right: nodes/stats is none to the page that metrics-server reads.
+  const page = "verb=get, resource=nodes, subresource(s)=[metrics]";
+  assertEquals(await ask("/metrics/resource", "reader"), [403, `Forbidden (user=reader, ${page})`]);
+  assertEquals(await ask("/metrics/resource", "admin"), [200, ""]);
   const user = "user=system:serviceaccount:rec:s-none, verb=get, resource=nodes";
   assertEquals(await ask("/stats/summary", "none"), [403, `Forbidden (${user}, subresource(s)=[stats])`]);
   assertEquals(await ask("/pods", "none"), [403, `Forbidden (${user}, subresource(s)=[pods proxy])`]);
