@@ -1,6 +1,7 @@
-/** Answers lists and watches, as objects or as tables. */
+/** Answers lists and watches, as objects, as their metadata or as tables. */
 import type { Answer, AnswerContext, ResourceRequest } from "./answer.ts";
 import type { JsonObject } from "./json.ts";
+import { toPartial, toPartialList, wantsMetadata } from "./partial.ts";
 import { badMatch, notAVersion, Refusal } from "./refusal.ts";
 import { apiVersionOf, idOf, type ResourceType } from "./resource_type.ts";
 import { readSelection } from "./selectors.ts";
@@ -20,10 +21,11 @@ export function answerList(
     ...(page.continueToken === null ? {} : { continue: page.continueToken }),
     ...(page.remaining === null ? {} : { remainingItemCount: page.remaining }),
   };
+  const readObjects = () => page.entries.map(({ object }) => object);
+  if (wantsMetadata(accept)) return { code: 200, text: JSON.stringify(toPartialList(readObjects(), metadata)) };
   if (wantsTable(accept)) {
-    const objects = page.entries.map(({ object }) => object);
     const include = query.get("includeObject") ?? "Metadata";
-    return { code: 200, text: JSON.stringify(toTable(objects, { type, now, metadata, include })) };
+    return { code: 200, text: JSON.stringify(toTable(readObjects(), { type, now, metadata, include })) };
   }
   return { code: 200, text: toListText(type, page.entries, metadata) };
 }
@@ -63,6 +65,7 @@ export async function answerWatch(
   }
   const hasBookmarks = ["true", "1"].includes(query.get("allowWatchBookmarks") ?? "");
   const isTable = wantsTable(accept);
+  const isPartial = wantsMetadata(accept);
   const include = query.get("includeObject") ?? "Metadata";
   let hasHeader = true;
   const toRow = (object: JsonObject) => {
@@ -78,8 +81,8 @@ export async function answerWatch(
         collection: store.collection(idOf(type)),
         ...{ selection, timeoutMs, clock, signal, register, version: () => store.version },
         fromVersion: marksInitialEnd ? null : fromVersion,
-        bookmark: hasBookmarks && !isTable ? toBookmarkObject(type) : null,
-        ...{ marksInitialEnd, convert: isTable ? toRow : null },
+        bookmark: hasBookmarks && !isTable ? isPartial ? toPartial({}) : toBookmarkObject(type) : null,
+        ...{ marksInitialEnd, convert: isPartial ? toPartial : isTable ? toRow : null },
       }),
   };
 }

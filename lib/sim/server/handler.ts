@@ -5,7 +5,7 @@
  * What it does not imitate: protobuf, OpenAPI schemas of built-in kinds, strict field validation of those (unknown
  * fields pass), CEL, webhooks and admission beyond limit ranges, quotas and node capacity; lists at exact old versions;
  * events.k8s.io (events are core/v1, never expire, and those of the newer form are not validated); the token volume of service accounts, node taints, pod priority;
- * merging of metadata through subresources; certificates of clients; impersonation; priority and fairness but as a
+ * merging of metadata through subresources; single objects as their metadata alone; certificates of clients; impersonation; priority and fairness but as a
  * fault. Controllers are clients: nothing here deletes the content of a namespace, the pods of a workload or events.
  */
 import type { Clock } from "../../runtime/clock.ts";

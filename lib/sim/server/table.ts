@@ -1,5 +1,6 @@
 /** Objects as a Table, which is how `kubectl get` asks for them; the server decides what columns show. */
-import { type Json, type JsonObject, objectAt } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { toPartial } from "./partial.ts";
 import type { ResourceType } from "./resource_type.ts";
 
 export interface TableOptions {
@@ -39,5 +40,5 @@ export function wantsTable(accept: string | null): boolean {
 function toIncluded(object: JsonObject, include: string): Json {
   if (include === "None") return null;
   if (include === "Object") return object;
-  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: objectAt(object, "metadata") };
+  return toPartial(object);
 }
