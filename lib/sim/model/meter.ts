@@ -46,7 +46,8 @@ export function newMeter(startedAt: number, key: Key, takeoverMs: readonly [numb
 export function nextMeter(meter: Meter, got: Got, { from, to, key }: Slice): Meter {
   let { sample, nextSampleAt, samples } = meter;
   while (nextSampleAt <= to) {
-    sample = toSample(meter, got, Math.max(0, nextSampleAt - from));
+    // A long slice may hold more than one.
+    sample = toSample({ ...meter, sample, nextSampleAt }, got, Math.max(0, nextSampleAt - from));
     nextSampleAt += drawBetween(HOUSEKEEPING_MS, [...key, "housekeeping", samples]);
     samples++;
   }
