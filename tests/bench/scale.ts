@@ -1,0 +1,47 @@
+// deno-lint-ignore-file no-console
+/**
+ * `deno task bench:scale [--nodes 10,100,1000] [--pods 30] [--minutes 5] [--metrics-server PATH]`: what podfit costs as a
+ * cluster grows, beside metrics-server on the same nodes. Exit code 1 when a goal is missed.
+ */
+import { parseArgs } from "node:util";
+import { measureSize } from "./scale_run.ts";
+import { type SizeResult, writeReport } from "./scale_table.ts";
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    nodes: { type: "string", default: "10,100,1000" },
+    pods: { type: "string", default: "30" },
+    minutes: { type: "string", default: "5" },
+    "metrics-server": { type: "string" },
+  },
+});
+const sizes = values.nodes.split(",").map((text) => toNumber("--nodes", text)).sort((a, b) => a - b);
+const podsPerNode = toNumber("--pods", values.pods);
+const windowMs = toNumber("--minutes", values.minutes) * 60_000;
+const metricsServer = values["metrics-server"] ?? await findMetricsServer();
+
+const results: SizeResult[] = [];
+for (const nodes of sizes) {
+  results.push(await measureSize({ nodes, podsPerNode, windowMs, metricsServer, say: (text) => console.error(text) }));
+}
+const { text, missed } = writeReport(results);
+console.log(text);
+for (const goal of missed) console.error(`Missed: ${goal}`);
+if (missed.length > 0) Deno.exitCode = 1;
+
+function toNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0) || (name !== "--minutes" && !Number.isInteger(value))) {
+    throw new Error(`Cannot read ${name} "${text}": it is no number above zero`);
+  }
+  return value;
+}
+
+/** Where tests/cluster/build puts it. */
+async function findMetricsServer(): Promise<string | null> {
+  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`;
+  const path = `${Deno.env.get("CLUSTER_HOME") ?? `${cache}/podfit-cluster`}/bin/metrics-server`;
+  const found = await Deno.stat(path).then(() => true, () => false);
+  return found ? path : null;
+}

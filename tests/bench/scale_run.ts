@@ -1,0 +1,162 @@
+/**
+ * One size of the scale bench: API server, hollow kubelets and daemon as three processes, metrics-server as a fourth
+ * where there is one; what the last two use in a window that begins when all pods are tracked. Steady state: no pod
+ * comes, goes or is resized. A window in which a read failed, or too few were made, is an error and not a result.
+ */
+import { bundleDaemon, readAddress, readMetrics, readSeries, startDaemon, waitUntilReady } from "./daemon.ts";
+import { startMetricsServer } from "./scale_metrics_server.ts";
+import type { Cost, SizeResult } from "./scale_table.ts";
+import { type ProcessUsage, readUsage } from "./scale_usage.ts";
+import { startWorker } from "./scale_worker.ts";
+import { POLL_MS, SETTLED_MS, type World } from "./scale_world.ts";
+
+export interface SizeOptions {
+  readonly nodes: number;
+  readonly podsPerNode: number;
+  readonly windowMs: number;
+  /** Path of its program; `null` = without it. */
+  readonly metricsServer: string | null;
+  readonly say: (text: string) => void;
+}
+
+const SYNC_MS = 180_000;
+const SAMPLE_MS = 5_000;
+
+export async function measureSize(
+  { nodes, podsPerNode, windowMs, metricsServer, say }: SizeOptions,
+): Promise<SizeResult> {
+  await using stack = new AsyncDisposableStack();
+  const directory = await Deno.makeTempDir();
+  stack.defer(() => Deno.remove(directory, { recursive: true }));
+  const bundle = await bundleDaemon(directory);
+  // Whole seconds, as times in the API are; so long ago that all has settled.
+  const startedAt = Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000;
+  const world: World = { nodes, podsPerNode, startedAt };
+  const { kubeconfig, token } = await startCluster(world, stack);
+  const path = `${directory}/kubeconfig`;
+  await Deno.writeTextFile(path, kubeconfig);
+  const other = metricsServer === null
+    ? null
+    : stack.use(await startMetricsServer({ program: metricsServer, kubeconfig: path, directory, token }));
+
+  const began = performance.now();
+  const daemon = startDaemon(bundle, ["--kubeconfig", path]);
+  const complaints: string[] = [];
+  let drained = Promise.resolve();
+  stack.defer(async () => {
+    daemon.kill("SIGTERM");
+    await Promise.all([daemon.status, drained]);
+  });
+  const address = await readAddress(daemon.stderr);
+  drained = drain(daemon.stderr, complaints);
+  await waitUntilReady(address, SYNC_MS);
+  const pods = nodes * podsPerNode;
+  await waitUntilTracked(address, pods);
+  const syncSeconds = (performance.now() - began) / 1000;
+
+  const readBoth = async () =>
+    [await readUsage(daemon.pid), other === null ? null : await readUsage(other.pid)] as const;
+  const [atStart, otherAtStart] = await readBoth();
+  const before = readFigures(await readMetrics(address));
+  say(
+    `${nodes} nodes, ${pods} pods: tracked after ${syncSeconds.toFixed(1)} s and ${
+      atStart.cpuSeconds.toFixed(1)
+    } s of CPU`,
+  );
+  const windowBegan = performance.now();
+  const seen: (readonly [ProcessUsage, ProcessUsage | null])[] = [];
+  while (performance.now() - windowBegan < windowMs) {
+    await new Promise((resolve) => setTimeout(resolve, Math.min(SAMPLE_MS, windowMs)));
+    seen.push(await readBoth());
+  }
+  const windowSeconds = (performance.now() - windowBegan) / 1000;
+  const after = readFigures(await readMetrics(address));
+  const [reads, evaluations] = [after.reads - before.reads, after.evaluations - before.evaluations];
+  checkWindow({ reads, evaluations, after, nodes, podsPerNode, windowSeconds, complaints });
+  const scraped = other === null ? "" : `, metrics-server knows ${await other.countPods()} pods`;
+  say(`  ${reads} reads, ${evaluations} evaluations in ${windowSeconds.toFixed(0)} s${scraped}`);
+  return {
+    ...{ nodes, pods, windowSeconds },
+    podfit: toCost(atStart, seen.map(([one]) => one)),
+    metricsServer: otherAtStart === null ? null : toCost(otherAtStart, seen.flatMap(([, one]) => one ?? [])),
+  };
+}
+
+/** The server first says what kubelets serve with, then learns where they do. */
+async function startCluster(world: World, stack: AsyncDisposableStack) {
+  const server = stack.use(startWorker("scale_server.ts"));
+  const { kubelets: credentials } = await server.hear() as { kubelets: { cert: string; key: string } };
+  const kubelets = stack.use(startWorker("scale_kubelets.ts"));
+  await kubelets.tell({ world, ...credentials });
+  const { ports } = await kubelets.hear() as { ports: readonly number[] };
+  await server.tell({ world, ports });
+  return await server.hear() as { kubeconfig: string; token: string };
+}
+
+async function waitUntilTracked(address: string, pods: number): Promise<void> {
+  let tracked = NaN;
+  for (const endsAt = performance.now() + SYNC_MS; performance.now() < endsAt;) {
+    tracked = readSeries(await readMetrics(address), "podfit_tracked_pods");
+    if (tracked === pods) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`Cannot measure: podfit tracks ${tracked} of ${pods} pods`);
+}
+
+/** What podfit says of its own work. */
+interface Figures {
+  readonly reads: number;
+  readonly failedReads: number;
+  readonly evaluations: number;
+  readonly resizes: number;
+}
+
+function readFigures(metrics: string): Figures {
+  // A series that has not been used is not there.
+  const read = (name: string) => readSeries(metrics, name) || 0;
+  const reads = read("podfit_kubelet_reads_total");
+  const good = Number(/^podfit_kubelet_reads_total\{result="ok"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+  return {
+    ...{ reads, failedReads: reads - good },
+    evaluations: read("kedify_agent_pra_evaluation_duration_seconds_count"),
+    resizes: read("kedify_agent_pra_resource_updates"),
+  };
+}
+
+interface Window extends Pick<SizeOptions, "nodes" | "podsPerNode"> {
+  readonly reads: number;
+  readonly evaluations: number;
+  readonly after: Figures;
+  readonly windowSeconds: number;
+  readonly complaints: readonly string[];
+}
+
+function checkWindow({ reads, evaluations, after, nodes, podsPerNode, windowSeconds, complaints }: Window): void {
+  // A poll may fall just outside of the window.
+  const expected = Math.floor(nodes * Math.max(0, (windowSeconds * 1000) / POLL_MS - 1) * 0.9);
+  const isBusy = reads >= expected && evaluations >= expected * podsPerNode;
+  if (isBusy && after.failedReads === 0 && after.resizes === 0 && complaints.length === 0) return;
+  throw new Error(
+    `Cannot use this run: ${reads} reads (at least ${expected} expected, ${after.failedReads} failed), ` +
+      `${evaluations} evaluations, ${after.resizes} resizes\n${complaints.slice(0, 5).join("\n")}`,
+  );
+}
+
+/** Reads the daemon's log to its end, and keeps what is a warning or worse. */
+async function drain(stderr: ReadableStream<Uint8Array>, complaints: string[]): Promise<void> {
+  let text = "";
+  for await (const part of stderr.pipeThrough(new TextDecoderStream())) {
+    const lines = `${text}${part}`.split("\n");
+    text = lines.pop() ?? "";
+    complaints.push(...lines.filter((line) => /"level":"(warn|error)"/.test(line)));
+  }
+}
+
+function toCost(before: ProcessUsage, seen: readonly ProcessUsage[]): Cost {
+  const last = seen.at(-1) ?? before;
+  return {
+    cpuSeconds: last.cpuSeconds - before.cpuSeconds,
+    rssMiB: seen.reduce((sum, { rssMiB }) => sum + rssMiB, 0) / Math.max(1, seen.length),
+    peakMiB: last.peakMiB,
+  };
+}

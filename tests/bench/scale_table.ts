@@ -1,0 +1,96 @@
+/**
+ * What the scale bench prints: a line per size, the growth from each to the next, metrics-server beside it, and whether
+ * the goals are met. Pure, so that what is committed as a result is what a test has seen.
+ */
+
+export interface Cost {
+  /** Within the window. */
+  readonly cpuSeconds: number;
+  /** Mean of the window. */
+  readonly rssMiB: number;
+  readonly peakMiB: number;
+}
+
+export interface SizeResult {
+  readonly nodes: number;
+  readonly pods: number;
+  readonly windowSeconds: number;
+  readonly podfit: Cost;
+  /** On the same nodes at the same time; `null` = not measured. */
+  readonly metricsServer: Cost | null;
+}
+
+export interface Report {
+  readonly text: string;
+  /** One line each. */
+  readonly missed: readonly string[];
+}
+
+/** CPU per pod from 3,000 to 30,000 pods. */
+const GROWTH_GOAL = 1.2;
+const CPU_RATIO_GOAL = 1;
+const MEMORY_RATIO_GOAL = 0.5;
+
+/** Smallest first. Goals of growth are for a step that ends at 1,000 nodes or more, those of a ratio for the last size. */
+export function writeReport(results: readonly SizeResult[]): Report {
+  const rows = results.flatMap((result) => [
+    toRow(result, "podfit", result.podfit),
+    ...(result.metricsServer === null ? [] : [toRow(result, "metrics-server", result.metricsServer)]),
+  ]);
+  const growths = results.slice(1).map((result, index) => toGrowth(results[index] ?? result, result));
+  const ratios = results.flatMap((result) => toRatio(result) ?? []);
+  const last = ratios.at(-1);
+  const lines = [
+    ...HEAD,
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+    "",
+    ...growths.map(({ from, to, cpu, memory }) =>
+      `${from} to ${to} nodes: CPU per pod x ${cpu.toFixed(2)}, memory per pod x ${memory.toFixed(2)}` +
+      (to >= 1000 ? ` (goal: CPU at most ${GROWTH_GOAL})` : "")
+    ),
+    ...ratios.map(({ nodes, cpu, memory }) =>
+      `${nodes} nodes, podfit to metrics-server: CPU ${cpu.toFixed(2)}, memory ${memory.toFixed(2)}` +
+      (nodes === last?.nodes ? ` (goals: at most ${CPU_RATIO_GOAL.toFixed(1)} and ${MEMORY_RATIO_GOAL})` : "")
+    ),
+    ...(ratios.length === 0 ? ["metrics-server: not measured"] : []),
+  ];
+  const missed = [
+    ...growths.filter(({ to, cpu }) => to >= 1000 && cpu > GROWTH_GOAL).map(({ to }) => `CPU per pod at ${to} nodes`),
+    ...(last !== undefined && last.cpu > CPU_RATIO_GOAL ? ["CPU beside metrics-server"] : []),
+    ...(last !== undefined && last.memory > MEMORY_RATIO_GOAL ? ["memory beside metrics-server"] : []),
+  ];
+  return { text: lines.join("\n"), missed };
+}
+
+const COLUMNS = [
+  ...["nodes", "pods", "process", "CPU s/min", "CPU per node (m)", "CPU per pod (m)"],
+  ...["memory MiB", "peak MiB", "KiB per node", "KiB per pod"],
+];
+const HEAD = [`| ${COLUMNS.join(" | ")} |`, `|${COLUMNS.map(() => "---|").join("")}`];
+
+function toRow({ nodes, pods, windowSeconds }: SizeResult, name: string, cost: Cost): readonly string[] {
+  const millicores = (cost.cpuSeconds / windowSeconds) * 1000;
+  const kib = cost.rssMiB * 1024;
+  return [
+    ...[String(nodes), String(pods), name, ((cost.cpuSeconds / windowSeconds) * 60).toFixed(2)],
+    ...[(millicores / nodes).toFixed(3), (millicores / pods).toFixed(4)],
+    ...[cost.rssMiB.toFixed(1), cost.peakMiB.toFixed(1), (kib / nodes).toFixed(0), (kib / pods).toFixed(1)],
+  ];
+}
+
+function toGrowth(before: SizeResult, after: SizeResult) {
+  const cpuPerPod = ({ podfit, pods, windowSeconds }: SizeResult) => podfit.cpuSeconds / windowSeconds / pods;
+  const memoryPerPod = ({ podfit, pods }: SizeResult) => podfit.rssMiB / pods;
+  return {
+    ...{ from: before.nodes, to: after.nodes, cpu: cpuPerPod(after) / cpuPerPod(before) },
+    memory: memoryPerPod(after) / memoryPerPod(before),
+  };
+}
+
+function toRatio({ nodes, podfit, metricsServer }: SizeResult) {
+  if (metricsServer === null) return null;
+  return {
+    ...{ nodes, cpu: podfit.cpuSeconds / metricsServer.cpuSeconds },
+    memory: podfit.rssMiB / metricsServer.rssMiB,
+  };
+}

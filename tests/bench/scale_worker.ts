@@ -1,0 +1,57 @@
+/**
+ * A process beside the one that measures, spoken with in lines of JSON: what it is told on its stdin, what it says on
+ * its stdout. It ends when nobody can tell it anything any more.
+ */
+
+export interface Worker extends AsyncDisposable {
+  readonly tell: (message: unknown) => Promise<void>;
+  /** What it says next. */
+  readonly hear: () => Promise<unknown>;
+}
+
+/** `file`: of this folder. */
+export function startWorker(file: string): Worker {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "-P=dev", new URL(file, import.meta.url).pathname],
+    cwd: new URL("../../", import.meta.url).pathname,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  const messages = readMessages(child.stdout);
+  return {
+    tell: (message) => writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`)),
+    async hear() {
+      const { value, done } = await messages.next();
+      if (done === true) throw new Error(`Cannot go on: "${file}" ended with ${(await child.status).code}`);
+      return value;
+    },
+    async [Symbol.asyncDispose]() {
+      await writer.close().catch(() => {});
+      await child.status;
+      await messages.return(undefined);
+    },
+  };
+}
+
+/** Of a worker: what it is told, line by line. */
+export function hearMessages(): AsyncGenerator<unknown> {
+  return readMessages(Deno.stdin.readable);
+}
+
+/** Of a worker. */
+export async function say(message: unknown): Promise<void> {
+  const writer = Deno.stdout.writable.getWriter();
+  await writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
+  writer.releaseLock();
+}
+
+async function* readMessages(stream: ReadableStream<Uint8Array>): AsyncGenerator<unknown> {
+  let text = "";
+  for await (const part of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = `${text}${part}`.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line);
+  }
+}
