@@ -1,6 +1,7 @@
 /** The daemon as a process of its own for the benches: bundled as it ships, with its own permissions. */
 
 const ROOT = new URL("../../", import.meta.url).pathname;
+const ANSWER_MS = 30_000;
 
 export async function bundleDaemon(directory: string): Promise<string> {
   const bundle = `${directory}/podfit.js`;
@@ -40,7 +41,7 @@ export async function readAddress(stderr: ReadableStream<Uint8Array>): Promise<s
 
 export async function waitUntilReady(address: string, timeoutMs: number): Promise<void> {
   for (const endsAt = performance.now() + timeoutMs; performance.now() < endsAt;) {
-    const response = await fetch(`http://${address}/readyz`);
+    const response = await fetch(`http://${address}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) });
     await response.body?.cancel();
     if (response.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -49,7 +50,7 @@ export async function waitUntilReady(address: string, timeoutMs: number): Promis
 }
 
 export async function readMetrics(address: string): Promise<string> {
-  return await (await fetch(`http://${address}/metrics`)).text();
+  return await (await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
 }
 
 /** The sum of a metric's series; NaN when it has none. */

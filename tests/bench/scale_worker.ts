@@ -9,6 +9,10 @@ export interface Worker extends AsyncDisposable {
   readonly hear: () => Promise<unknown>;
 }
 
+/** To put a thousand nodes into a store takes some twenty seconds. */
+const HEAR_MS = 300_000;
+const END_MS = 10_000;
+
 /** `file`: of this folder. */
 export function startWorker(file: string): Worker {
   const child = new Deno.Command(Deno.execPath(), {
@@ -23,13 +27,17 @@ export function startWorker(file: string): Worker {
   return {
     tell: (message) => writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`)),
     async hear() {
-      const { value, done } = await messages.next();
+      const { promise, reject } = Promise.withResolvers<never>();
+      const tooLong = setTimeout(() => reject(new Error(`Cannot go on: "${file}" says nothing`)), HEAR_MS);
+      const { value, done } = await Promise.race([messages.next(), promise]).finally(() => clearTimeout(tooLong));
       if (done === true) throw new Error(`Cannot go on: "${file}" ended with ${(await child.status).code}`);
       return value;
     },
     async [Symbol.asyncDispose]() {
       await writer.close().catch(() => {});
+      const impatience = setTimeout(() => child.kill("SIGKILL"), END_MS);
       await child.status;
+      clearTimeout(impatience);
       await messages.return(undefined);
     },
   };
