@@ -3,6 +3,7 @@
  * differs. `lastTransitionTime` moves only when a condition's status does.
  */
 import type { LabelSelector } from "../units/selector.ts";
+import { formatTime } from "../units/time.ts";
 import type { Action } from "./decision.ts";
 import type { Problem } from "./policy.ts";
 
@@ -62,7 +63,7 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
     observedGeneration: facts.generation,
     ...(selector === null ? {} : { effectiveSelector: selector }),
     ...(lastScale === null ? {} : {
-      lastScaleTime: toTime(lastScale.at),
+      lastScaleTime: formatTime(lastScale.at),
       lastScaleAction: lastScale.action,
       lastScaleResourceChange: lastScale.change,
     }),
@@ -73,11 +74,6 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
 /** Farther than clocks of two machines differ: the wall clock has been set back since. */
 export function isAhead({ at }: LastScale, now: number): boolean {
   return at - now > CLOCKS_DIFFER_MS;
-}
-
-/** Whole seconds, as metav1.Time has them. */
-export function toTime(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -139,7 +135,7 @@ function toCondition(
   return {
     ...verdict,
     message: verdict.message.slice(0, LONGEST_MESSAGE).toWellFormed(),
-    lastTransitionTime: old?.status === verdict.status ? old.lastTransitionTime : toTime(now),
+    lastTransitionTime: old?.status === verdict.status ? old.lastTransitionTime : formatTime(now),
     observedGeneration: generation,
   };
 }

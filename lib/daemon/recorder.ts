@@ -4,7 +4,7 @@
  * The limits are those of client-go's recorder (tools/record/events_cache.go).
  */
 import { type Notice, type NoticeName, NOTICES } from "../core/reasons.ts";
-import { toTime } from "../core/conditions.ts";
+import { formatTime } from "../units/time.ts";
 import type { Event } from "../api/kubernetes.ts";
 import { toApiError } from "../kube/api_error.ts";
 import { type ApiClient, MERGE } from "../kube/client.ts";
@@ -148,7 +148,7 @@ export class Recorder {
   async #count({ name, count }: Written, call: Call): Promise<Written | Failure | null> {
     const { response, error } = await this.#options.client.core.PATCH("/api/v1/namespaces/{namespace}/events/{name}", {
       params: { path: { namespace: call.context.autoscaler.namespace, name }, header: MERGE },
-      body: { count: count + 1, lastTimestamp: toTime(call.at) },
+      body: { count: count + 1, lastTimestamp: formatTime(call.at) },
       signal: call.signal,
     });
     if (response.status === 404) return null;
@@ -175,7 +175,7 @@ export class Recorder {
 
   #newEvent({ name, message }: Notice, { context: { autoscaler, pod }, at, name: eventName }: Call): Event {
     const { instance } = this.#options;
-    const time = toTime(at);
+    const time = formatTime(at);
     return {
       apiVersion: "v1",
       kind: "Event",

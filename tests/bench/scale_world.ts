@@ -6,7 +6,7 @@
 import type { Pod } from "../../lib/api/kubernetes.ts";
 import { LOAD_IMAGE } from "../../lib/sim/kubelet/load_image.ts";
 import { Machine } from "../../lib/sim/kubelet/machine.ts";
-import { formatTime } from "../../lib/sim/model/quantities.ts";
+import { formatTime } from "../../lib/units/time.ts";
 import type { NodeConfig } from "../../lib/sim/model/state.ts";
 import type { JsonObject } from "../../lib/sim/server/json.ts";
 import { toUid } from "./cluster.ts";

@@ -1,4 +1,5 @@
 /** A summary as a kubelet 1.36 writes it under ?only_cpu_and_memory=true, with one space of indentation. */
+import { formatTime } from "../../lib/units/time.ts";
 import { MI } from "../support/builders.ts";
 import { toUid } from "./cluster.ts";
 
@@ -12,8 +13,8 @@ export interface SummarySize {
 }
 
 export function writeSummary({ pods, container, round, at }: SummarySize): string {
-  const time = toTime(at);
-  const startTime = toTime(Date.UTC(2026, 10, 20));
+  const time = formatTime(at);
+  const startTime = formatTime(Date.UTC(2026, 10, 20));
   const list = Array.from({ length: pods }, (_, index) => ({
     podRef: { name: `pod-${index}`, namespace: "bench", uid: toUid(index) },
     startTime,
@@ -39,8 +40,4 @@ function newUsage(time: string, round: number, index: number) {
 function newPressure(round: number) {
   const times = { total: round * 1234567, avg10: 0.12 * (round % 3), avg60: 0.05, avg300: 0 };
   return { full: times, some: times };
-}
-
-function toTime(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { type AutoscalerStatus, nextStatus, type StatusFacts, toTime } from "../../lib/core/conditions.ts";
+import { type AutoscalerStatus, nextStatus, type StatusFacts } from "../../lib/core/conditions.ts";
+import { formatTime } from "../../lib/units/time.ts";
 import { MINUTE, SECOND, START } from "../support/builders.ts";
 
 const FACTS: StatusFacts = {
@@ -140,7 +141,7 @@ Deno.test("nextStatus() observes the generation that it judges, and tells the la
   );
   assertEquals([observedGeneration, lastScaleTime, lastScaleAction, lastScaleResourceChange], [
     3,
-    toTime(UP.at),
+    formatTime(UP.at),
     "scaleUp",
     UP.change,
   ]);
@@ -149,10 +150,10 @@ Deno.test("nextStatus() observes the generation that it judges, and tells the la
 Deno.test("nextStatus() moves lastTransitionTime only with the condition's status (C51)", () => {
   const first = nextStatus({}, FACTS, START);
   const same = nextStatus(first, { ...FACTS, generation: 4, tracked: 1, matched: 1 }, START + MINUTE);
-  assertEquals(readTransitions(same), [toTime(START), toTime(START), toTime(START), toTime(START)]);
+  assertEquals(readTransitions(same), [formatTime(START), formatTime(START), formatTime(START), formatTime(START)]);
   const other = nextStatus(same, { ...FACTS, tracked: 0, matched: 0 }, START + 2 * MINUTE);
-  const moved = toTime(START + 2 * MINUTE);
-  assertEquals(readTransitions(other), [toTime(START), moved, toTime(START), moved]);
+  const moved = formatTime(START + 2 * MINUTE);
+  assertEquals(readTransitions(other), [formatTime(START), moved, formatTime(START), moved]);
 });
 
 Deno.test("nextStatus() gives the same for the same facts while time passes, until the cooldown ends", () => {
@@ -160,7 +161,7 @@ Deno.test("nextStatus() gives the same for the same facts while time passes, unt
   const first = nextStatus({}, facts, START);
   assertEquals(nextStatus(first, facts, START + MINUTE - 1), first);
   const after = nextStatus(first, facts, START + MINUTE);
-  assertEquals([after.scaling, after.lastScaleTime], [false, toTime(START - MINUTE)]);
+  assertEquals([after.scaling, after.lastScaleTime], [false, formatTime(START - MINUTE)]);
 });
 
 Deno.test("nextStatus() keeps no selector, and no last resize, that is no more known", () => {
@@ -179,10 +180,6 @@ Deno.test("nextStatus() shortens a message to what a person reads", () => {
   const problems = Array.from({ length: 500 }, (_, index) => ({ path: `spec.${index}`, message: "bad" }));
   const { conditions = [] } = nextStatus({}, { ...FACTS, problems }, START);
   assertEquals(conditions[0]?.message.length, 2048);
-});
-
-Deno.test("toTime() gives whole seconds, cut off, as metav1.Time has them", () => {
-  assertEquals(toTime(START + SECOND - 1), "2026-11-20T11:00:00Z");
 });
 
 function readTransitions({ conditions = [] }: AutoscalerStatus): string[] {

@@ -38,7 +38,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "counts a repetition without its time",
       file: "lib/daemon/recorder.ts",
-      find: "body: { count: count + 1, lastTimestamp: toTime(call.at) },",
+      find: "body: { count: count + 1, lastTimestamp: formatTime(call.at) },",
       replace: "body: { count: count + 1 },",
       testFile: "daemon/recorder_test.ts",
       test: "publish() counts what is told again, and gives each action an Event of its own (C50)",

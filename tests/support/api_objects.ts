@@ -2,13 +2,14 @@
  * Objects as the API has them: a pod with one container "main" (100m of 1 cpu, 128Mi of 256Mi), its deployment, node and
  * autoscaler; and what a kubelet that enacts a resize makes of a pod.
  */
+import { formatTime } from "../../lib/units/time.ts";
 import { START } from "../../lib/sim/virtual_clock.ts";
 
 /** An object of the API: whatever JSON it is. */
 // deno-lint-ignore no-explicit-any
 export type Json = any;
 
-const HOUR_AGO = toTime(START - 3_600_000);
+const HOUR_AGO = formatTime(START - 3_600_000);
 
 export function podObject(overrides: Json = {}): Json {
   const { name = "web-1", labels = { app: "web" }, node = "node1", sidecar = false, requests, limits } = overrides;
@@ -106,8 +107,4 @@ export function enact(pod: Json): void {
       Object.assign(status, { resources, allocatedResources: resources.requests });
     }
   }
-}
-
-export function toTime(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

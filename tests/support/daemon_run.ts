@@ -7,7 +7,8 @@ import { createMetrics, type Metrics } from "../../lib/daemon/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/scope.ts";
 import type { FetchSummary } from "../../lib/kube/kubelet.ts";
 import { createLog } from "../../lib/runtime/log.ts";
-import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject, toTime } from "./api_objects.ts";
+import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
+import { formatTime } from "../../lib/units/time.ts";
 import { type Call, TestApiServer } from "./api_server.ts";
 import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
@@ -205,7 +206,7 @@ export class FakeKubelet {
   }
 
   #readStats(name: string, { counterNs, memoryMi }: { counterNs: number; memoryMi: number }): Json {
-    const time = toTime(this.#clock.now());
+    const time = formatTime(this.#clock.now());
     const workingSetBytes = memoryMi * 1024 * 1024;
     return {
       name,

@@ -2,6 +2,7 @@
  * The embedded API server under a virtual clock, with short ways to ask it something: one call is one request, in
  * process, and an answer is what came back.
  */
+import { formatTime } from "../../lib/units/time.ts";
 import { createApiServer } from "../../lib/sim/server/handler.ts";
 import type { ApiServerOptions, EmbeddedApiServer } from "../../lib/sim/server/handler.ts";
 import { START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
@@ -94,5 +95,5 @@ export function expectOk({ code, body }: Answer): Json {
 }
 
 export function secondsAfterStart(seconds: number): string {
-  return `${new Date(START + seconds * 1000).toISOString().slice(0, 19)}Z`;
+  return formatTime(START + seconds * 1000);
 }

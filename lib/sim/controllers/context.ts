@@ -1,6 +1,6 @@
 /** What every controller is given, and the few things that all of them do to pods. */
 import type { Clock } from "../../runtime/clock.ts";
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import type { ObjectsClient } from "../objects_client.ts";
 import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../server/json.ts";
 import { type Cache, isDeleting, readController, uidOf, WATCHED, type Watched } from "./cache.ts";
@@ -23,7 +23,7 @@ export function pathOf(kind: Watched, object: JsonObject): string {
   return `${collectionOf(kind, textAt(object, "metadata", "namespace"))}/${textAt(object, "metadata", "name")}`;
 }
 
-export function collectionOf(kind: Watched, namespace: string): string {
+function collectionOf(kind: Watched, namespace: string): string {
   const path = WATCHED[kind];
   return namespace === "" || path.includes("/namespaces/")
     ? path

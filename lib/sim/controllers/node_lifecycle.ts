@@ -4,7 +4,7 @@
  * that was deleted go with it.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-status
  */
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { type Json, type JsonObject, listAt, numberAt, textAt } from "../server/json.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import {

@@ -2,7 +2,7 @@
  * The scheduler: binds each pod without a node to one that has room, the one with the most of it left. Who fits nowhere
  * is told why, and looked at again when something changes.
  */
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { type JsonObject, numberAt, objectAt, textAt } from "../server/json.ts";
 import { readCode } from "../objects_client.ts";
 import { isDeleting, keyOf } from "./cache.ts";

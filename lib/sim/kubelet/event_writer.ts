@@ -1,6 +1,6 @@
 /** The kubelet's Events, core/v1: the same again counts up instead of being written anew, as a real kubelet's do. */
 import type { KubeletEvent } from "../model/event.ts";
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import type { ObjectsClient } from "../objects_client.ts";
 import type { JsonObject } from "../server/json.ts";
 

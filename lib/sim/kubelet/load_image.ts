@@ -47,7 +47,7 @@ export function toLoad(program: LoadProgram, told: Told | null): Load {
 }
 
 /** Beside what it is told: Go's runtime and the timers of its burners (measured). */
-export function readCpu({ cpuMillicores }: LoadSetting): number {
+function readCpu({ cpuMillicores }: LoadSetting): number {
   return cpuMillicores + IDLE_MILLICORES;
 }
 

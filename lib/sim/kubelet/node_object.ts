@@ -1,6 +1,6 @@
 /** The Node that a kubelet registers, as a real one of 1.36 writes it: what it has, where it is, and that it is ready. */
 import { formatAmount } from "../../units/quantity.ts";
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import type { NodeConfig } from "../model/state.ts";
 import type { JsonObject } from "../server/json.ts";
 import { LOAD_IMAGE } from "./load_image.ts";

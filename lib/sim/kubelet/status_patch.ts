@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
 import type { Pod, PodCondition } from "../../api/kubernetes.ts";
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import type { PodStatus } from "../model/state.ts";
 import { isObject, isSame, type Json, type JsonObject } from "../server/json.ts";
 

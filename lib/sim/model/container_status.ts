@@ -5,7 +5,8 @@ import type { ContainerStatus } from "../../api/kubernetes.ts";
 import type { Resources } from "../../units/resources.ts";
 import type { BoundContainer, BoundPod } from "./bound_pod.ts";
 import { isPassed } from "./life.ts";
-import { formatTime, toList, toRequirements } from "./quantities.ts";
+import { toList, toRequirements } from "./quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { drawHex } from "./random.ts";
 import type { ContainerState, Ended, PodLife } from "./state.ts";
 

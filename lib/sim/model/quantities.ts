@@ -1,6 +1,5 @@
 /**
- * Amounts as a kubelet writes them into a pod's status: canonical quantities, limits before requests, and times of whole
- * seconds.
+ * Amounts as a kubelet writes them into a pod's status: canonical quantities, limits before requests.
  */
 import type { ResourceRequirements } from "../../api/kubernetes.ts";
 import { formatAmount } from "../../units/quantity.ts";
@@ -19,9 +18,4 @@ export function toList(size: Resources, side: Side): Record<string, string> | nu
     if (sideOf(key) === side && amount !== null) list[resourceOf(key)] = formatAmount(amount, resourceOf(key));
   }
   return Object.keys(list).length > 0 ? list : null;
-}
-
-/** Truncated, as metav1.Time is. */
-export function formatTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

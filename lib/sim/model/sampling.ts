@@ -4,7 +4,7 @@
  */
 import type { ContainerStats, CpuStats, MemoryStats, PodStats, Summary } from "../../api/summary.ts";
 import { readCounterNs } from "./meter.ts";
-import { formatTime } from "./quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { draw, drawBetween } from "./random.ts";
 import type { ContainerState, Meter, NodeState, PodState, Sample } from "./state.ts";
 

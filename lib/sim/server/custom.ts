@@ -3,7 +3,7 @@
  * schema. What a schema does not know is dropped; autoscalers are validated by podfit's own parser (C8), not by CEL.
  */
 import { parsePolicy } from "../../core/parse_policy.ts";
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { toCustomColumns } from "./columns.ts";
 import {
   isObject,

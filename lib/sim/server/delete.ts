@@ -1,7 +1,7 @@
 /**
  * DELETE: at once, or marked first, where a pod has time left, finalizers hold it back, or a namespace has content.
  */
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "./json.ts";
 import { conflict } from "./refusal.ts";
 import { idOf, type ResourceType } from "./resource_type.ts";

@@ -1,7 +1,7 @@
 /**
  * What every object of the API has: a name, a UID, times and versions that the server sets and nobody else.
  */
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "./json.ts";
 import { badRequest } from "./refusal.ts";
 import { apiVersionOf, type ResourceType } from "./resource_type.ts";

@@ -1,5 +1,5 @@
 /** What a cluster has before anybody asks for anything: its namespaces, and the role of its administrators. */
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import type { JsonObject } from "./json.ts";
 import { toUid } from "./objects.ts";
 import type { Store } from "./store.ts";

@@ -1,5 +1,5 @@
 /** What some kinds have beside themselves: the scale of a workload, the binding of a pod, tokens of service accounts. */
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { isObject, type Json, type JsonObject, listAt, numberAt, objectAt, openAt, textAt } from "./json.ts";
 import { badRequest, conflict } from "./refusal.ts";
 import type { Entry } from "./store.ts";

@@ -3,7 +3,7 @@
  * its order, so that a request that is wrong in two ways is refused for the same one.
  */
 import { admitPod, followPod, giveLimitDefaults, recountQuotas } from "./admission.ts";
-import { formatTime } from "../model/quantities.ts";
+import { formatTime } from "../../units/time.ts";
 import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "./json.ts";
 import { trackUpdate, type Writer } from "./managed_fields.ts";
 import { validateFinalizers, validateMetadata } from "./names.ts";

@@ -2,7 +2,8 @@
  * Autoscalers for short scenarios: a spec that acts on CPU requests within seconds of a high load and never scales
  * down, and waiting for what podfit says about it.
  */
-import { readAutoscaler, waitFor, type WaitOptions } from "./cluster.ts";
+import { readAutoscaler, waitFor } from "./cluster.ts";
+import type { WaitOptions } from "./wait.ts";
 import type { AutoscalerJson, Condition } from "./objects.ts";
 
 /** The pods of a workload, or those with labels. */

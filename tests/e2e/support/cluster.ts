@@ -7,9 +7,6 @@ import { backend, type Change, type Kind, type Load, type Manifest, Refusal, toC
 import type { AutoscalerJson, EventJson, Limits, PodJson } from "./objects.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
-export { Hopeless } from "./wait.ts";
-export type { Load, WaitOptions };
-
 export interface TestNamespace extends AsyncDisposable {
   readonly name: string;
 }

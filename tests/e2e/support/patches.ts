@@ -12,7 +12,8 @@ import {
 } from "../../../lib/units/resources.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";
 import { backend, toCollection, toPath } from "./backend.ts";
-import { find, Hopeless, type PodRef, waitFor } from "./cluster.ts";
+import { find, type PodRef, waitFor } from "./cluster.ts";
+import { Hopeless } from "./wait.ts";
 import type { PodJson, ResourceLists } from "./objects.ts";
 
 /** One PATCH that changed resources. */

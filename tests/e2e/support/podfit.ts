@@ -3,7 +3,8 @@
  * settings of the caller's environment do not reach it.
  */
 import { backend, type Process } from "./backend.ts";
-import { Hopeless, waitFor, type WaitOptions } from "./cluster.ts";
+import { waitFor } from "./cluster.ts";
+import { Hopeless, type WaitOptions } from "./wait.ts";
 import { type MetricSample, parseMetrics } from "./metrics.ts";
 
 export interface PodfitOptions {
