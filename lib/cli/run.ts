@@ -19,7 +19,7 @@ import { VERSION } from "./version.ts";
 
 export async function run(options: RunOptions): Promise<void> {
   const log = createLog({ level: options.logLevel, format: options.logFormat });
-  const lag = new LoopLag();
+  const lag = new LoopLag(systemClock);
   const { agentId, isEnabled } = options.environment;
   const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMs() });
   using ending = listenForSignals(() => log.info("Stopping"));
@@ -38,16 +38,14 @@ export async function run(options: RunOptions): Promise<void> {
     dryRun: options.dryRun,
     requiresAnnotation: options.environment.requiresAnnotation,
     instance: options.environment.hostname ?? "podfit",
-    clock: systemClock,
+    clock: lag.clock,
     random: Math.random,
     log,
     metrics,
     signal,
   });
   await using _http = listen({ options, log, metrics, signal }, daemon);
-  const sampling = lag.run(systemClock, signal).catch(() => {});
   await daemon.run();
-  await sampling;
   log.info("Stopped");
 }
 

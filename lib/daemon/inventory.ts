@@ -26,6 +26,9 @@ export interface Resolution {
   readonly targetProblems: readonly Problem[];
 }
 
+/** One for all, so that who keeps it can tell that nothing has changed. */
+const NO_PROBLEMS: readonly Problem[] = [];
+
 export interface InventoryOptions {
   /** C11: only pods annotated pra.kedify.io/reconcile=enabled. */
   readonly requiresAnnotation: boolean;
@@ -153,7 +156,7 @@ export class Inventory {
       matched: entry?.matched.size ?? 0,
       tracked: entry?.tracked ?? new Map(),
       isTargetMissing: policy !== null && selector === null,
-      targetProblems: policy === null ? [] : this.#workloads.findTarget(policy)?.problems ?? [],
+      targetProblems: (policy === null ? null : this.#workloads.findTarget(policy)?.problems) ?? NO_PROBLEMS,
     };
   }
 

@@ -1,6 +1,7 @@
 /**
- * Keeps each autoscaler's status equal to what is so (C51): computed whole from facts at each sweep, written when it
- * differs, with one merge patch. Also counts the gauges, and tells what only a sweep can see (C8, C10, C15).
+ * Keeps each autoscaler's status equal to what is so (C51): computed whole from facts, and written when it differs, with
+ * one merge patch. Each sweep looks at those whose facts have changed, and now and then at all, as some follow from time
+ * alone. Also counts the gauges, and tells what only a sweep can see (C8, C10, C15).
  */
 import { type AutoscalerStatus, type LastScale, nextStatus, type StatusFacts } from "../core/conditions.ts";
 import type { NoticeName } from "../core/reasons.ts";
@@ -34,6 +35,8 @@ export interface StatusWriterOptions {
   readonly onProgress: () => void;
 }
 
+/** What follows from time alone (a cooldown that ends, usage that stays away) shows this late at most. */
+const LOOK_AGAIN_MS = 5_000;
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 8;
 const RETRY_BASE_MS = 5_000;
@@ -49,6 +52,11 @@ interface Written {
 }
 
 interface Memory {
+  /** What the status followed from when it was computed; `null` when it has to be computed anew. */
+  seen: readonly unknown[] | null;
+  lookAtMs: number;
+  /** As it was computed; `null` while it cannot be. */
+  status: AutoscalerStatus | null;
   written: Written | null;
   lastScale: LastScale | null;
   told: NoticeName | null;
@@ -90,17 +98,34 @@ export class StatusWriter {
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {
       const memory = this.#remember(autoscaler.uid);
-      const status = canTell(autoscaler) ? this.#tryCompute(autoscaler, memory) : null;
       const count = totals.get(autoscaler.namespace) ?? { total: 0, scalingActive: 0 };
       totals.set(autoscaler.namespace, count);
       count.total++;
-      if (status === null) continue;
-      if (status.scaling) count.scalingActive++;
-      metrics.setActive(autoscaler, isTrue(status, "Active"));
-      if (this.#isNews(autoscaler, status, memory)) writes.push(this.#write(autoscaler, status, { memory, sweep }));
+      if (this.#mustLook(autoscaler, memory)) {
+        const status = canTell(autoscaler) ? this.#tryCompute(autoscaler, memory) : null;
+        memory.status = status;
+        if (status === null) memory.seen = null;
+        else {
+          metrics.setActive(autoscaler, isTrue(status, "Active"));
+          if (this.#isNews(autoscaler, status, memory)) writes.push(this.#write(autoscaler, status, { memory, sweep }));
+        }
+      }
+      if (memory.status?.scaling) count.scalingActive++;
     }
     metrics.setTotals(totals satisfies ReadonlyMap<string, Totals>);
     await Promise.all(writes);
+  }
+
+  /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */
+  #mustLook(autoscaler: AutoscalerFacts, memory: Memory): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    const { selector, matched, tracked, targetProblems } = this.#options.inventory.resolve(autoscaler);
+    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, memory.lastScale];
+    const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
+    if (isSame && nowMs < memory.lookAtMs) return false;
+    memory.seen = seen;
+    memory.lookAtMs = nowMs + LOOK_AGAIN_MS;
+    return true;
   }
 
   /** `null` for one that cannot be computed: the others go on. */
@@ -164,6 +189,8 @@ export class StatusWriter {
   ): Promise<void> {
     const { client, clock, log, metrics, onProgress } = this.#options;
     const { namespace, name } = autoscaler;
+    // Whether it was written shows with the next sweep.
+    memory.seen = null;
     using _slot = await this.#limit.acquire();
     if (sweep.isUnanswered || sweep.signal.aborted) return;
     using timeout = clock.timeout(TIMEOUT_MS);
@@ -196,7 +223,10 @@ export class StatusWriter {
 
   #remember(uid: string): Memory {
     const memory = this.#memory.get(uid) ??
-      { written: null, lastScale: null, told: null, toldGeneration: 0, retryAtMs: 0, failures: 0 };
+      {
+        ...{ seen: null, lookAtMs: 0, status: null, written: null, lastScale: null },
+        ...{ told: null, toldGeneration: 0, retryAtMs: 0, failures: 0 },
+      };
     this.#memory.set(uid, memory);
     return memory;
   }

@@ -1,19 +1,27 @@
-/** How long did the event loop not turn? Watches how late a short sleep wakes, and keeps the worst until asked. */
+/**
+ * How long did the event loop not turn? Watches how late the sleeps of a clock wake, and keeps the worst until asked.
+ * Nothing is woken for it alone: a process with little to wait for sees less, and has less that could block.
+ */
 
 import type { Clock } from "./clock.ts";
 
-const INTERVAL_MS = 50;
-
 export class LoopLag {
+  /** The clock given, watched. */
+  readonly clock: Clock;
   #longestMs = 0;
 
-  /** Rejects with the signal's reason, as a sleep does. */
-  async run(clock: Clock, signal: AbortSignal): Promise<never> {
-    while (true) {
-      const dueMs = clock.monotonic() + INTERVAL_MS;
-      await clock.sleep(INTERVAL_MS, signal);
+  constructor(clock: Clock) {
+    const sleep = async (ms: number, signal?: AbortSignal) => {
+      const dueMs = clock.monotonic() + ms;
+      await clock.sleep(ms, signal);
       this.#longestMs = Math.max(this.#longestMs, clock.monotonic() - dueMs);
-    }
+    };
+    this.clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      timeout: (ms) => clock.timeout(ms),
+      sleep,
+    };
   }
 
   /** The longest block since the last call, in ms. */

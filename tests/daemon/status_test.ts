@@ -1,8 +1,8 @@
 /** What an autoscaler's status and events say of its spec, its target and its pods (C8, C10, C15, C50, C51). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { readAutoscaler } from "../../lib/daemon/facts.ts";
+import { type AutoscalerFacts, readAutoscaler } from "../../lib/daemon/facts.ts";
 import type { Resolution } from "../../lib/daemon/inventory.ts";
-import { StatusWriter } from "../../lib/daemon/status_writer.ts";
+import { StatusWriter, type StatusWriterOptions } from "../../lib/daemon/status_writer.ts";
 import { createClient } from "../../lib/kube/client.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
@@ -213,35 +213,81 @@ Deno.test("an invalid spec is told once for each change of it, and stops no othe
   assertEquals(run.status("bad").observedGeneration, 2);
 });
 
+interface WriterParts extends Partial<StatusWriterOptions> {
+  readonly clock: VirtualClock;
+  readonly api: TestApiServer;
+  readonly autoscalers: readonly AutoscalerFacts[];
+}
+
+function newWriter({ clock, api, autoscalers, ...options }: WriterParts): StatusWriter {
+  return new StatusWriter({
+    client: createClient(api.toServer()),
+    clock,
+    random: () => 0,
+    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+    metrics: { setTotals() {}, setActive() {}, failed() {} },
+    recorder: { publish() {} },
+    inventory: {
+      *autoscalers() {
+        yield* autoscalers;
+      },
+      resolve: () => UNRESOLVED,
+    },
+    unread: () => ({ count: 0, why: "" }),
+    canTell: () => true,
+    onProgress() {},
+    ...options,
+  });
+}
+
 Deno.test("a status that cannot be computed stops no other autoscaler", async () => {
   const clock = new VirtualClock();
   const api = new TestApiServer(clock);
   const objects = [autoscalerObject({ name: "bad" }), autoscalerObject()];
   for (const object of objects) api.put("podresourceautoscalers", object);
   const failures: unknown[] = [];
-  const writer = new StatusWriter({
-    client: createClient(api.toServer()),
+  const writer = newWriter({
     clock,
-    random: () => 0,
-    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+    api,
+    autoscalers: objects.map(readAutoscaler),
     metrics: { setTotals() {}, setActive() {}, failed: (_namespace, reason) => failures.push(reason) },
-    recorder: { publish() {} },
-    inventory: {
-      *autoscalers() {
-        yield* objects.map(readAutoscaler);
-      },
-      resolve: () => UNRESOLVED,
-    },
     unread({ name }) {
       if (name === "bad") throw new TypeError("unforeseen");
       return { count: 0, why: "" };
     },
-    canTell: () => true,
-    onProgress() {},
   });
   await writer.sweep(new AbortController().signal);
   const written = api.list("podresourceautoscalers").map(({ metadata, status }) => [metadata.name, status?.scaling]);
   assertEquals([written, failures], [[["bad", undefined], ["web", false]], ["StatusCompute"]]);
+});
+
+Deno.test("a sweep computes what has changed, and each 5 s what follows from time alone", async () => {
+  const clock = new VirtualClock();
+  const api = new TestApiServer(clock);
+  const objects = [autoscalerObject(), autoscalerObject({ name: "other" })];
+  for (const object of objects) api.put("podresourceautoscalers", object);
+  let computed: string[] = [];
+  const writer = newWriter({
+    clock,
+    api,
+    autoscalers: objects.map(readAutoscaler),
+    unread({ name }) {
+      computed.push(name);
+      return { count: 0, why: "" };
+    },
+  });
+  async function sweepAfter(seconds: number): Promise<readonly string[]> {
+    computed = [];
+    await clock.advance(seconds * 1000);
+    await writer.sweep(new AbortController().signal);
+    return computed;
+  }
+  // The second look is at what has been written meanwhile.
+  assertEquals([await sweepAfter(0), await sweepAfter(1)], [["web", "other"], ["web", "other"]]);
+  assertEquals([await sweepAfter(1), await sweepAfter(3)], [[], []]);
+  writer.noteScale(objects[1]?.metadata.uid ?? "", { at: clock.now(), action: "scaleUp", change: "cpu" });
+  assertEquals(await sweepAfter(0), ["other"]);
+  assertEquals(await sweepAfter(1), ["web", "other"]);
 });
 
 Deno.test("silence of a running container is Metrics=False, but not before three of its polls (C22, C51)", async () => {

@@ -318,7 +318,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "counts no autoscaler that is scaling",
       file: "lib/daemon/status_writer.ts",
-      find: "      if (status.scaling) count.scalingActive++;\n",
+      find: "      if (memory.status?.scaling) count.scalingActive++;\n",
       replace: "",
       testFile: "daemon/status_test.ts",
       test: "the gauges follow the conditions (C52)",

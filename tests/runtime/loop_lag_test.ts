@@ -1,30 +1,34 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { LoopLag } from "../../lib/runtime/loop_lag.ts";
 import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 Deno.test("LoopLag.takeMs() gives the longest block since it was last asked", async () => {
-  const controller = new AbortController();
-  const lag = new LoopLag();
-  const running = lag.run(systemClock, controller.signal).catch(() => {});
+  const lag = new LoopLag(systemClock);
+  const sleeping = lag.clock.sleep(20);
   const untilMs = systemClock.monotonic() + 120;
   while (systemClock.monotonic() < untilMs);
-  await systemClock.sleep(1);
+  await sleeping;
   const blockedMs = lag.takeMs();
-  assert(blockedMs >= 60, `120 ms of block, a sleep of 50 ms: ${blockedMs}`);
+  assert(blockedMs >= 90, `120 ms of block, of which a sleep of 20 ms saw ${blockedMs}`);
   assertEquals(lag.takeMs(), 0);
-  controller.abort();
-  await running;
 });
 
 Deno.test("LoopLag sees no block while the loop turns", async () => {
   const clock = new VirtualClock();
-  const controller = new AbortController();
-  const lag = new LoopLag();
-  const running = lag.run(clock, controller.signal).catch(() => {});
+  const lag = new LoopLag(clock);
+  const sleeping = lag.clock.sleep(10_000);
   await clock.advance(10_000);
-  assertEquals(lag.takeMs(), 0);
-  controller.abort();
-  await running;
-  assertEquals(clock.pending, 0);
+  await sleeping;
+  assertEquals([lag.takeMs(), lag.clock.monotonic(), lag.clock.now()], [0, clock.monotonic(), clock.now()]);
+});
+
+Deno.test("a sleep that LoopLag watches ends with its signal, and leaves no timer", async () => {
+  const clock = new VirtualClock();
+  const lag = new LoopLag(clock);
+  const controller = new AbortController();
+  const sleeping = assertRejects(() => lag.clock.sleep(10_000, controller.signal), Error, "enough");
+  controller.abort(new Error("enough"));
+  await sleeping;
+  assertEquals([lag.takeMs(), clock.pending], [0, 0]);
 });
