@@ -2,7 +2,7 @@
  * Do the project's files agree with each other? The Deno version, permissions, and that reasons, metrics, flags and
  * variables stand where people look for them: in the README and in the contract.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FLAGS, VARIABLES } from "../lib/cli/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
 import { FAMILIES } from "../lib/daemon/metric_families.ts";
@@ -157,3 +157,12 @@ function tableOf(markdown: string, start: string): readonly string[] {
 function listCode(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
 }
+
+Deno.test("the image's podfit has the flags of V8 that `deno task start` has, with which the benches measure", async () => {
+  const [config, dockerfile] = await Promise.all(
+    ["deno.json", "Dockerfile"].map((path) => Deno.readTextFile(new URL(path, ROOT))),
+  );
+  const read = (text = "") => /--v8-flags=(\S+)/.exec(text)?.[1];
+  assertMatch(read(config) ?? "", /^--[a-z]/);
+  assertEquals(read(dockerfile), read(config));
+});

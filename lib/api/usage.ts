@@ -55,7 +55,6 @@ export type Reading =
     readonly pods: ReadonlyMap<string, PodUsage>;
     /** Pods and containers left out because their numbers could not be believed. */
     readonly skipped: number;
-    readonly bytes: number;
     readonly durationMs: number;
   }
   | {

@@ -21,7 +21,7 @@ export interface NodesOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly fetchSummary: FetchSummary;
-  readonly evaluator: Evaluator;
+  readonly evaluator: Pick<Evaluator, "takeTurn">;
   readonly facts: ReadonlyMap<string, NodeFacts>;
   /** False until `facts` has all nodes there are. */
   readonly areListed: () => boolean;
@@ -36,8 +36,13 @@ interface Entry {
   failures: number;
 }
 
-/** The first poll of a node comes within this, so that a start does not ask all nodes at once. */
-const SPREAD_MS = 1_000;
+/**
+ * Nodes are polled in groups, so that a large cluster is neither asked nor held in memory all at once, and one wake
+ * serves many: alone each would cost twice as much. At the default interval the groups of 1,000 nodes fill it.
+ */
+const GROUP = 32;
+/** From group to group. Most intervals are multiples of it, so that a node that comes later still falls in with others. */
+const GROUP_MS = 500;
 /** A loop without a turn for this long beyond its interval is stuck: a turn's calls all have shorter timeouts. */
 const STUCK_MS = 60_000;
 
@@ -48,10 +53,13 @@ export class Nodes implements AsyncDisposable {
   readonly #options: NodesOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #loops: TaskSet;
+  /** By chance, so that of several podfits not all ask at once. */
+  readonly #phaseMs: number;
 
   constructor(options: NodesOptions) {
     const { clock, random, log, metrics } = options;
     this.#options = options;
+    this.#phaseMs = random() * GROUP_MS;
     this.#loops = new TaskSet({
       clock,
       random,
@@ -91,7 +99,7 @@ export class Nodes implements AsyncDisposable {
     if (entry.pods.size > 0) return;
     this.#entries.delete(node);
     this.#options.health.forgetNode(node);
-    this.#reconcile();
+    this.#loops.stop(node);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -101,26 +109,26 @@ export class Nodes implements AsyncDisposable {
   #add(node: string): Entry {
     const turnedAt = this.#options.clock.monotonic();
     const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, turnedAt, failures: 0 };
+    const sinceGroupMs = (turnedAt + this.#phaseMs) % GROUP_MS;
+    const toGroupMs = sinceGroupMs === 0 ? 0 : GROUP_MS - sinceGroupMs;
+    const firstMs = toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS;
     this.#entries.set(node, entry);
-    this.#reconcile();
+    this.#loops.start(node, (signal) => this.#run(node, { entry, firstMs, signal }));
     return entry;
   }
 
-  #reconcile(): void {
-    this.#loops.reconcile(
-      new Map([...this.#entries].map(([node, entry]) => [node, (signal) => this.#run(node, entry, signal)])),
-    );
-  }
-
-  async #run(node: string, entry: Entry, signal: AbortSignal): Promise<void> {
-    const { clock, random, fetchSummary, evaluator, facts } = this.#options;
+  async #run(
+    node: string,
+    { entry, firstMs, signal }: { entry: Entry; firstMs: number; signal: AbortSignal },
+  ): Promise<void> {
+    const { clock, fetchSummary, evaluator, facts } = this.#options;
     const readings = watchUsage(toAddress(node, facts), {
       fetchSummary,
       clock,
       interval: () => entry.intervalMs,
       tracked: (uid) => entry.pods.has(uid),
       signal,
-      initialDelayMs: random() * Math.min(SPREAD_MS, entry.intervalMs),
+      initialDelayMs: firstMs % entry.intervalMs,
     });
     await runNodeLoop({
       node,

@@ -3,6 +3,7 @@
  * Cancelling the reader is what ends a read, so it works even for a transport that doesn't error its body on abort.
  */
 import type { Clock } from "../runtime/clock.ts";
+import { Room } from "./room.ts";
 
 export interface BodyOptions {
   readonly limitBytes: number;
@@ -14,21 +15,22 @@ export interface BodyOptions {
 
 export class BodyTooLarge extends Error {}
 
-/** Never holds more than `limitBytes` and a chunk: stops reading there and rejects with BodyTooLarge. */
-export async function readBody(response: Response, options: BodyOptions): Promise<Uint8Array<ArrayBuffer>> {
+/**
+ * As UTF-8. Never holds more than `limitBytes` and a chunk: stops reading there and rejects with BodyTooLarge. The memory
+ * that the bytes are read into is used again, as it would be the most that a poll of a node leaves behind.
+ */
+export async function readText(response: Response, options: BodyOptions): Promise<string> {
   const declaredBytes = Number(response.headers.get("content-length"));
   if (declaredBytes > options.limitBytes) {
     await discard(response);
     throw tooLarge(options);
   }
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of readChunks(response, options)) {
-    length += chunk.length;
-    if (length > options.limitBytes) throw tooLarge(options);
-    chunks.push(chunk);
+  const room = new Room();
+  for await (const chunk of readChunks(response, options, () => room.open())) {
+    room.take(chunk);
+    if (room.length > options.limitBytes) throw tooLarge(options);
   }
-  return concat(chunks, length);
+  return room.close();
 }
 
 /**
@@ -94,10 +96,15 @@ const NEWLINE = 10;
 const ERROR_TEXT_BYTES = 16 * 1024;
 const ERROR_TEXT_LENGTH = 500;
 
-async function* readChunks(response: Response, options: BodyOptions): AsyncGenerator<Uint8Array> {
+/** With `open` the bytes are read into what it gives, where the body can do that: each chunk lies there then. */
+async function* readChunks(
+  response: Response,
+  options: BodyOptions,
+  open?: () => Uint8Array<ArrayBuffer>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (response.body === null) return;
   const { signal } = options;
-  const reader = response.body.getReader();
+  const reader = openReader(response.body, open);
   const cancel = () => void reader.cancel(signal.reason).catch(() => {});
   signal.addEventListener("abort", cancel, { once: true });
   try {
@@ -105,8 +112,9 @@ async function* readChunks(response: Response, options: BodyOptions): AsyncGener
       signal.throwIfAborted();
       const { done, value } = await readNext(reader, options);
       signal.throwIfAborted();
+      // At its end too a body gives the memory back that it was to fill.
+      if (value !== undefined) yield value;
       if (done) return;
-      yield value;
     }
   } finally {
     signal.removeEventListener("abort", cancel);
@@ -114,7 +122,23 @@ async function* readChunks(response: Response, options: BodyOptions): AsyncGener
   }
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
+interface Reader {
+  readonly read: () => Promise<{ readonly done: boolean; readonly value?: Uint8Array<ArrayBuffer> | undefined }>;
+  readonly cancel: (reason?: unknown) => Promise<void>;
+}
+
+/** What fetch gives is a stream of bytes; a body of node:http, or of a test, need not be. */
+function openReader(body: NonNullable<Response["body"]>, open?: () => Uint8Array<ArrayBuffer>): Reader {
+  if (open !== undefined) {
+    try {
+      const reader = body.getReader({ mode: "byob" });
+      return { read: () => reader.read(open()), cancel: (reason) => reader.cancel(reason) };
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+  return body.getReader();
+}
 
 async function readNext(reader: Reader, { clock, silentMs }: BodyOptions): ReturnType<Reader["read"]> {
   if (clock === undefined || silentMs === undefined) return await reader.read();

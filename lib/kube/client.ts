@@ -8,7 +8,7 @@ import createFetchClient, { type Client, defaultPathSerializer } from "openapi-f
 import type { paths as AutoscalerPaths } from "../api/autoscaler.ts";
 import type { paths as KubernetesPaths, Status } from "../api/kubernetes.ts";
 import { isRecord } from "../units/untrusted.ts";
-import { BodyTooLarge, readBody } from "./body.ts";
+import { BodyTooLarge, readText } from "./body.ts";
 import type { ApiServer } from "./transport.ts";
 
 export interface ApiClient {
@@ -50,7 +50,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
  */
 async function toStatusResponse(response: Response, signal: AbortSignal): Promise<Response> {
   const { status, statusText, headers } = response;
-  const text = await readText(response, signal);
+  const text = await readRefusal(response, signal);
   const failure: Status = { kind: "Status", apiVersion: "v1", status: "Failure", code: status };
   const body = parseStatus(text) ?? { ...failure, message: text.trim() || `HTTP ${status} ${statusText}`.trim() };
   const kept = new Headers(headers);
@@ -59,9 +59,9 @@ async function toStatusResponse(response: Response, signal: AbortSignal): Promis
   return new Response(JSON.stringify(body), { status, statusText, headers: kept });
 }
 
-async function readText(response: Response, signal: AbortSignal): Promise<string> {
+async function readRefusal(response: Response, signal: AbortSignal): Promise<string> {
   try {
-    return new TextDecoder().decode(await readBody(response, { limitBytes: MAX_REFUSAL_BYTES, signal }));
+    return await readText(response, { limitBytes: MAX_REFUSAL_BYTES, signal });
   } catch (error) {
     if (error instanceof BodyTooLarge) return "";
     throw error;

@@ -6,7 +6,7 @@
 import type { FailureReason } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { abortable } from "./abortable.ts";
-import { BodyTooLarge, discard, oneLine, readBody, readErrorText, readMessage } from "./body.ts";
+import { BodyTooLarge, discard, oneLine, readErrorText, readMessage, readText } from "./body.ts";
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./summary.ts";
 import type { ApiServer, Transport } from "./transport.ts";
@@ -20,7 +20,7 @@ export interface NodeAddress {
 
 export type SummaryAnswer =
   /** `clockOffsetMs`: node's clock minus ours by the Date header, whole seconds; 0 below two. */
-  | { readonly kind: "summary"; readonly bytes: Uint8Array; readonly clockOffsetMs: number }
+  | { readonly kind: "summary"; readonly text: string; readonly clockOffsetMs: number }
   | { readonly kind: "failed"; readonly reason: FailureReason; readonly message: string };
 
 /** Throws nothing but the reason of an abort that isn't a timeout. */
@@ -110,7 +110,7 @@ async function answer(request: Request, transport: Transport, call: Call): Promi
     const response = await transport(request);
     const clockOffsetMs = readClockOffset(response, clock.now());
     if (response.status !== 200) return await toRefusal(response, call);
-    return { kind: "summary", bytes: await readBody(response, { limitBytes, signal }), clockOffsetMs };
+    return { kind: "summary", text: await readText(response, { limitBytes, signal }), clockOffsetMs };
   } catch (error) {
     if (error instanceof BodyTooLarge) {
       return fail(call, { reason: "too_large", why: `the answer has ${error.message}` });

@@ -5,7 +5,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { type ApiError, toApiError } from "./api_error.ts";
-import { BodyTooLarge, readBody, readErrorText, readMessage } from "./body.ts";
+import { BodyTooLarge, readErrorText, readMessage, readText } from "./body.ts";
 import type { Transport } from "./transport.ts";
 
 /** What every object of the API has. */
@@ -90,13 +90,13 @@ export async function fetchPage<T>(
   const { clock, signal, path, pageSize = DEFAULT_PAGE_SIZE } = options;
   const params = new URLSearchParams({ limit: String(pageSize), ...(token === null ? {} : { continue: token }) });
   const response = await request(transport, params, { ...options, verb: "list", silentMs: LIST_SILENT_MS });
-  let bytes: Uint8Array;
+  let text: string;
   try {
-    bytes = await readBody(response, { limitBytes: MAX_PAGE_BYTES, signal, clock, silentMs: LIST_SILENT_MS });
+    text = await readText(response, { limitBytes: MAX_PAGE_BYTES, signal, clock, silentMs: LIST_SILENT_MS });
   } catch (error) {
     throw toBodyFailure(error, { verb: "list", path, signal });
   }
-  return toPage(bytes, options);
+  return toPage(text, options);
 }
 
 export interface RequestOptions extends Collection {
@@ -176,10 +176,9 @@ export function isKubeObject(value: unknown): value is KubeObject {
 
 /** A server may take a minute to answer a list when it is busy; after that it gives up by itself. */
 const LIST_SILENT_MS = 60_000;
-const UTF8 = new TextDecoder();
 
-function toPage<T>(bytes: Uint8Array, options: ListOptions<T>): Page<T> {
-  const body = parseOr(UTF8.decode(bytes));
+function toPage<T>(text: string, options: ListOptions<T>): Page<T> {
+  const body = parseOr(text);
   const metadata = isRecord(body) ? body.metadata : null;
   // Go writes an empty list as null.
   const items = isRecord(body) ? body.items ?? [] : null;

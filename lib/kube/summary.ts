@@ -1,5 +1,5 @@
 /**
- * From the bytes of a kubelet's `/stats/summary` to usage by pod. A node may be compromised and a proxy may answer in
+ * From the text of a kubelet's `/stats/summary` to usage by pod. A node may be compromised and a proxy may answer in
  * its place, so nothing is believed: what can't be true is left out and counted, and nothing throws. Cheap on purpose:
  * beyond JSON.parse only tracked pods cost anything.
  */
@@ -15,7 +15,6 @@ export const MAX_SUMMARY_BYTES = 32 * 2 ** 20;
 export interface SummaryOptions {
   /** UIDs of the pods to read. */
   readonly tracked: ReadonlySet<string> | ((uid: string) => boolean);
-  readonly limitBytes?: number;
   /** What the node's clock said at about the time of reading; points far ahead of it are left out. */
   readonly nodeNow?: number;
 }
@@ -30,12 +29,11 @@ export type SummaryReading =
   }
   | { readonly kind: "malformed"; readonly message: string };
 
-export function parseSummary(body: Uint8Array | string, options: SummaryOptions): SummaryReading {
-  const { tracked, limitBytes = MAX_SUMMARY_BYTES } = options;
-  if (body.length > limitBytes) return malformed(`${body.length} bytes are more than the ${limitBytes} allowed`);
+export function parseSummary(text: string, options: SummaryOptions): SummaryReading {
+  const { tracked } = options;
   let summary: unknown;
   try {
-    summary = JSON.parse(typeof body === "string" ? body : UTF8.decode(body));
+    summary = JSON.parse(text);
   } catch (error) {
     return malformed(`not JSON: ${error instanceof Error ? error.message : error}`);
   }
@@ -63,7 +61,6 @@ export function parseSummary(body: Uint8Array | string, options: SummaryOptions)
 
 type Fields = Record<string, unknown>;
 
-const UTF8 = new TextDecoder();
 const SECOND_MS = 1000;
 const MAX_LEAD_MS = 3_600_000;
 /** The counter's own type ends here (uint64): 584 core-years. */

@@ -31,7 +31,7 @@ export async function* watchUsage(node: NodeAddress, options: WatchUsageOptions)
     yield reading;
     for (let leftMs = 1; leftMs > 0 && !signal.aborted;) {
       leftMs = dueMs + toIntervalMs(options) - clock.monotonic();
-      if (leftMs > 0) await sleep(Math.min(leftMs, LOOK_AGAIN_MS), options);
+      if (leftMs > 0) await sleep(leftMs > LAST_WAIT_MS ? LOOK_AGAIN_MS : leftMs, options);
     }
     dueMs = Math.max(dueMs + toIntervalMs(options), clock.monotonic() - LATE_MS);
   }
@@ -41,7 +41,9 @@ const MIN_INTERVAL_MS = 1000;
 const MAX_TIMEOUT_MS = 10_000;
 /** A poll must end within its cycle. */
 const TIMEOUT_SHARE = 0.9;
-const LOOK_AGAIN_MS = 5000;
+/** How often a long wait asks for the interval anew; at the default of 15 s nothing but the poll itself wakes. */
+const LOOK_AGAIN_MS = 5_000;
+const LAST_WAIT_MS = 15_000;
 /** Timers ring a little late; that much doesn't move the beat. */
 const LATE_MS = 50;
 
@@ -62,15 +64,15 @@ async function readOnce(node: NodeAddress, options: WatchUsageOptions): Promise<
   const answer = await fetchOnce(node, options);
   const common = { node: node.name, readAt: clock.now() };
   if (answer.kind === "failed") return { ...common, ...answer };
-  const { bytes, clockOffsetMs } = answer;
+  const { text, clockOffsetMs } = answer;
   const durationMs = clock.monotonic() - startedMs;
-  const summary = parseSummary(bytes, { tracked, nodeNow: common.readAt + clockOffsetMs });
+  const summary = parseSummary(text, { tracked, nodeNow: common.readAt + clockOffsetMs });
   if (summary.kind === "malformed") {
     const message = `Cannot read usage of node "${node.name}": ${summary.message}`;
     return { ...common, kind: "failed", reason: "malformed", message };
   }
   const { pods, skipped } = summary;
-  return { ...common, kind: "usage", clockOffsetMs, pods, skipped, bytes: bytes.length, durationMs };
+  return { ...common, kind: "usage", clockOffsetMs, pods, skipped, durationMs };
 }
 
 async function fetchOnce(node: NodeAddress, options: WatchUsageOptions): Promise<SummaryAnswer> {

@@ -1,6 +1,6 @@
 /**
- * Which long-running tasks run now? A set of keyed tasks, reconciled to what is wanted: missing ones are started,
- * unwanted ones aborted, failed ones started again with back-off. Two tasks of one key never overlap.
+ * Which long-running tasks run now? A set of keyed tasks: each runs from its start to its stop, and is started again with
+ * back-off where it fails. Two tasks of one key never overlap.
  */
 
 import { backoffMs } from "./backoff.ts";
@@ -34,39 +34,31 @@ export class TaskSet implements AsyncDisposable {
     return this.#running.size;
   }
 
-  /** A task that runs on keeps its old Start until it next has to be started. Does nothing after disposal. */
-  reconcile(wanted: ReadonlyMap<string, Start>): void {
-    if (this.#isDisposed) return;
-    for (const [key, task] of this.#running) {
-      if (!wanted.has(key)) this.#end(key, task);
-    }
-    for (const [key, start] of wanted) {
-      const task = this.#running.get(key);
-      if (task === undefined) this.#running.set(key, this.#launch(key, start));
-      else task.start = start;
-    }
-  }
-
-  /** Aborts all and waits for all. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
-    for (const [key, task] of this.#running) this.#end(key, task);
-    await Promise.all(this.#ending.values());
-  }
-
-  #launch(key: string, start: Start): Task {
+  /** Does nothing for a key that is started already, nor after disposal. */
+  start(key: string, start: Start): void {
+    if (this.#isDisposed || this.#running.has(key)) return;
     const task: Task = { start, controller: new AbortController(), ended: Promise.resolve() };
     task.ended = this.#run(key, task);
-    return task;
+    this.#running.set(key, task);
   }
 
-  #end(key: string, task: Task): void {
+  /** Returns at once; a task of that key that is started next waits for the end of this one. */
+  stop(key: string): void {
+    const task = this.#running.get(key);
+    if (task === undefined) return;
     this.#running.delete(key);
     this.#ending.set(key, task.ended);
     task.controller.abort(new DOMException(`Task "${key}" is no longer wanted`, "AbortError"));
     void task.ended.then(() => {
       if (this.#ending.get(key) === task.ended) this.#ending.delete(key);
     });
+  }
+
+  /** Aborts all and waits for all. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    for (const key of [...this.#running.keys()]) this.stop(key);
+    await Promise.all(this.#ending.values());
   }
 
   /** A task that returns by itself is started again too, as wanted means running; only a failure is reported. */
@@ -88,7 +80,7 @@ export class TaskSet implements AsyncDisposable {
 }
 
 interface Task {
-  start: Start;
+  readonly start: Start;
   readonly controller: AbortController;
   ended: Promise<void>;
 }

@@ -3,7 +3,7 @@
  * scheduler, controllers. A refusal is thrown as an ApiError, and every request ends in time.
  */
 import { toApiError } from "../kube/api_error.ts";
-import { readBody } from "../kube/body.ts";
+import { readText } from "../kube/body.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { isObject, type Json, type JsonObject } from "./server/json.ts";
@@ -58,7 +58,6 @@ export function readCode(error: unknown): number | null {
 
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 32 * 2 ** 20;
-const UTF8 = new TextDecoder();
 
 interface Sent {
   readonly body: JsonObject;
@@ -89,7 +88,7 @@ async function send(
       signal,
     }),
   );
-  const body = parseOr(UTF8.decode(await readBody(response, { limitBytes: MAX_BYTES, signal })));
+  const body = parseOr(await readText(response, { limitBytes: MAX_BYTES, signal }));
   if (!response.ok) throw toApiError(response, body);
   if (!isObject(body)) throw new Error(`Cannot ${method} "${path}": the answer is no object`);
   return body;

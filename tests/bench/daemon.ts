@@ -1,5 +1,7 @@
 /** The daemon as a process of its own for the benches: bundled as it ships, with its own permissions. */
 
+import config from "../../deno.json" with { type: "json" };
+
 const ROOT = new URL("../../", import.meta.url).pathname;
 const ANSWER_MS = 30_000;
 
@@ -18,8 +20,10 @@ export function startDaemon(bundle: string, args: readonly string[]): Deno.Child
   return startDeno([...toRun(bundle), "--listen", "127.0.0.1:0", ...args]);
 }
 
+/** As `deno task start` and the image run it. */
 function toRun(bundle: string): readonly string[] {
-  return ["run", "-P=daemon", "--config", `${ROOT}deno.json`, bundle];
+  const [v8Flags = ""] = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
+  return ["run", v8Flags, "-P=daemon", "--config", `${ROOT}deno.json`, bundle];
 }
 
 export function startDeno(args: readonly string[]): Deno.ChildProcess {

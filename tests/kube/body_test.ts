@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BodyTooLarge, readBody, readLines, readMessage } from "../../lib/kube/body.ts";
+import { BodyTooLarge, readLines, readMessage, readText } from "../../lib/kube/body.ts";
 import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
 
 const NEVER = new AbortController().signal;
@@ -31,24 +31,69 @@ Deno.test("readLines() bounds a line, not the stream", async () => {
   );
 });
 
-Deno.test("readBody() takes a body of exactly its limit", async () => {
-  const bytes = await readBody(new Response("12345678"), { limitBytes: 8, signal: NEVER });
-  assertEquals(new TextDecoder().decode(bytes), "12345678");
-  await assertRejects(() => readBody(new Response("123456789"), { limitBytes: 8, signal: NEVER }), BodyTooLarge);
+Deno.test("readText() takes a body of exactly its limit", async () => {
+  assertEquals(await readText(new Response("12345678"), { limitBytes: 8, signal: NEVER }), "12345678");
+  await assertRejects(() => readText(new Response("123456789"), { limitBytes: 8, signal: NEVER }), BodyTooLarge);
 });
 
-Deno.test("readBody() rejects when aborted, even of a body that doesn't heed the signal", async () => {
+Deno.test("readText() reads bodies of any size and kind, one after the other and at once", async () => {
+  const texts = [0, 1, 65_535, 65_536, 65_537, 200_000, 3_000_000, 7].map((length) =>
+    "ä€".repeat(length).slice(0, length)
+  );
+  for (const toBody of [asIs, inChunks, asByteStream]) {
+    const read = (text: string) => readText(new Response(toBody(text)), { limitBytes: 2 ** 24, signal: NEVER });
+    for (const text of texts) assertEquals(await read(text), text);
+    assertEquals(await Promise.all(texts.map(read)), texts);
+  }
+});
+
+Deno.test("readText() of one body that is cut off leaves the next alone", async () => {
+  const broken = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    type: "bytes",
+    pull(controller) {
+      controller.enqueue(new TextEncoder().encode("left over"));
+      controller.error(new Error("cut off"));
+    },
+  });
+  await assertRejects(() => readText(new Response(broken), { limitBytes: 100, signal: NEVER }), Error, "cut off");
+  assertEquals(await readText(new Response(asByteStream("whole")), { limitBytes: 100, signal: NEVER }), "whole");
+});
+
+function asIs(text: string): string {
+  return text;
+}
+
+function inChunks(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return chunked(new TextEncoder().encode(text), 50_000);
+}
+
+/** As fetch gives it. */
+function asByteStream(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const bytes = new TextEncoder().encode(text);
+  let offset = 0;
+  return new ReadableStream({
+    type: "bytes",
+    pull(controller) {
+      const chunk = bytes.slice(offset, offset += 50_000);
+      if (chunk.length > 0) return controller.enqueue(chunk);
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+  });
+}
+
+Deno.test("readText() rejects when aborted, even of a body that doesn't heed the signal", async () => {
   let isCancelled = false;
   const controller = new AbortController();
   const body = new ReadableStream({ cancel: () => void (isCancelled = true) });
-  const reading = readBody(new Response(body), { limitBytes: 8, signal: controller.signal });
+  const reading = readText(new Response(body), { limitBytes: 8, signal: controller.signal });
   await settle();
   controller.abort(new Error("enough"));
   await assertRejects(() => reading, Error, "enough");
   assert(isCancelled);
 });
 
-Deno.test("readBody() counts silence from the last byte", async () => {
+Deno.test("readText() counts silence from the last byte", async () => {
   const clock = new VirtualClock();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
@@ -56,7 +101,7 @@ Deno.test("readBody() counts silence from the last byte", async () => {
       controller.enqueue(new Uint8Array(1));
     },
   });
-  const reading = readBody(new Response(body), { limitBytes: 8, signal: NEVER, clock, silentMs: 1000 });
+  const reading = readText(new Response(body), { limitBytes: 8, signal: NEVER, clock, silentMs: 1000 });
   const rejected = assertRejects(() => reading, DOMException, "Timed out after 1000 ms");
   await clock.advance(4599);
   assertEquals(clock.pending, 2);

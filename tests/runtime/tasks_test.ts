@@ -32,27 +32,27 @@ function player({ clock, said }: Stage, { name, endMs = 0 }: { name: string; end
   };
 }
 
-Deno.test("TaskSet.reconcile() starts what is missing, ends what is unwanted and leaves the rest alone", async () => {
+Deno.test("TaskSet starts a key once, stops it alone and leaves the others", async () => {
   await using at = stage();
-  const [a, b, c] = ["a", "b", "c"].map((name) => [name, player(at, { name })] as const);
-  if (!a || !b || !c) throw new Error("unreachable");
-  at.tasks.reconcile(new Map([a, b]));
+  for (const name of ["a", "b", "b"]) at.tasks.start(name, player(at, { name }));
   await settle();
   assertEquals(at.said, ["a starts", "b starts"]);
-  at.tasks.reconcile(new Map([b, c]));
+  at.tasks.stop("a");
+  at.tasks.stop("unknown");
+  at.tasks.start("c", player(at, { name: "c" }));
   await settle();
   assertEquals(at.said.slice(2).sort(), ["a ends", "c starts"]);
   assertEquals(at.tasks.size, 2);
 });
 
-Deno.test("TaskSet starts a key that was removed and added again only after its old task ended", async () => {
+Deno.test("TaskSet starts a key that was stopped and started again only after its old task ended", async () => {
   await using at = stage();
-  at.tasks.reconcile(new Map([["a", player(at, { name: "old", endMs: 500 })]]));
+  at.tasks.start("a", player(at, { name: "old", endMs: 500 }));
   await settle();
-  at.tasks.reconcile(new Map());
-  at.tasks.reconcile(new Map([["a", player(at, { name: "unlucky" })]]));
-  at.tasks.reconcile(new Map());
-  at.tasks.reconcile(new Map([["a", player(at, { name: "new" })]]));
+  at.tasks.stop("a");
+  at.tasks.start("a", player(at, { name: "unlucky" }));
+  at.tasks.stop("a");
+  at.tasks.start("a", player(at, { name: "new" }));
   await at.clock.advance(499);
   assertEquals(at.said, ["old starts"]);
   await at.clock.advance(1);
@@ -66,7 +66,8 @@ Deno.test("TaskSet reports a task that throws and starts it again with a growing
     startedMs.push(at.clock.monotonic());
     throw new Error(`broken ${startedMs.length}`);
   };
-  at.tasks.reconcile(new Map([["a", fails], ["b", player(at, { name: "b" })]]));
+  at.tasks.start("a", fails);
+  at.tasks.start("b", player(at, { name: "b" }));
   await at.clock.advance(11_000);
   assertEquals(startedMs, [0, 1000, 3000, 7000, 11_000]);
   assertEquals(at.said.slice(0, 3), ["a failed: broken 1", "b starts", "a failed: broken 2"]);
@@ -82,25 +83,24 @@ Deno.test("TaskSet forgets earlier failures once a task ran for longer than the 
     await at.clock.sleep(startedMs.length === 3 ? 5000 : 0, signal);
     throw new Error("broken");
   };
-  at.tasks.reconcile(new Map([["a", lives]]));
+  at.tasks.start("a", lives);
   await at.clock.advance(9000);
   assertEquals(startedMs, [0, 1000, 3000, 9000], "third run: 5 s, then 1 s of wait again");
 });
 
-Deno.test("TaskSet starts a task that returned by itself again, unreported, with the newest Start", async () => {
+Deno.test("TaskSet starts a task that returned by itself again, unreported", async () => {
   await using at = stage();
-  at.tasks.reconcile(new Map<string, Start>([["a", () => Promise.resolve()]]));
-  await settle();
-  at.tasks.reconcile(new Map([["a", player(at, { name: "a" })]]));
+  let starts = 0;
+  at.tasks.start("a", () => Promise.resolve(void starts++));
   await at.clock.advance(999);
-  assertEquals(at.said, []);
+  assertEquals(starts, 1);
   await at.clock.advance(1);
-  assertEquals(at.said, ["a starts"]);
+  assertEquals([starts, at.said], [2, []]);
 });
 
 Deno.test("TaskSet takes what an aborted task throws for the abort", async () => {
   const at = stage();
-  at.tasks.reconcile(new Map<string, Start>([["a", (signal) => at.clock.sleep(1e9, signal)]]));
+  at.tasks.start("a", (signal) => at.clock.sleep(1e9, signal));
   await settle();
   await at.tasks[Symbol.asyncDispose]();
   assertEquals(at.said, []);
@@ -109,18 +109,17 @@ Deno.test("TaskSet takes what an aborted task throws for the abort", async () =>
 
 Deno.test("TaskSet disposal waits for every task, also those already ending, and nothing starts after it", async () => {
   const at = stage();
-  const wanted = new Map([["a", player(at, { name: "a", endMs: 700 })], ["b", player(at, { name: "b", endMs: 300 })]]);
-  at.tasks.reconcile(wanted);
+  at.tasks.start("a", player(at, { name: "a", endMs: 700 }));
+  at.tasks.start("b", player(at, { name: "b", endMs: 300 }));
   await settle();
-  wanted.delete("a");
-  at.tasks.reconcile(wanted);
+  at.tasks.stop("a");
   let isDisposed = false;
   const disposal = at.tasks[Symbol.asyncDispose]().then(() => isDisposed = true);
   await at.clock.advance(699);
   assertEquals(isDisposed, false);
   await at.clock.advance(1);
   await disposal;
-  at.tasks.reconcile(new Map([["c", player(at, { name: "c" })]]));
+  at.tasks.start("c", player(at, { name: "c" }));
   await settle();
   assertEquals(at.said, ["a starts", "b starts", "b ends", "a ends"]);
 });

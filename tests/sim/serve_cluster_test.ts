@@ -41,7 +41,7 @@ Deno.test("C54 a served cluster is reached by its kubeconfig, and its kubelets a
   using source = openDirectSource(admin, { clock: systemClock });
   const answer = await source.fetchSummary(node, signal);
   assert(answer.kind === "summary", JSON.stringify(answer));
-  const summary = parseSummary(answer.bytes, { tracked: () => true });
+  const summary = parseSummary(answer.text, { tracked: () => true });
   assert(summary.kind === "summary" && summary.pods.has(running.metadata.uid));
 
   const limits: Json = await client.get("/api/v1/namespaces/default/pods/web:8080/proxy/limits");

@@ -191,8 +191,8 @@ export class FakeKubelet {
       podRef: { name, namespace, uid },
       containers: ["main", "proxy"].map((container) => this.#readStats(container, this.#read(name))),
     }));
-    const bytes = new TextEncoder().encode(JSON.stringify({ node: { nodeName: "node1" }, pods }));
-    return { kind: "summary", bytes, clockOffsetMs: 0 };
+    const text = JSON.stringify({ node: { nodeName: "node1" }, pods });
+    return { kind: "summary", text, clockOffsetMs: 0 };
   };
 
   #read(pod: string) {
