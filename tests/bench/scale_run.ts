@@ -4,6 +4,7 @@
  * comes, goes or is resized. A window in which a read failed, or too few were made, is an error and not a result.
  */
 import { bundleDaemon, readAddress, readMetrics, readSeries, startDaemon, waitUntilReady } from "./daemon.ts";
+import { startRealCluster } from "./scale_real.ts";
 import { startMetricsServer } from "./scale_metrics_server.ts";
 import type { Cost, SizeResult } from "./scale_table.ts";
 import { type ProcessUsage, readUsage } from "./scale_usage.ts";
@@ -16,14 +17,26 @@ export interface SizeOptions {
   readonly windowMs: number;
   /** Path of its program; `null` = without it. */
   readonly metricsServer: string | null;
+  /** Of a real API server; `null` for the embedded one. */
+  readonly kubeconfig: string | null;
   readonly say: (text: string) => void;
+}
+
+/** What is measured in, whoever serves its API. */
+export interface BenchCluster {
+  /** Of its kubeconfig. */
+  readonly path: string;
+  /** Of somebody who may ask metrics-server. */
+  readonly token: string;
+  /** Of podfit, to reach its kubelets. */
+  readonly args: readonly string[];
 }
 
 const SYNC_MS = 180_000;
 const SAMPLE_MS = 5_000;
 
 export async function measureSize(
-  { nodes, podsPerNode, windowMs, metricsServer, say }: SizeOptions,
+  { nodes, podsPerNode, windowMs, metricsServer, kubeconfig, say }: SizeOptions,
 ): Promise<SizeResult> {
   await using stack = new AsyncDisposableStack();
   const directory = await Deno.makeTempDir();
@@ -32,15 +45,15 @@ export async function measureSize(
   // Whole seconds, as times in the API are; so long ago that all has settled.
   const startedAt = Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000;
   const world: World = { nodes, podsPerNode, startedAt };
-  const { kubeconfig, token } = await startCluster(world, stack);
-  const path = `${directory}/kubeconfig`;
-  await Deno.writeTextFile(path, kubeconfig);
+  const { path, token, args } = kubeconfig === null
+    ? await startEmbeddedCluster(world, { directory, stack })
+    : await startRealCluster(world, { kubeconfig, directory, stack });
   const other = metricsServer === null
     ? null
     : stack.use(await startMetricsServer({ program: metricsServer, kubeconfig: path, directory, token }));
 
   const began = performance.now();
-  const daemon = startDaemon(bundle, ["--kubeconfig", path]);
+  const daemon = startDaemon(bundle, ["--kubeconfig", path, ...args]);
   const complaints: string[] = [];
   let drained = Promise.resolve();
   stack.defer(async () => {
@@ -83,14 +96,20 @@ export async function measureSize(
 }
 
 /** The server first says what kubelets serve with, then learns where they do. */
-async function startCluster(world: World, stack: AsyncDisposableStack) {
+async function startEmbeddedCluster(
+  world: World,
+  { directory, stack }: { directory: string; stack: AsyncDisposableStack },
+): Promise<BenchCluster> {
   const server = stack.use(startWorker("scale_server.ts"));
   const { kubelets: credentials } = await server.hear() as { kubelets: { cert: string; key: string } };
   const kubelets = stack.use(startWorker("scale_kubelets.ts"));
   await kubelets.tell({ world, ...credentials });
   const { ports } = await kubelets.hear() as { ports: readonly number[] };
   await server.tell({ world, ports });
-  return await server.hear() as { kubeconfig: string; token: string };
+  const { kubeconfig, token } = await server.hear() as { kubeconfig: string; token: string };
+  const path = `${directory}/kubeconfig`;
+  await Deno.writeTextFile(path, kubeconfig);
+  return { path, token, args: [] };
 }
 
 async function waitUntilTracked(address: string, pods: number): Promise<void> {

@@ -88,6 +88,12 @@ function toApp(index: number): { readonly app: string; readonly namespace: strin
   return { app: `app-${index}`, namespace: `team-${Math.floor(index / AUTOSCALERS_PER_NAMESPACE)}` };
 }
 
+export function listPods(world: World, template: Pod): readonly Pod[] {
+  const perNode = (node: number) =>
+    Array.from({ length: world.podsPerNode }, (_, index) => toPod(world, { node, index, template }));
+  return Array.from({ length: world.nodes }, (_, node) => perNode(node)).flat();
+}
+
 function toPod(
   world: World,
   { node, index, template }: { readonly node: number; readonly index: number; readonly template: Pod },

@@ -316,6 +316,14 @@ export const REPORTING: Mutations = {
       test: "the gauges follow the conditions (C52)",
     },
     {
+      breaks: "never looks again at an autoscaler of which nothing has changed",
+      file: "lib/daemon/status_writer.ts",
+      find: "if (isSame && nowMs < memory.lookAtMs) return false;",
+      replace: "if (isSame) return false;",
+      testFile: "daemon/status_test.ts",
+      test: "a sweep computes what has changed, and each 5 s what follows from time alone",
+    },
+    {
       breaks: "counts no autoscaler that is scaling",
       file: "lib/daemon/status_writer.ts",
       find: "      if (memory.status?.scaling) count.scalingActive++;\n",

@@ -36,6 +36,14 @@ export const SAMPLING: Mutations = {
       test: "decide() takes a changed pod for no turn (C20)",
     },
     {
+      breaks: "asks all nodes at once",
+      file: "lib/daemon/nodes.ts",
+      find: "toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS",
+      replace: "toGroupMs",
+      testFile: "daemon/nodes_test.ts",
+      test: "nodes are asked in groups, spread over the interval, and one that comes later falls in with them",
+    },
+    {
       breaks: "polls as rarely as the slowest of the node's autoscalers",
       file: "lib/daemon/nodes.ts",
       find: "intervalMs = Math.min(intervalMs, pollIntervalMs)",
