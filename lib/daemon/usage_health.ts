@@ -49,8 +49,9 @@ export class UsageHealth {
 
   readonly unread: Unread = (policy, pods) => {
     let [count, why] = [0, ""];
+    const now = this.#now();
     for (const pod of pods) {
-      const reason = this.#explain(policy, pod);
+      const reason = this.#explain(policy, pod, now);
       if (reason === null) continue;
       if (count === 0) why = reason;
       count++;
@@ -58,19 +59,18 @@ export class UsageHealth {
     return { count, why };
   };
 
-  #explain(policy: Policy, pod: PodFacts): string | null {
+  #explain(policy: Policy, pod: PodFacts, now: number): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
     if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
-    const runningAt = findContainer(pod, policy.containerName)?.runningAt ?? null;
     const view = this.#readState(pod.uid)?.views[policy.uid];
-    const now = this.#now();
     if (view === undefined) return this.#explainUnseen(pod, now);
     this.#unseen.delete(pod.uid);
-    if (runningAt === null) return null;
-    const silentMs = now - Math.max(view.sampling.newAt, Math.min(runningAt, now));
     // As long as the fold waits (C22): a poll interval above it is no silence.
     const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);
-    if (silentMs < limitMs) return null;
+    // Of nearly all: no more is asked.
+    if (now - view.sampling.newAt < limitMs) return null;
+    const runningAt = findContainer(pod, policy.containerName)?.runningAt ?? null;
+    if (runningAt === null || now - Math.min(runningAt, now) < limitMs) return null;
     const words = `pod "${pod.name}" has had no new usage for ${formatDuration(limitMs)} or more`;
     return failure === undefined ? words : `${words}: ${failure.message}`;
   }

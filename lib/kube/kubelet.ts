@@ -9,7 +9,7 @@ import { abortable } from "./abortable.ts";
 import { BodyTooLarge, discard, oneLine, readErrorText, readMessage, readText } from "./body.ts";
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./summary.ts";
-import type { ApiServer, Transport } from "./transport.ts";
+import type { ApiServer } from "./transport.ts";
 
 export interface NodeAddress {
   readonly name: string;
@@ -72,8 +72,8 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
       return fail(call, { reason: "unauthorized", why: readMessage(error) });
     }
     const headers = token === null ? ACCEPT : { ...ACCEPT, authorization: `Bearer ${token}` };
-    const request = new Request(`${origin}${PATH}`, { headers, signal, redirect: "manual" });
-    return await answer(request, (request) => client.send(request, server.clientCertificate), call);
+    const { clientCertificate: certificate } = server;
+    return await answer(() => client.send(`${origin}${PATH}`, { headers, signal, certificate }), call);
   }
   return { fetchSummary, [Symbol.dispose]: () => client[Symbol.dispose]() };
 }
@@ -84,7 +84,7 @@ export function createProxySource(server: ApiServer, options: SourceOptions): Su
   function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
     const call = { ...options, node, where: "through the API server", signal, signedBy: null, right: "nodes/proxy" };
     const url = `${origin}/api/v1/nodes/${encodeURIComponent(node.name)}/proxy${PATH}`;
-    return answer(new Request(url, { headers: ACCEPT, signal }), transport, call);
+    return answer(() => transport(new Request(url, { headers: ACCEPT, signal })), call);
   }
   return { fetchSummary, [Symbol.dispose]() {} };
 }
@@ -104,10 +104,10 @@ interface Call extends SourceOptions {
   readonly right: string;
 }
 
-async function answer(request: Request, transport: Transport, call: Call): Promise<SummaryAnswer> {
+async function answer(send: () => Promise<Response>, call: Call): Promise<SummaryAnswer> {
   const { signal, limitBytes = MAX_SUMMARY_BYTES, clock } = call;
   try {
-    const response = await transport(request);
+    const response = await send();
     const clockOffsetMs = readClockOffset(response, clock.now());
     if (response.status !== 200) return await toRefusal(response, call);
     return { kind: "summary", text: await readText(response, { limitBytes, signal }), clockOffsetMs };

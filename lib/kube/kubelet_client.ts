@@ -13,6 +13,13 @@ export interface KubeletClientOptions {
   readonly insecureTls: boolean;
 }
 
+/** No Request: fetch would make another one of it, with a signal more, for each poll of each node. */
+export interface KubeletRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly certificate: ClientCertificate | null;
+}
+
 export class KubeletClient implements Disposable {
   readonly #options: KubeletClientOptions;
   #connections: Connections | null = null;
@@ -23,12 +30,12 @@ export class KubeletClient implements Disposable {
     this.#options = options;
   }
 
-  /** GET only. Errors the body when the request's signal aborts. */
-  send(request: Request, certificate: ClientCertificate | null): Promise<Response> {
+  /** A GET that follows no redirect. Errors the body when the signal aborts. */
+  send(url: string, { headers, signal, certificate }: KubeletRequest): Promise<Response> {
     const connections = this.#connectionsFor(certificate);
     return connections.kind === "verified"
-      ? fetch(request, { client: connections.client })
-      : sendUnverified(request, connections.agent);
+      ? fetch(url, { headers, signal, redirect: "manual", client: connections.client })
+      : sendUnverified(url, { headers, signal, agent: connections.agent });
   }
 
   [Symbol.dispose](): void {
@@ -68,11 +75,13 @@ type Connections =
   | { readonly kind: "verified"; readonly client: Deno.HttpClient }
   | { readonly kind: "unverified"; readonly agent: Agent };
 
-function sendUnverified(request: Request, agent: Agent): Promise<Response> {
-  const { signal } = request;
+function sendUnverified(
+  url: string,
+  { headers, signal, agent }: Pick<KubeletRequest, "headers" | "signal"> & { agent: Agent },
+): Promise<Response> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const outgoing = sendRequest(request.url, { agent, headers: Object.fromEntries(request.headers) });
+    const outgoing = sendRequest(url, { agent, headers: { ...headers } });
     const abort = () => outgoing.destroy(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     outgoing.on("close", () => signal.removeEventListener("abort", abort));

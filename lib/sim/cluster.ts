@@ -4,6 +4,7 @@
  * for kubectl and podfit as they come, on the real clock or one that runs faster.
  */
 import type { SummarySource } from "../kube/kubelet.ts";
+import type { KubeletRequest } from "../kube/kubelet_client.ts";
 import { openDirectSource } from "../kube/kubelet.ts";
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -162,10 +163,12 @@ function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServe
 /** To whoever is at that address, without a network. */
 function dial(nodes: ReadonlyMap<string, ClusterNode>) {
   return {
-    send(request: Request): Promise<Response> {
-      const { hostname, port } = new URL(request.url);
+    send(url: string, { headers, signal }: KubeletRequest): Promise<Response> {
+      const { hostname, port } = new URL(url);
       const node = [...nodes.values()].find(({ place }) => place.host === hostname && String(place.port) === port);
-      return node === undefined ? Promise.reject(new TypeError("connection refused")) : node.handle(request);
+      return node === undefined
+        ? Promise.reject(new TypeError("connection refused"))
+        : node.handle(new Request(url, { headers, signal }));
     },
     [Symbol.dispose]() {},
   };
