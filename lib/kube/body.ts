@@ -16,7 +16,7 @@ export interface BodyOptions {
 export class BodyTooLarge extends Error {}
 
 /**
- * As UTF-8. Never holds more than `limitBytes` and a chunk: stops reading there and rejects with BodyTooLarge. The memory
+ * As UTF-8. Stops reading at `limitBytes` and rejects with BodyTooLarge; never holds more than twice as much. The memory
  * that the bytes are read into is used again, as it would be the most that a poll of a node leaves behind.
  */
 export async function readText(response: Response, options: BodyOptions): Promise<string> {

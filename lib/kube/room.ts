@@ -4,9 +4,9 @@
  */
 
 const FIRST_BYTES = 64 * 1024;
-/** More than one poll at a time is rare, and so are larger bodies. */
-const SPARES = 2;
-const SPARE_BYTES = 1024 * 1024;
+/** As many as nodes are polled at a time; a body of 110 pods has 400 kB. */
+const SPARES = 32;
+const SPARE_BYTES = 512 * 1024;
 
 const spares: ArrayBuffer[] = [];
 
