@@ -24,7 +24,7 @@ Deno.test("a node is polled as often as its most frequent autoscaler wants, once
   assertEquals(await run.series(READS), [`${READS} 9`]);
 });
 
-Deno.test("nodes are asked in groups, spread over the interval, and one that comes later falls in with them", async () => {
+Deno.test("nodes are asked in groups, spread over the interval, and one that comes later falls in with them (C20)", async () => {
   const clock = new VirtualClock();
   const asked: { readonly node: string; readonly at: number }[] = [];
   await using nodes = new Nodes({

@@ -261,7 +261,7 @@ Deno.test("a status that cannot be computed stops no other autoscaler", async ()
   assertEquals([written, failures], [[["bad", undefined], ["web", false]], ["StatusCompute"]]);
 });
 
-Deno.test("a sweep computes what has changed, and each 5 s what follows from time alone", async () => {
+Deno.test("a sweep computes what has changed, and each 5 s what follows from time alone (C51, C52)", async () => {
   const clock = new VirtualClock();
   const api = new TestApiServer(clock);
   const objects = [autoscalerObject(), autoscalerObject({ name: "other" })];

@@ -321,7 +321,7 @@ export const REPORTING: Mutations = {
       find: "if (isSame && nowMs < memory.lookAtMs) return false;",
       replace: "if (isSame) return false;",
       testFile: "daemon/status_test.ts",
-      test: "a sweep computes what has changed, and each 5 s what follows from time alone",
+      test: "a sweep computes what has changed, and each 5 s what follows from time alone (C51, C52)",
     },
     {
       breaks: "counts no autoscaler that is scaling",

@@ -41,7 +41,7 @@ export const SAMPLING: Mutations = {
       find: "toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS",
       replace: "toGroupMs",
       testFile: "daemon/nodes_test.ts",
-      test: "nodes are asked in groups, spread over the interval, and one that comes later falls in with them",
+      test: "nodes are asked in groups, spread over the interval, and one that comes later falls in with them (C20)",
     },
     {
       breaks: "polls as rarely as the slowest of the node's autoscalers",
