@@ -109,8 +109,7 @@ export class Nodes implements AsyncDisposable {
   #add(node: string): Entry {
     const turnedAt = this.#options.clock.monotonic();
     const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, turnedAt, failures: 0 };
-    const sinceGroupMs = (turnedAt + this.#phaseMs) % GROUP_MS;
-    const toGroupMs = sinceGroupMs === 0 ? 0 : GROUP_MS - sinceGroupMs;
+    const toGroupMs = (GROUP_MS - (turnedAt + this.#phaseMs) % GROUP_MS) % GROUP_MS;
     const firstMs = toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS;
     this.#entries.set(node, entry);
     this.#loops.start(node, (signal) => this.#run(node, { entry, firstMs, signal }));

@@ -22,8 +22,8 @@ export function startDaemon(bundle: string, args: readonly string[]): Deno.Child
 
 /** As `deno task start` and the image run it. */
 function toRun(bundle: string): readonly string[] {
-  const [v8Flags = ""] = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
-  return ["run", v8Flags, "-P=daemon", "--config", `${ROOT}deno.json`, bundle];
+  const v8Flags = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
+  return ["run", ...v8Flags, "-P=daemon", "--config", `${ROOT}deno.json`, bundle];
 }
 
 export function startDeno(args: readonly string[]): Deno.ChildProcess {

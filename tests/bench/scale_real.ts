@@ -2,25 +2,17 @@
  * The world of the scale bench on a real API server: hollow kubelets register its nodes, and its pods, autoscalers and
  * namespaces are created as anybody would. All of it is gone when the stack is disposed of.
  */
-import { parseAll } from "@std/yaml";
 import { connect } from "../../lib/kube/connect.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
-import { createObjectsClient, type ObjectsClient, readCode } from "../../lib/sim/objects_client.ts";
+import { createObjectsClient, type ObjectsClient } from "../../lib/sim/objects_client.ts";
 import { createAuthority } from "../../lib/sim/server/certificates.ts";
 import { type JsonObject, listAt, textAt } from "../../lib/sim/server/json.ts";
+import { waitUntil } from "../e2e/support/wait.ts";
+import { createObjects } from "./scale_objects.ts";
 import type { BenchCluster } from "./scale_run.ts";
 import { startWorker } from "./scale_worker.ts";
-import {
-  listAutoscalers,
-  listNamespaces,
-  listPods,
-  nodeConfig,
-  readTemplate,
-  SETTLED_MS,
-  type World,
-} from "./scale_world.ts";
+import { listNamespaces, listPods, nodeConfig, readTemplate, SETTLED_MS, type World } from "./scale_world.ts";
 
-const CRD = new URL("../../crds/podresourceautoscaler.yaml", import.meta.url);
 const BINDING = "podfit-scale-bench";
 const AT_ONCE = 16;
 const WAIT_MS = 300_000;
@@ -42,6 +34,7 @@ export async function startRealCluster(
   await kubelets.hear();
   stack.defer(() => removeObjects(client, world));
   await createObjects(client, world);
+  await createPods(client, world);
   await waitFor(
     "all pods to be ready",
     async () => await countReadyPods(client, world) === world.nodes * world.podsPerNode,
@@ -50,28 +43,15 @@ export async function startRealCluster(
   return { path: kubeconfig, token: await createToken(client, world), args: ["--kubelet-ca", caPath] };
 }
 
-async function createObjects(client: ObjectsClient, world: World): Promise<void> {
-  const [definition = {}] = parseAll(await Deno.readTextFile(CRD)) as JsonObject[];
-  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  if (await client.get(`${definitions}/${textAt(definition, "metadata", "name")}`) === null) {
-    await client.create(definitions, definition);
-  }
-  await inTurn(listNamespaces(world), async (name) => {
-    await client.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-    // Without it no pod may be created.
-    await waitFor("a service account", async () => {
-      return await client.get(`/api/v1/namespaces/${name}/serviceaccounts/default`) !== null;
-    });
+async function createPods(client: ObjectsClient, world: World): Promise<void> {
+  // Without it no pod may be created.
+  await waitFor("the service accounts", async () => {
+    const paths = listNamespaces(world).map((name) => `/api/v1/namespaces/${name}/serviceaccounts/default`);
+    return (await Promise.all(paths.map(client.get))).every((account) => account !== null);
   });
-  await waitFor("all nodes", async () => {
+  await waitFor("the nodes", async () => {
     const nodes = await Promise.all(listNodes(world).map((name) => client.get(`/api/v1/nodes/${name}`)));
     return nodes.every((node) => node !== null);
-  });
-  await inTurn(listAutoscalers(world), async (one) => {
-    const namespace = textAt(one, "metadata", "namespace");
-    const path = `/apis/keda.kedify.io/v1alpha1/namespaces/${namespace}/podresourceautoscalers`;
-    // A definition that is new is served a little later.
-    await waitFor("an autoscaler", () => client.create(path, one).then(() => true, (error) => fail(error, 404)));
   });
   await inTurn(listPods(world, await readTemplate()), async ({ metadata, spec, ...head }) => {
     const { name = "", namespace = "", labels = {} } = metadata ?? {};
@@ -121,14 +101,6 @@ async function inTurn<T>(all: readonly T[], act: (one: T) => Promise<void>): Pro
   for (let from = 0; from < all.length; from += AT_ONCE) await Promise.all(all.slice(from, from + AT_ONCE).map(act));
 }
 
-async function waitFor(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const endsAt = performance.now() + WAIT_MS; !await isSo();) {
-    if (performance.now() > endsAt) throw new Error(`Cannot go on: waited ${WAIT_MS / 1000} s for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-}
-
-function fail(error: unknown, expected: number): false {
-  if (readCode(error) === expected) return false;
-  throw error;
+function waitFor(what: string, isSo: () => Promise<boolean>): Promise<boolean> {
+  return waitUntil(what, isSo, { clock: systemClock, timeoutMs: WAIT_MS, everyMs: 500 });
 }

@@ -2,63 +2,39 @@
  * The process of the API server: the embedded one over TLS, its pods and nodes put straight into its store, as their
  * kubelets would have reported them by now. It first says what its kubelets serve with, and is told their ports.
  */
-import { parseAll } from "@std/yaml";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { toNode, toNodeStatus } from "../../lib/sim/kubelet/node_object.ts";
-import { createObjectsClient } from "../../lib/sim/objects_client.ts";
+import { createObjectsClient, type ObjectsClient } from "../../lib/sim/objects_client.ts";
 import { ADMIN } from "../../lib/sim/server/access.ts";
 import { createAuthority } from "../../lib/sim/server/certificates.ts";
 import { createApiServer, type EmbeddedApiServer } from "../../lib/sim/server/handler.ts";
 import type { JsonObject } from "../../lib/sim/server/json.ts";
 import { serve, toKubeconfig } from "../../lib/sim/server/serve.ts";
-import {
-  listAutoscalers,
-  listNamespaces,
-  nodeConfig,
-  readTemplate,
-  SETTLED_MS,
-  startMachine,
-  type World,
-} from "./scale_world.ts";
+import { createObjects } from "./scale_objects.ts";
+import { nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
 import { hearMessages, say } from "./scale_worker.ts";
 
 const TOKEN = "bench";
-const CRD = new URL("../../crds/podresourceautoscaler.yaml", import.meta.url);
 
 const told = hearMessages();
 const authority = await createAuthority("scale bench");
 await say({ kubelets: await authority.issue("kubelet") });
 const { world, ports } = (await told.next()).value as { world: World; ports: readonly number[] };
 const api = createApiServer({ clock: systemClock, random: Math.random, tokens: new Map([[TOKEN, ADMIN]]) });
-await createObjects(api, world);
+await createObjects(toClient(api), world);
 await putNodes(api, world, ports);
 await using served = await serve(api.handle, { authority });
 await say({ kubeconfig: toKubeconfig(served, TOKEN), token: TOKEN });
 // Until nobody is there.
 await told.next();
 
-/** What is few, by the API. */
-async function createObjects({ handle }: EmbeddedApiServer, world: World): Promise<void> {
+function toClient({ handle }: EmbeddedApiServer): ObjectsClient {
   const transport = (request: Request) => {
     request.headers.set("authorization", `Bearer ${TOKEN}`);
     return handle(request);
   };
   const server = { origin: "https://scale.bench", transport };
-  const client = createObjectsClient({
-    server,
-    clock: systemClock,
-    agent: "bench",
-    signal: new AbortController().signal,
-  });
-  const [definition] = parseAll(await Deno.readTextFile(CRD)) as JsonObject[];
-  await client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition ?? {});
-  for (const name of listNamespaces(world)) {
-    await client.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  }
-  for (const one of listAutoscalers(world)) {
-    const { namespace } = one.metadata as { readonly namespace: string };
-    await client.create(`/apis/keda.kedify.io/v1alpha1/namespaces/${namespace}/podresourceautoscalers`, one);
-  }
+  return createObjectsClient({ server, clock: systemClock, agent: "bench", signal: new AbortController().signal });
 }
 
 async function putNodes({ store }: EmbeddedApiServer, world: World, ports: readonly number[]): Promise<void> {
