@@ -1,7 +1,7 @@
 /** The custom resource definition as a file: its public names, and that the parser knows the same fields. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml";
-import { parsePolicy } from "../lib/core/parse_policy.ts";
+import { parseAutoscaler } from "../lib/autoscaler/parse_autoscaler.ts";
 import { toManifest } from "./support/manifests.ts";
 
 interface Schema {
@@ -90,7 +90,7 @@ Deno.test("C2 C3 the definition has the defaults that the parser applies, and no
     "spec.policy.delay": "15s",
   });
   const written = Object.fromEntries(defaults.map(([path, schema]) => [path, schema.default]));
-  assertEquals(parsePolicy(toManifest(written)), parsePolicy(toManifest({})));
+  assertEquals(parseAutoscaler(toManifest(written)), parseAutoscaler(toManifest({})));
 });
 
 Deno.test("C2 C3 C4 the parser knows the same fields as the definition, in every object of spec", () => {
@@ -179,7 +179,7 @@ function walk(schema: Schema, path: string): readonly (readonly [string, Schema]
 }
 
 function problemsAt(path: string, value: unknown) {
-  const parsed = parsePolicy(toManifest({ [path]: value }));
+  const parsed = parseAutoscaler(toManifest({ [path]: value }));
   return parsed.ok ? [] : parsed.problems;
 }
 

@@ -111,7 +111,7 @@ Deno.test("findForbiddenImports() lets the arrows of the layers pass", () => {
     ]],
     "lib/daemon/a.ts": [["code", "file:///p/lib/core/a.ts"], ["type", "file:///p/lib/daemon/b.ts"]],
     "lib/core/a.ts": [["code", "file:///p/lib/units/a.ts"], ["type", "file:///p/lib/api/a.ts"]],
-    "lib/sim/a.ts": [["code", "file:///p/lib/core/parse_policy.ts"]],
+    "lib/sim/a.ts": [["code", "file:///p/lib/autoscaler/parse_autoscaler.ts"]],
     "lib/kube/a.ts": [["code", "file:///p/lib/runtime/clock.ts"], ["code", "node:https"]],
     "tests/a.ts": [["code", "file:///p/lib/kube/a.ts"], ["code", "npm:/fast-check@4.10.2"]],
   });

@@ -8,7 +8,7 @@ const ROOT = new URL("../", import.meta.url);
 const ALL = Object.entries(MUTATIONS).flatMap(([clause, some]) => some.map((mutation) => ({ clause, mutation })));
 
 Deno.test("every clause of the contract has mutations, and no other", async () => {
-  const clauses = listClauses(await Deno.readTextFile(new URL("tests/contract.md", ROOT)));
+  const clauses = listClauses(await Deno.readTextFile(new URL("docs/contract.md", ROOT)));
   assertEquals(Object.keys(MUTATIONS), clauses);
   assertEquals(Object.entries(MUTATIONS).filter(([, some]) => some.length === 0), []);
 });

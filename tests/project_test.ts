@@ -3,9 +3,9 @@
  * variables stand where people look for them: in the README and in the contract.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { FLAGS, VARIABLES } from "../lib/cli/flags.ts";
+import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
-import { FAMILIES } from "../lib/daemon/metric_families.ts";
+import { FAMILIES } from "../lib/daemon/metrics/families.ts";
 import { listClauses, listNamedClauses } from "../tools/contract.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -55,7 +55,7 @@ Deno.test("every task that runs podfit runs it with the permissions of what it i
 });
 
 Deno.test("every reason and every event stands in the contract's table (C53)", async () => {
-  const rows = tableOf(await readText("tests/contract.md"), "| reason (closed list) ");
+  const rows = tableOf(await readText("docs/contract.md"), "| reason (closed list) ");
   const words = new Set(rows.flatMap((row) => row.split(/\W+/)));
   // "MetricsUnavailable / recovered" names its second event in the next column.
   assertEquals([...REASONS, ...Object.keys(NOTICES)].filter((word) => !words.has(word)), []);
@@ -93,7 +93,7 @@ Deno.test("the project's files name no folder outside of the project", async () 
 });
 
 Deno.test("tests name only clauses that the contract has, each once", async () => {
-  const clauses = listClauses(await readText("tests/contract.md"));
+  const clauses = listClauses(await readText("docs/contract.md"));
   assert(clauses.length > 30);
   assertEquals(clauses.filter((id, at) => clauses.indexOf(id) !== at), []);
   const texts = (await listTexts()).filter(({ file }) => /^tests\/.*_test\.ts$/.test(file));

@@ -38,15 +38,15 @@ interface Judged extends Mutant {
 
 /** The exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  const clauses = listClauses(await Deno.readTextFile(new URL("tests/contract.md", ROOT)));
+  const clauses = listClauses(await Deno.readTextFile(new URL("docs/contract.md", ROOT)));
   const only = readOnly(args);
   if (clauses.length === 0 || (only !== null && !clauses.includes(only))) {
-    throw new Error(`Cannot find ${only ?? "any clause"} in tests/contract.md`);
+    throw new Error(`Cannot find ${only ?? "any clause"} in docs/contract.md`);
   }
   const asked = only === null ? clauses : [only];
   if (!args.includes("--mutate")) return await countTests(asked);
   const strays = Object.keys(MUTATIONS).filter((clause) => !clauses.includes(clause));
-  if (strays.length > 0) throw new Error(`Cannot find ${strays.join(", ")} of tests/mutations.ts in tests/contract.md`);
+  if (strays.length > 0) throw new Error(`Cannot find ${strays.join(", ")} of tests/mutations.ts in docs/contract.md`);
   return await prove(asked);
 }
 

@@ -1,10 +1,10 @@
 /** The command line: reads arguments and environment, runs the command, turns a start-up error into one clear line. */
 import { CommanderError } from "commander";
-import type { DemoOptions } from "./demo_options.ts";
-import { createProgram } from "./options.ts";
+import type { DemoOptions } from "./demo/options.ts";
+import { createProgram } from "./run/options.ts";
 import { writeError } from "./output.ts";
-import { run } from "./run.ts";
-import { StartError } from "./start_error.ts";
+import { run } from "./run/run.ts";
+import { StartError } from "./run/start_error.ts";
 
 export async function main(args: readonly string[]): Promise<void> {
   const program = createProgram((name) => Deno.env.get(name), {
@@ -19,13 +19,13 @@ export async function main(args: readonly string[]): Promise<void> {
 
 /** Loaded when it is asked for: its parser is no part of the daemon. */
 async function startLint(paths: readonly string[]): Promise<void> {
-  const { lint } = await import("./lint.ts");
+  const { lint } = await import("./lint/lint.ts");
   Deno.exitCode = await lint(paths);
 }
 
 /** Brings a whole cluster along. */
 async function startDemo(options: DemoOptions): Promise<void> {
-  const { demo } = await import("./demo.ts");
+  const { demo } = await import("./demo/demo.ts");
   Deno.exitCode = await demo(options);
 }
 

@@ -3,22 +3,22 @@
  * direction -> size -> first objection of the gates -> decision. Sampling and streaks always advance. Pure: the live
  * daemon, simulations, replays and tests drive this same function.
  */
-import { nextAnswered, nextArrived } from "./answers.ts";
+import { nextAnswered, nextArrived } from "./settle/answers.ts";
 import { type Case, decideContainer, type Decided } from "./decide_container.ts";
-import { describeChange } from "./gates.ts";
-import type { ContainerDecision, Input, Order, Outcome } from "./decision.ts";
-import { judgeLost } from "./lost.ts";
-import { nextCommand, nextFacts } from "./next_state.ts";
+import { describeChange } from "./gate/gates.ts";
+import type { ContainerDecision, Input, Outcome, ResizeRequest } from "./decision.ts";
+import { judgeUnconfirmed } from "./settle/unconfirmed.ts";
+import { nextCommand, nextFacts } from "./observe/next_facts.ts";
 import { chooseOwner, type OwnershipContext } from "./ownership.ts";
-import { type ContainerFacts, findContainer, type PodFacts } from "./pod_facts.ts";
+import { type ContainerFacts, findContainer, type PodFacts } from "./pod/pod_facts.ts";
 import { BLOCK_NOTICE, type BlockReason, type HoldReason, type Notice } from "./reasons.ts";
-import { readResizeStatus, type ResizeStatus } from "./resize_status.ts";
+import { readResizeStatus, type ResizeStatus } from "./pod/resize_status.ts";
 import { resourceOf } from "../units/resources.ts";
-import { isWaiting } from "./refusals.ts";
-import { returnStuck, STUCK } from "./return_stuck.ts";
-import { sampleViews, type Turn } from "./sample_views.ts";
+import { isWaiting } from "./settle/refusals.ts";
+import { revertStuck, STUCK } from "./propose/revert.ts";
+import { type Sampled, sampleViews } from "./observe/take_samples.ts";
 import type { PodState, View } from "./state.ts";
-import { tell } from "./told.ts";
+import { tell } from "./notify/edge.ts";
 
 export function decide(before: PodState, input: Input): Outcome {
   if (input.observation.kind === "answered") return nextAnswered(before, input, input.observation);
@@ -31,7 +31,7 @@ export function decide(before: PodState, input: Input): Outcome {
   const status = readResizeStatus(input.pod, state, input.now);
   const cases = listCases(turns, { input, state, status });
   const decided = cases.filter(isAsked).map((it) => decideContainer(it));
-  const order = chooseOrder(cases, decided) ?? returnStuck(cases, status);
+  const order = chooseOrder(cases, decided) ?? revertStuck(cases, status);
   const decisions = decided.map((one) => yieldTo(order, one));
   if (cases.length < turns.length) decisions.push(...listLosers(turns, cases));
   if (order?.action === "return") decisions.push(returnDecision(order));
@@ -44,20 +44,35 @@ export function decide(before: PodState, input: Input): Outcome {
     const view = views[order.policy.uid];
     if (view !== undefined) views[order.policy.uid] = tellRestart(order, view, { now: input.now, cases, notices });
   }
-  return { state: { ...state, at: input.now, views }, decisions, notices, order, scaled: late.scaled, enacted, absurd };
+  return {
+    state: { ...state, at: input.now, views },
+    decisions,
+    notices,
+    request: order,
+    scaled: late.scaled,
+    enacted,
+    implausible: absurd,
+  };
 }
 
 /** An order whose answer was lost, and which the pod now shows to have arrived, is told like any other. */
 function settleLost(state: PodState, input: Input): Pick<Outcome, "state" | "notices" | "scaled"> {
-  const { lost } = state;
+  const { unconfirmed: lost } = state;
   if (lost.length === 0) return { state, notices: [], scaled: null };
-  const { arrived, unknown } = judgeLost(lost, input);
+  const { arrived, unknown } = judgeUnconfirmed(lost, input);
   if (arrived !== null) return nextArrived(state, input, arrived);
-  return { state: unknown.length === lost.length ? state : { ...state, lost: unknown }, notices: [], scaled: null };
+  return {
+    state: unknown.length === lost.length ? state : { ...state, unconfirmed: unknown },
+    notices: [],
+    scaled: null,
+  };
 }
 
 /** One case per container: its owner's. */
-function listCases(turns: readonly Turn[], context: { input: Input; state: PodState; status: ResizeStatus }): Case[] {
+function listCases(
+  turns: readonly Sampled[],
+  context: { input: Input; state: PodState; status: ResizeStatus },
+): Case[] {
   const { input, state, status } = context;
   const { now, pod } = input;
   const cases: Case[] = [];
@@ -74,35 +89,35 @@ function listCases(turns: readonly Turn[], context: { input: Input; state: PodSt
   return cases;
 }
 
-function findOwn(turns: readonly Turn[], context: OwnershipContext): Turn | undefined {
+function findOwn(turns: readonly Sampled[], context: OwnershipContext): Sampled | undefined {
   const owner = chooseOwner(turns.map(({ policy }) => policy), context);
   return turns.find(({ policy }) => policy === owner);
 }
 
 /** At its turn, and whenever something changed while a wish stands (C22, C40). */
 function isAsked(it: Case): boolean {
-  return it.isDue || (it.input.observation.kind === "changed" && it.view.wishSince !== null);
+  return it.isDue || (it.input.observation.kind === "changed" && it.view.wantedSince !== null);
 }
 
 /** One resize in flight per pod: the wish that has stood longest goes first (C12). */
-function chooseOrder(cases: readonly Case[], decided: readonly Decided[]): Order | null {
-  let [first, firstSince]: [Order | null, number] = [null, Infinity];
+function chooseOrder(cases: readonly Case[], decided: readonly Decided[]): ResizeRequest | null {
+  let [first, firstSince]: [ResizeRequest | null, number] = [null, Infinity];
   for (const { order } of decided) {
     if (order === null) continue;
-    const since = cases.find((it) => it.policy === order.policy)?.view.wishSince ?? Infinity;
+    const since = cases.find((it) => it.policy === order.policy)?.view.wantedSince ?? Infinity;
     if (first === null || since < firstSince) [first, firstSince] = [order, since];
   }
   return first;
 }
 
-function yieldTo(order: Order | null, { decision, order: own }: Decided): ContainerDecision {
+function yieldTo(order: ResizeRequest | null, { decision, order: own }: Decided): ContainerDecision {
   if (own === null || own === order || decision.decision.kind !== "resize") return decision;
   const { action } = decision.decision;
   const message = `container "${order?.container}" of the same pod is resized first`;
   return { ...decision, decision: { kind: "blocked", action, reason: "ResizeInProgress", message } };
 }
 
-function listLosers(turns: readonly Turn[], cases: readonly Case[]): ContainerDecision[] {
+function listLosers(turns: readonly Sampled[], cases: readonly Case[]): ContainerDecision[] {
   return turns.filter(({ policy, isDue }) => isDue && !cases.some((it) => it.policy === policy)).map((turn) => {
     const owner = cases.find((it) => it.policy.containerName === turn.policy.containerName)?.policy.name;
     return {
@@ -114,7 +129,7 @@ function listLosers(turns: readonly Turn[], cases: readonly Case[]): ContainerDe
   });
 }
 
-function returnDecision({ policy, from, to, stuck }: Order): ContainerDecision {
+function returnDecision({ policy, from, to, stuck }: ResizeRequest): ContainerDecision {
   const decision = { kind: "return", reason: stuck ?? "ResizeError", from, to } as const;
   return { policy, decision, candidates: [], isNewSample: false };
 }
@@ -160,14 +175,14 @@ function tellBlock(
  * order that met a conflict or a refusal and is given again for the same wish is not told again.
  */
 function tellRestart(
-  order: Order,
+  order: ResizeRequest,
   view: View,
   { now, cases, notices }: { now: number; cases: readonly Case[]; notices: Notice[] },
 ): View {
   const it = cases.find(({ policy }) => policy === order.policy);
   const restarting = order.changes.filter((key) => it !== undefined && restarts(it.container, key));
   if (restarting.length === 0) return view;
-  const told = tell(view.told, "restart", toActionKey(order, view.wishSince ?? now), () => {
+  const told = tell(view.told, "restart", toActionKey(order, view.wantedSince ?? now), () => {
     const change = describeChange(order.from, order.to, restarting);
     const message = `Resizing container "${order.container}" of pod "${it?.input.pod.name}" may restart it ` +
       `(resizePolicy RestartContainer): ${change}`;
@@ -177,10 +192,10 @@ function tellRestart(
 }
 
 /** A return has no wish; it is the same one as long as the pod is. */
-function toActionKey({ action, generation }: Order, wishSince: number): string {
+function toActionKey({ action, generation }: ResizeRequest, wishSince: number): string {
   return `${action} ${action === "return" ? generation : wishSince}`;
 }
 
-function restarts(container: ContainerFacts, key: Order["changes"][number]): boolean {
+function restarts(container: ContainerFacts, key: ResizeRequest["changes"][number]): boolean {
   return container.restartsOn[resourceOf(key)];
 }

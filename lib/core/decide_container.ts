@@ -2,8 +2,8 @@
  * The decision about one container for the autoscaler that owns it: choose the direction, size, ask the gates
  * (C32 to C37). Also whether a stuck resize is to be given up (C47).
  */
-import { assess, chooseDirection, isCounted, readBaseline } from "./assess.ts";
-import type { Action, Assessment, ContainerDecision, Decision, Direction, Input, Order } from "./decision.ts";
+import { assess, chooseDirection, isCounted, readBaseline } from "./propose/assess.ts";
+import type { Assessment, ContainerDecision, Decision, Direction, Input, ResizeRequest } from "./decision.ts";
 import {
   type Candidate,
   describeChange,
@@ -12,22 +12,22 @@ import {
   listStuck,
   readCooldownEnd,
   resizeIdle,
-} from "./gates.ts";
-import { findMoves } from "./find_moves.ts";
-import { type ContainerFacts, type PodFacts, readActual } from "./pod_facts.ts";
-import type { Policy } from "./policy.ts";
+} from "./gate/gates.ts";
+import { findMoves } from "./size/find_moves.ts";
+import { type ContainerFacts, type PodFacts, readActual } from "./pod/pod_facts.ts";
+import type { Action, Autoscaler } from "../autoscaler/autoscaler.ts";
 import type { HoldReason } from "./reasons.ts";
-import type { ResizeStatus } from "./resize_status.ts";
-import { SILENCE_MS } from "./sample_views.ts";
+import type { ResizeStatus } from "./pod/resize_status.ts";
+import { SILENCE_MS } from "./observe/take_samples.ts";
 import { type Resources, SIDE_KEYS, type SideKey } from "../units/resources.ts";
-import { resultOf, type Sized } from "./sizing.ts";
+import { resultOf, type Sized } from "./size/size.ts";
 import { type ContainerState, NO_STREAKS, type PodState, type View } from "./state.ts";
 
 export interface Case {
   readonly input: Input;
   readonly state: PodState;
   readonly status: ResizeStatus;
-  readonly policy: Policy;
+  readonly policy: Autoscaler;
   readonly view: View;
   readonly container: ContainerFacts;
   readonly containerState: ContainerState;
@@ -38,12 +38,12 @@ export interface Case {
 
 export interface Decided {
   readonly decision: ContainerDecision;
-  readonly order: Order | null;
+  readonly order: ResizeRequest | null;
 }
 
 /** The standing wish of a view put to sizing and gates. `order` is set when the decision is to resize. */
 export function decideContainer(it: Case): Decided {
-  const { decision, candidates, order } = it.view.wishSince === null
+  const { decision, candidates, order } = it.view.wantedSince === null
     ? settle(explainHold(it))
     : decideWith(assess(it.policy.sides, it.view, readActual(it.container)), it);
   return { decision: { policy: it.policy, decision, candidates, isNewSample: it.isNewSample }, order };
@@ -52,7 +52,7 @@ export function decideContainer(it: Case): Decided {
 interface Settled {
   readonly decision: Decision;
   readonly candidates: readonly SideKey[];
-  readonly order: Order | null;
+  readonly order: ResizeRequest | null;
 }
 
 function decideWith(assessments: readonly Assessment[], it: Case): Settled {
@@ -113,9 +113,9 @@ export function listChanges(from: Resources, to: Resources): readonly SideKey[] 
 }
 
 export function newOrder(
-  { policy, container, input: { pod } }: { policy: Policy; container: ContainerFacts; input: { pod: PodFacts } },
-  resize: Pick<Order, "action" | "from" | "to" | "changes" | "stuck" | "why">,
-): Order {
+  { policy, container, input: { pod } }: { policy: Autoscaler; container: ContainerFacts; input: { pod: PodFacts } },
+  resize: Pick<ResizeRequest, "action" | "from" | "to" | "changes" | "stuck" | "why">,
+): ResizeRequest {
   const { uid, resourceVersion, generation } = pod;
   return { policy, container: container.name, kind: container.kind, uid, resourceVersion, generation, ...resize };
 }

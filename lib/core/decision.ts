@@ -4,19 +4,18 @@
  */
 import type { PodUsage } from "../api/usage.ts";
 import type { Resource, Resources, SideKey } from "../units/resources.ts";
-import type { PodFacts } from "./pod_facts.ts";
-import type { Policy } from "./policy.ts";
+import type { PodFacts } from "./pod/pod_facts.ts";
+import type { Action, Autoscaler } from "../autoscaler/autoscaler.ts";
 import type { BlockReason, HoldReason, Notice, RefusalReason, StuckReason } from "./reasons.ts";
 import type { PodState } from "./state.ts";
 
-export type Action = "scaleUp" | "scaleDown";
 export type Direction = "up" | "down";
 
 export interface Input {
   readonly now: number;
   readonly pod: PodFacts;
   /** Policies that match the pod and whose container it has: unpaused, valid, resolved (C12). */
-  readonly contenders: readonly Policy[];
+  readonly contenders: readonly Autoscaler[];
   readonly observation: Observation;
   /** One more gate: decide everything, resize nothing. */
   readonly dryRun: boolean;
@@ -28,7 +27,7 @@ export type Observation =
   | { readonly kind: "changed" }
   /** Time has passed; the usage source had nothing for the pod. */
   | { readonly kind: "tick" }
-  | { readonly kind: "answered"; readonly order: Order; readonly answer: Answer };
+  | { readonly kind: "answered"; readonly order: ResizeRequest; readonly answer: Answer };
 
 /** Of the node; `null` = unknown. */
 export interface Capacity {
@@ -49,7 +48,7 @@ export type Decision =
   | { readonly kind: "return"; readonly reason: BlockReason; readonly from: Resources; readonly to: Resources };
 
 export interface ContainerDecision {
-  readonly policy: Policy;
+  readonly policy: Autoscaler;
   readonly decision: Decision;
   /** Sides with a full streak in the wanted direction that sizing would move, sent or blocked (C52). */
   readonly candidates: readonly SideKey[];
@@ -71,16 +70,16 @@ export interface Outcome {
   readonly decisions: readonly ContainerDecision[];
   readonly notices: readonly Notice[];
   /** At most one order per pod at a time. */
-  readonly order: Order | null;
+  readonly request: ResizeRequest | null;
   readonly scaled: Scaled | null;
-  readonly enacted: { readonly policy: Policy; readonly action: Action; readonly tookMs: number } | null;
+  readonly enacted: { readonly policy: Autoscaler; readonly action: Action; readonly tookMs: number } | null;
   /** Points that were skipped as absurd. */
-  readonly absurd: number;
+  readonly implausible: number;
 }
 
 /** The PATCH to send. The answer comes back as an observation. */
-export interface Order {
-  readonly policy: Policy;
+export interface ResizeRequest {
+  readonly policy: Autoscaler;
   readonly container: string;
   readonly kind: "container" | "sidecar" | "init";
   readonly action: Action | "return";
@@ -120,7 +119,7 @@ export type Answer =
 
 /** An accepted PATCH that changed the pod: the cooldown starts, lastScale* is written. */
 export interface Scaled {
-  readonly policy: Policy;
+  readonly policy: Autoscaler;
   readonly action: Action;
   readonly at: number;
   /** Compact before -> after text: `cpu.requests 50m -> 100m`. */

@@ -3,7 +3,8 @@
  * recorded and replayed. Nothing in it is ever changed in place; `next...` functions return the state that follows.
  */
 import type { Resource, Resources, SideKey } from "../units/resources.ts";
-import type { Action, Order } from "./decision.ts";
+import type { Action } from "../autoscaler/autoscaler.ts";
+import type { ResizeRequest } from "./decision.ts";
 import type { WaitReason } from "./reasons.ts";
 
 export interface PodState {
@@ -25,10 +26,10 @@ export interface PodState {
   /** The accepted PATCH that is not yet enacted. */
   readonly command: Command | null;
   /** PATCHes on one resourceVersion whose answers were lost: the pod will show whether one arrived, and which. */
-  readonly lost: readonly LostOrder[];
+  readonly unconfirmed: readonly UnconfirmedRequest[];
 }
 
-export interface LostOrder extends Omit<Order, "policy"> {
+export interface UnconfirmedRequest extends Omit<ResizeRequest, "policy"> {
   /** uid of the autoscaler. */
   readonly autoscaler: string;
   readonly at: number;
@@ -58,7 +59,7 @@ export interface ContainerState {
   readonly resizedAt: number | null;
   readonly entryAt: number | null;
   /** The last return of a stuck resize (C47). */
-  readonly returnedAt: number | null;
+  readonly revertedAt: number | null;
   /** Per resource, the size that was refused or given up (C44, C47). */
   readonly refusals: Readonly<Partial<Record<Resource, Refusal>>>;
 }
@@ -90,7 +91,7 @@ export interface View {
   readonly sampling: Sampling;
   readonly streaks: Readonly<Partial<Record<SideKey, Streak>>>;
   /** Since when a wish has stood without a break. */
-  readonly wishSince: number | null;
+  readonly wantedSince: number | null;
   /** Edge memory of notices: topic -> what was last told. */
   readonly told: Readonly<Record<string, string>>;
 }
@@ -134,7 +135,7 @@ export const NEW_POD_STATE: PodState = {
   differingSince: null,
   conflict: null,
   command: null,
-  lost: [],
+  unconfirmed: [],
 };
 
 /** Shared, so that a view in which nothing is remembered costs nothing. */

@@ -2,28 +2,29 @@
  * The composition root: builds every part, runs them until the signal aborts, and disposes of them in order. Ends with
  * an error only where starting makes no sense; whatever fails later is retried where it failed.
  */
-import type { Policy } from "../core/policy.ts";
+import type { Autoscaler } from "../autoscaler/autoscaler.ts";
 import { createClient } from "../kube/client.ts";
-import type { SummarySource } from "../kube/kubelet.ts";
+import type { SummarySource } from "../usage/kubelet.ts";
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
-import { createActuator } from "./actuator.ts";
+import { createActuator } from "./act/actuator.ts";
 import { Evaluator } from "./evaluator.ts";
-import { formatName, type NodeFacts } from "./facts.ts";
-import { Feed } from "./feed.ts";
-import { Inventory, type Tracked } from "./inventory.ts";
-import { canDecide, canTellStatus } from "./knowledge.ts";
-import type { Metrics } from "./metrics.ts";
-import { Nodes } from "./nodes.ts";
-import { Recorder } from "./recorder.ts";
-import { createReport } from "./report.ts";
-import type { Scope } from "./scope.ts";
+import { formatName, type NodeFacts } from "./inventory/facts.ts";
+import { Feed } from "./inventory/feed.ts";
+import { Inventory } from "./inventory/inventory.ts";
+import type { Tracked } from "./inventory/tracked.ts";
+import { canDecide, canTellStatus } from "./inventory/knowledge.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import { Nodes } from "./polling/nodes.ts";
+import { Recorder } from "./report/recorder.ts";
+import { createReport } from "./report/report.ts";
+import type { Scope } from "./inventory/scope.ts";
 import type { Verdict } from "./server.ts";
-import { StatusWriter } from "./status_writer.ts";
-import { countRefusals } from "./count_refusals.ts";
-import { countRequests } from "./count_requests.ts";
-import { UsageHealth } from "./usage_health.ts";
+import { StatusWriter } from "./report/status_writer.ts";
+import { countRefusals } from "./act/count_refusals.ts";
+import { countRequests } from "./metrics/count_requests.ts";
+import { UsageHealth } from "./polling/usage_health.ts";
 
 export interface DaemonOptions {
   readonly server: ApiServer;
@@ -126,7 +127,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   });
   let progressAt = clock.monotonic();
 
-  function isKnown({ uid, namespace }: Policy): boolean {
+  function isKnown({ uid, namespace }: Autoscaler): boolean {
     return inventory.findAutoscaler(uid, namespace) !== null;
   }
 

@@ -3,12 +3,12 @@
  * answer in. A pod is on one node and a node's turns come one after the other, so each state has one writer.
  */
 import { decide } from "../core/decide.ts";
-import type { Answer, Observation, Order, Outcome } from "../core/decision.ts";
+import type { Answer, Observation, Outcome, ResizeRequest } from "../core/decision.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Actuate } from "./actuator.ts";
-import type { Tracked } from "./inventory.ts";
-import type { Report } from "./report.ts";
+import type { Actuate } from "./act/actuator.ts";
+import type { Tracked } from "./inventory/tracked.ts";
+import type { Report } from "./report/report.ts";
 
 export interface EvaluatorOptions {
   readonly clock: Pick<Clock, "now" | "monotonic">;
@@ -39,7 +39,7 @@ export class Evaluator {
   }
 
   /** Decides for each pod, then sends what is to be sent, all at once; returns when every answer is folded in. */
-  async takeTurn(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
+  async evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
     const sent: Promise<void>[] = [];
     // Asked once per turn: the answer costs a look at all autoscalers of the namespace.
     const verdicts = new Map<string, boolean>();
@@ -54,7 +54,7 @@ export class Evaluator {
 
   async #takeTurn(tracked: Tracked, observe: (tracked: Tracked) => Observation): Promise<void> {
     try {
-      const { order } = this.#decide(tracked, observe(tracked));
+      const { request: order } = this.#decide(tracked, observe(tracked));
       if (order !== null) await this.#perform(tracked, order);
     } catch (error) {
       this.#options.onError(tracked, error);
@@ -72,7 +72,7 @@ export class Evaluator {
     return outcome;
   }
 
-  async #perform(tracked: Tracked, order: Order): Promise<void> {
+  async #perform(tracked: Tracked, order: ResizeRequest): Promise<void> {
     const { actuate, clock, dryRun, report } = this.#options;
     const { pod, contenders } = tracked;
     const answer: Answer = await actuate(order, tracked);

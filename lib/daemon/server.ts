@@ -6,7 +6,7 @@
 import { type Context, Hono } from "hono";
 import { compress } from "hono/compress";
 import { systemClock } from "../runtime/clock.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 
 export interface Verdict {
   readonly ok: boolean;

@@ -3,7 +3,7 @@
  * Cancelling the reader is what ends a read, so it works even for a transport that doesn't error its body on abort.
  */
 import type { Clock } from "../runtime/clock.ts";
-import { Room } from "./room.ts";
+import { Room } from "../runtime/room.ts";
 
 export interface BodyOptions {
   readonly limitBytes: number;

@@ -4,14 +4,14 @@
  */
 import { systemClock } from "../runtime/clock.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { createGivenCredential, readPem } from "./credential_files.ts";
-import { createExecCredential } from "./exec_credential.ts";
+import { createGivenCredential, readPem } from "./config/credential_files.ts";
+import { createExecCredential } from "./config/exec_credential.ts";
 import { HttpTransport } from "./http_transport.ts";
-import { loadInCluster } from "./in_cluster.ts";
-import type { InClusterOptions } from "./in_cluster.ts";
-import { readContext } from "./kubeconfig_context.ts";
-import { loadKubeconfigs, splitPaths } from "./kubeconfig_files.ts";
-import type { ServerConfig } from "./server_config.ts";
+import { loadInCluster } from "./config/in_cluster.ts";
+import type { InClusterOptions } from "./config/in_cluster.ts";
+import { readContext } from "./config/context.ts";
+import { loadKubeconfigs, splitPaths } from "./config/files.ts";
+import type { ServerConfig } from "./config/server_config.ts";
 import type { ApiServer } from "./transport.ts";
 
 export interface ConnectOptions {

@@ -3,10 +3,10 @@
  * same request goes out once more if there is a newer credential; nothing else is retried and nothing is timed here.
  */
 import { abortable } from "./abortable.ts";
-import { isSameCertificate, isSameCredential, toHeader } from "./credential.ts";
-import type { ClientCertificate, Credential } from "./credential.ts";
+import { isSameCertificate, isSameCredential, toHeader } from "./config/credential.ts";
+import type { ClientCertificate, Credential } from "./config/credential.ts";
 import { toNetworkError } from "./network_error.ts";
-import type { ServerConfig } from "./server_config.ts";
+import type { ServerConfig } from "./config/server_config.ts";
 
 export interface HttpTransportOptions {
   readonly userAgent: string;

@@ -3,9 +3,9 @@
  * under any clock, a virtual one too, where an hour passes in a second; `serveCluster` listens on 127.0.0.1 over TLS,
  * for kubectl and podfit as they come, on the real clock or one that runs faster.
  */
-import type { SummarySource } from "../kube/kubelet.ts";
-import type { KubeletRequest } from "../kube/kubelet_client.ts";
-import { openDirectSource } from "../kube/kubelet.ts";
+import type { SummarySource } from "../usage/kubelet.ts";
+import type { KubeletRequest } from "../usage/kubelet_client.ts";
+import { openDirectSource } from "../usage/kubelet.ts";
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ClusterNode, type NodeSpec, type Place, startNode } from "./cluster_node.ts";
@@ -17,10 +17,10 @@ import type { Limits } from "./kubelet/load_server.ts";
 import type { LoadRef } from "./kubelet/machine.ts";
 import { draw } from "./model/random.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
-import { ADMIN, type User } from "./server/access.ts";
-import { createAuthority } from "./server/certificates.ts";
-import { createApiServer, type EmbeddedApiServer } from "./server/handler.ts";
-import { serve, type Served, toKubeconfig } from "./server/serve.ts";
+import { ADMIN, type User } from "./server/http/access.ts";
+import { createAuthority } from "./server/http/certificates.ts";
+import { createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
+import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
 
 export interface ClusterOptions {
   readonly clock: Clock;

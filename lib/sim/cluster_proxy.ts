@@ -1,6 +1,6 @@
 /** What the API server's proxy reaches in an embedded cluster: kubelets, and the load images in pods. */
 import type { ClusterNode } from "./cluster_node.ts";
-import type { Proxy } from "./server/handler.ts";
+import type { Proxy } from "./server/http/handler.ts";
 
 export function createProxy(nodes: ReadonlyMap<string, ClusterNode>): Proxy {
   return async ({ plural, namespace, name, path }, request) => {

@@ -3,6 +3,7 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/
  * An empty selector matches every pod, as in Kubernetes; whether it may be empty is the caller's rule.
  */
+import type { Problem } from "./problem.ts";
 import { findKeyFault, findValueFault } from "./labels.ts";
 import { isRecord, joinPath, quote } from "./untrusted.ts";
 
@@ -33,17 +34,12 @@ export interface Selector {
   readonly source: LabelSelector;
 }
 
-export interface SelectorProblem {
-  readonly path: string;
-  readonly message: string;
-}
-
 export type ParsedSelector =
   | { readonly ok: true; readonly selector: Selector }
-  | { readonly ok: false; readonly problems: readonly SelectorProblem[] };
+  | { readonly ok: false; readonly problems: readonly Problem[] };
 
 export function parseSelector(value: unknown, path: string): ParsedSelector {
-  const problems: SelectorProblem[] = [];
+  const problems: Problem[] = [];
   const source = parseSource(value, { path, problems });
   if (problems.length > 0) return { ok: false, problems };
   const requirements: Requirement[] = [
@@ -75,7 +71,7 @@ const OPERATORS: readonly Operator[] = ["In", "NotIn", "Exists", "DoesNotExist"]
 /** Where a value stands, and where its problems go. */
 interface Place {
   readonly path: string;
-  readonly problems: SelectorProblem[];
+  readonly problems: Problem[];
 }
 
 /** NotIn is met by a pod without the label; hasOwn, for a label may be named `constructor`. */
@@ -217,6 +213,6 @@ function checkFields(
   }
 }
 
-function report(problems: SelectorProblem[], problem: SelectorProblem): void {
+function report(problems: Problem[], problem: Problem): void {
   if (problems.length < MAX_PROBLEMS) problems.push(problem);
 }

@@ -2,7 +2,7 @@
  * What a page of 1,000 autoscalers costs on which every label set has been used: its making beside one plain join of the
  * same lines, both up to the bytes; and over HTTP how long the event loop stands still and what memory grows to.
  */
-import { createMetrics, type Metrics } from "../../lib/daemon/metrics.ts";
+import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { createHandler, serve } from "../../lib/daemon/server.ts";
 import { tellAutoscaler, tellNamespaces, tellProcess } from "../support/every_series.ts";
 

@@ -5,7 +5,7 @@
 import { decide } from "../../lib/core/decide.ts";
 import type { Input } from "../../lib/core/decision.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
-import { parseSummary } from "../../lib/kube/summary.ts";
+import { parseSummary } from "../../lib/usage/parse_summary.ts";
 import { container, MI, pod, policy, resizeEntry, resources, side } from "../support/builders.ts";
 import { toUid } from "./cluster.ts";
 import { writeSummary } from "./summary.ts";

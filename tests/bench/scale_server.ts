@@ -5,11 +5,11 @@
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { toNode, toNodeStatus } from "../../lib/sim/kubelet/node_object.ts";
 import { createObjectsClient, type ObjectsClient } from "../../lib/sim/objects_client.ts";
-import { ADMIN } from "../../lib/sim/server/access.ts";
-import { createAuthority } from "../../lib/sim/server/certificates.ts";
-import { createApiServer, type EmbeddedApiServer } from "../../lib/sim/server/handler.ts";
-import type { JsonObject } from "../../lib/sim/server/json.ts";
-import { serve, toKubeconfig } from "../../lib/sim/server/serve.ts";
+import { ADMIN } from "../../lib/sim/server/http/access.ts";
+import { createAuthority } from "../../lib/sim/server/http/certificates.ts";
+import { createApiServer, type EmbeddedApiServer } from "../../lib/sim/server/http/handler.ts";
+import type { JsonObject } from "../../lib/sim/server/store/json.ts";
+import { serve, toKubeconfig } from "../../lib/sim/server/http/serve.ts";
 import { createObjects } from "./scale_objects.ts";
 import { nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
 import { hearMessages, say } from "./scale_worker.ts";

@@ -1,6 +1,6 @@
 /** The cluster that the scale bench measures in: two processes make the same of it, and podfit has nothing to resize. */
 import { assert, assertEquals } from "@std/assert";
-import { parsePolicy } from "../../lib/core/parse_policy.ts";
+import { parseAutoscaler } from "../../lib/autoscaler/parse_autoscaler.ts";
 import { listAutoscalers, listNamespaces, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
 
 const WORLD: World = { nodes: 40, podsPerNode: 30, startedAt: Date.UTC(2026, 10, 20, 12) };
@@ -9,7 +9,7 @@ Deno.test("every autoscaler of the scale bench is valid and has its share of the
   const template = await readTemplate();
   const autoscalers = listAutoscalers(WORLD);
   assertEquals(autoscalers.length, 12);
-  for (const one of autoscalers) assertEquals(parsePolicy(one).ok, true);
+  for (const one of autoscalers) assertEquals(parseAutoscaler(one).ok, true);
   const counts = new Map<string, number>();
   const uids = new Set<string>();
   for (let node = 0; node < WORLD.nodes; node++) {

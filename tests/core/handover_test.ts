@@ -3,19 +3,19 @@
  * the cooldown and the resize in flight as they are, and no cause is answered twice (C12, C13, C40 to C42).
  */
 import { assertEquals } from "@std/assert";
-import type { Policy } from "../../lib/core/policy.ts";
+import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import { MINUTE, policy, SECOND, side } from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";
 
 /** Both want as much as they can get, in steps that tell who took them: 10m the first, 7m the second. */
-const first = (overrides: Partial<Policy> = {}) => stepping("first", 10, { priority: 5, ...overrides });
-const second = (overrides: Partial<Policy> = {}) => stepping("second", 7, overrides);
+const first = (overrides: Partial<Autoscaler> = {}) => stepping("first", 10, { priority: 5, ...overrides });
+const second = (overrides: Partial<Autoscaler> = {}) => stepping("second", 7, overrides);
 
-function stepping(name: string, step: number, overrides: Partial<Policy>): Policy {
+function stepping(name: string, step: number, overrides: Partial<Autoscaler>): Autoscaler {
   return policy({ name, sides: [side("cpu.requests", { bounds: { step } })], ...overrides });
 }
 
-const HANDOVERS: Record<string, readonly Policy[]> = {
+const HANDOVERS: Record<string, readonly Autoscaler[]> = {
   "was paused, deleted or made invalid": [second()],
   "lost its priority": [first({ generation: 2, priority: -1 }), second()],
   "was outranked": [first(), second({ generation: 2, priority: 9 })],
@@ -71,7 +71,10 @@ Deno.test("decide() ends every contender's streaks of the container with an acce
   const answer = { kind: "accepted", generation: 2 } as const;
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer });
   story.pollToOrder();
-  assertEquals(Object.values(story.state.views).map(({ streaks, wishSince }) => [streaks, wishSince]), [[{}, null], [
+  assertEquals(Object.values(story.state.views).map(({ streaks, wantedSince: wishSince }) => [streaks, wishSince]), [[
+    {},
+    null,
+  ], [
     {},
     null,
   ]]);
@@ -83,7 +86,7 @@ Deno.test("decide() has the new owner wait for what the old one's conflict waits
   story.answer = "enact";
   story.contend([second()]);
   assertEquals([story.reason("second"), story.orders.length], ["RetryLater", 1]);
-  assertEquals(story.change().order?.policy.name, "second");
+  assertEquals(story.change().request?.policy.name, "second");
 });
 
 Deno.test("decide() has the new owner send at once what the old one's withdrawn order left undone (C12)", () => {
@@ -91,7 +94,7 @@ Deno.test("decide() has the new owner send at once what the old one's withdrawn 
   story.pollToOrder();
   assertEquals([story.told(), story.state.containers["main"]?.refusals], [[], {}]);
   story.answer = "enact";
-  const { order } = story.contend([second()]);
+  const { request: order } = story.contend([second()]);
   assertEquals([order?.policy.name, order?.to["cpu.requests"]], ["second", 107]);
   story.poll(4);
   assertEquals([story.orders.length, story.reason("second")], [2, "Cooldown"]);
@@ -102,7 +105,7 @@ Deno.test("decide() does not hold the new owner to a size that the old one was r
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: refusal });
   story.pollToOrder();
   story.answer = "enact";
-  assertEquals(story.contend([second()]).order?.policy.name, "second");
+  assertEquals(story.contend([second()]).request?.policy.name, "second");
 });
 
 Deno.test("decide() has the new owner wait as long as the server told the old one (C12, C44)", () => {

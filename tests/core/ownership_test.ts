@@ -1,7 +1,7 @@
 /** Who resizes a container: priority, next-eligible time, name; and what pausing and spec changes do (C12, C13, C16). */
 import { assertEquals } from "@std/assert";
 import { chooseOwner, readEligibleAt } from "../../lib/core/ownership.ts";
-import type { Policy } from "../../lib/core/policy.ts";
+import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import type { ContainerState } from "../../lib/core/state.ts";
 import { container, MINUTE, pod, policy, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
@@ -15,7 +15,7 @@ const STATE: ContainerState = {
   countsFrom: 0,
   resizedAt: null,
   entryAt: null,
-  returnedAt: null,
+  revertedAt: null,
   refusals: {},
 };
 
@@ -23,12 +23,12 @@ function context(containerState: Partial<ContainerState> = {}) {
   return { now: START, pod: pod(), container: container(), containerState: { ...STATE, ...containerState } };
 }
 
-const a = (overrides: Partial<Policy> = {}) => policy({ name: "a", ...overrides });
-const b = (overrides: Partial<Policy> = {}) => policy({ name: "b", ...overrides });
+const a = (overrides: Partial<Autoscaler> = {}) => policy({ name: "a", ...overrides });
+const b = (overrides: Partial<Autoscaler> = {}) => policy({ name: "b", ...overrides });
 const late = { after: "containerReady", delayMs: 10 * MINUTE } as const;
 const resized = { resizedAt: START - MINUTE };
 
-const OWNERS: readonly [string, Policy, Policy, Partial<ContainerState>, string][] = [
+const OWNERS: readonly [string, Autoscaler, Autoscaler, Partial<ContainerState>, string][] = [
   ["the higher priority", a(), b({ priority: 1 }), {}, "b"],
   ["the higher priority though it is eligible later", a(), b({ priority: 1, ...late }), {}, "b"],
   ["the one eligible earlier", a(late), b(), {}, "b"],
@@ -102,7 +102,7 @@ Deno.test("decide() gives a paused owner's container to the lower contender at o
   story.poll(4);
   assertEquals([story.reason("a"), story.reason("b")], ["Delay", "NotOwner"]);
   const outcome = story.contend([b()]);
-  assertEquals(outcome.order?.policy.name, "b");
+  assertEquals(outcome.request?.policy.name, "b");
 });
 
 Deno.test("decide() resumes with fresh streaks after a pause, and past cooldowns hold (C13)", () => {

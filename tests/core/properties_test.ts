@@ -1,8 +1,8 @@
 /** What holds whatever the policy, the pod and the load: bounds, steps, requests <= limits, QoS, rest (C33 to C35). */
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import type { Order } from "../../lib/core/decision.ts";
-import type { Policy } from "../../lib/core/policy.ts";
+import type { ResizeRequest } from "../../lib/core/decision.ts";
+import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import { computeQosClass } from "../../lib/units/qos.ts";
 import { resourceOf, type Resources, UNIT } from "../../lib/units/resources.ts";
 import { policy } from "../support/builders.ts";
@@ -13,15 +13,19 @@ import { type Load, Story } from "../support/story.ts";
 const RUNS = { seed: 20261120, numRuns: 300 };
 
 /** Polls a constant load until nothing was ordered for a while; throws when it does not end. */
-function settle(contender: Policy, spec: Resources, load: Load): Story {
+function settle(contender: Autoscaler, spec: Resources, load: Load): Story {
   const story = new Story({ pod: podOf(spec), contenders: [contender], load });
   for (let actions = 0; actions <= 2500; actions++) {
-    if (story.poll(5).order === null) return story;
+    if (story.poll(5).request === null) return story;
   }
   throw new Error(`Cannot settle: still ${story.reason()} after ${story.orders.length} actions`);
 }
 
-function checkOrder({ from, to, changes, action }: Order, contender: Policy, qosClass: string | null): void {
+function checkOrder(
+  { from, to, changes, action }: ResizeRequest,
+  contender: Autoscaler,
+  qosClass: string | null,
+): void {
   for (const resource of ["cpu", "memory"] as const) {
     const [request, limit] = [to[`${resource}.requests`], to[`${resource}.limits`]];
     if (request !== null && limit !== null) assert(request <= limit, `${resource} ${request} > ${limit}`);

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { decide } from "../../lib/core/decide.ts";
-import type { Input, Observation, Order } from "../../lib/core/decision.ts";
+import type { Input, Observation, ResizeRequest } from "../../lib/core/decision.ts";
 import { BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/core/reasons.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
 import { oddFacts, oddUsage, sanePolicies } from "../support/arbitraries.ts";
@@ -56,7 +56,7 @@ Deno.test("decide() never throws, changes nothing it was given, answers alike, a
     fc.property(contenders, fc.boolean(), steps, (first, dryRun, drawn) => {
       let state: PodState = deepFreeze(NEW_POD_STATE);
       let [now, facts, matching, version] = [START, pod(), first, 1000];
-      const fold = (observation: Observation): Order | null => {
+      const fold = (observation: Observation): ResizeRequest | null => {
         const input: Input = deepFreeze({ now, pod: facts, contenders: matching, observation, dryRun });
         const outcome = decide(state, input);
         assertEquals(decide(state, input), outcome);
@@ -68,9 +68,9 @@ Deno.test("decide() never throws, changes nothing it was given, answers alike, a
           if (decision.kind === "blocked") assertEquals(BLOCK_REASONS.includes(decision.reason), true);
         }
         for (const { name } of outcome.notices) assertEquals(name in NOTICES, true);
-        if (dryRun) assertEquals(outcome.order, null);
+        if (dryRun) assertEquals(outcome.request, null);
         state = deepFreeze(outcome.state);
-        return outcome.order;
+        return outcome.request;
       };
       for (const step of drawn) {
         now += step.passMs;

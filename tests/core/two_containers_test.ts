@@ -19,7 +19,7 @@ Deno.test("decide() puts the wish that has stood longer first, the other waits w
   story.use({ cpu: 90 }).poll(3);
   assertEquals([story.reason("main"), story.reason("proxy")], ["ResizeDeferred", "ResizeDeferred"]);
   const outcome = story.change({ pending: null });
-  assertEquals(outcome.order?.container, "proxy");
+  assertEquals(outcome.request?.container, "proxy");
   assertEquals(outcome.decisions.map(({ policy, decision }) => [policy.name, decision.kind]), [
     ["main", "blocked"],
     ["proxy", "resize"],
@@ -42,7 +42,7 @@ Deno.test("decide() resizes the second as soon as the first is enacted, its own 
   story.poll(2);
   assertEquals(story.reason("proxy"), "ResizeInProgress");
   assertEquals(story.orders.length, 1);
-  assertEquals(story.enact().order?.container, "proxy");
+  assertEquals(story.enact().request?.container, "proxy");
 });
 
 Deno.test("decide() holds every autoscaler of the pod while one resize is in flight (C41)", () => {

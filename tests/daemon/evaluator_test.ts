@@ -1,16 +1,16 @@
 import { assertEquals } from "@std/assert";
-import type { Answer, Observation, Order, Outcome } from "../../lib/core/decision.ts";
+import type { Answer, Observation, Outcome, ResizeRequest } from "../../lib/core/decision.ts";
 import { Evaluator } from "../../lib/daemon/evaluator.ts";
-import type { Tracked } from "../../lib/daemon/inventory.ts";
+import type { Tracked } from "../../lib/daemon/inventory/tracked.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
-import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 const BUSY: Tracked = { pod: pod({ uid: "busy" }), contenders: [policy()] };
 const OTHER: Tracked = { pod: pod({ uid: "other", name: "web-2" }), contenders: [policy()] };
 
 class Desk {
   readonly clock = new VirtualClock();
-  readonly orders: Order[] = [];
+  readonly orders: ResizeRequest[] = [];
   readonly outcomes: Outcome[] = [];
   readonly errors: string[] = [];
   canDecide = true;
@@ -30,7 +30,7 @@ class Desk {
   /** Three polls of 150m of 100m: the third one orders. */
   async pollToOrder(...pods: readonly Tracked[]): Promise<void> {
     for (let i = 0; i < 3; i++) {
-      await this.evaluator.takeTurn(pods, () => this.observe());
+      await this.evaluator.evaluate(pods, () => this.observe());
       this.clock.setNow(this.clock.now() + 5 * SECOND);
     }
   }

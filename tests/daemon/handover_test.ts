@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";
-import { settle } from "../../lib/sim/virtual_clock.ts";
+import { settle } from "../../lib/runtime/virtual_clock.ts";
 
 /** Both want more than they can get; the size tells who gave it: 10m more the first, 7m more the second. */
 const FIRST = autoscalerObject({ name: "first", priority: 5, bounds: { cpu: { requests: { step: "10m" } } } });

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
-import { settle } from "../../lib/sim/virtual_clock.ts";
+import { settle } from "../../lib/runtime/virtual_clock.ts";
 
 Deno.test("createDaemon() does not resize twice when it is restarted, and its cooldown holds (C42)", async () => {
   const first = busyRun({ enacts: false });

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
-import { settle } from "../../lib/sim/virtual_clock.ts";
+import { settle } from "../../lib/runtime/virtual_clock.ts";
 
 const CLIMBER = autoscalerObject({ bounds: { cpu: { requests: { step: "10m" } } } });
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { createMetrics } from "../../lib/daemon/metrics.ts";
+import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
 import { createHandler, type Handler, serve, type Verdict } from "../../lib/daemon/server.ts";
 
 const LOCAL = { hostname: "127.0.0.1", port: 0 };

@@ -6,7 +6,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { connect } from "../../lib/kube/connect.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { createKubelet, type Kubelet } from "../../lib/sim/kubelet/kubelet.ts";
-import { serve } from "../../lib/sim/server/serve.ts";
+import { serve } from "../../lib/sim/server/http/serve.ts";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { quickSpec } from "./support/autoscalers.ts";
 import { applyManifests, deleteObject, find, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";

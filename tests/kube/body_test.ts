@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { BodyTooLarge, readLines, readMessage, readText } from "../../lib/kube/body.ts";
-import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 const NEVER = new AbortController().signal;
 

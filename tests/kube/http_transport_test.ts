@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Credential } from "../../lib/kube/credential.ts";
+import type { Credential } from "../../lib/kube/config/credential.ts";
 import { HttpTransport } from "../../lib/kube/http_transport.ts";
-import type { ServerConfig } from "../../lib/kube/server_config.ts";
+import type { ServerConfig } from "../../lib/kube/config/server_config.ts";
 import { readTls, serveMutualTls, serveTls } from "../support/tls.ts";
 
 const ANONYMOUS: Credential = { authorization: null, clientCertificate: null };

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { KubeObject } from "../../lib/kube/list.ts";
 import { watchList, type WatchOptions } from "../../lib/kube/watch.ts";
-import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 const EXPIRED = { kind: "Status", message: "too old resource version: 1 (1585)", reason: "Expired", code: 410 };
 const TOO_LARGE = {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/runtime/clock.ts";
-import { settle, START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { settle, START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 /** The sanitizers prove "leaves no timer behind" for the real clock: an hour's sleep that leaked would fail its test. */
 const HOUR_MS = 3_600_000;

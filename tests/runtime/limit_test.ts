@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Limit } from "../../lib/runtime/limit.ts";
-import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 Deno.test("Limit.acquire() lets in no more than its number, first come first served", async () => {
   const clock = new VirtualClock();

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createLog, type LogFormat, type LogLevel } from "../../lib/runtime/log.ts";
 import type { Log } from "../../lib/runtime/log.ts";
-import { START } from "../../lib/sim/virtual_clock.ts";
+import { START } from "../../lib/runtime/virtual_clock.ts";
 
 interface Captured {
   readonly log: Log;

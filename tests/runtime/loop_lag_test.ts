@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { LoopLag } from "../../lib/runtime/loop_lag.ts";
-import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 Deno.test("LoopLag.takeMs() gives the longest block since it was last asked", async () => {
   const lag = new LoopLag(systemClock);

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { scaleClock } from "../../lib/runtime/scaled_clock.ts";
-import { START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 Deno.test("scaleClock() lets an hour pass in a minute, for times and waits alike", async () => {
   const real = new VirtualClock();

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type Start, TaskSet } from "../../lib/runtime/tasks.ts";
-import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 interface Stage extends AsyncDisposable {
   readonly clock: VirtualClock;

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { autoscaler, deployment, pod } from "../e2e/support/workloads.ts";
-import type { Effect } from "../../lib/sim/server/faults.ts";
+import type { Effect } from "../../lib/sim/server/http/faults.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
 

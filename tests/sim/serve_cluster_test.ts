@@ -1,8 +1,8 @@
 /** The embedded cluster over TLS on the real clock, reached as podfit reaches any: by a kubeconfig and node addresses. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { connect } from "../../lib/kube/connect.ts";
-import { openDirectSource } from "../../lib/kube/kubelet.ts";
-import { parseSummary } from "../../lib/kube/summary.ts";
+import { openDirectSource } from "../../lib/usage/kubelet.ts";
+import { parseSummary } from "../../lib/usage/parse_summary.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { scaleClock } from "../../lib/runtime/scaled_clock.ts";
 import { serveCluster } from "../../lib/sim/cluster.ts";

@@ -3,7 +3,7 @@
  * autoscaler; and what a kubelet that enacts a resize makes of a pod.
  */
 import { formatTime } from "../../lib/units/time.ts";
-import { START } from "../../lib/sim/virtual_clock.ts";
+import { START } from "../../lib/runtime/virtual_clock.ts";
 
 /** An object of the API: whatever JSON it is. */
 // deno-lint-ignore no-explicit-any

@@ -5,11 +5,11 @@
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
 import { abortable } from "../../lib/kube/abortable.ts";
 import { parse } from "../../lib/runtime/yaml.ts";
-import { createApiServer } from "../../lib/sim/server/handler.ts";
-import { setPodDefaults } from "../../lib/sim/server/pods.ts";
-import { BUILT_IN } from "../../lib/sim/server/resources.ts";
-import { idOf } from "../../lib/sim/server/resource_type.ts";
-import type { VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { createApiServer } from "../../lib/sim/server/http/handler.ts";
+import { setPodDefaults } from "../../lib/sim/server/kinds/pods.ts";
+import { BUILT_IN } from "../../lib/sim/server/kinds/resources.ts";
+import { idOf } from "../../lib/sim/server/kinds/resource_type.ts";
+import type { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
 
 export interface Call {

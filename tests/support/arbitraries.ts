@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import type { Point } from "../../lib/api/usage.ts";
 import type { Observation } from "../../lib/core/decision.ts";
-import type { PodFacts } from "../../lib/core/pod_facts.ts";
-import type { Policy, SidePolicy } from "../../lib/core/policy.ts";
+import type { PodFacts } from "../../lib/core/pod/pod_facts.ts";
+import type { Autoscaler, SideRule } from "../../lib/autoscaler/autoscaler.ts";
 import { computeQosClass } from "../../lib/units/qos.ts";
 import { type Resource, resourceOf, type Resources, SIDE_KEYS, type SideKey, UNIT } from "../../lib/units/resources.ts";
 import { container, MI, pod, point, policy, SECOND, side, START, usage } from "./builders.ts";
@@ -11,7 +11,7 @@ import { container, MI, pod, point, policy, SECOND, side, START, usage } from ".
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 3 });
 
 /** down < target < up, bounds in whole units with min <= max. */
-function saneSide(key: SideKey): fc.Arbitrary<SidePolicy> {
+function saneSide(key: SideKey): fc.Arbitrary<SideRule> {
   const unit = UNIT[resourceOf(key)];
   return fc.record({
     percents: fc.oneof(
@@ -40,7 +40,7 @@ function saneSide(key: SideKey): fc.Arbitrary<SidePolicy> {
   });
 }
 
-export const sanePolicies: fc.Arbitrary<Policy> = fc.subarray([...SIDE_KEYS], { minLength: 1 })
+export const sanePolicies: fc.Arbitrary<Autoscaler> = fc.subarray([...SIDE_KEYS], { minLength: 1 })
   .chain((keys) => fc.tuple(...keys.map(saneSide)))
   .map((sides) => policy({ sides, cooldownMs: 0 }));
 

@@ -4,8 +4,8 @@
  */
 import type { Point } from "../../lib/api/usage.ts";
 import type { Input, Observation } from "../../lib/core/decision.ts";
-import type { ContainerFacts, PodFacts } from "../../lib/core/pod_facts.ts";
-import type { Bounds, Policy, SidePolicy } from "../../lib/core/policy.ts";
+import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
+import type { Autoscaler, Bounds, SideRule } from "../../lib/autoscaler/autoscaler.ts";
 import {
   NO_RESOURCES,
   type Resource,
@@ -33,10 +33,10 @@ export function resources(amounts: Partial<Resources> = {}): Resources {
   return { ...NO_RESOURCES, ...amounts };
 }
 
-export type SideOverrides = Partial<Omit<SidePolicy, "bounds">> & { readonly bounds?: Partial<Bounds> };
+export type SideOverrides = Partial<Omit<SideRule, "bounds">> & { readonly bounds?: Partial<Bounds> };
 
 /** Up from 80 %, down to 40 %, target 60 %, after 2 samples, cooldown 2m. */
-export function side(key: SideKey, { bounds, ...overrides }: SideOverrides = {}): SidePolicy {
+export function side(key: SideKey, { bounds, ...overrides }: SideOverrides = {}): SideRule {
   return {
     key,
     resource: resourceOf(key),
@@ -52,7 +52,7 @@ export function side(key: SideKey, { bounds, ...overrides }: SideOverrides = {})
 }
 
 /** Manages the cpu request of "main", every 5s; the gate is `running` without delay. */
-export function policy(overrides: Partial<Policy> = {}): Policy {
+export function policy(overrides: Partial<Autoscaler> = {}): Autoscaler {
   const name = overrides.name ?? "web";
   return {
     namespace: "shop",

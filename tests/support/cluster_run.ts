@@ -4,11 +4,11 @@
  */
 import { parseAll } from "@std/yaml";
 import { createDaemon } from "../../lib/daemon/daemon.ts";
-import { createMetrics, type Metrics } from "../../lib/daemon/metrics.ts";
-import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/scope.ts";
+import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
+import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../../lib/sim/cluster.ts";
-import { VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
 
 const CRD = new URL("../../crds/podresourceautoscaler.yaml", import.meta.url);

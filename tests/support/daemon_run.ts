@@ -3,14 +3,14 @@
  * and short ways to ask what came of it. By default the kubelet enacts a resize as soon as it is accepted.
  */
 import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
-import { createMetrics, type Metrics } from "../../lib/daemon/metrics.ts";
-import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/scope.ts";
-import type { FetchSummary } from "../../lib/kube/kubelet.ts";
+import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
+import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import type { FetchSummary } from "../../lib/usage/kubelet.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
 import { formatTime } from "../../lib/units/time.ts";
 import { type Call, TestApiServer } from "./api_server.ts";
-import { settle, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 export interface RunOptions {
   /** Given: the API server, its kubelet and time go on from another run. */

@@ -1,6 +1,6 @@
 /** Stories of the demo by their few facts: what a container used at a look, and what the daemon told. */
-import { newStory, nextStory, noteTold, type Story, type Told } from "../../lib/cli/demo_story.ts";
-import type { ContainerUse } from "../../lib/cli/demo_use.ts";
+import { newStory, nextStory, noteTold, type Story, type Told } from "../../lib/cli/demo/story.ts";
+import type { ContainerUse } from "../../lib/cli/demo/use.ts";
 
 export interface UseFacts {
   readonly container?: string;

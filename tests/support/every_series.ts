@@ -1,7 +1,7 @@
 /** Tells metrics of all that can be told: every label set of an autoscaler, of its namespace, and of podfit itself. */
 import { BLOCK_REASONS } from "../../lib/core/reasons.ts";
-import { ERROR_REASONS } from "../../lib/daemon/metric_families.ts";
-import type { AutoscalerName, Metrics, SideChange } from "../../lib/daemon/metrics.ts";
+import { ERROR_REASONS } from "../../lib/daemon/metrics/families.ts";
+import type { AutoscalerName, Metrics, SideChange } from "../../lib/daemon/metrics/metrics.ts";
 
 const DIRECTIONS = ["up", "down"] as const;
 

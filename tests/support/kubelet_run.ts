@@ -6,7 +6,7 @@ import { createKubelet, type Kubelet, type KubeletOptions } from "../../lib/sim/
 import type { NodeConfig } from "../../lib/sim/model/state.ts";
 import type { Json } from "./api_objects.ts";
 import { expectOk, ORIGIN, SimServer } from "./sim_server.ts";
-import type { ApiServerOptions } from "../../lib/sim/server/handler.ts";
+import type { ApiServerOptions } from "../../lib/sim/server/http/handler.ts";
 
 export const GI = 2 ** 30;
 

@@ -3,9 +3,9 @@
  * process, and an answer is what came back.
  */
 import { formatTime } from "../../lib/units/time.ts";
-import { createApiServer } from "../../lib/sim/server/handler.ts";
-import type { ApiServerOptions, EmbeddedApiServer } from "../../lib/sim/server/handler.ts";
-import { START, VirtualClock } from "../../lib/sim/virtual_clock.ts";
+import { createApiServer } from "../../lib/sim/server/http/handler.ts";
+import type { ApiServerOptions, EmbeddedApiServer } from "../../lib/sim/server/http/handler.ts";
+import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
 import type { Json } from "./api_objects.ts";
 

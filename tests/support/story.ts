@@ -2,7 +2,7 @@
  * A timeline over `decide` for one pod: containers use cpu and memory, time passes in polls, the pod changes, orders
  * are sent and answered. By default an order is accepted and enacted at once, as a healthy node does it.
  */
-import { readAssessments } from "../../lib/core/assess.ts";
+import { readAssessments } from "../../lib/core/propose/assess.ts";
 import type { Point } from "../../lib/api/usage.ts";
 import { decide } from "../../lib/core/decide.ts";
 import type {
@@ -11,12 +11,12 @@ import type {
   ContainerDecision,
   Input,
   Observation,
-  Order,
   Outcome,
+  ResizeRequest,
   Scaled,
 } from "../../lib/core/decision.ts";
-import type { ContainerFacts, PodFacts } from "../../lib/core/pod_facts.ts";
-import type { Policy } from "../../lib/core/policy.ts";
+import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
+import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import type { Notice } from "../../lib/core/reasons.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
 import { deepFreeze, pod, policy, resizeEntry, resources, SECOND, START, usage } from "./builders.ts";
@@ -31,7 +31,7 @@ export interface Load {
 
 export interface StoryOptions {
   readonly pod?: PodFacts;
-  readonly contenders?: readonly Policy[];
+  readonly contenders?: readonly Autoscaler[];
   readonly dryRun?: boolean;
   readonly now?: number;
   readonly load?: Load;
@@ -44,11 +44,11 @@ export interface StoryOptions {
 export class Story {
   now: number;
   pod: PodFacts;
-  contenders: readonly Policy[];
+  contenders: readonly Autoscaler[];
   answer: NonNullable<StoryOptions["answer"]>;
   state: PodState = NEW_POD_STATE;
   last: Outcome | null = null;
-  readonly orders: Order[] = [];
+  readonly orders: ResizeRequest[] = [];
   readonly notices: Notice[] = [];
   readonly scaled: Scaled[] = [];
   readonly enacted: NonNullable<Outcome["enacted"]>[] = [];
@@ -82,12 +82,12 @@ export class Story {
   poll(times = 1): Outcome {
     this.now += this.#everyMs;
     const outcome = this.observe(this.read());
-    return times <= 1 || outcome.order !== null ? outcome : this.poll(times - 1);
+    return times <= 1 || outcome.request !== null ? outcome : this.poll(times - 1);
   }
 
   /** Polls until something is ordered; throws when nothing is within so many polls. */
-  pollToOrder(within = 40): Order {
-    const { order } = this.poll(within);
+  pollToOrder(within = 40): ResizeRequest {
+    const { request: order } = this.poll(within);
     if (order === null) throw new Error(`Cannot see an order within ${within} polls: ${this.reason()}`);
     return order;
   }
@@ -110,7 +110,7 @@ export class Story {
     return this.change({ containers });
   }
 
-  contend(contenders: readonly Policy[]): Outcome {
+  contend(contenders: readonly Autoscaler[]): Outcome {
     this.contenders = contenders;
     return this.observe({ kind: "changed" });
   }
@@ -126,7 +126,7 @@ export class Story {
     return this.fold(observation, (order) => this.reply(order));
   }
 
-  fold(observation: Observation, onOrder: (order: Order) => void): Outcome {
+  fold(observation: Observation, onOrder: (order: ResizeRequest) => void): Outcome {
     const { now, pod, contenders } = this;
     const input: Input = deepFreeze({ now, pod, contenders, observation, dryRun: this.#dryRun });
     const outcome = decide(deepFreeze(this.state), input);
@@ -135,14 +135,14 @@ export class Story {
     if (outcome.scaled !== null) this.scaled.push(outcome.scaled);
     if (outcome.enacted !== null) this.enacted.push(outcome.enacted);
     if (observation.kind !== "answered") this.last = outcome;
-    if (outcome.order !== null) {
-      this.orders.push(outcome.order);
-      onOrder(outcome.order);
+    if (outcome.request !== null) {
+      this.orders.push(outcome.request);
+      onOrder(outcome.request);
     }
     return outcome;
   }
 
-  reply(order: Order, answer = this.answer): void {
+  reply(order: ResizeRequest, answer = this.answer): void {
     if (answer === "hold") return;
     if (typeof answer === "object") return void this.observe({ kind: "answered", order, answer });
     const last = this.last;

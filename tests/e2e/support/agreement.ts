@@ -3,19 +3,19 @@
  * the same to the parser as what was sent (defaults, nulls and dropped fields); or both refuse it for the same field.
  */
 import { assertEquals } from "@std/assert";
-import { type ParsedPolicy, parsePolicy } from "../../../lib/core/parse_policy.ts";
+import { parseAutoscaler, type ParsedAutoscaler } from "../../../lib/autoscaler/parse_autoscaler.ts";
 import type { Verdict } from "./dry_run.ts";
 
 /** In words; `null` = they agree. */
 export function findDisagreement(text: string, verdict: Verdict): string | null {
-  const parsed = parsePolicy(JSON.parse(text));
+  const parsed = parseAutoscaler(JSON.parse(text));
   const said = parsed.ok
     ? "accepts"
     : `says ${shorten(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join("; "))}`;
   if (verdict.isAccepted !== parsed.ok) {
     return `the server ${verdict.isAccepted ? "accepts" : `says ${shorten(verdict.message)}`}, the parser ${said}`;
   }
-  if (parsed.ok) return findChange(parsed, parsePolicy(verdict.object));
+  if (parsed.ok) return findChange(parsed, parseAutoscaler(verdict.object));
   // Where the server could not even hold the value there is no field to name.
   if (verdict.isUnreadable) return null;
   const isSame = parsed.problems.some(({ path }) => isNamed(verdict.message, path.replace(/\\(["\\])/g, "$1")));
@@ -31,7 +31,7 @@ export function isNamed(message: string, path: string): boolean {
   return new RegExp(`(^|[^\\w.])${literal}($|[^\\w.[])|"${literal}[.[]`).test(message);
 }
 
-function findChange(sent: ParsedPolicy, stored: ParsedPolicy): string | null {
+function findChange(sent: ParsedAutoscaler, stored: ParsedAutoscaler): string | null {
   try {
     assertEquals(toMeaning(stored), toMeaning(sent));
     return null;
@@ -40,7 +40,7 @@ function findChange(sent: ParsedPolicy, stored: ParsedPolicy): string | null {
   }
 }
 
-function toMeaning(parsed: ParsedPolicy): unknown {
+function toMeaning(parsed: ParsedAutoscaler): unknown {
   if (!parsed.ok) return parsed;
   const { namespace: _, uid: _uid, generation: _generation, ...meaning } = parsed.policy;
   return meaning;

@@ -4,7 +4,7 @@
  */
 import { parseAll } from "@std/yaml";
 import { type Cluster, startCluster } from "../../../lib/sim/cluster.ts";
-import { isObject, type JsonObject } from "../../../lib/sim/server/json.ts";
+import { isObject, type JsonObject } from "../../../lib/sim/server/store/json.ts";
 import {
   type Backend,
   type Change,

@@ -2,12 +2,12 @@
  * podfit in this process beside the embedded cluster: the options of its command line, its daemon, its server's handler
  * and its log, as the command puts them together, but for sockets and signals.
  */
-import { checkCluster } from "../../../lib/cli/check_cluster.ts";
-import { createProgram, type RunOptions } from "../../../lib/cli/options.ts";
+import { checkCluster } from "../../../lib/cli/run/check_cluster.ts";
+import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { createDaemon } from "../../../lib/daemon/daemon.ts";
-import { createMetrics } from "../../../lib/daemon/metrics.ts";
+import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { createHandler, type Handler } from "../../../lib/daemon/server.ts";
-import { createProxySource } from "../../../lib/kube/kubelet.ts";
+import { createProxySource } from "../../../lib/usage/kubelet.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import type { Cluster } from "../../../lib/sim/cluster.ts";

@@ -2,7 +2,7 @@
  * Time of scenarios on the embedded cluster: it stands still while a scenario does something, and jumps from one due
  * moment to the next while it sleeps. Several may sleep at once.
  */
-import { settle, VirtualClock } from "../../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 export class VirtualTime {
   readonly clock = new VirtualClock();

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { Cache } from "../../../lib/sim/controllers/cache.ts";
 import { Reconciler } from "../../../lib/sim/controllers/reconciler.ts";
-import { settle, VirtualClock } from "../../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import type { Json } from "../../support/api_objects.ts";
 
 function start(reconcile: (key: string) => Promise<number | void>) {

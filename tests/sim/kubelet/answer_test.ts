@@ -4,7 +4,7 @@ import { reviewAccess } from "../../../lib/sim/kubelet/access.ts";
 import { createObjectsClient } from "../../../lib/sim/objects_client.ts";
 import { KubeletRun } from "../../support/kubelet_run.ts";
 import { ORIGIN } from "../../support/sim_server.ts";
-import { parseSummary } from "../../../lib/kube/summary.ts";
+import { parseSummary } from "../../../lib/usage/parse_summary.ts";
 
 Deno.test("a kubelet answers health, usage and its pods, and nothing else", async () => {
   await using run = new KubeletRun();

@@ -1,7 +1,7 @@
 /** What a kubelet has to tell: the newest of each matter, in order, until it is taken. */
 import { assertEquals } from "@std/assert";
 import { Outbox, type OutboxOptions } from "../../../lib/sim/kubelet/outbox.ts";
-import { settle, VirtualClock } from "../../../lib/sim/virtual_clock.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 function open(options: Pick<OutboxOptions<number>, "send"> & Partial<OutboxOptions<number>>) {
   const clock = new VirtualClock();

@@ -1,0 +1,47 @@
+/** The options of `podfit demo`. */
+import { Command } from "commander";
+import { parseBetween } from "../run/parse_values.ts";
+import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+
+export interface DemoOptions {
+  /** So much faster time passes in the cluster. */
+  readonly speed: number;
+  /** Real ones, until the run ends by itself. */
+  readonly seconds: number;
+  /** It does not end by itself. */
+  readonly keeps: boolean;
+}
+
+export interface DemoCommand extends Subcommand {
+  readonly demo: (options: DemoOptions) => Promise<void>;
+}
+
+const NOTES = `
+Needs no cluster and touches none: API server, kubelet and usage are podfit's own models, the daemon is the real one and
+talks to them over HTTPS on 127.0.0.1. What it applies is in deploy/demo. Beside it runs the same cluster without podfit.
+
+Ends with exit code 0, by Ctrl-C too. Without a terminal it prints plain lines.
+`;
+
+type Given = Readonly<{ speed: string; seconds: string; keep?: boolean }>;
+
+export function createDemoCommand({ demo, toComplaint }: DemoCommand): Command {
+  return new Command("demo")
+    .description("watch podfit at work on an embedded cluster, for a minute")
+    .option("--speed <n>", "how much faster time passes in the cluster, 1 to 60", "20")
+    .option("--seconds <n>", "how long it runs, 1 to 3600", "60")
+    .option("--keep", "run until Ctrl-C")
+    .helpOption("-h, --help", "print this help and exit")
+    .addHelpText("after", NOTES)
+    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit demo")) })
+    .allowExcessArguments(false)
+    .exitOverride()
+    .action(async ({ speed, seconds, keep = false }: Given, command: Command) => {
+      refuseDaemonFlags(command);
+      await demo({
+        speed: parseBetween({ name: "--speed", text: speed }, [1, 60]),
+        seconds: parseBetween({ name: "--seconds", text: seconds }, [1, 3600]),
+        keeps: keep,
+      });
+    });
+}

@@ -1,0 +1,100 @@
+/** What did podfit save and spare, beside the same hours without it? The rows of the table, and the lines below it. */
+import type { Story } from "./story.ts";
+import type { Tally } from "./tally.ts";
+import { formatCpu, formatMemory, type Line, type Span } from "./text.ts";
+
+export function listTotals(story: Story): readonly Line[] {
+  const { podfit, shadow } = story;
+  return [
+    [{ text: `${"".padEnd(NAME)}${"with podfit".padStart(AMOUNT)}${"without".padStart(AMOUNT)}`, style: "dim" }],
+    ...ROWS.map(({ name, read, format, judge, isLoss }): Line => {
+      const cell = (tally: Tally): Span => ({
+        text: format(tally).padStart(AMOUNT),
+        style: isLoss && read(tally) > 0 ? "lost" : "plain",
+      });
+      const { text, isGood } = judge(read(podfit), read(shadow));
+      const verdict: Span = { text: `   ${text}`, style: isGood ? "good" : "plain" };
+      return [{ text: name.padEnd(NAME) }, cell(podfit), cell(shadow), verdict];
+    }),
+    toCounts(story),
+  ];
+}
+
+/** Of all containers, in millicores or bytes. */
+export function readAverage(tally: Tally, resource: "cpu" | "memory"): number {
+  if (tally.elapsedMs === 0) return 0;
+  return (resource === "cpu" ? tally.reservedCpu : tally.reservedMemory) / tally.elapsedMs;
+}
+
+const NAME = 29;
+const AMOUNT = 14;
+
+interface Row {
+  readonly name: string;
+  readonly read: (tally: Tally) => number;
+  readonly format: (tally: Tally) => string;
+  readonly judge: (podfit: number, shadow: number) => Verdict;
+  /** None of it is as it should be. */
+  readonly isLoss: boolean;
+}
+
+interface Verdict {
+  readonly text: string;
+  readonly isGood: boolean;
+}
+
+const ROWS: readonly Row[] = [
+  {
+    name: "CPU requested, on average",
+    read: (tally) => readAverage(tally, "cpu"),
+    format: (tally) => formatCpu(readAverage(tally, "cpu")),
+    judge: judgeSaving,
+    isLoss: false,
+  },
+  {
+    name: "memory requested, on average",
+    read: (tally) => readAverage(tally, "memory"),
+    format: (tally) => formatMemory(readAverage(tally, "memory")),
+    judge: judgeSaving,
+    isLoss: false,
+  },
+  {
+    name: "CPU time held back by limits",
+    read: ({ throttledNs }) => Math.round(throttledNs / 1e8),
+    format: ({ throttledNs }) => `${(throttledNs / 1e9).toFixed(throttledNs < 1e10 ? 1 : 0)}s`,
+    judge: judgeLoss,
+    isLoss: true,
+  },
+  {
+    name: "killed for memory",
+    read: ({ kills }) => kills,
+    format: ({ kills, downMs }) => kills === 0 ? "0" : `${kills}, ${Math.round(downMs / 1000)}s down`,
+    judge: judgeLoss,
+    isLoss: true,
+  },
+];
+
+function judgeSaving(podfit: number, shadow: number): Verdict {
+  const percent = shadow === 0 ? 0 : Math.round((1 - podfit / shadow) * 100);
+  if (percent === 0) return { text: "", isGood: false };
+  return percent > 0
+    ? { text: `${percent} % given back`, isGood: true }
+    : { text: `${-percent} % more`, isGood: false };
+}
+
+function judgeLoss(podfit: number, shadow: number): Verdict {
+  if (podfit >= shadow) return { text: podfit > shadow ? "more" : "", isGood: false };
+  return { text: podfit === 0 ? "none" : `${Math.floor((1 - podfit / shadow) * 100)} % less`, isGood: true };
+}
+
+/** `resizes 41 (23 up, 18 down)   blocked 23: Cooldown 19, ResizeDeferred 4` */
+function toCounts({ resizes, blocked }: Story): Line {
+  const reasons = Object.entries(blocked).filter(([, count]) => count > 0).toSorted(([, a], [, b]) => b - a);
+  const total = reasons.reduce((sum, [, count]) => sum + count, 0);
+  const line: Line = [
+    { text: `resizes ${resizes.up + resizes.down}`, style: "strong" },
+    { text: ` (${resizes.up} up, ${resizes.down} down)   ` },
+    { text: `blocked ${total}`, style: "strong" },
+  ];
+  return total === 0 ? line : [...line, { text: `: ${reasons.map((one) => one.join(" ")).join(", ")}` }];
+}

@@ -1,0 +1,53 @@
+/** How a demo is shown while it runs: frames on a terminal, or each event as a plain line where there is none. */
+import { type FrameOptions, toEventLine, toFrame } from "./frame.ts";
+import { openScreen, readConsoleSize } from "./screen.ts";
+import type { Story } from "./story.ts";
+import { type Line, render } from "./text.ts";
+import { listTotals } from "./totals.ts";
+import { writeOutput } from "../output.ts";
+
+export type Progress = Pick<FrameOptions, "speed" | "progress">;
+
+export interface View extends Disposable {
+  /** False when nobody looks any more. */
+  readonly show: (story: Story, progress: Progress) => boolean;
+  /** What stays, once the view is gone. */
+  readonly conclude: (story: Story, progress: Progress, advice: readonly string[]) => void;
+}
+
+export function openTerminalView(hasColor: boolean): View {
+  const screen = openScreen();
+  return {
+    show: (story, progress) =>
+      screen.draw((size) => toFrame(story, { ...size, ...progress }).map((line) => render(line, hasColor))),
+    conclude(story, progress, advice) {
+      const { columns } = readConsoleSize();
+      const frame = toFrame(story, { columns, rows: LAST_ROWS, ...progress });
+      print([...frame, [], ...advice.map((text) => [{ text }])], hasColor);
+    },
+    [Symbol.dispose]: () => screen[Symbol.dispose](),
+  };
+}
+
+export function openLineView(): View {
+  let shown = 0;
+  print([[{ text: "podfit demo: three workloads on an embedded cluster, with podfit and without" }]], false);
+  return {
+    show(story) {
+      const news = story.events.filter(({ number }) => number > shown);
+      shown = news.at(-1)?.number ?? shown;
+      return print(news.map((event) => toEventLine(event, story)), false);
+    },
+    conclude(story, _, advice) {
+      print([[], ...listTotals(story), [], ...advice.map((text) => [{ text }])], false);
+    },
+    [Symbol.dispose]() {},
+  };
+}
+
+/** A frame of the least height, with room for some more of what happened. */
+const LAST_ROWS = 26;
+
+function print(lines: readonly Line[], hasColor: boolean): boolean {
+  return writeOutput(lines.map((line) => `${render(line, hasColor).trimEnd()}\n`).join(""));
+}

@@ -1,0 +1,117 @@
+/**
+ * The demo's two worlds: an embedded cluster with podfit's daemon, and its shadow, the same cluster of the same seed with
+ * the same workloads and no podfit. Served over HTTPS on the real clock or a faster one, in process on a virtual one.
+ */
+import { createDaemon } from "../../daemon/daemon.ts";
+import { createMetrics } from "../../daemon/metrics/metrics.ts";
+import { WHOLE_CLUSTER } from "../../daemon/inventory/scope.ts";
+import { openServer } from "../../kube/connect.ts";
+import { openDirectSource } from "../../usage/kubelet.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Log, LogFields } from "../../runtime/log.ts";
+import { type Cluster, type ClusterOptions, serveCluster, startCluster } from "../../sim/cluster.ts";
+import type { Served } from "../../sim/server/http/serve.ts";
+import { readDefinition, readExamples } from "./manifests.ts";
+import type { Told } from "./story.ts";
+import { type ContainerUse, listUses } from "./use.ts";
+import { VERSION } from "../version.ts";
+
+export interface WorldOptions {
+  readonly clock: Clock;
+  readonly isServed: boolean;
+  readonly onTold: (told: Told) => void;
+}
+
+export interface World extends AsyncDisposable {
+  /** Where its API server listens; `null` in process. */
+  readonly origin: string | null;
+  readonly node: { readonly cpuMillicores: number; readonly memoryBytes: number };
+  /** Rejects when the daemon has ended before it was told to. */
+  readonly failed: Promise<never>;
+  readonly read: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
+}
+
+/** Small enough that the busiest moments of two workloads do not fit at once. */
+const NODE = { name: "node-1", cpuMillicores: 2000, memoryBytes: 4 * 2 ** 30 };
+
+export async function openWorld({ clock, isServed, onTold }: WorldOptions): Promise<World> {
+  await using building = new AsyncDisposableStack();
+  const options: ClusterOptions = { clock, seed: "demo", nodes: [NODE] };
+  const shadow = building.use(await startCluster(options));
+  const { cluster, server, source, origin } = await openCluster(options, { isServed, building });
+  const ending = new AbortController();
+  const daemon = createDaemon({
+    ...{ server, source, clock, random: Math.random, scope: WHOLE_CLUSTER, signal: ending.signal },
+    ...{ dryRun: false, requiresAnnotation: false, instance: "demo", metrics: createMetrics({ version: VERSION }) },
+    log: toLog((told) => onTold({ ...told, at: clock.now() })),
+  });
+  const isWorkload = ({ kind }: { readonly kind?: unknown }) => kind === "Deployment";
+  await apply([readDefinition(), ...readExamples()], cluster);
+  await apply(readExamples().filter(isWorkload), shadow);
+  const running = daemon.run();
+  building.defer(async () => {
+    ending.abort();
+    // Its failure is told by `failed`.
+    await Promise.allSettled([running]);
+  });
+  const failed = running.then(() => new Promise<never>(() => {}));
+  failed.catch(() => {});
+  const disposal = building.move();
+  const read = (one: Cluster) => [...one.nodes.values()].flatMap(({ kubelet }) => listUses(kubelet.readState()));
+  return {
+    ...{ origin, node: NODE, failed },
+    read: () => ({ podfit: read(cluster), shadow: read(shadow) }),
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  };
+}
+
+async function openCluster(
+  options: ClusterOptions,
+  { isServed, building }: { readonly isServed: boolean; readonly building: AsyncDisposableStack },
+) {
+  if (!isServed) {
+    const cluster = building.use(await startCluster(options));
+    const server = cluster.connect();
+    return { cluster, server, source: building.use(cluster.openSource(server)), origin: null };
+  }
+  const cluster = building.use(await serveCluster(options));
+  const server = building.use(await openServer(toConfig(cluster.served), { version: VERSION }));
+  const source = building.use(openDirectSource(server, { clock: options.clock }));
+  return { cluster, server, source, origin: cluster.served.origin };
+}
+
+/** It asks nobody who they are. */
+function toConfig({ origin, caCert }: Served): Parameters<typeof openServer>[0] {
+  return {
+    ...{ source: "the embedded cluster", origin, namespace: "default", proxyUrl: null },
+    caCerts: caCert === null ? [] : [caCert],
+    readCredential: () => Promise.resolve({ authorization: null, clientCertificate: null }),
+  };
+}
+
+const COLLECTIONS: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+  Deployment: "/apis/apps/v1/namespaces/default/deployments",
+  PodResourceAutoscaler: "/apis/keda.kedify.io/v1alpha1/namespaces/default/podresourceautoscalers",
+};
+
+async function apply(manifests: readonly Readonly<Record<string, unknown>>[], { client }: Cluster): Promise<void> {
+  for (const manifest of manifests) {
+    const collection = COLLECTIONS[String(manifest.kind)];
+    if (collection === undefined) throw new Error(`Cannot apply a ${manifest.kind}: the demo knows no such kind`);
+    await client.create(collection, structuredClone(manifest) as Parameters<typeof client.create>[1]);
+  }
+}
+
+function toLog(onTold: (told: Omit<Told, "at">) => void): Log {
+  return bind({});
+
+  function bind(bound: LogFields): Log {
+    const say = (level: Log["level"]) => (message: string, fields: LogFields = {}) =>
+      onTold({ level, message, fields: { ...bound, ...fields } });
+    return {
+      ...{ level: "debug", debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
+      with: (fields) => bind({ ...bound, ...fields }),
+    };
+  }
+}

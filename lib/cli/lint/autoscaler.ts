@@ -1,0 +1,80 @@
+/**
+ * What is wrong with one autoscaler of a file? podfit's own parser says so, in the words that the daemon puts into
+ * Ready=False (C8); to it comes what the API server would refuse before any daemon sees it.
+ */
+import { openFields } from "../../autoscaler/fields.ts";
+import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
+import type { Problem } from "../../units/problem.ts";
+import { findKeyFault, findValueFault } from "../../units/labels.ts";
+import { isRecord, quote } from "../../units/untrusted.ts";
+
+export const API_VERSION = "keda.kedify.io/v1alpha1";
+export const KIND = "PodResourceAutoscaler";
+
+export type Manifest = Readonly<Record<string, unknown>>;
+
+export interface Judgement {
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+export function judgeManifest(manifest: Manifest): Judgement {
+  const isGenerated = hasGeneratedName(manifest);
+  const parsed = parseAutoscaler(isGenerated ? nameAsServerDoes(manifest) : manifest);
+  if (parsed.ok) return { problems: findFileProblems(manifest), warnings: parsed.warnings };
+  const problems = parsed.problems.map((problem) =>
+    isGenerated && problem.path === "metadata.name" ? { ...problem, path: "metadata.generateName" } : problem
+  );
+  return { problems: [...findFileProblems(manifest), ...problems], warnings: [] };
+}
+
+/** `name` or `namespace/name`; `null` when it has none, or none yet. */
+export function nameOf({ metadata }: Manifest): string | null {
+  if (!isRecord(metadata) || typeof metadata.name !== "string" || metadata.name === "") return null;
+  return typeof metadata.namespace === "string" ? `${metadata.namespace}/${metadata.name}` : metadata.name;
+}
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ */
+const METADATA_FIELDS = [
+  ...["name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences"],
+  ...["uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"],
+  ...["managedFields", "selfLink"],
+];
+
+function hasGeneratedName({ metadata }: Manifest): boolean {
+  return isRecord(metadata) && typeof metadata.generateName === "string" && (metadata.name ?? "") === "";
+}
+
+/** It appends five letters and digits. */
+function nameAsServerDoes(manifest: Manifest): Manifest {
+  const metadata = isRecord(manifest.metadata) ? manifest.metadata : {};
+  return { ...manifest, metadata: { ...metadata, name: `${metadata.generateName}x2x4x` } };
+}
+
+function findFileProblems(manifest: Manifest): readonly Problem[] {
+  const problems: Problem[] = [];
+  const missing = Object.entries({ apiVersion: API_VERSION, kind: KIND })
+    .filter(([key]) => (manifest[key] ?? null) === null)
+    .map(([key, value]) => ({ path: key, message: `Missing field "${key}": must be ${value}` }));
+  // What is no object is the parser's to report.
+  if (!isRecord(manifest.metadata)) return missing;
+  const metadata = openFields(manifest.metadata, { path: "metadata", problems, known: METADATA_FIELDS });
+  for (const key of ["labels", "annotations"] as const) {
+    const fields = metadata?.object(key, null) ?? null;
+    for (const name of fields === null ? [] : Object.keys(manifest.metadata[key] as Manifest)) {
+      const message = findEntryFault(key, [name, fields?.get(name)]);
+      if (message !== null) fields?.report(name, message);
+    }
+  }
+  return [...missing, ...problems];
+}
+
+function findEntryFault(kind: "labels" | "annotations", [key, value]: readonly [string, unknown]): string | null {
+  const what = kind === "labels" ? "label" : "annotation";
+  const keyFault = findKeyFault(key);
+  if (keyFault !== null) return `Cannot use ${what} key ${quote(key)}: ${keyFault}`;
+  if (value === null) return null;
+  if (typeof value !== "string") return `Cannot use ${quote(value)} as ${what} value: must be a string, in quotes`;
+  const fault = kind === "labels" ? findValueFault(value) : null;
+  return fault === null ? null : `Cannot use label value ${quote(value)}: ${fault}`;
+}

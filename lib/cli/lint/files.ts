@@ -1,0 +1,61 @@
+/**
+ * Reads the manifest files that `-f` names, as kubectl does: a file, a directory's *.yaml, *.yml and *.json, or `-`
+ * for stdin. One that cannot be read does not keep the others from being read.
+ */
+import type { Source } from "./manifests.ts";
+import { toStartError } from "../run/start_error.ts";
+
+export interface Files {
+  /** Each file once, however often it is named. */
+  readonly sources: readonly Source[];
+  /** One line for each path that could not be read. */
+  readonly failures: readonly string[];
+}
+
+export async function readManifests(paths: readonly string[]): Promise<Files> {
+  const failures: string[] = [];
+  const attempt = async <T>(path: string, work: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      const isMissing = error instanceof Deno.errors.NotFound;
+      failures.push(`Cannot read "${path}": ${isMissing ? "no such file or directory" : toStartError(error).message}`);
+      return null;
+    }
+  };
+  const sources = new Map<string, Source | null>();
+  for (const path of paths) {
+    for (const file of await attempt(path, () => listFiles(path)) ?? []) {
+      if (!sources.has(file)) sources.set(file, await attempt(file, () => readSource(file)));
+    }
+  }
+  return { sources: [...sources.values()].filter((source) => source !== null), failures };
+}
+
+/** The API server takes 3 MiB at once; a file may hold many objects. */
+const MAX_BYTES = 16 * 2 ** 20;
+const STDIN = "-";
+
+async function listFiles(path: string): Promise<readonly string[]> {
+  if (path === STDIN || !(await Deno.stat(path)).isDirectory) return [path];
+  const entries = await Array.fromAsync(Deno.readDir(path));
+  const files = entries.filter(({ name, isDirectory }) => !isDirectory && /\.(ya?ml|json)$/.test(name));
+  if (files.length === 0) throw new Error("no *.yaml, *.yml or *.json in it (what lies deeper is not read)");
+  return files.map(({ name }) => `${path.replace(/\/+$/, "")}/${name}`).sort();
+}
+
+async function readSource(path: string): Promise<Source> {
+  if (path === STDIN) return { name: "<stdin>", text: await readText(Deno.stdin.readable) };
+  return { name: path, text: await readText((await Deno.open(path)).readable) };
+}
+
+async function readText(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const part of stream) {
+    parts.push(part);
+    length += part.length;
+    if (length > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES / 2 ** 20} MiB, split it`);
+  }
+  return await new Blob(parts).text();
+}

@@ -1,0 +1,32 @@
+/** The options of `podfit lint`. What is wrong with them ends with code 2, as 1 is said of manifests. */
+import { Command, CommanderError } from "commander";
+import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+
+const NOTES = `
+Reads what is written in the files alone and needs no cluster. Other kinds of objects are passed over.
+Findings go to stdout as FILE:LINE:COLUMN: error|warning: AUTOSCALER: FIELD: MESSAGE, a summary to stderr.
+
+Exit codes: 0 no error (warnings do not count), 1 an error or no autoscaler at all, 2 a file or flag that is no good.
+`;
+
+export interface LintCommand extends Subcommand {
+  readonly lint: (paths: readonly string[]) => Promise<void>;
+}
+
+export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
+  const paths = "file, directory (its *.yaml, *.yml and *.json), or - for stdin; repeatable";
+  return new Command("lint")
+    .description("check PodResourceAutoscaler manifests before they are applied")
+    .requiredOption("-f, --filename <path...>", paths)
+    .helpOption("-h, --help", "print this help and exit")
+    .addHelpText("after", NOTES)
+    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit lint")) })
+    .allowExcessArguments(false)
+    .exitOverride((error) => {
+      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
+    })
+    .action(async ({ filename }: { readonly filename: readonly string[] }, command: Command) => {
+      refuseDaemonFlags(command);
+      await lint(filename);
+    });
+}

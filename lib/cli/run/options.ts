@@ -1,0 +1,142 @@
+/**
+ * The daemon's options: flags and their environment variables, parsed and checked by one way for both. With `output.ts`
+ * and `runtime/log.ts` the only place that reads arguments and environment.
+ */
+import { Command, Option } from "commander";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
+import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
+import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
+import { createLintCommand } from "../lint/options.ts";
+import { parseBoolean, parseChoice, parseListen, parseNamespaces, type Written } from "./parse_values.ts";
+import { StartError } from "./start_error.ts";
+import { VERSION } from "../version.ts";
+
+export interface RunOptions {
+  readonly kubeconfigPaths: readonly string[];
+  readonly context: string | null;
+  /** `null` = all. */
+  readonly namespaces: readonly string[] | null;
+  readonly statsSource: "kubelet" | "proxy";
+  readonly kubeletCa: string | null;
+  readonly kubeletInsecureTls: boolean;
+  readonly dryRun: boolean;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly listen: { readonly hostname: string; readonly port: number };
+  readonly environment: Environment;
+}
+
+/** Variables without a flag: those of the product that podfit stands in for, and the platform's. */
+export interface Environment {
+  readonly isEnabled: boolean;
+  readonly requiresAnnotation: boolean;
+  readonly agentId: string;
+  readonly kubeconfig: string | null;
+  readonly home: string | null;
+  readonly hostname: string | null;
+  readonly serviceHost: string | null;
+  readonly servicePort: string | null;
+}
+
+export type GetEnv = (name: string) => string | undefined;
+
+export interface Commands {
+  /** The daemon, which is what podfit without a command is. */
+  readonly run: (options: RunOptions) => Promise<void>;
+  readonly lint: (paths: readonly string[]) => Promise<void>;
+  readonly demo: (options: DemoOptions) => Promise<void>;
+}
+
+/** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
+export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Command {
+  const program = new Command("podfit")
+    .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
+    .version(VERSION, "--version", "print the version and exit")
+    .helpOption("-h, --help", "print this help and exit")
+    .addHelpText("after", formatVariables())
+    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit")) })
+    .allowExcessArguments(false)
+    // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
+    .enablePositionalOptions();
+  for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
+  program.addCommand(createDemoCommand({ demo, toComplaint }));
+  program.addCommand(createLintCommand({ lint, toComplaint }));
+  return program.action((given: Given) => run(toOptions(given, getEnv)));
+}
+
+/** Values as they were written; commander's own reading of variables takes `PODFIT_DRY_RUN=false` for true. */
+type Given = Readonly<Partial<Record<FlagName, true | string | readonly string[]>>>;
+
+function toOption({ flag, value, variable, help, isRepeatable, fallback }: FlagRow): Option {
+  const notes = [...(fallback === undefined ? [] : [`default: ${fallback}`]), `env: ${variable}`].join(", ");
+  const option = new Option(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`);
+  return isRepeatable === true ? option.argParser(collect) : option;
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** One line in the words of every other start-up error. */
+function toComplaint(text: string, command: string): string {
+  return `podfit: ${
+    text.replace(/^error: /, "").trim().replaceAll("\n", " ").replace(/\.$/, "")
+  }; see ${command} --help\n`;
+}
+
+function toOptions(given: Given, getEnv: GetEnv): RunOptions {
+  const list = (name: FlagName) => listWritten({ row: FLAGS[name], given: given[name] }, getEnv);
+  const last = (name: FlagName) => list(name).at(-1) ?? null;
+  const lastOr = (name: FlagName, fallback: string) => last(name) ?? { name: FLAGS[name].flag, text: fallback };
+  const options = {
+    kubeconfigPaths: list("kubeconfig").map(({ text }) => text),
+    context: last("context")?.text ?? null,
+    namespaces: parseNamespaces(list("namespace")),
+    statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), ["kubelet", "proxy"]),
+    kubeletCa: last("kubeletCa")?.text ?? null,
+    kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
+    dryRun: parseBoolean(lastOr("dryRun", "false")),
+    logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
+    logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),
+    listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
+    environment: readEnvironment(getEnv),
+  };
+  if (options.kubeletCa !== null && options.kubeletInsecureTls) {
+    throw new StartError(
+      "Cannot use --kubelet-ca with --kubelet-insecure-tls: the one checks kubelet certificates, the other accepts " +
+        "any; leave one of them out (or its variable)",
+    );
+  }
+  return options;
+}
+
+/** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */
+function listWritten(
+  { row, given }: { readonly row: FlagRow; readonly given: Given[FlagName] | undefined },
+  getEnv: GetEnv,
+): readonly Written[] {
+  if (given === undefined) {
+    const text = getEnv(row.variable)?.trim() ?? "";
+    return text === "" ? [] : [{ name: row.variable, text }];
+  }
+  const texts = given === true ? ["true"] : typeof given === "string" ? [given] : given;
+  return texts.map((text) => {
+    if (text.trim() === "") throw new StartError(`Cannot read ${row.flag} "${text}": it is empty`);
+    return { name: row.flag, text: text.trim() };
+  });
+}
+
+function readEnvironment(getEnv: GetEnv): Environment {
+  const read = (name: string) => getEnv(name)?.trim() || null;
+  const isTrue = (name: string) => parseBoolean({ name, text: read(name) ?? "false" });
+  return {
+    isEnabled: isTrue("PRA_ENABLED"),
+    requiresAnnotation: isTrue("PRA_REQUIRES_ANNOTATED_PODS"),
+    agentId: read("KEDIFY_AGENT_ID") ?? "",
+    kubeconfig: read("KUBECONFIG"),
+    home: read("HOME"),
+    hostname: read("HOSTNAME"),
+    serviceHost: read("KUBERNETES_SERVICE_HOST"),
+    servicePort: read("KUBERNETES_SERVICE_PORT"),
+  };
+}

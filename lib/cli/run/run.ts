@@ -1,0 +1,124 @@
+/** The daemon command: connects, checks what a start needs, serves health and metrics, runs until it is told to end. */
+import { createDaemon } from "../../daemon/daemon.ts";
+import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
+import type { Scope } from "../../daemon/inventory/scope.ts";
+import { createHandler, serve, type Verdict } from "../../daemon/server.ts";
+import { connect } from "../../kube/connect.ts";
+import { readPem } from "../../kube/config/credential_files.ts";
+import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
+import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import { createLog, type Log } from "../../runtime/log.ts";
+import { LoopLag } from "../../runtime/loop_lag.ts";
+import { checkCluster } from "./check_cluster.ts";
+import type { RunOptions } from "./options.ts";
+import { listenForSignals } from "../signals.ts";
+import { toStartError } from "./start_error.ts";
+import { VERSION } from "../version.ts";
+
+export async function run(options: RunOptions): Promise<void> {
+  const log = createLog({ level: options.logLevel, format: options.logFormat });
+  const lag = new LoopLag(systemClock);
+  const { agentId, isEnabled } = options.environment;
+  const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMs() });
+  using ending = listenForSignals(() => log.info("Stopping"));
+  const { signal } = ending;
+  log.info("Starting", { version: VERSION, dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
+  if (!isEnabled) return await idle({ options, log, metrics, signal });
+
+  await using server = await connectTo(options);
+  await checkCluster(server, options.namespaces);
+  using source = await openSource(options, { server, log, metrics });
+  const scope: Scope = { namespaces: options.namespaces, node: null, pod: null };
+  const daemon = createDaemon({
+    server,
+    source,
+    scope,
+    dryRun: options.dryRun,
+    requiresAnnotation: options.environment.requiresAnnotation,
+    instance: options.environment.hostname ?? "podfit",
+    clock: lag.clock,
+    random: Math.random,
+    log,
+    metrics,
+    signal,
+  });
+  await using _http = listen({ options, log, metrics, signal }, daemon);
+  await daemon.run();
+  log.info("Stopped");
+}
+
+interface Shell {
+  readonly options: RunOptions;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly signal: AbortSignal;
+}
+
+/** Disabled: no watch, no poll, no write (C14). */
+async function idle(shell: Shell): Promise<void> {
+  shell.log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
+  const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
+  await using _http = listen(shell, { isAlive: ok, isReady: ok });
+  await new Promise<void>((resolve) => {
+    if (shell.signal.aborted) resolve();
+    else shell.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  shell.log.info("Stopped");
+}
+
+function listen(
+  { options, log, metrics, signal }: Shell,
+  verdicts: { readonly isAlive: () => Verdict; readonly isReady: () => Verdict },
+): AsyncDisposable {
+  try {
+    const http = serve(createHandler({ metrics, ...verdicts }), { ...options.listen, signal });
+    const host = http.hostname.includes(":") ? `[${http.hostname}]` : http.hostname;
+    log.info("Listening", { address: `${host}:${http.port}` });
+    return http;
+  } catch (error) {
+    throw toStartError(error, "; choose another with --listen");
+  }
+}
+
+async function connectTo({ kubeconfigPaths, context, environment }: RunOptions): Promise<ApiServer> {
+  const { serviceHost, servicePort, home, kubeconfig } = environment;
+  try {
+    return await connect({
+      version: VERSION,
+      kubeconfigPaths,
+      kubeconfigVariable: kubeconfig,
+      context,
+      inCluster: serviceHost === null || servicePort === null
+        ? null
+        : { host: serviceHost, port: servicePort, root: SERVICE_ACCOUNT_ROOT },
+      defaultPath: home === null ? null : `${home}/.kube/config`,
+    });
+  } catch (error) {
+    throw toStartError(error);
+  }
+}
+
+/** Which source serves is never silent (C54). */
+async function openSource(
+  options: RunOptions,
+  { server, log, metrics }: { server: ApiServer; log: Log; metrics: Metrics },
+): Promise<SummarySource> {
+  metrics.setUsageSource(options.statsSource);
+  log.info("Reading usage", { source: options.statsSource });
+  if (options.statsSource === "proxy") return createProxySource(server, { clock: systemClock });
+  if (options.kubeletInsecureTls) {
+    log.warn(
+      "Kubelet certificates are not checked (--kubelet-insecure-tls): whoever can answer at a node's address gets " +
+        "podfit's token; give their CA with --kubelet-ca instead",
+    );
+  }
+  try {
+    const path = options.kubeletCa;
+    const caCerts = path === null ? null : [await readPem({ kind: "file", path }, "--kubelet-ca")];
+    return openDirectSource(server, { clock: systemClock, caCerts, insecureTls: options.kubeletInsecureTls });
+  } catch (error) {
+    throw toStartError(error);
+  }
+}

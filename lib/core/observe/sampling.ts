@@ -1,0 +1,127 @@
+/**
+ * From points of a container to samples of its usage (C21, C22): a CPU rate needs two points of one container instance,
+ * so the first one only warms up; repeats are no samples, and a counter that starts over warms up again. Only the source's own times are compared.
+ */
+import type { Point } from "../../api/usage.ts";
+import type { Capacity } from "../decision.ts";
+import type { Sample, Sampling } from "../state.ts";
+
+export type SamplingStep =
+  | { readonly kind: "sample"; readonly sampling: Sampling; readonly sample: Sample }
+  /** Nothing new: a repeat, or too close to the anchor to make a rate. */
+  | { readonly kind: "nothing" }
+  /** A first point. */
+  | { readonly kind: "warmup"; readonly sampling: Sampling }
+  /** Another instance, a lower counter, or the zeros of a container that has just exited: streaks end. */
+  | { readonly kind: "restarted"; readonly sampling: Sampling }
+  /** More than the node has. */
+  | { readonly kind: "absurd" };
+
+export interface PointContext {
+  readonly now: number;
+  readonly capacity: Capacity;
+  readonly podUsageBytes: number | null;
+}
+
+/** Below four times the source's time resolution a rate would be mostly rounding. */
+const MIN_RESOLUTIONS = 4;
+/** More than any node has (64 TiB), and a hundred times as much is still a safe integer: a target may be 1 %. */
+const MOST = 2 ** 46;
+
+export function newSampling(now: number, warming = false): Sampling {
+  return { anchor: null, sample: null, newAt: now, warming };
+}
+
+export function nextSampling(sampling: Sampling, point: Point, context: PointContext): SamplingStep {
+  if (isUnreal(point)) return { kind: "absurd" };
+  if (point.cpu.kind === "rate") return nextRate(sampling, { point, ...point.cpu }, context);
+  const { counterNs } = point.cpu;
+  const { anchor } = sampling;
+  if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
+  const here = { instance: point.instance, at: point.at, counterNs };
+  // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
+  if (anchor === null) return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);
+  if (anchor.instance !== point.instance) return restarted(here, context.now);
+  const elapsedMs = point.at - anchor.at;
+  // After a silence an older time is no repeat: the node's clock has stepped back.
+  if (sampling.warming && elapsedMs < 0) return warmUp(here, context.now);
+  if (elapsedMs <= 0) return { kind: "nothing" };
+  if (counterNs < anchor.counterNs) return restarted(here, context.now);
+  if (sampling.warming) return warmUp(here, context.now);
+  if (elapsedMs < MIN_RESOLUTIONS * point.resolutionMs) return { kind: "nothing" };
+  // ns per ms are millionths of a core: /1000 gives millicores.
+  const usedNs = counterNs - anchor.counterNs;
+  const leastMillicores = usedNs / (elapsedMs + point.resolutionMs) / 1000;
+  if (leastMillicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
+    return { kind: "absurd" };
+  }
+  const sample = newSample(point, { from: anchor.at, cpuMillicores: usedNs / elapsedMs / 1000 }, context);
+  return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
+}
+
+/** A source that gives rates itself (metrics.k8s.io, a cgroup reader): each later point is a sample. */
+function nextRate(
+  sampling: Sampling,
+  { point, millicores, windowMs }: { point: Point; millicores: number; windowMs: number },
+  context: PointContext,
+): SamplingStep {
+  const { anchor } = sampling;
+  if (millicores === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
+  const here = { instance: point.instance, at: point.at, counterNs: 0 };
+  if (anchor !== null && anchor.instance !== point.instance) return restarted(here, context.now);
+  if (sampling.warming && anchor !== null && point.at < anchor.at) return warmUp(here, context.now);
+  if (anchor !== null && point.at <= anchor.at) return { kind: "nothing" };
+  // What the source has cached may still be of the run before.
+  if (sampling.warming) return warmUp(here, context.now);
+  if (millicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
+    return { kind: "absurd" };
+  }
+  const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores }, context);
+  return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
+}
+
+/** Adapters keep such numbers out; a recording or a new source may not. */
+function isUnreal({ at, cpu, workingSetBytes, usageBytes }: Point): boolean {
+  const isUsed = cpu.kind === "counter" ? isReal(cpu.counterNs) : isReal(cpu.millicores) && isReal(cpu.windowMs);
+  return !(isUsed && isReal(at) && isReal(workingSetBytes) && isReal(usageBytes ?? 0));
+}
+
+/** Not NaN, not infinite. */
+function isReal(amount: number): boolean {
+  return amount >= 0 && amount < Infinity;
+}
+
+function warmUp(anchor: NonNullable<Sampling["anchor"]>, now: number): SamplingStep {
+  return { kind: "warmup", sampling: { ...newSampling(now), anchor } };
+}
+
+function isOverMemory({ workingSetBytes, usageBytes }: Point, { capacity }: PointContext): boolean {
+  return Math.max(workingSetBytes, usageBytes ?? 0) > (capacity.memoryBytes ?? MOST);
+}
+
+function restarted(anchor: Sampling["anchor"], now: number): SamplingStep {
+  return { kind: "restarted", sampling: { anchor, sample: null, newAt: now, warming: anchor === null } };
+}
+
+/** Zeros after zeros are silence: what exits does so once, and a source that tells nothing else is no source. */
+function zeroed({ anchor, warming }: Sampling, now: number): SamplingStep {
+  return anchor === null && warming ? { kind: "nothing" } : restarted(null, now);
+}
+
+function newSample(
+  point: Point,
+  computed: Pick<Sample, "from" | "cpuMillicores">,
+  { now, podUsageBytes, capacity }: PointContext,
+): Sample {
+  return {
+    at: point.at,
+    from: computed.from,
+    seenAt: now,
+    cpuMillicores: computed.cpuMillicores,
+    workingSetBytes: point.workingSetBytes,
+    usageBytes: point.usageBytes,
+    podUsageBytes: isReal(podUsageBytes ?? NaN) && (podUsageBytes ?? 0) <= (capacity.memoryBytes ?? MOST)
+      ? podUsageBytes
+      : null,
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * What the core knows of a pod: the few fields of the API object that decisions depend on, parsed at the edge
+ * by `read_pod.ts`. Times are epoch ms as the writer's clock had them (API server or node).
+ */
+import type { QosClass } from "../../units/qos.ts";
+import type { ResizeEntry } from "../../units/managed_fields.ts";
+import type { Resource, Resources } from "../../units/resources.ts";
+
+export interface PodFacts {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string | null;
+  readonly resourceVersion: string;
+  /** `null` before Kubernetes 1.33. */
+  readonly generation: number | null;
+  /** status.observedGeneration; `null` before 1.34. */
+  readonly observedGeneration: number | null;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Annotation pra.kedify.io/reconcile is "enabled" (C11). */
+  readonly optedIn: boolean;
+  readonly deleting: boolean;
+  /** Phase Succeeded or Failed. */
+  readonly finished: boolean;
+  /** A static pod's mirror: its resize is forbidden. */
+  readonly mirror: boolean;
+  readonly windows: boolean;
+  readonly qosClass: QosClass | null;
+  /** spec.resources, when set: the QoS class then depends on it alone. */
+  readonly podResources: Resources | null;
+  readonly pending: ResizeCondition | null;
+  readonly inProgress: ResizeCondition | null;
+  /** lastTransitionTime of condition Ready, while it is True. */
+  readonly readyAt: number | null;
+  /** lastTransitionTime of condition ContainersReady, while it is True. */
+  readonly containersReadyAt: number | null;
+  readonly containers: readonly ContainerFacts[];
+  /** Who resized the pod, and when, from metadata.managedFields. */
+  readonly resizes: readonly ResizeEntry[];
+}
+
+/** PodResizePending or PodResizeInProgress; there is no condition once the resize is done (KEP-1287). */
+export interface ResizeCondition {
+  readonly reason: string;
+  readonly message: string;
+  readonly since: number | null;
+}
+
+export interface ContainerFacts {
+  readonly name: string;
+  /** `sidecar`: an init container with restartPolicy Always; `init`: a plain one, never resized. */
+  readonly kind: "container" | "sidecar" | "init";
+  readonly spec: Resources;
+  /** status.containerStatuses[].resources, believed whole (C30); `null` when not reported. */
+  readonly reported: Resources | null;
+  /** status.containerStatuses[].allocatedResources: requests only; `null` when not reported. */
+  readonly allocated: Resources | null;
+  /** resizePolicy says RestartContainer for that resource. */
+  readonly restartsOn: Readonly<Record<Resource, boolean>>;
+  readonly runningAt: number | null;
+  readonly ready: boolean;
+  /** containerID of the present instance; changes with each restart. */
+  readonly instance: string | null;
+}
+
+/** The size that is in force: what the kubelet reports, else what the spec says (C30). */
+export function readActual(container: ContainerFacts): Resources {
+  return container.reported ?? container.spec;
+}
+
+/** The container that an autoscaler may resize (C15): never a plain init container. */
+export function findContainer(pod: PodFacts, name: string): ContainerFacts | null {
+  return pod.containers.find((container) => container.name === name && container.kind !== "init") ?? null;
+}

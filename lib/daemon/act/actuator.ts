@@ -1,0 +1,86 @@
+/**
+ * Performs an order: one PATCH of pods/resize (C40), strategic merge, only the fields that change, guarded by uid and
+ * resourceVersion. What the API server answers becomes an Answer; nothing here decides.
+ */
+import type { Answer, ResizeRequest } from "../../core/decision.ts";
+import { ApiError, toApiError } from "../../kube/api_error.ts";
+import { type ApiClient, STRATEGIC_MERGE } from "../../kube/client.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { Limit } from "../../runtime/limit.ts";
+import { formatAmount } from "../../units/quantity.ts";
+import { resourceOf, sideOf } from "../../units/resources.ts";
+import type { Tracked } from "../inventory/tracked.ts";
+import { toAnswer } from "./parse_refusal.ts";
+
+export type Actuate = (order: ResizeRequest, tracked: Tracked) => Promise<Answer>;
+
+export interface ActuatorOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  /** False once the pod, or who contends for it, is no longer what the order was decided on. */
+  readonly isCurrent: (tracked: Tracked) => boolean;
+}
+
+/** Many pods may want to move at the same moment, and each PATCH costs the API server an admission. */
+const AT_ONCE = 32;
+/** Longer would keep a node's loop, and an end of the process, waiting for a server that does not answer. */
+const SLOT_TIMEOUT_MS = 10_000;
+const PATCH_TIMEOUT_MS = 10_000;
+
+export function createActuator({ client, clock, isCurrent }: ActuatorOptions): Actuate {
+  const limit = new Limit(AT_ONCE);
+  return async (order, tracked) => {
+    const { namespace, name } = tracked.pod;
+    let isSent = false;
+    try {
+      using _slot = await acquireSlot(limit, clock);
+      // An owner that was paused, edited or deleted meanwhile has handed over.
+      if (!isCurrent(tracked)) return { kind: "withdrawn" };
+      isSent = true;
+      using timeout = clock.timeout(PATCH_TIMEOUT_MS);
+      const { data, error, response } = await client.core.PATCH("/api/v1/namespaces/{namespace}/pods/{name}/resize", {
+        params: {
+          path: { namespace, name },
+          query: { fieldManager: `podfit.${order.container}` },
+          header: STRATEGIC_MERGE,
+        },
+        body: toPatch(order),
+        signal: timeout.signal,
+      });
+      if (data !== undefined) return { kind: "accepted", generation: data.metadata?.generation ?? null };
+      return toAnswer(toApiError(response, error));
+    } catch (error) {
+      if (error instanceof ApiError) return toAnswer(error);
+      const message = error instanceof Error ? error.message : String(error);
+      // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
+      if (isSent) return { kind: "lost", message };
+      return { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null };
+    }
+  };
+}
+
+async function acquireSlot(limit: Limit, clock: Clock): Promise<Disposable> {
+  using patience = clock.timeout(SLOT_TIMEOUT_MS);
+  try {
+    return await limit.acquire(patience.signal);
+  } catch (cause) {
+    const why = `${AT_ONCE} at a time, and it was not its turn within ${SLOT_TIMEOUT_MS / 1000} s`;
+    throw new Error(`Cannot send a resize: ${why}`, { cause });
+  }
+}
+
+/** The body of the PATCH. A native sidecar stands under initContainers (C15). */
+export function toPatch({ container, kind, uid, resourceVersion, to, changes }: ResizeRequest) {
+  const resources: { requests?: Record<string, string>; limits?: Record<string, string> } = {};
+  for (const key of changes) {
+    const amount = to[key];
+    if (amount === null) continue;
+    const side = resources[sideOf(key)] ??= {};
+    side[resourceOf(key)] = formatAmount(amount, resourceOf(key));
+  }
+  const list = [{ name: container, resources }];
+  return {
+    metadata: { uid, resourceVersion },
+    spec: kind === "container" ? { containers: list } : { initContainers: list },
+  };
+}

@@ -1,0 +1,190 @@
+/**
+ * The watches that keep the inventory current, one task per resource and namespace; each says when it is in sync.
+ * Failures are logged with the right or object they need, and retried for ever: a right that is granted later heals.
+ */
+import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
+import type { Deployment, Node, Pod } from "../../api/kubernetes.ts";
+import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
+import { readPod } from "../../core/pod/read_pod.ts";
+import type { Transport } from "../../kube/transport.ts";
+import { watchList } from "../../kube/watch.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Log } from "../../runtime/log.ts";
+import {
+  type AutoscalerFacts,
+  type NodeFacts,
+  readAutoscaler,
+  readNode,
+  readWorkload,
+  type WorkloadFacts,
+} from "./facts.ts";
+import type { Inventory } from "./inventory.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
+import { PLURALS } from "./workloads.ts";
+
+export interface FeedOptions {
+  readonly origin: string;
+  readonly transport: Transport;
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly inventory: Inventory;
+  readonly nodes: Map<string, NodeFacts>;
+  readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
+}
+
+/** What one watch does with what it learns. */
+interface Source<T> {
+  readonly resource: string;
+  /** `null` = all. */
+  readonly namespace: string | null;
+  readonly path: string;
+  readonly fieldSelector: string | null;
+  readonly project: (object: unknown) => T;
+  readonly replaceAll: (objects: readonly T[]) => void;
+  readonly set: (object: T) => void;
+  readonly remove: (object: T) => void;
+}
+
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #sources: readonly Source<unknown>[];
+  readonly #unsynced = new Map<string, Source<unknown>>();
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#sources = listSources(options);
+    for (const source of this.#sources) this.#unsynced.set(source.path, source);
+  }
+
+  /** Paths that have not been listed yet: their objects are not known. */
+  get unsynced(): readonly string[] {
+    return [...this.#unsynced.keys()];
+  }
+
+  /** Whether all objects of the resource (`pods`) that are in the namespace have been told of. */
+  isListed(resource: string, namespace: string): boolean {
+    for (const source of this.#unsynced.values()) {
+      if (source.resource === resource && (source.namespace ?? namespace) === namespace) return false;
+    }
+    return true;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#sources.map((source) => this.#watch(source, signal)));
+  }
+
+  async #watch(source: Source<unknown>, signal: AbortSignal): Promise<void> {
+    const { origin, transport, clock, random, log, metrics } = this.#options;
+    const { resource, path, fieldSelector, project } = source;
+    const onError = (error: Error, failures: number) => {
+      metrics.watchFailed(resource);
+      log.warn("Cannot watch, retrying", { resource, path, failures, error });
+    };
+    const events = watchList(transport, {
+      origin,
+      path,
+      ...(fieldSelector === null ? {} : { fieldSelector }),
+      clock,
+      random,
+      signal,
+      project,
+      onError,
+    });
+    for await (const event of events) {
+      metrics.watchEvent({ resource, type: event.kind });
+      if (event.kind === "listed") {
+        source.replaceAll(event.objects);
+        if (this.#unsynced.delete(path)) log.info("In sync", { resource, path, objects: event.objects.length });
+      } else if (event.kind === "deleted") source.remove(event.object);
+      else source.set(event.object);
+    }
+  }
+}
+
+const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
+
+function listSources(options: FeedOptions): readonly Source<unknown>[] {
+  const { scope } = options;
+  const prefixes = listPrefixes(scope);
+  // A policy means nothing without its target's selector, so workloads come before autoscalers, and pods last.
+  return [
+    nodeSource(options),
+    ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
+    ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
+    ...prefixes.map((prefix) => podSource(options, prefix)),
+  ] as readonly Source<unknown>[];
+}
+
+function nodeSource({ nodes, scope }: FeedOptions): Source<NodeFacts> {
+  return {
+    resource: "nodes",
+    namespace: null,
+    path: "/api/v1/nodes",
+    fieldSelector: scope.node === null ? null : `metadata.name=${scope.node}`,
+    project: (object) => readNode(object as Node),
+    replaceAll(all) {
+      nodes.clear();
+      for (const node of all) nodes.set(node.name, node);
+    },
+    set: (node) => void nodes.set(node.name, node),
+    remove: (node) => void nodes.delete(node.name),
+  };
+}
+
+function workloadSource(
+  { inventory }: FeedOptions,
+  { prefix, kind }: { prefix: string; kind: WorkloadKind },
+): Source<WorkloadFacts> {
+  const namespace = readNamespace(prefix);
+  return {
+    resource: PLURALS[kind],
+    namespace,
+    path: `/apis/apps/v1${prefix}/${PLURALS[kind]}`,
+    fieldSelector: null,
+    project: (object) => readWorkload(object as Deployment, kind),
+    replaceAll: (all) => inventory.replaceWorkloads({ kind, namespace }, all),
+    set: (one) => inventory.setWorkload(one),
+    remove: (one) => inventory.removeWorkload(one),
+  };
+}
+
+function autoscalerSource({ inventory, onAutoscalerGone }: FeedOptions, prefix: string): Source<AutoscalerFacts> {
+  const namespace = readNamespace(prefix);
+  return {
+    resource: "podresourceautoscalers",
+    namespace,
+    path: `/apis/keda.kedify.io/v1alpha1${prefix}/podresourceautoscalers`,
+    fieldSelector: null,
+    project: (object) => readAutoscaler(object as PodResourceAutoscaler),
+    replaceAll(all) {
+      for (const gone of inventory.replaceAutoscalers(namespace, all)) onAutoscalerGone(gone);
+    },
+    set: (one) => inventory.setAutoscaler(one),
+    remove(one) {
+      inventory.removeAutoscaler(one);
+      onAutoscalerGone(one);
+    },
+  };
+}
+
+function podSource({ inventory, scope }: FeedOptions, prefix: string): Source<ReturnType<typeof readPod>> {
+  const namespace = readNamespace(prefix);
+  return {
+    resource: "pods",
+    namespace,
+    path: `/api/v1${prefix}/pods`,
+    fieldSelector: readPodFieldSelector(scope),
+    project: (object) => readPod(object as Pod),
+    replaceAll: (all) => inventory.replacePods(namespace, all),
+    set: (pod) => inventory.setPod(pod),
+    remove: (pod) => inventory.removePod(pod),
+  };
+}
+
+function readNamespace(prefix: string): string | null {
+  return prefix === "" ? null : prefix.slice("/namespaces/".length);
+}

@@ -1,0 +1,234 @@
+/**
+ * Who is tracked, where, and by whom: autoscalers, workloads and pods as the watches show them, and the matches that
+ * follow (C10 to C15). Knows no API: it is told typed facts and tells its listener which pods changed.
+ */
+import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
+import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
+import type { Problem } from "../../units/problem.ts";
+import { matches, type Selector } from "../../units/selector.ts";
+import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
+import type { Resolution, Tracked } from "./tracked.ts";
+import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
+
+/** Shared, so that an unchanged resolution is the same object. */
+const NO_PROBLEMS: readonly Problem[] = [];
+
+export interface InventoryOptions {
+  /** C11: only pods annotated pra.kedify.io/reconcile=enabled. */
+  readonly requiresAnnotation: boolean;
+  /** A tracked pod is new, changed, or has other contenders. */
+  readonly onChanged: (tracked: Tracked) => void;
+  /** A pod is no longer tracked: nothing is reverted, what was known of it is dropped. */
+  readonly onDropped: (pod: PodFacts) => void;
+}
+
+/** Kept current pod by pod: asking every pod for every autoscaler would take seconds where there are many of both. */
+interface Entry {
+  facts: AutoscalerFacts;
+  /** What its pods have to meet; `null` when it contends for none: paused, invalid, or its target is missing. */
+  selector: Selector | null;
+  /** UIDs of eligible pods. */
+  readonly matched: Set<string>;
+  /** Those of them that have the container. */
+  readonly tracked: Map<string, PodFacts>;
+}
+
+export class Inventory {
+  readonly #options: InventoryOptions;
+  readonly #entries = new Map<string, Map<string, Entry>>();
+  readonly #workloads = new Workloads();
+  readonly #pods = new Map<string, Map<string, PodFacts>>();
+  readonly #tracked = new Map<string, Tracked>();
+
+  constructor(options: InventoryOptions) {
+    this.#options = options;
+  }
+
+  get tracked(): ReadonlyMap<string, Tracked> {
+    return this.#tracked;
+  }
+
+  *autoscalers(): Generator<AutoscalerFacts> {
+    for (const inNamespace of this.#entries.values()) {
+      for (const { facts } of inNamespace.values()) yield facts;
+    }
+  }
+
+  findAutoscaler(uid: string, namespace: string): AutoscalerFacts | null {
+    return this.#entries.get(namespace)?.get(uid)?.facts ?? null;
+  }
+
+  setAutoscaler(facts: AutoscalerFacts): void {
+    const entry = this.#placeAutoscaler(facts);
+    if (entry !== null) this.#rematch(entry);
+  }
+
+  removeAutoscaler({ uid, namespace }: Pick<AutoscalerFacts, "uid" | "namespace">): void {
+    const entry = this.#entries.get(namespace)?.get(uid);
+    if (entry === undefined) return;
+    this.#entries.get(namespace)?.delete(uid);
+    this.#rematch(entry);
+  }
+
+  /** All there are in the namespace, `null` = in all; gives those that are no more. Pods are matched once for all. */
+  replaceAutoscalers(namespace: string | null, all: readonly AutoscalerFacts[]): readonly AutoscalerFacts[] {
+    const known = new Set(all.map(({ uid }) => uid));
+    const gone = [...this.autoscalers()].filter((one) =>
+      (namespace === null || one.namespace === namespace) && !known.has(one.uid)
+    );
+    for (const one of gone) this.#entries.get(one.namespace)?.delete(one.uid);
+    const changed = all.filter((one) => this.#placeAutoscaler(one) !== null);
+    this.#retrackAll([...gone, ...changed]);
+    return gone;
+  }
+
+  setWorkload(facts: WorkloadFacts): void {
+    if (this.#workloads.set(facts)) this.#rematchTargeting(facts);
+  }
+
+  removeWorkload(facts: WorkloadFacts): void {
+    if (this.#workloads.remove(facts)) this.#rematchTargeting(facts);
+  }
+
+  /** All there are of the kind in the namespace, `null` = in all. */
+  replaceWorkloads(scope: WorkloadScope, all: readonly WorkloadFacts[]): void {
+    this.#retrackAll(this.#workloads.replace(scope, all));
+  }
+
+  setPod(pod: PodFacts): void {
+    const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
+    this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
+    this.#retrack(pod);
+  }
+
+  removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
+    this.#pods.get(namespace)?.delete(uid);
+    for (const { matched, tracked } of this.#entries.get(namespace)?.values() ?? []) {
+      matched.delete(uid);
+      tracked.delete(uid);
+    }
+    this.#drop(uid);
+  }
+
+  /** All there are in the namespace, `null` = in all. */
+  replacePods(namespace: string | null, all: readonly PodFacts[]): void {
+    const known = new Set(all.map(({ uid }) => uid));
+    for (const pod of [...this.pods(namespace)]) if (!known.has(pod.uid)) this.removePod(pod);
+    for (const pod of all) this.setPod(pod);
+  }
+
+  *pods(namespace: string | null): Generator<PodFacts> {
+    const all = namespace === null ? this.#pods.values() : [this.#pods.get(namespace) ?? new Map<string, PodFacts>()];
+    for (const inNamespace of all) yield* inNamespace.values();
+  }
+
+  /** Kinds that autoscalers of the namespace name which would contend for its pods. */
+  listTargetKinds(namespace: string): ReadonlySet<WorkloadKind> {
+    const kinds = new Set<WorkloadKind>();
+    for (const { facts: { autoscaler: policy } } of this.#entries.get(namespace)?.values() ?? []) {
+      if (policy?.target && !policy.paused) kinds.add(policy.target.kind);
+    }
+    return kinds;
+  }
+
+  resolve({ uid, namespace, autoscaler: policy }: AutoscalerFacts): Resolution {
+    const selector = policy === null ? null : this.#workloads.findSelector(policy);
+    const entry = this.#entries.get(namespace)?.get(uid);
+    return {
+      selector,
+      matched: entry?.matched.size ?? 0,
+      tracked: entry?.tracked ?? new Map(),
+      isTargetMissing: policy !== null && selector === null,
+      targetProblems: (policy === null ? null : this.#workloads.findTarget(policy)?.problems) ?? NO_PROBLEMS,
+    };
+  }
+
+  /** `null` when nothing has changed that decides who is tracked. */
+  #placeAutoscaler(facts: AutoscalerFacts): Entry | null {
+    const inNamespace = this.#entries.get(facts.namespace) ?? new Map<string, Entry>();
+    this.#entries.set(facts.namespace, inNamespace);
+    const before = inNamespace.get(facts.uid);
+    if (before === undefined) {
+      const entry: Entry = { facts, selector: null, matched: new Set(), tracked: new Map() };
+      inNamespace.set(facts.uid, entry);
+      return entry;
+    }
+    // A status write comes back as a change too; only the spec, counted by generation, decides who is tracked.
+    const isSameSpec = before.facts.generation === facts.generation && facts.generation > 0;
+    before.facts = isSameSpec ? { ...facts, autoscaler: before.facts.autoscaler } : facts;
+    return isSameSpec ? null : before;
+  }
+
+  #rematchTargeting(workload: WorkloadFacts): void {
+    for (const entry of this.#entries.get(workload.namespace)?.values() ?? []) {
+      const { autoscaler: policy } = entry.facts;
+      if (policy !== null && isTarget(workload, policy)) this.#rematch(entry);
+    }
+  }
+
+  /** Of one autoscaler that has changed: only pods that matched it or do now can be tracked otherwise. */
+  #rematch(entry: Entry): void {
+    this.#readSelector(entry);
+    for (const pod of this.pods(entry.facts.namespace)) {
+      if (entry.matched.has(pod.uid) || this.#isMatch(pod, entry.selector)) this.#retrack(pod);
+    }
+  }
+
+  #retrackAll(changed: readonly { readonly namespace: string }[]): void {
+    for (const namespace of new Set(changed.map((one) => one.namespace))) {
+      for (const entry of this.#entries.get(namespace)?.values() ?? []) this.#readSelector(entry);
+      for (const pod of this.pods(namespace)) this.#retrack(pod);
+    }
+  }
+
+  #readSelector(entry: Entry): void {
+    const { autoscaler: policy } = entry.facts;
+    entry.selector = policy === null || policy.paused ? null : this.#workloads.findSelector(policy);
+  }
+
+  #isMatch(pod: PodFacts, selector: Selector | null): boolean {
+    return selector !== null && this.#isEligible(pod) && matches(selector, pod.labels);
+  }
+
+  #retrack(pod: PodFacts): void {
+    const contenders = this.#match(pod);
+    if (contenders.length === 0) return this.#drop(pod.uid);
+    const before = this.#tracked.get(pod.uid);
+    if (before?.pod === pod && isSame(before.contenders, contenders)) return;
+    const tracked: Tracked = { pod, contenders };
+    this.#tracked.set(pod.uid, tracked);
+    this.#options.onChanged(tracked);
+  }
+
+  /** Notes which autoscalers the pod matches, and gives those that contend for it. */
+  #match(pod: PodFacts): readonly Autoscaler[] {
+    const contenders: Autoscaler[] = [];
+    for (const { facts, selector, matched, tracked } of this.#entries.get(pod.namespace)?.values() ?? []) {
+      const { autoscaler } = facts;
+      const isMatch = this.#isMatch(pod, selector);
+      if (isMatch) matched.add(pod.uid);
+      else matched.delete(pod.uid);
+      if (isMatch && autoscaler !== null && findContainer(pod, autoscaler.containerName) !== null) {
+        tracked.set(pod.uid, pod);
+        contenders.push(autoscaler);
+      } else tracked.delete(pod.uid);
+    }
+    return contenders.sort((a, b) => a.name < b.name ? -1 : 1);
+  }
+
+  #drop(uid: string): void {
+    const tracked = this.#tracked.get(uid);
+    if (tracked === undefined) return;
+    this.#tracked.delete(uid);
+    this.#options.onDropped(tracked.pod);
+  }
+
+  #isEligible(pod: PodFacts): boolean {
+    if (pod.nodeName === null || pod.finished || pod.deleting || pod.mirror || pod.windows) return false;
+    return pod.optedIn || !this.#options.requiresAnnotation;
+  }
+}
+
+function isSame(a: readonly Autoscaler[], b: readonly Autoscaler[]): boolean {
+  return a.length === b.length && a.every((policy, index) => policy === b[index]);
+}

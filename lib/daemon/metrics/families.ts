@@ -1,0 +1,172 @@
+/**
+ * Which metrics are there? One row per family. Names, labels and buckets of `kedify_` families are a public interface
+ * that dashboards and alerts read, letter for letter (contract C52); `podfit_` is this process's own. Label values are
+ * names of objects, which the API server checks, or words of closed lists: so the number of series has a bound.
+ */
+import { REFUSAL_REASONS } from "../../core/reasons.ts";
+
+export interface FamilyRow {
+  readonly kind: "counter" | "gauge" | "histogram";
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly buckets?: readonly number[];
+}
+
+/** What `error_total` counts: refusals of a PATCH (C44), and what goes wrong beside them. */
+export const ERROR_REASONS = [
+  ...REFUSAL_REASONS,
+  "StatusWrite",
+  "MetricsUnavailable",
+  "StatusCompute",
+  "Evaluation",
+  "NodeLoop",
+] as const;
+export type ErrorReason = typeof ERROR_REASONS[number];
+
+const PER_SIDE = ["namespace", "name", "resource", "side", "direction"] as const;
+
+export const FAMILIES = {
+  total: {
+    kind: "gauge",
+    name: "kedify_agent_pra_total",
+    help: "Autoscalers in a namespace",
+    labels: ["namespace"],
+  },
+  scalingActive: {
+    kind: "gauge",
+    name: "kedify_agent_pra_scaling_active",
+    help: "Autoscalers of a namespace inside lastScaleTime + cooldown",
+    labels: ["namespace"],
+  },
+  active: {
+    kind: "gauge",
+    name: "kedify_agent_pod_resource_autoscaler_active",
+    help: "1 while the autoscaler has a tracked pod, else 0",
+    labels: ["namespace", "name"],
+  },
+  reconciles: {
+    kind: "counter",
+    name: "kedify_agent_pra_reconcile_count",
+    help: "Reconciliations of autoscalers",
+    labels: [],
+  },
+  resourceUpdates: {
+    kind: "counter",
+    name: "kedify_agent_pra_resource_updates",
+    help: "Resizes sent and accepted",
+    labels: [],
+  },
+  errors: {
+    kind: "counter",
+    name: "kedify_agent_pra_error_total",
+    help: "Errors, by reason",
+    labels: ["namespace", "reason"],
+  },
+  decisions: {
+    kind: "counter",
+    name: "kedify_agent_pra_scale_decisions_total",
+    help: "Sides that a new sample wanted to change, sent or blocked",
+    labels: PER_SIDE,
+  },
+  blocked: {
+    kind: "counter",
+    name: "kedify_agent_pra_scale_blocked_total",
+    help: "Wanted resizes that did not happen, by reason",
+    labels: ["namespace", "name", "reason"],
+  },
+  deltaAbsolute: {
+    kind: "histogram",
+    name: "kedify_agent_pra_scale_delta_absolute",
+    help: "Size of a change, in millicores for cpu and MiB for memory",
+    labels: PER_SIDE,
+    buckets: [10, 50, 100, 250, 500, 1000, 2000],
+  },
+  deltaPercent: {
+    kind: "histogram",
+    name: "kedify_agent_pra_scale_delta_percent",
+    help: "Size of a change, in percent of the amount before",
+    labels: PER_SIDE,
+    buckets: [1, 5, 10, 25, 50, 100, 200],
+  },
+  evaluation: {
+    kind: "histogram",
+    name: "kedify_agent_pra_evaluation_duration_seconds",
+    help: "Time that one evaluation took",
+    labels: ["namespace", "name"],
+    buckets: [0.0001, 0.001, 0.01, 0.1, 1],
+  },
+  timeToApply: {
+    kind: "histogram",
+    name: "kedify_agent_pra_time_to_apply_seconds",
+    help: "Time from the command of a resize until the pod's status proves it",
+    labels: ["namespace", "name", "direction"],
+    buckets: [0.1, 0.5, 1, 5, 15, 60, 300],
+  },
+  buildInfo: { kind: "gauge", name: "podfit_build_info", help: "1, with the versions", labels: ["version", "deno"] },
+  residentMemory: {
+    kind: "gauge",
+    name: "podfit_process_resident_memory_bytes",
+    help: "Resident memory of the process",
+    labels: [],
+  },
+  heap: { kind: "gauge", name: "podfit_process_heap_bytes", help: "JavaScript heap in use", labels: [] },
+  startTime: {
+    kind: "gauge",
+    name: "podfit_process_start_time_seconds",
+    help: "When the process started, Unix time",
+    labels: [],
+  },
+  loopBlock: {
+    kind: "gauge",
+    name: "podfit_loop_block_seconds",
+    help: "Longest time since the last scrape that the event loop did not turn",
+    labels: [],
+  },
+  apiRequests: {
+    kind: "counter",
+    name: "podfit_api_requests_total",
+    help: "Answers of the API server, by status code; code 0 when there was none",
+    labels: ["verb", "resource", "code"],
+  },
+  watchEvents: {
+    kind: "counter",
+    name: "podfit_watch_events_total",
+    help: "Watch events received",
+    labels: ["resource", "type"],
+  },
+  watchErrors: {
+    kind: "counter",
+    name: "podfit_watch_errors_total",
+    help: "Watches that ended in an error",
+    labels: ["resource"],
+  },
+  kubeletReads: {
+    kind: "counter",
+    name: "podfit_kubelet_reads_total",
+    help: "Reads of a node's usage",
+    labels: ["result"],
+  },
+  kubeletReadDuration: {
+    kind: "histogram",
+    name: "podfit_kubelet_read_duration_seconds",
+    help: "Time that a read of a node's usage took",
+    labels: [],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  },
+  usageSkipped: {
+    kind: "counter",
+    name: "podfit_usage_skipped_total",
+    help: "Figures in a node's usage that were not believed",
+    labels: ["reason"],
+  },
+  usageSource: { kind: "gauge", name: "podfit_usage_source", help: "1 for the source in use", labels: ["source"] },
+  events: {
+    kind: "counter",
+    name: "podfit_events_total",
+    help: "Kubernetes Events, by what became of them",
+    labels: ["result"],
+  },
+  trackedPods: { kind: "gauge", name: "podfit_tracked_pods", help: "Pods that are tracked", labels: [] },
+  nodePollers: { kind: "gauge", name: "podfit_node_pollers", help: "Nodes that are polled", labels: [] },
+} as const satisfies Record<string, FamilyRow>;

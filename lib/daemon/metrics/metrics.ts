@@ -1,0 +1,165 @@
+/**
+ * What /metrics shows, told in the words of the domain. The families stand in `metric_families.ts`; a series appears
+ * when it is first told of, and every series of an autoscaler goes with `forget`.
+ */
+
+import type { FailureReason } from "../../api/usage.ts";
+import type { Direction } from "../../core/decision.ts";
+import type { BlockReason } from "../../core/reasons.ts";
+import type { Resource, Side } from "../../units/resources.ts";
+import { type ErrorReason, FAMILIES, type FamilyRow } from "./families.ts";
+import { Family } from "./family.ts";
+import { CONTENT_TYPE } from "./text.ts";
+
+export interface AutoscalerName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface SideChange extends AutoscalerName {
+  readonly resource: Resource;
+  readonly side: Side;
+  readonly direction: Direction;
+}
+
+export interface Totals {
+  readonly total: number;
+  readonly scalingActive: number;
+}
+
+export interface MetricsOptions {
+  readonly version: string;
+  /** Label `kedify_agent_id` of every `kedify_` family; none when absent or empty. */
+  readonly agentId?: string;
+  /** The longest block of the event loop since it was last asked. */
+  readonly takeLoopBlockMs?: () => number;
+  /** Epoch ms. */
+  readonly startedAt?: number;
+}
+
+/**
+ * What is told here never fails, as a figure must not stop a resize: amounts that are no finite number are dropped.
+ * Words are of closed lists; what a server or a kubelet says in its own has no place in a label.
+ */
+export interface Metrics {
+  readonly contentType: string;
+  /** The page, piece by piece as it is asked for: whoever reads it may let others work in between. */
+  render(): Iterable<string>;
+
+  reconciled(): void;
+  /** A resize was sent and accepted. */
+  resourceUpdated(): void;
+  failed(namespace: string, reason: ErrorReason): void;
+  decided(change: SideChange): void;
+  blocked(what: AutoscalerName & { readonly reason: BlockReason }): void;
+  /** `absolute` in millicores or MiB. Both sizes count without their sign. */
+  resized(change: SideChange & { readonly absolute: number; readonly percent: number }): void;
+  evaluated(autoscaler: AutoscalerName, seconds: number): void;
+  enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
+  /** Of all namespaces; one that is missing disappears, with its errors: they would outlive it for ever. */
+  setTotals(totals: ReadonlyMap<string, Totals>): void;
+  setActive(autoscaler: AutoscalerName, isActive: boolean): void;
+  /** Call it after the last outcome of a deleted autoscaler: what is told later shows again. */
+  forget(autoscaler: AutoscalerName): void;
+
+  /** `code` 0 when no answer came. */
+  apiAnswered(request: { readonly verb: string; readonly resource: string; readonly code: number }): void;
+  watchEvent(event: { readonly resource: string; readonly type: "listed" | "added" | "modified" | "deleted" }): void;
+  watchFailed(resource: string): void;
+  /** `seconds` of a read that succeeded. */
+  kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
+  usageSkipped(reason: "absurd" | "malformed", count: number): void;
+  setUsageSource(source: "kubelet" | "proxy"): void;
+  eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
+  setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
+}
+
+export function createMetrics(options: MetricsOptions): Metrics {
+  const families = createFamilies(options.agentId);
+  families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
+  families.startTime.record({}, (options.startedAt ?? performance.timeOrigin) / 1000);
+
+  return {
+    contentType: CONTENT_TYPE,
+    *render() {
+      const { rss, heapUsed } = Deno.memoryUsage();
+      families.residentMemory.record({}, rss);
+      families.heap.record({}, heapUsed);
+      if (options.takeLoopBlockMs) families.loopBlock.record({}, options.takeLoopBlockMs() / 1000);
+      yield* toPieces(families);
+    },
+
+    reconciled: () => families.reconciles.record({}, 1),
+    resourceUpdated: () => families.resourceUpdates.record({}, 1),
+    failed: (namespace, reason) => families.errors.record({ namespace, reason }, 1),
+    decided: (change) => families.decisions.record(change, 1),
+    blocked: (what) => families.blocked.record(what, 1),
+    resized(change) {
+      families.deltaAbsolute.record(change, Math.abs(change.absolute));
+      families.deltaPercent.record(change, Math.abs(change.percent));
+    },
+    evaluated: (autoscaler, seconds) => families.evaluation.record(autoscaler, seconds),
+    enacted: (what, seconds) => families.timeToApply.record(what, seconds),
+    setTotals(totals) {
+      const namespaces = Array.from(totals.keys(), (namespace) => ({ namespace }));
+      families.total.keep(namespaces);
+      families.scalingActive.keep(namespaces);
+      families.errors.keep([...namespaces, NO_NAMESPACE]);
+      for (const [namespace, { total, scalingActive }] of totals) {
+        families.total.record({ namespace }, total);
+        families.scalingActive.record({ namespace }, scalingActive);
+      }
+    },
+    setActive: (autoscaler, isActive) => families.active.record(autoscaler, isActive ? 1 : 0),
+    forget(autoscaler) {
+      for (const family of Object.values(families)) if (family.isPerAutoscaler) family.forget(autoscaler);
+    },
+
+    apiAnswered: ({ verb, resource, code }) => families.apiRequests.record({ verb, resource, code: String(code) }, 1),
+    watchEvent: (event) => families.watchEvents.record(event, 1),
+    watchFailed: (resource) => families.watchErrors.record({ resource }, 1),
+    kubeletRead(result, seconds) {
+      families.kubeletReads.record({ result }, 1);
+      if (seconds !== null) families.kubeletReadDuration.record({}, seconds);
+    },
+    usageSkipped: (reason, count) => families.usageSkipped.record({ reason }, count),
+    setUsageSource(source) {
+      families.usageSource.keep([]);
+      families.usageSource.record({ source }, 1);
+    },
+    eventPublished: (result) => families.events.record({ result }, 1),
+    setTracked({ pods, nodePollers }) {
+      families.trackedPods.record({}, pods);
+      families.nodePollers.record({}, nodePollers);
+    },
+  };
+}
+
+/** Of errors that belong to none: a node's loop. */
+const NO_NAMESPACE = { namespace: "" };
+
+type Families = { readonly [K in keyof typeof FAMILIES]: Family<(typeof FAMILIES)[K]["labels"][number]> };
+
+function createFamilies(agentId = ""): Families {
+  const entries = Object.entries<FamilyRow>(FAMILIES).map(([key, row]) => {
+    const isInherited = agentId !== "" && row.name.startsWith("kedify_");
+    return [key, new Family(row, isInherited ? { kedify_agent_id: agentId } : {})];
+  });
+  return Object.fromEntries(entries) as Families;
+}
+
+/** Some 64 kB: a millisecond or two of work, and few enough pieces of a page of 200,000 lines. */
+const PIECE_LENGTH = 2 ** 16;
+
+function* toPieces(families: Families): Generator<string> {
+  let piece = "";
+  for (const family of Object.values(families)) {
+    for (const text of family.write()) {
+      piece += text;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = "";
+    }
+  }
+  yield piece;
+}

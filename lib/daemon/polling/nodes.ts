@@ -1,0 +1,196 @@
+/**
+ * Which nodes are polled: those with tracked pods, each by one loop whose interval is the smallest pollInterval of its
+ * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
+ */
+import type { FailureReason, Reading } from "../../api/usage.ts";
+import type { FetchSummary, NodeAddress } from "../../usage/kubelet.ts";
+import { pollKubelet } from "../../usage/poll.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Log } from "../../runtime/log.ts";
+import { TaskSet } from "../../runtime/tasks.ts";
+import type { Evaluator } from "../evaluator.ts";
+import type { NodeFacts } from "../inventory/facts.ts";
+import type { Tracked } from "../inventory/tracked.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { Changes, runNodeLoop } from "./node_loop.ts";
+import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
+
+export interface NodesOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly fetchSummary: FetchSummary;
+  readonly evaluator: Pick<Evaluator, "evaluate">;
+  readonly facts: ReadonlyMap<string, NodeFacts>;
+  /** False until `facts` has all nodes there are. */
+  readonly areListed: () => boolean;
+  readonly health: UsageHealth;
+}
+
+interface Entry {
+  readonly pods: Map<string, Tracked>;
+  readonly changes: Changes;
+  intervalMs: number;
+  turnedAt: number;
+  failures: number;
+}
+
+/**
+ * Nodes are polled in groups, so that a large cluster is neither asked nor held in memory all at once, and one wake
+ * serves many: alone each would cost twice as much. At the default interval the groups of 1,000 nodes fill it.
+ */
+const GROUP = 32;
+/** From group to group. Most intervals are multiples of it, so that a node that comes later still falls in with others. */
+const GROUP_MS = 500;
+/** A loop without a turn for this long beyond its interval is stuck: a turn's calls all have shorter timeouts. */
+const STUCK_MS = 60_000;
+
+/** What does not heal by itself: somebody has to give an option or a right. */
+const FOR_A_PERSON: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
+
+export class Nodes implements AsyncDisposable {
+  readonly #options: NodesOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #loops: TaskSet;
+  /** By chance, so that of several podfits not all ask at once. */
+  readonly #phaseMs: number;
+
+  constructor(options: NodesOptions) {
+    const { clock, random, log, metrics } = options;
+    this.#options = options;
+    this.#phaseMs = random() * GROUP_MS;
+    this.#loops = new TaskSet({
+      clock,
+      random,
+      onError: (node, error) => {
+        metrics.failed("", "NodeLoop");
+        log.error("Node loop failed, starting it again", { node, error });
+      },
+    });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Nodes whose loop has not turned for too long. */
+  listStuck(): readonly string[] {
+    const now = this.#options.clock.monotonic();
+    return [...this.#entries].filter(([, { turnedAt, intervalMs }]) => now - turnedAt > intervalMs + STUCK_MS)
+      .map(([node]) => node);
+  }
+
+  put(tracked: Tracked): void {
+    const node = tracked.pod.nodeName;
+    if (node === null) return;
+    const entry = this.#entries.get(node) ?? this.#add(node);
+    entry.pods.set(tracked.pod.uid, tracked);
+    entry.intervalMs = readIntervalMs(entry);
+    entry.changes.add(tracked.pod.uid);
+  }
+
+  remove(uid: string, node: string | null): void {
+    const entry = this.#entries.get(node ?? "");
+    if (entry === undefined || node === null) return;
+    entry.pods.delete(uid);
+    entry.changes.remove(uid);
+    entry.intervalMs = readIntervalMs(entry);
+    if (entry.pods.size > 0) return;
+    this.#entries.delete(node);
+    this.#options.health.forgetNode(node);
+    this.#loops.stop(node);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#loops[Symbol.asyncDispose]();
+  }
+
+  #add(node: string): Entry {
+    const turnedAt = this.#options.clock.monotonic();
+    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, turnedAt, failures: 0 };
+    const toGroupMs = (GROUP_MS - (turnedAt + this.#phaseMs) % GROUP_MS) % GROUP_MS;
+    const firstMs = toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS;
+    this.#entries.set(node, entry);
+    this.#loops.start(node, (signal) => this.#run(node, { entry, firstMs, signal }));
+    return entry;
+  }
+
+  async #run(
+    node: string,
+    { entry, firstMs, signal }: { entry: Entry; firstMs: number; signal: AbortSignal },
+  ): Promise<void> {
+    const { clock, fetchSummary, evaluator, facts } = this.#options;
+    const readings = pollKubelet(toAddress(node, facts), {
+      fetchSummary,
+      clock,
+      interval: () => entry.intervalMs,
+      isTracked: (uid) => entry.pods.has(uid),
+      signal,
+      initialDelayMs: firstMs % entry.intervalMs,
+    });
+    await runNodeLoop({
+      node,
+      evaluator,
+      tracked: () => entry.pods,
+      capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
+      readings,
+      changes: entry.changes,
+      onReading: (reading) => this.#note(reading, entry),
+      onTurn: () => entry.turnedAt = clock.monotonic(),
+    });
+  }
+
+  #note(reading: Reading, entry: Entry): void {
+    const { metrics, log, health, areListed } = this.#options;
+    if (reading.kind === "usage") {
+      health.note(reading);
+      metrics.kubeletRead("ok", reading.durationMs / 1000);
+      if (reading.skipped > 0) metrics.usageSkipped("malformed", reading.skipped);
+      if (entry.failures > 0) log.info("Usage of node is read again", { node: reading.node, failures: entry.failures });
+      entry.failures = 0;
+      return;
+    }
+    // No fault of the node; that nodes cannot be listed is told where it is tried.
+    const isCounted = reading.reason !== "unlisted" || areListed();
+    health.note(reading, { isCounted });
+    if (!isCounted) return log.debug(reading.message);
+    metrics.kubeletRead(reading.reason, null);
+    entry.failures++;
+    if (entry.failures === FAILED_READS) {
+      for (const namespace of listNamespaces(entry)) metrics.failed(namespace, "MetricsUnavailable");
+    }
+    // Told on the first failure and each time their number doubles: a node may be gone for days.
+    const isTold = (entry.failures & (entry.failures - 1)) === 0;
+    const fields = { node: reading.node, reason: reading.reason, failures: entry.failures };
+    if (!isTold) return;
+    if (FOR_A_PERSON.has(reading.reason)) log.error(reading.message, fields);
+    else log.warn(reading.message, fields);
+  }
+}
+
+/** Read anew at each poll: a node that comes back may have another address. */
+function toAddress(name: string, facts: ReadonlyMap<string, NodeFacts>): NodeAddress {
+  return {
+    name,
+    get host() {
+      const node = facts.get(name);
+      return node === undefined ? null : node.host ?? "";
+    },
+    get port() {
+      return facts.get(name)?.port ?? 0;
+    },
+  };
+}
+
+function listNamespaces({ pods }: Entry): ReadonlySet<string> {
+  return new Set([...pods.values()].map(({ pod }) => pod.namespace));
+}
+
+function readIntervalMs({ pods }: Entry): number {
+  let intervalMs = Infinity;
+  for (const { contenders } of pods.values()) {
+    for (const { pollIntervalMs } of contenders) intervalMs = Math.min(intervalMs, pollIntervalMs);
+  }
+  return intervalMs;
+}

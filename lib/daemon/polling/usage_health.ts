@@ -1,0 +1,77 @@
+/** Of which tracked pods can usage not be read, and why (C51): a node that fails, or a running container unheard of. */
+import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
+import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
+import { SILENCE_MS } from "../../core/observe/take_samples.ts";
+import type { PodState } from "../../core/state.ts";
+import type { Reading } from "../../api/usage.ts";
+import { formatDuration } from "../../units/duration.ts";
+
+export type Unread = (policy: Autoscaler, pods: Iterable<PodFacts>) => { readonly count: number; readonly why: string };
+
+/** Fewer failed reads of a node in a row are not worth a condition, nor an error. */
+export const FAILED_READS = 3;
+
+export class UsageHealth {
+  readonly #failures = new Map<string, { count: number; message: string }>();
+  /** Since when a tracked pod has been without a view. */
+  readonly #unseen = new Map<string, number>();
+  readonly #readState: (uid: string) => PodState | null;
+  readonly #now: () => number;
+
+  constructor(options: { readonly readState: (uid: string) => PodState | null; readonly now: () => number }) {
+    this.#readState = options.readState;
+    this.#now = options.now;
+  }
+
+  /** One that is not counted is no failure of the node: it only explains a silence. */
+  note(reading: Reading, { isCounted = true } = {}): void {
+    if (reading.kind === "usage") return void this.#failures.delete(reading.node);
+    const count = (this.#failures.get(reading.node)?.count ?? 0) + (isCounted ? 1 : 0);
+    this.#failures.set(reading.node, { count, message: reading.message });
+  }
+
+  forgetPod(uid: string): void {
+    this.#unseen.delete(uid);
+  }
+
+  /** Tracked, and never decided: by what is known of the cluster it may not be, or its evaluation fails. */
+  #explainUnseen(pod: PodFacts, now: number): string | null {
+    const since = Math.min(this.#unseen.get(pod.uid) ?? now, now);
+    this.#unseen.set(pod.uid, since);
+    if (now - since < SILENCE_MS) return null;
+    return `pod "${pod.name}" is not evaluated: a list that its namespace depends on cannot be read, or its ` +
+      "evaluation fails; podfit's log says which";
+  }
+
+  forgetNode(node: string): void {
+    this.#failures.delete(node);
+  }
+
+  readonly unread: Unread = (policy, pods) => {
+    let [count, why] = [0, ""];
+    const now = this.#now();
+    for (const pod of pods) {
+      const reason = this.#explain(policy, pod, now);
+      if (reason === null) continue;
+      if (count === 0) why = reason;
+      count++;
+    }
+    return { count, why };
+  };
+
+  #explain(policy: Autoscaler, pod: PodFacts, now: number): string | null {
+    const failure = this.#failures.get(pod.nodeName ?? "");
+    if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
+    const view = this.#readState(pod.uid)?.views[policy.uid];
+    if (view === undefined) return this.#explainUnseen(pod, now);
+    this.#unseen.delete(pod.uid);
+    // As long as the fold waits (C22): a poll interval above it is no silence.
+    const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);
+    // Of nearly all: no more is asked.
+    if (now - view.sampling.newAt < limitMs) return null;
+    const runningAt = findContainer(pod, policy.containerName)?.runningAt ?? null;
+    if (runningAt === null || now - Math.min(runningAt, now) < limitMs) return null;
+    const words = `pod "${pod.name}" has had no new usage for ${formatDuration(limitMs)} or more`;
+    return failure === undefined ? words : `${words}: ${failure.message}`;
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The API server of an embedded cluster: a function from Request to Response over objects in memory, which kubectl,
+ * podfit and the embedded kubelets use like a real one of Kubernetes 1.36. It runs under any clock, virtual ones too.
+ *
+ * What it does not imitate: protobuf, OpenAPI schemas of built-in kinds, strict field validation of those (unknown
+ * fields pass), CEL, webhooks and admission beyond limit ranges, quotas and node capacity; lists at exact old versions;
+ * events.k8s.io (events are core/v1, never expire, and those of the newer form are not validated); the token volume of service accounts, node taints, pod priority;
+ * merging of metadata through subresources; single objects as their metadata alone; certificates of clients; impersonation; priority and fairness but as a
+ * fault. Controllers are clients: nothing here deletes the content of a namespace, the pods of a workload or events.
+ */
+import type { Clock } from "../../../runtime/clock.ts";
+import { abortable } from "../../../kube/abortable.ts";
+import { Access, type User } from "./access.ts";
+import { type Answer, answerResource } from "./answer.ts";
+import { Catalog } from "./catalog.ts";
+import { describe } from "./discovery.ts";
+import { type Asked, Faults } from "./faults.ts";
+import { isObject, type Json } from "../store/json.ts";
+import { Lister } from "./list.ts";
+import { badRequest, Refusal, tooLargeBody, unsupportedMediaType } from "./refusal.ts";
+import { answerReview } from "./reviews.ts";
+import { parsePath, readVerb } from "./route.ts";
+import { Store } from "../store/store.ts";
+import { parse as parseYaml } from "../../../runtime/yaml.ts";
+import { seed } from "../store/seed.ts";
+
+export interface ApiServerOptions {
+  readonly clock: Clock;
+  /** In [0, 1), as Math.random gives it. */
+  readonly random: () => number;
+  /** Bearer tokens; without them whoever sends none is the administrator. */
+  readonly tokens?: ReadonlyMap<string, User>;
+  /** Changes that a watch can start from, per resource. */
+  readonly historyLimit?: number;
+  /** Who answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`; nobody: 503. */
+  readonly proxy?: Proxy;
+}
+
+export interface ProxyTarget {
+  readonly plural: string;
+  readonly namespace: string | null;
+  readonly name: string;
+  /** Without the leading slash. */
+  readonly path: string;
+}
+
+export type Proxy = (target: ProxyTarget, request: Request) => Promise<Response>;
+
+export interface EmbeddedApiServer {
+  /** Its answer; rejects with the request's signal, and only then or when a fault breaks the connection. */
+  readonly handle: (request: Request) => Promise<Response>;
+  readonly store: Store;
+  readonly faults: Faults;
+  readonly access: Access;
+  /** No watch and no page can go on from what was before. */
+  readonly expireHistory: () => void;
+}
+
+export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
+  const { clock, random, tokens = null, historyLimit = 10_000, proxy = null } = options;
+  const store = new Store({ historyLimit });
+  const faults = new Faults(clock);
+  const now = () => clock.now() + faults.skewMs;
+  const access = new Access(store, tokens);
+  const context = { store, catalog: new Catalog(store), lister: new Lister(() => clock.monotonic()), faults, access };
+  seed(store, { now: now(), random });
+  return {
+    ...{ store, faults, access },
+    async handle(request) {
+      request.signal.throwIfAborted();
+      const response = await abortable(answer(request), request.signal);
+      response.headers.set("date", new Date(now()).toUTCString());
+      return response;
+    },
+    expireHistory() {
+      store.expireHistory();
+      context.lister.expire();
+    },
+  };
+
+  async function answer(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    const isWatch = ["true", "1"].includes(url.searchParams.get("watch") ?? "");
+    const asked: Asked = { method: request.method, path: url.pathname, isWatch };
+    const effect = faults.next(asked);
+    try {
+      await faults.strike(effect, request.signal);
+      const user = access.identify(request.headers.get("authorization"));
+      const told = await tell(request, { url, user, asked });
+      const response = toResponse(told, (watch) => faults.register(watch, asked, effect));
+      return faults.spoil(response, effect);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return faults.spoil(toRefused(error), effect);
+    }
+  }
+
+  async function tell(
+    request: Request,
+    { url, user, asked }: { readonly url: URL; readonly user: User; readonly asked: Asked },
+  ): Promise<Answer | Response> {
+    const { pathname } = url;
+    const target = parsePath(pathname);
+    const body = await readBody(request);
+    if (target !== null && request.method === "POST") {
+      const review = answerReview(pathname, { review: isObject(body) ? body : {}, user, access });
+      if (review !== null) return { code: 201, text: JSON.stringify(review) };
+    }
+    const description = target === null || target.name === "" ? describe(pathname, context.catalog.all()) : null;
+    if (target === null || description !== null) {
+      access.check(user, { verb: request.method.toLowerCase(), path: pathname });
+      if (description !== null) return { code: 200, text: JSON.stringify(description) };
+      if (/^\/(healthz|livez|readyz)(\/|$)/.test(pathname)) return new Response("ok");
+      return notServed();
+    }
+    const verb = readVerb(request.method, target, asked.isWatch);
+    const { group, plural, subresource, namespace, name } = target;
+    const resource = subresource === "" ? plural : `${plural}/${subresource}`;
+    access.check(user, { verb, group, resource, namespace, name });
+    if (subresource === "proxy" && proxy !== null) {
+      return await proxy({ plural, namespace, name, path: target.rest }, request);
+    }
+    if (!context.catalog.hasVersion(target)) return notServed();
+    const { signal, headers } = request;
+    return answerResource({ ...context, now: now(), random, clock }, {
+      ...{ target, verb, query: url.searchParams, body, accept: headers.get("accept"), signal },
+      contentType: (headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "",
+      agent: headers.get("user-agent")?.split("/")[0] || "unknown",
+    });
+  }
+
+  function toResponse(told: Answer | Response, register: Parameters<NonNullable<Answer["open"]>>[0]): Response {
+    if (told instanceof Response) return told;
+    const headers = { "content-type": "application/json" };
+    return new Response(told.open === undefined ? told.text : told.open(register), { status: told.code, headers });
+  }
+}
+
+/** Of a path, or of a group such as that of a definition which is not there: no Status, and no JSON. */
+function notServed(): Response {
+  return new Response("404 page not found\n", {
+    status: 404,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+  });
+}
+
+/** JSON or YAML, which an apply is sent as. */
+async function readBody(request: Request): Promise<Json> {
+  const contentType = request.headers.get("content-type") ?? "";
+  if (/protobuf|cbor/.test(contentType)) throw unsupportedMediaType(["application/json", "application/yaml"]);
+  const text = request.body === null ? "" : await readText(request.body);
+  if (text === "") return null;
+  const isYaml = /yaml/.test(contentType);
+  try {
+    const value = isYaml ? parseYaml(text) as Json : JSON.parse(text);
+    if (!isDeeper(value, MAX_DEPTH)) return value;
+    throw new RangeError("exceeded max depth");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw badRequest(`the object provided is unrecognized: couldn't get version/kind; json parse error: ${why}`);
+  }
+}
+
+/** As a real server has it. */
+const MAX_BYTES = 3 * 1024 * 1024;
+/** A real one takes 10,000; what walks through objects here calls itself for each. */
+const MAX_DEPTH = 500;
+
+async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, bytes] = ["", 0];
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw tooLargeBody(MAX_BYTES);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function isDeeper(value: Json, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((one) => isDeeper(one, depth - 1));
+}
+
+function toRefused({ code, status }: Refusal): Response {
+  const details = isObject(status.details) ? status.details : {};
+  const seconds = details.retryAfterSeconds;
+  const headers = new Headers({ "content-type": "application/json" });
+  if (typeof seconds === "number") headers.set("retry-after", String(seconds));
+  return new Response(JSON.stringify(status), { status: code, headers });
+}

@@ -1,0 +1,52 @@
+/**
+ * Questions about users and rights, which kubelets ask of the API server and `kubectl auth` too: whose is this token,
+ * and may they do that?
+ * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
+ */
+import { type Access, ADMIN, type Attributes, type User } from "./access.ts";
+import { at, type JsonObject, objectAt, textAt, textsAt } from "../store/json.ts";
+
+/** `null` for what is no review; `path`: `/apis/authorization.k8s.io/v1/subjectaccessreviews`. */
+export function answerReview(
+  path: string,
+  { review, user, access }: { readonly review: JsonObject; readonly user: User; readonly access: Access },
+): JsonObject | null {
+  const spec = objectAt(review, "spec");
+  switch (path) {
+    case "/apis/authentication.k8s.io/v1/tokenreviews":
+      return { ...review, status: toTokenStatus(access.findUser(textAt(spec, "token"))) };
+    case "/apis/authentication.k8s.io/v1/selfsubjectreviews":
+      return { ...review, status: { userInfo: toUserInfo(user) } };
+    case "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
+      return { ...review, status: { allowed: access.isAllowed(user, toAttributes(spec)) } };
+    case "/apis/authorization.k8s.io/v1/subjectaccessreviews": {
+      const asked = { name: textAt(spec, "user"), groups: textsAt(spec, "groups") };
+      const subject = asked.name === ADMIN.name ? ADMIN : asked;
+      return { ...review, status: { allowed: access.isAllowed(subject, toAttributes(spec)) } };
+    }
+    default:
+      return null;
+  }
+}
+
+function toTokenStatus(user: User | null): JsonObject {
+  return user === null ? { authenticated: false } : { authenticated: true, user: toUserInfo(user) };
+}
+
+function toUserInfo({ name, groups }: User): JsonObject {
+  return { username: name, groups: [...groups] };
+}
+
+function toAttributes(spec: JsonObject): Attributes {
+  if (at(spec, "nonResourceAttributes") !== undefined) {
+    const { verb, path } = objectAt(spec, "nonResourceAttributes");
+    return { verb: String(verb ?? ""), path: String(path ?? "") };
+  }
+  const asked = objectAt(spec, "resourceAttributes");
+  const [resource, subresource] = [textAt(asked, "resource"), textAt(asked, "subresource")];
+  return {
+    ...{ verb: textAt(asked, "verb"), group: textAt(asked, "group"), name: textAt(asked, "name") },
+    resource: subresource === "" ? resource : `${resource}/${subresource}`,
+    namespace: textAt(asked, "namespace") || null,
+  };
+}

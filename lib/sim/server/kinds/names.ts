@@ -1,0 +1,73 @@
+/** Names, labels and other metadata of objects: what the API server demands of them, in its words. */
+import { findKeyFault, findValueFault } from "../../../units/labels.ts";
+import { type JsonObject, objectAt, textAt, textsAt } from "../store/json.ts";
+import { forbiddenField, invalidValue, type Problem, required } from "../http/refusal.ts";
+
+export function validateMetadata(object: JsonObject): readonly Problem[] {
+  const name = textAt(object, "metadata", "name");
+  const problems: Problem[] = [];
+  if (name === "") problems.push(required("metadata.name", "name or generateName is required"));
+  else if (!isSubdomain(name) && !isRbac(object)) problems.push(invalidValue("metadata.name", name, SUBDOMAIN_RULE));
+  return [
+    ...problems,
+    ...validateLabels(objectAt(object, "metadata", "labels"), "metadata.labels"),
+    ...textsAt(object, "metadata", "finalizers").flatMap((one, index) =>
+      one.includes("/") || STANDARD_FINALIZERS.includes(one)
+        ? []
+        : [invalidValue(`metadata.finalizers[${index}]`, one, FINALIZER_RULE)]
+    ),
+  ];
+}
+
+/** What is being deleted can be held back by nothing new. */
+export function validateFinalizers(object: JsonObject, before: JsonObject): readonly Problem[] {
+  if (textAt(before, "metadata", "deletionTimestamp") === "") return [];
+  const had = textsAt(before, "metadata", "finalizers");
+  const added = textsAt(object, "metadata", "finalizers").filter((one) => !had.includes(one));
+  if (added.length === 0) return [];
+  const told = added.map((one) => JSON.stringify(one)).join(", ");
+  const why = "no new finalizers can be added if the object is being deleted, found new finalizers";
+  const problem = forbiddenField("metadata.finalizers", `${why} []string{${told}}`);
+  // Twice, as the real server finds it.
+  return [problem, problem];
+}
+
+const STANDARD_FINALIZERS = ["foregroundDeletion", "kubernetes", "orphan"];
+const FINALIZER_RULE = "name is neither a standard finalizer name nor is it fully qualified";
+
+export function validateLabels(labels: JsonObject, field: string): readonly Problem[] {
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...(findKeyFault(key) === null ? [] : [invalidValue(field, key, KEY_RULE)]),
+    ...(typeof value === "string" && findValueFault(value) === null ? [] : [invalidValue(field, value, VALUE_RULE)]),
+  ]);
+}
+
+export function isDnsLabel(text: string): boolean {
+  return text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text);
+}
+
+export const DNS_LABEL_RULE = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+  "and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation " +
+  "is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+
+const SUBDOMAIN_RULE =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+export const KEY_RULE =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
+  "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
+  "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+export const VALUE_RULE =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " +
+  "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for " +
+  "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+export function isSubdomain(text: string): boolean {
+  return text.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text);
+}
+
+/** Roles and bindings may be named `system:node` and the like. */
+function isRbac(object: JsonObject): boolean {
+  return textAt(object, "apiVersion").startsWith("rbac.authorization.k8s.io/");
+}

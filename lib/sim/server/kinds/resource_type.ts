@@ -1,0 +1,44 @@
+/**
+ * What the API server knows about a kind of objects: its names, and what it adds to an object, demands of it and prints
+ * of it. Built-in kinds stand in the table of resources.ts, others are read from the CustomResourceDefinitions stored.
+ */
+import type { JsonObject } from "../store/json.ts";
+import type { Column } from "../http/columns.ts";
+import type { Named, Problem } from "../http/refusal.ts";
+
+export interface ResourceType extends Named {
+  readonly version: string;
+  readonly singular: string;
+  readonly listKind: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly isNamespaced: boolean;
+  readonly subresources: readonly string[];
+  /** Defined by a CustomResourceDefinition: no strategic merge, and `metadata` is all that a draft begins with. */
+  readonly isCustom: boolean;
+  /** An update has to say which version it was made of. */
+  readonly needsVersion: boolean;
+  /** What a field selector may name beside metadata.name and metadata.namespace. */
+  readonly selectableFields: readonly string[];
+  /** Does this change begin a new metadata.generation? Kinds without one never do. */
+  readonly beginsGeneration: (after: JsonObject, before: JsonObject | null) => boolean;
+  /** Fills in what is left out, in a draft that was sent. */
+  readonly setDefaults: (draft: JsonObject) => void;
+  /** Fields that its schema does not know, by path; none of built-in kinds, whose schema is not here. */
+  readonly listUnknown: (sent: JsonObject) => readonly string[];
+  /** What the server itself puts into a new object, such as its first status. */
+  readonly prepareNew: (draft: JsonObject, context: { readonly now: number }) => void;
+  readonly validate: (object: JsonObject, before: JsonObject | null) => readonly Problem[];
+  readonly columns: readonly Column[];
+  /** Of a CustomResourceDefinition. */
+  readonly schema: JsonObject | null;
+}
+
+/** The name of its collection in the store. */
+export function idOf({ group, plural }: Pick<ResourceType, "group" | "plural">): string {
+  return `${group}/${plural}`;
+}
+
+export function apiVersionOf({ group, version }: Pick<ResourceType, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
+}

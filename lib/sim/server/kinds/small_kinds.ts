@@ -1,0 +1,67 @@
+/** Namespaces, events and leases: what the API server fills in and demands. */
+import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../store/json.ts";
+import { DNS_LABEL_RULE, isDnsLabel, isSubdomain } from "./names.ts";
+import { isSameMeaning } from "./quantities.ts";
+import { badRequest, invalidValue, type Problem } from "../http/refusal.ts";
+
+export function setNamespaceDefaults(namespace: JsonObject): void {
+  openAt(namespace, "metadata", "labels")["kubernetes.io/metadata.name"] = textAt(namespace, "metadata", "name");
+}
+
+export function prepareNewNamespace(namespace: JsonObject): void {
+  Object.assign(openAt(namespace, "spec"), { finalizers: ["kubernetes"] });
+  namespace.status = { phase: "Active" };
+}
+
+export function validateNamespace(namespace: JsonObject): readonly Problem[] {
+  const name = textAt(namespace, "metadata", "name");
+  if (isDnsLabel(name)) return [];
+  return [invalidValue("metadata.name", name, isSubdomain(name) ? "must not contain dots" : DNS_LABEL_RULE)];
+}
+
+export function setEventDefaults(event: JsonObject): void {
+  checkMicroTime(event.eventTime, "Event");
+  // As Go writes what is empty.
+  for (const key of ["eventTime", "firstTimestamp", "lastTimestamp"]) event[key] ??= null;
+  setDefaults(event, { source: {}, reportingComponent: "", reportingInstance: "" });
+}
+
+export function validateEvent(event: JsonObject): readonly Problem[] {
+  const about = textAt(event, "involvedObject", "namespace");
+  const own = textAt(event, "metadata", "namespace");
+  if (about === own || (about === "" && own === "default")) return [];
+  return [invalidValue("involvedObject.namespace", about, "does not match event.namespace")];
+}
+
+export function setLeaseDefaults(lease: JsonObject): void {
+  const spec = openAt(lease, "spec");
+  for (const key of ["acquireTime", "renewTime"]) checkMicroTime(spec[key], "Lease");
+}
+
+export function validateLease({ spec }: JsonObject): readonly Problem[] {
+  const seconds = numberAt(spec, "leaseDurationSeconds");
+  const transitions = numberAt(spec, "leaseTransitions") ?? 0;
+  return [
+    ...(seconds === null || seconds > 0
+      ? []
+      : [invalidValue("spec.leaseDurationSeconds", seconds, "must be greater than 0")]),
+    ...(transitions >= 0
+      ? []
+      : [invalidValue("spec.leaseTransitions", transitions, "must be greater than or equal to 0")]),
+  ];
+}
+
+/** A spec that changed. Status and metadata begin no generation. */
+export function hasNewSpec(after: JsonObject, before: JsonObject | null): boolean {
+  return before === null || !isSameMeaning(objectAt(after, "spec"), objectAt(before, "spec"));
+}
+
+/** Exactly six digits of a second's fraction, which is what Go's MicroTime reads. */
+function checkMicroTime(value: unknown, kind: string): void {
+  if (typeof value !== "string" || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(value)) return;
+  const rest = value.slice("2006-01-02T15:04:05".length);
+  throw badRequest(
+    `${kind} in version "v1" cannot be handled as a ${kind}: parsing time "${value}" as ` +
+      `"2006-01-02T15:04:05.000000Z07:00": cannot parse "${rest}" as ".000000"`,
+  );
+}

@@ -1,0 +1,101 @@
+/**
+ * What every object of the API has: a name, a UID, times and versions that the server sets and nobody else.
+ */
+import { formatTime } from "../../../units/time.ts";
+import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "../store/json.ts";
+import { badRequest } from "../http/refusal.ts";
+import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
+
+export interface Identity {
+  readonly name: string;
+  readonly uid: string;
+  readonly now: number;
+}
+
+/** A draft of the object that was sent, as the first version of a new one. */
+export function toNewDraft(sent: JsonObject, { type, namespace, name, uid, now }: Place & Identity): JsonObject {
+  const { kind: _kind, apiVersion: _version, metadata, ...rest } = toDraft(sent, type);
+  const { generateName, labels, annotations, finalizers, ownerReferences } = isObject(metadata) ? metadata : {};
+  return {
+    ...headOf(type),
+    metadata: dropAbsent({
+      ...{ name, generateName, ...(namespace === null ? {} : { namespace }), uid },
+      ...{ generation: 1, creationTimestamp: formatTime(now), labels, annotations, ownerReferences, finalizers },
+    }),
+    ...rest,
+  };
+}
+
+/** A draft of the object that was sent for one that exists: what only the server sets is as it was. */
+export function toNextDraft(sent: JsonObject, before: JsonObject, type: ResourceType): JsonObject {
+  const { kind: _kind, apiVersion: _version, metadata, ...rest } = toDraft(sent, type);
+  const { labels, annotations, finalizers, ownerReferences } = isObject(metadata) ? metadata : {};
+  const owned = { labels, annotations, ownerReferences, finalizers };
+  const kept = Object.fromEntries(Object.entries(objectAt(before, "metadata")).filter(([key]) => !(key in owned)));
+  return { ...headOf(type), metadata: dropAbsent({ ...kept, ...owned }), ...rest };
+}
+
+export interface Place {
+  readonly type: ResourceType;
+  readonly namespace: string | null;
+}
+
+/** Throws a Refusal where the object sent is not what its address says. */
+export function checkAddress(
+  sent: JsonObject,
+  { type, namespace, name }: Place & { readonly name: string | null },
+): void {
+  const kind = textAt(sent, "kind") || type.kind;
+  const version = textAt(sent, "apiVersion") || apiVersionOf(type);
+  if (kind !== type.kind || version !== apiVersionOf(type)) {
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${type.kind}: unknown conversion`,
+    );
+  }
+  const own = textAt(sent, "metadata", "namespace");
+  if (own !== "" && own !== (namespace ?? "")) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  const sentName = textAt(sent, "metadata", "name");
+  if (name !== null && sentName !== "" && sentName !== name) {
+    throw badRequest(`the name of the object (${sentName}) does not match the name on the URL (${name})`);
+  }
+}
+
+/** Five characters that make no words. */
+export function toSuffix(random: () => number): string {
+  const letters = "bcdfghjklmnpqrstvwxz2456789";
+  return Array.from({ length: 5 }, () => letters[Math.floor(random() * letters.length)]).join("");
+}
+
+/** Random, yet the same for the same sequence of numbers. */
+export function toUid(random: () => number): string {
+  const digits = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join("");
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`, `a${digits.slice(17, 20)}`];
+  return [...parts, digits.slice(20)].join("-");
+}
+
+function toDraft(sent: JsonObject, { isCustom }: ResourceType): JsonObject {
+  // A null of a built-in kind is a field that Go leaves out, or writes by itself; defaults see to those.
+  return isCustom ? structuredClone(sent) : dropNulls(sent) as JsonObject;
+}
+
+function dropNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(dropNulls);
+  if (!isObject(value)) return value;
+  const present = Object.entries(value).filter(([, one]) => one !== null);
+  return Object.fromEntries(present.map(([key, one]) => [key, dropNulls(one)]));
+}
+
+function headOf(type: ResourceType): { readonly kind: string; readonly apiVersion: string } {
+  return { kind: type.kind, apiVersion: apiVersionOf(type) };
+}
+
+/** As Go leaves it out. */
+function isEmpty(value: Json | undefined): boolean {
+  return (value ?? null) === null || (typeof value === "object" && isSame(value, Array.isArray(value) ? [] : {}));
+}
+
+function dropAbsent(object: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter((entry): entry is [string, Json] => !isEmpty(entry[1])));
+}

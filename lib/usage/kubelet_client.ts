@@ -1,0 +1,104 @@
+/**
+ * HTTPS to kubelets. Verified with native fetch; or, only when an operator asks for it, with any certificate accepted,
+ * for which node:https has to serve, as native fetch can't do that for one client. Never used for the API server.
+ */
+import type { IncomingMessage } from "node:http";
+import { Agent, request as sendRequest } from "node:https";
+import { isSameCertificate } from "../kube/config/credential.ts";
+import type { ClientCertificate } from "../kube/config/credential.ts";
+
+export interface KubeletClientOptions {
+  /** PEM. */
+  readonly caCerts: readonly string[];
+  readonly insecureTls: boolean;
+}
+
+/** No Request: fetch would make another one of it, with a signal more, for each poll of each node. */
+export interface KubeletRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly certificate: ClientCertificate | null;
+}
+
+export class KubeletClient implements Disposable {
+  readonly #options: KubeletClientOptions;
+  #connections: Connections | null = null;
+  #certificate: ClientCertificate | null = null;
+  #isClosed = false;
+
+  constructor(options: KubeletClientOptions) {
+    this.#options = options;
+  }
+
+  /** A GET that follows no redirect. Errors the body when the signal aborts. */
+  send(url: string, { headers, signal, certificate }: KubeletRequest): Promise<Response> {
+    const connections = this.#connectionsFor(certificate);
+    return connections.kind === "verified"
+      ? fetch(url, { headers, signal, redirect: "manual", client: connections.client })
+      : sendUnverified(url, { headers, signal, agent: connections.agent });
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#disconnect();
+  }
+
+  #disconnect(): void {
+    if (this.#connections?.kind === "verified") this.#connections.client.close();
+    if (this.#connections?.kind === "unverified") this.#connections.agent.destroy();
+    this.#connections = null;
+  }
+
+  /** A renewed certificate needs new connections; unverified requests under way then fail, once. */
+  #connectionsFor(certificate: ClientCertificate | null): Connections {
+    if (this.#isClosed) throw new Error("Cannot send to a kubelet: the source of usage is closed");
+    if (this.#connections !== null && isSameCertificate(certificate, this.#certificate)) return this.#connections;
+    this.#disconnect();
+    const { caCerts, insecureTls } = this.#options;
+    this.#certificate = certificate;
+    this.#connections = insecureTls
+      ? {
+        kind: "unverified",
+        // Without `ca` Deno would read the system's, for which it wants a permission of its own.
+        agent: new Agent({ keepAlive: true, rejectUnauthorized: false, ca: [], ...(certificate ?? {}) }),
+      }
+      : {
+        kind: "verified",
+        // A dead HTTP/2 connection is never given up: https://github.com/denoland/deno/issues/36542
+        client: Deno.createHttpClient({ http2: false, caCerts: [...caCerts], ...(certificate ?? {}) }),
+      };
+    return this.#connections;
+  }
+}
+
+type Connections =
+  | { readonly kind: "verified"; readonly client: Deno.HttpClient }
+  | { readonly kind: "unverified"; readonly agent: Agent };
+
+function sendUnverified(
+  url: string,
+  { headers, signal, agent }: Pick<KubeletRequest, "headers" | "signal"> & { agent: Agent },
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const outgoing = sendRequest(url, { agent, headers: { ...headers } });
+    const abort = () => outgoing.destroy(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    outgoing.on("close", () => signal.removeEventListener("abort", abort));
+    outgoing.on("error", reject);
+    outgoing.on("response", (incoming) => resolve(toResponse(incoming)));
+    outgoing.end();
+  });
+}
+
+function toResponse(incoming: IncomingMessage): Response {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (typeof value === "string") headers.set(name, value);
+  }
+  const { statusCode = 502, statusMessage = "" } = incoming;
+  // These carry no body, and Response refuses to be made with one.
+  const isEmpty = statusCode === 204 || statusCode === 304;
+  const body = isEmpty ? null : ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming);
+  return new Response(body, { status: statusCode, statusText: statusMessage, headers });
+}

@@ -1,0 +1,71 @@
+/** `podfit demo` as a process without a terminal: over HTTPS on the real clock, with the permissions of its task. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { runPodfit } from "../../support/podfit_process.ts";
+
+const ROOT = new URL("../../../", import.meta.url);
+
+Deno.test("podfit demo resizes what it shows, ends by itself with the totals, and exits with 0", async () => {
+  await using child = startDemo(["--seconds", "6"]);
+  const [{ code }, out, complaints] = await Promise.all([
+    child.status,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  assertEquals([code, complaints], [0, ""]);
+  const lines = out.split("\n");
+  assert(lines.some((line) => /^00:\d\d web {4}↓ cpu\.requests 600m → \d+m/.test(line)), out);
+  const total = Number(/^resizes (\d+) \(\d+ up, \d+ down\)/m.exec(out)?.[1]);
+  assertEquals(lines.filter((line) => /^\d\d:\d\d \w+ +[↑↓] /.test(line)).length, total);
+  assert(total >= 3, out);
+  assertMatch(out, /^CPU requested, on average +\d+m +1550m +\d+ % given back$/m);
+  assertMatch(out, /^What to try next$/m);
+  assert(!out.includes("\x1b"), "an escape sequence where there is no terminal");
+});
+
+Deno.test("podfit demo --keep ends by a signal, within a second, with the totals and code 0", async () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    await using child = startDemo(["--keep", "--seconds", "1", "--speed", "60"]);
+    const complaints = new Response(child.stderr).text();
+    let [out, toldMs] = ["", 0];
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      out += part;
+      if (toldMs > 0 || !out.includes("↓")) continue;
+      child.kill(signal);
+      toldMs = performance.now();
+    }
+    const { code } = await child.status;
+    const tookMs = performance.now() - toldMs;
+    assertEquals([code, await complaints], [0, ""]);
+    assertMatch(out, /^resizes [1-9]/m);
+    assert(tookMs < 1000, `${signal}: ${tookMs} ms`);
+  }
+});
+
+Deno.test("podfit demo ends when nobody reads any more", async () => {
+  await using child = startDemo(["--keep"]);
+  await child.stdout.cancel();
+  const [{ code }, complaints] = await Promise.all([child.status, new Response(child.stderr).text()]);
+  assertEquals([code, complaints], [0, ""]);
+});
+
+Deno.test("podfit demo takes none of the daemon's flags and no argument, and says so in one line", async () => {
+  const cases: readonly (readonly [args: readonly string[], complaint: string])[] = [
+    [
+      ["--dry-run", "demo"],
+      "podfit: option '--dry-run' is the daemon's and has no meaning for demo; see podfit demo --help",
+    ],
+    [["demo", "--dry-run"], "podfit: unknown option '--dry-run'; see podfit demo --help"],
+    [["demo", "--speed", "fast"], 'podfit: Cannot read --speed "fast": write a number from 1 to 60'],
+  ];
+  for (const [args, complaint] of cases) {
+    const { code, stdout, complaints } = await runPodfit({ args });
+    assertEquals([code, stdout, complaints], [1, "", [complaint]]);
+  }
+});
+
+function startDemo(args: readonly string[]): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
+    ...{ args: ["run", "--quiet", "-P=demo", "main.ts", "demo", ...args], cwd: ROOT.pathname },
+    ...{ stdin: "null", stdout: "piped", stderr: "piped" },
+  }).spawn();
+}

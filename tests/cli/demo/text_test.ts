@@ -1,0 +1,32 @@
+/** Lines of text as wide as they are to be, with colours and without. */
+import { assertEquals } from "@std/assert";
+import { fit, formatElapsed, type Line, render, spread } from "../../../lib/cli/demo/text.ts";
+
+const LINE: Line = [{ text: "ab", style: "up" }, { text: "cd" }, { text: "─", style: "requests", isOverBar: true }];
+const plain = (line: Line) => render(line, false);
+
+Deno.test("fit() cuts and fills a line to its width", () => {
+  for (const width of [0, 1, 2, 3, 5, 9]) assertEquals(plain(fit(LINE, width)), "abcd─    ".slice(0, width));
+});
+
+Deno.test("fit() lets no text move the cursor", () => {
+  assertEquals(plain(fit([{ text: "a\x1b[2J\r\nb\u2028c" }], 9)), "a [2J b c");
+});
+
+Deno.test("spread() gives up what is at the right when both do not fit with a gap", () => {
+  const right = [{ text: "right" }];
+  assertEquals(plain(spread(LINE, right, 12)), "abcd─  right");
+  assertEquals(plain(spread(LINE, right, 11)), "abcd─      ");
+  assertEquals(plain(spread(LINE, right, 3)), "abc");
+});
+
+Deno.test("render() ends each colour where its text ends, and writes none unless told to", () => {
+  assertEquals(render(LINE, true), "\x1b[1;32mab\x1b[0mcd\x1b[1;32;46m─\x1b[0m");
+  assertEquals(render(LINE, false), "abcd─");
+});
+
+Deno.test("formatElapsed() has hours only when there are any", () => {
+  assertEquals([-1, 0, 59_999, 60_000, 3_599_999, 3_600_000].map(formatElapsed), [
+    ...["00:00", "00:00", "00:59", "01:00", "59:59", "1:00:00"],
+  ]);
+});

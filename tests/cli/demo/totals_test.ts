@@ -1,0 +1,52 @@
+/** The demo's totals beside its shadow's, and what is said of the difference. */
+import { assertEquals } from "@std/assert";
+import type { Story } from "../../../lib/cli/demo/story.ts";
+import { NO_TALLY, type Tally } from "../../../lib/cli/demo/tally.ts";
+import { render } from "../../../lib/cli/demo/text.ts";
+import { listTotals } from "../../../lib/cli/demo/totals.ts";
+import { tell } from "../../support/demo_story.ts";
+
+const MI = 2 ** 20;
+
+/** Of ten seconds. */
+function tally(cpu: number, memoryMi: number, lost: { seconds?: number; kills?: number } = {}): Tally {
+  const { seconds = 0, kills = 0 } = lost;
+  const reserved = { reservedCpu: cpu * 10_000, reservedMemory: memoryMi * MI * 10_000 };
+  return { ...NO_TALLY, elapsedMs: 10_000, ...reserved, throttledNs: seconds * 1e9, kills, downMs: kills * 3000 };
+}
+
+function verdicts(podfit: Tally, shadow: Tally): readonly string[] {
+  const story: Story = { ...tell(), podfit, shadow };
+  return listTotals(story).slice(1, 5).map((line) => line.at(-1)?.text.trim() ?? "");
+}
+
+Deno.test("listTotals() sets each amount beside the shadow's", () => {
+  const story: Story = {
+    ...tell(),
+    ...{ podfit: tally(500, 100, { seconds: 0.26 }), shadow: tally(1000, 400, { seconds: 12, kills: 2 }) },
+    ...{ resizes: { up: 3, down: 1 }, blocked: { Quota: 1, Cooldown: 12, Rights: 0 } },
+  };
+  assertEquals(listTotals(story).map((line) => render(line, false)), [
+    "                                with podfit       without",
+    "CPU requested, on average              500m         1000m   50 % given back",
+    "memory requested, on average          100Mi         400Mi   75 % given back",
+    "CPU time held back by limits           0.3s           12s   97 % less",
+    "killed for memory                         0    2, 6s down   none",
+    "resizes 4 (3 up, 1 down)   blocked 13: Cooldown 12, Quota 1",
+  ]);
+});
+
+Deno.test("listTotals() says where podfit took or lost more, and nothing where both are alike", () => {
+  const more = { seconds: 3, kills: 1 };
+  assertEquals(verdicts(tally(150, 110, more), tally(100, 100)), ["50 % more", "10 % more", "more", "more"]);
+  assertEquals(verdicts(tally(100, 100, more), tally(100, 100, more)), ["", "", "", ""]);
+  assertEquals(verdicts(NO_TALLY, NO_TALLY), ["", "", "", ""]);
+  assertEquals(verdicts(tally(100, 100, { seconds: 0.1 }), tally(100, 100, { seconds: 1000 }))[2], "99 % less");
+});
+
+Deno.test("listTotals() shows each loss as one, on whichever side it is", () => {
+  const story: Story = { ...tell(), podfit: tally(1, 1, { kills: 1 }), shadow: tally(1, 1, { seconds: 2 }) };
+  const [, , , throttled = [], killed = []] = listTotals(story);
+  const styles = (line: typeof throttled) => line.slice(1, 3).map(({ style }) => style);
+  assertEquals([styles(throttled), styles(killed)], [["plain", "lost"], ["lost", "plain"]]);
+});

@@ -1,0 +1,55 @@
+/** Twenty minutes of the demo under virtual time: the story that it is to tell, in numbers. */
+import { assert, assertEquals } from "@std/assert";
+import { readExamples } from "../../../lib/cli/demo/manifests.ts";
+import { newStory, nextStory, noteTold } from "../../../lib/cli/demo/story.ts";
+import { readAverage } from "../../../lib/cli/demo/totals.ts";
+import { openWorld } from "../../../lib/cli/demo/world.ts";
+import { judgeManifest } from "../../../lib/cli/lint/autoscaler.ts";
+import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+
+Deno.test("in the demo podfit resizes all three, gives back, and loses less than its shadow (C30 C31 C41 C45)", async () => {
+  const clock = new VirtualClock();
+  let story = newStory(clock.now(), 1_200_000);
+  const resized = new Map<string, Set<string>>();
+  const world = await openWorld({
+    ...{ clock, isServed: false },
+    onTold(told) {
+      story = noteTold(story, told);
+      const { autoscaler, action } = told.fields;
+      if (told.message !== "Resized pod") return;
+      resized.set(String(autoscaler), (resized.get(String(autoscaler)) ?? new Set()).add(String(action)));
+    },
+  });
+  for (let second = 0; second < 1200; second += 2) {
+    await clock.advance(2000);
+    story = nextStory(story, { at: clock.now(), ...world.read() });
+  }
+  await close(world, clock);
+
+  const both = new Set(["scaleDown", "scaleUp"]);
+  assertEquals(resized, new Map(["web", "worker", "cache"].map((name) => [`default/${name}`, both])));
+  const { podfit, shadow } = story;
+  assert(podfit.elapsedMs > 1_190_000 && podfit.elapsedMs === shadow.elapsedMs);
+  for (const resource of ["cpu", "memory"] as const) {
+    assert(readAverage(podfit, resource) < 0.8 * readAverage(shadow, resource), resource);
+  }
+  assert(podfit.throttledNs < 0.3 * shadow.throttledNs, `${podfit.throttledNs} of ${shadow.throttledNs}`);
+  assertEquals([podfit.kills, podfit.downMs], [0, 0]);
+  assert(shadow.kills >= 2 && shadow.downMs > 0, `${shadow.kills} kills`);
+  assert((story.blocked.Cooldown ?? 0) > 0 && (story.blocked.ResizeDeferred ?? 0) > 0, JSON.stringify(story.blocked));
+  assertEquals(story.events.filter(({ tone }) => tone === "trouble"), []);
+});
+
+Deno.test("podfit finds nothing wrong in the demo's autoscalers (C8)", () => {
+  const autoscalers = readExamples().filter(({ kind }) => kind === "PodResourceAutoscaler");
+  assertEquals(autoscalers.length, 3);
+  for (const autoscaler of autoscalers) assertEquals(judgeManifest(autoscaler), { problems: [], warnings: [] });
+});
+
+/** What ends it waits for time to pass. */
+async function close(world: AsyncDisposable, clock: VirtualClock): Promise<void> {
+  let isOver = false;
+  const closing = Promise.resolve(world[Symbol.asyncDispose]()).finally(() => isOver = true);
+  for (let second = 0; second < 60 && !isOver; second++) await clock.advance(1000);
+  await closing;
+}

@@ -1,0 +1,89 @@
+/** What does a user of `podfit lint` read, and which code does it end with? */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type Ending, runPodfit } from "../../support/podfit_process.ts";
+import { EXAMPLE, QUICK_START } from "../../support/manifests.ts";
+
+const GOOD = QUICK_START.replace("scaleUpThreshold: 1\n", "scaleUpThreshold: 80\n");
+const BAD = GOOD.replace("cooldown: 30s", "cooldown: 30s?").replace("my-app-pra", "slow");
+const OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+
+Deno.test("podfit lint prints findings to stdout and a summary to stderr, and ends with 1 on an error", async () => {
+  await using folder = await writeFiles({ "bad.yaml": BAD, "good.yml": GOOD, "more.json": "{}", "notes.txt": "{" });
+  const ending = await lint(["-f", folder.path]);
+  assertEquals([ending.code, ending.stdout, ending.complaints], [
+    1,
+    `${folder.path}/bad.yaml:14:5: error: slow: spec.policy.cooldown: Cannot parse duration "30s?": unknown unit "s?"\n`,
+    ["podfit: 2 autoscalers: 1 error, 0 warnings (1 other object passed over)"],
+  ]);
+});
+
+Deno.test("podfit lint prints what the README shows", async () => {
+  const text = QUICK_START.trimStart().replace("cooldown: 30s", "cooldown: 2 m").replace(
+    "kind: deployment",
+    "kind: Deployment",
+  );
+  await using folder = await writeFiles({ "my-app.yaml": text, "other.yaml": OTHER });
+  const { stdout, complaints } = await lint(["-f", folder.path]);
+  const shown = `${stdout.replaceAll(folder.path, "manifests")}${complaints.join("\n")}\n`;
+  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
+  assertStringIncludes(readme, shown.replaceAll(/^/gm, "    ").trimEnd());
+});
+
+Deno.test("podfit lint ends with 0 when there are warnings alone, and reads stdin", async () => {
+  const { code, stdout, complaints } = await lint(["-f", "-"], QUICK_START);
+  assertEquals([code, complaints], [0, ["podfit: 1 autoscaler: 0 errors, 1 warning"]]);
+  assertStringIncludes(stdout, "<stdin>:19:9: warning: my-app-pra: spec.policy.cpu.requests.targetUtilization: ");
+});
+
+Deno.test("podfit lint ends with 1 when there is nothing to check, so that no typing error makes it green", async () => {
+  await using folder = await writeFiles({ "other.yaml": OTHER });
+  const { code, stdout, complaints } = await lint(["-f", folder.path]);
+  assertEquals([code, stdout], [1, ""]);
+  assertEquals(complaints, ["podfit: No PodResourceAutoscaler found (1 other object passed over), 0 errors"]);
+});
+
+Deno.test("podfit lint ends with 2 on a file that cannot be read, and still checks the others, each once", async () => {
+  await using folder = await writeFiles({ "bad.yaml": BAD, "a.yaml": "#".repeat(17 * 2 ** 20) });
+  await using empty = await writeFiles({});
+  const file = `${folder.path}/bad.yaml`;
+  const { code, stdout, complaints } = await lint(["-f", "/no/such.yaml", "-f", file, folder.path, "-f", empty.path]);
+  assertEquals([code, stdout.split("\n").length], [2, 2]);
+  assertEquals(complaints, [
+    'podfit: Cannot read "/no/such.yaml": no such file or directory',
+    `podfit: Cannot read "${folder.path}/a.yaml": larger than 16 MiB, split it`,
+    `podfit: Cannot read "${empty.path}": no *.yaml, *.yml or *.json in it (what lies deeper is not read)`,
+    "podfit: 1 autoscaler: 1 error, 0 warnings",
+  ]);
+});
+
+Deno.test("podfit lint says in one line what is wrong with its flags, the daemon's among them, and ends with 2", async () => {
+  const cases: readonly (readonly [string, ...string[]])[] = [
+    ["required option '-f, --filename <path...>' not specified", "lint"],
+    ["unknown option '--dry-run'", "lint", "-f", "a.yaml", "--dry-run"],
+    ["option '--dry-run' is the daemon's and has no meaning for lint", "--dry-run", "lint", "-f", "a.yaml"],
+  ];
+  for (const [complaint, ...args] of cases) {
+    const { code, stdout, complaints } = await runPodfit({ args });
+    assertEquals([code, stdout, complaints], [2, "", [`podfit: ${complaint}; see podfit lint --help`]]);
+  }
+  const { code, stdout } = await lint(["--help"]);
+  assertEquals(code, 0);
+  assert(stdout.startsWith("Usage: podfit lint ") && stdout.includes("Exit codes:"), stdout);
+});
+
+Deno.test("podfit lint keeps a finding on its line, whatever a field is named", async () => {
+  const { stdout } = await lint(["-f", "-"], EXAMPLE.replace("spec:\n", 'spec:\n  "a\\nb\\u2028c\\e[31m": 1\n'));
+  const errors = stdout.split("\n").filter((line) => line.includes(" error: "));
+  assertEquals(errors.length, 1);
+  assert(!/[\p{Cc}\u2028]/u.test(errors[0] ?? ""), errors[0]);
+});
+
+function lint(args: readonly string[], stdin?: string): Promise<Ending> {
+  return runPodfit({ args: ["lint", ...args], ...(stdin !== undefined && { stdin }) });
+}
+
+async function writeFiles(files: Readonly<Record<string, string>>): Promise<AsyncDisposable & { path: string }> {
+  const path = await Deno.makeTempDir();
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${path}/${name}`, text);
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}

@@ -1,0 +1,236 @@
+/** Which options come of which flags and variables, and what is refused? */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { type FlagRow, FLAGS, VARIABLES } from "../../../lib/cli/run/flags.ts";
+import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
+import { StartError } from "../../../lib/cli/run/start_error.ts";
+
+const DEFAULTS: RunOptions = {
+  kubeconfigPaths: [],
+  context: null,
+  namespaces: null,
+  statsSource: "kubelet",
+  kubeletCa: null,
+  kubeletInsecureTls: false,
+  dryRun: false,
+  logLevel: "info",
+  logFormat: "json",
+  listen: { hostname: "0.0.0.0", port: 8080 },
+  environment: {
+    isEnabled: false,
+    requiresAnnotation: false,
+    agentId: "",
+    kubeconfig: null,
+    home: null,
+    hostname: null,
+    serviceHost: null,
+    servicePort: null,
+  },
+};
+
+type Env = Readonly<Record<string, string>>;
+
+Deno.test("createProgram() has defaults", async () => assertEquals(await read([], {}), DEFAULTS));
+
+Deno.test("each flag and its variable mean the same", async () => {
+  const cases: readonly (readonly [keyof typeof FLAGS, string | null, Partial<RunOptions>])[] = [
+    ["kubeconfig", "/a/config", { kubeconfigPaths: ["/a/config"] }],
+    ["context", "production", { context: "production" }],
+    ["namespace", "a", { namespaces: ["a"] }],
+    ["namespace", "a,b, c,", { namespaces: ["a", "b", "c"] }],
+    ["namespace", "b,a,b", { namespaces: ["b", "a"] }],
+    ["statsSource", "proxy", { statsSource: "proxy" }],
+    ["kubeletCa", "/ca.crt", { kubeletCa: "/ca.crt" }],
+    ["kubeletInsecureTls", null, { kubeletInsecureTls: true }],
+    ["dryRun", null, { dryRun: true }],
+    ["logLevel", "debug", { logLevel: "debug" }],
+    ["logFormat", "text", { logFormat: "text" }],
+    ["listen", "127.0.0.1:0", { listen: { hostname: "127.0.0.1", port: 0 } }],
+    ["listen", ":9090", { listen: { hostname: "0.0.0.0", port: 9090 } }],
+    ["listen", "[::1]:65535", { listen: { hostname: "::1", port: 65535 } }],
+    ["listen", "localhost:80", { listen: { hostname: "localhost", port: 80 } }],
+  ];
+  for (const [name, value, difference] of cases) {
+    const { flag, variable } = FLAGS[name];
+    const expected = { ...DEFAULTS, ...difference };
+    assertEquals(await read(value === null ? [flag] : [flag, value], {}), expected, flag);
+    assertEquals(await read([], { [variable]: value ?? "true" }), expected, variable);
+    if (value !== null) assertEquals(await read([`${flag}=${value}`], {}), expected, `${flag}=`);
+  }
+  assertEquals([...new Set(cases.map(([name]) => name))], Object.keys(FLAGS));
+});
+
+Deno.test("a flag wins over its variable, also when the variable is wrong", async () => {
+  const env = { PODFIT_NAMESPACE: "a", PODFIT_LOG_LEVEL: "loud", PODFIT_DRY_RUN: "perhaps" };
+  const options = await read(["--namespace", "b", "--log-level", "warn", "--dry-run"], env);
+  assertEquals([options.namespaces, options.logLevel, options.dryRun], [["b"], "warn", true]);
+});
+
+Deno.test("--namespace and --kubeconfig add up, of another flag the last counts", async () => {
+  const args = ["--namespace=a,b", "--namespace=c", "--namespace=a", "--kubeconfig=/1", "--kubeconfig=/2"];
+  const options = await read([...args, "--context=x", "--context=y"], {});
+  assertEquals([options.namespaces, options.kubeconfigPaths, options.context], [["a", "b", "c"], ["/1", "/2"], "y"]);
+});
+
+Deno.test("a variable of true or false is read as such, whatever its flag does", async () => {
+  for (
+    const [text, value] of [["true", true], ["1", true], ["T", true], ["false", false], ["0", false], ["F", false]]
+  ) {
+    const env = { PODFIT_DRY_RUN: `${text}`, PODFIT_KUBELET_INSECURE_TLS: `${text}` };
+    const { dryRun, kubeletInsecureTls } = await read([], env);
+    assertEquals([dryRun, kubeletInsecureTls], [value, value], `${text}`);
+  }
+});
+
+Deno.test("PRA_ENABLED is off unless it says true (C14); so is PRA_REQUIRES_ANNOTATED_PODS (C11)", async () => {
+  const cases: Readonly<Record<string, boolean>> = {
+    "": false,
+    "false": false,
+    "False": false,
+    "0": false,
+    "f": false,
+    "true": true,
+    "TRUE": true,
+    "True": true,
+    "1": true,
+    "t": true,
+    " true\n": true,
+  };
+  for (const [text, value] of Object.entries(cases)) {
+    const one = (await read([], { PRA_ENABLED: text })).environment;
+    assertEquals([one.isEnabled, one.requiresAnnotation], [value, false], `"${text}"`);
+    const other = (await read([], { PRA_REQUIRES_ANNOTATED_PODS: text })).environment;
+    assertEquals([other.isEnabled, other.requiresAnnotation], [false, value], `"${text}"`);
+  }
+});
+
+Deno.test("empty variables are as good as none", async () => {
+  const names = [
+    ...Object.values(FLAGS).map(({ variable }) => variable),
+    ...Object.keys(VARIABLES),
+    "KUBECONFIG",
+    "HOME",
+  ];
+  for (const blank of ["", " "]) {
+    assertEquals(await read([], Object.fromEntries(names.map((name) => [name, blank]))), DEFAULTS);
+  }
+});
+
+Deno.test("variables of the platform are handed on", async () => {
+  const env = {
+    KEDIFY_AGENT_ID: "agent-1",
+    KUBECONFIG: "/a:/b",
+    HOME: "/home/x",
+    HOSTNAME: "podfit-0",
+    KUBERNETES_SERVICE_HOST: "10.0.0.1",
+    KUBERNETES_SERVICE_PORT: "443",
+  };
+  assertEquals((await read([], env)).environment, {
+    isEnabled: false,
+    requiresAnnotation: false,
+    agentId: "agent-1",
+    kubeconfig: "/a:/b",
+    home: "/home/x",
+    hostname: "podfit-0",
+    serviceHost: "10.0.0.1",
+    servicePort: "443",
+  });
+});
+
+Deno.test("values that make no sense are refused, by flag or variable", async () => {
+  const listen = "write HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080";
+  const label = (name: string) => `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`;
+  const cases: readonly (readonly [keyof typeof FLAGS, string, string])[] = [
+    ["namespace", ",", "it names no namespace"],
+    ["namespace", "a,B", label("B")],
+    ["namespace", "-a", label("-a")],
+    ["namespace", "a.b", label("a.b")],
+    ["namespace", "a".repeat(64), label("a".repeat(64))],
+    ["statsSource", "cadvisor", "write kubelet or proxy"],
+    ["logLevel", "INFO", "write debug, info, warn or error"],
+    ["logFormat", "xml", "write text or json"],
+    ["listen", "8080", listen],
+    ["listen", "127.0.0.1", listen],
+    ["listen", "127.0.0.1:65536", listen],
+    ["listen", "::1:8080", listen],
+    ["listen", "http://127.0.0.1:8080", listen],
+    ["listen", "a b:80", listen],
+  ];
+  for (const [name, value, why] of cases) {
+    const { flag, variable } = FLAGS[name];
+    assertEquals(await refuse([`${flag}=${value}`], {}), `Cannot read ${flag} "${value}": ${why}`);
+    assertEquals(await refuse([], { [variable]: value }), `Cannot read ${variable} "${value}": ${why}`);
+  }
+  for (const name of ["PRA_ENABLED", "PRA_REQUIRES_ANNOTATED_PODS", "PODFIT_DRY_RUN", "PODFIT_KUBELET_INSECURE_TLS"]) {
+    assertEquals(await refuse([], { [name]: "yes" }), `Cannot read ${name} "yes": write true or false`);
+  }
+});
+
+Deno.test("an empty flag is refused: a script's variable was not set", async () => {
+  for (const { flag } of Object.values(FLAGS).filter(({ value }) => value !== null)) {
+    assertEquals(await refuse([flag, ""], {}), `Cannot read ${flag} "": it is empty`);
+  }
+});
+
+Deno.test("a CA for kubelets and no check of them contradict each other", async () => {
+  const message = await refuse(["--kubelet-ca=/ca.crt"], { PODFIT_KUBELET_INSECURE_TLS: "true" });
+  assertStringIncludes(message, "Cannot use --kubelet-ca with --kubelet-insecure-tls: ");
+  assertEquals((await read(["--kubelet-ca=/c"], { PODFIT_KUBELET_INSECURE_TLS: "false" })).kubeletCa, "/c");
+});
+
+Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
+  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing, demo: doNothing }).configureHelp({
+    helpWidth: 500,
+  });
+  let text = "";
+  help.configureOutput({ writeOut: (part) => text += part }).outputHelp();
+  for (const { flag, value, variable, fallback } of Object.values<FlagRow>(FLAGS)) {
+    const line = text.split("\n").find((line) =>
+      line.trim().startsWith(value === null ? `${flag} ` : `${flag} ${value}`)
+    );
+    assert(line !== undefined, flag);
+    assert(line.includes(`env: ${variable})`), line);
+    if (fallback !== undefined) assert(line.includes(`default: ${fallback}`), line);
+  }
+  for (const name of Object.keys(VARIABLES)) assert(text.includes(`\n  ${name}=`), name);
+});
+
+Deno.test("the demo's numbers have bounds", async () => {
+  const got: unknown[] = [];
+  const demo = (options: unknown) => {
+    got.push(options);
+    return Promise.resolve();
+  };
+  const start = (...args: readonly string[]) =>
+    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo })
+      .exitOverride().parseAsync([...args], { from: "user" });
+  await start("demo");
+  await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
+  assertEquals(got, [{ speed: 20, seconds: 60, keeps: false }, { speed: 1.5, seconds: 3600, keeps: true }]);
+  for (const text of ["0", "61", "-1", "1e1", "fast", ""]) {
+    const { message } = await assertRejects(() => start("demo", "--speed", text), StartError);
+    assertEquals(message, `Cannot read --speed "${text}": write a number from 1 to 60`);
+  }
+  await assertRejects(() => start("demo", "--seconds", "3601"), StartError, "write a number from 1 to 3600");
+  assertEquals(got.length, 2);
+});
+
+async function read(args: readonly string[], env: Env): Promise<RunOptions> {
+  const got: RunOptions[] = [];
+  const run = (options: RunOptions) => {
+    got.push(options);
+    return Promise.resolve();
+  };
+  const program = createProgram((name) => env[name], { run, lint: doNothing, demo: doNothing });
+  await program.exitOverride().parseAsync([...args], { from: "user" });
+  const [options] = got;
+  assert(options !== undefined && got.length === 1);
+  return options;
+}
+
+async function refuse(args: readonly string[], env: Env): Promise<string> {
+  return (await assertRejects(() => read(args, env), StartError)).message;
+}
+
+function doNothing(): Promise<void> {
+  return Promise.resolve();
+}

@@ -1,0 +1,70 @@
+/** What does the program do that was started, without a cluster: disabled, asked for its version or its help? */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../../../lib/runtime/clock.ts";
+import { runPodfit, serveApi, startPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
+
+Deno.test("podfit --version prints the version of deno.json", async () => {
+  const { version } = JSON.parse(await Deno.readTextFile(new URL("../../../deno.json", import.meta.url)));
+  const { code, stdout, complaints, log } = await runPodfit({ args: ["--version"] });
+  assertEquals([code, stdout, complaints, log], [0, `${version}\n`, [], []]);
+});
+
+Deno.test("podfit --help goes to stdout and is no error", async () => {
+  const { code, stdout, complaints, log } = await runPodfit({ args: ["--help"] });
+  assertEquals([code, complaints, log], [0, [], []]);
+  assertStringIncludes(stdout, "PODFIT_NAMESPACE");
+});
+
+Deno.test("podfit without PRA_ENABLED asks nobody, answers health and metrics and says how to enable (C14)", async () => {
+  await using server = serveApi(() => new Response("", { status: 500 }));
+  await using kubeconfig = await writeKubeconfig(server.origin);
+  for (const env of [{}, { PRA_ENABLED: "false" }]) {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      await using podfit = await startPodfit({ args: ["--kubeconfig", kubeconfig.path], env });
+      const answers: (readonly [number, string])[] = [];
+      for (const path of ["/healthz", "/readyz", "/metrics"]) {
+        const response = await fetch(podfit.origin + path);
+        answers.push([response.status, (await response.text()).split("\n")[0] ?? ""]);
+      }
+      const disabled = [200, "disabled: PRA_ENABLED is not true"] as const;
+      assertEquals(answers.slice(0, 2), [disabled, disabled]);
+      assertEquals(answers[2]?.[0], 200);
+      const { code, stdout, complaints, log } = await podfit.end(signal);
+      assertEquals([code, stdout, complaints], [0, "", []]);
+      assertEquals(log.map(({ level, message }) => `${level} ${message}`), [
+        "INFO Starting",
+        "WARN podfit is disabled and does nothing: set PRA_ENABLED=true to enable it",
+        "INFO Listening",
+        "INFO Stopping",
+        "INFO Stopped",
+      ]);
+    }
+  }
+  assertEquals(server.asked, []);
+});
+
+Deno.test("podfit ends on SIGTERM though a client does not read what it asked for", async () => {
+  await using podfit = await startPodfit({});
+  const { hostname, port } = new URL(podfit.origin);
+  using client = await Deno.connect({ hostname, port: Number(port) });
+  // 130 MB of answers: within a few seconds more than the kernel holds for a client that takes none.
+  const questions = "GET /metrics HTTP/1.1\r\nHost: podfit\r\n\r\n".repeat(20_000);
+  await writeAll(client, new TextEncoder().encode(questions));
+  await systemClock.sleep(5_000);
+  const ending = podfit.end("SIGTERM");
+  assertEquals(await isPending(ending, 15_000), false);
+  const { code, log } = await ending;
+  assertEquals([code, log.at(-1)?.message], [0, "Stopped"]);
+});
+
+async function writeAll(client: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await client.write(rest));
+}
+
+async function isPending(work: Promise<unknown>, withinMs: number): Promise<boolean> {
+  const waiting = new AbortController();
+  const tooLong = systemClock.sleep(withinMs, waiting.signal).then(() => true, () => true);
+  const isPending = await Promise.race([work.then(() => false), tooLong]);
+  waiting.abort();
+  return isPending;
+}

@@ -1,0 +1,195 @@
+/** Every reason for which a wanted resize must wait, one row each: what differs, and the reason (C24, C35, C41, C46). */
+import { assertEquals } from "@std/assert";
+import { APPLY_GATES, type Candidate, firstObjection } from "../../../lib/core/gate/gates.ts";
+import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
+import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
+import { BLOCK_REASONS } from "../../../lib/core/reasons.ts";
+import { readResizeStatus } from "../../../lib/core/pod/resize_status.ts";
+import { type ContainerState, NEW_POD_STATE, type PodState } from "../../../lib/core/state.ts";
+import { container, MI, pod, policy, resizeEntry, resources, SECOND, SIZE, START } from "../../support/builders.ts";
+
+interface Differs {
+  readonly pod?: Partial<PodFacts>;
+  readonly container?: Partial<ContainerFacts>;
+  readonly policy?: Partial<Autoscaler>;
+  readonly containerState?: Partial<ContainerState>;
+  readonly state?: Partial<PodState>;
+  readonly candidate?: Partial<Candidate>;
+}
+
+function candidate(differs: Differs): Candidate {
+  const one = container(differs.container);
+  const facts = pod({ containers: [one], ...differs.pod });
+  const state = { ...NEW_POD_STATE, ...differs.state };
+  const containerState: ContainerState = {
+    instance: one.instance,
+    running: one.runningAt === null ? null : { at: one.runningAt, since: one.runningAt },
+    podReady: facts.readyAt === null ? null : { at: facts.readyAt, since: facts.readyAt },
+    readySince: START - 60 * SECOND,
+    actual: one.spec,
+    countsFrom: 0,
+    resizedAt: null,
+    entryAt: null,
+    revertedAt: null,
+    refusals: {},
+    ...differs.containerState,
+  };
+  return {
+    now: START,
+    pod: facts,
+    container: facts.containers[0] ?? one,
+    policy: policy(differs.policy),
+    state,
+    containerState,
+    status: readResizeStatus(facts, state, START),
+    action: "scaleUp",
+    to: { ...one.spec, "cpu.requests": 150 },
+    changes: ["cpu.requests"],
+    dryRun: false,
+    ...differs.candidate,
+  };
+}
+
+const stuck = (reason: string, agoMs: number) => ({ reason, message: "no room", since: START - agoMs });
+const BIG = { ...SIZE, "cpu.requests": 180 };
+const ours = [resizeEntry("podfit.main", START - 60 * SECOND, { main: ["cpu.requests"] })];
+const theirs = [resizeEntry("kubectl", START - 60 * SECOND, { main: ["cpu.requests"] })];
+const down: Differs["candidate"] = { action: "scaleDown", to: { ...SIZE, "cpu.requests": 50 } };
+const EQUAL = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
+
+const ROWS: readonly [string, Differs, string | null][] = [
+  ["goes when nothing is in the way", {}, null],
+  ["waits for a container that does not run", { container: { runningAt: null } }, "NotRunning"],
+
+  ["after running: needs no readiness (C24)", { containerState: { readySince: null }, pod: { readyAt: null } }, null],
+  ["after containerReady: waits for the container (C24)", {
+    policy: { after: "containerReady" },
+    containerState: { readySince: null },
+  }, "NotReady"],
+  ["after containerReady: goes when it is", { policy: { after: "containerReady" }, pod: { readyAt: null } }, null],
+  ["after podReady: waits for the pod (C24)", { policy: { after: "podReady" }, pod: { readyAt: null } }, "NotReady"],
+  ["after podReady: goes when it is", { policy: { after: "podReady" }, containerState: { readySince: null } }, null],
+
+  ["delays from the start of the container", {
+    policy: { delayMs: 15 * SECOND },
+    container: { runningAt: START - 14_999 },
+  }, "Delay"],
+  ["ends the delay on time", { policy: { delayMs: 15 * SECOND }, container: { runningAt: START - 15_000 } }, null],
+  ["delays from readiness", {
+    policy: { after: "containerReady", delayMs: 15 * SECOND },
+    containerState: { readySince: START - 10 * SECOND },
+  }, "Delay"],
+  ["delays from the pod's readiness", {
+    policy: { after: "podReady", delayMs: 15 * SECOND },
+    pod: { readyAt: START - 10 * SECOND },
+  }, "Delay"],
+  ["delays anew when the container restarted while the pod stayed Ready (C43)", {
+    policy: { after: "podReady", delayMs: 15 * SECOND },
+    container: { runningAt: START - 10 * SECOND },
+  }, "Delay"],
+  ["counts a start by a clock that is ahead from now", {
+    policy: { delayMs: 15 * SECOND },
+    container: { runningAt: START + 60 * SECOND },
+  }, "Delay"],
+  ["goes at once with a delay of 0s", { policy: { delayMs: 0 }, container: { runningAt: START } }, null],
+
+  ["waits for the kubelet to see a generation", { pod: { generation: 2 } }, "ResizeInProgress"],
+  ["waits for the generation that a PATCH was answered with", { state: { generation: 2 } }, "ResizeInProgress"],
+  ["waits for a resize in progress", { pod: { inProgress: stuck("", 0) } }, "ResizeInProgress"],
+  ["lets no scale-down pass a resize in progress", {
+    pod: { inProgress: stuck("", 0) },
+    candidate: down,
+  }, "ResizeInProgress"],
+  ["scales up nothing over a deferred resize", { pod: { pending: stuck("Deferred", 0) } }, "ResizeDeferred"],
+  ["scales up nothing over an infeasible resize", { pod: { pending: stuck("Infeasible", 0) } }, "ResizeInfeasible"],
+  ["scales down over a deferred resize", { pod: { pending: stuck("Deferred", 0) }, candidate: down }, null],
+  ["scales down over an infeasible resize (C41)", { pod: { pending: stuck("Infeasible", 0) }, candidate: down }, null],
+  ["waits for 30s on a resize that fails", {
+    container: { spec: BIG, reported: SIZE },
+    pod: { inProgress: stuck("Error", 29_999), resizes: ours },
+  }, "ResizeError"],
+  ["writes over its own failed resize after 30s (C47)", {
+    container: { spec: BIG, reported: SIZE },
+    pod: { inProgress: stuck("Error", 30_000), resizes: ours },
+  }, null],
+  ["never writes over the failed resize of another (C47)", {
+    container: { spec: BIG, reported: SIZE },
+    pod: { inProgress: stuck("Error", 60_000), resizes: theirs },
+  }, "ResizeError"],
+  ["waits for allocation where the kubelet tells no generation", {
+    container: { allocated: resources({ "cpu.requests": 90, "memory.requests": 128 * MI }) },
+    pod: { observedGeneration: null },
+  }, "ResizeInProgress"],
+  ["waits for a bare difference", {
+    container: { spec: BIG, reported: SIZE },
+    state: { differingSince: START - 29_999 },
+  }, "ResizeInProgress"],
+  ["waits no longer than 30s for it", {
+    container: { spec: BIG, reported: SIZE },
+    state: { differingSince: START - 30_000 },
+  }, null],
+
+  [
+    "waits for the newer pod after a conflict",
+    { state: { conflict: { resourceVersion: "100", at: START } } },
+    "RetryLater",
+  ],
+
+  ["turns no Burstable pod Guaranteed", { candidate: { to: EQUAL } }, "QoSInvariantBlocked"],
+  [
+    "turns no Guaranteed pod Burstable",
+    { container: { spec: EQUAL }, pod: { qosClass: "Guaranteed" } },
+    "QoSInvariantBlocked",
+  ],
+  ["judges by the pod's own size alone where it has one", {
+    pod: { podResources: resources({ "cpu.requests": 300 }) },
+    candidate: { to: EQUAL },
+  }, null],
+  [
+    "leaves the class to the server where the pod shows none",
+    { pod: { qosClass: null }, candidate: { to: EQUAL } },
+    null,
+  ],
+
+  ["resizes nothing in a dry run", { candidate: { dryRun: true } }, "DryRun"],
+];
+
+for (const [sentence, differs, reason] of ROWS) {
+  Deno.test(`firstObjection() ${sentence}`, () => {
+    assertEquals(firstObjection(candidate(differs))?.reason ?? null, reason);
+  });
+}
+
+Deno.test("firstObjection() counts other containers into the QoS class (C35)", () => {
+  const sidecar = container({ name: "proxy", kind: "sidecar", spec: resources({ "cpu.requests": 10 }) });
+  for (const other of [sidecar, { ...sidecar, kind: "container" }, { ...sidecar, kind: "init" }] as const) {
+    const differs: Differs = { pod: { containers: [container(), other] }, candidate: { to: EQUAL } };
+    assertEquals(firstObjection(candidate(differs)), null, other.kind);
+  }
+});
+
+Deno.test("firstObjection() says until when a delay lasts, in whole seconds", () => {
+  const objection = firstObjection(
+    candidate({ policy: { delayMs: 15 * SECOND }, container: { runningAt: START - 4500 } }),
+  );
+  assertEquals(objection, { reason: "Delay", message: "11s of the delay are left", until: START + 10_500 });
+});
+
+Deno.test("firstObjection() says which class a pod would lose, and what helps (C35)", () => {
+  const up = firstObjection(candidate({ candidate: { to: EQUAL } }));
+  assertEquals(
+    up?.message,
+    "the pod would turn from Burstable into Guaranteed, which a resize may not do; keep requests below limits by bounds",
+  );
+});
+
+Deno.test("firstObjection() shows in a dry run what it would do", () => {
+  const objection = firstObjection(candidate({ candidate: { dryRun: true } }));
+  assertEquals(objection?.message, "would resize: cpu.requests 100m -> 150m");
+});
+
+Deno.test("APPLY_GATES object with reasons of the closed list only (C53)", () => {
+  const given = ROWS.flatMap(([, differs]) => firstObjection(candidate(differs))?.reason ?? []);
+  assertEquals(given.filter((reason) => !BLOCK_REASONS.includes(reason)), []);
+  assertEquals(APPLY_GATES.at(-1)?.name, "notDryRun");
+});

@@ -1,0 +1,199 @@
+/** What an answer to a PATCH does: accepted, conflict, gone; commanded is not enacted (C40, C42, C45). */
+import { assertEquals, assertMatch } from "@std/assert";
+import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../../support/builders.ts";
+import { Story } from "../../support/story.ts";
+
+Deno.test("decide() orders one PATCH of what changes, guarded by uid and resourceVersion (C40)", () => {
+  const story = new Story({ load: { cpu: 90 } });
+  const { policy: _, why: __, ...order } = story.pollToOrder();
+  assertEquals(order, {
+    action: "scaleUp",
+    container: "main",
+    kind: "container",
+    uid: "pod-1",
+    resourceVersion: "100",
+    generation: 1,
+    from: SIZE,
+    to: { ...SIZE, "cpu.requests": 150 },
+    changes: ["cpu.requests"],
+    stuck: null,
+  });
+});
+
+Deno.test("decide() tells an accepted PATCH once, with before, after and why (C45)", () => {
+  const story = new Story({ load: { cpu: 90 } });
+  const { policy: own } = story.pollToOrder();
+  assertEquals(story.scaled, [{
+    policy: own,
+    action: "scaleUp",
+    at: story.now,
+    change: "cpu.requests 100m -> 150m",
+    deltas: [{ key: "cpu.requests", from: 100, to: 150 }],
+  }]);
+  assertEquals(story.notices, [{
+    autoscaler: "uid-of-web",
+    name: "ScaleUp",
+    message: 'Scaled up container "main" of pod "web-1": cpu.requests 100m -> 150m (cpu.requests at 90 %)',
+  }]);
+});
+
+Deno.test("decide() says what capped an action", () => {
+  const sides = [side("cpu.requests", { bounds: { step: 10 } })];
+  const story = new Story({ contenders: [policy({ sides })], load: { cpu: 90 } });
+  assertEquals(story.pollToOrder().why, "cpu.requests at 90 %, capped by step");
+});
+
+Deno.test("decide() tells a scale-down as such (C45)", () => {
+  const story = new Story({ load: { cpu: 30 } });
+  story.pollToOrder();
+  assertEquals([story.told(), story.scaled[0]?.action], [["ScaleDown"], "scaleDown"]);
+});
+
+Deno.test("decide() holds everything from the answer until the pod shows it enacted (C41, C45)", () => {
+  const sides = [side("cpu.requests", { cooldownMs: 0, bounds: { step: 10 } })];
+  const story = new Story({ contenders: [policy({ sides })], load: { cpu: 150 }, answer: "hold" });
+  const order = story.pollToOrder();
+  story.observe({ kind: "answered", order, answer: { kind: "accepted", generation: 2 } });
+  story.poll(4);
+  assertEquals([story.reason(), story.orders.length], ["ResizeInProgress", 1]);
+  story.change({ generation: 2, containers: [container({ spec: order.to, reported: SIZE })] });
+  story.poll(4);
+  assertEquals([story.reason(), story.enacted.length], ["ResizeInProgress", 0]);
+  story.enact();
+  assertEquals(story.enacted.map(({ action, tookMs }) => [action, tookMs]), [["scaleUp", 40 * SECOND]]);
+  story.pollToOrder(2);
+});
+
+Deno.test("decide() yields the time to apply once (C45)", () => {
+  const story = new Story({ load: { cpu: 90 } });
+  story.pollToOrder();
+  story.poll(3);
+  assertEquals(story.enacted.map(({ tookMs }) => tookMs), [0]);
+});
+
+const UNENACTED: readonly [string, (story: Story) => void][] = [
+  ["replaced by another's size", (story) => {
+    story.change({ generation: 3, containers: [container({ spec: { ...SIZE, "cpu.requests": 170 } })] });
+  }],
+  ["reverted", (story) => void story.change({ generation: 3, containers: [container()] })],
+  ["gone with its container", (story) => void story.change({ containers: [] })],
+  ["of an autoscaler that went", (story) => void story.contend([])],
+];
+for (const [sentence, happens] of UNENACTED) {
+  Deno.test(`decide() yields no time to apply for a resize ${sentence} (C45)`, () => {
+    const story = new Story({ load: { cpu: 90 }, answer: "accept" });
+    story.pollToOrder();
+    happens(story);
+    story.enact();
+    assertEquals([story.enacted, story.state.command], [[], null]);
+  });
+}
+
+Deno.test("decide() yields the time of the later of two resizes, one replacing the other (C41, C45)", () => {
+  const sides = [side("cpu.requests", { cooldownMs: 30 * SECOND })];
+  const story = new Story({ contenders: [policy({ sides })], load: { cpu: 90 }, answer: "accept" });
+  story.pollToOrder();
+  story.change({ observedGeneration: 2, pending: { reason: "Deferred", message: "", since: story.now } });
+  story.use({ cpu: 30 });
+  const order = story.pollToOrder();
+  assertEquals(order.to["cpu.requests"], 50);
+  story.wait(3 * SECOND).enact();
+  assertEquals(story.enacted.map(({ action, tookMs }) => [action, tookMs]), [["scaleDown", 3 * SECOND]]);
+});
+
+Deno.test("decide() is silent on a conflict, waits for the newer pod, then decides on its change (C40)", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: { kind: "conflict" } });
+  story.pollToOrder();
+  story.poll(2);
+  assertEquals([story.reason(), story.orders.length, story.told()], ["RetryLater", 1, []]);
+  const outcome = story.change();
+  assertEquals([outcome.request?.resourceVersion, story.reason()], ["101", "scaleUp"]);
+});
+
+Deno.test("decide() decides anew on the newer pod: another process may have resized it (C40)", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: { kind: "conflict" } });
+  story.pollToOrder();
+  const spec = { ...SIZE, "cpu.requests": 150 };
+  story.change({ containers: [container({ spec })] });
+  story.poll(4);
+  assertEquals(story.orders.length, 1);
+  assertEquals(story.reason(), "InBand");
+});
+
+Deno.test("decide() does not wait for ever for a newer pod that never comes (C40)", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: { kind: "conflict" } });
+  story.pollToOrder();
+  const metAt = story.now;
+  story.pollToOrder();
+  assertEquals(story.now - metAt, 30 * SECOND);
+});
+
+Deno.test("decide() is silent when the pod is gone (C44)", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: { kind: "gone" } });
+  story.pollToOrder();
+  assertEquals([story.told(), story.scaled], [[], []]);
+});
+
+Deno.test("decide() tells an accepted PATCH though its autoscaler went before the answer came (C45)", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: "hold" });
+  const order = story.pollToOrder();
+  story.contend([]);
+  story.observe({ kind: "answered", order, answer: { kind: "accepted", generation: 2 } });
+  assertEquals([story.told(), story.scaled.length, story.state.generation], [["ScaleUp"], 1, 2]);
+});
+
+Deno.test("decide() is silent on a refusal whose autoscaler has gone", () => {
+  const story = new Story({ load: { cpu: 90 }, answer: "hold" });
+  const order = story.pollToOrder();
+  story.contend([]);
+  const answer = { kind: "refused", reason: "Quota", message: "no", resources: [], waitMs: null } as const;
+  story.observe({ kind: "answered", order, answer });
+  assertEquals([story.told(), story.state.containers], [[], {}]);
+});
+
+Deno.test("decide() in a dry run orders nothing and says what it would do", () => {
+  const story = new Story({ load: { cpu: 90 }, dryRun: true });
+  story.poll(8);
+  const decision = story.decision();
+  assertEquals([story.orders, story.told()], [[], []]);
+  assertMatch(decision?.kind === "blocked" ? decision.message : "", /cpu\.requests 100m -> 150m/);
+});
+
+Deno.test("decide() moves several sides in one PATCH (C40)", () => {
+  const sides = [side("cpu.requests"), side("memory.requests")];
+  const story = new Story({ contenders: [policy({ sides, cooldownMs: MINUTE })], load: { cpu: 90, memory: 120 * MI } });
+  const order = story.pollToOrder();
+  assertEquals(order.changes, ["cpu.requests", "memory.requests"]);
+  assertEquals(order.why, "cpu.requests at 90 %; memory.requests at 94 %");
+  assertEquals(story.scaled[0]?.change, "cpu.requests 100m -> 150m, memory.requests 128Mi -> 200Mi");
+});
+
+Deno.test("decide() starts from what a pod without reported sizes specifies (C30)", () => {
+  const story = new Story({ pod: pod({ containers: [container({ reported: null })] }), load: { cpu: 90 } });
+  assertEquals(story.pollToOrder().to["cpu.requests"], 150);
+});
+
+Deno.test("decide() measures utilization against the size in force, not the commanded one (C30)", () => {
+  const facts = pod({ containers: [container({ spec: { ...SIZE, "cpu.requests": 180 }, reported: SIZE })] });
+  const story = new Story({ pod: facts, load: { cpu: 90 } });
+  story.poll(3);
+  const [assessment] = story.assessments();
+  assertEquals([assessment?.baseline, assessment?.wish], [100, "up"]);
+});
+
+Deno.test("decide() tells an action over a failed resize from what is in force, not from what never was (C45, C47)", () => {
+  const spec = { ...SIZE, "cpu.requests": 180, "memory.limits": 64 * MI };
+  const story = new Story({
+    pod: pod({
+      containers: [container({ spec, reported: SIZE })],
+      inProgress: { reason: "Error", message: "memory in use", since: START },
+      resizes: [resizeEntry("podfit.main", START - MINUTE, { main: ["cpu.requests", "memory.limits"] })],
+    }),
+    contenders: [policy({ cooldownMs: 0, sides: [side("cpu.requests", { cooldownMs: 0 })] })],
+    load: { cpu: 90 },
+    answer: "accept",
+  });
+  const order = story.pollToOrder();
+  assertEquals([order.action, order.changes], ["scaleUp", ["cpu.requests", "memory.limits"]]);
+  assertEquals(story.scaled.map(({ change }) => change), ["cpu.requests 100m -> 150m"]);
+});

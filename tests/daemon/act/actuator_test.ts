@@ -1,0 +1,158 @@
+import { assertEquals } from "@std/assert";
+import type { ResizeRequest } from "../../../lib/core/decision.ts";
+import { createActuator, toPatch } from "../../../lib/daemon/act/actuator.ts";
+import { createClient } from "../../../lib/kube/client.ts";
+import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
+import type { Transport } from "../../../lib/kube/transport.ts";
+import { MI, pod, policy, resources, SIZE } from "../../support/builders.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+
+const POD: Tracked = { pod: pod(), contenders: [policy()] };
+
+function newOrder(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
+  return {
+    policy: policy(),
+    container: "main",
+    kind: "container",
+    action: "scaleUp",
+    uid: "pod-1",
+    resourceVersion: "100",
+    generation: 1,
+    from: SIZE,
+    to: { ...SIZE, "cpu.requests": 150, "memory.limits": 300 * MI },
+    changes: ["cpu.requests", "memory.limits"],
+    why: "cpu.requests at 90 %",
+    stuck: null,
+    ...overrides,
+  };
+}
+
+const PATCHES: Record<string, { order: Partial<ResizeRequest>; spec: unknown }> = {
+  "only the fields that change": {
+    order: {},
+    spec: {
+      containers: [{ name: "main", resources: { requests: { cpu: "150m" }, limits: { memory: "300Mi" } } }],
+    },
+  },
+  "one side alone": {
+    order: { changes: ["cpu.requests"] },
+    spec: { containers: [{ name: "main", resources: { requests: { cpu: "150m" } } }] },
+  },
+  "a native sidecar under initContainers (C15)": {
+    order: { kind: "sidecar", changes: ["cpu.requests"] },
+    spec: { initContainers: [{ name: "main", resources: { requests: { cpu: "150m" } } }] },
+  },
+  "never a removal, whatever is said to change (C37)": {
+    order: { to: resources({ "cpu.requests": 150 }) },
+    spec: { containers: [{ name: "main", resources: { requests: { cpu: "150m" } } }] },
+  },
+};
+
+Deno.test("toPatch() has, guarded by uid and resourceVersion (C40)", async (t) => {
+  for (const [name, { order, spec }] of Object.entries(PATCHES)) {
+    await t.step(name, () => {
+      assertEquals<unknown>(toPatch(newOrder(order)), { metadata: { uid: "pod-1", resourceVersion: "100" }, spec });
+    });
+  }
+});
+
+function createWith(transport: Transport, { clock = new VirtualClock(), isCurrent = (): boolean => true } = {}) {
+  return createActuator({ client: createClient({ origin: "http://api.test", transport }), clock, isCurrent });
+}
+
+function actuateWith(transport: Transport, clock = new VirtualClock()) {
+  const actuate = createWith(transport, { clock });
+  return { clock, answer: actuate(newOrder(), POD) };
+}
+
+Deno.test("createActuator() gives the generation of the pod that the server answers with", async () => {
+  const { answer, clock } = actuateWith(() => Promise.resolve(Response.json({ metadata: { generation: 7 } })));
+  assertEquals(await answer, { kind: "accepted", generation: 7 });
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("createActuator() gives no generation where the server has none", async () => {
+  const { answer } = actuateWith(() => Promise.resolve(Response.json({ metadata: {} })));
+  assertEquals(await answer, { kind: "accepted", generation: null });
+});
+
+Deno.test("createActuator() does not know whether it arrived when the connection breaks (C45)", async () => {
+  const { answer } = actuateWith(() => Promise.reject(new TypeError("connection reset")));
+  assertEquals(await answer, { kind: "lost", message: "connection reset" });
+});
+
+Deno.test("createActuator() waits ten seconds for an answer and no longer", async () => {
+  const clock = new VirtualClock();
+  const { answer } = actuateWith(
+    ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    clock,
+  );
+  await clock.advance(10_000);
+  assertEquals(await answer, { kind: "lost", message: "Timed out after 10000 ms" });
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("createActuator() gives what the server refused, in its words", async () => {
+  const body = { kind: "Status", message: "node didn't have enough allocatable resources: cpu", code: 403 };
+  const { answer } = actuateWith(() => Promise.resolve(Response.json(body, { status: 403 })));
+  assertEquals(await answer, {
+    kind: "refused",
+    reason: "NodeCapacity",
+    message: "node didn't have enough allocatable resources: cpu",
+    resources: ["cpu"],
+    waitMs: null,
+  });
+});
+
+Deno.test("createActuator() sends 32 at once, and each has its ten seconds from when it is sent", async () => {
+  const clock = new VirtualClock();
+  const waiting: ((response: Response) => void)[] = [];
+  let sent = 0;
+  const transport: Transport = ({ signal }) => {
+    sent++;
+    return new Promise((resolve, reject) => {
+      waiting.push(resolve);
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  };
+  const actuate = createWith(transport, { clock });
+  const answers = Array.from({ length: 33 }, () => actuate(newOrder(), POD));
+  await clock.advance(6_000);
+  assertEquals(sent, 32);
+  waiting[0]?.(Response.json({ metadata: { generation: 7 } }));
+  await clock.advance(9_000);
+  assertEquals(sent, 33);
+  waiting[32]?.(Response.json({ metadata: { generation: 8 } }));
+  const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+  assertEquals([kinds[0], kinds[1], kinds[31], kinds[32]], ["accepted", "lost", "lost", "accepted"]);
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("createActuator() gives up waiting for its turn after ten seconds, and tries later", async () => {
+  const clock = new VirtualClock();
+  const transport: Transport = () => new Promise(() => {});
+  const actuate = createWith(transport, { clock });
+  for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);
+  const last = actuate(newOrder(), POD);
+  await clock.advance(10_000);
+  assertEquals(await last, {
+    kind: "refused",
+    reason: "RetryLater",
+    message: "Cannot send a resize: 32 at a time, and it was not its turn within 10 s",
+    resources: [],
+    waitMs: null,
+  });
+});
+
+Deno.test("createActuator() sends no order that waited for its turn while its pod or its owner changed (C12, C40)", async () => {
+  const answers: ((response: Response) => void)[] = [];
+  const transport: Transport = () => new Promise((resolve) => answers.push(resolve));
+  let isCurrent = true;
+  const actuate = createWith(transport, { isCurrent: () => isCurrent });
+  for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);
+  const last = actuate(newOrder(), POD);
+  await settle();
+  isCurrent = false;
+  answers[0]?.(Response.json({ metadata: { generation: 7 } }));
+  assertEquals([await last, answers.length], [{ kind: "withdrawn" }, 32]);
+});

@@ -1,0 +1,114 @@
+import { assertEquals } from "@std/assert";
+import type { Reading } from "../../../lib/api/usage.ts";
+import type { Observation } from "../../../lib/core/decision.ts";
+import { Changes, runNodeLoop } from "../../../lib/daemon/polling/node_loop.ts";
+import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
+import { pod, policy } from "../../support/builders.ts";
+import { settle } from "../../../lib/runtime/virtual_clock.ts";
+
+const CAPACITY = { cpuMillicores: 8000, memoryBytes: null };
+
+/** A loop over two pods whose readings, changes and turns the test gives by hand. */
+class Loop {
+  readonly changes = new Changes();
+  readonly pods = new Map<string, Tracked>();
+  /** `pod kind` of each evaluation. */
+  readonly turns: string[] = [];
+  readonly read: string[] = [];
+  turned = 0;
+  /** A turn lasts until this resolves. */
+  busy: Promise<void> = Promise.resolve();
+  readonly ended: Promise<void>;
+  #give: (result: IteratorResult<Reading>) => void = () => {};
+
+  constructor() {
+    for (const uid of ["a", "b"]) this.pods.set(uid, { pod: pod({ uid }), contenders: [policy()] });
+    this.ended = runNodeLoop({
+      node: "node1",
+      evaluator: { evaluate: (pods, observe) => this.#takeTurn(pods, observe) },
+      tracked: () => this.pods,
+      capacity: () => CAPACITY,
+      readings: { next: () => new Promise((resolve) => this.#give = resolve) },
+      changes: this.changes,
+      onReading: ({ kind }) => this.read.push(kind),
+      onTurn: () => this.turned++,
+    });
+  }
+
+  give(...uids: string[]): void {
+    const pods = new Map(uids.map((uid) => [uid, { usageBytes: null, points: [] }]));
+    const common = { node: "node1", readAt: 0, clockOffsetMs: 0, skipped: 0, bytes: 0, durationMs: 0 };
+    this.#give({ done: false, value: { kind: "usage", pods, ...common } });
+  }
+
+  fail(): void {
+    this.#give({ done: false, value: { kind: "failed", node: "node1", readAt: 0, reason: "timeout", message: "" } });
+  }
+
+  async end(): Promise<void> {
+    this.#give({ done: true, value: undefined });
+    await this.ended;
+  }
+
+  async #takeTurn(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
+    for (const tracked of pods) this.turns.push(`${tracked.pod.uid} ${observe(tracked).kind}`);
+    await this.busy;
+  }
+}
+
+Deno.test("runNodeLoop() gives each pod its usage, or a tick where the reading has none of it", async () => {
+  const loop = new Loop();
+  loop.give("a");
+  await settle();
+  loop.fail();
+  await settle();
+  await loop.end();
+  assertEquals(loop.turns, ["a usage", "b tick", "a tick", "b tick"]);
+  assertEquals([loop.read, loop.turned], [["usage", "failed"], 2]);
+});
+
+Deno.test("runNodeLoop() evaluates changed pods alone, between readings", async () => {
+  const loop = new Loop();
+  loop.changes.add("b");
+  await settle();
+  loop.changes.add("gone");
+  loop.changes.add("a");
+  loop.changes.remove("a");
+  await settle();
+  await loop.end();
+  assertEquals(loop.turns, ["b changed"]);
+});
+
+Deno.test("runNodeLoop() takes no turn before the last has ended, and then one for all that has changed", async () => {
+  const loop = new Loop();
+  let release = () => {};
+  loop.busy = new Promise((resolve) => release = resolve);
+  loop.give("a", "b");
+  await settle();
+  for (const uid of ["a", "b", "a"]) {
+    loop.changes.add(uid);
+    await settle();
+  }
+  assertEquals(loop.turns, ["a usage", "b usage"]);
+  loop.busy = Promise.resolve();
+  release();
+  await settle();
+  await loop.end();
+  assertEquals(loop.turns, ["a usage", "b usage", "a changed", "b changed"]);
+});
+
+Deno.test("runNodeLoop() keeps a reading that comes during a turn", async () => {
+  const loop = new Loop();
+  let release = () => {};
+  loop.busy = new Promise((resolve) => release = resolve);
+  loop.changes.add("a");
+  await settle();
+  loop.give("a", "b");
+  await settle();
+  assertEquals(loop.turns, ["a changed"]);
+  loop.busy = Promise.resolve();
+  release();
+  await settle();
+  await loop.end();
+  assertEquals(loop.turns, ["a changed", "a usage", "b usage"]);
+});

@@ -1,0 +1,183 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { NoticeName } from "../../../lib/core/reasons.ts";
+import { Recorder } from "../../../lib/daemon/report/recorder.ts";
+import { createClient } from "../../../lib/kube/client.ts";
+import { createLog } from "../../../lib/runtime/log.ts";
+import { refuse, TestApiServer } from "../../support/api_server.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+
+const WEB = { namespace: "shop", name: "web", uid: "uid-web" };
+const POD = { namespace: "shop", name: "web-1", uid: "uid-web-1" };
+
+class Desk implements AsyncDisposable {
+  readonly clock = new VirtualClock();
+  readonly api = new TestApiServer(this.clock);
+  readonly results: string[] = [];
+  readonly recorder: Recorder;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor() {
+    this.recorder = new Recorder({
+      client: createClient(this.api),
+      clock: this.clock,
+      random: () => 0,
+      log: createLog({ level: "error", format: "json", write: () => {} }),
+      metrics: { eventPublished: (result) => this.results.push(result) },
+      instance: "test",
+    });
+    this.#running = this.recorder.run(this.#closing.signal);
+  }
+
+  publish(name: NoticeName, message = "text", autoscaler = WEB): void {
+    this.recorder.publish({ autoscaler: autoscaler.uid, name, message }, { autoscaler, pod: POD });
+  }
+
+  get events(): string[] {
+    return this.api.list("events").map(({ reason, message, count }) =>
+      `${reason.replace("PodResourceAutoscaler", "")} ${message} x${count}`
+    );
+  }
+
+  async close(withinMs = 60_000): Promise<void> {
+    this.#closing.abort();
+    await this.clock.advance(withinMs);
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+Deno.test("publish() writes an Event of core/v1 on the autoscaler with the pod as related object (C50)", async () => {
+  await using desk = new Desk();
+  desk.publish("ScaleUp", "Scaled up");
+  await settle();
+  const [{ metadata, ...event }] = desk.api.list("events");
+  assertMatch(metadata.name, /^web\.[0-9a-f]+$/);
+  assertEquals(event, {
+    apiVersion: "v1",
+    kind: "Event",
+    involvedObject: {
+      apiVersion: "keda.kedify.io/v1alpha1",
+      kind: "PodResourceAutoscaler",
+      ...WEB,
+    },
+    related: { apiVersion: "v1", kind: "Pod", ...POD },
+    reason: "PodResourceAutoscalerScaleUp",
+    message: "Scaled up",
+    type: "Normal",
+    source: { component: "podfit" },
+    reportingComponent: "podfit",
+    reportingInstance: "test",
+    firstTimestamp: "2026-11-20T11:00:00Z",
+    lastTimestamp: "2026-11-20T11:00:00Z",
+    count: 1,
+    eventTime: null,
+  });
+});
+
+Deno.test("publish() counts what is told again, and gives each action an Event of its own (C50)", async () => {
+  await using desk = new Desk();
+  for (const name of ["ScaleFailed", "ScaleUp", "ScaleFailed", "ScaleUp"] as const) {
+    desk.publish(name);
+    await desk.clock.advance(2000);
+  }
+  desk.publish("ScaleFailed", "another");
+  await settle();
+  assertEquals(desk.events, ["ScaleFailed text x2", "ScaleUp text x1", "ScaleUp text x1", "ScaleFailed another x1"]);
+  const { firstTimestamp, lastTimestamp } = desk.api.list("events")[0];
+  assertEquals([firstTimestamp, lastTimestamp], ["2026-11-20T11:00:00Z", "2026-11-20T11:00:04Z"]);
+});
+
+Deno.test("publish() writes a counted Event anew when it has expired meanwhile", async () => {
+  await using desk = new Desk();
+  desk.publish("ScaleFailed");
+  await settle();
+  const { metadata } = desk.api.list("events")[0];
+  desk.api.remove("events", metadata.name);
+  desk.publish("ScaleFailed");
+  await settle();
+  assertEquals(desk.events, ["ScaleFailed text x1"]);
+});
+
+Deno.test("publish() lets 25 through at once per autoscaler, then one each five minutes; actions always (C50)", async () => {
+  await using desk = new Desk();
+  for (let i = 0; i < 40; i++) desk.publish("ScaleFailed", `no ${i}`);
+  for (let i = 0; i < 30; i++) desk.publish("ScaleUp", `up ${i}`);
+  desk.publish("ScaleFailed", "of another", { ...WEB, name: "other", uid: "uid-other" });
+  await settle(200);
+  const count = (word: string) => desk.events.filter((one) => one.startsWith(word)).length;
+  assertEquals([count("ScaleFailed"), count("ScaleUp")], [26, 30]);
+  assertEquals(desk.results.filter((one) => one === "rate_limited").length, 15);
+  await desk.clock.advance(300_000);
+  for (let i = 0; i < 2; i++) desk.publish("ScaleFailed", `later ${i}`);
+  await settle();
+  assertEquals(count("ScaleFailed"), 27);
+});
+
+Deno.test("publish() keeps a thousand while nothing can be written, and drops the rest", async () => {
+  await using desk = new Desk();
+  desk.api.intercept = () => new Promise(() => {});
+  for (let i = 0; i < 1101; i++) desk.publish("ScaleUp", `up ${i}`);
+  await settle();
+  assertEquals(desk.results.filter((one) => one === "dropped").length, 101);
+});
+
+Deno.test("run() tries four times with growing waits, and not at all again what the server refuses for good", async () => {
+  await using desk = new Desk();
+  let code = 503;
+  desk.api.intercept = () => refuse(code, { message: "no" });
+  desk.publish("ScaleUp");
+  await settle();
+  assertEquals([desk.api.calls.length, desk.results], [1, []]);
+  await desk.clock.advance(10_000);
+  assertEquals([desk.api.calls.length, desk.results], [4, ["failed"]]);
+  code = 403;
+  desk.publish("ScaleUp");
+  await desk.clock.advance(10_000);
+  assertEquals([desk.api.calls.length, desk.results], [5, ["failed", "failed"]]);
+});
+
+Deno.test("run() creates one Event for one action when the answer to it was lost", async () => {
+  await using desk = new Desk();
+  let isFirst = true;
+  desk.api.intercept = async (call) => {
+    if (!isFirst) return null;
+    isFirst = false;
+    desk.api.put("events", call.body);
+    return await Promise.reject(new TypeError("connection reset"));
+  };
+  desk.publish("ScaleUp");
+  await desk.clock.advance(5000);
+  assertEquals([desk.events, desk.results], [["ScaleUp text x1"], ["ok"]]);
+});
+
+Deno.test("run() writes what is queued when it is ended", async () => {
+  const desk = new Desk();
+  for (let i = 0; i < 3; i++) desk.publish("ScaleUp", `up ${i}`);
+  await desk.close();
+  assertEquals(desk.events, ["ScaleUp up 0 x1", "ScaleUp up 1 x1", "ScaleUp up 2 x1"]);
+  assertEquals(desk.clock.pending, 0);
+});
+
+Deno.test("run() ends within its time however much is queued and whatever the server does", async () => {
+  const desk = new Desk();
+  desk.api.intercept = () => new Promise(() => {});
+  for (let i = 0; i < 100; i++) desk.publish("ScaleUp", `up ${i}`);
+  await settle();
+  await desk.close(15_000);
+  assertEquals(desk.results.length, 100, "the one under way has 10 s, all others 5 s");
+  assertEquals(desk.clock.pending, 0);
+});
+
+Deno.test("publish() shortens a message, and names an Event as the API allows whatever the autoscaler's name", async () => {
+  await using desk = new Desk();
+  const name = `${"a".repeat(218)}-.b`;
+  desk.publish("ScaleUp", "🚀".repeat(600), { ...WEB, name });
+  await settle();
+  const [event] = desk.api.list("events");
+  assert(event.message.length <= 1024 && event.message.isWellFormed() && event.message.endsWith("…"));
+  assertMatch(event.metadata.name, /^a{218}\.[0-9a-f]+$/);
+});

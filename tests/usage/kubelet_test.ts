@@ -1,0 +1,249 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  createProxySource,
+  type DirectOptions,
+  type NodeAddress,
+  openDirectSource,
+  type SummaryAnswer,
+} from "../../lib/usage/kubelet.ts";
+import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
+import { timeoutError } from "../../lib/runtime/clock.ts";
+import { settle, START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { readTls, serveTls, type TestServer } from "../support/tls.ts";
+
+const MODES = [{ insecureTls: false }, { insecureTls: true }] as const;
+
+for (const mode of MODES) {
+  const how = mode.insecureTls ? "without checking the certificate" : "with the cluster's CA";
+
+  Deno.test(`openDirectSource() fetches a summary ${how}, with the bearer token`, async () => {
+    const seen: string[] = [];
+    await using server = serveTls((request) => {
+      seen.push(`${request.method} ${new URL(request.url).pathname}${new URL(request.url).search}`);
+      seen.push(request.headers.get("authorization") ?? "");
+      return new Response('{"pods":[]}', { headers: { date: new Date(START).toUTCString() } });
+    });
+    const answer = await fetchFrom(server, mode);
+    assertEquals(answer.kind === "summary" && answer.text, '{"pods":[]}');
+    assertEquals(seen, ["GET /stats/summary?only_cpu_and_memory=true", "Bearer secret"]);
+  });
+
+  Deno.test(`openDirectSource() stops reading at its limit ${how}`, async () => {
+    const flood = endless();
+    await using server = serveTls(() => new Response(flood.body));
+    const answer = await fetchFrom(server, { ...mode, limitBytes: 2 ** 20 });
+    assertFailed(answer, "too_large", "the answer has more than 1048576 bytes");
+    assert(flood.sentBytes() < 8 * 2 ** 20, `${flood.sentBytes()} bytes were sent`);
+  });
+
+  Deno.test(`openDirectSource() gives up at a timeout in the middle of a body ${how}`, async () => {
+    await using server = serveTls(() => new Response(stalled()));
+    const controller = new AbortController();
+    const { clock, headersSeen } = headersClock();
+    const answer = fetchFrom(server, { ...mode, clock, signal: controller.signal });
+    await Promise.race([headersSeen, answer]);
+    controller.abort(timeoutError(4500));
+    assertFailed(await answer, "timeout", "timed out after 4500 ms");
+  });
+
+  Deno.test(`openDirectSource() throws an abort that is no timeout ${how}`, async () => {
+    await using server = serveTls(() => new Response(stalled()));
+    const controller = new AbortController();
+    const { clock, headersSeen } = headersClock();
+    const answer = fetchFrom(server, { ...mode, clock, signal: controller.signal });
+    await Promise.race([headersSeen, answer]);
+    controller.abort(new Error("shutting down"));
+    await assertRejects(() => answer, Error, "shutting down");
+  });
+
+  Deno.test(`openDirectSource() follows no redirect, which could take the token elsewhere, ${how}`, async () => {
+    let requests = 0;
+    await using server = serveTls(() => {
+      requests++;
+      return new Response(null, { status: 307, headers: { location: "/elsewhere" } });
+    });
+    assertFailed(await fetchFrom(server, mode), "http", "307");
+    assertEquals(requests, 1);
+  });
+
+  Deno.test(`openDirectSource() says that nobody listens ${how}`, async () => {
+    const server = serveTls(() => new Response());
+    await server[Symbol.asyncDispose]();
+    assertFailed(await fetchFrom(server, mode), "unreachable", /refused/i);
+  });
+}
+
+Deno.test("openDirectSource() names the way out of a certificate of another CA (C54)", async () => {
+  await using server = serveTls(() => new Response());
+  const message = `the kubelet of node "n1" serves a certificate not signed by the cluster's CA: give its CA with ` +
+    "--kubelet-ca, or accept any with --kubelet-insecure-tls";
+  assertFailed(await fetchFrom(server, { clusterCa: [] }), "tls", message);
+  assertFailed(await fetchFrom(server, { caCerts: [] }), "tls", "not signed by the CA of --kubelet-ca");
+});
+
+Deno.test("openDirectSource() trusts the CA it is given instead of the cluster's", async () => {
+  await using server = serveTls(() => new Response("{}"));
+  assertEquals((await fetchFrom(server, { clusterCa: [], caCerts: [readTls("ca.crt")] })).kind, "summary");
+});
+
+Deno.test("openDirectSource() names the way out of a certificate for another host", async () => {
+  await using server = serveTls(() => new Response());
+  // The same socket under a name that the certificate doesn't have.
+  const answer = await fetchFrom(server, { host: "::ffff:127.0.0.1" });
+  assertFailed(answer, "tls", `serves a certificate that is not for "::ffff:127.0.0.1"`);
+});
+
+Deno.test("openDirectSource() sends nothing to what is no address", async () => {
+  for (const host of ["evil.example/x", "a@b", "a b", "::::"]) {
+    using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
+    const answer = await source.fetchSummary({ name: "n1", host, port: 10250 }, new AbortController().signal);
+    assertFailed(answer, "unreachable", "is no address");
+  }
+});
+
+Deno.test("openDirectSource() puts an IPv6 address in brackets", async () => {
+  using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
+  const answer = await source.fetchSummary({ name: "n1", host: "::1", port: 1 }, new AbortController().signal);
+  assertFailed(answer, "unreachable", "at https://[::1]:1: ");
+});
+
+const REFUSALS: readonly (readonly [status: number, body: string, reason: string, message: string])[] = [
+  [401, "Unauthorized", "unauthorized", "turn on authentication.webhook"],
+  [
+    403,
+    "Forbidden (user=u, verb=get, resource=nodes, subresource(s)=[stats])",
+    "forbidden",
+    `subresource(s)=[stats]); grant podfit the verb "get" on "nodes/stats" in its ClusterRole`,
+  ],
+  [500, "internal\nerror\u0000", "http", ": 500 internal error"],
+];
+
+Deno.test("openDirectSource() says what a refusal by a kubelet asks for (C54)", async () => {
+  for (const [status, body, reason, message] of REFUSALS) {
+    await using server = serveTls(() => new Response(body, { status }));
+    assertFailed(await fetchFrom(server, {}), reason, message);
+  }
+});
+
+Deno.test("openDirectSource() says why it has no address to dial", async () => {
+  const why =
+    'Cannot read usage of node "n1" at its kubelet: the node is not known: it is not listed yet, or podfit may ' +
+    "not list nodes";
+  for (
+    const [host, reason, message] of [[null, "unlisted", why], ["", "unreachable", "status has no address"]] as const
+  ) {
+    using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
+    assertFailed(await source.fetchSummary({ ...NODE, host }, new AbortController().signal), reason, message);
+  }
+});
+
+Deno.test("openDirectSource() waits no longer than its signal for a token", async () => {
+  const server = { ...apiServer(), readToken: () => new Promise<never>(() => {}) };
+  using source = openDirectSource(server, { clock: new VirtualClock() });
+  const fetchUntil = (reason: unknown) => {
+    const controller = new AbortController();
+    const answer = source.fetchSummary(NODE, controller.signal);
+    controller.abort(reason);
+    return answer;
+  };
+  assertFailed(await fetchUntil(timeoutError(4500)), "timeout", "timed out after 4500 ms");
+  await assertRejects(() => fetchUntil(new Error("shutting down")), Error, "shutting down");
+});
+
+Deno.test("createProxySource() asks the API server, and names nodes/proxy when that is forbidden", async () => {
+  const urls: string[] = [];
+  const message = `nodes "n1" is forbidden: User "u" cannot get resource "nodes/proxy" in API group ""`;
+  const server = apiServer((request) => {
+    urls.push(request.url);
+    return Promise.resolve(Response.json({ kind: "Status", message }, { status: 403 }));
+  });
+  const source = createProxySource(server, { clock: new VirtualClock() });
+  const answer = await source.fetchSummary({ ...NODE, name: "n/1" }, new AbortController().signal);
+  assertEquals(urls, ["https://api:6443/api/v1/nodes/n%2F1/proxy/stats/summary?only_cpu_and_memory=true"]);
+  assertFailed(answer, "forbidden", `403 ${message}; grant podfit the verb "get" on "nodes/proxy"`);
+});
+
+Deno.test("createProxySource() refuses 50 MB without reading them", async () => {
+  const flood = endless();
+  const headers = { "content-length": "50000000" };
+  const source = createProxySource(apiServer(() => Promise.resolve(new Response(flood.body, { headers }))), {
+    clock: new VirtualClock(),
+  });
+  assertFailed(await source.fetchSummary(NODE, new AbortController().signal), "too_large", "more than 33554432 bytes");
+  assert(flood.sentBytes() < 2 ** 20, `${flood.sentBytes()} bytes were sent`);
+});
+
+const OFFSETS: Record<string, { readonly date: string | null; readonly offsetMs: number }> = {
+  "no Date": { date: null, offsetMs: 0 },
+  "a Date that is none": { date: "yesterday", offsetMs: 0 },
+  "the same time": { date: new Date(START).toUTCString(), offsetMs: 0 },
+  "a second behind": { date: new Date(START - 1000).toUTCString(), offsetMs: 0 },
+  "two seconds ahead": { date: new Date(START + 2000).toUTCString(), offsetMs: 2000 },
+  "an hour behind": { date: new Date(START - 3_600_000).toUTCString(), offsetMs: -3_600_000 },
+};
+
+for (const [what, { date, offsetMs }] of Object.entries(OFFSETS)) {
+  Deno.test(`createProxySource() reads the clock's offset from ${what}`, async () => {
+    const response = new Response("{}", date === null ? {} : { headers: { date } });
+    const source = createProxySource(apiServer(() => Promise.resolve(response)), { clock: new VirtualClock() });
+    const answer = await source.fetchSummary(NODE, new AbortController().signal);
+    assertEquals(answer.kind === "summary" && answer.clockOffsetMs, offsetMs);
+  });
+}
+
+const NODE: NodeAddress = { name: "n1", host: "127.0.0.1", port: 10250 };
+
+type Case = Partial<DirectOptions> & { clusterCa?: string[]; signal?: AbortSignal; host?: string };
+
+async function fetchFrom(server: TestServer, options: Case): Promise<SummaryAnswer> {
+  const { clusterCa = [readTls("ca.crt")], signal = new AbortController().signal, host = "127.0.0.1" } = options;
+  using source = openDirectSource({ ...apiServer(), caCerts: clusterCa }, { clock: new VirtualClock(), ...options });
+  return await source.fetchSummary({ name: "n1", host, port: Number(new URL(server.origin).port) }, signal);
+}
+
+function apiServer(transport: Transport = () => Promise.reject(new Error("not to be called"))): ApiServer {
+  return {
+    origin: "https://api:6443",
+    transport,
+    caCerts: [],
+    readToken: () => Promise.resolve("secret"),
+    clientCertificate: null,
+    namespace: "default",
+    source: "test",
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+function assertFailed(answer: SummaryAnswer, reason: string, message: string | RegExp): void {
+  if (answer.kind !== "failed") throw new Error("It did not fail");
+  assertEquals(answer.reason, reason, answer.message);
+  if (typeof message === "string") assertStringIncludes(answer.message, message);
+  else assert(message.test(answer.message), answer.message);
+}
+
+function endless() {
+  let sentBytes = 0;
+  const chunk = new Uint8Array(2 ** 16).fill(32);
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      sentBytes += chunk.length;
+      controller.enqueue(chunk);
+    },
+  });
+  return { body, sentBytes: () => sentBytes };
+}
+
+/** Sends a few bytes and then nothing. */
+function stalled(): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("{")) });
+}
+
+/** The clock is asked when the headers have come. */
+function headersClock() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const now = () => {
+    resolve();
+    return START;
+  };
+  return { clock: { now }, headersSeen: promise.then(() => settle()) };
+}

@@ -1,0 +1,185 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { Reading } from "../../lib/api/usage.ts";
+import type { FetchSummary } from "../../lib/usage/kubelet.ts";
+import { pollKubelet, type PollOptions } from "../../lib/usage/poll.ts";
+import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+
+const NODE = { name: "n1", host: "10.0.0.1", port: 10250 };
+const UID = "274067a2-453d-46ad-a8ad-3c566e52304f";
+const RECORDED = Deno.readTextFileSync(new URL("../testdata/summary/cadvisor.json", import.meta.url));
+
+Deno.test("watchUsage() reads tracked pods once per interval, after its first delay (C20)", async () => {
+  await using run = start({ initialDelayMs: 3000, isTracked: (uid) => uid === UID });
+  await run.clock.advance(2999);
+  assertEquals(run.polledAt, []);
+  await run.clock.advance(1 + 20_000);
+  assertEquals(run.polledAt, [3000, 13_000, 23_000]);
+  const reading = run.readings[0];
+  assert(reading?.kind === "usage");
+  assertEquals([...reading.pods.keys()], [UID]);
+  assertEquals({ ...reading, pods: null }, {
+    kind: "usage",
+    node: "n1",
+    readAt: START + 3000,
+    clockOffsetMs: 0,
+    pods: null,
+    skipped: 0,
+    durationMs: 0,
+  });
+});
+
+Deno.test("watchUsage() keeps its beat while a poll takes its time, and tells how long", async () => {
+  await using run = start({}, { during: (clock) => clock.sleep(700) });
+  await run.clock.advance(20_700);
+  assertEquals(run.polledAt, [0, 10_000, 20_000]);
+  assertEquals(run.readings.map((reading) => reading.kind === "usage" && reading.durationMs), [700, 700, 700]);
+});
+
+Deno.test("watchUsage() makes up for no missed cycle: one poll at once, then the next a cycle later", async () => {
+  await using run = start({}, { after: (clock) => clock.sleep(clock.monotonic() === 0 ? 35_000 : 0) });
+  await run.clock.advance(60_000);
+  assertEquals(run.polledAt.map((at) => Math.round(at / 1000)), [0, 35, 45, 55]);
+});
+
+Deno.test("watchUsage() follows an interval that changes while it waits", async () => {
+  let intervalMs = 60_000;
+  await using run = start({ interval: () => intervalMs });
+  await run.clock.advance(12_000);
+  intervalMs = 15_000;
+  await run.clock.advance(18_000);
+  assertEquals(run.polledAt, [0, 15_000, 30_000]);
+});
+
+Deno.test("watchUsage() polls no more than once a second, whatever is asked for", async () => {
+  for (const asked of [0, -1, NaN, 10]) {
+    await using run = start({ interval: () => asked });
+    await run.clock.advance(2000);
+    assertEquals(run.polledAt, [0, 1000, 2000]);
+  }
+});
+
+const TIMEOUTS = [[60_000, 10_000], [5000, 4500], [1000, 1000]] as const;
+for (const [intervalMs, timeoutMs] of TIMEOUTS) {
+  Deno.test(`watchUsage() gives a poll ${timeoutMs} ms of an interval of ${intervalMs} ms`, async () => {
+    await using run = start({
+      interval: () => intervalMs,
+      fetchSummary: (_, signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener(
+            "abort",
+            () => resolve({ kind: "failed", reason: "timeout", message: signal.reason.message }),
+          )
+        ),
+    });
+    await run.clock.advance(timeoutMs - 1);
+    assertEquals(run.readings, []);
+    await run.clock.advance(1);
+    const message = `Timed out after ${timeoutMs} ms`;
+    assertEquals(run.readings, [{ kind: "failed", node: "n1", readAt: START + timeoutMs, reason: "timeout", message }]);
+  });
+}
+
+Deno.test("watchUsage() tells of a failure and polls on at the same pace", async () => {
+  const answers = [
+    () => Promise.reject(new Error("broken")),
+    () => Promise.resolve({ kind: "summary" as const, text: "<html>", clockOffsetMs: 0 }),
+    () => Promise.resolve({ kind: "failed" as const, reason: "forbidden" as const, message: "no" }),
+  ];
+  await using run = start({ fetchSummary: () => answers.shift()?.() ?? summary() });
+  await run.clock.advance(30_000);
+  assertEquals(run.readings.map((reading) => reading.kind === "failed" ? reading.reason : reading.kind), [
+    "unreachable",
+    "malformed",
+    "forbidden",
+    "usage",
+  ]);
+  const [broken, malformed] = run.readings;
+  assertStringIncludes(broken?.kind === "failed" ? broken.message : "", `node "n1": broken`);
+  assertStringIncludes(malformed?.kind === "failed" ? malformed.message : "", `node "n1": Cannot parse`);
+});
+
+Deno.test("watchUsage() judges times from the far future by the node's clock, as its Date tells it", async () => {
+  const time = new Date(START + 86_400_000).toISOString();
+  const usage = { cpu: { time, usageCoreNanoSeconds: 1 }, memory: { workingSetBytes: 1 } };
+  const pods = [{ podRef: { uid: UID }, containers: [{ name: "main", startTime: time, ...usage }] }];
+  const text = JSON.stringify({ pods });
+  for (const [clockOffsetMs, skipped] of [[0, 1], [86_400_000, 0]] as const) {
+    await using run = start({ fetchSummary: () => Promise.resolve({ kind: "summary", text, clockOffsetMs }) });
+    await run.clock.advance(0);
+    const reading = run.readings[0];
+    assertEquals(reading?.kind === "usage" && reading.skipped, skipped);
+  }
+});
+
+Deno.test("watchUsage() ends without an error or a timer when its signal aborts", async () => {
+  const waiting = start({});
+  await waiting.clock.advance(1000);
+  assertEquals(waiting.polledAt, [0]);
+  await waiting[Symbol.asyncDispose]();
+  assertEquals(waiting.clock.pending, 0);
+
+  const polling = start({ fetchSummary: (_, signal) => new Promise((_, reject) => rejectOnAbort(signal, reject)) });
+  await polling.clock.advance(1000);
+  assertEquals(polling.polledAt, [0]);
+  await polling[Symbol.asyncDispose]();
+  assertEquals(polling.readings, []);
+  assertEquals(polling.clock.pending, 0);
+});
+
+function rejectOnAbort(signal: AbortSignal, reject: (reason: unknown) => void): void {
+  signal.addEventListener("abort", () => reject(signal.reason));
+}
+
+function summary() {
+  return Promise.resolve({ kind: "summary" as const, text: RECORDED, clockOffsetMs: 0 });
+}
+
+interface Script {
+  /** What a poll waits for. */
+  readonly during: (clock: VirtualClock) => Promise<void>;
+  /** What the consumer does with a reading. */
+  readonly after: (clock: VirtualClock) => Promise<void>;
+}
+
+function idle(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** Watches in the background, each 10 s. */
+function start(overrides: Partial<PollOptions>, { during = idle, after = idle }: Partial<Script> = {}) {
+  const clock = new VirtualClock();
+  const controller = new AbortController();
+  const readings: Reading[] = [];
+  const polledAt: number[] = [];
+  const fetchRecorded: FetchSummary = async () => {
+    await during(clock);
+    return await summary();
+  };
+  const { fetchSummary = fetchRecorded } = overrides;
+  const options: PollOptions = {
+    clock,
+    interval: () => 10_000,
+    isTracked: () => true,
+    signal: controller.signal,
+    ...overrides,
+    fetchSummary(node, signal) {
+      polledAt.push(clock.monotonic());
+      return fetchSummary(node, signal);
+    },
+  };
+  const ended = (async () => {
+    for await (const reading of pollKubelet(NODE, options)) {
+      readings.push(reading);
+      await after(clock);
+    }
+  })();
+  return {
+    clock,
+    readings,
+    polledAt,
+    async [Symbol.asyncDispose]() {
+      controller.abort();
+      await ended;
+    },
+  };
+}
