@@ -44,9 +44,6 @@ export const BLOCK_REASONS = [
 ] as const;
 export type BlockReason = typeof BLOCK_REASONS[number];
 
-/** Why a size waits: refused by the API server, or given up because the kubelet could not enact it (C44, C47). */
-export type WaitReason = RefusalReason | StuckReason;
-
 export type StuckReason = Extract<BlockReason, "ResizeDeferred" | "ResizeInfeasible" | "ResizeError">;
 
 /** Reasons that belong to an autoscaler as a whole, in its conditions. */

@@ -10,8 +10,19 @@ export interface ResizeEntry {
   readonly manager: string;
   /** Of the manager's last resize that changed a value; whole seconds, the API server's clock. */
   readonly at: number;
-  /** Container (or init container) name -> the sides this manager was the last to set; empty for pod-level ones. */
-  readonly owned: ReadonlyMap<string, readonly SideKey[]>;
+  /** The sides that this manager was the last to set; empty for pod-level ones. */
+  readonly owned: readonly OwnedSides[];
+}
+
+export interface OwnedSides {
+  /** The name of a container or init container. */
+  readonly container: string;
+  readonly sides: readonly SideKey[];
+}
+
+/** The sides of a container that an entry owns; empty where it owns none. */
+export function readOwnedSides(owned: readonly OwnedSides[], container: string): readonly SideKey[] {
+  return owned.find((one) => one.container === container)?.sides ?? [];
 }
 
 /** In the order of the list. What is no proper resize entry is left out, whatever it is. */
@@ -36,8 +47,8 @@ function readTime(time: unknown): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-function readOwned(fields: unknown): ReadonlyMap<string, readonly SideKey[]> {
-  const owned = new Map<string, readonly SideKey[]>();
+function readOwned(fields: unknown): readonly OwnedSides[] {
+  const owned: OwnedSides[] = [];
   const spec = readField(fields, "f:spec");
   for (const list of ["f:containers", "f:initContainers"]) {
     const containers = readField(spec, list);
@@ -48,7 +59,7 @@ function readOwned(fields: unknown): ReadonlyMap<string, readonly SideKey[]> {
       const sides = SIDE_KEYS.filter((side) =>
         readField(readField(resources, `f:${sideOf(side)}`), `f:${resourceOf(side)}`)
       );
-      if (sides.length > 0) owned.set(name, sides);
+      if (sides.length > 0) owned.push({ container: name, sides });
     }
   }
   return owned;

@@ -20,7 +20,7 @@ Deno.test("decide() puts the wish that has stood longer first, the other waits w
   assertEquals([story.reason("main"), story.reason("proxy")], ["ResizeDeferred", "ResizeDeferred"]);
   const outcome = story.change({ pending: null });
   assertEquals(outcome.request?.container, "proxy");
-  assertEquals(outcome.decisions.map(({ policy, decision }) => [policy.name, decision.kind]), [
+  assertEquals(outcome.decisions.map(({ container, decision }) => [container, decision.kind]), [
     ["main", "blocked"],
     ["proxy", "resize"],
   ]);

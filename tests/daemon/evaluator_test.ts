@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { Answer, Observation, Outcome, ResizeRequest } from "../../lib/core/decision.ts";
+import type { Observation, Outcome } from "../../lib/core/decision.ts";
+import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
 import { Evaluator } from "../../lib/daemon/evaluator.ts";
 import type { Tracked } from "../../lib/daemon/inventory/tracked.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";

@@ -166,14 +166,14 @@ export function resizeEntry(
   at: number,
   owned: Readonly<Record<string, readonly SideKey[]>> = {},
 ): PodFacts["resizes"][number] {
-  return { manager, at, owned: new Map(Object.entries(owned)) };
+  return { manager, at, owned: Object.entries(owned).map(([container, sides]) => ({ container, sides })) };
 }
 
 export function restartsOn(...named: readonly Resource[]): Readonly<Record<Resource, boolean>> {
   return { cpu: named.includes("cpu"), memory: named.includes("memory") };
 }
 
-/** Freezes all the way down, so that whoever changes its input throws. Maps are left as they are. */
+/** Freezes all the way down, so that whoever changes its input throws. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

@@ -15,7 +15,7 @@ export type SamplingStep =
   /** Another instance, a lower counter, or the zeros of a container that has just exited: streaks end. */
   | { readonly kind: "restarted"; readonly sampling: Sampling }
   /** More than the node has. */
-  | { readonly kind: "absurd" };
+  | { readonly kind: "implausible" };
 
 export interface PointContext {
   readonly now: number;
@@ -33,14 +33,14 @@ export function newSampling(now: number, warming = false): Sampling {
 }
 
 export function nextSampling(sampling: Sampling, point: Point, context: PointContext): SamplingStep {
-  if (isUnreal(point)) return { kind: "absurd" };
+  if (isUnreal(point)) return { kind: "implausible" };
   if (point.cpu.kind === "rate") return nextRate(sampling, { point, ...point.cpu }, context);
   const { counterNs } = point.cpu;
   const { anchor } = sampling;
   if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
   const here = { instance: point.instance, at: point.at, counterNs };
   // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
-  if (anchor === null) return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);
+  if (anchor === null) return isOverMemory(point, context) ? { kind: "implausible" } : warmUp(here, context.now);
   if (anchor.instance !== point.instance) return restarted(here, context.now);
   const elapsedMs = point.at - anchor.at;
   // After a silence an older time is no repeat: the node's clock has stepped back.
@@ -53,7 +53,7 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const usedNs = counterNs - anchor.counterNs;
   const leastMillicores = usedNs / (elapsedMs + point.resolutionMs) / 1000;
   if (leastMillicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
-    return { kind: "absurd" };
+    return { kind: "implausible" };
   }
   const sample = newSample(point, { from: anchor.at, cpuMillicores: usedNs / elapsedMs / 1000 }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
@@ -74,7 +74,7 @@ function nextRate(
   // What the source has cached may still be of the run before.
   if (sampling.warming) return warmUp(here, context.now);
   if (millicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
-    return { kind: "absurd" };
+    return { kind: "implausible" };
   }
   const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };

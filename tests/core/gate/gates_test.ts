@@ -1,11 +1,15 @@
 /** Every reason for which a wanted resize must wait, one row each: what differs, and the reason (C24, C35, C41, C46). */
 import { assertEquals } from "@std/assert";
-import { APPLY_GATES, type Candidate, firstObjection } from "../../../lib/core/gate/gates.ts";
+import { firstObjection } from "../../../lib/core/gate/ask.ts";
+import type { Candidate } from "../../../lib/core/gate/candidate.ts";
+import { GATES } from "../../../lib/core/gate/gates.ts";
+import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import { listChanges } from "../../../lib/core/changes.ts";
 import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
-import { BLOCK_REASONS } from "../../../lib/core/reasons.ts";
+import { BLOCK_REASONS, HOLD_REASONS } from "../../../lib/core/reasons.ts";
 import { readResizeStatus } from "../../../lib/core/pod/resize_status.ts";
-import { type ContainerState, NEW_POD_STATE, type PodState } from "../../../lib/core/state.ts";
+import { type ContainerState, NEW_POD_STATE, type PodState, type Sample, type View } from "../../../lib/core/state.ts";
 import { container, MI, pod, policy, resizeEntry, resources, SECOND, SIZE, START } from "../../support/builders.ts";
 
 interface Differs {
@@ -15,7 +19,29 @@ interface Differs {
   readonly containerState?: Partial<ContainerState>;
   readonly state?: Partial<PodState>;
   readonly candidate?: Partial<Candidate>;
+  readonly dryRun?: boolean;
 }
+
+const SAMPLE: Sample = {
+  at: START,
+  from: START - 10 * SECOND,
+  seenAt: START,
+  cpuMillicores: 90,
+  workingSetBytes: 64 * MI,
+  usageBytes: 64 * MI,
+  podUsageBytes: null,
+};
+
+const VIEW: View = {
+  generation: 1,
+  container: "main",
+  dueAt: START,
+  sampling: newSampling(START),
+  streaks: {},
+  wantedSince: START,
+  silentSince: null,
+  notified: {},
+};
 
 function candidate(differs: Differs): Candidate {
   const one = container(differs.container);
@@ -34,18 +60,33 @@ function candidate(differs: Differs): Candidate {
     refusals: {},
     ...differs.containerState,
   };
+  const autoscaler = policy(differs.policy);
+  const to = { ...one.spec, "cpu.requests": 150 };
   return {
-    now: START,
-    pod: facts,
+    input: {
+      now: START,
+      pod: facts,
+      contenders: [autoscaler],
+      observation: { kind: "tick" },
+      dryRun: differs.dryRun ?? false,
+    },
     container: facts.containers[0] ?? one,
-    policy: policy(differs.policy),
+    autoscaler,
     state,
     containerState,
+    view: { ...VIEW, sampling: { ...newSampling(START), sample: SAMPLE } },
     status: readResizeStatus(facts, state, START),
+    isDue: true,
+    isNewSample: true,
+    direction: "up",
     action: "scaleUp",
-    to: { ...one.spec, "cpu.requests": 150 },
-    changes: ["cpu.requests"],
-    dryRun: false,
+    proposals: [{ side: "cpu.requests", direction: "up", amount: 150, why: "", urgency: 0 }],
+    sized: [{ kind: "moves", key: "cpu.requests", to: 150, cappedBy: null }],
+    moving: ["cpu.requests"],
+    base: one.spec,
+    to,
+    changes: listChanges(one.spec, differs.candidate?.to ?? to),
+    ahead: null,
     ...differs.candidate,
   };
 }
@@ -151,7 +192,26 @@ const ROWS: readonly [string, Differs, string | null][] = [
     null,
   ],
 
-  ["resizes nothing in a dry run", { candidate: { dryRun: true } }, "DryRun"],
+  ["resizes nothing in a dry run", { dryRun: true }, "DryRun"],
+
+  ["acts on no usage that was first seen a minute ago (C22)", {
+    candidate: {
+      view: { ...VIEW, sampling: { ...newSampling(START), sample: { ...SAMPLE, seenAt: START - 60_000 } } },
+    },
+  }, "MetricsUnavailable"],
+  ["acts on usage that is younger", {
+    candidate: {
+      view: { ...VIEW, sampling: { ...newSampling(START), sample: { ...SAMPLE, seenAt: START - 59_999 } } },
+    },
+  }, null],
+  ["waits for the cooldown (C36)", { containerState: { resizedAt: START - 119_999 } }, "Cooldown"],
+  ["goes when the cooldown ends", { containerState: { resizedAt: START - 120_000 } }, null],
+  ["asks for no size that the spec has already", { candidate: { changes: [] } }, "AtTarget"],
+  ["says so while the kubelet is at work on that size", {
+    candidate: { changes: [] },
+    pod: { inProgress: stuck("", 0) },
+  }, "ResizeInProgress"],
+  ["lets a container of the same pod go first (C12)", { candidate: { ahead: "proxy" } }, "ResizeInProgress"],
 ];
 
 for (const [sentence, differs, reason] of ROWS) {
@@ -172,7 +232,13 @@ Deno.test("firstObjection() says until when a delay lasts, in whole seconds", ()
   const objection = firstObjection(
     candidate({ policy: { delayMs: 15 * SECOND }, container: { runningAt: START - 4500 } }),
   );
-  assertEquals(objection, { reason: "Delay", message: "11s of the delay are left", until: START + 10_500 });
+  assertEquals(objection, {
+    kind: "blocked",
+    reason: "Delay",
+    message: "11s of the delay are left",
+    until: START + 10_500,
+    sides: ["cpu.requests"],
+  });
 });
 
 Deno.test("firstObjection() says which class a pod would lose, and what helps (C35)", () => {
@@ -184,12 +250,14 @@ Deno.test("firstObjection() says which class a pod would lose, and what helps (C
 });
 
 Deno.test("firstObjection() shows in a dry run what it would do", () => {
-  const objection = firstObjection(candidate({ candidate: { dryRun: true } }));
+  const objection = firstObjection(candidate({ dryRun: true }));
   assertEquals(objection?.message, "would resize: cpu.requests 100m -> 150m");
 });
 
-Deno.test("APPLY_GATES object with reasons of the closed list only (C53)", () => {
+const REASONS: readonly string[] = [...BLOCK_REASONS, ...HOLD_REASONS];
+
+Deno.test("GATES object with reasons of the closed list only (C53)", () => {
   const given = ROWS.flatMap(([, differs]) => firstObjection(candidate(differs))?.reason ?? []);
-  assertEquals(given.filter((reason) => !BLOCK_REASONS.includes(reason)), []);
-  assertEquals(APPLY_GATES.at(-1)?.name, "notDryRun");
+  assertEquals(given.filter((reason) => !REASONS.includes(reason)), []);
+  assertEquals([GATES[0]?.name, GATES.at(-1)?.name], ["fresh", "siblingDone"]);
 });

@@ -42,7 +42,7 @@ for (const [sentence, facts, seconds] of WAYS) {
   Deno.test(`decide() ${sentence}, back to what is in force (C47)`, () => {
     const story = stuck(facts);
     const order = story.pollToOrder(100);
-    assertEquals([order.action, order.to, (story.now - START) / SECOND], ["return", SIZE, seconds]);
+    assertEquals([order.action, order.to, (story.now - START) / SECOND], ["revert", SIZE, seconds]);
     assertEquals(order.changes, ["cpu.requests", "memory.requests"]);
   });
 }
@@ -50,7 +50,7 @@ for (const [sentence, facts, seconds] of WAYS) {
 Deno.test("decide() reports a return, starts the cooldown with it, and counts it as no scale action (C47)", () => {
   const story = stuck({ pending: condition("Infeasible") });
   const outcome = story.poll();
-  assertEquals(outcome.decisions.map(({ decision }) => decision.kind), ["hold", "return"]);
+  assertEquals(outcome.decisions.map(({ decision }) => decision.kind), ["hold", "revert"]);
   assertEquals([story.scaled, story.enacted, story.state.containers["main"]?.resizedAt], [[], [], story.now]);
   assertEquals(story.told(), ["ResizePending", "ResizePending"]);
   assertMatch(story.notices[1]?.message ?? "", /Gave up a stuck resize .*cpu\.requests 180m -> 100m.*no room/);
@@ -169,7 +169,7 @@ Deno.test("decide() does not command the size it gave up again and again: each t
     ups.push((story.now - START) / SECOND);
     // A node whose CPUs are pinned: whatever is commanded is infeasible.
     story.change({ observedGeneration: generation, pending: condition("Infeasible") });
-    while (story.orders.at(-1)?.action !== "return") story.poll();
+    while (story.orders.at(-1)?.action !== "revert") story.poll();
     story.change({ observedGeneration: generation + 1, pending: null });
   }
   const waits = ups.slice(1).map((at, index) => at - (ups[index] ?? 0));
@@ -236,7 +236,7 @@ Deno.test("decide() holds only what it gave up, not the resource's other side (C
     load: { memory: 20 * MI },
     answer: "enact",
   });
-  assertEquals(story.pollToOrder().action, "return");
+  assertEquals(story.pollToOrder().action, "revert");
   story.change({ inProgress: null });
   const order = story.pollToOrder();
   assertEquals([order.action, order.changes, story.now < START + 30 * SECOND], [

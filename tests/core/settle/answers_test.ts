@@ -5,8 +5,10 @@ import { Story } from "../../support/story.ts";
 
 Deno.test("decide() orders one PATCH of what changes, guarded by uid and resourceVersion (C40)", () => {
   const story = new Story({ load: { cpu: 90 } });
-  const { policy: _, why: __, ...order } = story.pollToOrder();
+  const { why: _, ...order } = story.pollToOrder();
   assertEquals(order, {
+    autoscaler: "uid-of-web",
+    autoscalerGeneration: 1,
     action: "scaleUp",
     container: "main",
     kind: "container",
@@ -22,9 +24,10 @@ Deno.test("decide() orders one PATCH of what changes, guarded by uid and resourc
 
 Deno.test("decide() tells an accepted PATCH once, with before, after and why (C45)", () => {
   const story = new Story({ load: { cpu: 90 } });
-  const { policy: own } = story.pollToOrder();
+  story.pollToOrder();
   assertEquals(story.scaled, [{
-    policy: own,
+    autoscaler: "uid-of-web",
+    container: "main",
     action: "scaleUp",
     at: story.now,
     change: "cpu.requests 100m -> 150m",
@@ -53,7 +56,7 @@ Deno.test("decide() holds everything from the answer until the pod shows it enac
   const sides = [side("cpu.requests", { cooldownMs: 0, bounds: { step: 10 } })];
   const story = new Story({ contenders: [policy({ sides })], load: { cpu: 150 }, answer: "hold" });
   const order = story.pollToOrder();
-  story.observe({ kind: "answered", order, answer: { kind: "accepted", generation: 2 } });
+  story.observe({ kind: "answered", request: order, answer: { kind: "accepted", generation: 2 } });
   story.poll(4);
   assertEquals([story.reason(), story.orders.length], ["ResizeInProgress", 1]);
   story.change({ generation: 2, containers: [container({ spec: order.to, reported: SIZE })] });
@@ -138,7 +141,7 @@ Deno.test("decide() tells an accepted PATCH though its autoscaler went before th
   const story = new Story({ load: { cpu: 90 }, answer: "hold" });
   const order = story.pollToOrder();
   story.contend([]);
-  story.observe({ kind: "answered", order, answer: { kind: "accepted", generation: 2 } });
+  story.observe({ kind: "answered", request: order, answer: { kind: "accepted", generation: 2 } });
   assertEquals([story.told(), story.scaled.length, story.state.generation], [["ScaleUp"], 1, 2]);
 });
 
@@ -147,7 +150,7 @@ Deno.test("decide() is silent on a refusal whose autoscaler has gone", () => {
   const order = story.pollToOrder();
   story.contend([]);
   const answer = { kind: "refused", reason: "Quota", message: "no", resources: [], waitMs: null } as const;
-  story.observe({ kind: "answered", order, answer });
+  story.observe({ kind: "answered", request: order, answer });
   assertEquals([story.told(), story.state.containers], [[], {}]);
 });
 
@@ -178,7 +181,7 @@ Deno.test("decide() measures utilization against the size in force, not the comm
   const story = new Story({ pod: facts, load: { cpu: 90 } });
   story.poll(3);
   const [assessment] = story.assessments();
-  assertEquals([assessment?.baseline, assessment?.wish], [100, "up"]);
+  assertEquals([assessment?.baseline, assessment?.wanted], [100, "up"]);
 });
 
 Deno.test("decide() tells an action over a failed resize from what is in force, not from what never was (C45, C47)", () => {

@@ -1,6 +1,6 @@
 /** What the API server refuses: who waits how long, what may go at once, what is told (C44). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { Answer } from "../../../lib/core/decision.ts";
+import type { Answer } from "../../../lib/core/resize_request.ts";
 import type { RefusalReason } from "../../../lib/core/reasons.ts";
 import { MI, MINUTE, policy, SECOND, side } from "../../support/builders.ts";
 import { Story } from "../../support/story.ts";

@@ -10,7 +10,7 @@ function losing(facts: Partial<PodFacts> = {}): Story {
     pod: { ...pod(), ...facts },
     contenders: [contender],
     load: { cpu: 90 },
-    answer: { kind: "lost", message: "no answer" },
+    answer: { kind: "unconfirmed", message: "no answer" },
   });
   story.pollToOrder();
   return story;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ResizeRequest } from "../../../lib/core/decision.ts";
+import type { ResizeRequest } from "../../../lib/core/resize_request.ts";
 import { createActuator, toPatch } from "../../../lib/daemon/act/actuator.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
@@ -78,7 +78,7 @@ Deno.test("createActuator() gives no generation where the server has none", asyn
 
 Deno.test("createActuator() does not know whether it arrived when the connection breaks (C45)", async () => {
   const { answer } = actuateWith(() => Promise.reject(new TypeError("connection reset")));
-  assertEquals(await answer, { kind: "lost", message: "connection reset" });
+  assertEquals(await answer, { kind: "unconfirmed", message: "connection reset" });
 });
 
 Deno.test("createActuator() waits ten seconds for an answer and no longer", async () => {
@@ -88,7 +88,7 @@ Deno.test("createActuator() waits ten seconds for an answer and no longer", asyn
     clock,
   );
   await clock.advance(10_000);
-  assertEquals(await answer, { kind: "lost", message: "Timed out after 10000 ms" });
+  assertEquals(await answer, { kind: "unconfirmed", message: "Timed out after 10000 ms" });
   assertEquals(clock.pending, 0);
 });
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Answer } from "../../../lib/core/decision.ts";
+import type { Answer } from "../../../lib/core/resize_request.ts";
 import { toAnswer } from "../../../lib/daemon/act/parse_refusal.ts";
 import { toApiError } from "../../../lib/kube/api_error.ts";
 import { readRefusal } from "../../support/refusals.ts";

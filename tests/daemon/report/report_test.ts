@@ -11,7 +11,7 @@ const CART = policy({ namespace: "shop", name: "cart" });
 const [from, to] = [resources({ "cpu.requests": 100 }), resources({ "cpu.requests": 250 })];
 const BLOCKED: Decision = { kind: "blocked", action: "scaleUp", reason: "Cooldown", message: "" };
 const RESIZE: Decision = { kind: "resize", action: "scaleDown", from, to };
-const RETURN: Decision = { kind: "return", reason: "ResizeDeferred", from, to };
+const RETURN: Decision = { kind: "revert", reason: "ResizeDeferred", from, to };
 const HOLD: Decision = { kind: "hold", reason: "InBand", message: "" };
 
 /** The series that one outcome leaves. */
@@ -82,6 +82,6 @@ Deno.test("a block has the same reason in log and metric (C53)", () => {
 Deno.test("each absurd figure of a pod counts (C22)", () => {
   const skipped = (implausible: number) =>
     tell({ implausible }).filter((line) => line.startsWith("podfit_usage_skipped_total"));
-  assertEquals(skipped(3), ['podfit_usage_skipped_total{reason="absurd"} 3']);
+  assertEquals(skipped(3), ['podfit_usage_skipped_total{reason="implausible"} 3']);
   assertEquals(skipped(0), []);
 });
