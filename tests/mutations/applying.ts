@@ -62,8 +62,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "takes a conflict for a refusal",
       in: "toAnswer",
-      find: 'if (code === 409 && !isOfAnother(error.details?.kind)) return { kind: "conflict" };',
-      replace: "",
+      find: "if (code === 409 && !isOfAnother(error.details?.kind))",
+      replace: "if (false)",
       test: "createDaemon() is silent on a conflict and decides again on the newer pod (C40)",
     },
     {
@@ -157,9 +157,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "takes an unchanged generation for an action",
       in: "accept",
-      find:
-        "if (generation !== null && generation === order.generation) return refuse(state, container, unchanged(accepted));",
-      replace: "",
+      find: "if (generation !== null && generation === order.generation)",
+      replace: "if (false)",
       test: "decide() starts no cooldown with an answer that left the generation as it was (C42)",
     },
     {
@@ -239,9 +238,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "keeps the streaks over a restart",
       in: "nextViewOfContainer",
-      find:
-        "if (isRestarted) return { ...view, streaks: NO_STREAKS, wantedSince: null, sampling: newSampling(now, true) };",
-      replace: "",
+      find: "if (isRestarted)",
+      replace: "if (false)",
       test: "decide() begins delay, warm-up and streaks anew after a restart, after: running (C24, C43)",
     },
     {
@@ -279,8 +277,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "takes another pod of the same name for a refusal",
       in: "toAnswer",
-      find: 'if (code === 422 && causes.some(({ field }) => field === "metadata.uid")) return { kind: "gone" };',
-      replace: "",
+      find: 'if (code === 422 && causes.some(({ field }) => field === "metadata.uid"))',
+      replace: "if (false)",
       test: "toAnswer() tells every recorded refusal apart (C44)",
     },
     {
@@ -322,8 +320,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "tries an old server again as soon as any other",
       in: "readOwnWait",
-      find: 'if (reason === "Unsupported") return UNSUPPORTED_WAIT_MS;',
-      replace: "",
+      find: 'if (reason === "Unsupported")',
+      replace: "if (false)",
       test: "decide() tells Unsupported once and tries again every 5m (C44)",
     },
     {
@@ -417,8 +415,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "takes the accepted PATCH for enacted",
       in: "nextCommand",
-      find: "if (!isEnacted(pod, container, command.generation)) return { state, enacted: null };",
-      replace: "",
+      find: "if (!isEnacted(pod, container, command.generation))",
+      replace: "if (false)",
       test: "decide() holds everything from the answer until the pod shows it enacted (C41, C45)",
     },
     {

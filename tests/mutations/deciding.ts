@@ -243,8 +243,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "goes up by a unit though it has what it wants",
       in: "sizeAlone",
-      find: "if (!moves(direction, actual, recommendation)) return atTarget(side);",
-      replace: "",
+      find: "if (!moves(direction, actual, recommendation))",
+      replace: "if (false)",
       test: "size() holds an up whose desired is what it has, AtTarget (C33)",
     },
     {

@@ -242,8 +242,8 @@ export const PODS: Mutations = {
     {
       breaks: "goes on scaling while paused",
       in: "judgeScaling",
-      find: 'if (paused) return { type, status: "False", reason: "Paused", message: "spec.paused is true" };',
-      replace: "",
+      find: "if (paused)",
+      replace: "if (false)",
       test: "nextStatus() says Ready, Active, Scaling, Metrics (C51) when",
     },
     {

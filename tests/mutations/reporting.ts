@@ -100,8 +100,8 @@ export const REPORTING: Mutations = {
     {
       breaks: "knows usage of no pod at all",
       in: "judgeMetrics",
-      find: 'if (tracked === 0) return { type, status: "Unknown", reason: "NoPods", message: "no pod is tracked" };',
-      replace: "",
+      find: "if (tracked === 0)",
+      replace: "if (false)",
       test: "nextStatus() says Ready, Active, Scaling, Metrics (C51) when",
     },
     {
@@ -172,8 +172,8 @@ export const REPORTING: Mutations = {
     {
       breaks: "knows about usage while paused",
       in: "judgeMetrics",
-      find: 'if (paused) return { type, status: "Unknown", reason: "Paused", message: "spec.paused is true" };',
-      replace: "",
+      find: "if (paused)",
+      replace: "if (false)",
       test: "nextStatus() says Ready, Active, Scaling, Metrics (C51) when",
     },
   ],

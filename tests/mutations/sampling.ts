@@ -125,22 +125,22 @@ export const SAMPLING: Mutations = {
     {
       breaks: "rates across a counter that started over",
       in: "nextSampling",
-      find: "if (counterNs < anchor.counterNs) return restarted(here, context.now);",
-      replace: "",
+      find: "if (counterNs < anchor.counterNs)",
+      replace: "if (false)",
       test: "nextSampling() starts over when the counter is lower (C21, C22)",
     },
     {
       breaks: "rates across two runs of the container",
       in: "nextSampling",
-      find: "if (anchor.instance !== point.instance) return restarted(here, context.now);",
-      replace: "",
+      find: "if (anchor.instance !== point.instance)",
+      replace: "if (false)",
       test: "nextSampling() starts over when another run of the container began (C21, C22)",
     },
     {
       breaks: "takes the zeros of a container that has exited for idleness",
       in: "nextSampling",
-      find: "if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);",
-      replace: "",
+      find: "if (counterNs === 0 && point.workingSetBytes === 0)",
+      replace: "if (false)",
       test: "nextSampling() only warms up with the first point after the zeros, memory too (C22)",
     },
     {
