@@ -34,13 +34,13 @@ interface Layout {
 }
 
 const TOP_LEVEL: Layout = {
-  opening: /^[^\s)}\]]/,
+  opening: /^[\w$@/]/,
   declaration:
     /^(?:export )?(?:default )?(?:abstract )?(?:async )?(?<keyword>function|class|const|let|type|interface)\*? (?<name>[\w$]+)/,
 };
 
 const MEMBER: Layout = {
-  opening: /^ {2}[^\s)}\]]/,
+  opening: /^ {2}[\w$@/#[*]/,
   declaration:
     /^ {2}(?:(?:static|async|get|set|readonly|private|protected|public|override) )*\*?(?<name>#?[\w$]+|\[[\w.]+\])/,
 };

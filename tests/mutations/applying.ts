@@ -164,7 +164,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "forgets the cooldown when it starts",
       in: "nextContainer",
-      under: "lib/core/observe",
+      under: "lib/core",
       find: "Math.min(entryAt + ENTRY_RESOLUTION_MS, now)",
       replace: "-Infinity",
       test: "decide() just started waits out the cooldown of its own entry (C42)",
@@ -252,7 +252,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "starts no delay anew in a container that is ready again at once",
       in: "nextContainer",
-      under: "lib/core/observe",
+      under: "lib/core",
       find: "(isRestarted ? now : Math.min(before.readySince ?? now, now))",
       replace: "Math.min(before.readySince ?? now, now)",
       test: "decide() begins delay, warm-up and streaks anew after a restart, after: containerReady (C24, C43)",
@@ -260,7 +260,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "ends the cooldown with a restart",
       in: "nextContainer",
-      under: "lib/core/observe",
+      under: "lib/core",
       find: "resizedAt:",
       replace: "resizedAt: isRestarted ? null :",
       test: "decide() lets the cooldown run on over a restart (C43)",
@@ -284,7 +284,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "takes an old server for an invalid size",
       in: "readReason",
-      under: "lib/daemon/act",
+      under: "lib/daemon",
       find: "|| code === 405",
       replace: "",
       test: "toAnswer() tells by code, cause and words (C44)",
@@ -376,7 +376,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "tells of a busy server",
       in: "refuse",
-      under: "lib/core/settle",
+      under: "lib/core",
       find: '|| answer.reason === "RetryLater"',
       replace: "",
       test: "decide() waits as told by a server that is busy, silently (C44)",
@@ -384,7 +384,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "takes a busy server for an invalid size",
       in: "readReason",
-      under: "lib/daemon/act",
+      under: "lib/daemon",
       find: "=== 429 || code",
       replace: "",
       test: "toAnswer() tells by code, cause and words (C44)",
@@ -536,7 +536,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "guards requests too, and both directions",
       in: "fit",
-      under: "lib/core/size",
+      under: "lib/core",
       find: 'side.key === "memory.limits" && context.direction === "down"',
       replace: 'side.resource === "memory"',
       test: "decide() lowers a request without usageBytes, and raises a limit (C46)",

@@ -36,7 +36,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "wants more than the threshold to go up",
       in: "judge",
-      under: "lib/core/propose",
+      under: "lib/core",
       find: "usage * 100 >=",
       replace: "usage * 100 >",
       test: "judge() says up exactly at it (C31)",
@@ -44,7 +44,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "wants less than the threshold to go down",
       in: "judge",
-      under: "lib/core/propose",
+      under: "lib/core",
       find: "usage * 100 <=",
       replace: "usage * 100 <",
       test: "judge() says down exactly at it (C31)",
@@ -52,7 +52,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "divides before it compares",
       in: "judge",
-      under: "lib/core/propose",
+      under: "lib/core",
       find: "* 100 >= side.scaleUpThresholdPercent * baseline",
       replace: "/ baseline * 100 >= side.scaleUpThresholdPercent",
       test: "judge() meets a threshold exactly where floats divide badly (C31)",
@@ -60,7 +60,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "divides before it compares on the way down",
       in: "judge",
-      under: "lib/core/propose",
+      under: "lib/core",
       find: "* 100 <= side.scaleDownThresholdPercent * baseline",
       replace: "/ baseline <= side.scaleDownThresholdPercent / 100",
       test: "judge() meets a threshold exactly where floats divide badly (C31)",
@@ -96,7 +96,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "counts a sample that ends after the new size",
       in: "isCounted",
-      under: "lib/core/propose",
+      under: "lib/core",
       find: "(sample.from + sample.at) / 2",
       replace: "sample.at",
       test: "decide() does not count a sample of which more than half lies before the new size (C31)",
@@ -104,7 +104,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "counts only samples wholly after the new size",
       in: "isCounted",
-      under: "lib/core/propose",
+      under: "lib/core",
       find: "(sample.from + sample.at) / 2",
       replace: "sample.from",
       test: "decide() counts a sample of which half lies after the new size (C31)",
@@ -273,7 +273,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "lets a request grow over its limit",
       in: "fit",
-      under: "lib/core/size",
+      under: "lib/core",
       find: "to > other",
       replace: "false",
       test: "size() caps the request at a limit that its max stops (C34)",
@@ -281,7 +281,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "lets a limit shrink below its request",
       in: "fit",
-      under: "lib/core/size",
+      under: "lib/core",
       find: "to < other",
       replace: "false",
       test: "size() floors the limit at a request that does not move (C34)",

@@ -107,7 +107,7 @@ export const PODS: Mutations = {
     {
       breaks: "takes any value of the annotation",
       in: "readPod",
-      under: "lib/core/pod",
+      under: "lib/core",
       find: '=== "enabled"',
       replace: "!== undefined",
       test: "createDaemon() looks after the pods that match, and no others (C11, C15)",
@@ -249,7 +249,7 @@ export const PODS: Mutations = {
     {
       breaks: "forgets past cooldowns",
       in: "nextContainer",
-      under: "lib/core/observe",
+      under: "lib/core",
       find: "entryAt === null ? null : Math.min(entryAt + ENTRY_RESOLUTION_MS, now)",
       replace: "null",
       test: "decide() resumes with fresh streaks after a pause, and past cooldowns hold (C13)",

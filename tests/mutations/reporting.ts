@@ -48,7 +48,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "tells at each turn",
       in: "tell",
-      under: "lib/core/notify",
+      under: "lib/core",
       find: "=== value",
       replace: "=== value && value === null",
       test: "decide() tells a blocking resize once, and again after it had ended (C50)",
@@ -181,7 +181,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "has another name",
       in: "FAMILIES",
-      under: "lib/daemon/metrics",
+      under: "lib/daemon",
       find: '"kedify_agent_pra_resource_updates"',
       replace: '"kedify_agent_pra_resource_updates_total"',
       test: "createMetrics() has exactly the families of C52, by name and type",
@@ -189,7 +189,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "has other buckets",
       in: "FAMILIES",
-      under: "lib/daemon/metrics",
+      under: "lib/daemon",
       find: "1, 5, 15",
       replace: "1, 5, 10",
       test: "histograms have the buckets of C52",

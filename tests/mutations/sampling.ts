@@ -264,7 +264,7 @@ export const SAMPLING: Mutations = {
     {
       breaks: "counts readiness from podfit's own start",
       in: "nextContainer",
-      under: "lib/core/observe",
+      under: "lib/core",
       find: "Math.min(pod.containersReadyAt ?? now, now)",
       replace: "now",
       test: "decide() takes ContainersReady's time for the container's at podfit's start (C24)",
@@ -272,7 +272,7 @@ export const SAMPLING: Mutations = {
     {
       breaks: "counts on over a readiness that was lost",
       in: "nextContainer",
-      under: "lib/core/observe",
+      under: "lib/core",
       find: "now)) : null",
       replace: "now)) : before.readySince",
       test: "decide() starts the delay when it sees the container turn ready, and again when it lost it (C24)",
@@ -287,7 +287,7 @@ export const SAMPLING: Mutations = {
     {
       breaks: "believes a readiness of the future",
       in: "nextContainer",
-      under: "lib/core/observe",
+      under: "lib/core",
       find: "Math.min(pod.containersReadyAt ?? now, now)",
       replace: "(pod.containersReadyAt ?? now)",
       test: "decide() believes no readiness of the future (C24)",

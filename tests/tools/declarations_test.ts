@@ -45,7 +45,9 @@ export class Nodes implements Disposable {
   }
 }
 
-let last = null;
+let last: Readonly<
+  Record<string, number>
+> = {};
 `;
 
 Deno.test("listDeclarations() finds functions, constants and members of classes", () => {
@@ -65,7 +67,7 @@ Deno.test("listDeclarations() finds functions, constants and members of classes"
     ],
     ["Nodes.#watch", "async *#watch() {}"],
     ["Nodes.[Symbol.dispose]", "[Symbol.dispose](): void {\n    this.#all.clear();\n  }\n}"],
-    ["last", "let last = null;"],
+    ["last", "let last: Readonly<\n  Record<string, number>\n> = {};"],
   ]);
 });
 
