@@ -6,7 +6,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
 import { FAMILIES } from "../lib/daemon/metrics/families.ts";
-import { listClauses, listNamedClauses } from "../tools/contract.ts";
+import { listNamedClauses, readClauses } from "../tools/contract.ts";
 
 const ROOT = new URL("../", import.meta.url);
 const REASONS = [...new Set([...HOLD_REASONS, ...BLOCK_REASONS, ...AUTOSCALER_REASONS])];
@@ -93,7 +93,7 @@ Deno.test("the project's files name no folder outside of the project", async () 
 });
 
 Deno.test("tests name only clauses that the contract has, each once", async () => {
-  const clauses = listClauses(await readText("docs/contract.md"));
+  const clauses = await readClauses(ROOT);
   assert(clauses.length > 30);
   assertEquals(clauses.filter((id, at) => clauses.indexOf(id) !== at), []);
   const texts = (await listTexts()).filter(({ file }) => /^tests\/.*_test\.ts$/.test(file));

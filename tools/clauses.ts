@@ -1,23 +1,27 @@
 // deno-lint-ignore-file no-console
 /**
- * Is every clause of the contract proven by tests?   deno task clauses [--mutate] [--only C33]
- *   without flag: how many tests name each clause; fails when one has none
+ * Is every clause of the contract proven by tests?   deno task clauses [--mutate] [--only C33,C34] [--family C]
+ *   without --mutate: how many tests name each clause; fails when one has none
  *   --mutate: makes each slip of tests/mutations.ts in a copy of the project, and the test that it names must fail.
  *             Slips that only a real cluster can see need KUBECONFIG; the cluster's CRD is put right again after each
+ *   --only, --family: these clauses, or those whose id begins with this letter
  */
 import { kubectl } from "../tests/e2e/support/kubectl.ts";
 import { MUTATIONS } from "../tests/mutations.ts";
 import { systemClock } from "../lib/runtime/clock.ts";
-import { listClauses, listNamedClauses } from "./contract.ts";
+import { readClauseOptions } from "./clause_options.ts";
+import { listNamedClauses, readClauses } from "./contract.ts";
 import {
   findTestFault,
   judgeMutant,
-  type Mutation,
   needsCluster,
+  type PlacedMutation,
+  placeMutation,
   tally,
   type TestRun,
   type Verdict,
 } from "./mutation.ts";
+import { readSources } from "./source_index.ts";
 import { TreeCopy } from "./tree_copy.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -27,35 +31,24 @@ const E2E_TIMEOUT_SECONDS = 120;
 /** An API server takes a changed CRD up a moment after it has accepted it. */
 const CRD_SETTLES_MS = 3_000;
 
-interface Mutant {
+interface Mutant extends PlacedMutation {
   readonly clause: string;
-  readonly mutation: Mutation;
+  readonly breaks: string;
 }
 
-interface Judged extends Mutant {
+interface Judged {
+  readonly clause: string;
   readonly verdict: Verdict;
 }
 
 /** The exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  const clauses = listClauses(await Deno.readTextFile(new URL("docs/contract.md", ROOT)));
-  const only = readOnly(args);
-  if (clauses.length === 0 || (only !== null && !clauses.includes(only))) {
-    throw new Error(`Cannot find ${only ?? "any clause"} in docs/contract.md`);
-  }
-  const asked = only === null ? clauses : [only];
-  if (!args.includes("--mutate")) return await countTests(asked);
+  const clauses = await readClauses(ROOT);
+  const { isMutating, asked } = readClauseOptions(args, clauses);
+  if (!isMutating) return await countTests(asked);
   const strays = Object.keys(MUTATIONS).filter((clause) => !clauses.includes(clause));
-  if (strays.length > 0) throw new Error(`Cannot find ${strays.join(", ")} of tests/mutations.ts in docs/contract.md`);
+  if (strays.length > 0) throw new Error(`Cannot find ${strays.join(", ")} of tests/mutations.ts in the contract`);
   return await prove(asked);
-}
-
-function readOnly(args: readonly string[]): string | null {
-  const at = args.indexOf("--only");
-  const known = args.every((arg, index) => arg === "--mutate" || arg === "--only" || (at >= 0 && index === at + 1));
-  const only = at < 0 ? null : args[at + 1];
-  if (!known || only === undefined) throw new Error("Cannot read the arguments: [--mutate] [--only C33]");
-  return only;
 }
 
 async function countTests(clauses: readonly string[]): Promise<number> {
@@ -79,16 +72,40 @@ async function* listTestFiles(folder: URL): AsyncGenerator<URL> {
 
 async function prove(clauses: readonly string[]): Promise<number> {
   const startMs = systemClock.monotonic();
-  const mutants = clauses.flatMap((clause) => (MUTATIONS[clause] ?? []).map((mutation) => ({ clause, mutation })));
-  const judged = await judgeAll(mutants);
+  const { mutants, unfit } = await placeAll(clauses);
+  for (const { clause, breaks, verdict } of unfit) console.log(`BROKEN ${clause}: ${breaks} (${verdict.why})`);
+  const judged = [...unfit, ...await judgeAll(mutants)];
   const { proven, killed, survived, skipped, broken } = tally(clauses, judged);
-  const without = clauses.filter((clause) => !mutants.some((mutant) => mutant.clause === clause));
+  const without = clauses.filter((clause) => !judged.some((one) => one.clause === clause));
   if (without.length > 0) console.log(`without a mutation: ${without.join(", ")}`);
   if (skipped > 0) console.log(`${skipped} skipped: they need a real cluster, set KUBECONFIG`);
   if (broken > 0) console.log(`${broken} broken: they prove nothing`);
-  console.log(`${mutants.length} mutants in ${((systemClock.monotonic() - startMs) / 60_000).toFixed(1)} minutes`);
+  console.log(`${judged.length} mutants in ${((systemClock.monotonic() - startMs) / 60_000).toFixed(1)} minutes`);
   console.log(`clauses: ${proven.length} of ${clauses.length}, mutants: ${killed} killed, ${survived} survived`);
   return proven.length === clauses.length ? 0 : 1;
+}
+
+interface Unfit {
+  readonly clause: string;
+  readonly breaks: string;
+  readonly verdict: Extract<Verdict, { readonly kind: "broken" }>;
+}
+
+async function placeAll(
+  clauses: readonly string[],
+): Promise<{ readonly mutants: readonly Mutant[]; readonly unfit: readonly Unfit[] }> {
+  const index = await readSources(ROOT);
+  const mutants: Mutant[] = [];
+  const unfit: Unfit[] = [];
+  for (const clause of clauses) {
+    for (const mutation of MUTATIONS[clause] ?? []) {
+      const { breaks } = mutation;
+      const placed = placeMutation(mutation, index);
+      if ("fault" in placed) unfit.push({ clause, breaks, verdict: { kind: "broken", why: placed.fault } });
+      else mutants.push({ clause, breaks, ...placed });
+    }
+  }
+  return { mutants, unfit };
 }
 
 async function judgeAll(mutants: readonly Mutant[]): Promise<readonly Judged[]> {
@@ -99,23 +116,23 @@ async function judgeAll(mutants: readonly Mutant[]): Promise<readonly Judged[]> 
   const kubeconfig = Deno.env.get("KUBECONFIG") || null;
   const { signal } = interrupt;
   const judged: Judged[] = [];
-  const tell = (mutant: Mutant, verdict: Verdict) => {
-    judged.push({ ...mutant, verdict });
+  const report = (mutant: Mutant, verdict: Verdict) => {
+    judged.push({ clause: mutant.clause, verdict });
     console.log(describe(mutant, verdict));
   };
-  const unit = mutants.filter(({ mutation }) => !needsCluster(mutation));
+  const unit = mutants.filter((mutant) => !needsCluster(mutant));
   const proofs = await runTestsOf(unit, { workers, kubeconfig: null, signal });
   await shareOut(unit, workers, async (mutant, copy) => {
-    tell(mutant, await judge(mutant, { copy, proofs, kubeconfig: null, signal }));
+    report(mutant, await judge(mutant, { copy, proofs, kubeconfig: null, signal }));
   });
-  const real = mutants.filter(({ mutation }) => needsCluster(mutation));
-  if (kubeconfig === null) { for (const mutant of real) tell(mutant, { kind: "skipped" }); }
+  const real = mutants.filter(needsCluster);
+  if (kubeconfig === null) { for (const mutant of real) report(mutant, { kind: "skipped" }); }
   else {
     // One at a time: they share the cluster.
     const alone = workers.slice(0, 1);
     const proofs = await runTestsOf(real, { workers: alone, kubeconfig, signal });
     await shareOut(real, alone, async (mutant, copy) => {
-      tell(mutant, await judge(mutant, { copy, proofs, kubeconfig, signal }));
+      report(mutant, await judge(mutant, { copy, proofs, kubeconfig, signal }));
     });
   }
   return judged;
@@ -132,26 +149,26 @@ async function runTestsOf(
   { workers, ...running }: Running & { readonly workers: readonly TreeCopy[] },
 ): Promise<ReadonlyMap<string, TestRun>> {
   const runs = new Map<string, TestRun>();
-  const byFile = Map.groupBy(mutants, ({ mutation }) => mutation.testFile);
+  const byFile = Map.groupBy(mutants, ({ testFile }) => testFile);
   await shareOut([...byFile], workers, async ([testFile, ofFile], copy) => {
-    const tests = [...new Set(ofFile.map(({ mutation }) => mutation.test))];
+    const tests = [...new Set(ofFile.map(({ test }) => test))];
     runs.set(testFile, await copy.runTests({ testFile, tests, ...running, timeoutSeconds: readTimeout(running) }));
   });
   return runs;
 }
 
 async function judge(
-  { clause, mutation }: Mutant,
+  mutant: Mutant,
   { copy, proofs, ...running }: Running & { readonly copy: TreeCopy; readonly proofs: ReadonlyMap<string, TestRun> },
 ): Promise<Verdict> {
-  const fault = findTestFault(mutation, clause, proofs.get(mutation.testFile) ?? { fault: "it was not run" });
+  const { clause, file, test, testFile } = mutant;
+  const fault = findTestFault(mutant, clause, proofs.get(testFile) ?? { fault: "it was not run" });
   if (fault !== null) return { kind: "broken", why: fault };
-  const { testFile, test } = mutation;
-  const run = await copy.whileMutated(mutation, async () => {
-    await using _crds = mutation.file.startsWith("crds/") && needsCluster(mutation) ? await applyCrds(copy.root) : null;
+  const run = await copy.whileChanged(mutant, async () => {
+    await using _crds = file.startsWith("crds/") && needsCluster(mutant) ? await applyCrds(copy.root) : null;
     return await copy.runTests({ testFile, tests: [test], ...running, timeoutSeconds: readTimeout(running) });
   });
-  return judgeMutant(mutation, run);
+  return judgeMutant(mutant, run);
 }
 
 function readTimeout({ kubeconfig }: Running): number {
@@ -188,8 +205,7 @@ async function shareOut<Item, Worker>(
   for (const one of ended) if (one.status === "rejected") throw one.reason;
 }
 
-function describe({ clause, mutation }: Mutant, verdict: Verdict): string {
-  const { file, breaks, testFile, test } = mutation;
+function describe({ clause, breaks, file, testFile, test }: Mutant, verdict: Verdict): string {
   const what = `${clause} ${file}: ${breaks}`;
   switch (verdict.kind) {
     case "killed":

@@ -1,25 +1,50 @@
 /**
- * A mutation is one plausible slip in one file, and the test that must notice it. Here is judged, without running
- * anything, what a mutation comes to: applied to its file, held against the run of its test. Pure.
+ * A mutation is one plausible slip in one function, and the test that must notice it. Here is judged, without running
+ * anything, what a mutation comes to: applied to the project's sources, held against the run of its test. Pure.
  */
 import { findClauses } from "./contract.ts";
+import type { Place, SourceIndex } from "./source_index.ts";
 import { listSteps, type TestOutcomes } from "./test_results.ts";
 
-export interface Mutation {
+export type Mutation = Slip & (InDeclaration | InFile);
+
+interface Slip {
   /** What is wrong then, in a few words. */
   readonly breaks: string;
-  readonly file: string;
-  /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Below tests/, e.g. `core/sizing_test.ts`. */
-  readonly testFile: string;
-  /** The whole name; it, or a step's, names the clause. */
+  /** The whole name of a test; it, or a step's, names the clause. */
   readonly test: string;
+  /** Below tests/, e.g. `core/size/size_test.ts`. Needed only where several files have a test of this name. */
+  readonly testFile?: string;
+}
+
+/** `find` occurs once there, whatever the white space; a word of it is a whole word. */
+interface InDeclaration {
+  /** A top-level function or constant of lib, or a member of a class: `delayed`, `Recorder.publish`. */
+  readonly in: string;
+  /** Its file or folder, e.g. `lib/core/gate`. Needed only where lib has several of this name. */
+  readonly under?: string;
+}
+
+/** `find` occurs once there, letter for letter. */
+interface InFile {
+  /** A file that is not TypeScript, e.g. `deploy/rbac.yaml`. */
+  readonly file: string;
 }
 
 /** By clause. */
 export type Mutations = Readonly<Record<string, readonly Mutation[]>>;
+
+/** A mutation as it fits the project now. */
+export interface PlacedMutation {
+  readonly file: string;
+  /** The file's text with the slip in it. */
+  readonly text: string;
+  readonly test: string;
+  /** Below tests/. */
+  readonly testFile: string;
+}
 
 /** `broken`: it proves nothing, `why` says what to put right. `skipped`: it needs a cluster, and there is none. */
 export type Verdict =
@@ -33,16 +58,88 @@ export interface Fault {
   readonly fault: string;
 }
 
-/** The file's text with the slip in it, or why there can't be one. */
-export function applyMutation(text: string, { file, find, replace }: Mutation): { readonly text: string } | Fault {
-  const parts = text.split(find);
-  if (find === "" || parts.length === 1) return { fault: `what it replaces no longer occurs in ${file}: ${find}` };
-  if (parts.length > 2) return { fault: `what it replaces occurs ${parts.length - 1} times in ${file}: ${find}` };
-  return find === replace ? { fault: "it changes nothing" } : { text: parts.join(replace) };
+/** Finds the file that a mutation is in and the file of its test, or says why it does not fit. */
+export function placeMutation(mutation: Mutation, index: SourceIndex): PlacedMutation | Fault {
+  const place = "in" in mutation ? findDeclaration(mutation, index) : findFile(mutation, index);
+  if ("fault" in place) return place;
+  const { find, replace, test } = mutation;
+  const where = "in" in mutation ? `"${mutation.in}" of ${place.file}` : place.file;
+  const pattern = "in" in mutation ? toPattern(find) : new RegExp(RegExp.escape(find), "g");
+  const text = index.texts.get(place.file) ?? "";
+  const found = find.trim() === "" ? [] : [...text.slice(place.start, place.end).matchAll(pattern)];
+  const [match] = found;
+  if (match === undefined) return { fault: `"${find}" does not occur in ${where}` };
+  if (found.length > 1) return { fault: `"${find}" occurs ${found.length} times in ${where}` };
+  if (find === replace) return { fault: "it changes nothing" };
+  const testFile = findTestFile(mutation, index);
+  if (typeof testFile !== "string") return testFile;
+  const at = place.start + match.index;
+  const mutated = text.slice(0, at) + replace + text.slice(at + match[0].length);
+  return { file: place.file, text: mutated, test, testFile };
+}
+
+function findDeclaration({ in: name, under }: InDeclaration, { declarations }: SourceIndex): Place | Fault {
+  const named = declarations.get(name) ?? [];
+  if (named.length === 0) return { fault: `there is no function, method or constant "${name}" in lib` };
+  // A hint that is not needed may be wrong, as the declaration may have been moved.
+  const places = named.length > 1 && under !== undefined ? named.filter(({ file }) => isUnder(file, under)) : named;
+  const [place] = places;
+  if (place !== undefined && places.length === 1) return place;
+  const files = named.map(({ file }) => file).join(", ");
+  if (place === undefined) return { fault: `there is no "${name}" under ${under}, but in ${files}` };
+  return { fault: `"${name}" stands ${places.length} times in lib, say under which: ${files}` };
+}
+
+function isUnder(file: string, under: string): boolean {
+  return file === under || file.startsWith(`${under}/`);
+}
+
+function findFile({ file }: InFile, { texts }: SourceIndex): Place | Fault {
+  const text = texts.get(file);
+  return text === undefined ? { fault: `there is no ${file}` } : { file, start: 0, end: text.length };
+}
+
+/**
+ * Matches code however it is laid out: between two words may be any white space, elsewhere any or none, and a comma may
+ * precede a closing bracket.
+ */
+function toPattern(find: string): RegExp {
+  const tokens = find.match(/[\w$]+|[^\w$\s]/g) ?? [];
+  const parts = tokens.map((token, at) => {
+    const before = tokens[at - 1];
+    if (before === undefined) return RegExp.escape(token);
+    const space = isWord(before) && isWord(token) ? "\\s+" : "\\s*";
+    const comma = before !== "," && /[)}\]]/.test(token) ? "(?:,\\s*)?" : "";
+    return space + comma + RegExp.escape(token);
+  });
+  const start = isWord(tokens[0]) ? "(?<![\\w$])" : "";
+  const end = isWord(tokens.at(-1)) ? "(?![\\w$])" : "";
+  return new RegExp(start + parts.join("") + end, "g");
+}
+
+function isWord(token: string | undefined): boolean {
+  return token !== undefined && /^[\w$]/.test(token);
+}
+
+/** Below tests/. */
+function findTestFile({ test, testFile }: Slip, { tests }: SourceIndex): string | Fault {
+  const matching = tests.filter(({ pattern }) => pattern.test(test));
+  // A name in full counts before one that a table fills in.
+  const exact = matching.filter(({ isExact }) => isExact);
+  const files = [...new Set((exact.length > 0 ? exact : matching).map(({ file }) => file))];
+  const [first] = files;
+  if (first === undefined) return { fault: `there is no test "${test}"` };
+  if (files.length === 1) return first;
+  if (testFile !== undefined && files.includes(testFile)) return testFile;
+  return { fault: `test "${test}" stands in several files, say in which: ${files.join(", ")}` };
 }
 
 /** Why the test proves nothing, as it runs without any mutation; `null` = it does. */
-export function findTestFault({ test, testFile }: Mutation, clause: string, run: TestRun): string | null {
+export function findTestFault(
+  { test, testFile }: Pick<PlacedMutation, "test" | "testFile">,
+  clause: string,
+  run: TestRun,
+): string | null {
   if ("fault" in run) return run.fault;
   const outcome = run.outcomes.get(test);
   if (outcome === undefined) return `tests/${testFile} has no test "${test}"`;
@@ -52,7 +149,7 @@ export function findTestFault({ test, testFile }: Mutation, clause: string, run:
 }
 
 /** By the run of its test with the mutation applied. */
-export function judgeMutant({ test }: Mutation, run: TestRun): Verdict {
+export function judgeMutant({ test }: Pick<PlacedMutation, "test">, run: TestRun): Verdict {
   if ("fault" in run) return { kind: "broken", why: run.fault };
   const outcome = run.outcomes.get(test);
   if (outcome === "failed") return { kind: "killed" };
@@ -61,7 +158,7 @@ export function judgeMutant({ test }: Mutation, run: TestRun): Verdict {
 }
 
 /** Whether the mutant lives in, or is seen by, a real cluster. */
-export function needsCluster({ testFile }: Mutation): boolean {
+export function needsCluster({ testFile }: Pick<PlacedMutation, "testFile">): boolean {
   return testFile.startsWith("e2e/");
 }
 

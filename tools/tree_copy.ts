@@ -2,7 +2,7 @@
  * A copy of the project in which a file may be broken for a while, and tests be run. Nothing outside of it is written;
  * disposal removes it.
  */
-import { applyMutation, type Fault, type Mutation, type TestRun } from "./mutation.ts";
+import type { PlacedMutation, TestRun } from "./mutation.ts";
 import { parseJunit, toFilter } from "./test_results.ts";
 
 export interface RunTests {
@@ -27,19 +27,11 @@ export class TreeCopy implements AsyncDisposable {
     return new TreeCopy(root);
   }
 
-  /** Does something while the mutation stands in the copy; the fault when it can't. */
-  async whileMutated<T>(mutation: Mutation, act: () => Promise<T>): Promise<T | Fault> {
-    const path = `${this.root}/${mutation.file}`;
-    let before: string;
-    try {
-      before = await Deno.readTextFile(path);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return { fault: `there is no ${mutation.file}` };
-      throw error;
-    }
-    const applied = applyMutation(before, mutation);
-    if ("fault" in applied) return applied;
-    await Deno.writeTextFile(path, applied.text);
+  /** Does something while a file of the copy has another text. */
+  async whileChanged<T>({ file, text }: Pick<PlacedMutation, "file" | "text">, act: () => Promise<T>): Promise<T> {
+    const path = `${this.root}/${file}`;
+    const before = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, text);
     try {
       return await act();
     } finally {

@@ -1,6 +1,7 @@
 /**
  * Which layer may import which, and what does a module graph of `deno info --json` break? The arrows are those of the
- * project's layers: core and units know nothing of the outside, the daemon nothing of the command line and of sim.
+ * project's layers: core and units know nothing of the outside, the daemon nothing of the command line and of sim. And
+ * does the graph have circles?
  */
 
 /** What `deno info --json` says, as far as it is used here. */
@@ -98,6 +99,90 @@ export function listReached(
     waiting.push(...listTargets({ ...module, dependencies }));
   }
   return reached;
+}
+
+/** The files that each file of the program imports: values and types, also by `import()`. */
+type Arrows = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface CircleRules {
+  /** `file:///.../`, with the slash. */
+  readonly root: string;
+  /** Circles that are left out: their arrows are taken for absent. */
+  readonly known: readonly string[];
+}
+
+/**
+ * The circles of imports in main.ts and lib, e.g. `lib/a.ts -> lib/b.ts -> lib/a.ts`: the shortest first, and none that
+ * needs an arrow of one found before. Without the arrows of all of them there is no circle.
+ */
+export function findCircles(graph: ModuleGraph, { root, known }: CircleRules): readonly string[] {
+  const arrows = new Map([...readArrows(graph, root)].map(([file, targets]) => [file, new Set(targets)]));
+  const remove = (circle: string) => {
+    for (const [from, to] of toPairs(circle)) arrows.get(from)?.delete(to);
+  };
+  known.forEach(remove);
+  const found: string[] = [];
+  for (let circle = findShortestCircle(arrows); circle !== null; circle = findShortestCircle(arrows)) {
+    found.push(circle);
+    remove(circle);
+  }
+  return found;
+}
+
+/** Whether the path ends where it begins, and each of its imports is there. */
+export function isCircle(
+  graph: ModuleGraph,
+  { root, circle }: { readonly root: string; readonly circle: string },
+): boolean {
+  const arrows = readArrows(graph, root);
+  const pairs = toPairs(circle);
+  if (pairs.length === 0 || pairs[0]?.[0] !== pairs.at(-1)?.[1]) return false;
+  return pairs.every(([from, to]) => arrows.get(from)?.has(to) === true);
+}
+
+function readArrows(graph: ModuleGraph, root: string): Arrows {
+  const files = graph.modules.filter(({ specifier }) => /^(main\.ts$|lib\/)/.test(shorten(specifier, root)));
+  return new Map(
+    files.map((module) => [
+      shorten(module.specifier, root),
+      new Set(listTargets(module).map((target) => shorten(target, root))),
+    ]),
+  );
+}
+
+/** Begins at the first of its files by name. */
+function findShortestCircle(arrows: Arrows): string | null {
+  const circles = [...arrows.keys()].sort().flatMap((file) => findWayBack(file, arrows) ?? []);
+  const [shortest] = circles.sort((a, b) => a.split(ARROW).length - b.split(ARROW).length);
+  return shortest ?? null;
+}
+
+/** One of the shortest, breadth first. */
+function findWayBack(file: string, arrows: Arrows): string | null {
+  const cameFrom = new Map<string, string>();
+  const waiting = [file];
+  for (const from of waiting) {
+    for (const to of [...arrows.get(from) ?? []].sort()) {
+      if (to === file) return formatWay(from, cameFrom, file);
+      if (cameFrom.has(to) || !arrows.has(to)) continue;
+      cameFrom.set(to, from);
+      waiting.push(to);
+    }
+  }
+  return null;
+}
+
+const ARROW = " -> ";
+
+function formatWay(last: string, cameFrom: ReadonlyMap<string, string>, file: string): string {
+  const way = [file];
+  for (let at: string | undefined = last; at !== undefined && at !== file; at = cameFrom.get(at)) way.unshift(at);
+  return [file, ...way].join(ARROW);
+}
+
+function toPairs(circle: string): readonly (readonly [string, string])[] {
+  const files = circle.split(ARROW);
+  return files.slice(1).map((to, at) => [files[at] ?? "", to]);
 }
 
 /** `lib/kube/client.ts` -> `kube`; `null` for what isn't the project's or no part of the program. */
