@@ -13,7 +13,7 @@ import { nextFacts } from "./observe/facts.ts";
 import { rebase } from "./observe/rebase.ts";
 import { sample, type Sampled } from "./observe/sample.ts";
 import { readResizeStatus } from "./pod/resize_status.ts";
-import { choose, propose } from "./propose/proposal.ts";
+import { choose, propose } from "./propose/propose.ts";
 import { proposeRevert } from "./propose/revert.ts";
 import { readScaled } from "./settle/accepted.ts";
 import { settleAnswer } from "./settle/answers.ts";

@@ -5,7 +5,7 @@
 import type { SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Decision } from "../decision.ts";
-import type { Choice } from "../propose/proposal.ts";
+import type { Choice } from "../propose/propose.ts";
 import { type Candidate, newCandidate } from "./candidate.ts";
 import { GATES } from "./gates.ts";
 import type { Objection } from "./objection.ts";

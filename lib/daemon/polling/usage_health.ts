@@ -1,7 +1,7 @@
 /** Of which tracked pods can usage not be read, and why (C51): a node that fails, or a running container unheard of. */
 import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
-import { SILENCE_MS } from "../../core/observe/take_samples.ts";
+import { SILENCE_MS } from "../../core/observe/silence.ts";
 import type { PodState } from "../../core/state.ts";
 import type { Reading } from "../../api/usage.ts";
 import { formatDuration } from "../../units/duration.ts";

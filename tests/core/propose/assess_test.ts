@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import { assess } from "../../../lib/core/propose/assess.ts";
-import { choose, type Proposal } from "../../../lib/core/propose/proposal.ts";
+import type { Proposal } from "../../../lib/core/propose/proposal.ts";
+import { choose } from "../../../lib/core/propose/propose.ts";
 import type { Sample, View } from "../../../lib/core/state.ts";
 import { MI, side, SIZE, START } from "../../support/builders.ts";
 
