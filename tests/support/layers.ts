@@ -37,7 +37,20 @@ interface LayerRule {
   readonly packages: readonly string[];
 }
 
-const ALL = ["api", "units", "autoscaler", "core", "runtime", "kube", "usage", "daemon", "sim", "sim/model", "cli"];
+const ALL = [
+  "api",
+  "units",
+  "autoscaler",
+  "core",
+  "record",
+  "runtime",
+  "kube",
+  "usage",
+  "daemon",
+  "sim",
+  "sim/model",
+  "cli",
+];
 
 /** A layer may always import itself. `main` is main.ts; `project` the files of the root, such as
  * deno.json, and the manifests. */
@@ -52,6 +65,7 @@ export const LAYERS: LayerRules["layers"] = {
     packages: ["openapi-fetch", "node:http", "node:https", "node:path"],
   },
   runtime: { layers: [], packages: ["@logtape/logtape", "deno-std", "node:timers"] },
+  record: { layers: ["core", "autoscaler", "units", "api"], packages: ["valibot"] },
   core: { layers: ["autoscaler", "units", "api"], packages: [] },
   autoscaler: { layers: ["units", "api"], packages: [] },
   "sim/model": { layers: ["units", "api"], packages: [] },

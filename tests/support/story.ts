@@ -114,6 +114,10 @@ export class Story {
     return this.change({ containers, observedGeneration: this.pod.generation, pending: null, inProgress: null });
   }
 
+  decide(before: PodState, input: Input): Outcome {
+    return decide(before, input);
+  }
+
   /** One fold, and what follows from its order. */
   observe(observation: Observation): Outcome {
     return this.fold(observation, (order) => this.reply(order));
@@ -122,7 +126,7 @@ export class Story {
   fold(observation: Observation, onOrder: (order: ResizeRequest) => void): Outcome {
     const { now, pod, contenders } = this;
     const input: Input = deepFreeze({ now, pod, contenders, observation, dryRun: this.#dryRun });
-    const outcome = decide(deepFreeze(this.state), input);
+    const outcome = this.decide(deepFreeze(this.state), input);
     this.state = outcome.state;
     this.notices.push(...outcome.notices);
     if (outcome.scaled !== null) this.scaled.push(outcome.scaled);
