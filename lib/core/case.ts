@@ -6,6 +6,7 @@ import type { ResizeStatus } from "./pod/resize_status.ts";
 import type { ResizeRequest } from "./resize_request.ts";
 import type { ContainerState, PodState, View } from "./state.ts";
 
+/** A container that has an owner, at one evaluation. */
 export interface Case {
   readonly input: Input;
   readonly state: PodState;
@@ -20,6 +21,7 @@ export interface Case {
   readonly isNewSample: boolean;
 }
 
+/** What the decision adds to a request; the case has the rest. */
 export type Resize = Pick<ResizeRequest, "action" | "from" | "to" | "changes" | "stuck" | "why">;
 
 /** The request for a resize of the case's container, guarded by the pod as it was seen. */

@@ -10,8 +10,10 @@ import type { BlockReason, HoldReason, Notice } from "./reasons.ts";
 import type { Answer, ResizeRequest } from "./resize_request.ts";
 import type { PodState } from "./state.ts";
 
+/** Every side of one resize moves in the same direction (C32). */
 export type Direction = "up" | "down";
 
+/** Everything that one evaluation of a pod may look at, beside its state. */
 export interface Input {
   /** Wall clock, epoch ms. */
   readonly now: number;
@@ -23,6 +25,7 @@ export interface Input {
   readonly dryRun: boolean;
 }
 
+/** What made the pod be evaluated. */
 export type Observation =
   | { readonly kind: "usage"; readonly usage: PodUsage; readonly clockOffsetMs: number; readonly capacity: Capacity }
   /** The pod or its contenders changed. */
@@ -52,6 +55,7 @@ export type Decision =
   | { readonly kind: "resize"; readonly action: Action; readonly from: Resources; readonly to: Resources }
   | { readonly kind: "revert"; readonly reason: BlockReason; readonly from: Resources; readonly to: Resources };
 
+/** The decision about one container for one of its contenders. */
 export interface ContainerDecision {
   /** The autoscaler's uid. */
   readonly autoscaler: string;
@@ -63,6 +67,7 @@ export interface ContainerDecision {
   readonly isNewSample: boolean;
 }
 
+/** What an evaluation comes to: the shell stores the state, sends the request and passes the rest on. */
 export interface Outcome {
   readonly state: PodState;
   readonly decisions: readonly ContainerDecision[];

@@ -7,6 +7,7 @@ import { readCooldownEnd, readGateStart } from "./gate/eligibility.ts";
 import type { ContainerFacts, PodFacts } from "./pod/pod_facts.ts";
 import type { ContainerState } from "./state.ts";
 
+/** The container that is contended for, and when. */
 export interface OwnershipContext {
   readonly now: number;
   readonly pod: PodFacts;

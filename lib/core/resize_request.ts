@@ -30,6 +30,7 @@ export interface ResizeRequest {
   readonly why: string;
 }
 
+/** What came of a request. */
 export type Answer =
   | { readonly kind: "accepted"; readonly generation: number | null }
   /** The pod is gone or another has its name. */
@@ -42,6 +43,7 @@ export type Answer =
   | { readonly kind: "unconfirmed"; readonly message: string }
   | Refused;
 
+/** The API server said no; nothing has changed. */
 export interface Refused {
   readonly kind: "refused";
   readonly reason: RefusalReason;

@@ -11,6 +11,7 @@ import type { Refusals } from "./settle/refusal.ts";
 /** The version of PodState's shape. A record of another version is refused by its parser. */
 export const STATE_VERSION = 2;
 
+/** The state of one pod; JSON keeps it whole. */
 export interface PodState {
   readonly version: typeof STATE_VERSION;
   /** The pod's resourceVersion at the last evaluation: while it and the contenders stay, its facts are known. */
@@ -33,11 +34,13 @@ export interface PodState {
   readonly unconfirmed: readonly UnconfirmedRequest[];
 }
 
+/** A request that may have arrived or not (C45). */
 export interface UnconfirmedRequest extends ResizeRequest {
   /** When the answer failed to come, epoch ms. */
   readonly at: number;
 }
 
+/** A resize that was accepted and is not yet seen in force (C45). */
 export interface Command {
   readonly container: string;
   /** The autoscaler's uid. */
@@ -48,6 +51,7 @@ export interface Command {
   readonly to: Resources;
 }
 
+/** What is remembered of a container, whoever contends for it. */
 export interface ContainerState {
   readonly instance: string | null;
   /** Since when the gate of each `after` is open (C24); `null` while it is shut. */
@@ -73,6 +77,7 @@ export interface Since {
   readonly since: number;
 }
 
+/** What one contender has seen of its container. */
 export interface View {
   /** The autoscaler's generation: a changed spec restarts the streaks (C16). */
   readonly generation: number;
@@ -89,6 +94,7 @@ export interface View {
   readonly notified: Notified;
 }
 
+/** Samples in a row on the same side of a threshold (C31). */
 export interface Streak {
   readonly direction: "up" | "down";
   readonly count: number;
@@ -97,6 +103,7 @@ export interface Streak {
   readonly olderPeakUsageBytes: number | null;
 }
 
+/** How far the sampling of a container has come. */
 export interface Sampling {
   /** The older point of the next rate. */
   readonly anchor: { readonly instance: string; readonly at: number; readonly counterNs: number } | null;
@@ -118,6 +125,7 @@ export interface Sample {
   readonly podUsageBytes: number | null;
 }
 
+/** The state of a pod that was never evaluated. */
 export const NEW_POD_STATE: PodState = {
   version: STATE_VERSION,
   resourceVersion: null,

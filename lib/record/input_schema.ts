@@ -149,6 +149,7 @@ const observation: v.GenericSchema<unknown, Observation> = v.variant("kind", [
   v.strictObject({ kind: v.literal("answered"), request, answer }),
 ]);
 
+/** Accepts what `decide` takes, and nothing else. */
 export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   now: number,
   pod,

@@ -24,6 +24,7 @@ const notice: v.GenericSchema<unknown, Notice> = v.strictObject({
   message: text,
 });
 
+/** Accepts what `decide` returns, and nothing else. */
 export const outcomeSchema: v.GenericSchema<unknown, Outcome> = v.strictObject({
   state: stateSchema,
   decisions: v.array(v.strictObject({

@@ -11,6 +11,7 @@ import { outcomeSchema } from "./outcome_schema.ts";
 import { type EvaluationRecord, RECORD_VERSION } from "./record.ts";
 import { stateSchema } from "./state_schema.ts";
 
+/** The value, or every problem that was found. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly Problem[] };

@@ -8,6 +8,7 @@ import type { PodState } from "../core/state.ts";
 /** Grows with each change of a record's shape, that of the state in it included. */
 export const RECORD_VERSION = 1;
 
+/** The arguments of `decide`, and what it returned. */
 export interface EvaluationRecord {
   readonly version: typeof RECORD_VERSION;
   readonly before: PodState;
@@ -15,6 +16,7 @@ export interface EvaluationRecord {
   readonly outcome: Outcome;
 }
 
+/** A record of the present version. */
 export function toRecord(evaluation: Omit<EvaluationRecord, "version">): EvaluationRecord {
   const { before, input, outcome } = evaluation;
   return { version: RECORD_VERSION, before, input, outcome };

@@ -115,6 +115,7 @@ const command = v.strictObject({
   to: resources,
 });
 
+/** Accepts a state of the present version, and nothing else. */
 export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
   version: v.literal(STATE_VERSION),
   resourceVersion: v.nullable(text),

@@ -10,6 +10,7 @@ import { type Candidate, newCandidate } from "./candidate.ts";
 import { GATES } from "./gates.ts";
 import type { Objection } from "./objection.ts";
 
+/** How a choice fared: some of it passed every gate, or it was stopped. */
 export type Asked =
   | { readonly kind: "passed"; readonly candidate: Candidate }
   /** `candidates`: the sides that would have moved, or that wait (C52). */

@@ -12,6 +12,7 @@ import { listStuck, revertTo } from "../propose/revert.ts";
 import { fit, type Mover, resultOf, type Sized } from "../size/fit.ts";
 import { readMemoryFloor } from "../size/memory_floor.ts";
 
+/** A case whose choice has been sized. */
 export interface Candidate extends Case {
   readonly direction: Direction;
   readonly action: Action;
@@ -29,6 +30,7 @@ export interface Candidate extends Case {
   readonly ahead: string | null;
 }
 
+/** Sizes the proposals of a choice together; `ahead` is the container of the same pod that goes first. */
 export function newCandidate(it: Case, choice: Choice, ahead: string | null): Candidate {
   const { direction, action, proposals } = choice;
   const { autoscaler, container, input: { pod } } = it;

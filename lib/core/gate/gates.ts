@@ -16,8 +16,10 @@ import { readCooldownEnd, readGateStart } from "./eligibility.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
 
+/** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
 
+/** All gates, in the order in which they are asked. */
 export const GATES: readonly Gate[] = [
   fresh,
   cooledDown,

@@ -9,6 +9,7 @@ export interface Notified {
   readonly notices: readonly Notice[];
 }
 
+/** Takes notes of one evaluation; `end` gives what they come to. */
 export class Draft {
   readonly #state: PodState;
   readonly #notices: Notice[] = [];

@@ -1,6 +1,7 @@
 /** What people have been notified of: a matter is news when it begins and when it ends, not at each evaluation. */
 import type { SideKey } from "../../units/resources.ts";
 
+/** What a person may be notified of, each apart from the others. */
 export type Topic = "metrics" | "stuck" | "block" | "restart" | `baseline ${SideKey}`;
 
 /** By topic, what was last published and still stands; nothing where nothing does. */

@@ -31,6 +31,7 @@ export interface Evaluation {
   readonly request: ResizeRequest | null;
 }
 
+/** The notices of an evaluation, and the state that remembers them. */
 export function notifyOfEvaluation(evaluation: Evaluation): Notified {
   const { state, input: { pod }, late, sampled, cases, decisions } = evaluation;
   const draft = new Draft(state);
@@ -42,6 +43,7 @@ export function notifyOfEvaluation(evaluation: Evaluation): Notified {
   return draft.end();
 }
 
+/** The notices of an answer to the request of a pod of that name, and the state that remembers them. */
 export function notifyOfSettled(settled: Settled, pod: string): Notified {
   const draft = new Draft(settled.state);
   notifyOfAnswer(settled, pod, draft);

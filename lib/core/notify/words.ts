@@ -11,6 +11,7 @@ export interface Subject {
   readonly pod: string;
 }
 
+/** Usage has stayed away for that long, ms. */
 export function metricsUnavailable({ autoscaler, container, pod }: Subject, silentMs: number): Notice {
   const seconds = Math.round(silentMs / 1000);
   const message = `no new usage of container "${container}" of pod "${pod}" for ${seconds}s: it is not resized until ` +
@@ -18,26 +19,31 @@ export function metricsUnavailable({ autoscaler, container, pod }: Subject, sile
   return { autoscaler, name: "MetricsUnavailable", message };
 }
 
+/** Usage is back. */
 export function metricsRecovered({ autoscaler, container, pod }: Subject): Notice {
   const message = `usage of container "${container}" of pod "${pod}" is read again`;
   return { autoscaler, name: "MetricsRecovered", message };
 }
 
+/** A configured side has nothing to compare usage with (C37). */
 export function baselineUnavailable({ autoscaler, container, pod }: Subject, key: SideKey): Notice {
   const message = `${key} of container "${container}" of pod "${pod}" is missing or zero: nothing to compare usage ` +
     `with, the side is skipped; set it in the pod template or remove policy.${key}`;
   return { autoscaler, name: "BaselineUnavailable", message };
 }
 
+/** It has again. */
 export function baselineAvailable({ autoscaler, container, pod }: Subject, key: SideKey): Notice {
   const message = `${key} of container "${container}" of pod "${pod}" is there again`;
   return { autoscaler, name: "BaselineAvailable", message };
 }
 
+/** The kubelet cannot apply the resize of the pod, whoever made it. */
 export function resizeStuck({ autoscaler, pod }: Subject, { reason, why }: { reason: string; why: string }): Notice {
   return { autoscaler, name: "ResizePending", message: `Resize of pod "${pod}" is stuck (${reason}): ${why}` };
 }
 
+/** The event of a block, and what is blocked why. */
 export interface BlockWords {
   readonly name: NoticeName;
   readonly action: string;
@@ -45,6 +51,7 @@ export interface BlockWords {
   readonly why: string;
 }
 
+/** A resize is wanted, and a gate objects. */
 export function blocked({ autoscaler, container, pod }: Subject, { name, action, reason, why }: BlockWords): Notice {
   const message = `${action} of container "${container}" of pod "${pod}" is blocked (${reason}): ${why}`;
   return { autoscaler, name, message };
@@ -66,6 +73,7 @@ export function resized(request: ResizeRequest, pod: string): Notice {
   return { autoscaler, name, message: `${did} container "${container}" of pod "${pod}": ${change} (${why})` };
 }
 
+/** The API server refused the PATCH; the event has its words. */
 export function resizeRefused(request: ResizeRequest, pod: string, { reason, message: why }: Refused): Notice {
   const { autoscaler, container, from, to, changes } = request;
   const message = `Resize of container "${container}" of pod "${pod}" was refused (${reason}): ${why}; wanted ` +

@@ -4,6 +4,7 @@ import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts
 import { NO_REFUSALS } from "../settle/refusal.ts";
 import type { ContainerState, Since } from "../state.ts";
 
+/** What the state of a container follows from. */
 export interface ContainerContext {
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
@@ -56,7 +57,7 @@ function nextSince(before: Since | null, at: number | null, now: number): Since 
 }
 
 /**
- * Another entry in a pod newer than our last PATCH tells of a resize by somebody else since the last look: it counts
+ * Another entry in a pod newer than our last PATCH shows a resize by somebody else since the last evaluation: it counts
  * from now, for the API server's clock may be far behind ours, or ahead of it.
  */
 function nextResizedAt(

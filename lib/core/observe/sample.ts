@@ -125,7 +125,7 @@ function watchSilence(view: View, autoscaler: Autoscaler, { input: { pod, now } 
     silentSince: view.silentSince ?? lastAt,
     streaks: NO_STREAKS,
     wantedSince: null,
-    // The anchor stays only to tell repeats: a rate over the whole silence would say nothing about now.
+    // The anchor stays only to recognize repeats: a rate over the whole silence would say nothing about now.
     sampling: { ...view.sampling, sample: null, warming: true },
   };
 }

@@ -6,6 +6,7 @@ import type { Point } from "../../api/usage.ts";
 import type { Capacity } from "../decision.ts";
 import type { Sample, Sampling } from "../state.ts";
 
+/** What one more point comes to. */
 export type SamplingStep =
   | { readonly kind: "sample"; readonly sampling: Sampling; readonly sample: Sample }
   /** Nothing new: a repeat, or too close to the anchor to make a rate. */
@@ -17,6 +18,7 @@ export type SamplingStep =
   /** More than the node has. */
   | { readonly kind: "implausible" };
 
+/** When a point came, and what it is held against. */
 export interface PointContext {
   readonly now: number;
   readonly capacity: Capacity;
@@ -28,10 +30,12 @@ const MIN_RESOLUTIONS = 4;
 /** More than any node has (64 TiB), and a hundred times as much is still a safe integer: a target may be 1 %. */
 const MOST = 2 ** 46;
 
+/** Sampling that has seen nothing yet; `warming`: the next point counts for nothing but as an anchor. */
 export function newSampling(now: number, warming = false): Sampling {
   return { anchor: null, sample: null, newAt: now, warming };
 }
 
+/** Takes a point in. Never throws, whatever numbers the point has. */
 export function nextSampling(sampling: Sampling, point: Point, context: PointContext): SamplingStep {
   if (isUnreal(point)) return { kind: "implausible" };
   if (point.cpu.kind === "rate") return nextRate(sampling, { point, ...point.cpu }, context);
@@ -103,7 +107,7 @@ function restarted(anchor: Sampling["anchor"], now: number): SamplingStep {
   return { kind: "restarted", sampling: { anchor, sample: null, newAt: now, warming: anchor === null } };
 }
 
-/** Zeros after zeros are silence: what exits does so once, and a source that tells nothing else is no source. */
+/** Zeros after zeros are silence: a container exits once, and a source that reports nothing else is none. */
 function zeroed({ anchor, warming }: Sampling, now: number): SamplingStep {
   return anchor === null && warming ? { kind: "nothing" } : restarted(null, now);
 }

@@ -8,6 +8,7 @@ import { type ContainerFacts, type PodFacts, readActual } from "./pod_facts.ts";
 import type { StuckReason } from "../reasons.ts";
 import type { PodState } from "../state.ts";
 
+/** Where the resize of a pod stands; idle when there is none. */
 export type ResizeStatus = { readonly kind: "idle" } | Unfinished<"inProgress"> | Stuck;
 
 /** The kubelet cannot apply it as things are. */
@@ -27,6 +28,7 @@ export const STUCK_REASONS: Readonly<Record<Stuck["kind"], StuckReason>> = {
   error: "ResizeError",
 };
 
+/** Whether the kubelet waits for something that podfit may have to give up. */
 export function isStuck(status: ResizeStatus): status is Stuck {
   return status.kind !== "idle" && status.kind !== "inProgress";
 }
@@ -34,6 +36,7 @@ export function isStuck(status: ResizeStatus): status is Stuck {
 /** A bare difference of values blocks this long, then it is taken for the runtime's own rounding. */
 const DIFFERENCE_MS = 30_000;
 
+/** What holds for the pod as a whole: the first that applies of generations, conditions, values. */
 export function readResizeStatus(pod: PodFacts, state: PodState, now: number): ResizeStatus {
   const reported = readFromPod(pod, state, now);
   if (reported.kind !== "idle") return reported;

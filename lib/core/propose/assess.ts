@@ -6,6 +6,7 @@ import { isFull, readBaseline, readUsage } from "../observe/streaks.ts";
 import { findContainer, type PodFacts, readActual } from "../pod/pod_facts.ts";
 import type { PodState, View } from "../state.ts";
 
+/** One side with the newest sample. */
 export interface Assessment {
   readonly key: SideKey;
   /** Millicores or bytes; `null` while no rate is known. */

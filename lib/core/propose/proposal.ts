@@ -3,6 +3,7 @@ import type { SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
 
+/** What is wanted of one side: where to, why, and how urgently. */
 export interface Proposal {
   readonly side: SideKey;
   readonly direction: Direction;

@@ -6,6 +6,7 @@ import type { Direction } from "../decision.ts";
 import type { Proposal, Proposer } from "./proposal.ts";
 import { proposeByThresholds } from "./thresholds.ts";
 
+/** All rules, in no order of rank: urgency decides between them. */
 export const PROPOSERS: readonly Proposer[] = [proposeByThresholds];
 
 /** In the order of the proposers; most cases have none. */

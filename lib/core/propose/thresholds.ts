@@ -5,6 +5,7 @@ import { recommend } from "../size/recommend.ts";
 import { assess } from "./assess.ts";
 import type { Proposal } from "./proposal.ts";
 
+/** One proposal per side with a full streak; none while nothing is known. */
 export function proposeByThresholds({ autoscaler, view, container }: Case): readonly Proposal[] {
   if (view.wantedSince === null) return [];
   const assessments = assess(autoscaler.sides, view, readActual(container));

@@ -17,6 +17,7 @@ export interface Settled {
   readonly refused: { readonly request: ResizeRequest; readonly answer: Refused } | null;
 }
 
+/** A request that the API server took, as its answer or the pod shows it. */
 export interface Acceptance {
   readonly request: ResizeRequest;
   /** When the answer came, or failed to come, epoch ms. */
@@ -50,6 +51,7 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
   return { state: next, accepted: { request, at }, refused: null };
 }
 
+/** What a refusal names waits; nothing else changes. */
 export function settleRefused(
   state: PodState,
   { request, answer, now }: { readonly request: ResizeRequest; readonly answer: Refused; readonly now: number },

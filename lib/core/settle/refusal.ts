@@ -8,6 +8,7 @@ import type { RefusalReason, StuckReason } from "../reasons.ts";
 
 /** Reasons that are not about the size: whatever is wanted of the side waits. */
 export type EverythingReason = Extract<RefusalReason, "RetryLater" | "Rights" | "Unsupported">;
+/** Reasons that are about the size: a smaller change may pass. */
 export type SizeReason = Exclude<RefusalReason, EverythingReason>;
 
 /** Holds back every resize of the side. */
@@ -31,6 +32,7 @@ export interface GivenUpRefusal extends Wait {
   readonly to: number;
 }
 
+/** One reason to wait, of one side. */
 export type Refusal = EverythingRefusal | SizeRefusal | GivenUpRefusal;
 
 /** At most one of each kind. */
@@ -40,6 +42,7 @@ export interface SideRefusals {
   readonly givenUp?: GivenUpRefusal;
 }
 
+/** By side; a side that waits for nothing is absent. */
 export type Refusals = Readonly<Partial<Record<SideKey, SideRefusals>>>;
 
 /** Shared, so that a container without refusals costs no memory for them. */

@@ -22,11 +22,13 @@ export function chooseFirst(weighed: readonly Weighed[]): Candidate | null {
   return first;
 }
 
+/** The PATCH for a candidate that passed every gate. */
 export function toRequest(candidate: Candidate): ResizeRequest {
   const { action, base, to, changes } = candidate;
   return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate) });
 }
 
+/** What is said of a case that was asked about. */
 export function toDecision({ it, asked }: Weighed): ContainerDecision {
   const { autoscaler: { uid }, container: { name }, isNewSample } = it;
   const common = { autoscaler: uid, container: name, isNewSample };
@@ -36,7 +38,7 @@ export function toDecision({ it, asked }: Weighed): ContainerDecision {
   return { ...common, decision: { kind: "resize", action, from: base, to }, candidates: moving };
 }
 
-/** A revert is told beside what else was decided about its container. */
+/** A revert stands beside what else was decided about its container. */
 export function toRevertDecision({ autoscaler, container, from, to, stuck }: ResizeRequest): ContainerDecision {
   const decision = { kind: "revert", reason: stuck ?? "ResizeError", from, to } as const;
   return { autoscaler, container, decision, candidates: [], isNewSample: false };

@@ -10,6 +10,7 @@ import type { MemoryFloor } from "./memory_floor.ts";
 /** The last cap that changed a size. */
 export type CapName = "min" | "max" | "step" | "memory in use" | SideKey;
 
+/** A size on its way through the caps. */
 export interface Fitted {
   /** Millicores or bytes. */
   readonly to: number;
@@ -17,6 +18,7 @@ export interface Fitted {
   readonly cappedBy: CapName | null;
 }
 
+/** What caps look at. */
 export interface CapContext {
   readonly rule: SideRule;
   readonly direction: Direction;

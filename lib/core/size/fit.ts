@@ -9,6 +9,7 @@ import type { Direction } from "../decision.ts";
 import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
 
+/** A side that is proposed to move. */
 export interface Mover {
   readonly rule: SideRule;
   /** The recommendation, millicores or bytes. */
@@ -17,6 +18,7 @@ export interface Mover {
   readonly actual: number;
 }
 
+/** What the sides of a container are fitted to. */
 export interface FitContext {
   readonly direction: Direction;
   /** What sides that do not move count with: the spec, or actual where a pending resize is given up (C41). */
@@ -26,6 +28,7 @@ export interface FitContext {
   readonly makesGuaranteed: (to: Resources) => boolean;
 }
 
+/** Where a side goes, or why it stays. */
 export type Sized =
   | {
     readonly kind: "moves";

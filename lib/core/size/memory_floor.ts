@@ -6,6 +6,7 @@ import { formatAmount } from "../../units/quantity.ts";
 import type { Case } from "../case.ts";
 import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
 
+/** The least that a memory limit may go down to, in bytes. */
 export type MemoryFloor =
   | { readonly kind: "floor"; readonly bytes: number; readonly why: string }
   /** The usage source does not say what the page cache holds. */
