@@ -11,22 +11,22 @@ export const SAMPLING: Mutations = {
       test: "decide() takes a poll a tenth of the interval early (C20)",
     },
     {
-      breaks: "drifts by each late turn",
-      in: "nextDue",
-      find: "dueAt + (Math.floor(late / pollIntervalMs) + 1) * pollIntervalMs",
-      replace: "now + (late >= 0 ? pollIntervalMs : 0)",
+      breaks: "drifts by each late evaluation",
+      in: "sampleOne",
+      find: "nextDue(before.dueAt, autoscaler.pollIntervalMs, now + toleranceMs)",
+      replace: "now + autoscaler.pollIntervalMs",
       test: "decide() keeps its phase after a late turn (C20)",
     },
     {
-      breaks: "makes up missed turns",
+      breaks: "makes up missed evaluations",
       in: "nextDue",
-      find: "Math.floor(late / pollIntervalMs) +",
-      replace: "late < 0 ? 0 :",
+      find: "(Math.floor((now - dueAt) / pollIntervalMs) + 1) * pollIntervalMs",
+      replace: "pollIntervalMs",
       test: "decide() does not make up missed turns (C20)",
     },
     {
       breaks: "evaluates at each change of the pod",
-      in: "takeTurn",
+      in: "sampleOne",
       find: '=== "usage" || observation.kind === "tick"',
       replace: '!== "answered"',
       test: "decide() takes a changed pod for no turn (C20)",
@@ -92,7 +92,7 @@ export const SAMPLING: Mutations = {
     {
       breaks: "counts the first sample for memory",
       in: "nextSampling",
-      find: 'return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);',
+      find: 'return isOverMemory(point, context) ? { kind: "implausible" } : warmUp(here, context.now);',
       replace:
         '{ const sample = newSample(point, { from: point.at, cpuMillicores: 0 }, context); return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } }; }',
       test: "nextSampling() only warms up with a first point (C21)",
@@ -100,7 +100,7 @@ export const SAMPLING: Mutations = {
     {
       breaks: "lowers memory before it hears cpu",
       in: "nextSampling",
-      find: 'return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);',
+      find: 'return isOverMemory(point, context) ? { kind: "implausible" } : warmUp(here, context.now);',
       replace:
         '{ const sample = newSample(point, { from: point.at, cpuMillicores: NaN }, context); return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } }; }',
       test: "decide() hears cpu before it lowers memory: both warm up with the first sample (C21, C32)",
@@ -116,10 +116,10 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "counts the newest sample again at each repeat",
-      in: "takeTurn",
-      find: "step = takeSample(before, policy, { observation, now });",
+      in: "sampleOne",
+      find: "const step = takeSample(before, autoscaler, { observation, now });",
       replace:
-        '{ sampling } = before; const step = takeSample(before, policy, { observation, now }); if (step?.kind === "nothing" && sampling.sample !== null) { const view = countSample(before, policy, { ...context, dueAt, sampling, sample: sampling.sample }); return { policy, view, isDue, isNewSample: true, isAbsurd: false }; }',
+        'let step = takeSample(before, autoscaler, { observation, now }); const { sampling } = before; if (step?.kind === "nothing" && sampling.sample !== null) step = { kind: "sample", sampling, sample: sampling.sample };',
       test: "decide() advances no streak by repeats, but puts the standing wish to the gates again for 60s (C22)",
     },
     {
@@ -159,23 +159,24 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "keeps the streaks over a restart",
-      in: "takeTurn",
+      in: "nextUnsampled",
       find: ", streaks: NO_STREAKS, wantedSince: null",
       replace: "",
       test: "decide() warms up again when usage shows a new run before the pod does (C22)",
     },
     {
       breaks: "acts on a sample however old",
-      in: "decideWith",
-      find: "- sample.seenAt >= SILENCE_MS",
-      replace: "< sample.seenAt",
+      in: "fresh",
+      find: "&& now - sample.seenAt < SILENCE_MS",
+      replace: "",
       test: "decide() acts on no sample first seen 60s ago, though silence is borne for three polls (C22)",
     },
     {
-      breaks: "puts the standing wish to the gates with new samples only",
+      breaks: "asks the gates about standing proposals with new samples only",
       in: "isAsked",
-      find: "it.isDue",
-      replace: "(it.isDue && (it.isNewSample || it.view.wantedSince === null))",
+      find: "{ isDue, input: { observation }, view }: Case): boolean { return isDue",
+      replace:
+        "{ isDue, isNewSample, input: { observation }, view }: Case): boolean { return (isDue && (isNewSample || view.wantedSince === null))",
       test: "decide() advances no streak by repeats, but puts the standing wish to the gates again for 60s (C22)",
     },
     {
@@ -200,10 +201,10 @@ export const SAMPLING: Mutations = {
       test: "parseSummary() leaves out and counts a negative counter, and keeps the container beside it (C22)",
     },
     {
-      breaks: "counts no absurd value",
-      in: "sampleViews",
-      find: "if (turn.isAbsurd) absurd++;",
-      replace: "",
+      breaks: "counts no implausible point",
+      in: "countImplausible",
+      find: "count++",
+      replace: "count",
       test: "decide() counts absurd points and goes on with the next (C22)",
     },
     {
@@ -217,18 +218,18 @@ export const SAMPLING: Mutations = {
   C23: [
     {
       breaks: "samples no more while a delay runs",
-      in: "takeTurn",
-      find: "isDue = isTurn",
+      in: "sampleOne",
+      find: "if (!brings ||",
       replace:
-        "opensAt = (context.state.containers[policy.containerName]?.readySince ?? now) + policy.delayMs; const isDue = isTurn && now >= opensAt",
+        "const opensAt = (context.state.containers[autoscaler.containerName]?.readySince ?? now) + autoscaler.delayMs; if (!brings || now < opensAt ||",
       test: "decide() samples on while a delay runs (C23)",
     },
     {
       breaks: "samples no more while a resize is in flight or pending",
-      in: "takeTurn",
-      find: "isDue = isTurn",
+      in: "sampleOne",
+      find: "if (!brings ||",
       replace:
-        "isIdle = context.input.pod.pending === null && context.input.pod.inProgress === null; const isDue = isTurn && isIdle",
+        "const { pending, inProgress } = context.input.pod; if (!brings || pending !== null || inProgress !== null ||",
       test: "decide() samples on while a resize is deferred (C23)",
     },
     {
@@ -273,15 +274,15 @@ export const SAMPLING: Mutations = {
       breaks: "counts on over a readiness that was lost",
       in: "nextContainer",
       under: "lib/core",
-      find: "now)) : null",
-      replace: "now)) : before.readySince",
+      find: "before.readySince ?? now) : null",
+      replace: "before.readySince ?? now) : before.readySince",
       test: "decide() starts the delay when it sees the container turn ready, and again when it lost it (C24)",
     },
     {
       breaks: "does not wait out the delay",
       in: "delayed",
-      find: ">= until",
-      replace: ">= start",
+      find: "+ autoscaler.delayMs",
+      replace: "",
       test: "decide() starts the delay when it sees the container turn ready, and again when it lost it (C24)",
     },
     {
