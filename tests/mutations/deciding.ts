@@ -123,6 +123,13 @@ export const DECIDING: Mutations = {
       replace: "...view, notified, streaks: {}, wantedSince: null",
       test: "decide() keeps the streak of a blocked wish and acts as soon as the block ends (C31)",
     },
+    {
+      breaks: "counts no sample until a clock that stepped back has caught up",
+      in: "rebaseContainer",
+      find: "countsFrom: Math.min(container.countsFrom, now),",
+      replace: "",
+      test: "rebase() moves back the time from which samples count (C31)",
+    },
   ],
   C32: [
     {
@@ -168,6 +175,34 @@ export const DECIDING: Mutations = {
       find: 'held.map((one) => one.message).join("; ")',
       replace: '"nothing to move"',
       test: "decide() lets a side at its bound veto scale-downs, and names it (C32)",
+    },
+    {
+      breaks: "counts proposals that are less urgent",
+      in: "choose",
+      find: "proposals.filter((one) => one.urgency === urgency)",
+      replace: "proposals",
+      test: "choose() goes where the more urgent go (C32)",
+    },
+    {
+      breaks: "takes the smaller of two amounts",
+      in: "choose",
+      find: "one.amount > other.amount",
+      replace: "one.amount < other.amount",
+      test: "choose() goes by the larger of two amounts for one side (C32)",
+    },
+    {
+      breaks: "takes the smaller of two amounts on the way down",
+      in: "choose",
+      find: "one.amount > other.amount",
+      replace: '(direction === "up" ? one.amount > other.amount : one.amount < other.amount)',
+      test: "choose() goes by the larger of two amounts on the way down (C32)",
+    },
+    {
+      breaks: "takes a side along that wants the other direction",
+      in: "choose",
+      find: "if (one.direction !== direction) continue;",
+      replace: "",
+      test: "choose() goes up though another side wants down (C32)",
     },
   ],
   C33: [
@@ -260,6 +295,13 @@ export const DECIDING: Mutations = {
       find: "- unit",
       replace: "",
       test: "fit() holds a down of less than one Mi of unaligned memory, AtTarget (C33)",
+    },
+    {
+      breaks: "goes up to a min though the target is met below it",
+      in: "fitSide",
+      find: "if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext); for",
+      replace: "for",
+      test: "fit() holds an up whose desired is less than it has, though its min is more, AtTarget (C33)",
     },
   ],
   C34: [
@@ -400,6 +442,21 @@ export const DECIDING: Mutations = {
       find: "rule?.cooldownMs ?? autoscaler.cooldownMs",
       replace: "autoscaler.cooldownMs",
       test: "decide() moves only the cooled of two full sides (C36)",
+    },
+    {
+      breaks: "says Cooldown though a cooled side is at its bound",
+      in: "later",
+      find: "a.position > b.position",
+      replace: "a.position < b.position",
+      test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
+    },
+    {
+      breaks: "asks for bounds before cooldowns",
+      in: "GATES",
+      under: "lib/core/gate",
+      find: "cooledDown, withRoom,",
+      replace: "withRoom, cooledDown,",
+      test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
     },
   ],
   C37: [

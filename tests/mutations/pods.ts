@@ -223,6 +223,14 @@ export const PODS: Mutations = {
       test:
         "createDaemon() acts on no pod of a namespace while one of its autoscalers names a kind not listed (C12, C51)",
     },
+    {
+      breaks: "sends nothing for the second container, and says nothing of it",
+      in: "GATES",
+      under: "lib/core/gate",
+      find: "siblingDone,",
+      replace: "",
+      test: "firstObjection() lets a container of the same pod go first (C12)",
+    },
   ],
   C13: [
     {

@@ -52,6 +52,20 @@ export const SAMPLING: Mutations = {
       replace: "/ 2 - clock.monotonic",
       test: "watchUsage() reads tracked pods once per interval, after its first delay (C20)",
     },
+    {
+      breaks: "evaluates no more until a clock that stepped back has caught up",
+      in: "rebaseView",
+      find: "dueAt - Math.max(0, Math.ceil((dueAt - now) / intervalMs)) * intervalMs",
+      replace: "dueAt",
+      test: "decide() goes on after the clock stepped back an hour (C20)",
+    },
+    {
+      breaks: "loses the phase when the clock steps back",
+      in: "rebaseView",
+      find: "dueAt - Math.max(0, Math.ceil((dueAt - now) / intervalMs)) * intervalMs",
+      replace: "Math.min(dueAt, now)",
+      test: "rebase() keeps the phase of evaluations (C20)",
+    },
   ],
   C21: [
     {
@@ -214,6 +228,27 @@ export const SAMPLING: Mutations = {
       replace: "",
       test: "decide() bears silence for 60s where polls are frequent, then ends the streaks (C22)",
     },
+    {
+      breaks: "bears a silence an hour longer when the clock steps back by one",
+      in: "rebaseView",
+      find: "newAt: Math.min(sampling.newAt, now),",
+      replace: "",
+      test: "decide() misses usage again soon after the clock stepped back an hour (C22)",
+    },
+    {
+      breaks: "acts on usage for an hour longer when the clock steps back by one",
+      in: "rebaseView",
+      find: "seenAt: Math.min(sample.seenAt, now)",
+      replace: "",
+      test: "rebase() moves back the time at which a sample was seen (C22)",
+    },
+    {
+      breaks: "has a silence begin ahead of now when the clock steps back",
+      in: "rebaseView",
+      find: "silentSince: noLater(view.silentSince, now),",
+      replace: "",
+      test: "rebase() moves back the beginning of a silence (C22)",
+    },
   ],
   C23: [
     {
@@ -299,6 +334,34 @@ export const SAMPLING: Mutations = {
       find: "before?.at === at ? before.since :",
       replace: "",
       test: "decide() waits the delay of running once, though the node's clock is ahead (C24)",
+    },
+    {
+      breaks: "delays a running container longer when the clock steps back",
+      in: "rebaseContainer",
+      find: "running: rebaseSince(container.running, now),",
+      replace: "",
+      test: "rebase() moves back the start of a container, from which a delay runs (C24)",
+    },
+    {
+      breaks: "delays a ready container longer when the clock steps back",
+      in: "rebaseContainer",
+      find: "readySince: noLater(container.readySince, now),",
+      replace: "",
+      test: "rebase() moves back the readiness of a container, from which a delay runs (C24)",
+    },
+    {
+      breaks: "delays in a ready pod longer when the clock steps back",
+      in: "rebaseContainer",
+      find: "podReady: rebaseSince(container.podReady, now),",
+      replace: "",
+      test: "rebase() moves back the readiness of the pod, from which a delay runs (C24)",
+    },
+    {
+      breaks: "begins every delay anew when the clock steps back",
+      in: "rebaseSince",
+      find: "Math.min(since.since, now)",
+      replace: "now",
+      test: "rebase() leaves alone what lies behind the new time: cooldowns, delays and waits run on (C24, C42, C44)",
     },
   ],
 };
