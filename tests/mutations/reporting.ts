@@ -46,9 +46,8 @@ export const REPORTING: Mutations = {
       test: "publish() lets 25 through at once per autoscaler, then one each five minutes; actions always (C50)",
     },
     {
-      breaks: "tells at each turn",
-      in: "tell",
-      under: "lib/core",
+      breaks: "publishes at each evaluation",
+      in: "nextNotified",
       find: "=== value",
       replace: "=== value && value === null",
       test: "decide() tells a blocking resize once, and again after it had ended (C50)",

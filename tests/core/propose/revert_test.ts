@@ -160,6 +160,15 @@ Deno.test("decide() waits only as long as told when a busy server refuses a retu
   assertEquals(story.now - refusedAt, 20 * SECOND);
 });
 
+Deno.test("decide() gives up a stuck resize though a scale was refused meanwhile (C44, C47)", () => {
+  const story = stuck({ inProgress: condition("") }, { sides: [side("cpu.requests", { cooldownMs: 0 })] });
+  story.use({ cpu: 30 }).poll(4);
+  story.answer = { kind: "refused", reason: "Quota", message: "", resources: [], waitMs: null };
+  story.change({ inProgress: null, pending: condition("Infeasible") });
+  story.poll();
+  assertEquals(story.orders.map(({ action }) => action), ["scaleDown", "revert"]);
+});
+
 Deno.test("decide() does not command the size it gave up again and again: each time it waits longer (C44, C47)", () => {
   const sides = [side("cpu.requests", { cooldownMs: 0 })];
   const story = new Story({ contenders: [policy({ cooldownMs: 0, sides })], load: { cpu: 90 }, answer: "accept" });

@@ -123,6 +123,11 @@ const HOLDS: readonly [string, Case, "AtBound" | "AtTarget"][] = [
     { usage: 40, actual: 100 },
     "AtTarget",
   ],
+  [
+    "an up whose desired is less than it has, though its min is more",
+    { usage: 40, actual: 100, bounds: { min: 120 } },
+    "AtTarget",
+  ],
   ["a down whose desired is what it has", { direction: "down", usage: 50, actual: 100 }, "AtTarget"],
   ["a down whose desired is more than it has", { direction: "down", usage: 60, actual: 100 }, "AtTarget"],
   ["a down whose desired rounds up to what it has", { direction: "down", usage: 1.2, actual: 3 }, "AtTarget"],
