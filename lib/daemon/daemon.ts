@@ -18,11 +18,14 @@ import { canDecide, canTellStatus } from "./inventory/knowledge.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { Nodes } from "./polling/nodes.ts";
 import { Recorder } from "./report/recorder.ts";
-import { createReport } from "./report/report.ts";
+import { createEventSink } from "./report/event_sink.ts";
+import { createLogSink } from "./report/log_sink.ts";
+import { createMetricsSink } from "./report/metrics_sink.ts";
+import { combineSinks, type Sink } from "./report/sink.ts";
+import { createStatusSink } from "./report/status_sink.ts";
 import type { Scope } from "./inventory/scope.ts";
 import type { Verdict } from "./server.ts";
 import { StatusWriter } from "./report/status_writer.ts";
-import { countRefusals } from "./act/count_refusals.ts";
 import { countRequests } from "./metrics/count_requests.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 
@@ -38,6 +41,8 @@ export interface DaemonOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Who else takes every evaluation, beside events, log, metrics and status. */
+  readonly sinks?: readonly Sink[];
   readonly signal: AbortSignal;
 }
 
@@ -58,16 +63,16 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const client = createClient({ origin: server.origin, transport });
   const nodeFacts = new Map<string, NodeFacts>();
   const recorder = new Recorder({ client, clock, random, log, metrics, instance: options.instance });
-  const report = createReport({
-    log,
-    metrics,
-    recorder,
-    onScaled: ({ uid }, scale) => status.noteScale(uid, scale),
-    isKnown,
-  });
+  const report = combineSinks([
+    createEventSink(recorder),
+    createLogSink(log),
+    createMetricsSink({ metrics, isKnown }),
+    createStatusSink({ noteScale: (uid, scale) => status.noteScale(uid, scale), isKnown }),
+    ...(options.sinks ?? []),
+  ], ({ input: { pod } }, error) => log.error("Cannot report evaluation", { pod: formatName(pod), error }));
   const evaluator = new Evaluator({
     clock,
-    actuate: countRefusals(createActuator({ client, clock, isCurrent }), { metrics, isKnown }),
+    actuate: createActuator({ client, clock, isCurrent }),
     report,
     dryRun,
     canDecide: (namespace) => canDecide(namespace, { inventory, isListed }),

@@ -21,7 +21,7 @@ class Desk {
       this.orders.push(order);
       return this.answer();
     },
-    report: (outcome) => void this.outcomes.push(outcome),
+    report: ({ outcome }) => void this.outcomes.push(outcome),
     dryRun: false,
     canDecide: () => this.canDecide,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),

@@ -524,7 +524,7 @@ export const APPLYING: Mutations = {
     },
     {
       breaks: "counts no update",
-      file: "lib/daemon/report/report.ts",
+      file: "lib/daemon/report/metrics_sink.ts",
       find: "  metrics.resourceUpdated();\n",
       replace: "",
       testFile: "daemon/daemon_test.ts",
@@ -540,8 +540,8 @@ export const APPLYING: Mutations = {
     },
     {
       breaks: "writes no last resize",
-      file: "lib/daemon/report/report.ts",
-      find: "  onScaled(policy, { at, action, change });\n",
+      file: "lib/daemon/report/status_sink.ts",
+      find: "    noteScale(autoscaler.uid, { at, action, change });\n",
       replace: "",
       testFile: "daemon/daemon_test.ts",
       test: "createDaemon() tells an accepted PATCH in status, event and metrics (C45, C50 to C52)",

@@ -5,6 +5,7 @@
 import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import type { Sink } from "../../lib/daemon/report/sink.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
@@ -24,6 +25,7 @@ export interface RunOptions {
   readonly enacts?: boolean;
   /** How far the API server's clock is ahead of podfit's. */
   readonly skewMs?: number;
+  readonly sinks?: readonly Sink[];
 }
 
 /** Millicores and Mi of each container "main", by pod name. */
@@ -73,6 +75,7 @@ export class Run implements AsyncDisposable {
         write: (line) => this.log.push(JSON.parse(line)),
       }),
       metrics: this.metrics,
+      sinks: options.sinks ?? [],
       signal: this.#ending.signal,
     });
     this.#ended = this.daemon.run();

@@ -6,15 +6,14 @@ import { BLOCK_REASONS, HOLD_REASONS } from "../../../lib/core/reasons.ts";
 import { NEW_POD_STATE } from "../../../lib/core/state.ts";
 import { ERROR_REASONS, FAMILIES, type FamilyRow } from "../../../lib/daemon/metrics/families.ts";
 import { createMetrics, type Metrics } from "../../../lib/daemon/metrics/metrics.ts";
-import { createReport } from "../../../lib/daemon/report/report.ts";
-import { createLog } from "../../../lib/runtime/log.ts";
+import { createMetricsSink } from "../../../lib/daemon/report/metrics_sink.ts";
 import { SIDE_KEYS } from "../../../lib/units/resources.ts";
 import { parseMetrics } from "../../e2e/support/metrics.ts";
-import { pod, policy } from "../../support/builders.ts";
+import { policy } from "../../support/builders.ts";
 import { busyRun } from "../../support/daemon_run.ts";
+import { evaluation } from "../../support/evaluations.ts";
 import { tellAutoscaler, tellNamespaces, tellProcess } from "../../support/every_series.ts";
 import { findFormatProblems } from "../../support/exposition.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const CART = { namespace: "shop", name: "cart" };
 const HOSTILE = 'x"} 1\nforged{a="b\\';
@@ -65,24 +64,16 @@ Deno.test("an autoscaler and a namespace have at most as many series as the READ
 
 Deno.test("a thousand random outcomes give an autoscaler no more series than that (C52, C53)", () => {
   const metrics = createMetrics({ version: "1" });
-  const clock = new VirtualClock();
-  const report = createReport({
-    log: createLog({ level: "debug", format: "json", clock, write() {} }),
-    metrics,
-    recorder: { publish() {} },
-    onScaled() {},
-    isKnown: () => true,
-  });
-  const tracked = { pod: pod(), contenders: [policy(CART)] };
+  const count = createMetricsSink({ metrics, isKnown: () => true });
   for (const [outcome, tookMs] of fc.sample(fc.tuple(outcomes, fc.nat(5000)), { numRuns: 1000, seed: 52 })) {
-    report(outcome, tracked, tookMs);
+    count(evaluation({ input: { contenders: [shop] }, outcome, tookMs }));
   }
-  const count = countSeries(metrics, ',name="cart"');
-  assert(count <= PER_AUTOSCALER && count > 0.9 * PER_AUTOSCALER, `${count} of ${PER_AUTOSCALER}`);
+  const series = countSeries(metrics, ',name="cart"');
+  assert(series <= PER_AUTOSCALER && series > 0.9 * PER_AUTOSCALER, `${series} of ${PER_AUTOSCALER}`);
   assertEquals(countSeries(metrics, "forged"), 0);
 });
 
-const [shop] = [policy(CART)];
+const shop = policy(CART);
 const actions = fc.constantFrom("scaleUp" as const, "scaleDown" as const);
 const amounts = fc.oneof(fc.nat(), fc.double({ noNaN: false }));
 const messages = fc.oneof(fc.string(), fc.constant(HOSTILE));
