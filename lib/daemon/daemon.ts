@@ -25,7 +25,11 @@ import { combineSinks, type Sink } from "./report/sink.ts";
 import { createStatusSink } from "./report/status_sink.ts";
 import type { Scope } from "./inventory/scope.ts";
 import type { Verdict } from "./server.ts";
+import { StatusEvents } from "./report/status_events.ts";
+import { StatusGauges } from "./report/status_gauges.ts";
+import { StatusSweep } from "./report/status_sweep.ts";
 import { StatusWriter } from "./report/status_writer.ts";
+import { createTroubleLog, type OnTrouble, type Trouble } from "./report/trouble.ts";
 import { countRequests } from "./metrics/count_requests.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 
@@ -43,6 +47,8 @@ export interface DaemonOptions {
   readonly metrics: Metrics;
   /** Who else takes every evaluation, beside events, log, metrics and status. */
   readonly sinks?: readonly Sink[];
+  /** Who else hears what goes wrong beside the decisions, beside the log. Must not throw. */
+  readonly onTrouble?: OnTrouble;
   readonly signal: AbortSignal;
 }
 
@@ -69,7 +75,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     createMetricsSink({ metrics, isKnown }),
     createStatusSink({ noteScale: (uid, scale) => status.noteScale(uid, scale), isKnown }),
     ...(options.sinks ?? []),
-  ], ({ input: { pod } }, error) => log.error("Cannot report evaluation", { pod: formatName(pod), error }));
+  ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error }));
   const evaluator = new Evaluator({
     clock,
     actuate: createActuator({ client, clock, isCurrent }),
@@ -78,7 +84,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     canDecide: (namespace) => canDecide(namespace, { inventory, isListed }),
     onError({ pod }, error) {
       metrics.failed(pod.namespace, "Evaluation");
-      log.error("Cannot evaluate pod", { pod: formatName(pod), error });
+      fail("Cannot evaluate pod", { pod: formatName(pod), error });
     },
   });
   const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: () => clock.now() });
@@ -88,6 +94,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     random,
     log,
     metrics,
+    onTrouble,
     fetchSummary,
     evaluator,
     facts: nodeFacts,
@@ -103,17 +110,24 @@ export function createDaemon(options: DaemonOptions): Daemon {
       health.forgetPod(pod.uid);
     },
   });
-  const status = new StatusWriter({
+  const writer = new StatusWriter({
     client,
     clock,
     random,
-    log,
     metrics,
-    recorder,
+    onProgress: () => progressAt = clock.monotonic(),
+    onTrouble,
+  });
+  const status = new StatusSweep({
+    clock,
+    random,
+    metrics,
     inventory,
     unread: health.unread,
-    canTell: (autoscaler) => canTellStatus(autoscaler, isListed),
-    onProgress: () => progressAt = clock.monotonic(),
+    canReport: (autoscaler) => canTellStatus(autoscaler, isListed),
+    writer,
+    listeners: [new StatusEvents({ recorder, onTrouble }), new StatusGauges({ metrics, inventory })],
+    onTrouble,
   });
   const feed = new Feed({
     origin: server.origin,
@@ -123,6 +137,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     random,
     log,
     metrics,
+    onTrouble,
     inventory,
     nodes: nodeFacts,
     onAutoscalerGone(autoscaler) {
@@ -131,6 +146,15 @@ export function createDaemon(options: DaemonOptions): Daemon {
     },
   });
   let progressAt = clock.monotonic();
+
+  function onTrouble(trouble: Trouble): void {
+    createTroubleLog(log)(trouble);
+    options.onTrouble?.(trouble);
+  }
+
+  function fail(message: string, fields: Readonly<Record<string, unknown>>): void {
+    onTrouble({ kind: "failure", level: "error", message, autoscaler: null, fields });
+  }
 
   function isKnown({ uid, namespace }: Autoscaler): boolean {
     return inventory.findAutoscaler(uid, namespace) !== null;

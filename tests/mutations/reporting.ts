@@ -310,7 +310,7 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "calls an autoscaler active that is Ready alone",
-      file: "lib/daemon/report/status_writer.ts",
+      file: "lib/daemon/report/status_gauges.ts",
       find: 'metrics.setActive(autoscaler, isTrue(status, "Active"));',
       replace: 'metrics.setActive(autoscaler, isTrue(status, "Ready"));',
       testFile: "daemon/report/status_test.ts",
@@ -318,7 +318,7 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "never looks again at an autoscaler of which nothing has changed",
-      file: "lib/daemon/report/status_writer.ts",
+      file: "lib/daemon/report/status_sweep.ts",
       find: "if (isSame && nowMs < memory.lookAtMs) return false;",
       replace: "if (isSame) return false;",
       testFile: "daemon/report/status_test.ts",
@@ -326,8 +326,8 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "counts no autoscaler that is scaling",
-      file: "lib/daemon/report/status_writer.ts",
-      find: "      if (memory.status?.scaling) count.scalingActive++;\n",
+      file: "lib/daemon/report/status_gauges.ts",
+      find: "      if (this.#scaling.has(uid)) count.scalingActive++;\n",
       replace: "",
       testFile: "daemon/report/status_test.ts",
       test: "the gauges follow the conditions (C52)",

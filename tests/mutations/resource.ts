@@ -311,9 +311,9 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "tells an invalid spec once for ever",
-      file: "lib/daemon/report/status_writer.ts",
-      find: '(name !== "InvalidSpec" || memory.toldGeneration === facts.generation)',
-      replace: '(name !== "InvalidSpec" || memory.toldGeneration > 0)',
+      file: "lib/daemon/report/status_events.ts",
+      find: '(name !== "InvalidSpec" || before.generation === generation)',
+      replace: '(name !== "InvalidSpec" || before.generation > 0)',
       testFile: "daemon/report/status_test.ts",
       test: "an invalid spec is told once for each change of it, and stops no other autoscaler (C8)",
     },

@@ -20,6 +20,7 @@ import {
 } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { OnTrouble } from "../report/trouble.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
 import { PLURALS } from "./workloads.ts";
 
@@ -31,6 +32,7 @@ export interface FeedOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly onTrouble: OnTrouble;
   readonly inventory: Inventory;
   readonly nodes: Map<string, NodeFacts>;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
@@ -78,11 +80,12 @@ export class Feed {
   }
 
   async #watch(source: Source<unknown>, signal: AbortSignal): Promise<void> {
-    const { origin, transport, clock, random, log, metrics } = this.#options;
+    const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
     const { resource, path, fieldSelector, project } = source;
     const onError = (error: Error, failures: number) => {
       metrics.watchFailed(resource);
-      log.warn("Cannot watch, retrying", { resource, path, failures, error });
+      const fields = { resource, path, failures, error };
+      onTrouble({ kind: "failure", level: "warn", message: "Cannot watch, retrying", autoscaler: null, fields });
     };
     const events = watchList(transport, {
       origin,

@@ -12,6 +12,7 @@ import type { Evaluator } from "../evaluator.ts";
 import type { NodeFacts } from "../inventory/facts.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
 import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
 
@@ -20,6 +21,7 @@ export interface NodesOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly onTrouble: OnTrouble;
   readonly fetchSummary: FetchSummary;
   readonly evaluator: Pick<Evaluator, "evaluate">;
   readonly facts: ReadonlyMap<string, NodeFacts>;
@@ -57,7 +59,7 @@ export class Nodes implements AsyncDisposable {
   readonly #phaseMs: number;
 
   constructor(options: NodesOptions) {
-    const { clock, random, log, metrics } = options;
+    const { clock, random, metrics, onTrouble } = options;
     this.#options = options;
     this.#phaseMs = random() * GROUP_MS;
     this.#loops = new TaskSet({
@@ -65,7 +67,8 @@ export class Nodes implements AsyncDisposable {
       random,
       onError: (node, error) => {
         metrics.failed("", "NodeLoop");
-        log.error("Node loop failed, starting it again", { node, error });
+        const message = "Node loop failed, starting it again";
+        onTrouble({ kind: "failure", level: "error", message, autoscaler: null, fields: { node, error } });
       },
     });
   }
@@ -142,7 +145,7 @@ export class Nodes implements AsyncDisposable {
   }
 
   #note(reading: Reading, entry: Entry): void {
-    const { metrics, log, health, areListed } = this.#options;
+    const { metrics, log, health, areListed, onTrouble } = this.#options;
     if (reading.kind === "usage") {
       health.note(reading);
       metrics.kubeletRead("ok", reading.durationMs / 1000);
@@ -160,12 +163,15 @@ export class Nodes implements AsyncDisposable {
     if (entry.failures === FAILED_READS) {
       for (const namespace of listNamespaces(entry)) metrics.failed(namespace, "MetricsUnavailable");
     }
-    // Told on the first failure and each time their number doubles: a node may be gone for days.
-    const isTold = (entry.failures & (entry.failures - 1)) === 0;
-    const fields = { node: reading.node, reason: reading.reason, failures: entry.failures };
-    if (!isTold) return;
-    if (FOR_A_PERSON.has(reading.reason)) log.error(reading.message, fields);
-    else log.warn(reading.message, fields);
+    // Said of the first failure and each time their number doubles: a node may be gone for days.
+    if ((entry.failures & (entry.failures - 1)) !== 0) return;
+    onTrouble({
+      kind: "failure",
+      level: FOR_A_PERSON.has(reading.reason) ? "error" : "warn",
+      message: reading.message,
+      autoscaler: null,
+      fields: { node: reading.node, reason: reading.reason, failures: entry.failures },
+    });
   }
 }
 

@@ -32,6 +32,7 @@ Deno.test("nodes are asked in groups, spread over the interval, and one that com
     random: () => 0.3,
     log: createLog({ level: "error", format: "json", clock, write() {} }),
     metrics: createMetrics({ version: "test" }),
+    onTrouble() {},
     fetchSummary({ name }) {
       asked.push({ node: name, at: clock.monotonic() });
       return Promise.resolve({ kind: "summary", text: '{"pods":[]}', clockOffsetMs: 0 });
