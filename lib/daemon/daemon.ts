@@ -4,7 +4,7 @@
  */
 import type { Autoscaler } from "../autoscaler/autoscaler.ts";
 import { createClient } from "../kube/client.ts";
-import type { SummarySource } from "../usage/kubelet.ts";
+import type { WatchUsage } from "../usage/watch_usage.ts";
 import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
@@ -35,7 +35,7 @@ import { UsageHealth } from "./polling/usage_health.ts";
 
 export interface DaemonOptions {
   readonly server: ApiServer;
-  readonly source: SummarySource;
+  readonly watchUsage: WatchUsage;
   readonly scope: Scope;
   readonly dryRun: boolean;
   readonly requiresAnnotation: boolean;
@@ -88,14 +88,13 @@ export function createDaemon(options: DaemonOptions): Daemon {
     },
   });
   const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: () => clock.now() });
-  const { fetchSummary } = options.source;
   const nodes = new Nodes({
     clock,
     random,
     log,
     metrics,
     onTrouble,
-    fetchSummary,
+    watchUsage: options.watchUsage,
     evaluator,
     facts: nodeFacts,
     areListed: () => isListed("nodes", ""),

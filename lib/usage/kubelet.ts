@@ -10,12 +10,10 @@ import { BodyTooLarge, discard, oneLine, readErrorText, readMessage, readText } 
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./parse_summary.ts";
 import type { ApiServer } from "../kube/transport.ts";
+import type { Address } from "./watch_usage.ts";
 
-export interface NodeAddress {
+export interface NodeAddress extends Address {
   readonly name: string;
-  /** IP address or host name, IPv6 without brackets; empty when the node has none, `null` when it is not known. */
-  readonly host: string | null;
-  readonly port: number;
 }
 
 export type SummaryAnswer =

@@ -37,11 +37,12 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "asks all nodes at once",
-      file: "lib/daemon/polling/nodes.ts",
-      find: "toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS",
+      file: "lib/usage/watch_kubelets.ts",
+      find: "toGroupMs + Math.floor(watched / GROUP) * GROUP_MS",
       replace: "toGroupMs",
-      testFile: "daemon/polling/nodes_test.ts",
-      test: "nodes are asked in groups, spread over the interval, and one that comes later falls in with them (C20)",
+      testFile: "usage/watch_kubelets_test.ts",
+      test:
+        "watchKubelets() asks nodes in groups, spread over the interval, and one that comes later falls in with them (C20)",
     },
     {
       breaks: "polls as rarely as the slowest of the node's autoscalers",
@@ -57,7 +58,7 @@ export const SAMPLING: Mutations = {
       find: "      leftMs = dueMs + toIntervalMs(options) - clock.monotonic();",
       replace: "      leftMs = dueMs + toIntervalMs(options) / 2 - clock.monotonic();",
       testFile: "usage/poll_test.ts",
-      test: "watchUsage() reads tracked pods once per interval, after its first delay (C20)",
+      test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",
     },
   ],
   C21: [

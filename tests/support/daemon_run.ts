@@ -7,6 +7,7 @@ import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import type { Sink } from "../../lib/daemon/report/sink.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet.ts";
+import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
 import { formatTime } from "../../lib/units/time.ts";
@@ -61,7 +62,7 @@ export class Run implements AsyncDisposable {
     this.kubelet.enacts = options.enacts ?? true;
     this.daemon = createDaemon({
       server: this.api.toServer(),
-      source: { fetchSummary: this.kubelet.fetchSummary, [Symbol.dispose]() {} },
+      watchUsage: watchKubelets(this.kubelet, { clock: this.clock, random: () => 0 }),
       scope: options.scope ?? WHOLE_CLUSTER,
       dryRun: options.dryRun ?? false,
       requiresAnnotation: options.requiresAnnotation ?? false,

@@ -9,6 +9,7 @@ import type { Sink } from "../../daemon/report/sink.ts";
 import type { OnTrouble } from "../../daemon/report/trouble.ts";
 import { openServer } from "../../kube/connect.ts";
 import { openDirectSource } from "../../usage/kubelet.ts";
+import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createLog } from "../../runtime/log.ts";
 import { type Cluster, type ClusterOptions, serveCluster, startCluster } from "../../sim/cluster.ts";
@@ -44,7 +45,7 @@ export async function openWorld({ clock, isServed, onEvaluation, onTrouble }: Wo
   const ending = new AbortController();
   const daemon = createDaemon({
     server,
-    source,
+    watchUsage: watchKubelets(source, { clock, random: Math.random }),
     clock,
     random: Math.random,
     scope: WHOLE_CLUSTER,

@@ -6,6 +6,7 @@ import { createHandler, serve, type Verdict } from "../../daemon/server.ts";
 import { connect } from "../../kube/connect.ts";
 import { readPem } from "../../kube/config/credential_files.ts";
 import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
+import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { systemClock } from "../../runtime/clock.ts";
@@ -33,7 +34,7 @@ export async function run(options: RunOptions): Promise<void> {
   const scope: Scope = { namespaces: options.namespaces, node: null, pod: null };
   const daemon = createDaemon({
     server,
-    source,
+    watchUsage: watchKubelets(source, { clock: lag.clock, random: Math.random }),
     scope,
     dryRun: options.dryRun,
     requiresAnnotation: options.environment.requiresAnnotation,

@@ -3,8 +3,7 @@
  * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
  */
 import type { FailureReason, Reading } from "../../api/usage.ts";
-import type { FetchSummary, NodeAddress } from "../../usage/kubelet.ts";
-import { pollKubelet } from "../../usage/poll.ts";
+import type { UsageNode, WatchUsage } from "../../usage/watch_usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
@@ -22,7 +21,7 @@ export interface NodesOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly onTrouble: OnTrouble;
-  readonly fetchSummary: FetchSummary;
+  readonly watchUsage: WatchUsage;
   readonly evaluator: Pick<Evaluator, "evaluate">;
   readonly facts: ReadonlyMap<string, NodeFacts>;
   /** False until `facts` has all nodes there are. */
@@ -38,13 +37,6 @@ interface Entry {
   failures: number;
 }
 
-/**
- * Nodes are polled in groups, so that a large cluster is neither asked nor held in memory all at once, and one wake
- * serves many: alone each would cost twice as much. At the default interval the groups of 1,000 nodes fill it.
- */
-const GROUP = 32;
-/** From group to group. Most intervals are multiples of it, so that a node that comes later still falls in with others. */
-const GROUP_MS = 500;
 /** A loop without a turn for this long beyond its interval is stuck: a turn's calls all have shorter timeouts. */
 const STUCK_MS = 60_000;
 
@@ -55,13 +47,10 @@ export class Nodes implements AsyncDisposable {
   readonly #options: NodesOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #loops: TaskSet;
-  /** By chance, so that of several podfits not all ask at once. */
-  readonly #phaseMs: number;
 
   constructor(options: NodesOptions) {
     const { clock, random, metrics, onTrouble } = options;
     this.#options = options;
-    this.#phaseMs = random() * GROUP_MS;
     this.#loops = new TaskSet({
       clock,
       random,
@@ -112,36 +101,34 @@ export class Nodes implements AsyncDisposable {
   #add(node: string): Entry {
     const turnedAt = this.#options.clock.monotonic();
     const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, turnedAt, failures: 0 };
-    const toGroupMs = (GROUP_MS - (turnedAt + this.#phaseMs) % GROUP_MS) % GROUP_MS;
-    const firstMs = toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS;
     this.#entries.set(node, entry);
-    this.#loops.start(node, (signal) => this.#run(node, { entry, firstMs, signal }));
+    this.#loops.start(node, (signal) => this.#run(node, entry, signal));
     return entry;
   }
 
-  async #run(
-    node: string,
-    { entry, firstMs, signal }: { entry: Entry; firstMs: number; signal: AbortSignal },
-  ): Promise<void> {
-    const { clock, fetchSummary, evaluator, facts } = this.#options;
-    const readings = pollKubelet(toAddress(node, facts), {
-      fetchSummary,
-      clock,
+  async #run(node: string, entry: Entry, signal: AbortSignal): Promise<void> {
+    const { clock, watchUsage, evaluator, facts } = this.#options;
+    // Aborted when the loop fails, too: the loop that is started after it watches anew.
+    const ending = new AbortController();
+    const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.intervalMs,
       isTracked: (uid) => entry.pods.has(uid),
-      signal,
-      initialDelayMs: firstMs % entry.intervalMs,
+      signal: AbortSignal.any([signal, ending.signal]),
     });
-    await runNodeLoop({
-      node,
-      evaluator,
-      tracked: () => entry.pods,
-      capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
-      readings,
-      changes: entry.changes,
-      onReading: (reading) => this.#note(reading, entry),
-      onTurn: () => entry.turnedAt = clock.monotonic(),
-    });
+    try {
+      await runNodeLoop({
+        node,
+        evaluator,
+        tracked: () => entry.pods,
+        capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
+        readings: readings[Symbol.asyncIterator](),
+        changes: entry.changes,
+        onReading: (reading) => this.#note(reading, entry),
+        onTurn: () => entry.turnedAt = clock.monotonic(),
+      });
+    } finally {
+      ending.abort();
+    }
   }
 
   #note(reading: Reading, entry: Entry): void {
@@ -175,16 +162,12 @@ export class Nodes implements AsyncDisposable {
   }
 }
 
-/** Read anew at each poll: a node that comes back may have another address. */
-function toAddress(name: string, facts: ReadonlyMap<string, NodeFacts>): NodeAddress {
+function toUsageNode(name: string, facts: ReadonlyMap<string, NodeFacts>): UsageNode {
   return {
     name,
-    get host() {
+    readAddress() {
       const node = facts.get(name);
-      return node === undefined ? null : node.host ?? "";
-    },
-    get port() {
-      return facts.get(name)?.port ?? 0;
+      return node === undefined ? { host: null, port: 0 } : { host: node.host ?? "", port: node.port };
     },
   };
 }

@@ -8,6 +8,7 @@ import { createDaemon } from "../../../lib/daemon/daemon.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { createHandler, type Handler } from "../../../lib/daemon/server.ts";
 import { createProxySource } from "../../../lib/usage/kubelet.ts";
+import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import type { Cluster } from "../../../lib/sim/cluster.ts";
@@ -102,11 +103,13 @@ async function run(
     using source = isProxy ? createProxySource(server, { clock }) : cluster.openSource(server);
     metrics.setUsageSource(options.statsSource);
     log.info("Reading usage", { source: options.statsSource });
+    const random = () => draw([seed, "podfit", drawn++]);
     const daemon = createDaemon({
-      ...{ server, source, clock, log, metrics, signal, requiresAnnotation, dryRun: options.dryRun },
+      ...{ server, clock, log, metrics, signal, requiresAnnotation, dryRun: options.dryRun },
+      watchUsage: watchKubelets(source, { clock, random }),
       scope: { namespaces: options.namespaces, node: null, pod: null },
       instance: hostname ?? "podfit",
-      random: () => draw([seed, "podfit", drawn++]),
+      random,
     });
     listen(daemon);
     await daemon.run();
