@@ -541,7 +541,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "writes no last resize",
       file: "lib/daemon/report/status_sink.ts",
-      find: "    noteScale(autoscaler.uid, { at, action, change });\n",
+      find: "    lastScales.note(autoscaler.uid, { at, action, change });\n",
       replace: "",
       testFile: "daemon/daemon_test.ts",
       test: "createDaemon() tells an accepted PATCH in status, event and metrics (C45, C50 to C52)",

@@ -2,7 +2,11 @@
 import { createDaemon } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import type { Scope } from "../../daemon/inventory/scope.ts";
-import { createHandler, serve, type Verdict } from "../../daemon/server.ts";
+import { createHandler } from "../../daemon/http/handler.ts";
+import { healthRoutes } from "../../daemon/http/health_routes.ts";
+import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
+import { serve } from "../../daemon/http/serve.ts";
+import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
 import { readPem } from "../../kube/config/credential_files.ts";
 import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
@@ -74,7 +78,8 @@ function listen(
   verdicts: { readonly isAlive: () => Verdict; readonly isReady: () => Verdict },
 ): AsyncDisposable {
   try {
-    const http = serve(createHandler({ metrics, ...verdicts }), { ...options.listen, signal });
+    const handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics)]);
+    const http = serve(handler, { ...options.listen, signal });
     const host = http.hostname.includes(":") ? `[${http.hostname}]` : http.hostname;
     log.info("Listening", { address: `${host}:${http.port}` });
     return http;

@@ -10,7 +10,7 @@ import { PLURALS } from "./workloads.ts";
 export type IsListed = (resource: string, namespace: string) => boolean;
 
 /** A target that was not listed would look missing, and pods that were not would look gone. */
-export function canTellStatus({ namespace, autoscaler: policy }: AutoscalerFacts, isListed: IsListed): boolean {
+export function canReportStatus({ namespace, autoscaler: policy }: AutoscalerFacts, isListed: IsListed): boolean {
   if (!isListed("podresourceautoscalers", namespace) || !isListed("pods", namespace)) return false;
   return !policy?.target || isListed(PLURALS[policy.target.kind], namespace);
 }

@@ -3,15 +3,16 @@
  * all, as some of it follows from time alone (C51). What comes of it is written by the status writer and handed to
  * listeners: events and gauges.
  */
-import { type LastScale, nextStatus } from "../../autoscaler/conditions.ts";
+import { nextStatus } from "../../autoscaler/conditions.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Unread } from "../polling/usage_health.ts";
+import type { LastScales } from "./last_scales.ts";
 import { readStatus } from "./read_status.ts";
-import { newest, toStatusFacts } from "./status_facts.ts";
+import { toStatusFacts } from "./status_facts.ts";
 import type { StatusListener, StatusLook } from "./status_look.ts";
 import type { StatusWriter } from "./status_writer.ts";
 import type { OnTrouble } from "./trouble.ts";
@@ -22,6 +23,7 @@ export interface StatusSweepOptions {
   readonly metrics: Pick<Metrics, "failed">;
   readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
   readonly unread: Unread;
+  readonly lastScales: Pick<LastScales, "read" | "forget">;
   /** False while a list is missing from which its status would follow: then it is left as it is. */
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
   readonly writer: Pick<StatusWriter, "readLast" | "write" | "forget">;
@@ -38,7 +40,6 @@ interface Memory {
   /** What the status followed from when it was computed; `null` when it has to be computed anew. */
   seen: readonly unknown[] | null;
   lookAtMs: number;
-  lastScale: LastScale | null;
   retryAtMs: number;
   failures: number;
 }
@@ -51,16 +52,11 @@ export class StatusSweep {
     this.#options = options;
   }
 
-  /** Notes a resize of this process; the status keeps the newest. */
-  noteScale(uid: string, scale: LastScale): void {
-    const memory = this.#remember(uid);
-    memory.lastScale = newest(scale, memory.lastScale, this.#options.clock.now());
-  }
-
   /** The autoscaler was deleted: nothing is kept of it, here and by those who hear of it. */
   forget(uid: string): void {
-    const { writer, listeners } = this.#options;
+    const { writer, listeners, lastScales } = this.#options;
     this.#memory.delete(uid);
+    lastScales.forget(uid);
     writer.forget(uid);
     for (const listener of listeners) listener.forget(uid);
   }
@@ -91,9 +87,10 @@ export class StatusSweep {
 
   /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */
   #mustLook(autoscaler: AutoscalerFacts, memory: Memory): boolean {
-    const nowMs = this.#options.clock.monotonic();
-    const { selector, matched, tracked, targetProblems } = this.#options.inventory.resolve(autoscaler);
-    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, memory.lastScale];
+    const { clock, inventory, lastScales } = this.#options;
+    const nowMs = clock.monotonic();
+    const { selector, matched, tracked, targetProblems } = inventory.resolve(autoscaler);
+    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, lastScales.read(autoscaler.uid)];
     const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
     if (isSame && nowMs < memory.lookAtMs) return false;
     memory.seen = seen;
@@ -104,7 +101,7 @@ export class StatusSweep {
   /** `null` for one that cannot be computed: the others go on. */
   #tryLook(autoscaler: AutoscalerFacts, memory: Memory): StatusLook | null {
     try {
-      const look = this.#look(autoscaler, memory);
+      const look = this.#look(autoscaler);
       for (const listener of this.#options.listeners) listener.onStatus(look);
       memory.failures = 0;
       return look;
@@ -119,8 +116,8 @@ export class StatusSweep {
     }
   }
 
-  #look(autoscaler: AutoscalerFacts, memory: Memory): StatusLook {
-    const { clock, inventory, unread, writer } = this.#options;
+  #look(autoscaler: AutoscalerFacts): StatusLook {
+    const { clock, inventory, unread, lastScales, writer } = this.#options;
     const resolution = inventory.resolve(autoscaler);
     const now = clock.now();
     const facts = toStatusFacts(autoscaler, {
@@ -128,7 +125,7 @@ export class StatusSweep {
       unread: autoscaler.autoscaler === null
         ? { count: 0, why: "" }
         : unread(autoscaler.autoscaler, resolution.tracked.values()),
-      lastScale: memory.lastScale,
+      lastScale: lastScales.read(autoscaler.uid),
       now,
     });
     const before = writer.readLast(autoscaler.uid) ?? readStatus(autoscaler.status);
@@ -136,7 +133,7 @@ export class StatusSweep {
   }
 
   #remember(uid: string): Memory {
-    const memory = this.#memory.get(uid) ?? { seen: null, lookAtMs: 0, lastScale: null, retryAtMs: 0, failures: 0 };
+    const memory = this.#memory.get(uid) ?? { seen: null, lookAtMs: 0, retryAtMs: 0, failures: 0 };
     this.#memory.set(uid, memory);
     return memory;
   }

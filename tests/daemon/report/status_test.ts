@@ -2,6 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type AutoscalerFacts, readAutoscaler } from "../../../lib/daemon/inventory/facts.ts";
 import type { Resolution } from "../../../lib/daemon/inventory/tracked.ts";
+import { LastScales } from "../../../lib/daemon/report/last_scales.ts";
 import { StatusSweep, type StatusSweepOptions } from "../../../lib/daemon/report/status_sweep.ts";
 import { StatusWriter } from "../../../lib/daemon/report/status_writer.ts";
 import { createClient } from "../../../lib/kube/client.ts";
@@ -230,6 +231,7 @@ function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSw
       resolve: () => UNRESOLVED,
     },
     unread: () => ({ count: 0, why: "" }),
+    lastScales: new LastScales(clock),
     canReport: () => true,
     writer: new StatusWriter({ ...common, client: createClient(api.toServer()), onProgress() {} }),
     listeners: [],
@@ -264,10 +266,12 @@ Deno.test("a sweep computes what has changed, and each 5 s what follows from tim
   const objects = [autoscalerObject(), autoscalerObject({ name: "other" })];
   for (const object of objects) api.put("podresourceautoscalers", object);
   let computed: string[] = [];
+  const lastScales = new LastScales(clock);
   const status = newSweep({
     clock,
     api,
     autoscalers: objects.map(readAutoscaler),
+    lastScales,
     unread({ name }) {
       computed.push(name);
       return { count: 0, why: "" };
@@ -282,7 +286,7 @@ Deno.test("a sweep computes what has changed, and each 5 s what follows from tim
   // The second look is at what has been written meanwhile.
   assertEquals([await sweepAfter(0), await sweepAfter(1)], [["web", "other"], ["web", "other"]]);
   assertEquals([await sweepAfter(1), await sweepAfter(3)], [[], []]);
-  status.noteScale(objects[1]?.metadata.uid ?? "", { at: clock.now(), action: "scaleUp", change: "cpu" });
+  lastScales.note(objects[1]?.metadata.uid ?? "", { at: clock.now(), action: "scaleUp", change: "cpu" });
   assertEquals(await sweepAfter(0), ["other"]);
   assertEquals(await sweepAfter(1), ["web", "other"]);
 });
