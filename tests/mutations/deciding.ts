@@ -29,10 +29,10 @@ export const DECIDING: Mutations = {
     },
     {
       breaks: "mixes report and spec field by field",
-      file: "lib/core/pod/read_pod.ts",
+      file: "lib/daemon/inventory/read_pod.ts",
       find: "masked[key] = spec[key] === null ? null : reported[key]",
       replace: "masked[key] = spec[key] === null ? null : reported[key] ?? spec[key]",
-      testFile: "core/pod/read_pod_test.ts",
+      testFile: "daemon/inventory/read_pod_test.ts",
       test: "readPod() reads an empty report whole: nothing is in force (C30)",
     },
   ],
@@ -468,10 +468,10 @@ export const DECIDING: Mutations = {
     },
     {
       breaks: "adds a limit that the runtime made up",
-      file: "lib/core/pod/read_pod.ts",
+      file: "lib/daemon/inventory/read_pod.ts",
       find: "masked[key] = spec[key] === null ? null : reported[key]",
       replace: "masked[key] = reported[key]",
-      testFile: "core/pod/read_pod_test.ts",
+      testFile: "daemon/inventory/read_pod_test.ts",
       test: "readPod() leaves out what the runtime reports and the spec lacks (C37)",
     },
     {

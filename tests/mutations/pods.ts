@@ -120,7 +120,7 @@ export const PODS: Mutations = {
     },
     {
       breaks: "takes any value of the annotation",
-      file: "lib/core/pod/read_pod.ts",
+      file: "lib/daemon/inventory/read_pod.ts",
       find: 'annotations[OPT_IN] === "enabled"',
       replace: "annotations[OPT_IN] !== undefined",
       testFile: "daemon/daemon_test.ts",
@@ -352,18 +352,18 @@ export const PODS: Mutations = {
     },
     {
       breaks: "takes every init container for a sidecar",
-      file: "lib/core/pod/read_pod.ts",
+      file: "lib/daemon/inventory/read_pod.ts",
       find: 'one.restartPolicy === "Always" ? "sidecar" : "init"',
       replace: 'one.restartPolicy === undefined ? "init" : "sidecar"',
-      testFile: "core/pod/read_pod_test.ts",
+      testFile: "daemon/inventory/read_pod_test.ts",
       test: "readPod() tells native sidecars from plain init containers (C15)",
     },
     {
       breaks: "looks for a sidecar's status among the containers'",
-      file: "lib/core/pod/read_pod.ts",
+      file: "lib/daemon/inventory/read_pod.ts",
       find: "  for (const one of status?.initContainerStatuses ?? []) statuses.set(one.name, one);\n",
       replace: "",
-      testFile: "core/pod/read_pod_test.ts",
+      testFile: "daemon/inventory/read_pod_test.ts",
       test: "readPod() tells native sidecars from plain init containers (C15)",
     },
     {

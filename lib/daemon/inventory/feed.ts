@@ -5,22 +5,18 @@
 import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
 import type { Deployment, Node, Pod } from "../../api/kubernetes.ts";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
-import { readPod } from "../../core/pod/read_pod.ts";
 import type { Transport } from "../../kube/transport.ts";
 import { watchList } from "../../kube/watch.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
-import {
-  type AutoscalerFacts,
-  type NodeFacts,
-  readAutoscaler,
-  readNode,
-  readWorkload,
-  type WorkloadFacts,
-} from "./facts.ts";
+import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
+import { readAutoscaler } from "./read_autoscaler.ts";
+import { readNode } from "./read_node.ts";
+import { readPod } from "./read_pod.ts";
+import { readWorkload } from "./read_workload.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
 import { PLURALS } from "./workloads.ts";
 

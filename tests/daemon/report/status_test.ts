@@ -1,6 +1,7 @@
 /** What an autoscaler's status and events say of its spec, its target and its pods (C8, C10, C15, C50, C51). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type AutoscalerFacts, readAutoscaler } from "../../../lib/daemon/inventory/facts.ts";
+import type { AutoscalerFacts } from "../../../lib/daemon/inventory/facts.ts";
+import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
 import type { Resolution } from "../../../lib/daemon/inventory/tracked.ts";
 import { LastScales } from "../../../lib/daemon/report/last_scales.ts";
 import { StatusSweep, type StatusSweepOptions } from "../../../lib/daemon/report/status_sweep.ts";
