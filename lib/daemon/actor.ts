@@ -27,6 +27,7 @@ import { StatusWriter } from "./report/status_writer.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** What an actor is built of, and whom it notifies. */
 export interface ActorOptions {
   readonly observer: Observer;
   readonly client: ApiClient;
@@ -43,6 +44,7 @@ export interface ActorOptions {
   readonly onTrouble: OnTrouble;
 }
 
+/** A part of the daemon that runs once, from its start until its signal. */
 export interface Actor {
   /** Not alive when a node's loop or the status loop is stuck. */
   readonly isAlive: () => Verdict;
@@ -54,6 +56,7 @@ const SWEEP_MS = 1_000;
 const STUCK_MS = 60_000;
 const LAST_STATUS_MS = 5_000;
 
+/** Builds an actor; nothing runs before `run` is called. */
 export function createActor(options: ActorOptions): Actor {
   const { observer, client, clock, random, log, metrics, onTrouble } = options;
   const { inventory, isKnown } = observer;

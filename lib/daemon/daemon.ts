@@ -16,6 +16,7 @@ import type { Sink } from "./report/sink.ts";
 import { createTroubleLog, type OnTrouble } from "./report/trouble.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** The cluster, its part that is looked after, and what the process brings along. */
 export interface DaemonOptions {
   readonly server: ApiServer;
   readonly watchUsage: WatchUsage;
@@ -35,6 +36,7 @@ export interface DaemonOptions {
   readonly signal: AbortSignal;
 }
 
+/** podfit's daemon, which runs once. */
 export interface Daemon {
   readonly isAlive: () => Verdict;
   readonly isReady: () => Verdict;
@@ -42,6 +44,7 @@ export interface Daemon {
   readonly run: () => Promise<void>;
 }
 
+/** Builds a daemon; nothing runs before `run` is called. */
 export function createDaemon(options: DaemonOptions): Daemon {
   const { server: { origin, transport: plain }, metrics, sinks = [], signal } = options;
   const transport = countRequests(plain, metrics);

@@ -10,6 +10,7 @@ import type { Actuate } from "./act/actuator.ts";
 import type { Tracked } from "./inventory/tracked.ts";
 import type { Sink } from "./report/sink.ts";
 
+/** How a pod is resized, and who hears of its evaluations. */
 export interface EvaluatorOptions {
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly actuate: Actuate;
@@ -22,6 +23,7 @@ export interface EvaluatorOptions {
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
 
+/** Owns the state of every tracked pod. */
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #states = new Map<string, PodState>();

@@ -17,6 +17,7 @@ import type { Metrics } from "./metrics/metrics.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** What is observed, and by what means. */
 export interface ObserverOptions {
   readonly origin: string;
   readonly transport: Transport;
@@ -29,6 +30,7 @@ export interface ObserverOptions {
   readonly onTrouble: OnTrouble;
 }
 
+/** Hears what changes in the inventory. Must not throw. */
 export interface ObserverListener {
   /** A tracked pod is new, has changed, or has other contenders. */
   onTracked(tracked: Tracked): void;
@@ -37,6 +39,7 @@ export interface ObserverListener {
   onAutoscalerGone(autoscaler: AutoscalerFacts): void;
 }
 
+/** The cluster as it is known at this moment. */
 export interface Observer {
   readonly inventory: Pick<Inventory, "tracked" | "autoscalers" | "resolve">;
   /** By name: the nodes there are. */
@@ -59,6 +62,7 @@ export interface Observer {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
+/** Builds an observer; nothing is asked of the API server before `run` is called. */
 export function createObserver({ requiresAnnotation, ...options }: ObserverOptions): Observer {
   const listeners = new Set<ObserverListener>();
   const nodes = new Map<string, NodeFacts>();

@@ -9,6 +9,7 @@ import type { FetchSummary, SummaryAnswer } from "./kubelet.ts";
 import { parseSummary } from "./parse_summary.ts";
 import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
 
+/** How one node is polled. */
 export interface PollOptions extends WatchUsageOptions {
   readonly fetchSummary: FetchSummary;
   readonly clock: Clock;

@@ -7,6 +7,7 @@ import type { SummarySource } from "./kubelet.ts";
 import { pollKubelet } from "./poll.ts";
 import type { WatchUsage } from "./watch_usage.ts";
 
+/** The time, and a number from 0 to 1. */
 export interface WatchKubeletsOptions {
   readonly clock: Clock;
   /** Gives the phase of this process, so that of several podfits not all ask at once. */

@@ -11,12 +11,14 @@ export interface UsageNode {
   readonly readAddress: () => Address;
 }
 
+/** Where a node's kubelet answers. */
 export interface Address {
   /** IP address or host name, IPv6 without brackets; empty when the node has none, `null` when it is not known. */
   readonly host: string | null;
   readonly port: number;
 }
 
+/** How often a node is read, for which pods, and until when. */
 export interface WatchUsageOptions {
   /** Ms from reading to reading; asked again while waiting, so that a shorter one counts at once. */
   readonly interval: () => number;

@@ -6,7 +6,7 @@ import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts
 import { createHandler } from "../../lib/daemon/http/handler.ts";
 import { metricsRoutes } from "../../lib/daemon/http/metrics_routes.ts";
 import { serve } from "../../lib/daemon/http/serve.ts";
-import { tellAutoscaler, tellNamespaces, tellProcess } from "../support/every_series.ts";
+import { recordAutoscaler, recordNamespaces, recordProcess } from "../support/every_series.ts";
 
 export interface PageCost {
   readonly lines: number;
@@ -42,11 +42,11 @@ export async function measurePage(autoscalers: number): Promise<PageCost> {
 const NAMESPACES = Array.from({ length: 50 }, (_, index) => `team-${index}`);
 
 function tellAll(metrics: Metrics, autoscalers: number): void {
-  tellNamespaces(metrics, NAMESPACES);
-  tellProcess(metrics);
+  recordNamespaces(metrics, NAMESPACES);
+  recordProcess(metrics);
   for (let index = 0; index < autoscalers; index++) {
     const namespace = NAMESPACES[index % NAMESPACES.length] ?? "";
-    tellAutoscaler(metrics, { namespace, name: `autoscaler-${index}` }, index);
+    recordAutoscaler(metrics, { namespace, name: `autoscaler-${index}` }, index);
   }
 }
 

@@ -140,7 +140,7 @@ export const PODS: Mutations = {
       find: "    this.#states.delete(uid);",
       replace: "    this.#states.get(uid);",
       testFile: "daemon/evaluator_test.ts",
-      test: "takeTurn() begins anew for a pod that was dropped and came back (C11)",
+      test: "evaluate() begins anew for a pod that was dropped and came back (C11)",
     },
     {
       breaks: "brings a dropped pod's state back to life",
@@ -148,7 +148,7 @@ export const PODS: Mutations = {
       find: "    if (before !== undefined) this.#states.set(pod.uid, outcome.state);",
       replace: "    this.#states.set(pod.uid, outcome.state);",
       testFile: "daemon/evaluator_test.ts",
-      test: "takeTurn() brings no state back for a pod dropped during its PATCH, and tells the action (C11)",
+      test: "evaluate() brings no state back for a pod dropped during its PATCH, and tells the action (C11)",
     },
   ],
   C12: [

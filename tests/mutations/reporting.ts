@@ -146,7 +146,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "flaps at a slow poll",
       file: "lib/daemon/polling/usage_health.ts",
-      find: "const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);",
+      find: "const limitMs = Math.max(SILENCE_MS, 3 * autoscaler.pollIntervalMs);",
       replace: "const limitMs = SILENCE_MS;",
       testFile: "daemon/report/status_test.ts",
       test: "silence of a running container is Metrics=False, but not before three of its polls (C22, C51)",

@@ -87,14 +87,14 @@ export function notice(name: NoticeName, message: string): Notice {
 }
 
 /** Begins at 0. */
-export function tell(...evaluations: readonly Evaluation[]): Story {
+export function toStory(...evaluations: readonly Evaluation[]): Story {
   return evaluations.reduce(noteEvaluation, newStory(0, 1_200_000));
 }
 
 const MI = 2 ** 20;
 
 /** Ten minutes of all workloads, a look each 10 s: a rise, a resize that waits, and a kill in the shadow. */
-export function tellTenMinutes(): Story {
+export function toTenMinutes(): Story {
   let story = newStory(0, 1_200_000);
   for (let at = 0; at <= 600_000; at += 10_000) {
     const isBusy = at > 300_000;

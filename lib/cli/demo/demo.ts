@@ -11,7 +11,7 @@ import { openLineView, openTerminalView } from "./view.ts";
 import { openWorld } from "./world.ts";
 import { listenForSignals } from "../signals.ts";
 
-/** 0: it ended by itself, or was told to. */
+/** Resolves to the exit code: 0 when the time was up, when a signal came, or when nobody reads any more. */
 export async function demo({ speed, seconds, keeps }: DemoOptions): Promise<number> {
   using ending = listenForSignals();
   const clock = scaleClock(systemClock, speed);

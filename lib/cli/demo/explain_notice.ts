@@ -7,6 +7,7 @@ import { type Evaluation, findOwner } from "../../daemon/report/sink.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { resourceOf, type SideKey } from "../../units/resources.ts";
 
+/** A notice in short. */
 export interface Explanation {
   /** A reason of the contract's list, or the whole message of a notice that has none. */
   readonly text: string;

@@ -6,6 +6,7 @@ import { isKilled, nextTally, NO_TALLY, type Tally } from "./tally.ts";
 import { formatMemory } from "./text.ts";
 import type { ContainerUse } from "./use.ts";
 
+/** All that the demo shows. */
 export interface Story {
   readonly startedAt: number;
   readonly at: number;
@@ -28,6 +29,7 @@ export interface Story {
   readonly why: Readonly<Record<string, string>>;
 }
 
+/** A container's use and size at one time, in millicores or bytes. */
 export interface Point {
   readonly at: number;
   /** `null` while nothing runs. */
@@ -36,8 +38,10 @@ export interface Point {
   readonly limits: number | null;
 }
 
+/** What an event is: a resize, a block, a kill, or trouble. */
 export type Tone = "up" | "down" | "blocked" | "lost" | "trouble";
 
+/** A line of what happened. */
 export interface StoryEvent {
   readonly number: number;
   readonly at: number;
@@ -48,6 +52,7 @@ export interface StoryEvent {
   readonly why: string;
 }
 
+/** The last resize of a container's resource. */
 export interface Change {
   readonly at: number;
   readonly tone: "up" | "down";
@@ -56,6 +61,7 @@ export interface Change {
   readonly limits: string | null;
 }
 
+/** What the last evaluation of a container ended with. */
 export interface Standing {
   readonly kind: "hold" | "blocked";
   readonly reason: string;
@@ -63,6 +69,7 @@ export interface Standing {
   readonly since: number;
 }
 
+/** The containers of both clusters at one time. */
 export interface Look {
   readonly at: number;
   readonly podfit: readonly ContainerUse[];

@@ -18,6 +18,7 @@ import { readDefinition, readExamples } from "./manifests.ts";
 import { type ContainerUse, listUses } from "./use.ts";
 import { VERSION } from "../version.ts";
 
+/** Its time, its transport, and who hears of the daemon. */
 export interface WorldOptions {
   readonly clock: Clock;
   readonly isServed: boolean;
@@ -25,11 +26,12 @@ export interface WorldOptions {
   readonly onTrouble: OnTrouble;
 }
 
+/** Both clusters and the daemon; disposal ends them. */
 export interface World extends AsyncDisposable {
   /** Where its API server listens; `null` in process. */
   readonly origin: string | null;
   readonly node: { readonly cpuMillicores: number; readonly memoryBytes: number };
-  /** Rejects when the daemon has ended before it was told to. */
+  /** Rejects when the daemon ends by itself. */
   readonly failed: Promise<never>;
   readonly read: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
 }
@@ -37,6 +39,7 @@ export interface World extends AsyncDisposable {
 /** Small enough that the busiest moments of two workloads do not fit at once. */
 const NODE = { name: "node-1", cpuMillicores: 2000, memoryBytes: 4 * 2 ** 30 };
 
+/** Starts both clusters and the daemon; rejects where one of them cannot start. */
 export async function openWorld({ clock, isServed, onEvaluation, onTrouble }: WorldOptions): Promise<World> {
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [NODE] };

@@ -1,4 +1,4 @@
-/** The daemon command: connects, checks what a start needs, serves health and metrics, runs until it is told to end. */
+/** The daemon command: connects, checks what a start needs, serves health and metrics, runs until a signal ends it. */
 import { createDaemon } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import type { Scope } from "../../daemon/inventory/scope.ts";
@@ -22,6 +22,7 @@ import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
 import { VERSION } from "../version.ts";
 
+/** Resolves when the daemon has ended by a signal; rejects with a StartError where it cannot start. */
 export async function run(options: RunOptions): Promise<void> {
   const log = createLog({ level: options.logLevel, format: options.logFormat });
   const lag = new LoopLag(systemClock);

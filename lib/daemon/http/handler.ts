@@ -4,8 +4,10 @@
  */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 
+/** Answers one request. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
+/** One path and its answer. */
 export interface Route {
   /** `/metrics` */
   readonly path: string;

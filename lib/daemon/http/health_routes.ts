@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { Verdict } from "../verdict.ts";
 import type { Route } from "./handler.ts";
 
+/** Whose verdicts the probes get. */
 export interface HealthRoutesOptions {
   readonly isAlive: () => Verdict;
   readonly isReady: () => Verdict;

@@ -2,6 +2,7 @@
 import { systemClock } from "../../runtime/clock.ts";
 import type { Handler } from "./handler.ts";
 
+/** Where to listen, and until when. */
 export interface ServeOptions {
   readonly hostname: string;
   /** 0 = any free one. */
@@ -11,6 +12,7 @@ export interface ServeOptions {
   readonly drainMs?: number;
 }
 
+/** A server that listens; `hostname` and `port` are the ones it got. */
 export interface Server extends AsyncDisposable {
   readonly hostname: string;
   readonly port: number;

@@ -4,6 +4,7 @@ import type { Capacity } from "../../core/decision.ts";
 import type { Problem } from "../../units/problem.ts";
 import type { Selector } from "../../units/selector.ts";
 
+/** A PodResourceAutoscaler, parsed. */
 export interface AutoscalerFacts {
   readonly uid: string;
   readonly namespace: string;
@@ -18,6 +19,7 @@ export interface AutoscalerFacts {
   readonly status: unknown;
 }
 
+/** A Deployment, StatefulSet or DaemonSet, as far as autoscalers need it. */
 export interface WorkloadFacts {
   readonly kind: WorkloadKind;
   readonly namespace: string;
@@ -27,6 +29,7 @@ export interface WorkloadFacts {
   readonly problems: readonly Problem[];
 }
 
+/** A node, as far as its usage is concerned. */
 export interface NodeFacts {
   readonly name: string;
   /** How its kubelet is dialed; `null` when status has no address. */

@@ -20,6 +20,7 @@ import { readWorkload } from "./read_workload.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
 import { PLURALS } from "./workloads.ts";
 
+/** What is watched, and what it keeps current. */
 export interface FeedOptions {
   readonly origin: string;
   readonly transport: Transport;
@@ -47,6 +48,7 @@ interface Source<T> {
   readonly remove: (object: T) => void;
 }
 
+/** The watches of one scope; `run` runs them. */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #sources: readonly Source<unknown>[];
@@ -63,7 +65,7 @@ export class Feed {
     return [...this.#unsynced.keys()];
   }
 
-  /** Whether all objects of the resource (`pods`) that are in the namespace have been told of. */
+  /** Whether all objects of the resource (`pods`) that are in the namespace are known. */
   isListed(resource: string, namespace: string): boolean {
     for (const source of this.#unsynced.values()) {
       if (source.resource === resource && (source.namespace ?? namespace) === namespace) return false;
@@ -109,7 +111,7 @@ const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
 function listSources(options: FeedOptions): readonly Source<unknown>[] {
   const { scope } = options;
   const prefixes = listPrefixes(scope);
-  // A policy means nothing without its target's selector, so workloads come before autoscalers, and pods last.
+  // An autoscaler means nothing without its target's selector, so workloads come before autoscalers, and pods last.
   return [
     nodeSource(options),
     ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),

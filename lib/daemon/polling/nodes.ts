@@ -15,6 +15,7 @@ import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
 import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
 
+/** Where usage comes from, who evaluates it, and what is known of nodes. */
 export interface NodesOptions {
   readonly clock: Clock;
   readonly random: () => number;
@@ -33,16 +34,17 @@ interface Entry {
   readonly pods: Map<string, Tracked>;
   readonly changes: Changes;
   intervalMs: number;
-  turnedAt: number;
+  evaluatedAt: number;
   failures: number;
 }
 
-/** A loop without a turn for this long beyond its interval is stuck: a turn's calls all have shorter timeouts. */
+/** A loop that evaluates nothing for this long beyond its interval is stuck: all calls it makes have shorter timeouts. */
 const STUCK_MS = 60_000;
 
 /** What does not heal by itself: somebody has to give an option or a right. */
 const FOR_A_PERSON: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
 
+/** The nodes with tracked pods, each with its loop. Disposal ends all loops and waits for them. */
 export class Nodes implements AsyncDisposable {
   readonly #options: NodesOptions;
   readonly #entries = new Map<string, Entry>();
@@ -66,10 +68,10 @@ export class Nodes implements AsyncDisposable {
     return this.#entries.size;
   }
 
-  /** Nodes whose loop has not turned for too long. */
+  /** Names of nodes whose loop is stuck. */
   listStuck(): readonly string[] {
     const now = this.#options.clock.monotonic();
-    return [...this.#entries].filter(([, { turnedAt, intervalMs }]) => now - turnedAt > intervalMs + STUCK_MS)
+    return [...this.#entries].filter(([, { evaluatedAt, intervalMs }]) => now - evaluatedAt > intervalMs + STUCK_MS)
       .map(([node]) => node);
   }
 
@@ -99,8 +101,8 @@ export class Nodes implements AsyncDisposable {
   }
 
   #add(node: string): Entry {
-    const turnedAt = this.#options.clock.monotonic();
-    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, turnedAt, failures: 0 };
+    const evaluatedAt = this.#options.clock.monotonic();
+    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, evaluatedAt, failures: 0 };
     this.#entries.set(node, entry);
     this.#loops.start(node, (signal) => this.#run(node, entry, signal));
     return entry;
@@ -124,7 +126,7 @@ export class Nodes implements AsyncDisposable {
         readings: readings[Symbol.asyncIterator](),
         changes: entry.changes,
         onReading: (reading) => this.#note(reading, entry),
-        onTurn: () => entry.turnedAt = clock.monotonic(),
+        onEvaluated: () => entry.evaluatedAt = clock.monotonic(),
       });
     } finally {
       ending.abort();
@@ -141,7 +143,7 @@ export class Nodes implements AsyncDisposable {
       entry.failures = 0;
       return;
     }
-    // No fault of the node; that nodes cannot be listed is told where it is tried.
+    // The node is not at fault, and the watch of nodes says why they are not listed.
     const isCounted = reading.reason !== "unlisted" || areListed();
     health.note(reading, { isCounted });
     if (!isCounted) return log.debug(reading.message);

@@ -3,6 +3,7 @@ import type { LastScale } from "../../autoscaler/conditions.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { newest } from "./status_facts.ts";
 
+/** The newest resize by autoscaler uid. */
 export class LastScales {
   readonly #clock: Pick<Clock, "now">;
   readonly #scales = new Map<string, LastScale>();

@@ -9,6 +9,7 @@ import { resourceOf, sideOf, UNIT } from "../../units/resources.ts";
 import type { AutoscalerName, Metrics } from "../metrics/metrics.ts";
 import { type Evaluation, findOwner, type Sink } from "./sink.ts";
 
+/** Where to count, and for whom. */
 export interface MetricsSinkOptions {
   readonly metrics: Metrics;
   /** False for an autoscaler deleted while an answer was on its way: its series must not come back (C52). */
@@ -20,7 +21,7 @@ export function createMetricsSink(options: MetricsSinkOptions): Sink {
   const { metrics } = options;
   return (evaluation) => {
     const { input: { observation }, outcome: { implausible, decisions, scaled, enacted }, tookMs } = evaluation;
-    if (implausible > 0) metrics.usageSkipped("absurd", implausible);
+    if (implausible > 0) metrics.usageSkipped("implausible", implausible);
     if (observation.kind === "answered") {
       countRefusal(observation.answer, { request: observation.order, evaluation, options });
     }

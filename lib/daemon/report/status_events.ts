@@ -8,6 +8,7 @@ import { findTrouble } from "./status_facts.ts";
 import type { StatusListener, StatusLook } from "./status_look.ts";
 import type { OnTrouble } from "./trouble.ts";
 
+/** Where the events go. */
 export interface StatusEventsOptions {
   readonly recorder: Pick<Recorder, "publish">;
   readonly onTrouble: OnTrouble;
@@ -18,6 +19,7 @@ interface Published {
   readonly generation: number;
 }
 
+/** Remembers the state that was last published for each autoscaler. */
 export class StatusEvents implements StatusListener {
   readonly #options: StatusEventsOptions;
   /** By autoscaler uid: the state that was last seen. */

@@ -4,11 +4,13 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { Metrics, Totals } from "../metrics/metrics.ts";
 import type { StatusListener, StatusLook } from "./status_look.ts";
 
+/** Where the gauges are set, and which autoscalers there are. */
 export interface StatusGaugesOptions {
   readonly metrics: Pick<Metrics, "setTotals" | "setActive">;
   readonly inventory: Pick<Inventory, "autoscalers">;
 }
 
+/** Sets the gauges; never throws, as metrics do not. */
 export class StatusGauges implements StatusListener {
   readonly #options: StatusGaugesOptions;
   /** uids of autoscalers inside the cooldown of their last resize. */

@@ -2,12 +2,14 @@
 import type { AutoscalerStatus, StatusFacts } from "../../autoscaler/conditions.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 
+/** An autoscaler, what its status follows from, and the status. */
 export interface StatusLook {
   readonly autoscaler: AutoscalerFacts;
   readonly facts: StatusFacts;
   readonly status: AutoscalerStatus;
 }
 
+/** Hears of every look. An autoscaler for which `onStatus` throws counts as one that cannot be computed. */
 export interface StatusListener {
   /** A status was computed anew; it may be the same as before. */
   onStatus(look: StatusLook): void;

@@ -3,6 +3,7 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { LastScales } from "./last_scales.ts";
 import { findOwner, type Sink } from "./sink.ts";
 
+/** Where resizes are noted, and for whom. */
 export interface StatusSinkOptions {
   readonly lastScales: Pick<LastScales, "note">;
   /** False for an autoscaler deleted while an answer was on its way: nothing is noted of it again. */

@@ -17,6 +17,7 @@ import type { StatusListener, StatusLook } from "./status_look.ts";
 import type { StatusWriter } from "./status_writer.ts";
 import type { OnTrouble } from "./trouble.ts";
 
+/** Where the facts come from, and who takes what follows from them. */
 export interface StatusSweepOptions {
   readonly clock: Clock;
   readonly random: () => number;
@@ -44,6 +45,7 @@ interface Memory {
   failures: number;
 }
 
+/** Remembers what each status followed from, so that an unchanged autoscaler costs little. */
 export class StatusSweep {
   readonly #options: StatusSweepOptions;
   readonly #memory = new Map<string, Memory>();

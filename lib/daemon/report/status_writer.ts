@@ -14,6 +14,7 @@ import { isEqual, toMergePatch } from "./merge_patch.ts";
 import type { StatusLook } from "./status_look.ts";
 import type { OnTrouble } from "./trouble.ts";
 
+/** Where statuses are written, and who hears of failures. */
 export interface StatusWriterOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -51,6 +52,7 @@ interface Memory {
   failures: number;
 }
 
+/** Remembers what was written last for each autoscaler, so that nothing is written twice. */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #memory = new Map<string, Memory>();

@@ -7,6 +7,7 @@ import type { Log, LogFields } from "../../runtime/log.ts";
 import { formatName } from "../inventory/facts.ts";
 import type { AutoscalerName } from "../metrics/metrics.ts";
 
+/** A state of an autoscaler, or a failure of a part of podfit. */
 export type Trouble =
   /** Published as an event when it begins: InvalidSpec, TargetNotFound or ContainerNotFound. */
   | { readonly kind: "status"; readonly autoscaler: AutoscalerName; readonly notice: Notice }

@@ -7,10 +7,10 @@ import type { ResizeRequest } from "../../../lib/core/decision.ts";
 import { NEW_POD_STATE } from "../../../lib/core/state.ts";
 import type { Trouble } from "../../../lib/daemon/report/trouble.ts";
 import { input, MI, pod, point, resources, usage } from "../../support/builders.ts";
-import { blocked, evaluated, held, notice, requested, scaled, tell, use } from "../../support/demo_story.ts";
+import { blocked, evaluated, held, notice, requested, scaled, toStory, use } from "../../support/demo_story.ts";
 
 Deno.test("noteEvaluation() counts wanted resizes that were held back once per new sample, by reason (C53)", () => {
-  const story = tell(
+  const story = toStory(
     blocked(1, "Cooldown"),
     blocked(1, "Cooldown", false),
     blocked(1, "Cooldown"),
@@ -20,7 +20,7 @@ Deno.test("noteEvaluation() counts wanted resizes that were held back once per n
 });
 
 Deno.test("noteEvaluation() shows a resize with its reason, and remembers it for each resource it changed", () => {
-  const story = tell(
+  const story = toStory(
     requested(1000, "cpu.requests at 99 %"),
     scaled(2000, "scaleUp", [
       { key: "cpu.requests", from: 50, to: 100 },
@@ -45,20 +45,20 @@ Deno.test("noteEvaluation() shows a resize with its reason, and remembers it for
 });
 
 Deno.test("noteEvaluation() knows what each evaluation ended with, since when, and forgets it at a resize", () => {
-  assertEquals(tell(held(1000, "InBand"), held(2000, "InBand")).standing, {
+  assertEquals(toStory(held(1000, "InBand"), held(2000, "InBand")).standing, {
     web: { kind: "hold", reason: "InBand", since: 1000 },
   });
-  assertEquals(tell(held(1000, "InBand"), blocked(4000, "Cooldown", false)).standing, {
+  assertEquals(toStory(held(1000, "InBand"), blocked(4000, "Cooldown", false)).standing, {
     web: { kind: "blocked", reason: "Cooldown", since: 4000 },
   });
-  assertEquals(tell(blocked(4000, "Cooldown"), requested(5000, "")).standing, {});
+  assertEquals(toStory(blocked(4000, "Cooldown"), requested(5000, "")).standing, {});
 });
 
 Deno.test("noteEvaluation() shows a notice by its reason, or its words, but for resizes, which have a line", () => {
   const pending = { reason: "Deferred", message: "no room: cpu", since: 1 };
   const decision = { kind: "blocked", action: "scaleUp", reason: "MemoryInUse", message: "in use: 90Mi" } as const;
   const one = blocked(1, "MemoryInUse").outcome.decisions.map((it) => ({ ...it, decision }));
-  const { events } = tell(
+  const { events } = toStory(
     evaluated(1, { notices: [notice("ScaleUp", 'Scaled up container "web"')] }),
     evaluated(1, { notices: [notice("ResizePending", "stuck")] }, { pod: pod({ pending }) }),
     evaluated(1, { notices: [notice("ScaleFailed", "blocked")], decisions: one }),
@@ -83,7 +83,7 @@ Deno.test("noteEvaluation() shows what the API server said to a refused request,
   const run = decide(NEW_POD_STATE, input({ contenders: [request.policy], observation: usage([point()]) }));
   const answer = { kind: "refused", reason: "Quota", message: "exceeded", resources: [], waitMs: null } as const;
   const given = input({ contenders: [request.policy], observation: { kind: "answered", order: wanted, answer } });
-  const { events } = tell(evaluated(2, decide(run.state, given), given));
+  const { events } = toStory(evaluated(2, decide(run.state, given), given));
   assertEquals(events.map(({ text, why }) => [text, why]), [["Quota", "exceeded; wanted cpu.requests 100m -> 250m"]]);
 });
 
@@ -94,7 +94,7 @@ Deno.test("noteTrouble() shows what fails, and an autoscaler that cannot work as
     { kind: "failure", level: "error", message: "Cannot write status", autoscaler, fields: {} },
     { kind: "status", autoscaler, notice: notice("TargetNotFound", 'deployment "web" does not exist') },
   ];
-  const story = troubles.reduce((so, trouble) => noteTrouble(so, { at: 7, trouble }), tell());
+  const story = troubles.reduce((so, trouble) => noteTrouble(so, { at: 7, trouble }), toStory());
   assertEquals(story.events.map(({ at, tone, subject, text }) => [at, tone, subject, text]), [
     [7, "trouble", "", "Cannot watch, retrying"],
     [7, "trouble", "web", "Cannot write status"],
@@ -118,7 +118,7 @@ Deno.test("nextStory() tells a kill once, and in which of the two clusters", () 
 
 Deno.test("nextStory() and noteTrouble() keep a window of points and a number of events, however long it runs", () => {
   const odd: Trouble = { kind: "failure", level: "warn", message: "odd", autoscaler: null, fields: {} };
-  let story = tell();
+  let story = toStory();
   for (let at = 0; at < 500; at++) story = noteTrouble(story, { at, trouble: odd });
   assertEquals([story.events.length, story.events.at(-1)?.number], [100, 500]);
   for (let at = 0; at < 3_600_000; at += 10_000) story = nextStory(story, { at, podfit: [use({})], shadow: [] });

@@ -12,7 +12,7 @@ import { parseMetrics } from "../../e2e/support/metrics.ts";
 import { policy } from "../../support/builders.ts";
 import { busyRun } from "../../support/daemon_run.ts";
 import { evaluation } from "../../support/evaluations.ts";
-import { tellAutoscaler, tellNamespaces, tellProcess } from "../../support/every_series.ts";
+import { recordAutoscaler, recordNamespaces, recordProcess } from "../../support/every_series.ts";
 import { findFormatProblems } from "../../support/exposition.ts";
 
 const CART = { namespace: "shop", name: "cart" };
@@ -53,9 +53,9 @@ function read(metrics: Metrics): string {
 
 Deno.test("an autoscaler and a namespace have at most as many series as the README says (C52)", async () => {
   const metrics = createMetrics({ version: "1" });
-  tellNamespaces(metrics, ["shop", "stage"]);
-  tellAutoscaler(metrics, CART);
-  tellAutoscaler(metrics, { namespace: "stage", name: "other" });
+  recordNamespaces(metrics, ["shop", "stage"]);
+  recordAutoscaler(metrics, CART);
+  recordAutoscaler(metrics, { namespace: "stage", name: "other" });
   assertEquals(countSeries(metrics, ',name="cart"'), PER_AUTOSCALER);
   assertEquals(countSeries(metrics, 'namespace="shop"') - PER_AUTOSCALER, PER_NAMESPACE);
   const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
@@ -112,9 +112,9 @@ const outcomes: fc.Arbitrary<Outcome> = fc.record({
 Deno.test("names from outside cannot forge a line, however odd and long (C52)", () => {
   const odd = { namespace: HOSTILE, name: `${"n".repeat(251)}"\n` };
   const metrics = createMetrics({ version: HOSTILE, agentId: `agent "7"\n\\` });
-  tellNamespaces(metrics, [HOSTILE]);
-  tellAutoscaler(metrics, odd);
-  tellProcess(metrics);
+  recordNamespaces(metrics, [HOSTILE]);
+  recordAutoscaler(metrics, odd);
+  recordProcess(metrics);
   const page = read(metrics);
   assertEquals(findFormatProblems(page), []);
   const read253 = parseMetrics(page).filter(({ labels }) => "name" in labels);

@@ -78,10 +78,10 @@ Deno.test("a block has the same reason in log and metric (C53)", () => {
   ]);
 });
 
-Deno.test("each absurd figure of a pod counts (C22)", () => {
+Deno.test("each implausible figure of a pod counts (C22)", () => {
   const skipped = (implausible: number) =>
     count({ implausible }).filter((line) => line.startsWith("podfit_usage_skipped_total"));
-  assertEquals(skipped(3), ['podfit_usage_skipped_total{reason="absurd"} 3']);
+  assertEquals(skipped(3), ['podfit_usage_skipped_total{reason="implausible"} 3']);
   assertEquals(skipped(0), []);
 });
 
