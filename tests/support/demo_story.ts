@@ -25,11 +25,16 @@ export function use(facts: UseFacts): ContainerUse {
   const { container = "web", used = [100, 64], requests = [200, 128], limits = [400, 256] } = facts;
   const { throttled = { instance: 1, ns: 0 }, killedAt = null, isDown = false } = facts;
   return {
-    ...{ pod: `${container}-x`, container, throttled, killedAt },
+    pod: `${container}-x`,
+    container,
+    throttled,
+    killedAt,
     used: isDown ? null : { cpuMillicores: used[0], memoryBytes: used[1] },
     size: {
-      ...{ "cpu.requests": requests[0], "cpu.limits": limits[0] },
-      ...{ "memory.requests": requests[1], "memory.limits": limits[1] },
+      "cpu.requests": requests[0],
+      "cpu.limits": limits[0],
+      "memory.requests": requests[1],
+      "memory.limits": limits[1],
     },
   };
 }
@@ -98,9 +103,9 @@ export function toTenMinutes(): Story {
   let story = newStory(0, 1_200_000);
   for (let at = 0; at <= 600_000; at += 10_000) {
     const isBusy = at > 300_000;
-    const size = isBusy ? { requests: [600, 128 * MI], limits: [900, 256 * MI] } as const : {
-      ...{ requests: [200, 128 * MI], limits: [700, 256 * MI] } as const,
-    };
+    const size = isBusy
+      ? { requests: [600, 128 * MI], limits: [900, 256 * MI] } as const
+      : { requests: [200, 128 * MI], limits: [700, 256 * MI] } as const;
     const shadow = { requests: [600, 128 * MI], limits: [700, 256 * MI] } as const;
     const leaked = (64 + at / 3000) * MI;
     if (at === 310_000) {
@@ -118,8 +123,11 @@ export function toTenMinutes(): Story {
       shadow: [
         use({ ...shadow, throttled: { instance: 1, ns: isBusy ? (at - 300_000) * 50_000 : 0 } }),
         use({
-          ...{ container: "cache", requests: [50, 192 * MI], limits: [200, 256 * MI] },
-          ...{ isDown: at === 580_000, killedAt: at >= 580_000 ? 576_000 : null },
+          container: "cache",
+          requests: [50, 192 * MI],
+          limits: [200, 256 * MI],
+          isDown: at === 580_000,
+          killedAt: at >= 580_000 ? 576_000 : null,
         }),
         use({ container: "worker", requests: [900, 1024 * MI], limits: [1000, 1536 * MI] }),
       ],

@@ -23,8 +23,10 @@ function verdicts(podfit: Tally, shadow: Tally): readonly string[] {
 Deno.test("listTotals() sets each amount beside the shadow's", () => {
   const story: Story = {
     ...toStory(),
-    ...{ podfit: tally(500, 100, { seconds: 0.26 }), shadow: tally(1000, 400, { seconds: 12, kills: 2 }) },
-    ...{ resizes: { up: 3, down: 1 }, blocked: { Quota: 1, Cooldown: 12, Rights: 0 } },
+    podfit: tally(500, 100, { seconds: 0.26 }),
+    shadow: tally(1000, 400, { seconds: 12, kills: 2 }),
+    resizes: { up: 3, down: 1 },
+    blocked: { Quota: 1, Cooldown: 12, Rights: 0 },
   };
   assertEquals(listTotals(story).map((line) => render(line, false)), [
     "                                with podfit       without",

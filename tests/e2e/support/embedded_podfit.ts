@@ -107,7 +107,13 @@ async function run(
     log.info("Reading usage", { source: options.statsSource });
     const random = () => draw([seed, "podfit", drawn++]);
     const daemon = createDaemon({
-      ...{ server, clock, log, metrics, signal, requiresAnnotation, dryRun: options.dryRun },
+      server,
+      clock,
+      log,
+      metrics,
+      signal,
+      requiresAnnotation,
+      dryRun: options.dryRun,
       watchUsage: watchKubelets(source, { clock, random }),
       scope: { namespaces: options.namespaces, node: null, pod: null },
       instance: hostname ?? "podfit",
