@@ -6,6 +6,7 @@ import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import type { Sink } from "../../lib/daemon/report/sink.ts";
+import type { OnTrouble } from "../../lib/daemon/report/trouble.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { createLog } from "../../lib/runtime/log.ts";
@@ -27,6 +28,7 @@ export interface RunOptions {
   /** How far the API server's clock is ahead of podfit's. */
   readonly skewMs?: number;
   readonly sinks?: readonly Sink[];
+  readonly onTrouble?: OnTrouble;
 }
 
 /** Millicores and Mi of each container "main", by pod name. */
@@ -77,6 +79,7 @@ export class Run implements AsyncDisposable {
       }),
       metrics: this.metrics,
       sinks: options.sinks ?? [],
+      onTrouble: options.onTrouble ?? (() => {}),
       signal: this.#ending.signal,
     });
     this.#ended = this.daemon.run();
