@@ -1,5 +1,5 @@
 /**
- * What a container uses, as any source of usage tells it: a kubelet's summary today, metrics.k8s.io or a cgroup reader
+ * What a container uses, as any source of usage gives it: a kubelet's summary today, metrics.k8s.io or a cgroup reader
  * with the same shape. Both the adapters that read usage and the core that judges it speak these types.
  */
 
@@ -11,7 +11,7 @@ export type Cpu =
 /** One container's usage at one time. */
 export interface Point {
   readonly container: string;
-  /** Tells runs of one container apart: the text of the instance's start time. Only equality means something. */
+  /** Distinguishes the runs of one container: the text of the instance's start time. Only equality means something. */
   readonly instance: string;
   /** When the source measured, by the clock of the node. */
   readonly at: number;
@@ -19,17 +19,18 @@ export interface Point {
   readonly resolutionMs: number;
   readonly cpu: Cpu;
   readonly workingSetBytes: number;
-  /** With page cache: what the kernel holds against the limit; `null` when the source doesn't tell. */
+  /** With page cache: what the kernel holds against the limit; `null` when the source does not say. */
   readonly usageBytes: number | null;
 }
 
 /** One pod's usage in one reading. */
 export interface PodUsage {
-  /** Of the whole pod's cgroup; `null` when the source doesn't tell (a pod's first seconds, for instance). */
+  /** What the pod's whole cgroup holds; `null` when the source does not say, as in a pod's first seconds. */
   readonly usageBytes: number | null;
   readonly points: readonly Point[];
 }
 
+/** Why a node could not be read; a closed list, for it is a label of metrics. */
 export type FailureReason =
   /** The node is not known, so neither is its address. */
   | "unlisted"

@@ -5,6 +5,7 @@
 
 import type { Clock } from "./clock.ts";
 
+/** A clock, and the longest that the event loop was blocked. */
 export class LoopLag {
   /** The clock given, watched. */
   readonly clock: Clock;

@@ -10,14 +10,14 @@ import { BodyTooLarge, discard, oneLine, readErrorText, readMessage, readText } 
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./parse_summary.ts";
 import type { ApiServer } from "../kube/transport.ts";
+import type { Address } from "./watch_usage.ts";
 
-export interface NodeAddress {
+/** A node and where its kubelet answers. */
+export interface NodeAddress extends Address {
   readonly name: string;
-  /** IP address or host name, IPv6 without brackets; empty when the node has none, `null` when it is not known. */
-  readonly host: string | null;
-  readonly port: number;
 }
 
+/** The text of a summary, or why there is none. */
 export type SummaryAnswer =
   /** `clockOffsetMs`: node's clock minus ours by the Date header, whole seconds; 0 below two. */
   | { readonly kind: "summary"; readonly text: string; readonly clockOffsetMs: number }
@@ -26,15 +26,18 @@ export type SummaryAnswer =
 /** Throws nothing but the reason of an abort that isn't a timeout. */
 export type FetchSummary = (node: NodeAddress, signal: AbortSignal) => Promise<SummaryAnswer>;
 
+/** A way to summaries; disposal closes its connections. */
 export interface SummarySource extends Disposable {
   readonly fetchSummary: FetchSummary;
 }
 
+/** What both sources need: the clock to compare the node's with, and how long a summary may be. */
 export interface SourceOptions {
   readonly clock: Pick<Clock, "now">;
   readonly limitBytes?: number;
 }
 
+/** How kubelets are dialed. */
 export interface DirectOptions extends SourceOptions {
   /** PEM; `null` for the cluster's. Added to the well-known roots. */
   readonly caCerts?: readonly string[] | null;

@@ -78,7 +78,7 @@ Deno.test("decide() with the document's example follows a load up and down (C34)
       assert(percent >= 60 && percent < 85, `${key} at ${percent} %, using ${cpu}m ${mebibytes}Mi`);
     }
   }
-  const vetoes = story.assessments().filter(({ wish }) => wish === "up");
+  const vetoes = story.assessments().filter(({ wanted }) => wanted === "up");
   assertEquals(vetoes, []);
 });
 

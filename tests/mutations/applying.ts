@@ -13,7 +13,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "has one field manager for all containers",
       in: "createActuator",
-      find: "`podfit.${order.container}`",
+      find: "`podfit.${request.container}`",
       replace: '"podfit"',
       test: "createDaemon() sends one PATCH with the changed field alone when usage steps up (C33, C40)",
     },
@@ -616,7 +616,7 @@ export const APPLYING: Mutations = {
     },
     {
       breaks: "counts no update",
-      in: "tellScaled",
+      in: "countScaled",
       find: "metrics.resourceUpdated();",
       replace: "",
       test: "createDaemon() tells an accepted PATCH in status, event and metrics (C45, C50 to C52)",
@@ -630,8 +630,8 @@ export const APPLYING: Mutations = {
     },
     {
       breaks: "writes no last resize",
-      in: "tellScaled",
-      find: "onScaled(policy, { at, action, change });",
+      in: "createStatusSink",
+      find: "lastScales.note(autoscaler.uid, { at, action, change });",
       replace: "",
       test: "createDaemon() tells an accepted PATCH in status, event and metrics (C45, C50 to C52)",
     },

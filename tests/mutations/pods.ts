@@ -107,7 +107,7 @@ export const PODS: Mutations = {
     {
       breaks: "takes any value of the annotation",
       in: "readPod",
-      under: "lib/core",
+      under: "lib/daemon",
       find: '=== "enabled"',
       replace: "!== undefined",
       test: "createDaemon() looks after the pods that match, and no others (C11, C15)",
@@ -124,14 +124,14 @@ export const PODS: Mutations = {
       in: "Evaluator.drop",
       find: "this.#states.delete",
       replace: "this.#states.get",
-      test: "takeTurn() begins anew for a pod that was dropped and came back (C11)",
+      test: "evaluate() begins anew for a pod that was dropped and came back (C11)",
     },
     {
       breaks: "brings a dropped pod's state back to life",
       in: "Evaluator.#perform",
       find: "if (before !== undefined)",
       replace: "",
-      test: "takeTurn() brings no state back for a pod dropped during its PATCH, and tells the action (C11)",
+      test: "evaluate() brings no state back for a pod dropped during its PATCH, and tells the action (C11)",
     },
   ],
   C12: [
@@ -236,7 +236,7 @@ export const PODS: Mutations = {
     {
       breaks: "tracks pods for a paused autoscaler",
       in: "Inventory.#readSelector",
-      find: "|| policy.paused",
+      find: "|| autoscaler.paused",
       replace: "",
       test: "Inventory tells of a pod when its contenders change, and only then (C12, C13, C16)",
     },

@@ -280,9 +280,9 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "tells an invalid spec once for ever",
-      in: "StatusWriter.#tell",
-      find: "=== facts.generation",
-      replace: "> 0",
+      in: "StatusEvents.onStatus",
+      find: "before.generation === generation",
+      replace: "before.generation > 0",
       test: "an invalid spec is told once for each change of it, and stops no other autoscaler (C8)",
     },
   ],

@@ -33,10 +33,11 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "asks all nodes at once",
-      in: "Nodes.#add",
-      find: "+ Math.floor(this.#entries.size / GROUP) * GROUP_MS",
+      in: "watchKubelets",
+      find: "+ Math.floor(watched / GROUP) * GROUP_MS",
       replace: "",
-      test: "nodes are asked in groups, spread over the interval, and one that comes later falls in with them (C20)",
+      test:
+        "watchKubelets() asks nodes in groups, spread over the interval, and one that comes later falls in with them (C20)",
     },
     {
       breaks: "polls as rarely as the slowest of the node's autoscalers",
@@ -50,7 +51,7 @@ export const SAMPLING: Mutations = {
       in: "pollKubelet",
       find: "- clock.monotonic",
       replace: "/ 2 - clock.monotonic",
-      test: "watchUsage() reads tracked pods once per interval, after its first delay (C20)",
+      test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",
     },
     {
       breaks: "evaluates no more until a clock that stepped back has caught up",

@@ -11,7 +11,8 @@ const POD: Tracked = { pod: pod(), contenders: [policy()] };
 
 function newOrder(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
   return {
-    policy: policy(),
+    autoscaler: policy().uid,
+    autoscalerGeneration: 1,
     container: "main",
     kind: "container",
     action: "scaleUp",
@@ -124,7 +125,7 @@ Deno.test("createActuator() sends 32 at once, and each has its ten seconds from 
   assertEquals(sent, 33);
   waiting[32]?.(Response.json({ metadata: { generation: 8 } }));
   const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
-  assertEquals([kinds[0], kinds[1], kinds[31], kinds[32]], ["accepted", "lost", "lost", "accepted"]);
+  assertEquals([kinds[0], kinds[1], kinds[31], kinds[32]], ["accepted", "unconfirmed", "unconfirmed", "accepted"]);
   assertEquals(clock.pending, 0);
 });
 

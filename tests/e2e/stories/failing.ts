@@ -53,8 +53,8 @@ export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<vo
   await setLoad(pod, { memoryMiB: 150 });
   await openGate(pod);
   const { lastTransitionTime } = await waitForResizeState(pod, "Error");
-  const isReturn = (line: LogLine) => line.pod === pod.name && line.action === "return";
-  const decided = await podfit.waitForLog("Decided", isReturn, { timeoutMs: 90_000 });
+  const isRevert = (line: LogLine) => line.pod === pod.name && line.action === "revert";
+  const decided = await podfit.waitForLog("Decided", isRevert, { timeoutMs: 90_000 });
   assertEquals(decided.reason, "ResizeError");
   await waitFor("the resize to be given up", async () => (await readResizeConditions(pod)).length === 0);
   const patches = await recorder.patches();

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Pod } from "../../../lib/api/kubernetes.ts";
 import { findContainer, readActual } from "../../../lib/core/pod/pod_facts.ts";
-import { readPod } from "../../../lib/core/pod/read_pod.ts";
+import { readPod } from "../../../lib/daemon/inventory/read_pod.ts";
 import { MI, resources, START } from "../../support/builders.ts";
 
 const AT = "2026-11-20T11:00:00Z";

@@ -15,12 +15,13 @@ import {
   SIDE_KEYS,
   sideOf,
 } from "../../units/resources.ts";
-import type { ContainerFacts, PodFacts, ResizeCondition } from "./pod_facts.ts";
+import type { ContainerFacts, PodFacts, ResizeCondition } from "../../core/pod/pod_facts.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
 /** Written by the kubelet on the mirror of a static pod. */
 const MIRROR = "kubernetes.io/config.mirror";
 
+/** Never throws; a pod without a name or uid has empty ones. */
 export function readPod(pod: Pod): PodFacts {
   const { metadata = {}, spec, status } = pod;
   const annotations = metadata.annotations ?? {};

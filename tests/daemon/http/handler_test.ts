@@ -1,17 +1,22 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
-import { createHandler, type Handler, serve, type Verdict } from "../../lib/daemon/server.ts";
+/** What each route answers, to whom, and how a long page is sent. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { createHandler, type Handler } from "../../../lib/daemon/http/handler.ts";
+import { healthRoutes } from "../../../lib/daemon/http/health_routes.ts";
+import { metricsRoutes } from "../../../lib/daemon/http/metrics_routes.ts";
+import { serve } from "../../../lib/daemon/http/serve.ts";
+import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
+import type { Verdict } from "../../../lib/daemon/verdict.ts";
 
 const LOCAL = { hostname: "127.0.0.1", port: 0 };
 const OK: Verdict = { ok: true, message: "ok" };
 
 function handlerOf({ alive = OK, ready = OK }: { alive?: Verdict; ready?: Verdict }): Handler {
-  return createHandler({ metrics: createMetrics({ version: "1" }), isAlive: () => alive, isReady: () => ready });
+  const health = healthRoutes({ isAlive: () => alive, isReady: () => ready });
+  return createHandler([health, metricsRoutes(createMetrics({ version: "1" }))]);
 }
 
 function pageHandler(render: () => Iterable<string>): Handler {
-  const metrics = { contentType: "text/plain; version=0.0.4; charset=utf-8", render };
-  return createHandler({ metrics, isAlive: () => OK, isReady: () => OK });
+  return createHandler([metricsRoutes({ contentType: "text/plain; version=0.0.4; charset=utf-8", render })]);
 }
 
 async function ask(handler: Handler, path: string, method = "GET"): Promise<[number, string, Headers]> {
@@ -150,75 +155,28 @@ Deno.test("/metrics is compressed for those who take gzip, and the same page", a
   }
 });
 
-Deno.test("/ names the endpoints", async () => {
+Deno.test("/ lists the routes of every group, and no others", async () => {
   const [, body, headers] = await ask(handlerOf({}), "/");
-  for (const path of ["/healthz", "/readyz", "/metrics"]) assertStringIncludes(body, path);
+  assertEquals(body.split("\n"), [
+    "podfit",
+    "",
+    "/healthz  is the process alive",
+    "/readyz   is it ready to work",
+    "/metrics  its metrics, for Prometheus",
+    "",
+  ]);
   assertStringIncludes(headers.get("content-type") ?? "", "text/plain");
+  const [, other] = await ask(pageHandler(() => []), "/");
+  assertEquals(other, "podfit\n\n/metrics  its metrics, for Prometheus\n");
 });
 
 Deno.test("a failure inside becomes a 500 that says why", async () => {
   const broken = () => {
     throw new Error("no registry");
   };
-  const handler = createHandler({ metrics: { contentType: "x", render: broken }, isAlive: broken, isReady: broken });
+  const health = healthRoutes({ isAlive: broken, isReady: broken });
+  const handler = createHandler([health, metricsRoutes({ contentType: "x", render: broken })]);
   for (const path of ["/metrics", "/healthz", "/readyz"]) {
     assertEquals((await ask(handler, path)).slice(0, 2), [500, "Cannot answer: no registry\n"]);
   }
-});
-
-Deno.test("serve() answers on the address that it returns, until disposed", async () => {
-  let url = "";
-  {
-    await using server = serve(handlerOf({}), LOCAL);
-    assert(server.port > 0);
-    url = `http://${server.hostname}:${server.port}/healthz`;
-    const response = await fetch(url);
-    assertEquals([response.status, await response.text()], [200, "ok\n"]);
-  }
-  await assertRejects(() => fetch(url), TypeError);
-});
-
-Deno.test("serve() says in one line that an address is in use or is none", async () => {
-  await using first = serve(handlerOf({}), LOCAL);
-  const inUse = assertThrows(() => serve(handlerOf({}), { hostname: "127.0.0.1", port: first.port }), Error);
-  assertEquals(inUse.message, `Cannot listen on "127.0.0.1:${first.port}": the address is in use`);
-  const foreign = assertThrows(() => serve(handlerOf({}), { hostname: "192.0.2.1", port: 0 }), Error);
-  assertStringIncludes(foreign.message, 'Cannot listen on "192.0.2.1:0": ');
-  assertEquals(foreign.message.includes("\n"), false);
-});
-
-Deno.test("serve() stops listening when aborted, and an answer under way is still given", async () => {
-  const controller = new AbortController();
-  const { promise: asked, resolve: tellAsked } = Promise.withResolvers<void>();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const slow: Handler = async () => {
-    tellAsked();
-    await released;
-    return new Response("late");
-  };
-  await using server = serve(slow, { ...LOCAL, signal: controller.signal });
-  const url = `http://127.0.0.1:${server.port}/`;
-  const answer = fetch(url);
-  await asked;
-  controller.abort();
-  await assertRejects(() => fetch(url), TypeError);
-  release();
-  assertEquals(await (await answer).text(), "late");
-  assertThrows(() => serve(slow, { ...LOCAL, signal: controller.signal }), DOMException);
-});
-
-Deno.test("serve() waits for an answer that does not come for its time and no longer", async () => {
-  const { promise: asked, resolve: tellAsked } = Promise.withResolvers<void>();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const stuck: Handler = async () => {
-    tellAsked();
-    await released;
-    return new Response("late");
-  };
-  const server = serve(stuck, { ...LOCAL, drainMs: 5 });
-  const answer = fetch(`http://127.0.0.1:${server.port}/`);
-  await asked;
-  await server[Symbol.asyncDispose]();
-  release();
-  assertEquals(await (await answer).text(), "late");
 });
