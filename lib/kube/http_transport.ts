@@ -2,7 +2,7 @@
  * Sends requests to one API server over native fetch, with its CA and the credential of the moment. After a 401 the
  * same request goes out once more if there is a newer credential; nothing else is retried and nothing is timed here.
  */
-import { abortable } from "./abortable.ts";
+import { abortable } from "@std/async/abortable";
 import { isSameCertificate, isSameCredential, toHeader } from "./config/credential.ts";
 import type { ClientCertificate, Credential } from "./config/credential.ts";
 import { toNetworkError } from "./network_error.ts";

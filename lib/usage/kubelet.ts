@@ -5,7 +5,7 @@
  */
 import type { FailureReason } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { abortable } from "../kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import { BodyTooLarge, discard, oneLine, readErrorText, readMessage, readText } from "../kube/body.ts";
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./parse_summary.ts";
