@@ -3,7 +3,7 @@
  * Cancelling the reader is what ends a read, so it works even for a transport that doesn't error its body on abort.
  */
 import type { Clock } from "../runtime/clock.ts";
-import { Room } from "../runtime/room.ts";
+import { BodyBuffer, type BufferPool } from "../runtime/buffer_pool.ts";
 
 export interface BodyOptions {
   readonly limitBytes: number;
@@ -13,24 +13,33 @@ export interface BodyOptions {
   readonly silentMs?: number;
 }
 
+export interface TextOptions extends BodyOptions {
+  /** For whoever reads many large bodies: the bytes are read straight into memory of this pool, and given back to it. */
+  readonly buffers?: BufferPool;
+}
+
+/** A body has more than `limitBytes` bytes. */
 export class BodyTooLarge extends Error {}
 
 /**
- * As UTF-8. Stops reading at `limitBytes` and rejects with BodyTooLarge; never holds more than twice as much. The memory
- * that the bytes are read into is used again, as it would be the most that a poll of a node leaves behind.
+ * Gives the whole body, read as UTF-8. Rejects with BodyTooLarge as soon as it passes `limitBytes`, with the signal's
+ * reason, with a TimeoutError after silence, and with the body's own error. Never holds more than twice `limitBytes`.
  */
-export async function readText(response: Response, options: BodyOptions): Promise<string> {
+export async function readText(response: Response, options: TextOptions): Promise<string> {
   const declaredBytes = Number(response.headers.get("content-length"));
   if (declaredBytes > options.limitBytes) {
     await discard(response);
     throw tooLarge(options);
   }
-  const room = new Room();
-  for await (const chunk of readChunks(response, options, () => room.open())) {
-    room.take(chunk);
-    if (room.length > options.limitBytes) throw tooLarge(options);
+  const { buffers } = options;
+  const buffer = buffers?.take() ?? new BodyBuffer();
+  for await (const chunk of readChunks(response, options, buffers && (() => buffer.free()))) {
+    buffer.append(chunk);
+    if (buffer.length > options.limitBytes) throw tooLarge(options);
   }
-  return room.close();
+  const text = buffer.decode();
+  buffers?.release(buffer);
+  return text;
 }
 
 /**
