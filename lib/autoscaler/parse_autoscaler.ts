@@ -4,7 +4,8 @@
  * installed (C8), and finds every problem with its path. Takes any value and never throws.
  */
 import { type Resource, SIDE_KEYS, type SideKey, sideOf } from "../units/resources.ts";
-import { isEmptySelector, parseSelector, type Selector } from "../units/selector.ts";
+import { parseSelector } from "../units/parse_selector.ts";
+import { isEmptySelector, type Selector } from "../units/selector.ts";
 import { type Fields, openFields } from "./fields.ts";
 import { NO_BOUNDS, parseBounds, requireSide } from "./parse_bounds.ts";
 import type { Autoscaler, Bounds, SideRule } from "./autoscaler.ts";

@@ -6,3 +6,10 @@ export interface Problem {
   /** What is wrong there and what would be right, without the path. */
   readonly message: string;
 }
+
+/** Adds a problem to a list, which never holds more than 100: a hostile object has any number of them. */
+export function addProblem(problems: Problem[], problem: Problem): void {
+  if (problems.length < MAX_PROBLEMS) problems.push(problem);
+}
+
+const MAX_PROBLEMS = 100;

@@ -37,7 +37,7 @@ export const PODS: Mutations = {
     },
     {
       breaks: "resolves matchLabels alone",
-      file: "lib/units/selector.ts",
+      file: "lib/units/parse_selector.ts",
       find:
         "    ...(source.matchExpressions ?? []).map(({ key, operator, values = [] }) => ({ key, operator, values })),\n",
       replace: "",

@@ -167,7 +167,7 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "shows the selector without its expressions",
-      file: "lib/units/selector.ts",
+      file: "lib/units/parse_selector.ts",
       find: "  return { ...(matchLabels && { matchLabels }), ...(matchExpressions && { matchExpressions }) };",
       replace: "  return { ...(matchLabels && { matchLabels }) };",
       testFile: "units/selector_test.ts",

@@ -5,7 +5,8 @@ import type { Problem } from "../../units/problem.ts";
 import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
 import type { Deployment, Node } from "../../api/kubernetes.ts";
 import { parseAmount } from "../../units/quantity.ts";
-import { parseSelector, type Selector } from "../../units/selector.ts";
+import { parseSelector } from "../../units/parse_selector.ts";
+import type { Selector } from "../../units/selector.ts";
 import type { Capacity } from "../../core/decision.ts";
 
 export interface AutoscalerFacts {
