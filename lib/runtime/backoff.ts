@@ -13,8 +13,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Gives the wait in whole ms after failure number `attempt` in a row, counted from 0: between half of the ceiling and all
- * of it.
+ * Gives the wait in whole ms after failure number `attempt` in a row, counted from 0: between half of the ceiling and
+ * all of it.
  */
 export function backoffMs(attempt: number, { baseMs, maxMs, random }: BackoffOptions): number {
   const ceilingMs = Math.min(maxMs, baseMs * 2 ** Math.max(0, attempt));

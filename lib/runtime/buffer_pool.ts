@@ -39,7 +39,9 @@ export class BodyBuffer {
     return this.#memory;
   }
 
-  /** The free part, never empty, for a BYOB read: that detaches the memory until `append` gets the chunk that it gave. */
+  /**
+   * The free part, never empty, for a BYOB read: that detaches the memory until `append` gets the chunk that it gave.
+   */
   free(): Uint8Array<ArrayBuffer> {
     this.#growTo(this.#length + 1);
     return new Uint8Array(this.#memory, this.#length);

@@ -1,7 +1,7 @@
 /**
  * The log of the process: one line per message, as JSON or as text for people. It goes to stderr, because the output of
- * commands on stdout is piped and parsed. LogTape formats the lines; its loggers are not used, since their configuration
- * is global to the process.
+ * commands on stdout is piped and parsed. LogTape formats the lines; its loggers are not used, since their
+ * configuration is global to the process.
  */
 
 import { getJsonLinesFormatter, getTextFormatter, type LogRecord, sanitizeControlSequences } from "@logtape/logtape";
@@ -16,8 +16,8 @@ export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"
 export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
 /**
- * A log whose fields are values of any kind. error: a person must look; warn: degraded; info: a change was made; debug: a
- * decision was taken. Writing never throws.
+ * A log whose fields are values of any kind. error: a person must look; warn: degraded; info: a change was made; debug:
+ * a decision was taken. Writing never throws.
  */
 export interface Log {
   /** The lowest level that is written, for callers whose fields are expensive to compute. */
@@ -73,7 +73,9 @@ export function createLog({ level, format, clock = systemClock, write = writeStd
 
 const formatFlatJson = getJsonLinesFormatter({ properties: "flatten" });
 
-/** The keys that LogTape gives every line. A field with one of these names would replace it, so the field is renamed. */
+/**
+ * The keys that LogTape gives every line. A field with one of these names would replace it, so the field is renamed.
+ */
 const RESERVED: ReadonlySet<string> = new Set(["@timestamp", "level", "message", "logger"]);
 
 function formatJson(record: LogRecord): string {

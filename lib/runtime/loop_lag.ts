@@ -1,6 +1,6 @@
 /**
- * For how long was the event loop blocked? Measures how late the sleeps of a clock wake, and keeps the longest delay. It
- * sets no timer of its own, so it measures as often as the process sleeps.
+ * For how long was the event loop blocked? Measures how late the sleeps of a clock wake, and keeps the longest delay.
+ * It sets no timer of its own, so it measures as often as the process sleeps.
  */
 
 import type { Clock } from "./clock.ts";

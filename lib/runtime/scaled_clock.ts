@@ -2,8 +2,8 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * Gives a clock whose time passes `speed` times as fast, starting at the other's wall time. Throws RangeError for a speed
- * that is not above 0.
+ * Gives a clock whose time passes `speed` times as fast, starting at the other's wall time. Throws RangeError for a
+ * speed that is not above 0.
  */
 export function scaleClock(clock: Clock, speed: number): Clock {
   if (!(speed > 0) || !Number.isFinite(speed)) throw new RangeError(`Cannot scale a clock by ${speed}: not above 0`);

@@ -1,7 +1,7 @@
 /**
- * A Clock that moves only by `advance`, so that an hour passes as fast as its work is done. Sleepers wake one at a time, in
- * the order in which they are due, and each gets some turns of the event loop: what it does next, and its next sleep,
- * belong to the same advance. Works with transports in the same process only, since a socket takes real time.
+ * A Clock that moves only by `advance`, so that an hour passes as fast as its work is done. Sleepers wake one at a
+ * time, in the order in which they are due, and each gets some turns of the event loop: what it does next, and its next
+ * sleep, belong to the same advance. Works with transports in the same process only, since a socket takes real time.
  */
 import { setImmediate } from "node:timers";
 import { type Alarm, Alarms } from "./alarms.ts";
@@ -95,9 +95,9 @@ export class VirtualClock implements Clock {
 const ENDLESS = 10_000;
 
 /**
- * Resolves after some turns of the event loop, so that chains of awaits proceed. All microtasks run before each turn, and
- * there are several turns because streams and responses need macrotasks of their own. A turn by setTimeout(0) would take
- * 2 ms, by setImmediate it takes 10 us.
+ * Resolves after some turns of the event loop, so that chains of awaits proceed. All microtasks run before each turn,
+ * and there are several turns because streams and responses need macrotasks of their own. A turn by setTimeout(0) would
+ * take 2 ms, by setImmediate it takes 10 us.
  */
 export async function settle(turns = 10): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,7 @@
 /**
  * Who resized which container of a pod, and when, as the API server records it in metadata.managedFields. The server
- * removes a manager's entry when others have changed all of its fields, so no entry does not mean that it never resized.
+ * removes a manager's entry when others have changed all of its fields, so no entry does not mean that it never
+ * resized.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 import { resourceOf, SIDE_KEYS, type SideKey, sideOf } from "./resources.ts";

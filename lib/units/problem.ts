@@ -1,4 +1,7 @@
-/** A finding of validation. Parsers return a list of these, so that one look at an object finds everything wrong with it. */
+/**
+ * A finding of validation. Parsers return a list of these, so that one look at an object finds everything wrong with
+ * it.
+ */
 
 export interface Problem {
   /** Where in the object, e.g. `spec.policy.cpu.requests.scaleUpThreshold`; empty for the object as a whole. */

@@ -30,8 +30,8 @@ export function parseAmount(value: unknown, resource: Resource, options: ParseAm
 }
 
 /**
- * Compares two quantities as sort() wants it: negative, zero or positive. Exact to Kubernetes' billionths: 200u cores are
- * more than 100u, though both are 1 millicore rounded up. Throws RangeError for a value that parseAmount() refuses.
+ * Compares two quantities as sort() wants it: negative, zero or positive. Exact to Kubernetes' billionths: 200u cores
+ * are more than 100u, though both are 1 millicore rounded up. Throws RangeError for a value that parseAmount() refuses.
  */
 export function compareQuantities(a: unknown, b: unknown): number {
   const [left, right] = [parseNanos(a), parseNanos(b)];
@@ -58,8 +58,8 @@ export interface Scale {
 }
 
 /**
- * Parses a suffix such as `Mi`, `m`, `e3` or the empty one; `null` for a text that is none. `E` alone is exa, `E` or `e`
- * with digits is a power of ten.
+ * Parses a suffix such as `Mi`, `m`, `e3` or the empty one; `null` for a text that is none. `E` alone is exa, `E` or
+ * `e` with digits is a power of ten.
  */
 export function parseSuffix(suffix: string): Scale | null {
   const scale = SCALES.get(suffix);

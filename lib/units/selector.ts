@@ -1,6 +1,6 @@
 /**
- * Label selectors (metav1.LabelSelector) that were parsed by `parse_selector.ts`: matched against labels, and printed as
- * `kubectl -l` takes them. An empty selector matches every pod, as in Kubernetes.
+ * Label selectors (metav1.LabelSelector) that were parsed by `parse_selector.ts`: matched against labels, and printed
+ * as `kubectl -l` takes them. An empty selector matches every pod, as in Kubernetes.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
  */
 

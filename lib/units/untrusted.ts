@@ -1,6 +1,6 @@
 /**
- * Values that nobody has checked yet: whether one is an object, and how a message shows it, or the path to it, so that a
- * hostile value can neither flood a log nor break its lines.
+ * Values that nobody has checked yet: whether one is an object, and how a message shows it, or the path to it, so that
+ * a hostile value can neither flood a log nor break its lines.
  */
 
 /** Says whether a value is a JSON object: neither null nor a list. */
@@ -24,7 +24,9 @@ export function quote(value: unknown): string {
   }
 }
 
-/** Joins `spec.policy` and `cpu` to `spec.policy.cpu`, as the API server writes paths. A strange key is escaped and cut. */
+/**
+ * Joins `spec.policy` and `cpu` to `spec.policy.cpu`, as the API server writes paths. A strange key is escaped and cut.
+ */
 export function joinPath(path: string, key: string): string {
   const shown = toShown(key, MAX_KEY).slice(1, -1);
   return path === "" ? shown : `${path}.${shown}`;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BodyTooLarge, readLines, readMessage, readText } from "../../lib/kube/body.ts";
+import { BodyTooLarge, readLines, readText } from "../../lib/kube/body.ts";
 import { BufferPool } from "../../lib/runtime/buffer_pool.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
@@ -114,14 +114,6 @@ Deno.test("readText() counts silence from the last byte", async () => {
   await rejected;
   // Only the body's own wait is left.
   assertEquals(clock.pending, 1);
-});
-
-Deno.test("readMessage() says what fetch means, on one line", () => {
-  const words = "error sending request for url (https://a/b): client error (Connect): tcp connect error:\nrefused";
-  const fetchFailed = new TypeError("fetch failed", { cause: new Error(words) });
-  assertEquals(readMessage(fetchFailed), "tcp connect error: refused");
-  assertEquals(readMessage(new Error("Cannot reach it", { cause: fetchFailed })), "Cannot reach it");
-  assertEquals(readMessage("text"), "text");
 });
 
 function chunked(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { KubeObject } from "../../lib/kube/list.ts";
+import type { KubeObject } from "../../lib/kube/collection.ts";
 import { watchList, type WatchOptions } from "../../lib/kube/watch.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
