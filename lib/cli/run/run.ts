@@ -4,7 +4,7 @@ import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import type { Scope } from "../../daemon/inventory/scope.ts";
 import { createHandler, serve, type Verdict } from "../../daemon/server.ts";
 import { connect } from "../../kube/connect.ts";
-import { readPem } from "../../kube/config/credential_files.ts";
+import { readPem } from "../../kube/config/pem.ts";
 import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
 import type { ApiServer } from "../../kube/transport.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createExecCredential } from "../../../lib/kube/config/exec_credential.ts";
 import type { ExecConfig } from "../../../lib/kube/config/kubeconfig.ts";
-import { parseKubeconfig } from "../../../lib/kube/config/kubeconfig.ts";
+import { parseKubeconfig } from "../../../lib/kube/config/parse_kubeconfig.ts";
 import type { ReadCredential } from "../../../lib/kube/config/credential.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 
