@@ -21,7 +21,7 @@ for (const { sentence, manifest, path } of BAD_MANIFESTS) {
 }
 
 Deno.test("C3 C36 parsePolicy() applies defaults and resolves what a side overrides", () => {
-  const { policy } = accept(toManifest({
+  const { autoscaler } = accept(toManifest({
     "metadata": { name: "web", namespace: "shop", uid: "u-1", generation: 7 },
     "spec.policy.memory.limits": {
       scaleUpThreshold: 90,
@@ -31,7 +31,7 @@ Deno.test("C3 C36 parsePolicy() applies defaults and resolves what a side overri
       cooldown: "0s",
     },
   }));
-  assertEquals(policy, {
+  assertEquals(autoscaler, {
     namespace: "shop",
     name: "web",
     uid: "u-1",
@@ -73,23 +73,33 @@ Deno.test("C3 C36 parsePolicy() applies defaults and resolves what a side overri
 });
 
 Deno.test("parsePolicy() reads the documentation's example in full", () => {
-  const { policy, warnings } = accept(parse(EXAMPLE));
-  assertEquals(policy.sides.map(({ key }) => key), ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"]);
-  assertEquals(policy.sides[3]?.bounds, { min: 300 * 2 ** 20, max: 3 * 2 ** 30, step: 64 * 2 ** 20, stepPercent: 25 });
-  assertEquals([policy.pollIntervalMs, policy.cooldownMs, policy.delayMs], [5_000, 120_000, 10_000]);
+  const { autoscaler, warnings } = accept(parse(EXAMPLE));
+  assertEquals(autoscaler.sides.map(({ key }) => key), [
+    "cpu.requests",
+    "cpu.limits",
+    "memory.requests",
+    "memory.limits",
+  ]);
+  assertEquals(autoscaler.sides[3]?.bounds, {
+    min: 300 * 2 ** 20,
+    max: 3 * 2 ** 30,
+    step: 64 * 2 ** 20,
+    stepPercent: 25,
+  });
+  assertEquals([autoscaler.pollIntervalMs, autoscaler.cooldownMs, autoscaler.delayMs], [5_000, 120_000, 10_000]);
   const limits = ["spec.policy.cpu.limits.targetUtilization", "spec.policy.memory.limits.targetUtilization"];
   assertEquals(warnings.map(({ path }) => path), limits);
 });
 
 Deno.test("parsePolicy() gives the selector when there is no target", () => {
-  const { policy } = accept(toManifest({ "spec.target": undefined, "spec.selector.matchLabels": { app: "web" } }));
-  assertEquals(policy.target, null);
-  assertEquals(policy.selector?.source, { matchLabels: { app: "web" } });
+  const { autoscaler } = accept(toManifest({ "spec.target": undefined, "spec.selector.matchLabels": { app: "web" } }));
+  assertEquals(autoscaler.target, null);
+  assertEquals(autoscaler.selector?.source, { matchLabels: { app: "web" } });
 });
 
 Deno.test("parsePolicy() reads a file's object, which has no namespace, uid and generation", () => {
-  const { policy } = accept(toManifest({}));
-  assertEquals([policy.namespace, policy.uid, policy.generation], ["default", "", 0]);
+  const { autoscaler } = accept(toManifest({}));
+  assertEquals([autoscaler.namespace, autoscaler.uid, autoscaler.generation], ["default", "", 0]);
 });
 
 Deno.test("C8 parsePolicy() finds every problem, each once", () => {
@@ -186,7 +196,7 @@ Deno.test("parsePolicy() never throws when any one field of a manifest holds any
   );
 });
 
-function accept(manifest: unknown): { readonly policy: Autoscaler; readonly warnings: readonly Problem[] } {
+function accept(manifest: unknown): { readonly autoscaler: Autoscaler; readonly warnings: readonly Problem[] } {
   const parsed = parseAutoscaler(manifest);
   assert(parsed.ok, JSON.stringify(parsed));
   return parsed;

@@ -295,7 +295,7 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "does not warn of a target at its threshold",
-      file: "lib/autoscaler/parse_autoscaler.ts",
+      file: "lib/autoscaler/warnings.ts",
       find: "if (target >= up) {",
       replace: "if (target > up) {",
       testFile: "autoscaler/parse_autoscaler_test.ts",
