@@ -169,7 +169,7 @@ Deno.test("lint finds every error of the syntax, and goes on with the other docu
   assertEquals(errors.map(({ place }) => place.line), [1, 2, lineOf(text, "@b"), lineOf(text, "`d")]);
 });
 
-Deno.test("lint finds duplicate fields, which kubectl drops without a word, at whatever depth", () => {
+Deno.test("lint finds duplicate fields, which kubectl silently drops, at whatever depth", () => {
   const text = QUICK_START.replace("  containerName: my-app\n", "  containerName: other\n  containerName: my-app\n")
     .replace("min: 100m", "min: 100m\n        max: 3");
   const errors = lint(text).findings.filter(({ level }) => level === "error");

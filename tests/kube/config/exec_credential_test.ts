@@ -88,7 +88,7 @@ Deno.test("createExecCredential() reads a client certificate", async () => {
 });
 
 for (const provideClusterInfo of [false, true]) {
-  Deno.test(`createExecCredential() tells the plugin ${provideClusterInfo ? "the" : "no"} cluster`, async () => {
+  Deno.test(`createExecCredential() shows the plugin ${provideClusterInfo ? "the" : "no"} cluster`, async () => {
     const script = `echo "$1 $2 $KUBERNETES_EXEC_INFO" > $DIR/info\n${print(`{"token":"t"}`)}`;
     await using plugin = await createPlugin(script, { exec: { provideClusterInfo } });
     await plugin.read(null);
