@@ -7,7 +7,7 @@ import type { Selector } from "../units/selector.ts";
 
 /** What a resize does; the direction in which every changed side moves, and `lastScaleAction` of the status. */
 export type Action = "scaleUp" | "scaleDown";
-/** What must be true of a container or its pod before it is sampled: `spec.policy.after`. */
+/** What must be true of a container or its pod before it is resized (C23); sampling does not wait for it. */
 export type After = "running" | "containerReady" | "podReady";
 export type WorkloadKind = "deployment" | "daemonset" | "statefulset";
 
