@@ -2,7 +2,7 @@
  * A node of an embedded cluster: its kubelet, running or lost, and the way to it. A lost one keeps its containers, as a
  * machine does whose network is down: nobody hears of it until it is back.
  */
-import { abortable } from "../kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import type { Transport } from "../kube/transport.ts";
 import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
 import type { Taint } from "./kubelet/node_object.ts";

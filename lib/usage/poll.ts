@@ -4,7 +4,7 @@
  */
 import type { Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { readMessage } from "../kube/body.ts";
+import { readMessage } from "../kube/network_error.ts";
 import type { FetchSummary, SummaryAnswer } from "./kubelet.ts";
 import { parseSummary } from "./parse_summary.ts";
 import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";

@@ -419,7 +419,7 @@ export const DECIDING: Mutations = {
       under: "lib/autoscaler/parse_autoscaler.ts",
       find: 'fields.durationMs("cooldown") ?? inherited.cooldownMs',
       replace: 'inherited.cooldownMs ?? fields.durationMs("cooldown")',
-      test: "C3 C36 parsePolicy() applies defaults and resolves what a side overrides",
+      test: "C3 C36 parseAutoscaler() applies defaults and resolves what a side overrides",
     },
     {
       breaks: "overrides no consecutiveSamples for a side",
@@ -427,7 +427,7 @@ export const DECIDING: Mutations = {
       under: "lib/autoscaler/parse_autoscaler.ts",
       find: 'fields.integer("consecutiveSamples", { min: 1 }) ?? inherited.consecutiveSamples',
       replace: 'inherited.consecutiveSamples ?? fields.integer("consecutiveSamples", { min: 1 })',
-      test: "C3 C36 parsePolicy() applies defaults and resolves what a side overrides",
+      test: "C3 C36 parseAutoscaler() applies defaults and resolves what a side overrides",
     },
     {
       breaks: "moves sides that are cooling along with a cooled one",

@@ -3,7 +3,7 @@
  * and `intercept` puts any other answer in place of its own: a recorded refusal, a delay, a dead connection.
  */
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
-import { abortable } from "../../lib/kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import { parse } from "../../lib/runtime/yaml.ts";
 import { createApiServer } from "../../lib/sim/server/http/handler.ts";
 import { setPodDefaults } from "../../lib/sim/server/kinds/pods.ts";

@@ -8,7 +8,7 @@ import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
 import { serve } from "../../daemon/http/serve.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
-import { readPem } from "../../kube/config/credential_files.ts";
+import { readPem } from "../../kube/config/pem.ts";
 import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
 import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";

@@ -13,7 +13,7 @@ export function readAutoscaler(object: PodResourceAutoscaler): AutoscalerFacts {
     name,
     resourceVersion,
     generation,
-    autoscaler: parsed.ok ? parsed.policy : null,
+    autoscaler: parsed.ok ? parsed.autoscaler : null,
     problems: parsed.ok ? [] : parsed.problems,
     warnings: parsed.ok ? parsed.warnings : [],
     status: object.status ?? {},

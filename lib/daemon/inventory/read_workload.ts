@@ -1,7 +1,7 @@
 /** From the API's Deployment, StatefulSet or DaemonSet to WorkloadFacts, at the edge: which pods are its own. */
 import type { Deployment } from "../../api/kubernetes.ts";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
-import { parseSelector } from "../../units/selector.ts";
+import { parseSelector } from "../../units/parse_selector.ts";
 import type { WorkloadFacts } from "./facts.ts";
 
 /** All three kinds have what is read here in the same place. Never throws. */

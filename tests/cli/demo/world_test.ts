@@ -5,7 +5,7 @@ import { noteEvaluation, noteTrouble } from "../../../lib/cli/demo/note_evaluati
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
 import { readAverage } from "../../../lib/cli/demo/totals.ts";
 import { openWorld } from "../../../lib/cli/demo/world.ts";
-import { judgeManifest } from "../../../lib/cli/lint/autoscaler.ts";
+import { checkManifest } from "../../../lib/cli/lint/autoscaler.ts";
 import { formatName } from "../../../lib/daemon/inventory/facts.ts";
 import { findOwner } from "../../../lib/daemon/report/sink.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
@@ -50,7 +50,7 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
 Deno.test("podfit finds nothing wrong in the demo's autoscalers (C8)", () => {
   const autoscalers = readExamples().filter(({ kind }) => kind === "PodResourceAutoscaler");
   assertEquals(autoscalers.length, 3);
-  for (const autoscaler of autoscalers) assertEquals(judgeManifest(autoscaler), { problems: [], warnings: [] });
+  for (const autoscaler of autoscalers) assertEquals(checkManifest(autoscaler), { problems: [], warnings: [] });
 });
 
 /** What ends it waits for time to pass. */

@@ -2,7 +2,7 @@
  * What goes wrong with an API server, on demand: slow, hanging, cut off, garbled and refused answers, watches that are
  * dropped or fall silent, a history that expired, a clock that is off. A fault is data: which requests, and what happens.
  */
-import { abortable } from "../../../kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { OpenWatch } from "./watch.ts";
 import { Refusal } from "./refusal.ts";

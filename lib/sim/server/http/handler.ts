@@ -9,7 +9,7 @@
  * fault. Controllers are clients: nothing here deletes the content of a namespace, the pods of a workload or events.
  */
 import type { Clock } from "../../../runtime/clock.ts";
-import { abortable } from "../../../kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import { Access, type User } from "./access.ts";
 import { type Answer, answerResource } from "./answer.ts";
 import { Catalog } from "./catalog.ts";

@@ -1,5 +1,6 @@
 /** Deployments, StatefulSets, DaemonSets and ReplicaSets: what the API server fills in and demands. */
-import { matches, parseSelector } from "../../../units/selector.ts";
+import { parseSelector } from "../../../units/parse_selector.ts";
+import { matches } from "../../../units/selector.ts";
 import {
   isObject,
   isSame,

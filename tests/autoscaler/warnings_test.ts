@@ -1,6 +1,6 @@
-/** Is a policy warned of that lets a request rest at its limit wanting up (C32, C34), and no other? */
+/** Is there a warning of limits that hold their requests above the threshold (C32, C34), and of no others? */
 import { assertEquals } from "@std/assert";
-import { warnOfLimits } from "../../lib/autoscaler/limit_warnings.ts";
+import { warnOfLimits } from "../../lib/autoscaler/warnings.ts";
 import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import { container, MI, pod, policy, side, type SideOverrides } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
@@ -11,7 +11,7 @@ interface Case {
 }
 
 /** Requests up from 75 %, to 70 %; limits up from 90 %, to 80 %. */
-function policyOf({ requests, limits }: Case = {}): Autoscaler {
+function autoscalerOf({ requests, limits }: Case = {}): Autoscaler {
   const memory = side("memory.requests", { cooldownMs: 0 });
   const percents = (up: number, target: number, down: number) => ({
     scaleUpThresholdPercent: up,
@@ -48,24 +48,26 @@ const CASES: readonly (readonly [sentence: string, differs: Case, isWarnedOf: bo
 
 for (const [sentence, differs, isWarnedOf] of CASES) {
   Deno.test(`warnOfLimits() ${isWarnedOf ? "warns of" : "accepts"} ${sentence}`, () => {
-    const paths = warnOfLimits(policyOf(differs)).map(({ path }) => path);
+    const paths = warnOfLimits(autoscalerOf(differs)).map(({ path }) => path);
     assertEquals(paths, isWarnedOf ? ["spec.policy.cpu.limits.targetUtilization"] : []);
   });
 }
 
 Deno.test("warnOfLimits() accepts one side alone, and the requests and limits of two resources", () => {
-  const { sides } = policyOf();
+  const { sides } = autoscalerOf();
   for (const key of ["cpu.requests", "cpu.limits"]) {
     assertEquals(warnOfLimits({ sides: sides.filter((one) => one.key !== key) }), []);
   }
 });
 
 Deno.test("what warnOfLimits() warns of comes about: idle memory never shrinks under a steady load (C32 C34)", () => {
-  const sleepless = settle(policyOf());
-  assertEquals(sleepless.reason(), "AtBound");
-  assertEquals(sleepless.pod.containers[0]?.spec["memory.requests"], 128 * MI);
+  const restless = settle(autoscalerOf());
+  assertEquals(restless.reason(), "AtBound");
+  assertEquals(restless.pod.containers[0]?.spec["memory.requests"], 128 * MI);
   const calm = settle(
-    policyOf({ limits: { targetUtilizationPercent: 70, scaleUpThresholdPercent: 75, scaleDownThresholdPercent: 60 } }),
+    autoscalerOf({
+      limits: { targetUtilizationPercent: 70, scaleUpThresholdPercent: 75, scaleDownThresholdPercent: 60 },
+    }),
   );
   assertEquals(calm.reason(), "InBand");
   assertEquals((calm.pod.containers[0]?.spec["memory.requests"] ?? 0) < 128 * MI, true);

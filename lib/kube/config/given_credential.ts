@@ -1,17 +1,18 @@
 /**
- * Credentials and certificates that lie in files: the token of a service account, the certificate of a kubelet. Others
- * rotate them in place, so they are read again at most every 60 s, and at once when the server refused the last one.
+ * The credential that a kubeconfig or a service account gives itself: a token, a password, a certificate, inline or in
+ * files. Others replace the files in place, so they are read again every 60 s, and at once when the server refuses what
+ * was read.
  */
-import { CredentialCache } from "./credential.ts";
-import type { Credential, LoadedCredential, ReadCredential } from "./credential.ts";
-import type { PemSource } from "./kubeconfig.ts";
 import type { KeyPair, User } from "./context.ts";
-
-/** As client-go: a kubelet renews a token at 80 % of its life, which is at least 10 minutes. */
-const REREAD_MS = 60_000;
+import type { Credential, ReadCredential } from "./credential.ts";
+import { CredentialCache, type LoadedCredential } from "./credential_cache.ts";
+import { readPem, readTextFile } from "./pem.ts";
 
 export type GivenUser = Extract<User, { kind: "given" }>;
 
+/**
+ * Makes a reader that rejects while nothing could be read yet, and gives the last credential when a file is gone later.
+ */
 export function createGivenCredential(user: GivenUser, options: { readonly now: () => number }): ReadCredential {
   async function load(): Promise<LoadedCredential> {
     return { credential: await loadCredential(user), expiresAt: options.now() + REREAD_MS };
@@ -19,23 +20,8 @@ export function createGivenCredential(user: GivenUser, options: { readonly now: 
   return new CredentialCache(load, { now: options.now, outlivesFailure: true }).read;
 }
 
-/** `what` names the file in an error, e.g. "certificate authority". */
-export async function readTextFile(path: string, what: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Cannot read ${what} "${path}": ${reason}`, { cause });
-  }
-}
-
-/** Deno skips what is no PEM among the CA certificates without a word, so it is checked here. */
-export async function readPem(source: PemSource, what: string): Promise<string> {
-  const pem = source.kind === "inline" ? source.pem : await readTextFile(source.path, what);
-  if (pem.includes("-----BEGIN ")) return pem;
-  const where = source.kind === "inline" ? `${what} data` : `${what} "${source.path}"`;
-  throw new Error(`Cannot use ${where}: it holds no PEM block (-----BEGIN ...)`);
-}
+/** As in client-go. A kubelet renews a token when 80 % of its life, at least 10 min, have passed. */
+const REREAD_MS = 60_000;
 
 async function loadCredential(user: GivenUser): Promise<Credential> {
   const [authorization, clientCertificate] = await Promise.all([

@@ -1,17 +1,20 @@
 /**
- * Which kubeconfig files are there? Missing files of a list are skipped, as kubectl does; a list without any file that
- * exists is an error, as podfit would otherwise act somewhere nobody named.
+ * Reads kubeconfig files. Missing files of a list are skipped, as kubectl does. A list without any file that exists is
+ * an error, because podfit would otherwise act on a cluster that nobody named.
  */
 import { delimiter } from "node:path";
-import { mergeKubeconfigs, parseKubeconfig } from "./kubeconfig.ts";
-import type { Kubeconfig } from "./kubeconfig.ts";
+import { type Kubeconfig, mergeKubeconfigs } from "./kubeconfig.ts";
+import { parseKubeconfig } from "./parse_kubeconfig.ts";
 
-/** The paths in the value of KUBECONFIG; empty parts mean nothing. */
+/** Gives the paths in the value of KUBECONFIG. Empty parts are ignored. */
 export function splitPaths(variable: string): readonly string[] {
   return variable.split(delimiter).filter((path) => path !== "");
 }
 
-/** `mustExist`: each of the paths, and not only one of them. */
+/**
+ * Reads and merges kubeconfig files. With `mustExist` each of them must exist, otherwise one is enough. Rejects with an
+ * error that names the file.
+ */
 export async function loadKubeconfigs(
   paths: readonly string[],
   options: { readonly mustExist: boolean },
