@@ -9,20 +9,27 @@ import { type PodRef, readLimits, readPod, setLoad, waitFor } from "../support/c
 import { readActualSize } from "../support/patches.ts";
 import { openGate, waitForActual } from "../support/pods.ts";
 import { readResizeConditions, resizeByHand, waitForResizeState } from "../support/resizes.ts";
-import type { LogLine } from "../support/podfit.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertCountedBlocked, assertTold, assertWaited, readAt, type Told } from "../support/told.ts";
+import {
+  assertCountedBlocked,
+  assertTold,
+  assertWaited,
+  isBlocked,
+  readBlocked,
+  type Told,
+  waitForBlocked,
+} from "../support/told.ts";
 
 const MI = 1024 ** 2;
 const PATIENCE_MS = 30_000;
 
 /** Somebody else's, there from the beginning: never given up, and repaired by hand. */
 export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<void> {
-  const isHeld = (line: LogLine) => line.pod === pod.name && line.reason === "ResizeError";
-  const first = await podfit.waitForLog("Blocked", isHeld, { timeoutMs: 90_000 });
+  const blocks = { ...toSelf(pod), reason: "ResizeError" };
+  await waitForBlocked(podfit, blocks);
   // Long enough for a resize of podfit's own to be given up.
-  const isPatient = (line: LogLine) => isHeld(line) && readAt(line) > readAt(first) + PATIENCE_MS + 10_000;
-  await podfit.waitForLog("Blocked", isPatient, { timeoutMs: 2 * PATIENCE_MS, everyMs: 1000 });
+  await backend().clock.sleep(PATIENCE_MS + 10_000);
+  await waitForBlocked(podfit, { ...blocks, count: await readBlocked(podfit, blocks) + 1 });
   const [{ lastTransitionTime } = {}] = await readResizeConditions(pod);
   assert(
     backend().clock.now() - Date.parse(lastTransitionTime ?? "") > PATIENCE_MS,
@@ -47,17 +54,17 @@ export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<voi
 
 /** podfit's own: usage rises between the sample that wants the limit lowered and the PATCH. */
 export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<void> {
-  await podfit.waitForLog("Blocked", (line) => {
-    return line.pod === pod.name && line.reason === "NotReady" && line.isNewSample === true;
-  }, { timeoutMs: 120_000 });
+  await waitForBlocked(podfit, { ...toSelf(pod), reason: "NotReady", timeoutMs: 120_000 });
   await setLoad(pod, { memoryMiB: 150 });
   await openGate(pod);
   const { lastTransitionTime } = await waitForResizeState(pod, "Error");
-  const isReturn = (line: LogLine) => line.pod === pod.name && line.action === "return";
-  const decided = await podfit.waitForLog("Decided", isReturn, { timeoutMs: 90_000 });
-  assertEquals(decided.reason, "ResizeError");
-  await waitFor("the resize to be given up", async () => (await readResizeConditions(pod)).length === 0);
-  const patches = await recorder.patches();
+  const patches = await waitFor("the resize to be given up", async () => {
+    const patches = await recorder.patches();
+    return patches.length > 1 ? patches : null;
+  }, { timeoutMs: 90_000 });
+  const returns = podfit.decisions({ pod }).filter(({ action }) => action === "return");
+  assertEquals(returns.map(({ reason }) => reason), ["ResizeError"]);
+  await waitFor("the resize to be at rest", async () => (await readResizeConditions(pod)).length === 0);
   assertEquals(patches.map(({ changes }) => changes), [
     [{ container: "main", key: "memory.limits", from: 256 * MI, to: 60 * MI }],
     [{ container: "main", key: "memory.limits", from: 60 * MI, to: 256 * MI }],
@@ -76,8 +83,9 @@ export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<vo
 
 /** A limit that usage leaves no room below is not lowered; once it does, it is. */
 export async function tellInUse({ podfit, pod, recorder }: Stage): Promise<void> {
-  const inUse = await podfit.waitForLog("Blocked", (line) => line.pod === pod.name, { timeoutMs: 60_000 });
-  assertEquals([inUse.reason, inUse.action], ["MemoryInUse", "scaleDown"]);
+  await waitForBlocked(podfit, toSelf(pod));
+  const first = podfit.decisions({ pod }).find(isBlocked);
+  assertEquals([first?.reason, first?.action], ["MemoryInUse", "scaleDown"]);
   await assertCountedBlocked(podfit, pod, { reason: "MemoryInUse" });
   assertEquals(await recorder.patches(), []);
   await setLoad(pod, { memoryMiB: 20 });

@@ -7,7 +7,7 @@ import { assertAccountsAgree } from "../support/accounts.ts";
 import { waitFor } from "../support/cluster.ts";
 import { readRun, waitForActual } from "../support/pods.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertTold, readAt } from "../support/told.ts";
+import { assertTold } from "../support/told.ts";
 
 const MI = 1024 ** 2;
 
@@ -38,18 +38,18 @@ export async function tellRenewed(
   const secondAt = patches[1]?.seenAt ?? NaN;
   assert(secondAt - ranAt >= delayMs, `resized ${secondAt - ranAt} ms after the restart, in its delay`);
 
-  const lines = podfit.log().filter((line) => line.pod === pod.name && readAt(line) > ranAt && readAt(line) < secondAt);
-  const reasons = lines.flatMap(({ message, reason }) => /^(Held|Blocked)$/.test(message) ? [String(reason)] : []);
+  const decided = podfit.decisions({ pod }).filter(({ at, reason }) => at > ranAt && at < secondAt && reason !== null);
+  const reasons = decided.map(({ reason }) => reason);
   const order = reasons.filter((reason, index) => reason !== "NotRunning" && reason !== reasons[index - 1]);
   assertEquals(order, ["Warmup", "StreakShort", "Cooldown", "Delay"]);
-  for (const line of lines.filter(({ reason }) => reason === "Cooldown")) {
-    const [, seconds = NaN] = /(\d+)s of the cooldown are left/.exec(String(line.why)) ?? [];
-    const endsAt = readAt(line) + Number(seconds) * 1000;
-    assert(
-      Math.abs(endsAt - patchedAt - cooldownMs) < 1500,
-      `the cooldown ends ${endsAt - patchedAt} ms after the PATCH`,
-    );
-  }
+  // The delay holds the resize only from when the cooldown no longer does.
+  const cooldownEndedBy = decided.find(({ reason }) => reason === "Delay")?.at ?? NaN;
+  const cooledAt = decided.findLast(({ reason }) => reason === "Cooldown")?.at ?? NaN;
+  assert(cooledAt < patchedAt + cooldownMs + 1500, `in cooldown ${cooledAt - patchedAt} ms after the PATCH`);
+  assert(
+    cooldownEndedBy > patchedAt + cooldownMs - 1500,
+    `no longer in cooldown ${cooldownEndedBy - patchedAt} ms after the PATCH`,
+  );
   const told = podfit.log().filter(({ message, reason, autoscaler }) => {
     return autoscaler === `${pod.namespace}/${pod.name}` &&
       (reason === "ResizeMayRestart" || message === "Resized pod");

@@ -6,11 +6,11 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { resourceOf, sideOf, UNIT } from "../../../lib/units/resources.ts";
 import { waitForLastChange } from "./autoscalers.ts";
 import { type PodRef, readAutoscaler, readEvents, readPod, waitFor } from "./cluster.ts";
+import { type LogLine, readAt } from "./log.ts";
 import { type MetricSample, sumOf } from "./metrics.ts";
 import type { EventJson } from "./objects.ts";
 import type { Change, Patch, PodRecorder } from "./patches.ts";
-import type { LogLine, Podfit } from "./podfit.ts";
-import { readAt } from "./told.ts";
+import type { Podfit } from "./podfit.ts";
 
 export interface AccountsOptions {
   readonly autoscaler: string;

@@ -4,9 +4,11 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type PodRef, readEvents, readPod, waitFor } from "./cluster.ts";
+import { type Decision, readAt } from "./log.ts";
 import { sumOf } from "./metrics.ts";
 import type { EventJson } from "./objects.ts";
-import type { LogLine, Podfit } from "./podfit.ts";
+import type { Podfit } from "./podfit.ts";
+import type { WaitOptions } from "./wait.ts";
 
 /** Reason without its prefix, type, count, and what the message has to contain. */
 export type Told = readonly [reason: string, type: "Normal" | "Warning", count: number, ...words: readonly string[]];
@@ -29,7 +31,7 @@ export async function assertTold(pod: PodRef, expected: readonly Told[]): Promis
   }
 }
 
-/** When podfit sent a PATCH for the pod, in epoch ms. */
+/** When podfit sent a PATCH for the pod, in epoch ms. Its log alone tells of each refused one. */
 export function readAttempts(podfit: Podfit, pod: PodRef): readonly number[] {
   return podfit.log("Resizing").filter((line) => line.pod === pod.name).map(readAt);
 }
@@ -48,13 +50,13 @@ export function waitForAttempts(podfit: Podfit, pod: PodRef, { count, timeoutMs 
   }, { timeoutMs });
 }
 
-/** A wait ends at one of podfit's turns: this much later at most, on a busy machine. */
-const TURN_MS = 9_000;
+/** A wait ends at one of podfit's evaluations: this much later at most, on a busy machine. */
+const EVALUATION_MS = 9_000;
 
-/** From one moment to another passed this long, to the next turn of podfit. */
+/** From one moment to another passed this long, to the next evaluation. */
 export function assertWaited([from = NaN, to = NaN]: readonly (number | undefined)[], waitMs: number): void {
   const passedMs = to - from;
-  assert(passedMs >= waitMs && passedMs < waitMs + TURN_MS, `waited ${passedMs} ms, not ${waitMs} ms`);
+  assert(passedMs >= waitMs && passedMs < waitMs + EVALUATION_MS, `waited ${passedMs} ms, not ${waitMs} ms`);
 }
 
 export interface BlockedOptions {
@@ -69,19 +71,47 @@ export async function assertCountedBlocked(
   { namespace, name }: PodRef,
   { reason, refused = 0 }: BlockedOptions,
 ): Promise<void> {
-  const isCounted = (line: LogLine) => {
-    return line.autoscaler === `${namespace}/${name}` && line.reason === reason && line.isNewSample === true;
+  const countLogged = () => {
+    return podfit.decisions({ autoscaler: { namespace, name } }).filter((decision) => {
+      return isBlocked(decision) && decision.reason === reason && decision.isNewSample;
+    }).length;
   };
-  const before = podfit.log("Blocked").filter(isCounted).length;
-  const samples = await podfit.metrics();
-  const after = podfit.log("Blocked").filter(isCounted).length;
-  const counted = sumOf(samples, "kedify_agent_pra_scale_blocked_total", { namespace, name, reason }) ?? 0;
+  const before = countLogged();
+  const counted = await readBlocked(podfit, { namespace, name, reason });
+  const after = countLogged();
   assert(before > 0, `no new sample was blocked by ${reason}`);
   assert(counted >= before + refused && counted <= after + refused, `${counted} counted, ${before} logged`);
 }
 
-export function readAt(line: LogLine | undefined): number {
-  return Date.parse(String(line?.["@timestamp"]));
+export interface Blocks {
+  readonly namespace: string;
+  /** Of the autoscaler. */
+  readonly name: string;
+  /** Any when it is left out. */
+  readonly reason?: string;
+}
+
+/** How many new samples' candidates were blocked so far. */
+export async function readBlocked(podfit: Podfit, { namespace, name, reason }: Blocks): Promise<number> {
+  const labels = { namespace, name, ...(reason === undefined ? {} : { reason }) };
+  return sumOf(await podfit.metrics(), "kedify_agent_pra_scale_blocked_total", labels) ?? 0;
+}
+
+/** Until so many new samples' candidates were blocked; gives how many. */
+export function waitForBlocked(
+  podfit: Podfit,
+  { count = 1, timeoutMs = 90_000, everyMs = 250, ...blocks }: Blocks & WaitOptions & { readonly count?: number },
+): Promise<number> {
+  return waitFor(`"${blocks.name}" to be blocked ${count} times by ${blocks.reason ?? "anything"}`, async () => {
+    const blocked = await readBlocked(podfit, blocks);
+    if (blocked >= count) return blocked;
+    throw new Error(`it was ${blocked} times`);
+  }, { timeoutMs, everyMs });
+}
+
+/** What was wanted, and did not happen. */
+export function isBlocked({ action, why }: Decision): boolean {
+  return action !== null && why !== null;
 }
 
 const PREFIX = "PodResourceAutoscaler";
