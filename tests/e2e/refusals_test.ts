@@ -7,6 +7,7 @@ import { assertAccountsAgree, readSum } from "./support/accounts.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, setLoad } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
+import type { Podfit } from "./support/podfit.ts";
 import { readRun, waitForActual, waitForRun } from "./support/pods.ts";
 import { limitRange, quota, waitForQuota } from "./support/quotas.ts";
 import { type Stage, type Story, tellTogether } from "./support/stories.ts";
@@ -19,10 +20,7 @@ const UP = { scaleUpThreshold: 80, scaleDownThreshold: 0, targetUtilization: 60 
 const DOWN = { scaleUpThreshold: 90, scaleDownThreshold: 30, targetUtilization: 60 };
 const BARELY = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 2 };
 
-/**
- * Every wanted size ends at a bound, so that each try asks for the same. That of "huge" is hardly more than a node of two
- * cores has: the sample in which its load falls would else want a size between the two, smaller and refused as well.
- */
+/** Every wanted size ends at a bound, so that each try asks for the same. */
 const CASES: Readonly<Record<string, Case>> = {
   most: {
     use: { memoryMiB: 100, requests: { memory: "32Mi" }, limits: { memory: "120Mi" } },
@@ -42,12 +40,17 @@ const CASES: Readonly<Record<string, Case>> = {
     bounds: { memory: { requests: { max: "120Mi" } } },
     tell: tellMetered,
   },
-  huge: {
-    use: { cpuMillicores: 150, memoryMiB: 60, requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "128Mi" } },
-    policy: { cpu: { requests: BARELY }, memory: { requests: UP } },
-    bounds: { cpu: { requests: { max: "2050m" } }, memory: { requests: { max: "48Mi" } } },
-    tell: tellHuge,
-  },
+};
+
+/**
+ * Its bound is hardly more than a node of two cores has: the sample in which its load falls would else want a size between
+ * the two, smaller and refused as well.
+ */
+const HUGE: Case = {
+  use: { cpuMillicores: 150, memoryMiB: 60, requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "128Mi" } },
+  policy: { cpu: { requests: BARELY }, memory: { requests: UP } },
+  bounds: { cpu: { requests: { max: "2050m" } }, memory: { requests: { max: "48Mi" } } },
+  tell: tellHuge,
 };
 
 interface Case {
@@ -57,12 +60,12 @@ interface Case {
   readonly tell: Story;
 }
 
-const REQUESTED_MI = 32 + 64 + 32 + 32;
-/** 16Mi of them are for "huge": with or without those, 88Mi more for "metered" are too much. */
+const REQUESTED_MI = 32 + 64 + 32;
+/** The 88Mi more that "metered" wants are too much. */
 const HEADROOM_MI = 60;
 
 scenario("C44 C50 C52 C53 a refusal is told once under its cause, counted, and tried again when it may be", {
-  needs: { images: "load", kubelet: "signed", pods: 4, freeMillicores: 1500 },
+  needs: { images: "load", kubelet: "signed", pods: 3 },
   async run({ namespace }) {
     const cases = Object.entries(CASES);
     await applyManifests(namespace, cases.map(([name, { use }]) => pod(name, { containers: [use] })));
@@ -71,29 +74,58 @@ scenario("C44 C50 C52 C53 a refusal is told once under its cause, counted, and t
     await applyManifests(namespace, [
       limitRange("sizes", { type: "Container", min: { memory: "16Mi" }, max: { memory: "128Mi" } }),
       quota("memory", { "requests.memory": `${REQUESTED_MI + HEADROOM_MI}Mi` }),
-      ...cases.map(([name]) => newAutoscaler(name)),
+      ...cases.map(([name, one]) => newAutoscaler(name, one)),
     ]);
     await waitForQuota(namespace, "memory", { "requests.memory": `${REQUESTED_MI}Mi` });
     await using stack = new AsyncDisposableStack();
     const stories = Object.fromEntries(cases.map(([name, { tell }]) => [name, tell]));
     const podfit = await tellTogether(stories, { namespace, stack });
 
-    const samples = await podfit.metrics();
-    const errors = ["LimitRange", "Quota", "NodeCapacity"].map((reason) => {
-      return readSum(samples, "error_total", { namespace, reason });
-    });
-    // Refused PATCHes: "most" 2 and "least" 3 times, "metered" once, "huge" twice.
-    assertEquals(errors, [5, 1, 2]);
+    // Refused PATCHes: "most" 2 and "least" 3 times, "metered" once.
+    await assertRefused(podfit, { namespace, times: { LimitRange: 5, Quota: 1 } });
     for (const [name] of cases) assertEquals((await readRun({ namespace, name })).restartCount, 0);
     await podfit.stop();
   },
 });
 
+scenario("C44 C50 C52 C53 what is too much for the node is refused for cpu alone, and a smaller size goes at once", {
+  // The sample in which the load falls may want most of the node.
+  needs: { images: "load", kubelet: "signed", pods: 1, freeMillicores: 1500 },
+  async run({ namespace }) {
+    const huge = { namespace, name: "huge" };
+    await applyManifests(namespace, [pod("huge", { containers: [HUGE.use] })]);
+    await waitForRun(huge);
+    await applyManifests(namespace, [newAutoscaler("huge", HUGE)]);
+    await using stack = new AsyncDisposableStack();
+    const podfit = await tellTogether({ huge: HUGE.tell }, { namespace, stack });
+    await assertRefused(podfit, { namespace, times: { NodeCapacity: 2 } });
+    assertEquals((await readRun(huge)).restartCount, 0);
+    await podfit.stop();
+  },
+});
+
+interface Refused {
+  readonly namespace: string;
+  /** By cause; no other cause refused anything. */
+  readonly times: Readonly<Record<string, number>>;
+}
+
+async function assertRefused(podfit: Podfit, { namespace, times }: Refused): Promise<void> {
+  const samples = await podfit.metrics();
+  const counted = ["LimitRange", "Quota", "NodeCapacity"].map((reason) => {
+    return [reason, readSum(samples, "error_total", { namespace, reason }) ?? 0];
+  });
+  assertEquals(Object.fromEntries(counted), { LimitRange: 0, Quota: 0, NodeCapacity: 0, ...times });
+}
+
 /** A changed autoscaler may go at once, within the wait of a refused size. */
 async function tellMost({ podfit, pod, recorder }: Stage): Promise<void> {
   const attempts = await waitForAttempts(podfit, pod, { count: 2 });
   assertWaited(attempts, 30_000);
-  await applyManifests(pod.namespace, [newAutoscaler("most", { memory: { limits: { max: "124Mi" } } })]);
+  const { policy = {} } = CASES.most ?? {};
+  await applyManifests(pod.namespace, [
+    newAutoscaler("most", { policy, bounds: { memory: { limits: { max: "124Mi" } } } }),
+  ]);
   assertEquals(await waitForActual(pod, "memory.limits", { fits: (bytes) => bytes > 120 * MI }), 124 * MI);
   const [, second = NaN, third = NaN] = readAttempts(podfit, pod);
   assert(third - second < 55_000, `a changed autoscaler waited ${third - second} ms`);
@@ -168,7 +200,7 @@ async function tellHuge({ podfit, pod, recorder }: Stage): Promise<void> {
   ]);
 }
 
-function newAutoscaler(name: string, bounds = CASES[name]?.bounds) {
+function newAutoscaler(name: string, { policy, bounds }: Pick<Case, "policy" | "bounds">) {
   const selector = { matchLabels: { app: name } };
-  return autoscaler(name, { selector, containerName: "main", policy: { ...TIMES, ...CASES[name]?.policy }, bounds });
+  return autoscaler(name, { selector, containerName: "main", policy: { ...TIMES, ...policy }, bounds });
 }
