@@ -15,10 +15,17 @@ export interface Stage {
 
 export type Story = (stage: Stage) => Promise<void>;
 
+export interface TogetherOptions {
+  readonly namespace: string;
+  readonly stack: AsyncDisposableStack;
+  /** More of podfit's command line. */
+  readonly args?: readonly string[];
+}
+
 /** Starts podfit, tells the stories and returns podfit as they left it; the stack puts everything away. */
 export async function tellTogether(
   stories: Readonly<Record<string, Story>>,
-  { namespace, stack }: { readonly namespace: string; readonly stack: AsyncDisposableStack },
+  { namespace, stack, args = [] }: TogetherOptions,
 ): Promise<Podfit> {
   const cast = await Promise.all(
     Object.entries(stories).map(async ([name, story]) => {
@@ -26,7 +33,7 @@ export async function tellTogether(
       return { pod, story, recorder: stack.use(await recordPod(pod)) };
     }),
   );
-  const podfit = stack.use(await startPodfit({ namespaces: [namespace] }));
+  const podfit = stack.use(await startPodfit({ namespaces: [namespace], args }));
   const told = await Promise.allSettled(cast.map(({ story, ...stage }) => story({ ...stage, podfit })));
   const failures = told.flatMap((result, index) => {
     return result.status === "fulfilled" ? [] : [`${cast[index]?.pod.name}: ${toText(result.reason)}`];
