@@ -54,7 +54,7 @@ export function readAt(line: LogLine | undefined): number {
 }
 
 export function isWarning({ level }: LogLine): boolean {
-  return level === "WARNING" || level === "ERROR";
+  return level === "WARN" || level === "ERROR";
 }
 
 function isAbout(line: LogLine, subject: Subject): boolean {
