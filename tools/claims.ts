@@ -8,7 +8,7 @@ import { systemClock } from "../lib/runtime/clock.ts";
 export type Place = "shared" | "spare" | "alone";
 
 export interface Claim {
-  /** Of the scenario, for the line that says how long it ran. */
+  /** The scenario's, for the line that says how long it ran. */
   readonly name: string;
   readonly place: Place;
   /** CPU request that it may take on the nodes that are shared. */
@@ -22,7 +22,7 @@ export interface Capacity {
 }
 
 export interface ClaimDesk extends AsyncDisposable {
-  /** Of the desk's server, for `E2E_CLAIMS`. */
+  /** Where it is asked, for `E2E_CLAIMS`. */
   readonly url: string;
 }
 

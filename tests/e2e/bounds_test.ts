@@ -79,7 +79,7 @@ function assertWithin({ from, to }: Change, { min, max, step, stepPercent }: Bou
   assert(after >= min && after <= max, `${before} -> ${after} leaves ${min} to ${max}`);
 }
 
-/** It holds, says at debug level which bound keeps it, and tells nobody else. */
+/** It holds, and says at debug level alone which bound keeps it. */
 async function assertRests(podfit: Podfit, pod: PodRef, why: string): Promise<void> {
   const decision = await waitFor(`pod "${pod.name}" to rest`, () => {
     const decided = podfit.decisions({ pod });

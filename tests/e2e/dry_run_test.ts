@@ -10,7 +10,7 @@ import { findPod } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
 import { startPodfit } from "./support/podfit.ts";
-import { isBlocked, waitForBlocked } from "./support/told.ts";
+import { isBlocked, waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
 scenario("C53 --dry-run says what it would do and resizes nothing", {
@@ -59,8 +59,8 @@ scenario("C53 --dry-run says what it would do and resizes nothing", {
       Metrics: { status: "True" },
     });
     assertEquals([shown.status?.lastScaleTime, shown.status?.scaling], [undefined, false]);
-    const told = await readEvents(namespace, { about: "web" });
-    assertEquals(told.filter(({ involvedObject }) => involvedObject.kind === "PodResourceAutoscaler"), []);
+    const events = await readEvents(namespace, { about: "web" });
+    assertEquals(events.filter(({ involvedObject }) => involvedObject.kind === "PodResourceAutoscaler"), []);
     await podfit.stop();
   },
 });

@@ -9,7 +9,7 @@ import { findPod } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
 import { recordPod } from "./support/patches.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
-import { isBlocked, waitForBlocked } from "./support/told.ts";
+import { isBlocked, waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
 const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
@@ -64,7 +64,7 @@ scenario("C35 C53 a Guaranteed pod is never made Burstable, and one that stays s
   },
 });
 
-/** Blocked again and again, told once. */
+/** It is blocked again and again, and reported once. */
 async function assertBlocked(podfit: Podfit, pod: PodRef, name: "idle" | "full"): Promise<void> {
   const self = { namespace: pod.namespace, name };
   await waitForBlocked(podfit, { ...self, reason: "QoSInvariantBlocked", count: 3, everyMs: 1000 });

@@ -6,7 +6,7 @@ import { scenario } from "./support/needs.ts";
 import { recordPod } from "./support/patches.ts";
 import { startPodfit } from "./support/podfit.ts";
 import { assertCooldown, climbing, readSteps } from "./support/steps.ts";
-import { waitForBlocked } from "./support/told.ts";
+import { waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, pod } from "./support/workloads.ts";
 
 const COOLDOWN_MS = 40_000;

@@ -1,6 +1,6 @@
 /**
  * A kubelet whose certificate no one signed, as kind and kubeadm set it up: podfit reads nothing and says which options
- * help, unless it is told to accept any certificate, and then it warns (C51, C54).
+ * help, unless its options accept any certificate, and then it warns (C51, C54).
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { quickSpec, waitForConditions } from "./support/autoscalers.ts";

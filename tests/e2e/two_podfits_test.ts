@@ -10,7 +10,7 @@ import { type PodRecorder, recordPod } from "./support/patches.ts";
 import { GATE, openGate } from "./support/pods.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { assertCooldown, climbing, readSteps } from "./support/steps.ts";
-import { waitForBlocked } from "./support/told.ts";
+import { waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, pod } from "./support/workloads.ts";
 
 /** Long enough that by the third resize of one pod no other can have had its fourth. */

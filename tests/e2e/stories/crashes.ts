@@ -8,7 +8,8 @@ import { backend } from "../support/backend.ts";
 import { type PodRef, readLimits, setLoad, waitFor } from "../support/cluster.ts";
 import { readRun, type Run, waitForActual, waitForRun } from "../support/pods.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertTold, isBlocked } from "../support/told.ts";
+import { isBlocked } from "../support/blocks.ts";
+import { assertNotices } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 /** The first restart is at once, the next ones after 10 s and 20 s. */
@@ -20,7 +21,7 @@ export interface CrashingOptions {
 }
 
 /** Climbs while it runs, waits while it does not, and begins anew with what the new run uses. */
-export async function tellCrashing(
+export async function playCrashing(
   { podfit, pod, recorder }: Stage,
   { container, port }: CrashingOptions,
 ): Promise<void> {
@@ -51,8 +52,8 @@ export async function tellCrashing(
   await assertAccountsAgree(podfit, { autoscaler: pod.name, container, pod, recorder });
 }
 
-/** Killed before it is ever seen at work: there is nothing to decide on, and nothing is sent or told. */
-export async function tellDoomed({ podfit, pod, recorder }: Stage): Promise<void> {
+/** It is killed before its usage is ever read: there is nothing to decide on, and nothing is sent or reported. */
+export async function playDoomed({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitFor("three kills for want of memory", async () => (await readRun(pod)).restartCount >= 3, {
     timeoutMs: 120_000,
     everyMs: 1000,
@@ -64,11 +65,11 @@ export async function tellDoomed({ podfit, pod, recorder }: Stage): Promise<void
   assertEquals(await recorder.patches(), []);
   assertEquals(decisions.filter(isBlocked), []);
   assertEquals(readSum(await podfit.metrics(), "scale_decisions_total", { namespace, name }), null);
-  await assertTold(pod, []);
+  await assertNotices(pod, []);
 }
 
 /** Another container of the pod is in back-off: the one that runs is resized all the same, and the pod with it. */
-export async function tellBeside({ podfit, pod, recorder }: Stage): Promise<void> {
+export async function playBeside({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitFor("the other container to be in back-off", async () => {
     const { restartCount, startedAt } = await readRun(pod, "broken");
     return restartCount > 0 && startedAt === null;

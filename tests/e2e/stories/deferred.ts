@@ -10,15 +10,17 @@ import type { Condition } from "../support/objects.ts";
 import { readActualSize } from "../support/patches.ts";
 import { waitForActual } from "../support/pods.ts";
 import type { Podfit } from "../support/podfit.ts";
-import { readResizeConditions, waitForResizeState } from "../support/resizes.ts";
+import { waitForResizeState, waitForRest } from "../support/resizes.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertCountedBlocked, assertTold, assertWaited, isBlocked, waitForBlocked } from "../support/told.ts";
+import { assertWaited } from "../support/attempts.ts";
+import { assertCountedBlocked, isBlocked, waitForBlocked } from "../support/blocks.ts";
+import { assertNotices } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 const PATIENCE_MS = 5 * 60_000;
 
 /** Room appears: what waits is enacted, and its time to apply counts from the PATCH. */
-export async function tellEnacted({ podfit, pod, recorder }: Stage): Promise<void> {
+export async function playEnacted({ podfit, pod, recorder }: Stage): Promise<void> {
   const { message } = await waitForDeferred(pod, 110);
   await waitForDeferredTwice(podfit, pod);
   await assertCountedBlocked(podfit, pod, { reason: "ResizeDeferred" });
@@ -43,7 +45,7 @@ export async function tellEnacted({ podfit, pod, recorder }: Stage): Promise<voi
   const later = podfit.decisions({ pod }).filter(({ at }) => at > enactedAt);
   assert(later.some((decision) => !isBlocked(decision)), JSON.stringify(later));
   assertEquals(later.filter(({ reason }) => reason?.startsWith("Resize")), []);
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 110m"],
     ["ResizePending", "Warning", 1, "(ResizeDeferred)", message ?? ""],
   ]);
@@ -56,8 +58,8 @@ export interface GivenUpOptions {
   readonly reason: "ResizeDeferred" | "Cooldown";
 }
 
-/** No room for five minutes: back to what is in force, which is told, is no action, and starts the cooldown. */
-export async function tellGivenUp({ podfit, pod, recorder }: Stage, { thenMs, reason }: GivenUpOptions): Promise<void> {
+/** There is no room for five minutes: podfit goes back to the size in force, says so, and starts the cooldown. */
+export async function playGivenUp({ podfit, pod, recorder }: Stage, { thenMs, reason }: GivenUpOptions): Promise<void> {
   const { message, lastTransitionTime } = await waitForDeferred(pod, 310);
   await waitForDeferredTwice(podfit, pod);
   const before = (await readAutoscaler(pod.namespace, pod.name)).status;
@@ -72,7 +74,7 @@ export async function tellGivenUp({ podfit, pod, recorder }: Stage, { thenMs, re
   assertEquals([decided?.reason, others], ["ResizeDeferred", []]);
   assertEquals(given?.changes, [{ container: "main", key: "cpu.requests", from: 310, to: 10 }]);
   assertWaited([Date.parse(lastTransitionTime ?? ""), given?.seenAt], PATIENCE_MS);
-  assertEquals(await readResizeConditions(pod), []);
+  await waitForRest(pod);
   const self = toSelf(pod);
   assertEquals(readSum(await podfit.metrics(), "scale_delta_absolute_count", self), 1, "a return is no scale action");
   assertEquals((await readAutoscaler(pod.namespace, pod.name)).status?.lastScaleTime, before?.lastScaleTime);
@@ -95,7 +97,7 @@ export async function tellGivenUp({ podfit, pod, recorder }: Stage, { thenMs, re
   assertEquals(await readApplied(podfit, pod, "up"), null);
   assertEquals(await readApplied(podfit, pod, "down"), null);
   await assertCountedBlocked(podfit, pod, { reason: "ResizeDeferred" });
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 310m"],
     ["ResizePending", "Warning", 1, "(ResizeDeferred)", message ?? ""],
     ["ResizePending", "Warning", 1, "Gave up a stuck resize of", "cpu.requests 310m -> 10m"],
@@ -105,7 +107,7 @@ export async function tellGivenUp({ podfit, pod, recorder }: Stage, { thenMs, re
 }
 
 /** A scale-down frees room: it replaces what waits, and gives up the container's other side with it. */
-export async function tellReplaced({ podfit, pod, recorder }: Stage): Promise<void> {
+export async function playReplaced({ podfit, pod, recorder }: Stage): Promise<void> {
   const { message } = await waitForDeferred(pod, 210);
   const [first] = await recorder.patches();
   assertEquals(first?.changes, [
@@ -121,7 +123,7 @@ export async function tellReplaced({ podfit, pod, recorder }: Stage): Promise<vo
     { container: "main", key: "cpu.requests", from: 210, to: size },
     { container: "main", key: "memory.requests", from: 64 * MI, to: 32 * MI },
   ]]);
-  assertEquals(await readResizeConditions(pod), []);
+  await waitForRest(pod);
   await waitFor("the scale-down's time to apply", async () => await readApplied(podfit, pod, "down") === 1);
   assertEquals(await readApplied(podfit, pod, "up"), null, "replaced, never enacted");
   const self = toSelf(pod);
@@ -131,7 +133,7 @@ export async function tellReplaced({ podfit, pod, recorder }: Stage): Promise<vo
     ["scaleUp", "cpu.requests 20m -> 210m, memory.requests 32Mi -> 64Mi"],
     ["scaleDown", `cpu.requests 20m -> ${size}m`],
   ]);
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleUp", "Normal", 1, "cpu.requests 20m -> 210m"],
     ["ResizePending", "Warning", 1, "(ResizeDeferred)", message ?? ""],
     ["ScaleDown", "Normal", 1, `cpu.requests 20m -> ${size}m`],

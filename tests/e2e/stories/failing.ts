@@ -1,6 +1,6 @@
 /**
- * Memory limits below what is in use (C46, C47): podfit asks for none; what somebody else asked for is only told, and
- * holds everything else of the pod; what became too small on its way is given up.
+ * Memory limits below what is in use (C46, C47): podfit asks for none; what somebody else asked for is only reported,
+ * and holds everything else of the pod; what became too small on its way is given up.
  */
 import { assert, assertEquals } from "@std/assert";
 import { assertAccountsAgree, readSum } from "../support/accounts.ts";
@@ -8,23 +8,17 @@ import { backend } from "../support/backend.ts";
 import { type PodRef, readLimits, readPod, setLoad, waitFor } from "../support/cluster.ts";
 import { readActualSize } from "../support/patches.ts";
 import { openGate, waitForActual } from "../support/pods.ts";
-import { readResizeConditions, resizeByHand, waitForResizeState } from "../support/resizes.ts";
+import { readResizeConditions, resizeByHand, waitForResizeState, waitForRest } from "../support/resizes.ts";
 import type { Stage } from "../support/stories.ts";
-import {
-  assertCountedBlocked,
-  assertTold,
-  assertWaited,
-  isBlocked,
-  readBlocked,
-  type Told,
-  waitForBlocked,
-} from "../support/told.ts";
+import { assertWaited } from "../support/attempts.ts";
+import { assertCountedBlocked, isBlocked, readBlocked, waitForBlocked } from "../support/blocks.ts";
+import { assertNotices, type ExpectedNotice } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 const PATIENCE_MS = 30_000;
 
-/** Somebody else's, there from the beginning: never given up, and repaired by hand. */
-export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<void> {
+/** The resize is somebody else's, and there from the beginning: podfit never gives it up, and a person repairs it. */
+export async function playForeign({ podfit, pod, recorder }: Stage): Promise<void> {
   const blocks = { ...toSelf(pod), reason: "ResizeError" };
   await waitForBlocked(podfit, blocks);
   // Long enough for a resize of podfit's own to be given up.
@@ -37,7 +31,7 @@ export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<voi
   );
   assertEquals(await recorder.patches(), []);
   await assertCountedBlocked(podfit, pod, { reason: "ResizeError" });
-  await assertTold(pod, [STUCK]);
+  await assertNotices(pod, [STUCK]);
 
   await resizeByHand(pod, { limits: { memory: "256Mi" } });
   await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores === 20 });
@@ -49,11 +43,11 @@ export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<voi
   await waitFor("the time to apply", async () => {
     return readSum(await podfit.metrics(), "time_to_apply_seconds_count", toSelf(pod)) === 1;
   });
-  await assertTold(pod, [STUCK, ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 20m"]]);
+  await assertNotices(pod, [STUCK, ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 20m"]]);
 }
 
-/** podfit's own: usage rises between the sample that wants the limit lowered and the PATCH. */
-export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<void> {
+/** The resize is podfit's own: usage rises between the sample that wants the limit lowered and the PATCH. */
+export async function playReturned({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitForBlocked(podfit, { ...toSelf(pod), reason: "NotReady", timeoutMs: 120_000 });
   await setLoad(pod, { memoryMiB: 150 });
   await openGate(pod);
@@ -64,7 +58,7 @@ export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<vo
   }, { timeoutMs: 90_000 });
   const returns = podfit.decisions({ pod }).filter(({ action }) => action === "return");
   assertEquals(returns.map(({ reason }) => reason), ["ResizeError"]);
-  await waitFor("the resize to be at rest", async () => (await readResizeConditions(pod)).length === 0);
+  await waitForRest(pod);
   assertEquals(patches.map(({ changes }) => changes), [
     [{ container: "main", key: "memory.limits", from: 256 * MI, to: 60 * MI }],
     [{ container: "main", key: "memory.limits", from: 60 * MI, to: 256 * MI }],
@@ -74,7 +68,7 @@ export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<vo
   const samples = await podfit.metrics();
   assertEquals(readSum(samples, "scale_delta_absolute_count", toSelf(pod)), 1, "a return is no scale action");
   assertEquals(readSum(samples, "time_to_apply_seconds_count", toSelf(pod)), null);
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleDown", "Normal", 1, "memory.limits 256Mi -> 60Mi"],
     STUCK,
     ["ResizePending", "Warning", 1, "Gave up a stuck resize of", "memory.limits 60Mi -> 256Mi"],
@@ -82,7 +76,7 @@ export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<vo
 }
 
 /** A limit that usage leaves no room below is not lowered; once it does, it is. */
-export async function tellInUse({ podfit, pod, recorder }: Stage): Promise<void> {
+export async function playInUse({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitForBlocked(podfit, toSelf(pod));
   const first = podfit.decisions({ pod }).find(isBlocked);
   assertEquals([first?.reason, first?.action], ["MemoryInUse", "scaleDown"]);
@@ -91,19 +85,17 @@ export async function tellInUse({ podfit, pod, recorder }: Stage): Promise<void>
   await setLoad(pod, { memoryMiB: 20 });
   await waitForActual(pod, "memory.limits", { fits: (bytes) => bytes === 64 * MI });
   await assertAccountsAgree(podfit, { autoscaler: pod.name, pod, recorder });
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleFailed", "Warning", 1, "(MemoryInUse)", "memory.limits is not lowered: "],
     ["ScaleDown", "Normal", 1, "memory.limits 110Mi -> 64Mi"],
   ]);
 }
 
-const STUCK: Told = ["ResizePending", "Warning", 1, "(ResizeError)", "below current usage"];
+const STUCK: ExpectedNotice = ["ResizePending", "Warning", 1, "(ResizeError)", "below current usage"];
 
 /** The limit that was there before is in force, and reported. */
 async function assertAtRest(pod: PodRef): Promise<void> {
-  await waitFor(`pod "${pod.name}" to have no resize under way`, async () => {
-    return (await readResizeConditions(pod)).length === 0;
-  }, { timeoutMs: 15_000 });
+  await waitForRest(pod);
   assertEquals(readActualSize(await readPod(pod), "main")?.["memory.limits"], 256 * MI);
   assertEquals((await readLimits(pod)).memoryBytes, 256 * MI);
 }

@@ -1,5 +1,5 @@
 /**
- * resizePolicy RestartContainer (C43): told before the PATCH, once per action; the new run begins a new delay, warm-up
+ * resizePolicy RestartContainer (C43): announced before the PATCH, once per action; the new run begins a new delay, warm-up
  * and streaks, while the cooldown runs on from the PATCH.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -7,7 +7,7 @@ import { assertAccountsAgree } from "../support/accounts.ts";
 import { waitFor } from "../support/cluster.ts";
 import { readRun, waitForActual } from "../support/pods.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertTold } from "../support/told.ts";
+import { assertNotices } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 
@@ -16,8 +16,8 @@ export interface RenewedOptions {
   readonly delayMs: number;
 }
 
-/** Two steps, and a restart for each. The old run ends slowly: times from the PATCH and from the new run differ. */
-export async function tellRenewed(
+/** It takes two steps, with a restart for each. The old run ends slowly, so that times from the PATCH and from the new run differ. */
+export async function playRenewed(
   { podfit, pod, recorder }: Stage,
   { cooldownMs, delayMs }: RenewedOptions,
 ): Promise<void> {
@@ -50,12 +50,12 @@ export async function tellRenewed(
     cooldownEndedBy > patchedAt + cooldownMs - 1500,
     `no longer in cooldown ${cooldownEndedBy - patchedAt} ms after the PATCH`,
   );
-  const told = podfit.log().filter(({ message, reason, autoscaler }) => {
+  const logged = podfit.log().filter(({ message, reason, autoscaler }) => {
     return autoscaler === `${pod.namespace}/${pod.name}` &&
       (reason === "ResizeMayRestart" || message === "Resized pod");
   });
-  assertEquals(told.map(({ message }) => message), ["Notice", "Resized pod", "Notice", "Resized pod"]);
-  await assertTold(pod, [
+  assertEquals(logged.map(({ message }) => message), ["Notice", "Resized pod", "Notice", "Resized pod"]);
+  await assertNotices(pod, [
     ["ResizeMayRestart", "Warning", 1, "(resizePolicy RestartContainer): memory.requests 64Mi -> 80Mi"],
     ["ScaleUp", "Normal", 1, "memory.requests 64Mi -> 80Mi"],
     ["ResizeMayRestart", "Warning", 1, "(resizePolicy RestartContainer): memory.requests 80Mi -> 96Mi"],
@@ -63,10 +63,10 @@ export async function tellRenewed(
   ]);
 }
 
-/** The policy is of memory: cpu moves without a restart, and without a word of one. */
-export async function tellSpared({ podfit, pod, recorder }: Stage): Promise<void> {
+/** The policy is about memory: cpu moves without a restart, and nothing announces one. */
+export async function playSpared({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores === 30 });
   await assertAccountsAgree(podfit, { autoscaler: pod.name, pod, recorder });
-  await assertTold(pod, [["ScaleUp", "Normal", 1, "cpu.requests 10m -> 30m"]]);
+  await assertNotices(pod, [["ScaleUp", "Normal", 1, "cpu.requests 10m -> 30m"]]);
   assertEquals((await readRun(pod)).restartCount, 0);
 }

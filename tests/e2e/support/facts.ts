@@ -15,7 +15,7 @@ export interface SpareNode {
   readonly kubelet: KubeletCertificate | "unreachable";
 }
 
-/** Of the nodes that take any pod, unless it says otherwise. */
+/** What the cluster has; it is about nodes that take any pod, unless it says otherwise. */
 export interface Facts {
   readonly hasLoadImage: boolean;
   readonly kubelet: KubeletCertificate | "unreachable";

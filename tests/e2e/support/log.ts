@@ -1,6 +1,6 @@
 /**
- * What podfit's log says, by its fields: lines of JSON, of which those about a decision are told from others by what
- * they carry and not by their words.
+ * What podfit's log says, by its fields: lines of JSON, among which those about a decision are known by the fields that
+ * they have, and not by their words.
  */
 import type { PodRef } from "./cluster.ts";
 

@@ -17,7 +17,7 @@ export interface Needs {
   readonly images?: "load";
   /** No other scenario may use the node, because it is full or differs: the spare one, or else it runs alone. */
   readonly node?: "own";
-  /** Of the nodes that its pods are placed on. */
+  /** The certificate that the kubelets of its pods have to serve with. */
   readonly kubelet?: KubeletCertificate;
   readonly nodes?: number;
   /** Room for so many more pods. */
@@ -25,7 +25,7 @@ export interface Needs {
   /** Room for so much more CPU request on one node; it is the scenario's own for as long as that runs. */
   readonly freeMillicores?: number;
   readonly metricsServer?: true;
-  /** Of the API server, e.g. `1.36`. */
+  /** The API server's, e.g. `1.36`. */
   readonly minorVersion?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Several stories of one scenario at the same time, each about a pod of its own: real waits of minutes are spent once. All
- * are awaited to their ends, and every failure is told with the name of its story.
+ * are awaited to their ends, and every failure says the name of its story.
  */
 import type { PodRef } from "./cluster.ts";
 import { type PodRecorder, recordPod } from "./patches.ts";
@@ -22,8 +22,11 @@ export interface TogetherOptions {
   readonly args?: readonly string[];
 }
 
-/** Starts podfit, tells the stories and returns podfit as they left it; the stack puts everything away. */
-export async function tellTogether(
+/**
+ * Starts podfit, plays the stories and returns podfit as they left it; the stack puts everything away. Rejects with every
+ * failure.
+ */
+export async function playTogether(
   stories: Readonly<Record<string, Story>>,
   { namespace, stack, args = [] }: TogetherOptions,
 ): Promise<Podfit> {
@@ -34,8 +37,8 @@ export async function tellTogether(
     }),
   );
   const podfit = stack.use(await startPodfit({ namespaces: [namespace], args }));
-  const told = await Promise.allSettled(cast.map(({ story, ...stage }) => story({ ...stage, podfit })));
-  const failures = told.flatMap((result, index) => {
+  const played = await Promise.allSettled(cast.map(({ story, ...stage }) => story({ ...stage, podfit })));
+  const failures = played.flatMap((result, index) => {
     return result.status === "fulfilled" ? [] : [`${cast[index]?.pod.name}: ${toText(result.reason)}`];
   });
   if (failures.length > 0) throw new Error(failures.join("\n\n"));
