@@ -1,6 +1,6 @@
 /**
  * Does one API server answer like another? The same requests go to both; what differs by nature (uids, times, versions)
- * is named the same in both answers, and what then still differs is told by its path.
+ * is named the same in both answers, and what then still differs is named by its path.
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";

@@ -28,7 +28,7 @@ export interface Backend extends AsyncDisposable {
   startPodfit(options: ProcessOptions): Process;
 }
 
-/** A container of the load image, told from the others of its pod by its port. */
+/** A container of the load image; its port is another one than those of its pod's other containers. */
 export interface LoadRef {
   readonly namespace: string;
   readonly name: string;
