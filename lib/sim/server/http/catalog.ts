@@ -1,5 +1,5 @@
 /** Which resources does the server have right now: those it was born with, and those that stored definitions define. */
-import { toCustomTypes } from "../kinds/custom.ts";
+import { toCustomTypes } from "../kinds/custom/types.ts";
 import type { Target } from "./route.ts";
 import { unknownResource } from "./refusal.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";

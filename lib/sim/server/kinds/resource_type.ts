@@ -29,6 +29,8 @@ export interface ResourceType extends Named {
   /** What the server itself puts into a new object, such as its first status. */
   readonly prepareNew: (draft: JsonObject, context: { readonly now: number }) => void;
   readonly validate: (object: JsonObject, before: JsonObject | null) => readonly Problem[];
+  /** The problems of an object whose status alone was written; none for kinds whose status anybody may make up. */
+  readonly validateStatus: (object: JsonObject, before: JsonObject) => readonly Problem[];
   readonly columns: readonly Column[];
   /** Of a CustomResourceDefinition. */
   readonly schema: JsonObject | null;

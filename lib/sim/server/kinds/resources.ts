@@ -4,7 +4,7 @@
  */
 import { setLimitRangeDefaults } from "../write/limit_ranges.ts";
 import * as columns from "../http/columns.ts";
-import { prepareNewDefinition, setDefinitionDefaults, validateDefinition } from "./custom.ts";
+import { prepareNewDefinition, setDefinitionDefaults, validateDefinition } from "./custom/definitions.ts";
 import { at, isSame } from "../store/json.ts";
 import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
 import type { ResourceType } from "./resource_type.ts";
@@ -29,6 +29,7 @@ const PLAIN = {
   listUnknown: () => [],
   prepareNew: nothing,
   validate: () => [],
+  validateStatus: () => [],
   columns: columns.PLAIN_COLUMNS,
   schema: null,
 } satisfies Partial<ResourceType>;
