@@ -1,6 +1,9 @@
 /** The cluster of KUBECONFIG as a backend: kubectl is the one way to it, and podfit is a child process. */
+import { connect } from "../../../lib/kube/connect.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import {
+  type Account,
+  type AccountRef,
   type Backend,
   type Change,
   type LoadRef,
@@ -12,7 +15,7 @@ import {
   toPath,
   type Watching,
 } from "./backend.ts";
-import { kubectl, kubectlCommand, tryKubectl } from "./kubectl.ts";
+import { kubectl, kubectlCommand, kubectlJson, tryKubectl } from "./kubectl.ts";
 import { readLines } from "./lines.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -45,8 +48,24 @@ export async function openRealCluster(): Promise<Backend> {
     },
     readLimits: async (pod) => JSON.parse(await callLoad(pod, "limits")),
     startPodfit,
+    connect: () => connect({ version: "test", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null }),
+    openAccount,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
+}
+
+/** The cluster of KUBECONFIG with a token of the account for its user, in a file of its own. */
+async function openAccount({ namespace, name }: AccountRef): Promise<Account> {
+  const token = (await kubectl(["create", "token", name, "-n", namespace])).trim();
+  const config = await kubectlJson<KubeconfigJson>(["config", "view", "--minify", "--raw", "--flatten"]);
+  const users = config.users.map(({ name }) => ({ name, user: { token } }));
+  const kubeconfig = await Deno.makeTempFile({ prefix: "podfit-e2e-", suffix: ".kubeconfig" });
+  await Deno.writeTextFile(kubeconfig, JSON.stringify({ ...config, users }));
+  return { kubeconfig, [Symbol.asyncDispose]: () => Deno.remove(kubeconfig) };
+}
+
+interface KubeconfigJson {
+  readonly users: readonly { readonly name: string }[];
 }
 
 const NOT_FOUND = /\(NotFound\)/;
