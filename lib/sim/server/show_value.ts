@@ -1,5 +1,5 @@
 /** How does a message of the API server show a value? As Go prints it: texts quoted, numbers short, the rest as JSON. */
-import type { Json } from "./store/json.ts";
+import type { Json } from "../json.ts";
 
 /** `"a\x00"`, `1.5e+19`, `{"type":"Ready"}` */
 export function showValue(value: Json): string {

@@ -6,7 +6,7 @@ import { parseAll } from "@std/yaml";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { type Cluster, startCluster } from "../../../lib/sim/cluster.ts";
 import { ADMIN } from "../../../lib/sim/server/http/access.ts";
-import { isObject, type JsonObject } from "../../../lib/sim/server/store/json.ts";
+import { isObject, type JsonObject } from "../../../lib/sim/json.ts";
 import {
   type Backend,
   type Change,

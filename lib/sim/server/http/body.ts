@@ -3,8 +3,8 @@
  * wrong about it as text (a field written twice, a number that no double holds) beside the value.
  */
 import { parse as parseYaml } from "../../../runtime/yaml.ts";
-import type { Json } from "../store/json.ts";
-import { badRequest, tooLargeBody, unsupportedMediaType } from "./refusal.ts";
+import type { Json } from "../../json.ts";
+import { badRequest, tooLargeBody, unsupportedMediaType } from "../refusal.ts";
 
 export interface Body {
   /** `null` where there is none. */

@@ -11,18 +11,19 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import { abortable } from "../../../kube/abortable.ts";
 import { Access, type User } from "./access.ts";
-import { type Answer, answerResource } from "./answer.ts";
-import { Catalog } from "./catalog.ts";
+import { answerResource } from "./answer.ts";
+import type { Answer } from "./exchange.ts";
+import { Catalog } from "../kinds/catalog.ts";
 import { describe } from "./discovery.ts";
 import { type Asked, Faults } from "./faults.ts";
 import { readBody } from "./body.ts";
-import { isObject } from "../store/json.ts";
+import { isObject } from "../../json.ts";
 import { Lister } from "./list.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 import { answerReview } from "./reviews.ts";
 import { parsePath, readVerb } from "./route.ts";
 import { Store } from "../store/store.ts";
-import { seed } from "../store/seed.ts";
+import { seed } from "../write/seed.ts";
 
 export interface ApiServerOptions {
   readonly clock: Clock;

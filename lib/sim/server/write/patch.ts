@@ -3,9 +3,9 @@
  * strategic merge, which merges lists by a key of their items.
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
  */
-import { isObject, isSame, type Json, type JsonObject } from "../store/json.ts";
+import { isObject, isSame, type Json, type JsonObject } from "../../json.ts";
 import { MERGE_KEYS, MERGED_SETS } from "./list_keys.ts";
-import { badRequest, Refusal } from "../http/refusal.ts";
+import { badRequest, Refusal } from "../refusal.ts";
 
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;

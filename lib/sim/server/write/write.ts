@@ -4,7 +4,7 @@
  */
 import { admitPod, followPod, giveLimitDefaults, recountQuotas } from "./admission.ts";
 import { formatTime } from "../../../units/time.ts";
-import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "../store/json.ts";
+import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "../../json.ts";
 import { trackUpdate, type Writer } from "./managed_fields.ts";
 import { validateFinalizers, validateMetadata } from "../kinds/names.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
@@ -20,10 +20,11 @@ import {
   type Problem,
   versionNeeded,
   versionOnCreate,
-} from "../http/refusal.ts";
+} from "../refusal.ts";
 import { takeSizes, validateResize } from "./resize.ts";
 import { apiVersionOf, idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { Entry, type Store } from "../store/store.ts";
+import { Entry } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
 
 export interface WriteContext extends Place {
   readonly store: Store;

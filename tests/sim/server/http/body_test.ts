@@ -1,7 +1,7 @@
 /** What is wrong with the text of a body: fields written twice, numbers that no double holds, halves of characters. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { readBody } from "../../../../lib/sim/server/http/body.ts";
-import { Refusal } from "../../../../lib/sim/server/http/refusal.ts";
+import { Refusal } from "../../../../lib/sim/server/refusal.ts";
 import { SimServer } from "../../../support/sim_server.ts";
 
 function read(body: string, contentType = "application/json") {

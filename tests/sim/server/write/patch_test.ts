@@ -1,7 +1,7 @@
 /** Patches of the API, applied to plain JSON: strategic merge as kubectl and podfit send it, and JSON patch. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { jsonPatch, mergePatch, strategicMerge } from "../../../../lib/sim/server/write/patch.ts";
-import { Refusal } from "../../../../lib/sim/server/http/refusal.ts";
+import { Refusal } from "../../../../lib/sim/server/refusal.ts";
 import type { Json } from "../../../support/api_objects.ts";
 
 const POD = {

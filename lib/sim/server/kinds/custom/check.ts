@@ -2,8 +2,8 @@
  * What is wrong with a custom resource, by the schema of its definition: structure, lists and rules, asked in the order
  * of the API server, which leaves the rules out where the structure does not let them be asked.
  */
-import { type JsonObject, objectAt } from "../../store/json.ts";
-import type { Problem } from "../../http/refusal.ts";
+import { type JsonObject, objectAt } from "../../../json.ts";
+import type { Problem } from "../../refusal.ts";
 import { type CheckStructure, compileStructure } from "./structure.ts";
 import type { Finding } from "./finding.ts";
 import { findRepeated } from "./lists.ts";

@@ -3,17 +3,8 @@
  * the rules of their schemas.
  */
 import { formatTime } from "../../../../units/time.ts";
-import {
-  isObject,
-  type Json,
-  type JsonObject,
-  listAt,
-  objectAt,
-  openAt,
-  setDefaults,
-  textAt,
-} from "../../store/json.ts";
-import { invalidValue, type Problem, required } from "../../http/refusal.ts";
+import { isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefaults, textAt } from "../../../json.ts";
+import { invalidValue, type Problem, required } from "../../refusal.ts";
 import { compileExpression } from "./cel.ts";
 
 /** Fills in what a definition leaves out. */

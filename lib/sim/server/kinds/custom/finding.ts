@@ -1,8 +1,8 @@
 /**
  * What a schema finds wrong with an object, and where: the place decides whether an update may leave it as it was.
  */
-import type { Json } from "../../store/json.ts";
-import type { Problem } from "../../http/refusal.ts";
+import type { Json } from "../../../json.ts";
+import type { Problem } from "../../refusal.ts";
 import { showValue } from "../../show_value.ts";
 
 export interface Finding {

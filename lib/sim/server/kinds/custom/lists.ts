@@ -2,8 +2,8 @@
  * Lists that are sets, or maps by keys of their items (`x-kubernetes-list-type`), may have no item twice.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
  */
-import { isObject, isSame, type Json, type JsonObject, objectAt, textsAt } from "../../store/json.ts";
-import { duplicateValue } from "../../http/refusal.ts";
+import { isObject, isSame, type Json, type JsonObject, objectAt, textsAt } from "../../../json.ts";
+import { duplicateValue } from "../../refusal.ts";
 import { type Finding, formatPath } from "./finding.ts";
 
 /** Every repeated item of such lists in a value, at any depth. */

@@ -3,7 +3,7 @@
  * formats of integers) is said in keywords that any validator knows.
  */
 import type { Schema } from "@cfworker/json-schema";
-import { isObject, type Json, type JsonObject, textAt } from "../../store/json.ts";
+import { isObject, type Json, type JsonObject, textAt } from "../../../json.ts";
 
 /** A copy, which the validator may mark. */
 export function prepareSchema(schema: JsonObject): Schema {

@@ -3,7 +3,7 @@
  * are dropped, or listed for a client that asked for strict validation.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
  */
-import { isObject, type Json, type JsonObject, objectAt } from "../../store/json.ts";
+import { isObject, type Json, type JsonObject, objectAt } from "../../../json.ts";
 
 /** The value with the schema's defaults and without what it does not know. */
 export function prune(value: Json, schema: JsonObject): Json {

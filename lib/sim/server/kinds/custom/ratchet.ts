@@ -2,7 +2,7 @@
  * An update may leave as it was what an older schema let through: a problem of a value that does not change is none.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-ratcheting
  */
-import { isObject, isSame, type Json, type JsonObject, objectAt } from "../../store/json.ts";
+import { isObject, isSame, type Json, type JsonObject, objectAt } from "../../../json.ts";
 import type { Finding } from "./finding.ts";
 import { toKey } from "./lists.ts";
 

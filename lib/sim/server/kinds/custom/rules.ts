@@ -3,8 +3,8 @@
  * value that an update leaves as it was is not asked about again.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  */
-import { isObject, isSame, type Json, type JsonObject, listAt, objectAt, textAt } from "../../store/json.ts";
-import type { Problem } from "../../http/refusal.ts";
+import { isObject, isSame, type Json, type JsonObject, listAt, objectAt, textAt } from "../../../json.ts";
+import type { Problem } from "../../refusal.ts";
 import { showValue } from "../../show_value.ts";
 import { compileExpression, type Expression } from "./cel.ts";
 import { toProblem } from "./finding.ts";

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
-import { isObject, type Json, type JsonObject } from "../../store/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../json.ts";
 import { type Finding, readAt } from "./finding.ts";
 import { isRange, prepareSchema } from "./prepare_schema.ts";
 import { describeFailure } from "./words.ts";

@@ -2,8 +2,8 @@
  * Custom resources: the kinds that stored CustomResourceDefinitions define, with the defaults, the checks and the columns
  * of their schemas.
  */
-import { isObject, isSame, type JsonObject, listAt, objectAt, textAt, textsAt } from "../../store/json.ts";
-import { toCustomColumns } from "../../http/columns.ts";
+import { isObject, isSame, type JsonObject, listAt, objectAt, textAt, textsAt } from "../../../json.ts";
+import { toCustomColumns } from "../columns.ts";
 import type { ResourceType } from "../resource_type.ts";
 import { createChecks } from "./check.ts";
 import { listUnknown, prune } from "./prune.ts";

@@ -2,8 +2,8 @@
  * How does the API server say that a value fails a keyword of its schema? The words of kube-openapi, as 1.36 answers.
  * https://github.com/kubernetes/kube-openapi/blob/master/pkg/validation/errors/schema.go
  */
-import type { Json, JsonObject } from "../../store/json.ts";
-import { type Problem, required, unsupportedValue } from "../../http/refusal.ts";
+import type { Json, JsonObject } from "../../../json.ts";
+import { type Problem, required, unsupportedValue } from "../../refusal.ts";
 import { showValue } from "../../show_value.ts";
 import { formatPath } from "./finding.ts";
 import { isInt64 } from "./prepare_schema.ts";

@@ -3,8 +3,8 @@
  * its Status.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#standard-api-terminology
  */
-import type { Json, JsonObject } from "../store/json.ts";
-import { showValue } from "../show_value.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { showValue } from "./show_value.ts";
 
 /** What a refusal says about a resource: `deployments` of `apps`, kind Deployment. */
 export interface Named {
