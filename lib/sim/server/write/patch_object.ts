@@ -3,7 +3,8 @@
  */
 import { applyObject } from "./apply.ts";
 import { isObject, type Json, type JsonObject } from "../../json.ts";
-import { formatGo, jsonPatch, mergePatch, strategicMerge } from "./patch.ts";
+import { jsonPatch } from "./json_patch.ts";
+import { formatGo, mergePatch, strategicMerge } from "./patch.ts";
 import { BAD_QUANTITY } from "../kinds/quantities.ts";
 import { badRequest, invalid, invalidValue, notFound, Refusal, unsupportedMediaType } from "../refusal.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
