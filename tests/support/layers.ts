@@ -46,7 +46,13 @@ export const LAYERS: LayerRules["layers"] = {
   daemon: { layers: ["usage", "kube", "runtime", "units", "api", "autoscaler", "core"], packages: ["hono"] },
   sim: {
     layers: ["sim/model", "usage", "kube", "runtime", "units", "api"],
-    packages: ["@cfworker/json-schema", "@marcbachmann/cel-js", "node:timers"],
+    packages: [
+      "@cfworker/json-schema",
+      "@marcbachmann/cel-js",
+      "@peculiar/x509",
+      "reflect-metadata",
+      "node:timers",
+    ],
   },
   usage: { layers: ["kube", "runtime", "units", "api"], packages: ["node:http", "node:https"] },
   kube: {
