@@ -91,7 +91,7 @@ async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluste
   const random = () => draw([seed, "random", drawn++]);
   const nodes = new Map<string, ClusterNode>();
   const api = createApiServer({
-    ...{ clock, random, proxy: createProxy(nodes) },
+    ...{ clock, random, proxy: createProxy(nodes, tokens === undefined ? null : INTERNAL_TOKEN) },
     ...(tokens === undefined ? {} : { tokens: new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]) }),
   });
   const connect = (token: string | null = null) => toServer(api, token);

@@ -8,7 +8,7 @@ import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kube
 import type { Taint } from "./kubelet/node_object.ts";
 import type { NodeConfig } from "./model/state.ts";
 import { Faults } from "./server/http/faults.ts";
-import { Refusal } from "./server/http/refusal.ts";
+import { Refusal } from "./server/refusal.ts";
 
 /** What is left out is as a small machine has it. */
 export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {

@@ -6,7 +6,7 @@ import { toApiError } from "../kube/api_error.ts";
 import { readText } from "../kube/body.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { isObject, type Json, type JsonObject } from "./server/store/json.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
 
 export interface ObjectsClient {
   /** `null` when it is not there. */

@@ -15,7 +15,6 @@ const CRD = new URL("../../crds/podresourceautoscaler.yaml", import.meta.url);
 
 scenario("C8 what an older definition lets through is reported with every path, and disturbs no other", {
   needs: { alone: true, images: "load", pods: 1, freeMillicores: 100 },
-  realOnly: "the embedded API server refuses what podfit's own parser does",
   async run({ namespace }) {
     const web = { target: { kind: "deployment" as const, name: "web" } };
     const good = quickSpec(web, { max: "20m" });

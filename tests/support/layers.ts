@@ -58,7 +58,16 @@ export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: { layers: ["usage", "kube", "runtime", "units", "api", "autoscaler", "core"], packages: ["hono"] },
-  sim: { layers: ["sim/model", "autoscaler", "usage", "kube", "runtime", "units", "api"], packages: ["node:timers"] },
+  sim: {
+    layers: ["sim/model", "usage", "kube", "runtime", "units", "api"],
+    packages: [
+      "@cfworker/json-schema",
+      "@marcbachmann/cel-js",
+      "@peculiar/x509",
+      "reflect-metadata",
+      "node:timers",
+    ],
+  },
   usage: { layers: ["kube", "runtime", "units", "api"], packages: ["node:http", "node:https"] },
   kube: {
     layers: ["runtime", "units", "api"],

@@ -5,7 +5,7 @@
 import { watchList } from "../../kube/watch.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { type JsonObject, listAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, listAt, textAt } from "../json.ts";
 
 export const WATCHED = {
   nodes: "/api/v1/nodes",

@@ -2,7 +2,7 @@
 import type { Clock } from "../../runtime/clock.ts";
 import { formatTime } from "../../units/time.ts";
 import type { ObjectsClient } from "../objects_client.ts";
-import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../server/store/json.ts";
+import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../json.ts";
 import { type Cache, isDeleting, readController, uidOf, WATCHED, type Watched } from "./cache.ts";
 
 export interface Context {

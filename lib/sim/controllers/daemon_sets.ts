@@ -1,5 +1,5 @@
 /** DaemonSets: one pod on each node that will have it; those of an older template are replaced one at a time. */
-import { at, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../server/store/json.ts";
+import { at, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../json.ts";
 import { isDeleting, keyOf, uidOf } from "./cache.ts";
 import {
   type Context,

@@ -2,7 +2,7 @@
  * Deployments: one ReplicaSet per template, the newest with all the pods. Recreate waits until the old ones are gone;
  * RollingUpdate adds and takes away within maxSurge and maxUnavailable.
  */
-import { at, type Json, type JsonObject, numberAt, objectAt, textAt } from "../server/store/json.ts";
+import { at, type Json, type JsonObject, numberAt, objectAt, textAt } from "../json.ts";
 import { isDeleting, keyOf, uidOf } from "./cache.ts";
 import {
   type Context,

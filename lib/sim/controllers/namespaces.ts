@@ -1,5 +1,5 @@
 /** Namespaces: each has its default service account, and one that is deleted is emptied before it goes. */
-import { type JsonObject, objectAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, objectAt, textAt } from "../json.ts";
 import { readCode } from "../objects_client.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import { type Context, type Control, createObject, pathOf } from "./context.ts";

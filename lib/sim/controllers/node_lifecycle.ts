@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-status
  */
 import { formatTime } from "../../units/time.ts";
-import { type Json, type JsonObject, listAt, numberAt, textAt } from "../server/store/json.ts";
+import { type Json, type JsonObject, listAt, numberAt, textAt } from "../json.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import {
   type Context,

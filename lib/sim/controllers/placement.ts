@@ -1,7 +1,7 @@
 /** Which nodes will do for a pod, and why not the others: in the words of the real scheduler. */
 import { parseAmount } from "../../units/quantity.ts";
-import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../server/store/json.ts";
-import { readAmounts, sumPod } from "../server/kinds/quantities.ts";
+import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../json.ts";
+import { readAmounts, sumPod } from "../pod_amounts.ts";
 import { isReady } from "./context.ts";
 
 export interface Amounts {

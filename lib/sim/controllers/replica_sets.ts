@@ -1,5 +1,5 @@
 /** ReplicaSets: as many pods of the template as it asks for. */
-import { type JsonObject, numberAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, numberAt, textAt } from "../json.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import {
   type Context,

@@ -3,7 +3,7 @@
  * is told why, and looked at again when something changes.
  */
 import { formatTime } from "../../units/time.ts";
-import { type JsonObject, numberAt, objectAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, numberAt, objectAt, textAt } from "../json.ts";
 import { readCode } from "../objects_client.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import { type Context, type Control, findCondition, isOver, pathOf, toCondition } from "./context.ts";

@@ -2,7 +2,7 @@
  * StatefulSets: pods with ordinal names, in order (OrderedReady) or all at once (Parallel); those of an older template
  * are replaced from the highest on, one at a time. Volumes are none of its business here.
  */
-import { at, type JsonObject, numberAt, textAt } from "../server/store/json.ts";
+import { at, type JsonObject, numberAt, textAt } from "../json.ts";
 import { isDeleting, keyOf, uidOf } from "./cache.ts";
 import {
   type Context,

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
  */
 import type { ObjectsClient } from "../objects_client.ts";
-import { at, type JsonObject, objectAt, textAt } from "../server/store/json.ts";
+import { at, type JsonObject, objectAt, textAt } from "../json.ts";
 
 /** Its refusal, `null` = come in. */
 export type CheckAccess = (request: Request, node: string) => Promise<Response | null>;

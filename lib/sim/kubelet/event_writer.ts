@@ -2,7 +2,7 @@
 import type { KubeletEvent } from "../model/event.ts";
 import { formatTime } from "../../units/time.ts";
 import type { ObjectsClient } from "../objects_client.ts";
-import type { JsonObject } from "../server/store/json.ts";
+import type { JsonObject } from "../json.ts";
 
 export interface EventWriterOptions {
   readonly node: string;

@@ -2,7 +2,7 @@
 import { formatAmount } from "../../units/quantity.ts";
 import { formatTime } from "../../units/time.ts";
 import type { NodeConfig } from "../model/state.ts";
-import type { JsonObject } from "../server/store/json.ts";
+import type { JsonObject } from "../json.ts";
 import { LOAD_IMAGE } from "./load_image.ts";
 
 export interface Taint {

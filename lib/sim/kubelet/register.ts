@@ -7,7 +7,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import { formatTime } from "../../units/time.ts";
 import { type ObjectsClient, readCode } from "../objects_client.ts";
-import { type JsonObject, objectAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, objectAt, textAt } from "../json.ts";
 import { type NodeOptions, toNode, toNodeStatus } from "./node_object.ts";
 
 export interface RegisterOptions {

@@ -6,7 +6,7 @@
 import type { Pod, PodCondition } from "../../api/kubernetes.ts";
 import { formatTime } from "../../units/time.ts";
 import type { PodStatus } from "../model/state.ts";
-import { isObject, isSame, type Json, type JsonObject } from "../server/store/json.ts";
+import { isObject, isSame, type Json, type JsonObject } from "../json.ts";
 
 export interface StatusContext {
   /** As the API had it last. */

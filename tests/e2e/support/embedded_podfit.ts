@@ -20,6 +20,8 @@ import type { VirtualTime } from "./virtual_time.ts";
 
 export interface EmbeddedPodfitOptions extends ProcessOptions {
   readonly cluster: Cluster;
+  /** The API server as the user of a kubeconfig; `null`: as its administrator. */
+  readonly connectAs: (kubeconfig: string | null) => ApiServer;
   readonly time: VirtualTime;
   readonly seed: string;
 }
@@ -78,7 +80,7 @@ interface Life {
 async function run(
   options: RunOptions,
   life: Life,
-  { cluster, time, onLine, seed }: EmbeddedPodfitOptions,
+  { cluster, connectAs, time, onLine, seed }: EmbeddedPodfitOptions,
 ): Promise<void> {
   const { clock } = time;
   let drawn = 0;
@@ -99,7 +101,7 @@ async function run(
     listen({ isAlive: ok, isReady: ok });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   } else {
-    const server = mortal(cluster.connect(), life);
+    const server = mortal(connectAs(options.kubeconfigPaths?.[0] ?? null), life);
     await checkCluster(server, options.namespaces);
     const isProxy = options.statsSource === "proxy";
     using source = isProxy ? createProxySource(server, { clock }) : cluster.openSource(server);

@@ -6,6 +6,8 @@ import { connect } from "../../../lib/kube/connect.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import {
+  type Account,
+  type AccountRef,
   type Backend,
   type Change,
   type LoadRef,
@@ -17,7 +19,7 @@ import {
   toPath,
   type Watching,
 } from "./backend.ts";
-import { kubectl, tryKubectl } from "./kubectl.ts";
+import { kubectl, kubectlJson, tryKubectl } from "./kubectl.ts";
 import { readLines } from "./lines.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -51,6 +53,8 @@ export async function openRealCluster(): Promise<Backend> {
     },
     readLimits: async (pod) => JSON.parse(await callLoad(server, { ...pod, path: "limits" })),
     startPodfit,
+    connect: () => connect({ version: "test", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null }),
+    openAccount,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -62,6 +66,20 @@ async function installDefinitions(): Promise<void> {
     return true;
   }, { timeoutMs: 20_000, everyMs: 500, clock: systemClock });
   await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
+}
+
+/** The cluster of KUBECONFIG with a token of the account for its user, in a file of its own. */
+async function openAccount({ namespace, name }: AccountRef): Promise<Account> {
+  const token = (await kubectl(["create", "token", name, "-n", namespace])).trim();
+  const config = await kubectlJson<KubeconfigJson>(["config", "view", "--minify", "--raw", "--flatten"]);
+  const users = config.users.map(({ name }) => ({ name, user: { token } }));
+  const kubeconfig = await Deno.makeTempFile({ prefix: "podfit-e2e-", suffix: ".kubeconfig" });
+  await Deno.writeTextFile(kubeconfig, JSON.stringify({ ...config, users }));
+  return { kubeconfig, [Symbol.asyncDispose]: () => Deno.remove(kubeconfig) };
+}
+
+interface KubeconfigJson {
+  readonly users: readonly { readonly name: string }[];
 }
 
 const NOT_FOUND = /\(NotFound\)/;

@@ -4,8 +4,8 @@
  * a service account is the administrator.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
-import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../store/json.ts";
-import { forbidden, Refusal, unauthorized } from "./refusal.ts";
+import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../../json.ts";
+import { forbidden, Refusal, unauthorized } from "../refusal.ts";
 import { toSuffix } from "../write/objects.ts";
 import type { Store } from "../store/store.ts";
 

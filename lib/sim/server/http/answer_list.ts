@@ -1,11 +1,11 @@
 /** Answers lists and watches, as objects, as their metadata or as tables. */
-import type { Answer, AnswerContext, ResourceRequest } from "./answer.ts";
-import type { JsonObject } from "../store/json.ts";
+import type { Answer, AnswerContext, ResourceRequest } from "./exchange.ts";
+import type { JsonObject } from "../../json.ts";
 import { toPartial, toPartialList, wantsMetadata } from "./partial.ts";
-import { badMatch, notAVersion, Refusal } from "./refusal.ts";
+import { badMatch, notAVersion, Refusal } from "../refusal.ts";
 import { apiVersionOf, idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { readSelection } from "../store/selectors.ts";
-import type { Entry } from "../store/store.ts";
+import { readSelection } from "./selectors.ts";
+import type { Entry } from "../store/entry.ts";
 import { toTable, wantsTable } from "./table.ts";
 import { openWatch } from "./watch.ts";
 

@@ -3,7 +3,7 @@
  * kubectl needs to apply, patch and explain.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-import type { Json, JsonObject } from "../store/json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
 
 /** `null` for a path that says nothing. */

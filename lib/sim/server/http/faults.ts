@@ -5,7 +5,7 @@
 import { abortable } from "@std/async/abortable";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { OpenWatch } from "./watch.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 
 export type Effect =
   | { readonly kind: "slow"; readonly ms: number }

@@ -11,9 +11,9 @@ import {
   notAVersion,
   tooLargeVersion,
   unsupportedValue,
-} from "./refusal.ts";
-import type { Selection } from "../store/selectors.ts";
-import type { Entry } from "../store/store.ts";
+} from "../refusal.ts";
+import type { Selection } from "./selectors.ts";
+import type { Entry } from "../store/entry.ts";
 
 export interface ListPage {
   readonly entries: readonly Entry[];

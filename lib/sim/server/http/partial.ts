@@ -2,7 +2,7 @@
  * Objects as PartialObjectMetadata, which is how informers that need only metadata list and watch them.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
  */
-import { type JsonObject, objectAt } from "../store/json.ts";
+import { type JsonObject, objectAt } from "../../json.ts";
 
 const KIND = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
 

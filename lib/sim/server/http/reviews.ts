@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import { type Access, ADMIN, type Attributes, type User } from "./access.ts";
-import { at, type JsonObject, objectAt, textAt, textsAt } from "../store/json.ts";
+import { at, type JsonObject, objectAt, textAt, textsAt } from "../../json.ts";
 
 /** `null` for what is no review; `path`: `/apis/authorization.k8s.io/v1/subjectaccessreviews`. */
 export function answerReview(

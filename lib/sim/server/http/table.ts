@@ -1,5 +1,5 @@
 /** Objects as a Table, which is how `kubectl get` asks for them; the server decides what columns show. */
-import type { Json, JsonObject } from "../store/json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import { toPartial } from "./partial.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
 

@@ -5,10 +5,10 @@
  */
 import type { Clock } from "../../../runtime/clock.ts";
 import { type Change, type ChangeKind, type Collection, toEventLine } from "../store/collection.ts";
-import { type JsonObject, objectAt } from "../store/json.ts";
-import { expired } from "./refusal.ts";
-import type { Selection } from "../store/selectors.ts";
-import { Entry } from "../store/store.ts";
+import { type JsonObject, objectAt } from "../../json.ts";
+import { expired } from "../refusal.ts";
+import type { Selection } from "./selectors.ts";
+import { Entry } from "../store/entry.ts";
 
 export interface WatchOptions {
   readonly collection: Collection;

@@ -1,7 +1,7 @@
 /** Names, labels and other metadata of objects: what the API server demands of them, in its words. */
 import { findKeyFault, findValueFault } from "../../../units/labels.ts";
-import { type JsonObject, objectAt, textAt, textsAt } from "../store/json.ts";
-import { forbiddenField, invalidValue, type Problem, required } from "../http/refusal.ts";
+import { type JsonObject, objectAt, textAt, textsAt } from "../../json.ts";
+import { forbiddenField, invalidValue, type Problem, required } from "../refusal.ts";
 
 export function validateMetadata(object: JsonObject): readonly Problem[] {
   const name = textAt(object, "metadata", "name");
@@ -40,6 +40,12 @@ export function validateLabels(labels: JsonObject, field: string): readonly Prob
     ...(findKeyFault(key) === null ? [] : [invalidValue(field, key, KEY_RULE)]),
     ...(typeof value === "string" && findValueFault(value) === null ? [] : [invalidValue(field, value, VALUE_RULE)]),
   ]);
+}
+
+/** The labels of an object that are texts. */
+export function readLabels(object: JsonObject): Readonly<Record<string, string>> {
+  const labels = Object.entries(objectAt(object, "metadata", "labels"));
+  return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
 }
 
 export function isDnsLabel(text: string): boolean {

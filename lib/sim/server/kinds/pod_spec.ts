@@ -2,20 +2,10 @@
  * What the API server fills into a pod's spec, alone or in a workload's template, and what it demands of its containers.
  */
 import { parseAmount } from "../../../units/quantity.ts";
-import {
-  at,
-  isObject,
-  type Json,
-  type JsonObject,
-  listAt,
-  objectAt,
-  openAt,
-  setDefaults,
-  textAt,
-} from "../store/json.ts";
+import { at, isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
 import { DNS_LABEL_RULE, isDnsLabel } from "./names.ts";
 import { BAD_QUANTITY, rewriteQuantities } from "./quantities.ts";
-import { badRequest, duplicateValue, invalidValue, type Problem, required, unsupportedValue } from "../http/refusal.ts";
+import { badRequest, duplicateValue, invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
 
 export const CONTAINER_LISTS = ["initContainers", "containers"] as const;
 

@@ -2,8 +2,8 @@
  * A pod's status in the few words of `kubectl get pods`.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/printers/internalversion/printers.go
  */
-import { formatAge } from "../http/ages.ts";
-import { type JsonObject, listAt, numberAt, objectAt, textAt } from "../store/json.ts";
+import { formatAge } from "./ages.ts";
+import { type JsonObject, listAt, numberAt, objectAt, textAt } from "../../json.ts";
 
 export interface PodStatus {
   /** `1/2` */

@@ -10,10 +10,10 @@ import {
   openAt,
   setDefaults,
   textAt,
-} from "../store/json.ts";
+} from "../../json.ts";
 import { CONTAINER_LISTS, setSpecDefaults, validateSpec } from "./pod_spec.ts";
-import { readAmounts } from "./quantities.ts";
-import { forbiddenField, type Problem } from "../http/refusal.ts";
+import { readAmounts } from "../../pod_amounts.ts";
+import { forbiddenField, type Problem } from "../refusal.ts";
 
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 

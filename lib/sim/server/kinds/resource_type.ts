@@ -2,9 +2,9 @@
  * What the API server knows about a kind of objects: its names, and what it adds to an object, demands of it and prints
  * of it. Built-in kinds stand in the table of resources.ts, others are read from the CustomResourceDefinitions stored.
  */
-import type { JsonObject } from "../store/json.ts";
-import type { Column } from "../http/columns.ts";
-import type { Named, Problem } from "../http/refusal.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Column } from "./columns.ts";
+import type { Named, Problem } from "../refusal.ts";
 
 export interface ResourceType extends Named {
   readonly version: string;
@@ -29,6 +29,8 @@ export interface ResourceType extends Named {
   /** What the server itself puts into a new object, such as its first status. */
   readonly prepareNew: (draft: JsonObject, context: { readonly now: number }) => void;
   readonly validate: (object: JsonObject, before: JsonObject | null) => readonly Problem[];
+  /** The problems of an object whose status alone was written; none for kinds whose status anybody may make up. */
+  readonly validateStatus: (object: JsonObject, before: JsonObject) => readonly Problem[];
   readonly columns: readonly Column[];
   /** Of a CustomResourceDefinition. */
   readonly schema: JsonObject | null;

@@ -2,10 +2,10 @@
  * The kinds that the API server is born with, one row each. Roles and bindings are stored for access.ts to read;
  * configmaps, secrets and services are stored and nothing more, so that real manifests apply.
  */
-import { setLimitRangeDefaults } from "../write/limit_ranges.ts";
-import * as columns from "../http/columns.ts";
-import { prepareNewDefinition, setDefinitionDefaults, validateDefinition } from "./custom.ts";
-import { at, isSame } from "../store/json.ts";
+import { setLimitRangeDefaults } from "./limit_ranges.ts";
+import * as columns from "./columns.ts";
+import { prepareNewDefinition, setDefinitionDefaults, validateDefinition } from "./custom/definitions.ts";
+import { at, isSame } from "../../json.ts";
 import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
 import type { ResourceType } from "./resource_type.ts";
 import * as small from "./small_kinds.ts";
@@ -29,6 +29,7 @@ const PLAIN = {
   listUnknown: () => [],
   prepareNew: nothing,
   validate: () => [],
+  validateStatus: () => [],
   columns: columns.PLAIN_COLUMNS,
   schema: null,
 } satisfies Partial<ResourceType>;

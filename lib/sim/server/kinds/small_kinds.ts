@@ -1,8 +1,8 @@
 /** Namespaces, events and leases: what the API server fills in and demands. */
-import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../store/json.ts";
+import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
 import { DNS_LABEL_RULE, isDnsLabel, isSubdomain } from "./names.ts";
 import { isSameMeaning } from "./quantities.ts";
-import { badRequest, invalidValue, type Problem } from "../http/refusal.ts";
+import { badRequest, invalidValue, type Problem } from "../refusal.ts";
 
 export function setNamespaceDefaults(namespace: JsonObject): void {
   openAt(namespace, "metadata", "labels")["kubernetes.io/metadata.name"] = textAt(namespace, "metadata", "name");

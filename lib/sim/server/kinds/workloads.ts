@@ -11,11 +11,10 @@ import {
   openAt,
   setDefaults,
   textAt,
-} from "../store/json.ts";
-import { validateLabels } from "./names.ts";
+} from "../../json.ts";
+import { readLabels, validateLabels } from "./names.ts";
 import { setSpecDefaults, validateSpec } from "./pod_spec.ts";
-import { invalidValue, type Problem, required, unsupportedValue } from "../http/refusal.ts";
-import { readLabels } from "../store/selectors.ts";
+import { invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
 
 export function setDeploymentDefaults(deployment: JsonObject): void {
   setTemplateDefaults(deployment);

@@ -2,8 +2,8 @@
  * The objects of one resource, in order of namespace and name, and their last changes for those who watch. Asking for
  * the pods of one node, and telling its watcher, costs what that node has and not what the cluster has.
  */
-import { type JsonObject, objectAt, textAt } from "./json.ts";
-import type { Entry } from "./store.ts";
+import { type JsonObject, objectAt, textAt } from "../../json.ts";
+import type { Entry } from "./entry.ts";
 
 export type ChangeKind = "ADDED" | "MODIFIED" | "DELETED";
 

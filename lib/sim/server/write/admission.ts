@@ -4,10 +4,10 @@
  */
 import { formatAmount } from "../../../units/quantity.ts";
 import { NO_RESOURCES, type Resource, type Resources, type SideKey } from "../../../units/resources.ts";
-import { isSame, type JsonObject, listAt, objectAt, textAt } from "../store/json.ts";
-import { readAmounts, sumPod } from "../kinds/quantities.ts";
-import { findLimitFaults, giveDefaults } from "./limit_ranges.ts";
-import { forbidden } from "../http/refusal.ts";
+import { isSame, type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
+import { readAmounts, sumPod } from "../../pod_amounts.ts";
+import { findLimitFaults, giveDefaults } from "../kinds/limit_ranges.ts";
+import { forbidden } from "../refusal.ts";
 import type { Store } from "../store/store.ts";
 
 const PODS = { group: "", plural: "pods", kind: "Pod" };

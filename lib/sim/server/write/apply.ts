@@ -4,9 +4,9 @@
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 import { formatPath, listApplied, readTree, toItemElement } from "./fields.ts";
-import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../store/json.ts";
+import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../../json.ts";
 import { inOrder, isOf, takeAway, toEntry, toOwnable, type Writer } from "./managed_fields.ts";
-import { Refusal } from "../http/refusal.ts";
+import { Refusal } from "../refusal.ts";
 
 export interface Applied {
   readonly object: JsonObject;

@@ -2,10 +2,10 @@
  * DELETE: at once, or marked first, where a pod has time left, finalizers hold it back, or a namespace has content.
  */
 import { formatTime } from "../../../units/time.ts";
-import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../store/json.ts";
-import { conflict } from "../http/refusal.ts";
+import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../../json.ts";
+import { conflict } from "../refusal.ts";
 import { idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { Entry } from "../store/store.ts";
+import { Entry } from "../store/entry.ts";
 import { removeObject, type WriteContext } from "./write.ts";
 
 export interface Deleted {

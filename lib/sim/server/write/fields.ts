@@ -3,7 +3,7 @@
  * is written as. A path is its elements (`f:spec`, `k:{"name":"main"}`, `v:"x"`) joined by newlines.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
-import { isObject, isSame, type Json, type JsonObject } from "../store/json.ts";
+import { isObject, isSame, type Json, type JsonObject } from "../../json.ts";
 import { ATOMIC_OBJECTS, OWNED_KEYS, OWNED_SETS } from "./list_keys.ts";
 
 export type FieldSet = ReadonlySet<string>;

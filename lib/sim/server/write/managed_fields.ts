@@ -3,7 +3,7 @@
  * entry belongs to a manager, operation and subresource, and its time moves with each change of its fields (C42).
  */
 import { compareFields, type FieldSet, readTree, toTree } from "./fields.ts";
-import { type JsonObject, listAt, objectAt, textAt } from "../store/json.ts";
+import { type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
 
 export interface Writer {
   readonly manager: string;

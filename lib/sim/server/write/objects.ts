@@ -2,8 +2,8 @@
  * What every object of the API has: a name, a UID, times and versions that the server sets and nobody else.
  */
 import { formatTime } from "../../../units/time.ts";
-import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "../store/json.ts";
-import { badRequest } from "../http/refusal.ts";
+import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "../../json.ts";
+import { badRequest } from "../refusal.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
 
 export interface Identity {

@@ -2,12 +2,13 @@
  * PATCH: brings an object to what a patch makes of it, by the content type that the patch was sent with.
  */
 import { applyObject } from "./apply.ts";
-import { isObject, type Json, type JsonObject } from "../store/json.ts";
-import { formatGo, jsonPatch, mergePatch, strategicMerge } from "./patch.ts";
+import { isObject, type Json, type JsonObject } from "../../json.ts";
+import { jsonPatch } from "./json_patch.ts";
+import { formatGo, mergePatch, strategicMerge } from "./patch.ts";
 import { BAD_QUANTITY } from "../kinds/quantities.ts";
-import { badRequest, invalid, invalidValue, notFound, Refusal, unsupportedMediaType } from "../http/refusal.ts";
+import { badRequest, invalid, invalidValue, notFound, Refusal, unsupportedMediaType } from "../refusal.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
-import type { Entry } from "../store/store.ts";
+import type { Entry } from "../store/entry.ts";
 import { createObject, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
 
 export interface Patch {

@@ -4,14 +4,14 @@
  */
 import { admitPod, followPod, giveLimitDefaults, recountQuotas } from "./admission.ts";
 import { formatTime } from "../../../units/time.ts";
-import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "../store/json.ts";
+import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "../../json.ts";
 import { trackUpdate, type Writer } from "./managed_fields.ts";
 import { validateFinalizers, validateMetadata } from "../kinds/names.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
 import { isSameMeaning } from "../kinds/quantities.ts";
 import {
   alreadyExists,
-  badRequest,
+  cannotHandle,
   conflict,
   forbidden,
   invalid,
@@ -20,10 +20,11 @@ import {
   type Problem,
   versionNeeded,
   versionOnCreate,
-} from "../http/refusal.ts";
+} from "../refusal.ts";
 import { takeSizes, validateResize } from "./resize.ts";
 import { apiVersionOf, idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { Entry, type Store } from "../store/store.ts";
+import { Entry } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
 
 export interface WriteContext extends Place {
   readonly store: Store;
@@ -36,6 +37,8 @@ export interface WriteContext extends Place {
   readonly isDryRun: boolean;
   /** Refuses fields that a schema does not know, and does not just drop them. */
   readonly isStrict: boolean;
+  /** The paths of fields that were sent twice; none unless `isStrict`. */
+  readonly repeated: readonly string[];
 }
 
 /** Given by server-side apply, which tells owners apart by itself. */
@@ -148,12 +151,12 @@ function checkNamespace({ store, type, namespace }: WriteContext, sent: JsonObje
   }]);
 }
 
-function checkKnown(draft: JsonObject, { type, isStrict }: WriteContext): void {
-  const unknown = isStrict ? type.listUnknown(draft) : [];
-  if (unknown.length === 0) return;
-  const { kind, version } = type;
-  const told = unknown.map((path) => `unknown field ${JSON.stringify(path)}`).join(", ");
-  throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${told}`);
+function checkKnown(draft: JsonObject, { type, isStrict, repeated }: WriteContext): void {
+  const problems = [
+    ...repeated.map((path) => `duplicate field "${path}"`),
+    ...(isStrict ? type.listUnknown(draft) : []).toSorted().map((path) => `unknown field "${path}"`),
+  ];
+  if (problems.length > 0) throw cannotHandle(type, `strict decoding error: ${problems.join(", ")}`);
 }
 
 /** Twice, as the real server finds it: once for all kinds and once for this one. */
@@ -178,6 +181,7 @@ function takeAsked(draft: JsonObject, old: JsonObject, { type, subresource }: Wr
 
 function findProblems(next: JsonObject, old: JsonObject, { type, subresource }: WriteContext): readonly Problem[] {
   if (subresource === "resize") return validateResize(next, old);
+  if (subresource === "status") return type.validateStatus(next, old);
   // What the spec is was settled when it was written.
   if (subresource !== "" && subresource !== "scale") return [];
   return [...validateMetadata(next), ...validateFinalizers(next, old), ...type.validate(next, old)];

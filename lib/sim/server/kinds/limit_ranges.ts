@@ -4,9 +4,9 @@
  */
 import type { Resource, Resources } from "../../../units/resources.ts";
 import { formatAmount, parseAmount } from "../../../units/quantity.ts";
-import { isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefaults, textAt } from "../store/json.ts";
-import { CONTAINER_LISTS } from "../kinds/pod_spec.ts";
-import { readAmounts, sumPod } from "../kinds/quantities.ts";
+import { isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
+import { CONTAINER_LISTS } from "./pod_spec.ts";
+import { readAmounts, sumPod } from "../../pod_amounts.ts";
 
 /** In a draft of a LimitRange: the largest is the default limit, that the default request, else the smallest. */
 export function setLimitRangeDefaults(range: JsonObject): void {

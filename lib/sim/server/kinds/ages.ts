@@ -1,5 +1,5 @@
 /** How old is it? Ages as kubectl shows them. */
-import { type JsonObject, textAt } from "../store/json.ts";
+import { type JsonObject, textAt } from "../../json.ts";
 
 /** `5s`, `3m12s`, `2d`; `<unknown>` for no time. */
 export function formatAge(time: string, now: number): string {

@@ -3,7 +3,8 @@
  * its Status.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#standard-api-terminology
  */
-import type { Json, JsonObject } from "../store/json.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { showValue } from "./show_value.ts";
 
 /** What a refusal says about a resource: `deployments` of `apps`, kind Deployment. */
 export interface Named {
@@ -39,8 +40,7 @@ export function required(field: string, why = ""): Problem {
 }
 
 export function invalidValue(field: string, value: Json | undefined, why: string): Problem {
-  const shown = JSON.stringify(value ?? null);
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shown}: ${why}` };
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${showValue(value ?? null)}: ${why}` };
 }
 
 export function forbiddenField(field: string, why: string): Problem {
@@ -48,15 +48,15 @@ export function forbiddenField(field: string, why: string): Problem {
 }
 
 export function duplicateValue(field: string, value: Json): Problem {
-  return { field, reason: "FieldValueDuplicate", message: `Duplicate value: ${JSON.stringify(value)}` };
+  return { field, reason: "FieldValueDuplicate", message: `Duplicate value: ${showValue(value)}` };
 }
 
-export function unsupportedValue(field: string, value: Json, supported: readonly string[]): Problem {
-  const known = supported.map((one) => JSON.stringify(one)).join(", ");
+export function unsupportedValue(field: string, value: Json, supported: readonly Json[]): Problem {
+  const known = supported.map((one) => showValue(one)).join(", ");
   return {
     field,
     reason: "FieldValueNotSupported",
-    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${known}`,
+    message: `Unsupported value: ${showValue(value)}: supported values: ${known}`,
   };
 }
 
@@ -119,6 +119,11 @@ export function notAVersion(text: string): string {
 
 export function badRequest(message: string): Refusal {
   return new Refusal(400, { message, reason: "BadRequest" });
+}
+
+/** A refusal of an object that cannot be read as one of its kind. */
+export function cannotHandle({ kind, version }: { readonly kind: string; readonly version: string }, why: string) {
+  return badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
 }
 
 export function expired(message: string): Refusal {

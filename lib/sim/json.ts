@@ -2,7 +2,7 @@
  * Objects of the API as the embedded API server holds them: plain JSON, read by path. What is missing or of another
  * type reads as empty, so that no manifest can make the server throw.
  */
-import { isRecord } from "../../../units/untrusted.ts";
+import { isRecord } from "../units/untrusted.ts";
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 /** Never changed once stored: who wants another one makes a draft with structuredClone. */

@@ -5,9 +5,9 @@
  */
 import { findKeyFault, findValueFault } from "../../../units/labels.ts";
 import { matches, type Requirement } from "../../../units/selector.ts";
-import { at, type JsonObject, objectAt, textAt } from "./json.ts";
-import { KEY_RULE, VALUE_RULE } from "../kinds/names.ts";
-import { badRequest, invalidValue, type Problem, type Refusal } from "../http/refusal.ts";
+import { at, type JsonObject, textAt } from "../../json.ts";
+import { KEY_RULE, readLabels, VALUE_RULE } from "../kinds/names.ts";
+import { badRequest, invalidValue, type Problem, type Refusal } from "../refusal.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
 
 export interface Selection {
@@ -30,11 +30,6 @@ export function readSelection(
     (requirements.length === 0 || matches(selector, readLabels(object))) &&
     fields.every(({ path, value, isEqual }) => (readField(object, path) === value) === isEqual);
   return { namespace, node, isSelected };
-}
-
-export function readLabels(object: JsonObject): Readonly<Record<string, string>> {
-  const labels = Object.entries(objectAt(object, "metadata", "labels"));
-  return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
 }
 
 /** `a=b,c!=d,e in (f,g),h notin (i),j,!k` */

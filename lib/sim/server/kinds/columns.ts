@@ -3,9 +3,9 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
 import { ageOf, formatAge } from "./ages.ts";
-import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt } from "../store/json.ts";
-import { readPodStatus } from "../kinds/pod_status.ts";
-import { listContainers } from "../kinds/workloads.ts";
+import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt } from "../../json.ts";
+import { readPodStatus } from "./pod_status.ts";
+import { listContainers } from "./workloads.ts";
 
 export interface Column {
   readonly name: string;

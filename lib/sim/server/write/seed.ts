@@ -1,8 +1,8 @@
 /** What a cluster has before anybody asks for anything: its namespaces, and the role of its administrators. */
 import { formatTime } from "../../../units/time.ts";
-import type { JsonObject } from "./json.ts";
-import { toUid } from "../write/objects.ts";
-import type { Store } from "./store.ts";
+import type { JsonObject } from "../../json.ts";
+import { toUid } from "./objects.ts";
+import type { Store } from "../store/store.ts";
 
 export function seed(store: Store, { now, random }: { readonly now: number; readonly random: () => number }): void {
   const put = (id: string, kind: { kind: string; apiVersion: string }, name: string, rest: JsonObject) => {

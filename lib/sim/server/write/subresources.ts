@@ -1,9 +1,9 @@
 /** What some kinds have beside themselves: the scale of a workload, the binding of a pod, tokens of service accounts. */
 import { formatTime } from "../../../units/time.ts";
-import { isObject, type Json, type JsonObject, listAt, numberAt, objectAt, openAt, textAt } from "../store/json.ts";
-import { badRequest, conflict } from "../http/refusal.ts";
-import type { Entry } from "../store/store.ts";
-import { updateObject, type WriteContext } from "../write/write.ts";
+import { isObject, type Json, type JsonObject, listAt, numberAt, objectAt, openAt, textAt } from "../../json.ts";
+import { badRequest, conflict } from "../refusal.ts";
+import type { Entry } from "../store/entry.ts";
+import { updateObject, type WriteContext } from "./write.ts";
 
 export function toScale({ metadata, spec, status }: JsonObject): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = objectAt(metadata);
