@@ -42,6 +42,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "waits for the newer pod though it has arrived",
       in: "isOpen",
+      under: "lib/core",
       find: "|| conflict.resourceVersion !== pod.resourceVersion",
       replace: "",
       test: "decide() is silent on a conflict, waits for the newer pod, then decides on its change (C40)",
@@ -49,6 +50,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "waits for ever for a newer pod",
       in: "isOpen",
+      under: "lib/core",
       find: "now - conflict.at < CONFLICT_MS",
       replace: "true",
       test: "decide() does not wait for ever for a newer pod that never comes (C40)",

@@ -370,6 +370,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "does not name the way out of a certificate",
       in: "toFailure",
+      under: "lib/usage",
       find: "give its CA with --kubelet-ca, or accept any with --kubelet-insecure-tls",
       replace: "it is not trusted",
       test: "openDirectSource() names the way out of a certificate of another CA (C54)",

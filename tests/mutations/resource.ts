@@ -242,6 +242,7 @@ export const RESOURCE: Mutations = {
     {
       breaks: "reads hours as minutes",
       in: "UNIT_NS",
+      under: "lib/units",
       find: "3_600_000_000_000n",
       replace: "60_000_000_000n",
       test: "parseDuration() reads what Go reads, in ms rounded up (C7)",
