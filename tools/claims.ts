@@ -105,11 +105,17 @@ export function openClaimDesk({ capacity, onRelease }: ClaimDeskOptions): ClaimD
     return new Response(null, { status: 204 });
   }
 
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+  const ending = new AbortController();
+  const options = { hostname: "127.0.0.1", port: 0, signal: ending.signal, onListen: () => {} };
+  const server = Deno.serve(options, async (request) => {
     return request.method === "POST" ? await take(await request.json()) : release(new URL(request.url).pathname);
   });
   return {
     url: `http://127.0.0.1:${server.addr.port}`,
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    // A shutdown would wait for the answers that nobody waits for any more, once the tests were interrupted.
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await server.finished;
+    },
   };
 }

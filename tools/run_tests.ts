@@ -2,7 +2,8 @@
 /**
  * Runs tests and then says on which cluster how many of the scenarios in tests/e2e ran, and which the embedded one cannot.
  *   deno task test [ARGUMENT...]   all tests; scenarios on the embedded cluster
- *   deno task e2e [ARGUMENT...]    scenarios alone, on the real cluster of KUBECONFIG
+ *   deno task e2e [ARGUMENT...]    scenarios alone, on the real cluster of KUBECONFIG, side by side as far as there is
+ *                                  room; sooner done where it has a spare node (SPARE_NODE=1 tests/cluster/up)
  * Arguments go to `deno test`; with a path among them only that is run.
  */
 import { fetchFacts } from "../tests/e2e/support/facts.ts";

@@ -36,10 +36,13 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     policy: {
       memory: { requests: { scaleUpThreshold: 80, scaleDownThreshold: 0, targetUtilization: 60 } },
-      ...{ consecutiveSamples: 2, cooldown: "25s", delay: "30s" },
+      consecutiveSamples: 2,
+      // The second sample after a restart comes within the cooldown, and the cooldown ends within the delay.
+      cooldown: "45s",
+      delay: "60s",
     },
     bounds: { memory: { requests: { step: "16Mi", max: "96Mi" } } },
-    play: (stage) => playRenewed(stage, { cooldownMs: 25_000, delayMs: 30_000 }),
+    play: (stage) => playRenewed(stage, { cooldownMs: 45_000, delayMs: 60_000 }),
   },
   spared: {
     pod: { containers: [{ cpuMillicores: 60, requests: { cpu: "10m", memory: "16Mi" }, fields: RESTARTING }] },

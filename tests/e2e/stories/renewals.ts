@@ -29,7 +29,7 @@ export async function playRenewed(
   const [first] = await recorder.patches();
   const patchedAt = first?.seenAt ?? NaN;
   assert(ranAt - patchedAt > 2000, `restarted ${ranAt - patchedAt} ms after the PATCH: too soon to tell them apart`);
-  await waitForActual(pod, "memory.requests", { fits: (bytes) => bytes === 96 * MI });
+  await waitForActual(pod, "memory.requests", { fits: (bytes) => bytes === 96 * MI, timeoutMs: delayMs + 60_000 });
   await waitFor("the second restart", async () => {
     const { restartCount, startedAt } = await readRun(pod);
     return restartCount === 2 && startedAt !== null;
