@@ -15,6 +15,7 @@ import { readLabels, validateLabels } from "./names.ts";
 import { setSpecDefaults, validateSpec } from "./pod_spec.ts";
 import { invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
 
+/** Fills in what the manifest of a Deployment leaves out. */
 export function setDeploymentDefaults(deployment: JsonObject): void {
   setTemplateDefaults(deployment);
   const spec = openAt(deployment, "spec");
@@ -26,6 +27,7 @@ export function setDeploymentDefaults(deployment: JsonObject): void {
   }
 }
 
+/** Fills in what the manifest of a StatefulSet leaves out. */
 export function setStatefulSetDefaults(set: JsonObject): void {
   setTemplateDefaults(set);
   const spec = openAt(set, "spec");
@@ -36,6 +38,7 @@ export function setStatefulSetDefaults(set: JsonObject): void {
   if (strategy.type === "RollingUpdate") setDefaults(openAt(strategy, "rollingUpdate"), { partition: 0 });
 }
 
+/** Fills in what the manifest of a DaemonSet leaves out. */
 export function setDaemonSetDefaults(set: JsonObject): void {
   setTemplateDefaults(set);
   const spec = openAt(set, "spec");
@@ -47,6 +50,7 @@ export function setDaemonSetDefaults(set: JsonObject): void {
   }
 }
 
+/** Fills in what the manifest of a ReplicaSet leaves out. */
 export function setReplicaSetDefaults(set: JsonObject): void {
   setTemplateDefaults(set);
   setDefaults(openAt(set, "spec"), { replicas: 1 });
@@ -57,6 +61,7 @@ export function giveStatus(status: JsonObject): (draft: JsonObject) => void {
   return (draft) => void (draft.status = structuredClone(status));
 }
 
+/** The problems of a workload: its selector has to match its template and never changes. */
 export function validateWorkload(object: JsonObject, before: JsonObject | null): readonly Problem[] {
   const spec = objectAt(object, "spec");
   const problems: Problem[] = [];
@@ -85,7 +90,7 @@ export function validateWorkload(object: JsonObject, before: JsonObject | null):
   return problems;
 }
 
-/** What `kubectl get -o wide` shows of the pods it makes. */
+/** The names or images of its containers, which `kubectl get -o wide` shows. */
 export function listContainers(object: JsonObject, key: "name" | "image"): string {
   return listAt(object, "spec", "template", "spec", "containers").map((one) => textAt(one, key)).join(",");
 }
