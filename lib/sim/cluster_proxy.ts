@@ -1,4 +1,4 @@
-/** What the API server's proxy reaches in an embedded cluster: kubelets, and the load images in pods. */
+/** The API server's proxy reaches kubelets in an embedded cluster, and the load images in pods. */
 import type { ClusterNode } from "./cluster_node.ts";
 import type { Proxy } from "./server/http/handler.ts";
 

@@ -4,16 +4,19 @@
  */
 import { isRecord } from "../units/untrusted.ts";
 
+/** Any value of JSON. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 /** Never changed once stored: who wants another one makes a draft with structuredClone. */
 export interface JsonObject {
   [key: string]: Json;
 }
 
+/** Is this a JSON object, and neither a list nor null? */
 export function isObject(value: unknown): value is JsonObject {
   return isRecord(value);
 }
 
+/** The value at a path of own properties; `undefined` where there is none. */
 export function at(value: Json | undefined, ...path: readonly string[]): Json | undefined {
   let here = value;
   for (const key of path) {
@@ -23,6 +26,7 @@ export function at(value: Json | undefined, ...path: readonly string[]): Json | 
   return here;
 }
 
+/** The object at a path; an empty one where there is none. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   const found = at(value, ...path);
   return isObject(found) ? found : {};
@@ -34,16 +38,19 @@ export function listAt(value: Json | undefined, ...path: readonly string[]): rea
   return Array.isArray(found) ? found.filter(isObject) : [];
 }
 
+/** The text at a path; empty where there is none. */
 export function textAt(value: Json | undefined, ...path: readonly string[]): string {
   const found = at(value, ...path);
   return typeof found === "string" ? found : "";
 }
 
+/** The texts of the list at a path; anything else in it is passed over. */
 export function textsAt(value: Json | undefined, ...path: readonly string[]): readonly string[] {
   const found = at(value, ...path);
   return Array.isArray(found) ? found.filter((one) => typeof one === "string") : [];
 }
 
+/** The number at a path; `null` where there is none. */
 export function numberAt(value: Json | undefined, ...path: readonly string[]): number | null {
   const found = at(value, ...path);
   return typeof found === "number" ? found : null;

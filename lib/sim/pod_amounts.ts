@@ -13,7 +13,7 @@ export function readAmounts(resources: Json | undefined): Resources {
   }, NO_RESOURCES);
 }
 
-/** What the scheduler and quotas count: containers and sidecars together, or an init container if it needs more. */
+/** The sum that the scheduler and quotas count: containers and sidecars, or an init container if it needs more. */
 export function sumPod({ spec }: JsonObject): Resources {
   const own = readAmounts(objectAt(spec, "resources"));
   const sum = listAt(spec, "containers").map(({ resources }) => readAmounts(resources)).reduce(addUp, NO_RESOURCES);

@@ -11,6 +11,7 @@ const OWNERS: Readonly<Record<string, Watched>> = {
   DaemonSet: "daemonsets",
 };
 
+/** The controller that deletes objects whose owners are gone. */
 export function collectGarbage(context: Context): Control {
   const { cache } = context;
   return {

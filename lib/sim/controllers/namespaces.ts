@@ -4,6 +4,7 @@ import { readCode } from "../objects_client.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import { type Context, type Control, createObject, pathOf } from "./context.ts";
 
+/** The controller that gives namespaces their service account and empties those being deleted. */
 export function controlNamespaces(context: Context): Control {
   const { cache } = context;
   return {

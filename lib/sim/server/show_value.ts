@@ -8,7 +8,7 @@ export function showValue(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** As `%q`: what cannot be printed is escaped, by byte, four or eight hexadecimal digits. */
+/** Quotes a text as `%q` does: what cannot be printed is escaped with two, four or eight hexadecimal digits. */
 function quote(text: string): string {
   const escaped = text.replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (one) => {
     const short = SHORT[one];
@@ -22,11 +22,18 @@ function quote(text: string): string {
 }
 
 const SHORT: Readonly<Record<string, string>> = {
-  ...{ '"': '\\"', "\\": "\\\\", "\u0007": "\\a", "\b": "\\b", "\f": "\\f" },
-  ...{ "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v" },
+  '"': '\\"',
+  "\\": "\\\\",
+  "\u0007": "\\a",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
 };
 
-/** As `%v`: an integer that Go would hold as one in full, any other as the shortest text that reads back. */
+/** Writes a number as `%v` does: an integer that Go holds as one in full, any other as short as it reads back. */
 function formatNumber(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return BigInt(value).toString();
   const [digits = "", exponent = "0"] = value.toExponential().split("e");

@@ -28,7 +28,14 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
   const isStrict = query.get("fieldValidation") === "Strict";
   const isWhole = verb === "create" || verb === "update";
   const write: WriteContext = {
-    ...{ store, now, random, type, namespace, subresource, manager, isDryRun: isDryRun(options, query) },
+    store,
+    now,
+    random,
+    type,
+    namespace,
+    subresource,
+    manager,
+    isDryRun: isDryRun(options, query),
     isStrict,
     repeated: isStrict && isWhole ? findRepeated() : [],
   };
@@ -123,7 +130,7 @@ function toSent(body: Json): JsonObject {
   throw badRequest("the object provided is unrecognized: the body is no object");
 }
 
-/** Of an object found across namespaces. */
+/** The write of an object that was found across namespaces. */
 function toPlaced(write: WriteContext, { object }: Entry): WriteContext {
   return { ...write, namespace: textAt(object, "metadata", "namespace") || null };
 }

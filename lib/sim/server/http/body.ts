@@ -6,6 +6,7 @@ import { parse as parseYaml } from "../../../runtime/yaml.ts";
 import type { Json } from "../../json.ts";
 import { badRequest, tooLargeBody, unsupportedMediaType } from "../refusal.ts";
 
+/** The body of a request. */
 export interface Body {
   /** `null` where there is none. */
   readonly value: Json;
@@ -30,7 +31,7 @@ export async function readBody(request: Request): Promise<Body> {
   };
 }
 
-/** As a real server has it. */
+/** A real server has the same limit. */
 const MAX_BYTES = 3 * 1024 * 1024;
 /** A real server takes 10,000 levels; what walks through objects here calls itself for each. */
 const MAX_DEPTH = 1000;
@@ -39,7 +40,7 @@ function parse(text: string, isYaml: boolean): Json {
   try {
     const value = isYaml ? parseYaml(text) as Json : JSON.parse(text);
     if (isDeeper(value, MAX_DEPTH)) throw new RangeError("exceeded max depth");
-    // As Go replaces them.
+    // Go replaces halves of characters, too.
     return /\\u[dD][89a-fA-F]/.test(text) ? replaceLoneSurrogates(value) : value;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -97,7 +98,7 @@ interface Level {
   index: number;
 }
 
-/** Of a text that is JSON. */
+/** The text has to be JSON. */
 function findRepeated(text: string): readonly string[] {
   const repeated: string[] = [];
   const levels: Level[] = [];

@@ -7,6 +7,7 @@
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 
+/** A root, and leaves that it signs. */
 export interface Authority {
   /** The root's certificate in PEM. */
   readonly caCert: string;
@@ -55,7 +56,7 @@ export async function createAuthority(commonName: string): Promise<Authority> {
 }
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-/** No clock is asked, and none has to be right. */
+/** The dates are fixed, so no clock has to be right. */
 const VALIDITY = { notBefore: new Date(Date.UTC(2020, 0, 1)), notAfter: new Date(Date.UTC(2049, 11, 31)) };
 
 async function createKeys(): Promise<CryptoKeyPair> {

@@ -25,38 +25,43 @@ import { parsePath, readVerb } from "./route.ts";
 import { Store } from "../store/store.ts";
 import { seed } from "../write/seed.ts";
 
+/** What an API server is made of. */
 export interface ApiServerOptions {
   readonly clock: Clock;
-  /** In [0, 1), as Math.random gives it. */
+  /** A number in [0, 1), such as Math.random gives. */
   readonly random: () => number;
   /** Bearer tokens; without them whoever sends none is the administrator. */
   readonly tokens?: ReadonlyMap<string, User>;
   /** Changes that a watch can start from, per resource. */
   readonly historyLimit?: number;
-  /** Who answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`; nobody: 503. */
+  /** Answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`, which are 503 without it. */
   readonly proxy?: Proxy;
 }
 
+/** What a request through the API server's proxy is for. */
 export interface ProxyTarget {
   readonly plural: string;
   readonly namespace: string | null;
   readonly name: string;
-  /** Without the leading slash. */
+  /** The path without its leading slash. */
   readonly path: string;
 }
 
+/** Answers requests that go through the API server to a kubelet or a pod. */
 export type Proxy = (target: ProxyTarget, request: Request) => Promise<Response>;
 
+/** An API server in this process. */
 export interface EmbeddedApiServer {
-  /** Its answer; rejects with the request's signal, and only then or when a fault breaks the connection. */
+  /** Answers a request. It rejects when the request's signal aborts or a fault breaks the connection. */
   readonly handle: (request: Request) => Promise<Response>;
   readonly store: Store;
   readonly faults: Faults;
   readonly access: Access;
-  /** No watch and no page can go on from what was before. */
+  /** From then on no watch and no page can go on from an earlier version. */
   readonly expireHistory: () => void;
 }
 
+/** An API server with the namespaces of a new cluster and nothing else. */
 export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const { clock, random, tokens = null, historyLimit = 10_000, proxy = null } = options;
   const store = new Store({ historyLimit });
@@ -66,7 +71,9 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const context = { store, catalog: new Catalog(store), lister: new Lister(() => clock.monotonic()), faults, access };
   seed(store, { now: now(), random });
   return {
-    ...{ store, faults, access },
+    store,
+    faults,
+    access,
     async handle(request) {
       request.signal.throwIfAborted();
       const response = await abortable(answer(request), request.signal);
@@ -124,7 +131,12 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     if (!context.catalog.hasVersion(target)) return notServed();
     const { signal, headers } = request;
     return answerResource({ ...context, now: now(), random, clock }, {
-      ...{ target, verb, query: url.searchParams, body, accept: headers.get("accept"), signal },
+      target,
+      verb,
+      query: url.searchParams,
+      body,
+      accept: headers.get("accept"),
+      signal,
       contentType: (headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "",
       agent: headers.get("user-agent")?.split("/")[0] || "unknown",
     });
@@ -137,7 +149,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   }
 }
 
-/** Of a path, or of a group such as that of a definition which is not there: no Status, and no JSON. */
+/** The answer for an unknown path or group is no Status and no JSON. */
 function notServed(): Response {
   return new Response("404 page not found\n", {
     status: 404,

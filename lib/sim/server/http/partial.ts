@@ -11,6 +11,7 @@ export function wantsMetadata(accept: string | null): boolean {
   return /(^|,)\s*application\/json;[^,]*\bas=PartialObjectMetadata(List)?\b/.test(accept ?? "");
 }
 
+/** An object as its metadata alone. */
 export function toPartial(object: JsonObject): JsonObject {
   return { ...KIND, metadata: objectAt(object, "metadata") };
 }

@@ -45,7 +45,9 @@ function toAttributes(spec: JsonObject): Attributes {
   const asked = objectAt(spec, "resourceAttributes");
   const [resource, subresource] = [textAt(asked, "resource"), textAt(asked, "subresource")];
   return {
-    ...{ verb: textAt(asked, "verb"), group: textAt(asked, "group"), name: textAt(asked, "name") },
+    verb: textAt(asked, "verb"),
+    group: textAt(asked, "group"),
+    name: textAt(asked, "name"),
     resource: subresource === "" ? resource : `${resource}/${subresource}`,
     namespace: textAt(asked, "namespace") || null,
   };

@@ -10,13 +10,15 @@ import { KEY_RULE, readLabels, VALUE_RULE } from "../kinds/names.ts";
 import { badRequest, invalidValue, type Problem, type Refusal } from "../refusal.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
 
+/** The objects that a list or watch is about. */
 export interface Selection {
   readonly namespace: string | null;
-  /** Where the selector names one node, so that its pods are found at once. */
+  /** The node that the selector names, so that its pods are found at once; `null` where it names none. */
   readonly node: string | null;
   readonly isSelected: (object: JsonObject) => boolean;
 }
 
+/** Reads the selectors of a query. Throws a Refusal for one that cannot be read. */
 export function readSelection(
   query: URLSearchParams,
   { type, namespace }: { readonly type: ResourceType; readonly namespace: string | null },
@@ -77,7 +79,7 @@ function parseFieldSelector(text: string, type: ResourceType): readonly FieldReq
   });
 }
 
-/** As text; what is missing is empty, and a flag is false. */
+/** The field as text. A missing one is empty, and a missing flag is false. */
 function readField(object: JsonObject, path: string): string {
   // An event's reporter: selected by the name of either way to write it.
   const from = path === "source" ? ["source", "component"] : path.split(".");

@@ -7,13 +7,14 @@ export function formatAge(time: string, now: number): string {
   return Number.isNaN(at) ? "<unknown>" : formatSeconds(Math.max(0, Math.floor((now - at) / 1000)));
 }
 
+/** The age of an object as kubectl shows it. */
 export function ageOf(object: JsonObject, now: number): string {
   return formatAge(textAt(object, "metadata", "creationTimestamp"), now);
 }
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
 
-/** As duration.HumanDuration: two units while the smaller one still says something. */
+/** The text of Kubernetes' duration.HumanDuration, with two units while the smaller one matters. */
 function formatSeconds(seconds: number): string {
   if (seconds < 2 * MINUTE) return `${seconds}s`;
   if (seconds < 10 * MINUTE) return join(seconds, [MINUTE, "m"], [1, "s"]);

@@ -7,6 +7,7 @@ import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, t
 import { readPodStatus } from "./pod_status.ts";
 import { listContainers } from "./workloads.ts";
 
+/** A column of a table and how its cell is read from an object. */
 export interface Column {
   readonly name: string;
   readonly type: string;
@@ -19,18 +20,23 @@ export interface Column {
 const NAME: Column = { ...column("Name", (object) => textAt(object, "metadata", "name")), format: "name" };
 const AGE = column("Age", ageOf);
 
+/** The columns of kinds that have none of their own. */
 export const PLAIN_COLUMNS: readonly Column[] = [NAME, AGE];
+/** The columns of kinds that show when they were created. */
 export const CREATED_COLUMNS: readonly Column[] = [
   NAME,
   { ...column("Created At", (object) => textAt(object, "metadata", "creationTimestamp")), type: "date" },
 ];
+/** The columns of namespaces. */
 export const NAMESPACE_COLUMNS: readonly Column[] = [NAME, column("Status", phaseOf), AGE];
+/** The columns of leases. */
 export const LEASE_COLUMNS: readonly Column[] = [
   NAME,
   column("Holder", (it) => textAt(it, "spec", "holderIdentity")),
   AGE,
 ];
 
+/** The columns of pods. */
 export const POD_COLUMNS: readonly Column[] = [
   NAME,
   column("Ready", (pod) => readPodStatus(pod).ready),
@@ -43,6 +49,7 @@ export const POD_COLUMNS: readonly Column[] = [
   wide("Readiness Gates", () => NONE),
 ];
 
+/** The columns of nodes. */
 export const NODE_COLUMNS: readonly Column[] = [
   NAME,
   column("Status", readNodeStatus),
@@ -62,6 +69,7 @@ const CONTAINERS = [
 ];
 const SELECTOR = wide("Selector", (object) => formatLabels(objectAt(object, "spec", "selector", "matchLabels")));
 
+/** The columns of Deployments. */
 export const DEPLOYMENT_COLUMNS: readonly Column[] = [
   NAME,
   column("Ready", (it) => `${statusCount(it, "readyReplicas")}/${numberAt(it, "spec", "replicas") ?? 0}`),
@@ -70,12 +78,14 @@ export const DEPLOYMENT_COLUMNS: readonly Column[] = [
   ...[AGE, ...CONTAINERS, SELECTOR],
 ];
 
+/** The columns of StatefulSets. */
 export const STATEFUL_SET_COLUMNS: readonly Column[] = [
   NAME,
   column("Ready", (it) => `${statusCount(it, "readyReplicas")}/${numberAt(it, "spec", "replicas") ?? 0}`),
   ...[AGE, ...CONTAINERS],
 ];
 
+/** The columns of ReplicaSets. */
 export const REPLICA_SET_COLUMNS: readonly Column[] = [
   NAME,
   integer("Desired", (it) => numberAt(it, "spec", "replicas") ?? 0),
@@ -84,6 +94,7 @@ export const REPLICA_SET_COLUMNS: readonly Column[] = [
   ...[AGE, ...CONTAINERS, SELECTOR],
 ];
 
+/** The columns of DaemonSets. */
 export const DAEMON_SET_COLUMNS: readonly Column[] = [
   NAME,
   integer("Desired", (it) => statusCount(it, "desiredNumberScheduled")),
@@ -95,6 +106,7 @@ export const DAEMON_SET_COLUMNS: readonly Column[] = [
   ...[AGE, ...CONTAINERS, SELECTOR],
 ];
 
+/** The columns of ResourceQuotas. */
 export const QUOTA_COLUMNS: readonly Column[] = [
   NAME,
   column("Request", (quota) => formatQuota(quota, (key) => !key.startsWith("limits."))),
@@ -102,6 +114,7 @@ export const QUOTA_COLUMNS: readonly Column[] = [
   AGE,
 ];
 
+/** The columns of events. */
 export const EVENT_COLUMNS: readonly Column[] = [
   column("Last Seen", (event, now) => formatAge(textAt(event, "lastTimestamp") || timeOf(event), now)),
   column("Type", (event) => textAt(event, "type")),
@@ -121,7 +134,7 @@ export const EVENT_COLUMNS: readonly Column[] = [
   { ...wide("Name", (event) => textAt(event, "metadata", "name")), format: "name" },
 ];
 
-/** Of `additionalPrinterColumns`; without any there is the age. */
+/** The columns of `additionalPrinterColumns`, or the age where there are none. */
 export function toCustomColumns(printed: readonly JsonObject[]): readonly Column[] {
   if (printed.length === 0) return PLAIN_COLUMNS;
   return [

@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefa
 import { CONTAINER_LISTS } from "./pod_spec.ts";
 import { readAmounts, sumPod } from "../../pod_amounts.ts";
 
-/** In a draft of a LimitRange: the largest is the default limit, that the default request, else the smallest. */
+/** Fills in a draft of a LimitRange: `max` becomes the default limit, and this, or else `min`, the default request. */
 export function setLimitRangeDefaults(range: JsonObject): void {
   for (const item of listAt(range, "spec", "limits")) {
     if (item.type !== "Container") continue;
@@ -18,7 +18,7 @@ export function setLimitRangeDefaults(range: JsonObject): void {
   }
 }
 
-/** Into a draft of a pod: what one item of `spec.limits` gives to containers without. */
+/** Fills one item of `spec.limits` into the containers of a draft that have no sizes of their own. */
 export function giveDefaults(pod: JsonObject, rule: JsonObject): void {
   if (rule.type !== "Container") return;
   for (const { resources } of CONTAINER_LISTS.flatMap((list) => listAt(pod, "spec", list))) {
@@ -28,7 +28,7 @@ export function giveDefaults(pod: JsonObject, rule: JsonObject): void {
   }
 }
 
-/** What a pod breaks of one item of `spec.limits`. */
+/** The rules of one item of `spec.limits` that a pod breaks, in words. */
 export function findLimitFaults(pod: JsonObject, rule: JsonObject): readonly string[] {
   const type = textAt(rule, "type");
   if (type === "Pod") return findFaults({ amounts: sumPod(pod), spell: () => null }, { rule, type });
@@ -45,7 +45,7 @@ type Side = "requests" | "limits";
 
 interface Sized {
   readonly amounts: Resources;
-  /** As the manifest spells it. */
+  /** The spelling of the manifest. */
   readonly spell: (side: Side, resource: Resource) => string | null;
 }
 

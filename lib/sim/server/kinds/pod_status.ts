@@ -5,6 +5,7 @@
 import { formatAge } from "./ages.ts";
 import { type JsonObject, listAt, numberAt, objectAt, textAt } from "../../json.ts";
 
+/** What kubectl shows of the state of a pod. */
 export interface PodStatus {
   /** `1/2` */
   readonly ready: string;
@@ -13,6 +14,7 @@ export interface PodStatus {
   readonly restarts: (now: number) => string;
 }
 
+/** What kubectl shows of the state of a pod. */
 export function readPodStatus(pod: JsonObject): PodStatus {
   const sidecars = listAt(pod, "spec", "initContainers").filter(({ restartPolicy }) => restartPolicy === "Always")
     .map((container) => textAt(container, "name"));

@@ -5,10 +5,11 @@
 import { parseAmount, parseSuffix } from "../../../units/quantity.ts";
 import { isObject, type Json, type JsonObject } from "../../json.ts";
 
+/** What the API server says of a text that is no quantity. */
 export const BAD_QUANTITY =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** As a pod's spec has it afterwards: rounded up to 1m, `0.5` as `500m`, `1000` as `1k`; `null` for no quantity. */
+/** The text that a pod's spec has afterwards: rounded up to 1m, `0.5` as `500m`; `null` for no quantity. */
 function canonicalQuantity(value: Json | undefined): string | null {
   const text = typeof value === "number" ? String(value) : value;
   // Digits or zeros without end would take time without end.

@@ -6,6 +6,7 @@ import { type JsonObject, objectAt } from "../../json.ts";
 import { Collection } from "./collection.ts";
 import { Entry } from "./entry.ts";
 
+/** Every collection of an API server, under one counter of versions. */
 export class Store {
   /** Changes of each collection that are kept for watches. */
   readonly #historyLimit: number;

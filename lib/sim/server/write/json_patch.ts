@@ -17,7 +17,7 @@ export function jsonPatch(target: Json, operations: Json): Json {
   return operations.reduce<Json>(applyOperation, structuredClone(target));
 }
 
-/** To a draft, which is changed in place unless the operation is about the whole. */
+/** Changes a draft in place, unless the operation is about the whole, and returns it. */
 function applyOperation(draft: Json, operation: Json): Json {
   if (!isObject(operation)) throw cannotApply();
   const { op, path, from = null, value = null } = operation;

@@ -45,7 +45,7 @@ export function strategicMerge(target: JsonObject, patch: JsonObject): JsonObjec
   return merged;
 }
 
-/** As Go prints a value with `%v`: `map[a:map[b:c]]`. */
+/** A value as Go prints it with `%v`: `map[a:map[b:c]]`. */
 export function formatGo(value: Json): string {
   if (value === null) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(formatGo).join(" ")}]`;

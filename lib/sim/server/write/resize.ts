@@ -22,6 +22,7 @@ export function takeSizes(before: JsonObject, sent: JsonObject): JsonObject {
   return { ...before, spec: takeFrom(spec, objectAt(sent, "spec"), ["resources"]) };
 }
 
+/** The problems of a pod that was sent to be resized. */
 export function validateResize(pod: JsonObject, before: JsonObject): readonly Problem[] {
   const problems = [...validateSpec(objectAt(pod, "spec"), "spec")];
   const isStatic = MIRROR_ANNOTATION in objectAt(before, "metadata", "annotations");

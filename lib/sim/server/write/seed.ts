@@ -1,9 +1,10 @@
-/** What a cluster has before anybody asks for anything: its namespaces, and the role of its administrators. */
+/** A new cluster has these before anybody asks for anything: its namespaces, and the role of its administrators. */
 import { formatTime } from "../../../units/time.ts";
 import type { JsonObject } from "../../json.ts";
 import { toUid } from "./objects.ts";
 import type { Store } from "../store/store.ts";
 
+/** Stores what a new cluster has. */
 export function seed(store: Store, { now, random }: { readonly now: number; readonly random: () => number }): void {
   const put = (id: string, kind: { kind: string; apiVersion: string }, name: string, rest: JsonObject) => {
     const labels = id === "/namespaces" ? { labels: { "kubernetes.io/metadata.name": name } } : {};

@@ -5,21 +5,27 @@ import { badRequest, conflict } from "../refusal.ts";
 import type { Entry } from "../store/entry.ts";
 import { updateObject, type WriteContext } from "./write.ts";
 
+/** The Scale of a workload. */
 export function toScale({ metadata, spec, status }: JsonObject): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = objectAt(metadata);
   const labels = Object.entries(objectAt(spec, "selector", "matchLabels")).map(([key, value]) => `${key}=${value}`);
   return {
-    ...{ kind: "Scale", apiVersion: "autoscaling/v1" },
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
     metadata: {
-      ...{ name: name ?? null, namespace: namespace ?? null, uid: uid ?? null },
-      ...{ resourceVersion: resourceVersion ?? null, creationTimestamp: creationTimestamp ?? null },
+      name: name ?? null,
+      namespace: namespace ?? null,
+      uid: uid ?? null,
+      resourceVersion: resourceVersion ?? null,
+      creationTimestamp: creationTimestamp ?? null,
     },
-    // As Go leaves out a zero.
+    // Go leaves out a zero.
     spec: numberAt(spec, "replicas") ? { replicas: numberAt(spec, "replicas") } : {},
     status: { replicas: numberAt(status, "replicas") ?? 0, selector: labels.sort().join(",") },
   };
 }
 
+/** Writes the replicas of a Scale to its workload. Throws a Refusal. */
 export function updateScale(context: WriteContext, before: Entry, scale: JsonObject): Entry {
   const replicas = numberAt(scale, "spec", "replicas") ?? 0;
   const resourceVersion = textAt(scale, "metadata", "resourceVersion");
@@ -29,7 +35,7 @@ export function updateScale(context: WriteContext, before: Entry, scale: JsonObj
   return updateObject(context, before, { sent });
 }
 
-/** What a scheduler does to a pod. It is no field of any manager and begins no generation. */
+/** Binds a pod to a node, as a scheduler asks. That is no field of any manager and begins no generation. */
 export function bindPod({ store, type, now, isDryRun }: WriteContext, before: Entry, binding: JsonObject): void {
   const { object } = before;
   const name = textAt(object, "metadata", "name");
@@ -42,8 +48,11 @@ export function bindPod({ store, type, now, isDryRun }: WriteContext, before: En
   if (node === "") throw badRequest("target.name: Required value");
   const others = listAt(object, "status", "conditions").filter(({ type }) => type !== "PodScheduled");
   const scheduled = {
-    ...{ type: "PodScheduled", status: "True", observedGeneration: numberAt(object, "metadata", "generation") ?? 1 },
-    ...{ lastProbeTime: null, lastTransitionTime: formatTime(now) },
+    type: "PodScheduled",
+    status: "True",
+    observedGeneration: numberAt(object, "metadata", "generation") ?? 1,
+    lastProbeTime: null,
+    lastTransitionTime: formatTime(now),
   };
   if (isDryRun) return;
   store.put("/pods", {

@@ -26,13 +26,14 @@ import { apiVersionOf, idOf, type ResourceType } from "../kinds/resource_type.ts
 import { Entry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 
+/** What a write is made with, and by whom. */
 export interface WriteContext extends Place {
   readonly store: Store;
   readonly now: number;
   readonly random: () => number;
   /** "" = the object itself. */
   readonly subresource: string;
-  /** Who is named in managedFields. */
+  /** The name that managedFields have for the client. */
   readonly manager: string;
   readonly isDryRun: boolean;
   /** Refuses fields that a schema does not know, and does not just drop them. */
@@ -46,6 +47,7 @@ export interface AppliedFields {
   readonly managedFields: readonly JsonObject[];
 }
 
+/** Stores a new object. Throws a Refusal. */
 export function createObject(context: WriteContext, sent: JsonObject, applied?: AppliedFields): Entry {
   const { store, type, namespace, now, random, isDryRun } = context;
   checkAddress(sent, { type, namespace, name: null });
@@ -101,7 +103,7 @@ export function updateObject(
   return new Entry(result, before.version);
 }
 
-/** At once, and for good. */
+/** Removes an object at once and for good. */
 export function removeObject({ store, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
   if (isDryRun) return new Entry(object, store.version);
   const removed = store.remove(idOf(type), object);
@@ -109,11 +111,12 @@ export function removeObject({ store, type, namespace, isDryRun }: WriteContext,
   return removed;
 }
 
+/** The writer that managedFields name for this write. */
 export function toWriter({ type, manager, subresource, now }: WriteContext): Writer {
   return { manager, operation: "Update", apiVersion: apiVersionOf(type), subresource, time: formatTime(now) };
 }
 
-/** What a new object of a built-in kind has before anything is sent: Go's empty struct, which nobody owns. */
+/** The fields of Go's empty struct, which a new object of a built-in kind has and nobody owns. */
 export function toEmpty({ isCustom }: ResourceType): JsonObject {
   if (isCustom) return { metadata: {} };
   const pod = { containers: [] };
@@ -122,9 +125,13 @@ export function toEmpty({ isCustom }: ResourceType): JsonObject {
     metadata: {},
     spec: { ...pod, template, strategy: {}, updateStrategy: {}, serviceName: "" },
     status: {},
-    // Of an event.
-    ...{ source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null },
-    ...{ reportingComponent: "", reportingInstance: "" },
+    // These are fields of an event.
+    source: {},
+    firstTimestamp: null,
+    lastTimestamp: null,
+    eventTime: null,
+    reportingComponent: "",
+    reportingInstance: "",
   };
 }
 
@@ -159,7 +166,7 @@ function checkKnown(draft: JsonObject, { type, isStrict, repeated }: WriteContex
   if (problems.length > 0) throw cannotHandle(type, `strict decoding error: ${problems.join(", ")}`);
 }
 
-/** Twice, as the real server finds it: once for all kinds and once for this one. */
+/** The real server reports it twice, once for all kinds and once for this one. */
 function checkUid(type: ResourceType, old: JsonObject, uid: string): void {
   if (uid === "" || uid === textAt(old, "metadata", "uid")) return;
   const problem = invalidValue("metadata.uid", uid, "field is immutable");
@@ -182,7 +189,7 @@ function takeAsked(draft: JsonObject, old: JsonObject, { type, subresource }: Wr
 function findProblems(next: JsonObject, old: JsonObject, { type, subresource }: WriteContext): readonly Problem[] {
   if (subresource === "resize") return validateResize(next, old);
   if (subresource === "status") return type.validateStatus(next, old);
-  // What the spec is was settled when it was written.
+  // The spec was checked when it was written.
   if (subresource !== "" && subresource !== "scale") return [];
   return [...validateMetadata(next), ...validateFinalizers(next, old), ...type.validate(next, old)];
 }
@@ -204,7 +211,7 @@ function withoutFields(object: JsonObject): JsonObject {
   return { ...object, metadata };
 }
 
-/** But for the times. */
+/** Times of the entries do not count. */
 function isSameOwners(managedFields: readonly JsonObject[], old: JsonObject): boolean {
   const strip = (entries: readonly JsonObject[]) =>
     entries.map(({ time: _time, ...rest }) => JSON.stringify(rest)).sort();

@@ -10,6 +10,7 @@ import { findRepeated } from "./lists.ts";
 import { dropUnchanged } from "./ratchet.ts";
 import { compileRules, findBroken, type RuleNode } from "./rules.ts";
 
+/** The checks of one schema. */
 export interface SchemaChecks {
   /** The problems of an object; `before` is `null` for a new one. */
   readonly check: (object: JsonObject, before: JsonObject | null) => readonly Problem[];

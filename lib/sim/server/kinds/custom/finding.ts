@@ -5,6 +5,7 @@ import type { Json } from "../../../json.ts";
 import type { Problem } from "../../refusal.ts";
 import { showValue } from "../../show_value.ts";
 
+/** A problem and the place of the value that has it. */
 export interface Finding {
   /** Keys and indexes from the root of the object to the value that the schema is about. */
   readonly path: readonly string[];

@@ -43,7 +43,9 @@ export function compileRules(schema: JsonObject): RuleNode | null {
   }
   const { items, additionalProperties } = schema;
   const node = {
-    ...{ schema, rules, properties },
+    schema,
+    rules,
+    properties,
     items: isObject(items) ? compileRules(items) : null,
     values: isObject(additionalProperties) ? compileRules(additionalProperties) : null,
   };
