@@ -348,14 +348,14 @@ export const APPLYING: Mutations = {
       in: "readOwnWait",
       find: "beforeMs * 2",
       replace: "beforeMs",
-      test: "decide() tells Quota once in the server's words, and tries again after 30s, doubling to 10m (C44)",
+      test: "decide() tells Quota once, and tries again after 30s, doubling to 10m (C44)",
     },
     {
       breaks: "doubles without end",
       in: "readOwnWait",
       find: "Math.min(beforeMs * 2, longestMs)",
       replace: "beforeMs * 2",
-      test: "decide() tells Quota once in the server's words, and tries again after 30s, doubling to 10m (C44)",
+      test: "decide() tells Quota once, and tries again after 30s, doubling to 10m (C44)",
     },
     {
       breaks: "tries an old server again as soon as any other",
@@ -378,7 +378,7 @@ export const APPLYING: Mutations = {
       under: "lib/core/gate",
       find: "to >= refusal.to : to <=",
       replace: "to > refusal.to : to <",
-      test: "decide() tells Quota once in the server's words, and tries again after 30s, doubling to 10m (C44)",
+      test: "decide() tells Quota once, and tries again after 30s, doubling to 10m (C44)",
     },
     {
       breaks: "waits on though the pod has changed",

@@ -160,7 +160,7 @@ export const DECIDING: Mutations = {
       find: "(propose(it))",
       replace:
         "(propose(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.cooldownMs ?? 0) <= it.input.now))",
-      test: "decide() lets a cooling side veto scale-downs, and names it (C32, C36)",
+      test: "decide() lets a cooling side veto scale-downs (C32, C36)",
     },
     {
       breaks: "has streaks without a baseline",
@@ -174,7 +174,7 @@ export const DECIDING: Mutations = {
       in: "withRoom",
       find: 'held.map((one) => one.message).join("; ")',
       replace: '"nothing to move"',
-      test: "decide() lets a side at its bound veto scale-downs, and names it (C32)",
+      test: "GATES say each side that is held, and why (C32)",
     },
     {
       breaks: "counts proposals that are less urgent",

@@ -365,7 +365,7 @@ export const PODS: Mutations = {
       breaks: "goes on with the spec as it was",
       in: "Inventory.#placeAutoscaler",
       find: "isSameSpec ? { ...facts, autoscaler: before.facts.autoscaler } : facts",
-      replace: "{ ...facts, policy: before.facts.policy }",
+      replace: "{ ...facts, autoscaler: before.facts.autoscaler }",
       test: "Inventory tells of a pod when its contenders change, and only then (C12, C13, C16)",
     },
   ],

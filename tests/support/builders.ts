@@ -5,6 +5,7 @@
 import type { Point } from "../../lib/api/usage.ts";
 import type { Input, Observation } from "../../lib/core/decision.ts";
 import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
+import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { Autoscaler, Bounds, SideRule } from "../../lib/autoscaler/autoscaler.ts";
 import {
   NO_RESOURCES,
@@ -156,6 +157,26 @@ export function input(overrides: Partial<Input> = {}): Input {
     contenders: [policy()],
     observation: { kind: "tick" },
     dryRun: false,
+    ...overrides,
+  };
+}
+
+/** Scales "main" up from 100m to 150m of cpu for `policy()`. */
+export function request(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
+  return {
+    autoscaler: "uid-of-web",
+    autoscalerGeneration: 1,
+    container: "main",
+    kind: "container",
+    action: "scaleUp",
+    uid: "pod-1",
+    resourceVersion: "100",
+    generation: 1,
+    from: SIZE,
+    to: { ...SIZE, "cpu.requests": 150 },
+    changes: ["cpu.requests"],
+    stuck: null,
+    why: "cpu.requests at 90 %",
     ...overrides,
   };
 }

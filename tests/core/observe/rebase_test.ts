@@ -3,14 +3,8 @@ import { assertEquals } from "@std/assert";
 import { rebase } from "../../../lib/core/observe/rebase.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import type { Refusals, SizeRefusal } from "../../../lib/core/settle/refusal.ts";
-import {
-  type ContainerState,
-  NEW_POD_STATE,
-  type PodState,
-  type UnconfirmedRequest,
-  type View,
-} from "../../../lib/core/state.ts";
-import { MINUTE, policy, SECOND, SIZE, START } from "../../support/builders.ts";
+import { type ContainerState, NEW_POD_STATE, type PodState, type View } from "../../../lib/core/state.ts";
+import { MINUTE, policy, request, SECOND, SIZE, START } from "../../support/builders.ts";
 
 const UID = "uid-of-web";
 const QUOTA: SizeRefusal = {
@@ -70,22 +64,6 @@ function stateOf(at: number): PodState {
     silentSince: at,
     notified: {},
   };
-  const unconfirmed: UnconfirmedRequest = {
-    autoscaler: UID,
-    autoscalerGeneration: 1,
-    container: "main",
-    kind: "container",
-    action: "scaleUp",
-    uid: "pod-1",
-    resourceVersion: "100",
-    generation: 1,
-    from: SIZE,
-    to: { ...SIZE, "cpu.requests": 150 },
-    changes: ["cpu.requests"],
-    stuck: null,
-    why: "",
-    at,
-  };
   return {
     ...NEW_POD_STATE,
     at,
@@ -94,7 +72,7 @@ function stateOf(at: number): PodState {
     differingSince: at,
     conflict: { resourceVersion: "100", at },
     command: { container: "main", autoscaler: UID, action: "scaleUp", generation: 2, at, to: SIZE },
-    unconfirmed: [unconfirmed],
+    unconfirmed: [{ ...request(), at }],
   };
 }
 

@@ -1,5 +1,5 @@
 /** Ways out of a stuck resize: which, when, for whose fields, how often (C47). */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { PodFacts } from "../../../lib/core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import {
@@ -53,7 +53,6 @@ Deno.test("decide() reports a return, starts the cooldown with it, and counts it
   assertEquals(outcome.decisions.map(({ decision }) => decision.kind), ["hold", "revert"]);
   assertEquals([story.scaled, story.enacted, story.state.containers["main"]?.resizedAt], [[], [], story.now]);
   assertEquals(story.told(), ["ResizePending", "ResizePending"]);
-  assertMatch(story.notices[1]?.message ?? "", /Gave up a stuck resize .*cpu\.requests 180m -> 100m.*no room/);
   story.use({ cpu: 90 }).poll(4);
   assertEquals(story.reason(), "Cooldown");
 });
@@ -86,7 +85,6 @@ Deno.test("decide() only reports a foreign stuck resize, once (C47)", () => {
   const story = stuck({ pending: condition("Infeasible"), resizes: [] });
   story.poll(10);
   assertEquals(story.told(), ["ResizePending"]);
-  assertMatch(story.notices[0]?.message ?? "", /ResizeInfeasible.*no room/);
 });
 
 Deno.test("decide() only reports a stuck resize in a dry run (C47)", () => {

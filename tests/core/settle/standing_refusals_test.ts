@@ -4,36 +4,16 @@ import type { RefusalReason } from "../../../lib/core/reasons.ts";
 import type { Refused, ResizeRequest } from "../../../lib/core/resize_request.ts";
 import { NO_REFUSALS, type Refusals } from "../../../lib/core/settle/refusal.ts";
 import { nextAccepted, nextGivenUp, nextRefused } from "../../../lib/core/settle/refusals.ts";
-import { policy, SECOND, side, SIZE, START } from "../../support/builders.ts";
+import { policy, request, SECOND, side, SIZE, START } from "../../support/builders.ts";
 import { Story } from "../../support/story.ts";
 
 function refused(reason: RefusalReason, waitMs: number | null = null): Refused {
   return { kind: "refused", reason, message: "", resources: [], waitMs };
 }
 
-const REQUEST: ResizeRequest = {
-  autoscaler: "uid-of-web",
-  autoscalerGeneration: 1,
-  container: "main",
-  kind: "container",
-  action: "scaleUp",
-  uid: "pod-1",
-  resourceVersion: "100",
-  generation: 1,
-  from: SIZE,
-  to: { ...SIZE, "cpu.requests": 150 },
-  changes: ["cpu.requests"],
-  stuck: null,
-  why: "",
-};
-const LIMIT: ResizeRequest = { ...REQUEST, to: { ...SIZE, "cpu.limits": 300 }, changes: ["cpu.limits"] };
-const REVERT: ResizeRequest = {
-  ...REQUEST,
-  action: "revert",
-  from: REQUEST.to,
-  to: REQUEST.from,
-  stuck: "ResizeInfeasible",
-};
+const REQUEST = request();
+const LIMIT = request({ to: { ...SIZE, "cpu.limits": 300 }, changes: ["cpu.limits"] });
+const REVERT = request({ action: "revert", from: REQUEST.to, to: REQUEST.from, stuck: "ResizeInfeasible" });
 
 /** By side and kind, how many seconds after START each wait ends. */
 function endsOf(refusals: Refusals): string[] {
@@ -82,7 +62,7 @@ Deno.test("nextAccepted() forgets what was refused of the resource, and keeps wh
 });
 
 Deno.test("nextGivenUp() keeps what waits of other resources (C44, C47)", () => {
-  const memory: ResizeRequest = { ...REQUEST, changes: ["memory.requests"] };
+  const memory = request({ changes: ["memory.requests"] });
   const refusals = nextGivenUp(refuse([memory, refused("Quota")]), REVERT, { generation: 2, now: START });
   assertEquals(endsOf(refusals), ["cpu.requests givenUp 30", "memory.requests size 30"]);
 });

@@ -159,8 +159,3 @@ for (const [sentence, differs, reason] of HOLDS) {
     assertEquals(sized.kind === "holds" ? sized.reason : sized, reason);
   });
 }
-
-Deno.test("fit() names the bound that leaves no room", () => {
-  const sized = sizeOne({ usage: 100, actual: 150, bounds: { max: 150 } });
-  assertEquals(sized.kind === "holds" && sized.message, "cpu.requests stays at 150m: max leaves no room");
-});
