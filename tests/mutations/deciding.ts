@@ -445,9 +445,10 @@ export const DECIDING: Mutations = {
     },
     {
       breaks: "says Cooldown though a cooled side is at its bound",
-      in: "later",
-      find: "a.position > b.position",
-      replace: "a.position < b.position",
+      in: "ask",
+      under: "lib/core/gate",
+      find: "found.position > furthest.position",
+      replace: "found.position < furthest.position",
       test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
     },
     {

@@ -24,7 +24,7 @@ export function ask(it: Case, choice: Choice, ahead: string | null = null): Aske
     const candidate = newCandidate(it, { ...choice, proposals }, ahead);
     const found = findObjection(candidate);
     if (found === null) return { kind: "passed", candidate };
-    furthest = furthest === null ? found : later(furthest, found);
+    if (furthest === null || found.position > furthest.position) furthest = found;
     const { sides } = found.objection;
     const rest: typeof proposals = proposals.filter(({ side }) => !sides.includes(side));
     if (rest.length === 0 || rest.length === proposals.length) return stop(furthest.objection, candidate);
@@ -49,17 +49,6 @@ function findObjection(candidate: Candidate): Found | null {
     if (objection !== null) return { objection, position };
   }
   return null;
-}
-
-/** Two of one gate are one, about the sides of both. */
-function later(a: Found, b: Found): Found {
-  if (a.position !== b.position) return a.position > b.position ? a : b;
-  const first = readUntil(b.objection) < readUntil(a.objection) ? b : a;
-  return { ...first, objection: { ...first.objection, sides: [...a.objection.sides, ...b.objection.sides] } };
-}
-
-function readUntil(objection: Objection): number {
-  return objection.kind === "blocked" ? objection.until ?? Infinity : Infinity;
 }
 
 function stop(objection: Objection, { action }: Candidate): Asked {

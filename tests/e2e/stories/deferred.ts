@@ -70,7 +70,7 @@ export async function playGivenUp({ podfit, pod, recorder }: Stage, { thenMs, re
     return patches.length > 1 ? patches : null;
   }, { timeoutMs: PATIENCE_MS + 30_000, everyMs: 1000 });
   assertEquals(more, [], "deferred for five minutes, and nothing else sent");
-  const [decided, ...others] = podfit.decisions({ pod }).filter(({ action }) => action === "return");
+  const [decided, ...others] = podfit.decisions({ pod }).filter(({ action }) => action === "revert");
   assertEquals([decided?.reason, others], ["ResizeDeferred", []]);
   assertEquals(given?.changes, [{ container: "main", key: "cpu.requests", from: 310, to: 10 }]);
   assertWaited([Date.parse(lastTransitionTime ?? ""), given?.seenAt], PATIENCE_MS);
