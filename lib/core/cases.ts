@@ -21,9 +21,8 @@ export function listCases(sampled: readonly Sampled[], { input, state, status }:
     const container = findContainer(pod, name);
     const containerState = state.containers[name];
     if (container === null || containerState === undefined) continue;
-    const contenders = sampled.filter(({ autoscaler }) => autoscaler.containerName === name);
-    const own = contenders.length <= 1 ? contenders[0] : findOwn(contenders, { now, pod, container, containerState });
-    if (own === undefined) continue;
+    const own = findOwn(sampled, { now, pod, container, containerState });
+    if (own === null) continue;
     const { autoscaler, view, isDue, isNewSample } = own;
     cases.push({ input, state, status, autoscaler, view, isDue, isNewSample, container, containerState });
   }
@@ -52,7 +51,12 @@ export function listOthers(sampled: readonly Sampled[], cases: readonly Case[]):
   });
 }
 
-function findOwn(contenders: readonly Sampled[], context: OwnershipContext): Sampled | undefined {
+/** Most containers have one contender, and most pods one container. */
+function findOwn(sampled: readonly Sampled[], context: OwnershipContext): Sampled | null {
+  const { name } = context.container;
+  const [only] = sampled;
+  if (only !== undefined && sampled.length === 1) return only.autoscaler.containerName === name ? only : null;
+  const contenders = sampled.filter(({ autoscaler }) => autoscaler.containerName === name);
   const owner = chooseOwner(contenders.map(({ autoscaler }) => autoscaler), context);
-  return contenders.find(({ autoscaler }) => autoscaler === owner);
+  return contenders.find(({ autoscaler }) => autoscaler === owner) ?? null;
 }

@@ -38,21 +38,18 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const sampled = sample(known, input);
   const status = readResizeStatus(input.pod, known, input.now);
   const cases = listCases(sampled, { input, state: known, status });
-  const { decisions, request } = weigh(cases);
+  const weighed = weigh(cases);
+  const { request } = weighed;
+  const others = listOthers(sampled, cases);
+  const decisions = others.length === 0 ? weighed.decisions : [...weighed.decisions, ...others];
   const views: Record<string, View> = {};
   for (const { autoscaler, view } of sampled) views[autoscaler.uid] = view;
-  const evaluation = {
-    input,
-    state: { ...known, at: input.now, views },
-    late,
-    sampled,
-    cases,
-    decisions: [...decisions, ...listOthers(sampled, cases)],
-    request,
-  };
+  const state: PodState = { ...known, at: input.now, views };
+  const notified = notifyOfEvaluation({ input, state, late, sampled, cases, decisions, request });
   return {
-    ...notifyOfEvaluation(evaluation),
-    decisions: evaluation.decisions,
+    state: notified.state,
+    decisions,
+    notices: notified.notices,
     request,
     scaled: readScaled(late),
     enacted,

@@ -471,8 +471,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "never says that a baseline came back",
       in: "notifyOfUsage",
-      find: "draft.read(uid) !== NOTHING_NOTIFIED",
-      replace: "false",
+      find: "else if (draft.read(uid) !== NOTHING_NOTIFIED)",
+      replace: "else if (false)",
       test: "decide() tells a baseline that came back, and its next loss (C37)",
     },
     {

@@ -203,8 +203,8 @@ export const PODS: Mutations = {
     {
       breaks: "has one owner per pod",
       in: "listCases",
-      find: "({ autoscaler }) =>",
-      replace: "({ autoscaler }) => cases.length === 0 &&",
+      find: "if (own === null) continue;",
+      replace: "if (own === null || cases.length > 0) continue;",
       test: "decide() resizes the second as soon as the first is enacted, its own cooldown untouched (C12, C42)",
     },
     {

@@ -84,7 +84,9 @@ function notifyOfUsage({ autoscaler, view, isNewSample, isDue }: Sampled, { inpu
       draft.note(uid, `baseline ${key}`, null, () => words.baselineAvailable(subject, key));
     }
   }
-  draft.note(uid, "metrics", null, () => words.metricsRecovered(subject));
+  if (draft.read(uid) !== NOTHING_NOTIFIED) {
+    draft.note(uid, "metrics", null, () => words.metricsRecovered(subject));
+  }
 }
 
 /** A stuck resize is news whether or not anything is wanted. */

@@ -6,7 +6,7 @@ import type { PodUsage } from "../../api/usage.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { Input, Observation } from "../decision.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
-import { NO_STREAKS, type PodState, type Sample, type Sampling, type View } from "../state.ts";
+import { NO_STREAKS, type PodState, type View } from "../state.ts";
 import { newSampling, nextSampling, type SamplingStep } from "./sampling.ts";
 import { readSilenceMs } from "./silence.ts";
 import { isCounted, isFull, nextStreaks } from "./streaks.ts";
@@ -50,7 +50,7 @@ function sampleOne(before: View, autoscaler: Autoscaler, context: Context): Samp
   const dueAt = nextDue(before.dueAt, autoscaler.pollIntervalMs, now + toleranceMs);
   const step = takeSample(before, autoscaler, { observation, now });
   if (step?.kind === "sample") {
-    const view = countSample(before, autoscaler, { ...context, dueAt, ...step });
+    const view = countSample(before, autoscaler, { context, dueAt, step });
     return { autoscaler, view, isDue: true, isNewSample: true, isImplausible: false };
   }
   const isImplausible = step?.kind === "implausible";
@@ -94,24 +94,26 @@ function nextUnsampled(view: View, step: Exclude<SamplingStep, { kind: "sample" 
   }
 }
 
-interface NewSample extends Context {
+interface NewSample {
+  readonly context: Context;
   readonly dueAt: number;
-  readonly sampling: Sampling;
-  readonly sample: Sample;
+  readonly step: Extract<SamplingStep, { kind: "sample" }>;
 }
 
-function countSample(before: View, autoscaler: Autoscaler, context: NewSample): View {
-  const { state, input, dueAt, sampling, sample } = context;
-  const view: View = { ...before, dueAt, sampling, silentSince: null };
-  const container = findContainer(input.pod, view.container);
-  const containerState = state.containers[view.container];
-  if (container === null || containerState === undefined) return view;
-  const offsetMs = input.observation.kind === "usage" ? input.observation.clockOffsetMs : 0;
+function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step }: NewSample): View {
+  const { state, input: { pod, observation, now } } = context;
+  const { sampling, sample } = step;
+  const container = findContainer(pod, view.container);
+  const countsFrom = state.containers[view.container]?.countsFrom ?? Infinity;
+  const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
   // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
-  if (!isCounted(sample, containerState.countsFrom + offsetMs)) return view;
+  if (container === null || !isCounted(sample, countsFrom + offsetMs)) {
+    return { ...view, dueAt, sampling, silentSince: null };
+  }
   const streaks = nextStreaks(autoscaler.sides, view.streaks, { sample, actual: readActual(container) });
   const isWanted = streaks !== NO_STREAKS && autoscaler.sides.some((rule) => isFull(rule, streaks));
-  return { ...view, streaks, wantedSince: isWanted ? view.wantedSince ?? input.now : null };
+  const wantedSince = isWanted ? view.wantedSince ?? now : null;
+  return { ...view, dueAt, sampling, silentSince: null, streaks, wantedSince };
 }
 
 function watchSilence(view: View, autoscaler: Autoscaler, { input: { pod, now } }: Context): View {

@@ -15,5 +15,8 @@ export interface Proposal {
   readonly urgency: number;
 }
 
+/** Shared, as most evaluations propose nothing. */
+export const NO_PROPOSALS: readonly Proposal[] = [];
+
 /** Looks at a case and returns what it wants; at most one proposal per side. */
 export type Proposer = (it: Case) => readonly Proposal[];

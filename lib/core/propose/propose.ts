@@ -3,15 +3,20 @@ import type { Action } from "../../autoscaler/autoscaler.ts";
 import type { SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
-import type { Proposal, Proposer } from "./proposal.ts";
+import { NO_PROPOSALS, type Proposal, type Proposer } from "./proposal.ts";
 import { proposeByThresholds } from "./thresholds.ts";
 
 /** All rules, in no order of rank: urgency decides between them. */
 export const PROPOSERS: readonly Proposer[] = [proposeByThresholds];
 
-/** In the order of the proposers; most cases have none. */
+/** In the order of the proposers; most cases have none, and then it is always the same array. */
 export function propose(it: Case): readonly Proposal[] {
-  return PROPOSERS.flatMap((proposer) => proposer(it));
+  let all = NO_PROPOSALS;
+  for (const proposer of PROPOSERS) {
+    const some = proposer(it);
+    if (some.length > 0) all = [...all, ...some];
+  }
+  return all;
 }
 
 /** A direction, and one proposal for each side that is to move in it. */

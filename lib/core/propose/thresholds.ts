@@ -3,11 +3,11 @@ import type { Case } from "../case.ts";
 import { readActual } from "../pod/pod_facts.ts";
 import { recommend } from "../size/recommend.ts";
 import { assess } from "./assess.ts";
-import type { Proposal } from "./proposal.ts";
+import { NO_PROPOSALS, type Proposal } from "./proposal.ts";
 
 /** One proposal per side with a full streak; none while nothing is known. */
 export function proposeByThresholds({ autoscaler, view, container }: Case): readonly Proposal[] {
-  if (view.wantedSince === null) return [];
+  if (view.wantedSince === null) return NO_PROPOSALS;
   const assessments = assess(autoscaler.sides, view, readActual(container));
   const proposals: Proposal[] = [];
   for (const [index, rule] of autoscaler.sides.entries()) {

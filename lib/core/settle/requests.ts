@@ -30,12 +30,14 @@ export function toRequest(candidate: Candidate): ResizeRequest {
 
 /** What is said of a case that was asked about. */
 export function toDecision({ it, asked }: Weighed): ContainerDecision {
-  const { autoscaler: { uid }, container: { name }, isNewSample } = it;
-  const common = { autoscaler: uid, container: name, isNewSample };
-  if (asked === null) return { ...common, decision: explainHold(it), candidates: [] };
-  if (asked.kind === "stopped") return { ...common, decision: asked.decision, candidates: asked.candidates };
+  const { autoscaler: { uid: autoscaler }, container: { name: container }, isNewSample } = it;
+  if (asked === null) return { autoscaler, container, decision: explainHold(it), candidates: [], isNewSample };
+  if (asked.kind === "stopped") {
+    return { autoscaler, container, decision: asked.decision, candidates: asked.candidates, isNewSample };
+  }
   const { action, base, to, moving } = asked.candidate;
-  return { ...common, decision: { kind: "resize", action, from: base, to }, candidates: moving };
+  const decision = { kind: "resize", action, from: base, to } as const;
+  return { autoscaler, container, decision, candidates: moving, isNewSample };
 }
 
 /** A revert stands beside what else was decided about its container. */
