@@ -1,8 +1,8 @@
-/** podfit: keeps every pod the right size. Runs the command line, nothing else. */
+/** podfit keeps every pod the right size. This file runs the command line and ends the process. */
 import { main } from "./lib/cli/main.ts";
 
 if (import.meta.main) {
   await main(Deno.args);
-  // A client that does not read its answer would keep the process for as long as it stays.
+  // A client that does not read its answer would otherwise keep the process running.
   Deno.exit();
 }

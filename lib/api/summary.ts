@@ -1,6 +1,6 @@
 /**
- * The slice of a kubelet's `/stats/summary` that podfit reads. Every field is optional on the wire, and times are whole
- * seconds: https://pkg.go.dev/k8s.io/kubelet/pkg/apis/stats/v1alpha1
+ * The part of a kubelet's `/stats/summary` that podfit reads. Every field is optional there, and times are RFC 3339 in
+ * whole seconds: https://pkg.go.dev/k8s.io/kubelet/pkg/apis/stats/v1alpha1
  */
 
 export interface Summary {
@@ -18,8 +18,9 @@ export interface PodStats {
   readonly podRef?: { readonly name?: string; readonly namespace?: string; readonly uid?: string };
   readonly startTime?: string;
   readonly containers?: readonly ContainerStats[];
-  /** Of the pod's cgroup: older than the containers' numbers, and zeros in a pod's first seconds. */
+  /** CPU of the pod's cgroup, older than the containers' numbers. */
   readonly cpu?: CpuStats;
+  /** Memory of the pod's cgroup, with zeros in a pod's first seconds. */
   readonly memory?: MemoryStats;
 }
 
@@ -32,9 +33,11 @@ export interface ContainerStats {
 
 export interface CpuStats {
   readonly time?: string;
-  /** Covers a window that depends on who else polls; podfit doesn't read it. */
+  /** A rate over a window that depends on who else polls, which is why podfit doesn't read it. */
   readonly usageNanoCores?: number;
-  /** Since the instance started. Passes 2^53 after 104 core-days and is then rounded to even ns: harmless for rates. */
+  /**
+   * A counter since the instance started. Beyond 2^53, after 104 core-days, it is rounded to 2 ns, harmless for rates.
+   */
   readonly usageCoreNanoSeconds?: number;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What a container uses, as any source of usage tells it: a kubelet's summary today, metrics.k8s.io or a cgroup reader
- * with the same shape. Both the adapters that read usage and the core that judges it speak these types.
+ * Usage of pods, in the shape that every source of it gives: a kubelet's summary today, metrics.k8s.io or a cgroup
+ * reader later. The sources write these types and the core reads them.
  */
 
-/** CPU as the source has it: a counter that grows since the instance started, or a rate it computed itself. */
+/** CPU as the source has it: a counter since the instance started, or a rate over a window. */
 export type Cpu =
   | { readonly kind: "counter"; readonly counterNs: number }
   | { readonly kind: "rate"; readonly millicores: number; readonly windowMs: number };
@@ -11,25 +11,26 @@ export type Cpu =
 /** One container's usage at one time. */
 export interface Point {
   readonly container: string;
-  /** Tells runs of one container apart: the text of the instance's start time. Only equality means something. */
+  /** Identifies one run of the container: the text of its start time, to be compared for equality only. */
   readonly instance: string;
-  /** When the source measured, by the clock of the node. */
+  /** When the source measured: epoch ms by the clock of the node. */
   readonly at: number;
-  /** How coarse `at` is: 1000 for whole seconds. */
+  /** The resolution of `at`: 1000 for whole seconds. */
   readonly resolutionMs: number;
   readonly cpu: Cpu;
   readonly workingSetBytes: number;
-  /** With page cache: what the kernel holds against the limit; `null` when the source doesn't tell. */
+  /** Memory with page cache, which the kernel compares with the limit; `null` when the source doesn't have it. */
   readonly usageBytes: number | null;
 }
 
 /** One pod's usage in one reading. */
 export interface PodUsage {
-  /** Of the whole pod's cgroup; `null` when the source doesn't tell (a pod's first seconds, for instance). */
+  /** Memory of the whole pod's cgroup; `null` when the source doesn't have it, as in a pod's first seconds. */
   readonly usageBytes: number | null;
   readonly points: readonly Point[];
 }
 
+/** Why a poll gave no usage. */
 export type FailureReason =
   /** The node is not known, so neither is its address. */
   | "unlisted"
@@ -43,18 +44,19 @@ export type FailureReason =
   /** The answer is not a summary. */
   | "malformed";
 
-/** What one poll of a node gave. */
+/** What one poll of a node gave. `readAt` is epoch ms by podfit's clock. */
 export type Reading =
   | {
     readonly kind: "usage";
     readonly node: string;
     readonly readAt: number;
-    /** Node's clock minus ours, in steps of a second; 0 while they agree within two. */
+    /** The node's clock minus podfit's, in whole seconds; 0 while they agree within two. */
     readonly clockOffsetMs: number;
-    /** By pod UID; only tracked pods. */
+    /** The tracked pods by UID. */
     readonly pods: ReadonlyMap<string, PodUsage>;
-    /** Pods and containers left out because their numbers could not be believed. */
+    /** How many pods and containers were left out because their numbers are implausible. */
     readonly skipped: number;
+    /** How long the poll took. */
     readonly durationMs: number;
   }
   | {

@@ -1,15 +1,17 @@
 /**
- * An autoscaler as the core believes it: every field parsed, every default and override resolved.
- * Made by `parse_policy.ts` out of the custom resource; nothing here can be invalid.
+ * An autoscaler with every field parsed and every default and override resolved. `parse_autoscaler.ts` makes it of the
+ * custom resource and refuses what is invalid, so nobody checks it again.
  */
 import type { Resource, Side, SideKey } from "../units/resources.ts";
 import type { Selector } from "../units/selector.ts";
 
-/** What a resize is for: `lastScaleAction` of the status, and the direction in which every changed side moves. */
+/** What a resize does; the direction in which every changed side moves, and `lastScaleAction` of the status. */
 export type Action = "scaleUp" | "scaleDown";
+/** What must be true of a container or its pod before it is resized (C23); sampling does not wait for it. */
 export type After = "running" | "containerReady" | "podReady";
 export type WorkloadKind = "deployment" | "daemonset" | "statefulset";
 
+/** Names of fields are those of the custom resource, with a unit; `crds/` describes them. */
 export interface Autoscaler {
   readonly namespace: string;
   readonly name: string;
@@ -25,10 +27,11 @@ export interface Autoscaler {
   readonly cooldownMs: number;
   readonly after: After;
   readonly delayMs: number;
-  /** The configured sides in the order of SIDE_KEYS; at least one. */
+  /** The managed sides in the order of SIDE_KEYS; at least one. */
   readonly sides: readonly SideRule[];
 }
 
+/** When and to what one side of a resource is resized. */
 export interface SideRule {
   readonly key: SideKey;
   readonly resource: Resource;
@@ -36,13 +39,14 @@ export interface SideRule {
   readonly scaleUpThresholdPercent: number;
   readonly scaleDownThresholdPercent: number;
   readonly targetUtilizationPercent: number;
-  /** The side's own values, else the policy's (C36). */
+  /** The side's own value, otherwise the policy's (C36). */
   readonly consecutiveSamples: number;
+  /** The side's own value, otherwise the policy's (C36). */
   readonly cooldownMs: number;
   readonly bounds: Bounds;
 }
 
-/** Amounts in the side's unit; `null` = no such bound. */
+/** The bounds of one side, in millicores or bytes; `null` for no bound. */
 export interface Bounds {
   readonly min: number | null;
   readonly max: number | null;

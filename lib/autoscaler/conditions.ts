@@ -1,25 +1,28 @@
 /**
- * Facts about an autoscaler -> its status (C5, C51): level-based, so it is computed whole each time and written when it
- * differs. `lastTransitionTime` moves only when a condition's status does.
+ * Computes the status of an autoscaler from facts about it (C5, C51). It is level-based: computed as a whole each time,
+ * and written when it differs.
+ * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition
  */
+import type { Problem } from "../units/problem.ts";
 import type { LabelSelector } from "../units/selector.ts";
 import { formatTime } from "../units/time.ts";
 import type { Action } from "./autoscaler.ts";
-import type { Problem } from "../units/problem.ts";
 
+/** A condition as the API has it. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
+  /** When `status` changed last, in RFC 3339. */
   readonly lastTransitionTime: string;
   readonly observedGeneration: number;
 }
 
+/** The status as the API has it; times in RFC 3339. */
 export interface AutoscalerStatus {
   readonly conditions?: readonly Condition[];
   readonly observedGeneration?: number;
-  /** The selector as the API has it. */
   readonly effectiveSelector?: LabelSelector | null;
   readonly lastScaleTime?: string;
   readonly lastScaleAction?: Action;
@@ -27,34 +30,46 @@ export interface AutoscalerStatus {
   readonly scaling?: boolean;
 }
 
+/** What a status is computed from. */
 export interface StatusFacts {
+  /** The generation of the spec that the facts are about. */
   readonly generation: number;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   readonly paused: boolean;
-  /** The whole sentence, e.g. `deployment "web" does not exist`, when the target cannot be resolved. */
+  /** Why the target cannot be resolved, e.g. `deployment "web" does not exist`; `null` when it can. */
   readonly missingTarget: string | null;
   readonly selector: LabelSelector | null;
   readonly containerName: string;
+  /** How many pods the selector matches. */
   readonly matched: number;
+  /** How many of them have the container. */
   readonly tracked: number;
-  /** Tracked pods whose usage cannot be read, and why the first one's cannot. */
+  /** How many of the tracked pods have no usage. */
   readonly unread: number;
+  /** Why the first of these has none. */
   readonly unreadWhy: string;
   readonly lastScale: LastScale | null;
   readonly cooldownMs: number;
 }
 
+/** The last resize of any pod of an autoscaler. */
 export interface LastScale {
+  /** Epoch ms. */
   readonly at: number;
   readonly action: Action;
+  /** What it changed, for people: `lastScaleResourceChange` of the status. */
   readonly change: string;
 }
 
-/** The API's limit is 32768; a person reads less. */
+/** The API allows 32768 characters; a person reads fewer. */
 const LONGEST_MESSAGE = 2048;
 const CLOCKS_DIFFER_MS = 60_000;
 
+/**
+ * Gives the status at `now` (epoch ms) that follows `before`. A condition keeps its `lastTransitionTime` while its
+ * status stays.
+ */
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
   const { lastScale, selector } = facts;
   const verdicts = [judgeReady(facts), judgeActive(facts), judgeScaling(facts, now), judgeMetrics(facts)];
@@ -71,7 +86,7 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
   };
 }
 
-/** Farther than clocks of two machines differ: the wall clock has been set back since. */
+/** Says whether a resize is so far ahead of `now` that the wall clock must have been set back since. */
 export function isAhead({ at }: LastScale, now: number): boolean {
   return at - now > CLOCKS_DIFFER_MS;
 }
@@ -140,6 +155,7 @@ function toCondition(
   };
 }
 
+/** Joins problems to one sentence, each with its path. */
 export function listProblems(problems: readonly Problem[]): string {
   return problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }

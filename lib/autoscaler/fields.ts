@@ -1,30 +1,32 @@
 /**
- * Reads an untrusted object field by field and collects a Problem, with its path, for everything that is not as it
- * should be. A reader gives `null` where a field is absent, null (Kubernetes takes that for absent) or no good:
- * what was read counts only when no problem was found.
+ * Reads an untrusted object field by field and collects a Problem with its path for everything that is invalid. A read
+ * gives `null` where a field is absent, null (which is absent for Kubernetes) or invalid, so the values may be used
+ * only when no problem was found. Nothing here throws.
  */
 import { parseDuration } from "../units/duration.ts";
 import { parseAmount } from "../units/quantity.ts";
+import { addProblem, type Problem } from "../units/problem.ts";
 import type { Resource } from "../units/resources.ts";
 import { isRecord, joinPath, quote } from "../units/untrusted.ts";
-import type { Problem } from "../units/problem.ts";
 
 export interface OpenOptions {
+  /** Where the object stands; empty for the root. */
   readonly path: string;
+  /** The list to which problems are added. */
   readonly problems: Problem[];
-  /** The fields that may be there; `null` = any. */
+  /** The fields that may be there; `null` for any. */
   readonly known: readonly string[] | null;
 }
 
-/** Reports a value that is no object, and every field that is not known. */
+/** Gives a reader of the object's fields. Reports a value that is no object, and every field that is not known. */
 export function openFields(value: unknown, { path, problems, known }: OpenOptions): Fields | null {
   if (!isRecord(value)) {
-    report(problems, { path, message: `Cannot use ${quote(value)} as ${lastOf(path)}: must be an object` });
+    addProblem(problems, { path, message: `Cannot use ${quote(value)} as ${lastOf(path)}: must be an object` });
     return null;
   }
   for (const key of known === null ? [] : Object.keys(value)) {
     if (known?.includes(key)) continue;
-    report(problems, {
+    addProblem(problems, {
       path: joinPath(path, key),
       message: `Cannot use field ${quote(key)}: only ${known?.join(", ")} are known`,
     });
@@ -32,6 +34,7 @@ export function openFields(value: unknown, { path, problems, known }: OpenOption
   return new Fields(value, { path, problems });
 }
 
+/** The fields of one object. */
 export class Fields {
   readonly path: string;
   readonly #values: Readonly<Record<string, unknown>>;
@@ -43,37 +46,42 @@ export class Fields {
     this.#problems = problems;
   }
 
+  /** Says whether a field is there and not null. */
   has(key: string): boolean {
     return this.get(key) !== null;
   }
 
-  /** hasOwn, for an untrusted object may carry a prototype's name. */
+  /** Gives a value unchecked; own properties only, since a key may be a name such as `constructor`. */
   get(key: string): unknown {
     return (Object.hasOwn(this.#values, key) ? this.#values[key] : null) ?? null;
   }
 
+  /** Gives the path of a field. */
   pathOf(key: string): string {
     return joinPath(this.path, key);
   }
 
+  /** Adds a problem of a field. */
   report(key: string, message: string): void {
     this.add({ path: this.pathOf(key), message });
   }
 
-  /** For what concerns this object as a whole. */
+  /** Adds a problem of this object as a whole. */
   reportWhole(message: string): void {
     this.add({ path: this.path, message });
   }
 
-  /** For a problem that another parser found. */
+  /** Adds a problem that another parser found. */
   add(problem: Problem): void {
-    report(this.#problems, problem);
+    addProblem(this.#problems, problem);
   }
 
+  /** Reports each of the fields that is not there. */
   require(keys: readonly string[]): void {
     for (const key of keys.filter((key) => !this.has(key))) this.report(key, `Missing field "${key}"`);
   }
 
+  /** Gives a reader of a field that is an object. */
   object(key: string, known: readonly string[] | null): Fields | null {
     if (!this.has(key)) return null;
     return openFields(this.get(key), { path: this.pathOf(key), problems: this.#problems, known });
@@ -85,7 +93,7 @@ export class Fields {
     return this.#refuse(key, "must be true or false");
   }
 
-  /** Within int32, as the schema says, and within min and max. */
+  /** Gives an integer from `min` to `max`; both are those of int32 by default, as in the schema. */
   integer(key: string, { min = -MAX_INT32 - 1, max = MAX_INT32 }: { min?: number; max?: number } = {}): number | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -93,7 +101,7 @@ export class Fields {
     return this.#refuse(key, max === MAX_INT32 && min === 1 ? "must be an integer, 1 or more" : between(min, max));
   }
 
-  /** An integer beyond int32, such as a generation. */
+  /** Gives an integer of 0 or more, also beyond int32, such as a generation. */
   count(key: string): number | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -101,6 +109,7 @@ export class Fields {
     return this.#refuse(key, "must be an integer, 0 or more");
   }
 
+  /** Gives one of the words. */
   word<Word extends string>(key: string, words: readonly Word[]): Word | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -108,7 +117,7 @@ export class Fields {
     return word ?? this.#refuse(key, words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(", ")}`);
   }
 
-  /** A string of 1 to `max` characters that the pattern takes; `rule` says in words what that is. */
+  /** Gives a string of at most `max` characters that matches the pattern; `rule` says in words what that is. */
   text(key: string, { max, pattern, rule }: { max: number; pattern: RegExp; rule: string }): string | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -116,10 +125,11 @@ export class Fields {
     return this.#refuse(key, rule);
   }
 
+  /** Gives a duration in whole ms, rounded up. */
   durationMs(key: string): number | null {
     const value = this.get(key);
     if (value === null) return null;
-    // Go reads a bare 0 without a unit, and so do the manifests in use.
+    // Go accepts a 0 without a unit, and manifests have it.
     if (value === "0" || value === "+0") return 0;
     const parsed = parseDuration(value);
     if (parsed.ok) return parsed.ms;
@@ -127,7 +137,9 @@ export class Fields {
     return null;
   }
 
-  /** Signed; what sign it may have is the caller's rule. */
+  /**
+   * Gives an amount in millicores or bytes, rounded up. It may be negative: what sign is allowed is the caller's rule.
+   */
   amount(key: string, resource: Resource): number | null {
     const value = this.get(key);
     if (value === null) return null;
@@ -144,12 +156,6 @@ export class Fields {
 }
 
 const MAX_INT32 = 2 ** 31 - 1;
-/** A hostile object does not grow a list without end. */
-const MAX_PROBLEMS = 100;
-
-function report(problems: Problem[], problem: Problem): void {
-  if (problems.length < MAX_PROBLEMS) problems.push(problem);
-}
 
 function between(min: number, max: number): string {
   return `must be an integer from ${min} to ${max}`;

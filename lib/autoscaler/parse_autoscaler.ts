@@ -1,20 +1,21 @@
 /**
- * Turns a PodResourceAutoscaler, as the API server or a file has it, into a Policy that the core believes: defaults
- * applied, overrides resolved (C36). Repeats every check of the custom resource definition, for an older one may be
- * installed (C8), and finds every problem with its path. Takes any value and never throws.
+ * Parses a PodResourceAutoscaler, as the API server or a file has it, into an Autoscaler: defaults applied, overrides
+ * resolved (C36). Repeats every check of the custom resource definition, because an older one may be installed (C8).
  */
+import { parseSelector } from "../units/parse_selector.ts";
+import type { Problem } from "../units/problem.ts";
 import { type Resource, SIDE_KEYS, type SideKey, sideOf } from "../units/resources.ts";
-import { isEmptySelector, parseSelector, type Selector } from "../units/selector.ts";
+import { isEmptySelector, type Selector } from "../units/selector.ts";
+import type { Autoscaler, Bounds, SideRule } from "./autoscaler.ts";
 import { type Fields, openFields } from "./fields.ts";
 import { NO_BOUNDS, parseBounds, requireSide } from "./parse_bounds.ts";
-import type { Autoscaler, Bounds, SideRule } from "./autoscaler.ts";
-import type { Problem } from "../units/problem.ts";
-import { warnOfLimits } from "./limit_warnings.ts";
+import { warnOfBounds, warnOfLimits, warnOfTargets } from "./warnings.ts";
 
 export type ParsedAutoscaler =
-  | { readonly ok: true; readonly policy: Autoscaler; readonly warnings: readonly Problem[] }
+  | { readonly ok: true; readonly autoscaler: Autoscaler; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** Gives the autoscaler, or every problem with its path. Takes any value and never throws. */
 export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   const problems: Problem[] = [];
   const known = ["apiVersion", "kind", "metadata", "spec", "status"];
@@ -28,12 +29,8 @@ export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   const bounds = fields === null ? new Map<SideKey, Bounds>() : parseBounds(fields);
   const spec = fields === null ? null : parseSpec(fields, bounds);
   if (identity === null || spec === null || problems.length > 0) return { ok: false, problems };
-  const policy = { ...identity, ...spec };
-  return {
-    ok: true,
-    policy,
-    warnings: [...warnOfTargets(policy), ...warnOfLimits(policy), ...warnOfBounds(policy, bounds)],
-  };
+  const warnings = [...warnOfTargets(spec), ...warnOfLimits(spec), ...warnOfBounds(spec, bounds.keys())];
+  return { ok: true, autoscaler: { ...identity, ...spec }, warnings };
 }
 
 type Identity = Pick<Autoscaler, "namespace" | "name" | "uid" | "generation">;
@@ -41,10 +38,10 @@ type Spec = Omit<Autoscaler, keyof Identity>;
 
 const SPEC_FIELDS = ["paused", "priority", "target", "selector", "containerName", "policy", "bounds"];
 
-/** Stands in for a value that is missing or no good; such a policy is never handed out. */
+/** Takes the place of a value with a problem. It is never seen, since an autoscaler with a problem is not returned. */
 const INVALID = 0;
 
-/** Of each sort; the schema's bound. */
+/** The schema's bound, on matchLabels and on matchExpressions each. */
 const MAX_REQUIREMENTS = 100;
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -52,7 +49,7 @@ const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const NAME_RULE = { max: 253, pattern: NAME, rule: `must be 1 to 253 lower case letters, digits, "-" and "."` };
 const LABEL_RULE = { max: 63, pattern: LABEL, rule: `must be 1 to 63 lower case letters, digits and "-"` };
 
-/** A file has no uid and no generation yet, and may leave the namespace to whoever applies it. */
+/** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
 function parseIdentity(root: Fields): Identity | null {
   const metadata = root.object("metadata", null);
   if (metadata === null) return null;
@@ -67,22 +64,22 @@ function parseIdentity(root: Fields): Identity | null {
 function parseSpec(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Spec | null {
   spec.require(["containerName", "policy"]);
   const target = parseTarget(spec);
-  const selector = parsePods(spec);
+  const selector = parsePodSelector(spec);
   if (spec.has("target") && spec.has("selector")) {
     spec.report("selector", "Cannot use selector together with target: keep one of them");
   }
   if (!spec.has("target") && !spec.has("selector")) {
     spec.report("target", "Missing target or selector: name a workload in target or the labels of pods in selector");
   }
-  const head = {
+  const common = {
     paused: spec.boolean("paused") ?? false,
     priority: spec.integer("priority") ?? 0,
     target,
     selector,
     containerName: spec.text("containerName", LABEL_RULE) ?? "",
   };
-  const policy = parseRules(spec, bounds);
-  return policy === null ? null : { ...head, ...policy };
+  const policy = parsePolicy(spec, bounds);
+  return policy === null ? null : { ...common, ...policy };
 }
 
 function parseTarget(spec: Fields): Autoscaler["target"] {
@@ -94,7 +91,7 @@ function parseTarget(spec: Fields): Autoscaler["target"] {
   return kind === null || name === null ? null : { kind, name };
 }
 
-function parsePods(spec: Fields): Selector | null {
+function parsePodSelector(spec: Fields): Selector | null {
   if (!spec.has("selector")) return null;
   const parsed = parseSelector(spec.get("selector"), spec.pathOf("selector"));
   if (!parsed.ok) {
@@ -116,9 +113,10 @@ function parsePods(spec: Fields): Selector | null {
   return parsed.selector;
 }
 
-type Rules = Pick<Spec, "pollIntervalMs" | "cooldownMs" | "after" | "delayMs" | "sides">;
+/** What stands under `spec.policy`. */
+type Policy = Pick<Spec, "pollIntervalMs" | "cooldownMs" | "after" | "delayMs" | "sides">;
 
-function parseRules(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Rules | null {
+function parsePolicy(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Policy | null {
   const known = ["pollInterval", "consecutiveSamples", "cooldown", "after", "delay", "cpu", "memory"];
   const policy = spec.object("policy", known);
   if (policy === null) return null;
@@ -142,6 +140,7 @@ function parseRules(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Rules |
   };
 }
 
+/** What a side takes from elsewhere in the spec. */
 interface SideContext {
   readonly resource: Resource;
   readonly consecutiveSamples: number;
@@ -183,28 +182,4 @@ function parseSide(fields: Fields, { key, resource, ...inherited }: SideContext 
     cooldownMs: fields.durationMs("cooldown") ?? inherited.cooldownMs,
     bounds: inherited.bounds.get(key) ?? NO_BOUNDS,
   };
-}
-
-/** Accepted (C8), but such a resize lands where the next sample asks for one again. */
-function warnOfTargets({ sides }: Spec): readonly Problem[] {
-  return sides.flatMap((side) => {
-    const target = side.targetUtilizationPercent;
-    const [up, down] = [side.scaleUpThresholdPercent, side.scaleDownThresholdPercent];
-    const path = `spec.policy.${side.key}.targetUtilization`;
-    if (target >= up) {
-      return [{ path, message: `targetUtilization ${target} is not below scaleUpThreshold ${up}: ${AGAIN} up` }];
-    }
-    if (target <= down) {
-      return [{ path, message: `targetUtilization ${target} is not above scaleDownThreshold ${down}: ${AGAIN} down` }];
-    }
-    return [];
-  });
-}
-
-const AGAIN = "a resize ends where the next sample asks to scale";
-
-function warnOfBounds({ sides }: Spec, bounds: ReadonlyMap<SideKey, Bounds>): readonly Problem[] {
-  return [...bounds.keys()]
-    .filter((key) => !sides.some((side) => side.key === key))
-    .map((key) => ({ path: `spec.bounds.${key}`, message: `bounds without effect: policy does not manage ${key}` }));
 }

@@ -1,12 +1,13 @@
-/** What `spec.bounds` says about each side (C4), and which of it is no good (C7). */
+/** Parses `spec.bounds`: the bounds of each side (C4), or what is wrong with them (C7). */
 import { compareQuantities } from "../units/quantity.ts";
 import { type Resource, resourceOf, SIDE_KEYS, type SideKey, sideOf } from "../units/resources.ts";
 import type { Fields } from "./fields.ts";
 import type { Bounds } from "./autoscaler.ts";
 
+/** The bounds of a side without any. */
 export const NO_BOUNDS: Bounds = { min: null, max: null, step: null, stepPercent: null };
 
-/** The sides that have bounds. */
+/** Gives the bounds of the sides that have some. Problems are reported to `spec`; never throws. */
 export function parseBounds(spec: Fields): ReadonlyMap<SideKey, Bounds> {
   const found = new Map<SideKey, Bounds>();
   const bounds = spec.object("bounds", ["cpu", "memory"]);
@@ -25,6 +26,7 @@ export function parseBounds(spec: Fields): ReadonlyMap<SideKey, Bounds> {
   return found;
 }
 
+/** Reports a resource that has neither requests nor limits. */
 export function requireSide(sides: Fields, resource: Resource): void {
   if (sides.has("requests") || sides.has("limits")) return;
   sides.reportWhole(`Cannot use ${resource} without requests and limits: add one of them, or remove ${resource}`);
@@ -53,10 +55,10 @@ function parseSide(fields: Fields, resource: Resource): Bounds {
   return { min, max, step, stepPercent: fields.integer("stepPercent", { min: 1, max: 100 }) };
 }
 
-/** The schema's 9T cores; its 8Pi bytes of memory are where an amount ends anyway. */
+/** The schema's 9T cores. Its 8Pi bytes of memory need no check, since no larger amount is parsed. */
 const MAX_MILLICORES = 9e15;
 
-/** As the manifest has it. Only for values that parsed: they are short strings or integers. */
+/** Writes a value as the manifest has it. Only for values that were parsed, which are short strings or integers. */
 function show(fields: Fields, key: string): string {
   return JSON.stringify(fields.get(key));
 }

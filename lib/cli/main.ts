@@ -1,4 +1,4 @@
-/** The command line: reads arguments and environment, runs the command, turns a start-up error into one clear line. */
+/** The command line: runs the command that the arguments name, and turns a start-up error into one clear line. */
 import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
 import { createProgram } from "./run/options.ts";
@@ -6,10 +6,10 @@ import { writeError } from "./output.ts";
 import { run } from "./run/run.ts";
 import { StartError } from "./run/start_error.ts";
 
+/** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const program = createProgram((name) => Deno.env.get(name), {
-    ...{ run, lint: startLint, demo: startDemo },
-  }).exitOverride();
+  const commands = { run, lint: startLint, demo: startDemo };
+  const program = createProgram((name) => Deno.env.get(name), commands).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -17,20 +17,20 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Loaded when it is asked for: its parser is no part of the daemon. */
+/** Loads `lint` on request, because the daemon needs no YAML parser. */
 async function startLint(paths: readonly string[]): Promise<void> {
   const { lint } = await import("./lint/lint.ts");
   Deno.exitCode = await lint(paths);
 }
 
-/** Brings a whole cluster along. */
+/** Loads `demo` on request, because the daemon needs no embedded cluster. */
 async function startDemo(options: DemoOptions): Promise<void> {
   const { demo } = await import("./demo/demo.ts");
   Deno.exitCode = await demo(options);
 }
 
 function report(error: unknown): number {
-  // Already printed by commander: help, version, or what is wrong with a flag.
+  // commander has printed it already: help, version, or what is wrong with a flag.
   if (error instanceof CommanderError) return error.exitCode;
   if (error instanceof StartError) writeError(error.message);
   else writeError(error instanceof Error ? error.stack ?? error.message : String(error));

@@ -1,14 +1,15 @@
-/** What commands print for people. */
-const encoder = new TextEncoder();
+/** Prints what commands say to people. */
 
+/** Writes a line to stderr, with the program's name before it. */
 export function writeError(text: string): void {
   Deno.stderr.writeSync(encoder.encode(`podfit: ${text}\n`));
 }
 
-/** A pipe may take a part at a time; false when its reader has gone (`| head`). */
+/** Writes all of a text to stdout. Gives false when the reader of the pipe has ended, as `head` does. */
 export function writeOutput(text: string): boolean {
   let bytes = encoder.encode(text);
   try {
+    // A pipe may accept a part at a time.
     while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
     return true;
   } catch (error) {
@@ -16,3 +17,5 @@ export function writeOutput(text: string): boolean {
     return false;
   }
 }
+
+const encoder = new TextEncoder();

@@ -1,9 +1,14 @@
-/** How a command hears that it is to end: by SIGTERM or SIGINT. A second one ends the process at once. */
+/** Turns SIGTERM and SIGINT into an AbortSignal. */
 
+/** Disposal stops listening. */
 export interface Ending extends Disposable {
+  /** Aborts when the process is asked to end. */
   readonly signal: AbortSignal;
 }
 
+/**
+ * Starts listening. `onStop` is called before the signal aborts; a second SIGTERM or SIGINT ends the process at once.
+ */
 export function listenForSignals(onStop: () => void = () => {}): Ending {
   const ending = new AbortController();
   const onSignal = () => {

@@ -1,12 +1,12 @@
-/** What commands beside the daemon have in common: their own words for what is wrong, and none of the daemon's flags. */
+/** What the commands besides the daemon have in common. */
 import type { Command } from "commander";
 
 export interface Subcommand {
-  /** Says what is wrong with the arguments of a command. */
+  /** Turns commander's complaint about the arguments of a command into podfit's. */
   readonly toComplaint: (text: string, command: string) => string;
 }
 
-/** Of the daemon's flags none has a meaning here; after the command's name commander refuses them by itself. */
+/** Ends with an error when a flag of the daemon stands before the command's name. commander refuses later ones. */
 export function refuseDaemonFlags(command: Command): void {
   const [flag] = Object.keys(command.parent?.opts() ?? {});
   const name = command.parent?.options.find((option) => option.attributeName() === flag)?.long;

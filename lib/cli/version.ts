@@ -1,4 +1,4 @@
-/** podfit's version: the one in deno.json. */
+/** The version of podfit, out of deno.json. */
 import project from "../../deno.json" with { type: "json" };
 
 export const VERSION: string = project.version;

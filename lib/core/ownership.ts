@@ -2,11 +2,12 @@
  * Which of several autoscalers resizes a container (C12): highest priority, then the one that may act earliest, then
  * the smaller name. Chosen anew at each evaluation; the others keep their streaks.
  */
-import { readCooldownEnd, readGateStart } from "./gate/gates.ts";
-import type { ContainerFacts, PodFacts } from "./pod/pod_facts.ts";
 import type { Autoscaler } from "../autoscaler/autoscaler.ts";
+import { readCooldownEnd, readGateStart } from "./gate/eligibility.ts";
+import type { ContainerFacts, PodFacts } from "./pod/pod_facts.ts";
 import type { ContainerState } from "./state.ts";
 
+/** The container that is contended for, and when. */
 export interface OwnershipContext {
   readonly now: number;
   readonly pod: PodFacts;
@@ -14,11 +15,11 @@ export interface OwnershipContext {
   readonly containerState: ContainerState;
 }
 
-/** Of contenders for one container; `null` when there are none. */
+/** The owner among contenders for one container; `null` when there are none. */
 export function chooseOwner(contenders: readonly Autoscaler[], context: OwnershipContext): Autoscaler | null {
   let owner: Autoscaler | null = null;
-  for (const policy of contenders) {
-    if (owner === null || compareContenders(policy, owner, context) < 0) owner = policy;
+  for (const contender of contenders) {
+    if (owner === null || compareContenders(contender, owner, context) < 0) owner = contender;
   }
   return owner;
 }
@@ -30,9 +31,9 @@ function compareContenders(a: Autoscaler, b: Autoscaler, context: OwnershipConte
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 
-/** max(gate opens, last resize + cooldown), not before now; never while the gate's state has not come. */
-export function readEligibleAt(policy: Autoscaler, context: OwnershipContext): number {
-  const start = readGateStart(policy, context.containerState);
+/** max(gate opens, last resize + cooldown), not before now, epoch ms; Infinity while the gate is shut. */
+export function readEligibleAt(autoscaler: Autoscaler, { now, containerState }: OwnershipContext): number {
+  const start = readGateStart(autoscaler, containerState);
   if (start === null) return Infinity;
-  return Math.max(start + policy.delayMs, readCooldownEnd(context.containerState, policy.cooldownMs), context.now);
+  return Math.max(start + autoscaler.delayMs, readCooldownEnd(containerState, autoscaler.cooldownMs), now);
 }

@@ -14,6 +14,7 @@ export const HOLD_REASONS = [
   "NotRunning",
   "NotOwner",
 ] as const;
+/** A word of HOLD_REASONS. */
 export type HoldReason = typeof HOLD_REASONS[number];
 
 /** Why the API server refused a PATCH (C44). */
@@ -26,8 +27,10 @@ export const REFUSAL_REASONS = [
   "Unsupported",
   "RetryLater",
 ] as const;
+/** A word of REFUSAL_REASONS. */
 export type RefusalReason = typeof REFUSAL_REASONS[number];
 
+/** Why a resize that is wanted does not happen now. */
 export const BLOCK_REASONS = [
   "Cooldown",
   "Delay",
@@ -42,16 +45,16 @@ export const BLOCK_REASONS = [
   ...REFUSAL_REASONS,
   "DryRun",
 ] as const;
+/** A word of BLOCK_REASONS. */
 export type BlockReason = typeof BLOCK_REASONS[number];
 
-/** Why a size waits: refused by the API server, or given up because the kubelet could not enact it (C44, C47). */
-export type WaitReason = RefusalReason | StuckReason;
-
+/** Why the kubelet has not applied a resize (KEP-1287). */
 export type StuckReason = Extract<BlockReason, "ResizeDeferred" | "ResizeInfeasible" | "ResizeError">;
 
 /** Reasons that belong to an autoscaler as a whole, in its conditions. */
 export const AUTOSCALER_REASONS = ["InvalidSpec", "TargetNotFound", "ContainerNotFound", "Paused", "Disabled"] as const;
 
+/** The name of an event, without its prefix. */
 export type NoticeName = keyof typeof NOTICES;
 
 /** Event names without the prefix `PodResourceAutoscaler`, and their types (C50). */
@@ -88,7 +91,7 @@ export const BLOCK_NOTICE: Readonly<Partial<Record<BlockReason, NoticeName>>> = 
   Unsupported: "ScaleFailed",
 };
 
-/** What a reading person is told, before it becomes a Kubernetes Event on the autoscaler. */
+/** An Event as data, before it is written as a Kubernetes Event on the autoscaler. */
 export interface Notice {
   readonly autoscaler: string;
   readonly name: NoticeName;

@@ -2,16 +2,21 @@
  * What the fold remembers of one pod between two decisions: plain JSON with a format version, so that it can be shown,
  * recorded and replayed. Nothing in it is ever changed in place; `next...` functions return the state that follows.
  */
-import type { Resource, Resources, SideKey } from "../units/resources.ts";
 import type { Action } from "../autoscaler/autoscaler.ts";
-import type { ResizeRequest } from "./decision.ts";
-import type { WaitReason } from "./reasons.ts";
+import type { Resources, SideKey } from "../units/resources.ts";
+import type { Notified } from "./notify/edge.ts";
+import type { ResizeRequest } from "./resize_request.ts";
+import type { Refusals } from "./settle/refusal.ts";
 
+/** The version of PodState's shape. A record of another version is refused by its parser. */
+export const STATE_VERSION = 2;
+
+/** The state of one pod; JSON keeps it whole. */
 export interface PodState {
-  readonly version: 1;
-  /** Of the pod at the last turn: while it and the contenders stay, its facts need no second look. */
+  readonly version: typeof STATE_VERSION;
+  /** The pod's resourceVersion at the last evaluation: while it and the contenders stay, its facts are known. */
   readonly resourceVersion: string | null;
-  /** When the last turn was: a wall clock may step back. */
+  /** When the last evaluation was, epoch ms. A wall clock may step back: see `rebase`. */
   readonly at: number;
   /** By container name: the containers that some contender targets. */
   readonly containers: Readonly<Record<string, ContainerState>>;
@@ -19,25 +24,26 @@ export interface PodState {
   readonly views: Readonly<Record<string, View>>;
   /** The highest generation that a PATCH of ours was answered with; a watch may still show an older one. */
   readonly generation: number;
-  /** When spec and reported size were first seen to differ without a resize condition. */
+  /** When spec and reported size were first seen to differ without a resize condition, epoch ms. */
   readonly differingSince: number | null;
   /** A PATCH met a conflict on this resourceVersion: a newer pod is on its way. */
   readonly conflict: { readonly resourceVersion: string; readonly at: number } | null;
   /** The accepted PATCH that is not yet enacted. */
   readonly command: Command | null;
-  /** PATCHes on one resourceVersion whose answers were lost: the pod will show whether one arrived, and which. */
+  /** Requests on one resourceVersion that got no answer: the pod will show whether one arrived, and which. */
   readonly unconfirmed: readonly UnconfirmedRequest[];
 }
 
-export interface UnconfirmedRequest extends Omit<ResizeRequest, "policy"> {
-  /** uid of the autoscaler. */
-  readonly autoscaler: string;
+/** A request that may have arrived or not (C45). */
+export interface UnconfirmedRequest extends ResizeRequest {
+  /** When the answer failed to come, epoch ms. */
   readonly at: number;
 }
 
+/** A resize that was accepted and is not yet seen in force (C45). */
 export interface Command {
   readonly container: string;
-  /** uid of the autoscaler. */
+  /** The autoscaler's uid. */
   readonly autoscaler: string;
   readonly action: Action;
   readonly generation: number;
@@ -45,6 +51,7 @@ export interface Command {
   readonly to: Resources;
 }
 
+/** What is remembered of a container, whoever contends for it. */
 export interface ContainerState {
   readonly instance: string | null;
   /** Since when the gate of each `after` is open (C24); `null` while it is shut. */
@@ -53,68 +60,61 @@ export interface ContainerState {
   readonly podReady: Since | null;
   /** The size in force when last seen; its change ends the streaks (C31). */
   readonly actual: Resources;
-  /** A sample counts when at least half of its interval lies after this (C31). */
+  /** A sample counts when at least half of its interval lies after this (C31), epoch ms. */
   readonly countsFrom: number;
-  /** The last resize of the container (C42), and the managedFields time it was last read from. */
+  /** The last resize of the container (C42), and the managedFields time it was last read from, epoch ms. */
   readonly resizedAt: number | null;
   readonly entryAt: number | null;
-  /** The last return of a stuck resize (C47). */
+  /** When a stuck resize was last reverted (C47), epoch ms. */
   readonly revertedAt: number | null;
-  /** Per resource, the size that was refused or given up (C44, C47). */
-  readonly refusals: Readonly<Partial<Record<Resource, Refusal>>>;
+  /** What the API server refused, or was given up, by side (C44, C47). */
+  readonly refusals: Refusals;
 }
 
-/** A state that another clock has dated: never taken to begin later than it was first seen. */
+/** A state that another clock has dated: it is never taken to begin later than it was first seen. */
 export interface Since {
   readonly at: number;
   readonly since: number;
 }
 
-export interface Refusal {
-  readonly reason: WaitReason;
-  readonly message: string;
-  readonly until: number;
-  readonly waitMs: number;
-  readonly action: Action | "return";
-  readonly to: Resources;
-  /** What must be unchanged for the refusal to hold. */
-  readonly podGeneration: number | null;
-  readonly autoscaler: string;
-  readonly autoscalerGeneration: number;
-}
-
+/** What one contender has seen of its container. */
 export interface View {
-  /** Of the autoscaler: a changed spec restarts the streaks (C16). */
+  /** The autoscaler's generation: a changed spec restarts the streaks (C16). */
   readonly generation: number;
   readonly container: string;
+  /** When the next evaluation of this contender is due, epoch ms. */
   readonly dueAt: number;
   readonly sampling: Sampling;
   readonly streaks: Readonly<Partial<Record<SideKey, Streak>>>;
-  /** Since when a wish has stood without a break. */
+  /** Since when some streak has been full without a break, epoch ms; `null` while none is. */
   readonly wantedSince: number | null;
-  /** Edge memory of notices: topic -> what was last told. */
-  readonly told: Readonly<Record<string, string>>;
+  /** Since when there has been no new usage, once that lasted too long (C22), epoch ms; `null` while usage comes. */
+  readonly silentSince: number | null;
+  /** What people have been notified of, and what has not ended since. */
+  readonly notified: Notified;
 }
 
+/** Samples in a row on the same side of a threshold (C31). */
 export interface Streak {
   readonly direction: "up" | "down";
   readonly count: number;
-  /** Highest usageBytes since the last whole `consecutiveSamples`, and of those; `null` when none had any (C46). */
+  /** Highest usageBytes since the last whole `consecutiveSamples`, and of those before; `null` without any (C46). */
   readonly peakUsageBytes: number | null;
   readonly olderPeakUsageBytes: number | null;
 }
 
+/** How far the sampling of a container has come. */
 export interface Sampling {
   /** The older point of the next rate. */
   readonly anchor: { readonly instance: string; readonly at: number; readonly counterNs: number } | null;
   readonly sample: Sample | null;
-  /** When something new was last seen, or sampling began: receive time. */
+  /** When something new was last seen, or sampling began: receive time, epoch ms. */
   readonly newAt: number;
   /** The next point only warms up, a rate too: the container was seen to restart, or was not seen for long. */
   readonly warming: boolean;
 }
 
-/** One usage of one container. `at` and `from` are times of the source's clock, `seenAt` of ours. */
+/** One usage of one container. `at` and `from` are times of the source's clock, `seenAt` is one of ours. */
 export interface Sample {
   readonly at: number;
   readonly from: number;
@@ -125,8 +125,9 @@ export interface Sample {
   readonly podUsageBytes: number | null;
 }
 
+/** The state of a pod that was never evaluated. */
 export const NEW_POD_STATE: PodState = {
-  version: 1,
+  version: STATE_VERSION,
   resourceVersion: null,
   at: 0,
   containers: {},
@@ -138,6 +139,5 @@ export const NEW_POD_STATE: PodState = {
   unconfirmed: [],
 };
 
-/** Shared, so that a view in which nothing is remembered costs nothing. */
+/** Shared, so that a view without streaks costs no memory for them. */
 export const NO_STREAKS: View["streaks"] = Object.freeze({});
-export const NOTHING_TOLD: View["told"] = Object.freeze({});

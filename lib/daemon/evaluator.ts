@@ -1,26 +1,30 @@
 /**
- * Drives the fold: for each tracked pod of a turn it gathers the arguments, decides, performs the order and folds the
- * answer in. A pod is on one node and a node's turns come one after the other, so each state has one writer.
+ * Drives the fold: for each tracked pod it gathers the arguments, decides, sends the request and folds the answer in.
+ * A pod is on one node and a node's evaluations come one after the other, so each state has one writer.
  */
 import { decide } from "../core/decide.ts";
-import type { Answer, Observation, Outcome, ResizeRequest } from "../core/decision.ts";
+import type { Input, Observation, Outcome } from "../core/decision.ts";
+import type { ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Actuate } from "./act/actuator.ts";
 import type { Tracked } from "./inventory/tracked.ts";
-import type { Report } from "./report/report.ts";
+import type { Sink } from "./report/sink.ts";
 
+/** How a pod is resized, and who hears of its evaluations. */
 export interface EvaluatorOptions {
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly actuate: Actuate;
-  readonly report: Report;
+  /** Takes every evaluation, and the one that folds in an answer. */
+  readonly report: Sink;
   readonly dryRun: boolean;
-  /** False while not everybody is known who may contend for the namespace's pods: they have no turn. */
+  /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;
-  /** A pod that cannot be decided is left alone until its next turn; the others of the turn go on. */
+  /** A pod that cannot be decided is left alone until its next evaluation; the other pods go on. */
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
 
+/** Owns the state of every tracked pod. */
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #states = new Map<string, PodState>();
@@ -29,6 +33,7 @@ export class Evaluator {
     this.#options = options;
   }
 
+  /** What is remembered of the pod; `null` before its first evaluation. */
   readState(uid: string): PodState | null {
     return this.#states.get(uid) ?? null;
   }
@@ -38,49 +43,54 @@ export class Evaluator {
     this.#states.delete(uid);
   }
 
-  /** Decides for each pod, then sends what is to be sent, all at once; returns when every answer is folded in. */
+  /** Decides for each pod, then sends all requests at once; resolves when every answer is folded in, never rejects. */
   async evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
     const sent: Promise<void>[] = [];
-    // Asked once per turn: the answer costs a look at all autoscalers of the namespace.
+    // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
     const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
       const { namespace } = tracked.pod;
       const canDecide = verdicts.get(namespace) ?? this.#options.canDecide(namespace);
       verdicts.set(namespace, canDecide);
-      if (canDecide) sent.push(this.#takeTurn(tracked, observe));
+      if (canDecide) sent.push(this.#evaluateOne(tracked, observe));
     }
     await Promise.all(sent);
   }
 
-  async #takeTurn(tracked: Tracked, observe: (tracked: Tracked) => Observation): Promise<void> {
+  async #evaluateOne(tracked: Tracked, observe: (tracked: Tracked) => Observation): Promise<void> {
     try {
-      const { request: order } = this.#decide(tracked, observe(tracked));
-      if (order !== null) await this.#perform(tracked, order);
+      const request = this.#decide(tracked, observe(tracked));
+      if (request !== null) await this.#perform(tracked, request);
     } catch (error) {
       this.#options.onError(tracked, error);
     }
   }
 
-  #decide(tracked: Tracked, observation: Observation): Outcome {
-    const { clock, dryRun, report } = this.#options;
-    const { pod, contenders } = tracked;
+  #decide(tracked: Tracked, observation: Observation): ResizeRequest | null {
+    const { clock, report } = this.#options;
     const startedMs = clock.monotonic();
-    const before = this.#states.get(pod.uid) ?? NEW_POD_STATE;
-    const outcome = decide(before, { now: clock.now(), pod, contenders, observation, dryRun });
-    this.#states.set(pod.uid, outcome.state);
-    report(outcome, tracked, clock.monotonic() - startedMs);
-    return outcome;
+    const before = this.#states.get(tracked.pod.uid) ?? NEW_POD_STATE;
+    const input = this.#toInput(tracked, observation);
+    const outcome = decide(before, input);
+    this.#states.set(tracked.pod.uid, outcome.state);
+    report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
+    return outcome.request;
   }
 
-  async #perform(tracked: Tracked, order: ResizeRequest): Promise<void> {
-    const { actuate, clock, dryRun, report } = this.#options;
-    const { pod, contenders } = tracked;
-    const answer: Answer = await actuate(order, tracked);
-    // Dropped meanwhile: what was accepted is still told, but no state comes back to life.
+  async #perform(tracked: Tracked, request: ResizeRequest): Promise<void> {
+    const { actuate, report } = this.#options;
+    const { pod } = tracked;
+    const answer = await actuate(request, tracked);
+    // Dropped meanwhile: what was accepted is still reported, but no state comes back to life.
     const before = this.#states.get(pod.uid);
-    const observation: Observation = { kind: "answered", order, answer };
-    const outcome = decide(before ?? NEW_POD_STATE, { now: clock.now(), pod, contenders, observation, dryRun });
+    const input = this.#toInput(tracked, { kind: "answered", request, answer });
+    const outcome: Outcome = decide(before ?? NEW_POD_STATE, input);
     if (before !== undefined) this.#states.set(pod.uid, outcome.state);
-    report(outcome, tracked, 0);
+    report({ before: before ?? NEW_POD_STATE, input, outcome, tookMs: 0 });
+  }
+
+  #toInput({ pod, contenders }: Tracked, observation: Observation): Input {
+    const { clock, dryRun } = this.#options;
+    return { now: clock.now(), pod, contenders, observation, dryRun };
   }
 }

@@ -1,20 +1,21 @@
 /**
- * What a refused request said: HTTP code, reason, message and details, and how long the server asks to wait. Made from
- * whatever came back: a Status, another JSON value, plain text ("404 page not found", "Too many requests") or nothing.
+ * A refused request as an Error: HTTP code, reason, message and details, and how long the server asks to wait. It is
+ * made of whatever came back: a Status, another JSON value, plain text ("404 page not found", "Too many requests") or
+ * nothing.
  * https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#status-v1-meta
  */
 import type { StatusDetails } from "../api/kubernetes.ts";
 import { isRecord } from "../units/untrusted.ts";
 
-/** A refusal by the server. `message` is the server's own words, at most about 1 kB. */
+/** A refusal by the server. `message` is the server's, at most about 1 kB. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  /** HTTP status, or the code of a Status inside a stream. */
+  /** The HTTP status, or the code of a Status inside a stream. */
   readonly code: number;
-  /** Machine-readable reason, e.g. `NotFound`; null when the server gave none. */
+  /** The machine-readable reason, e.g. `NotFound`; `null` when the server gave none. */
   readonly reason: string | null;
   readonly details: StatusDetails | null;
-  /** How long the server asks to wait before the next try; null when it does not say. */
+  /** How long the server asks to wait before the next try, in ms, at most 1 h; `null` when it does not say. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, fields: ApiErrorFields) {
@@ -34,8 +35,8 @@ export interface ApiErrorFields {
 }
 
 /**
- * `body` is what was read of the response: parsed JSON, text or undefined. A Status out of a watch stream has its own
- * code, since the response that carried it was a 200.
+ * Makes an error of a response and what was read of its body: parsed JSON, text or undefined. A Status inside a watch
+ * stream has its own code, since the response that carried it was a 200. Never throws.
  */
 export function toApiError(response: Response, body: unknown): ApiError {
   const status = toRecord(body);
@@ -51,7 +52,7 @@ export function toApiError(response: Response, body: unknown): ApiError {
 
 const MAX_TEXT_LENGTH = 1000;
 const MAX_CAUSES = 32;
-/** A longer wait is taken for nonsense; also keeps timers inside their 31 bits. */
+/** A server that asks for a longer wait is not believed. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 function toMessage(body: unknown, response: Response): string {
@@ -72,7 +73,7 @@ function toDetails(value: unknown): StatusDetails | null {
   };
 }
 
-/** The header counts more: it is set by proxies and API priority too. Dates are not used by API servers. */
+/** The header wins, since proxies and API priority set it too. API servers do not use dates there. */
 function readRetryAfterMs(header: string | null, details: StatusDetails | null): number | null {
   const seconds = header !== null && /^\d+$/.test(header.trim()) ? Number(header) : details?.retryAfterSeconds;
   if (seconds === undefined || seconds < 0) return null;

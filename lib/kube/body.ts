@@ -1,41 +1,54 @@
 /**
- * Response bodies that nobody can hang or flood: every read ends with the signal or with silence, every size is bounded.
- * Cancelling the reader is what ends a read, so it works even for a transport that doesn't error its body on abort.
+ * Reads response bodies within bounds: every read ends when the signal aborts or the connection is silent, and every
+ * size has a limit. A read is ended by cancelling its reader, which works even for a transport that doesn't error its
+ * body on abort.
  */
 import type { Clock } from "../runtime/clock.ts";
-import { Room } from "../runtime/room.ts";
+import { BodyBuffer, type BufferPool } from "../runtime/buffer_pool.ts";
 
 export interface BodyOptions {
   readonly limitBytes: number;
   readonly signal: AbortSignal;
-  /** With both, a wait of more than `silentMs` for the next bytes rejects with a TimeoutError. */
+  /** With a clock and `silentMs`, a wait of more than `silentMs` for the next bytes rejects with a TimeoutError. */
   readonly clock?: Clock;
   readonly silentMs?: number;
 }
 
+export interface TextOptions extends BodyOptions {
+  /**
+   * For whoever reads many large bodies: the bytes are read straight into memory of this pool, and given back to it.
+   */
+  readonly buffers?: BufferPool;
+}
+
+/** A body has more than `limitBytes` bytes. */
 export class BodyTooLarge extends Error {}
 
 /**
- * As UTF-8. Stops reading at `limitBytes` and rejects with BodyTooLarge; never holds more than twice as much. The memory
- * that the bytes are read into is used again, as it would be the most that a poll of a node leaves behind.
+ * Gives the whole body, read as UTF-8. Rejects with BodyTooLarge as soon as it passes `limitBytes`, with the signal's
+ * reason, with a TimeoutError after silence, and with the body's own error. Never holds more than twice `limitBytes`.
  */
-export async function readText(response: Response, options: BodyOptions): Promise<string> {
+export async function readText(response: Response, options: TextOptions): Promise<string> {
   const declaredBytes = Number(response.headers.get("content-length"));
   if (declaredBytes > options.limitBytes) {
     await discard(response);
     throw tooLarge(options);
   }
-  const room = new Room();
-  for await (const chunk of readChunks(response, options, () => room.open())) {
-    room.take(chunk);
-    if (room.length > options.limitBytes) throw tooLarge(options);
+  const { buffers } = options;
+  const buffer = buffers?.take() ?? new BodyBuffer();
+  for await (const chunk of readChunks(response, options, buffers && (() => buffer.free()))) {
+    buffer.append(chunk);
+    if (buffer.length > options.limitBytes) throw tooLarge(options);
   }
-  return room.close();
+  const text = buffer.decode();
+  buffers?.release(buffer);
+  return text;
 }
 
 /**
- * The complete lines of each chunk, without empty ones. Splits bytes, so a character cut by a chunk's end stays whole,
- * and decodes once a chunk. What follows the last newline when the body ends is dropped: it was cut off.
+ * Gives the complete lines of each chunk, read as UTF-8, without empty ones. A line that the body's end cuts off is
+ * dropped. Throws BodyTooLarge for a line of more than `limitBytes`, and what readText() throws. Splits bytes before it
+ * decodes them, so that a character cut by a chunk's end stays whole.
  */
 export async function* readLines(response: Response, options: BodyOptions): AsyncGenerator<readonly string[]> {
   let rest: Uint8Array[] = [];
@@ -59,7 +72,10 @@ export async function* readLines(response: Response, options: BodyOptions): Asyn
   }
 }
 
-/** The start of an error's body, or nothing: enough for a Status. */
+/**
+ * Gives the first 16 KiB of an error's body, enough for a Status, or as much of it as could be read. Rejects with the
+ * signal's reason only.
+ */
 export async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
   let text = "";
   try {
@@ -73,30 +89,17 @@ export async function readErrorText(response: Response, signal: AbortSignal): Pr
   return text;
 }
 
-/** Native fetch says "fetch failed" and means its cause; other errors speak for themselves. */
-export function readMessage(error: unknown): string {
-  let telling = error;
-  while (telling instanceof TypeError && telling.message === "fetch failed" && telling.cause) telling = telling.cause;
-  const message = telling instanceof Error ? telling.message : String(telling);
-  return oneLine(message.replace(/^error sending request for url \(.*?\): (client error \(\w+\): )?/, ""));
-}
-
+/** Cancels a body that is not read. Never rejects. */
 export async function discard(response: Response): Promise<void> {
-  // A body that has already failed rejects here too, and there is nothing left to do about it.
+  // A body that has failed already rejects here too.
   await response.body?.cancel().catch(() => {});
-}
-
-/** Text from outside, fit for a message. */
-export function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\s]+/gu, " ").trim().slice(0, ERROR_TEXT_LENGTH);
 }
 
 const UTF8 = new TextDecoder();
 const NEWLINE = 10;
 const ERROR_TEXT_BYTES = 16 * 1024;
-const ERROR_TEXT_LENGTH = 500;
 
-/** With `open` the bytes are read into what it gives, where the body can do that: each chunk lies there then. */
+/** With `open`, and where the body supports it, the bytes are read into the memory that it gives. */
 async function* readChunks(
   response: Response,
   options: BodyOptions,
@@ -112,7 +115,7 @@ async function* readChunks(
       signal.throwIfAborted();
       const { done, value } = await readNext(reader, options);
       signal.throwIfAborted();
-      // At its end too a body gives the memory back that it was to fill.
+      // A BYOB read gives its memory back at the end of the body too, as an empty chunk.
       if (value !== undefined) yield value;
       if (done) return;
     }
@@ -127,7 +130,7 @@ interface Reader {
   readonly cancel: (reason?: unknown) => Promise<void>;
 }
 
-/** What fetch gives is a stream of bytes; a body of node:http, or of a test, need not be. */
+/** The body of a fetch supports BYOB reads. One of node:http, or of a test, may not. */
 function openReader(body: NonNullable<Response["body"]>, open?: () => Uint8Array<ArrayBuffer>): Reader {
   if (open !== undefined) {
     try {

@@ -1,8 +1,8 @@
 /**
  * The typed clients of an API server: openapi-fetch over the server's transport. Paths, parameters and answers are
- * those of lib/api. A refusal is a value: `error` is always a Status, `toApiError` makes an Error of it.
- * A patch names its content type in `params.header`: the server refuses plain JSON with 415. Give its body a type
- * (`const body: PodPatch = ...`): in a literal inside the call the compiler lets misspelt fields pass.
+ * those of lib/api. A refusal is a value: `error` is always a Status, and `toApiError` makes an Error of it.
+ * A patch names its content type in `params.header`, because the server refuses plain JSON with 415. Its body should be
+ * a typed constant (`const body: PodPatch = ...`): in a literal inside the call the compiler accepts misspelt fields.
  */
 import createFetchClient, { type Client, defaultPathSerializer } from "openapi-fetch";
 import type { paths as AutoscalerPaths } from "../api/autoscaler.ts";
@@ -18,12 +18,13 @@ export interface ApiClient {
   readonly autoscalers: Client<AutoscalerPaths>;
 }
 
-/** `params.header` of a patch that merges lists by their merge key; for Kubernetes' own resources only. */
+/** The `params.header` of a patch that merges lists by their merge key; for Kubernetes' own resources only. */
 export const STRATEGIC_MERGE = { "content-type": "application/strategic-merge-patch+json" } as const;
 
-/** `params.header` of a patch that replaces lists whole (RFC 7386); for every resource. */
+/** The `params.header` of a patch that replaces lists as a whole (RFC 7386); for every resource. */
 export const MERGE = { "content-type": "application/merge-patch+json" } as const;
 
+/** Makes the clients of one API server. Their calls reject only where the transport or the reading of a body does. */
 export function createClient(server: Pick<ApiServer, "origin" | "transport">): ApiClient {
   const options = {
     baseUrl: server.origin,
@@ -31,7 +32,7 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
       const response = await server.transport(request);
       return response.ok ? response : await toStatusResponse(response, request.signal);
     },
-    // Whatever the content type says, every body of this API is JSON.
+    // Every body of this API is JSON, whatever its content type.
     bodySerializer: (body: unknown) => JSON.stringify(body),
     pathSerializer,
     headers: { accept: "application/json" },
@@ -45,8 +46,8 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * The refusal with a Status for a body, whatever it had. Otherwise openapi-fetch gives text, or no `error` at all when
- * the body is empty, and a refusal would pass for an answer.
+ * Gives the refusal with a Status for a body, whatever it had. openapi-fetch would otherwise give text, or no `error`
+ * at all for an empty body, and a refusal would look like an answer.
  */
 async function toStatusResponse(response: Response, signal: AbortSignal): Promise<Response> {
   const { status, statusText, headers } = response;
@@ -77,7 +78,7 @@ function parseStatus(text: string): Status | null {
   }
 }
 
-/** `{path}` at the end of nodes/{name}/proxy/{path} is a path of its own: its slashes stay. */
+/** The `{path}` at the end of nodes/{name}/proxy/{path} is a path itself, so its slashes are not escaped. */
 function pathSerializer(pathname: string, params: Record<string, unknown>): string {
   const { path, ...rest } = params;
   const segments = path === undefined ? "{path}" : String(path).split("/").map(encodeURIComponent).join("/");

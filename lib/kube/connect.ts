@@ -1,51 +1,28 @@
-/**
- * Which API server, and as whom? The order: kubeconfig files named on the command line, KUBECONFIG, the pod's own
- * service account, the default file. The paths and variables come from lib/cli; only files are read here.
- */
-import { systemClock } from "../runtime/clock.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { createGivenCredential, readPem } from "./config/credential_files.ts";
-import { createExecCredential } from "./config/exec_credential.ts";
-import { HttpTransport } from "./http_transport.ts";
-import { loadInCluster } from "./config/in_cluster.ts";
-import type { InClusterOptions } from "./config/in_cluster.ts";
-import { readContext } from "./config/context.ts";
-import { loadKubeconfigs, splitPaths } from "./config/files.ts";
+/** Opens an API server: the one that the configuration names, or one whose configuration is at hand. */
+import { type Clock, systemClock } from "../runtime/clock.ts";
+import { type ConfigSources, loadServerConfig } from "./config/load.ts";
 import type { ServerConfig } from "./config/server_config.ts";
+import { HttpTransport } from "./http_transport.ts";
 import type { ApiServer } from "./transport.ts";
 
-export interface ConnectOptions {
+export interface ConnectOptions extends ConfigSources {
   /** podfit's own, for the User-Agent. */
   readonly version: string;
-  /** --kubeconfig; each must exist. */
-  readonly kubeconfigPaths?: readonly string[];
-  /** The value of KUBECONFIG. */
-  readonly kubeconfigVariable?: string | null;
-  /** --context; it never means the pod's own cluster. */
-  readonly context?: string | null;
-  /** `null` outside a cluster. */
-  readonly inCluster?: InClusterOptions | null;
-  /** ~/.kube/config */
-  readonly defaultPath?: string | null;
   readonly clock?: Pick<Clock, "now" | "timeout">;
 }
 
-interface Lifetime {
-  readonly clock: Pick<Clock, "now" | "timeout">;
-  readonly signal: AbortSignal;
-}
-
-/** Reads the credential once, so that a bad configuration ends the start; sends nothing. */
+/**
+ * Opens the API server of the first configuration that is found. Reads its credential without sending anything, and
+ * rejects with what to do about it when it can't be used.
+ */
 export async function connect(options: ConnectOptions): Promise<ApiServer> {
   const closing = new AbortController();
-  const config = await loadServerConfig(options, {
-    clock: options.clock ?? systemClock,
-    signal: closing.signal,
-  });
+  const { clock = systemClock } = options;
+  const config = await loadServerConfig(options, { clock, signal: closing.signal });
   return await openServer(config, { version: options.version, onClose: () => closing.abort() });
 }
 
-/** A server whose configuration is at hand already. */
+/** Opens the API server of a configuration. Rejects when its credential can't be read or used. */
 export async function openServer(
   config: ServerConfig,
   { version, onClose = () => {} }: { readonly version: string; readonly onClose?: () => void },
@@ -71,38 +48,5 @@ export async function openServer(
       http[Symbol.dispose]();
       return Promise.resolve();
     },
-  };
-}
-
-async function loadServerConfig(options: ConnectOptions, lifetime: Lifetime): Promise<ServerConfig> {
-  const { kubeconfigPaths = [], context = null, inCluster = null, defaultPath = null } = options;
-  const listed = splitPaths(options.kubeconfigVariable ?? "");
-  if (kubeconfigPaths.length > 0) return await loadFromFiles(kubeconfigPaths, { mustExist: true, context, lifetime });
-  if (listed.length > 0) return await loadFromFiles(listed, { mustExist: false, context, lifetime });
-  if (inCluster !== null && context === null) return await loadInCluster(inCluster, lifetime.clock);
-  if (defaultPath !== null) return await loadFromFiles([defaultPath], { mustExist: true, context, lifetime });
-  throw new Error(
-    "Cannot find a cluster: there is no --kubeconfig, KUBECONFIG, service account or default kubeconfig; " +
-      "see `kubectl config get-contexts`",
-  );
-}
-
-async function loadFromFiles(
-  paths: readonly string[],
-  options: { readonly mustExist: boolean; readonly context: string | null; readonly lifetime: Lifetime },
-): Promise<ServerConfig> {
-  const { lifetime } = options;
-  const context = readContext(await loadKubeconfigs(paths, options), options.context);
-  const { source, origin, namespace, proxyUrl, certificateAuthority, cluster, user } = context;
-  const caPem = certificateAuthority === null ? null : await readPem(certificateAuthority, "certificate authority");
-  return {
-    source,
-    origin,
-    namespace,
-    proxyUrl,
-    caCerts: caPem === null ? [] : [caPem],
-    readCredential: user.kind === "exec"
-      ? createExecCredential({ ...user, cluster, caPem }, lifetime)
-      : createGivenCredential(user, lifetime.clock),
   };
 }

@@ -1,8 +1,9 @@
 /**
  * Sends requests to one API server over native fetch, with its CA and the credential of the moment. After a 401 the
- * same request goes out once more if there is a newer credential; nothing else is retried and nothing is timed here.
+ * same request is sent once more if there is a newer credential. Nothing else is retried, and timeouts are the
+ * caller's.
  */
-import { abortable } from "./abortable.ts";
+import { abortable } from "@std/async/abortable";
 import { isSameCertificate, isSameCredential, toHeader } from "./config/credential.ts";
 import type { ClientCertificate, Credential } from "./config/credential.ts";
 import { toNetworkError } from "./network_error.ts";
@@ -12,6 +13,7 @@ export interface HttpTransportOptions {
   readonly userAgent: string;
 }
 
+/** Owns the connections to one API server; disposal closes them. */
 export class HttpTransport implements Disposable {
   readonly #config: ServerConfig;
   readonly #userAgent: string;
@@ -19,8 +21,8 @@ export class HttpTransport implements Disposable {
   #certificate: ClientCertificate | null = null;
   #isClosed = false;
   /**
-   * Deno 2.9 forgets to abort a streaming body once the garbage collector has taken its Response: the body alone does
-   * not hold the signal. So both live as long as the body does. See https://github.com/denoland/deno/issues/29075
+   * Keeps request and response alive as long as the body. Deno 2.9 does not abort a streaming body whose Response was
+   * collected as garbage: the body alone does not hold the signal. https://github.com/denoland/deno/issues/29075
    */
   readonly #heldByBody = new WeakMap<ReadableStream, readonly [Request, Response]>();
 
@@ -29,17 +31,19 @@ export class HttpTransport implements Disposable {
     this.#userAgent = options.userAgent;
   }
 
+  /** The client certificate of the last request; `null` without one. */
   get clientCertificate(): ClientCertificate | null {
     return this.#certificate;
   }
 
-  /** Connects to nothing yet, but tells whether certificate and key can be used. */
+  /** Reads the credential without connecting. Rejects when there is none, or when its certificate can't be used. */
   async prepare(): Promise<void> {
     this.#clientFor(await this.#config.readCredential(null));
   }
 
+  /** Sends a request, as a Transport does. */
   async send(request: Request): Promise<Response> {
-    // A stream cannot be sent twice, so the body is read first; podfit's are small.
+    // A stream cannot be sent twice, so the body is read first. podfit's are small.
     const body = request.body === null ? null : await request.arrayBuffer();
     const credential = await this.#readCredential(null, request.signal);
     const response = await this.#sendOnce(request, { body, credential });
@@ -48,7 +52,7 @@ export class HttpTransport implements Disposable {
     try {
       newer = await this.#readCredential(credential, request.signal);
     } catch (error) {
-      // Rejects where the signal has ended the body already.
+      // cancel() rejects when the signal has ended the body already.
       await response.body?.cancel().catch(() => {});
       throw error;
     }
@@ -63,7 +67,7 @@ export class HttpTransport implements Disposable {
     this.#client = null;
   }
 
-  /** A plugin may take a minute; the request that waits for it has its own time. */
+  /** A plugin may take a minute, so the wait ends with the request's signal. */
   async #readCredential(rejected: Credential | null, signal: AbortSignal): Promise<Credential> {
     try {
       return await abortable(this.#config.readCredential(rejected), signal);
@@ -100,7 +104,7 @@ export class HttpTransport implements Disposable {
     return headers;
   }
 
-  /** Closing the old client leaves the requests and bodies that still use it alone (measured, and tested). */
+  /** Closing the old client does not end the requests and bodies that still use it (tested). */
   #clientFor({ clientCertificate }: Credential): Deno.HttpClient {
     if (this.#isClosed) throw new Error(`Cannot send to API server "${this.#config.origin}": the connection is closed`);
     if (this.#client !== null && isSameCertificate(clientCertificate, this.#certificate)) return this.#client;
@@ -115,7 +119,7 @@ export class HttpTransport implements Disposable {
     const { caCerts, proxyUrl, source } = this.#config;
     try {
       return Deno.createHttpClient({
-        // A dead HTTP/2 connection is never given up: https://github.com/denoland/deno/issues/36542
+        // Deno never gives up a dead HTTP/2 connection: https://github.com/denoland/deno/issues/36542
         http2: false,
         caCerts: [...caCerts],
         ...(proxyUrl === null ? {} : { proxy: toProxy(proxyUrl) }),

@@ -1,20 +1,41 @@
 /**
- * Why was there no answer? The words of fetch are buried two causes deep and never say what to do; here they become one
- * line with the server and the likely cause.
+ * Why was there no answer? The errors of fetch have their reason two causes deep and never say what to do. Here they
+ * become one line with the server and the likely cause.
  */
 
-/** Wraps what `fetch` threw; the origin names the server. */
+/** Makes an error that names the API server and the likely cause, of what `fetch` threw. */
 export function toNetworkError(error: unknown, origin: string): Error {
   return new Error(`Cannot reach API server "${origin}": ${describeNetworkError(error)}`, { cause: error });
 }
 
+/**
+ * Names the likely cause of what `fetch` threw and what to check; the innermost message where it is not a known one.
+ */
 export function describeNetworkError(error: unknown): string {
   const words = innermostMessage(error);
   const known = CAUSES.find(([pattern]) => pattern.test(words));
   return known === undefined ? words : known[1];
 }
 
-/** Words of rustls, hyper and the operating system, as Deno 2.9 passes them on. */
+/**
+ * Gives the message of an error on one line of at most 500 characters. For native fetch, which says "fetch failed",
+ * that is the message of the cause.
+ */
+export function readMessage(error: unknown): string {
+  let cause = error;
+  while (cause instanceof TypeError && cause.message === "fetch failed" && cause.cause) cause = cause.cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return oneLine(message.replace(/^error sending request for url \(.*?\): (client error \(\w+\): )?/, ""));
+}
+
+/** Makes text from outside fit for a message: one line of at most 500 characters. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\s]+/gu, " ").trim().slice(0, MAX_MESSAGE_LENGTH);
+}
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/** Patterns of the messages of rustls, hyper and the operating system, as Deno 2.9 passes them on. */
 const CAUSES: readonly (readonly [RegExp, string])[] = [
   [
     /UnknownIssuer/,
@@ -42,7 +63,7 @@ const CAUSES: readonly (readonly [RegExp, string])[] = [
   [/TimeoutError|timed out/i, "no answer in time"],
 ];
 
-/** fetch says "fetch failed" and keeps the reason in `cause`; the name is kept for DOMExceptions. */
+/** The message of the innermost cause, with the name of a DOMException before it. */
 function innermostMessage(error: unknown): string {
   let innermost = error;
   for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++) {

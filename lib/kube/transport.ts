@@ -1,23 +1,27 @@
 /**
- * How a request reaches an API server. Everything in kube/ is written against this one function type, so that an
- * embedded cluster can be called in process. A transport adds credentials and TLS; it retries nothing but a 401, once,
- * when it has a newer credential.
+ * How a request reaches an API server. Everything in kube/ is written against one function type, so that an embedded
+ * cluster can be called in the same process.
  */
 
+/**
+ * Sends a request with credentials and TLS. Retries nothing but a 401, once, when there is a newer credential. Rejects
+ * with the signal's reason, or with an error that names the server when there is no answer.
+ */
 export type Transport = (request: Request) => Promise<Response>;
 
+/** An open connection to an API server. */
 export interface ApiServer extends AsyncDisposable {
-  /** Origin without a trailing slash, e.g. `https://10.0.0.1:6443`; requests are built as `${origin}/api/v1/...`. */
+  /** Without a trailing slash, e.g. `https://10.0.0.1:6443`; requests go to `${origin}/api/v1/...`. */
   readonly origin: string;
   readonly transport: Transport;
-  /** PEM of the cluster's CA certificates, where the configuration names one. */
+  /** The cluster's CA certificates in PEM, where the configuration names some. */
   readonly caCerts: readonly string[];
-  /** The bearer token that would be sent now, for kubelets dialed directly; `null` when another credential is used. */
+  /** Gives the bearer token of the moment, for kubelets dialed directly; `null` where another credential is used. */
   readonly readToken: () => Promise<string | null>;
-  /** PEM client certificate and key, when the configuration has them. */
+  /** The client certificate and its key in PEM; `null` where another credential is used. */
   readonly clientCertificate: { readonly cert: string; readonly key: string } | null;
-  /** Namespace of the context or of the service account; `default` otherwise. */
+  /** The namespace of the context or of the service account; `default` otherwise. */
   readonly namespace: string;
-  /** Where the configuration came from, for error messages: a file and context, or "in-cluster". */
+  /** The origin of the configuration, for error messages: a file and context, or "in-cluster". */
   readonly source: string;
 }

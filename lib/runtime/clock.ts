@@ -1,16 +1,16 @@
 /**
- * What time is it, and how does one wait? The only file in which real timers appear; all else takes a Clock, so that a
+ * What time is it, and how does one wait? Real timers appear in this file only. All other code takes a Clock, so that a
  * test or a simulation can move time by hand.
  */
 
 export interface Clock {
-  /** Wall clock, epoch ms; may step. */
+  /** Gives the wall time in epoch ms; it may step in either direction. */
   now(): number;
-  /** Never steps; ms since an arbitrary start. */
+  /** Gives the ms since an arbitrary start; never steps. */
   monotonic(): number;
-  /** Rejects with `signal.reason` when aborted; leaves no timer behind. */
+  /** Resolves after `ms`, or rejects with `signal.reason` as soon as the signal aborts. Leaves no timer behind. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** A signal that aborts after `ms`, unless it is disposed before. */
+  /** Gives a signal that aborts after `ms` with a TimeoutError, unless it is disposed before. */
   timeout(ms: number): Timeout;
 }
 
@@ -18,14 +18,15 @@ export interface Timeout extends Disposable {
   readonly signal: AbortSignal;
 }
 
+/** The clock of this machine. A wait of more than 24.8 days ends early, after these. */
 export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now(), sleep, timeout };
 
-/** The reason of a timeout's signal; the same on every clock, and the name that `AbortSignal.timeout` uses. */
+/** Makes the reason of a timeout's signal, on every clock: a TimeoutError, as `AbortSignal.timeout()` has it. */
 export function timeoutError(ms: number): DOMException {
   return new DOMException(`Timed out after ${ms} ms`, "TimeoutError");
 }
 
-/** setTimeout holds a signed 32-bit number and fires at once beyond it; so a longer wait ends early, at 24.8 days. */
+/** setTimeout takes a signed 32-bit number and fires at once for a larger one. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

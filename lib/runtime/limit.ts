@@ -1,17 +1,17 @@
-/**
- * How many may do this at once? A counting limit with a fair queue: `using slot = await limit.acquire(signal)`.
- */
+/** How many may do this at once? A counting semaphore with a queue in order of arrival. */
 
+/** Used as `using slot = await limit.acquire(signal)`. */
 export class Limit {
   #free: number;
   readonly #queue: (() => void)[] = [];
 
+  /** `max` is the number of slots, rounded down. Throws RangeError below 1. */
   constructor(max: number) {
     if (!(max >= 1)) throw new RangeError(`Cannot limit to "${max}": must be 1 or more`);
     this.#free = Math.floor(max);
   }
 
-  /** Resolves to a slot that its disposal gives back, first come first served; rejects with `signal.reason`. */
+  /** Resolves to a slot, which its disposal gives back. Rejects with `signal.reason` as soon as the signal aborts. */
   acquire(signal?: AbortSignal): Promise<Disposable> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -32,7 +32,7 @@ export class Limit {
     });
   }
 
-  /** A slot goes straight to the next in the queue, so that nobody can slip in between. */
+  /** A slot is handed straight to the next in the queue, so that a later call cannot overtake it. */
   #slot(): Disposable {
     let isHeld = true;
     return {

@@ -1,7 +1,7 @@
 /**
- * What does the process say about itself? One line per message: JSON, or text for people. Both go to stderr, because
- * stdout belongs to the answers of commands, which are piped and parsed; a node's log collector reads both alike.
- * LogTape formats; its loggers are not used, as they are configured once for the whole process.
+ * The log of the process: one line per message, as JSON or as text for people. It goes to stderr, because the output of
+ * commands on stdout is piped and parsed. LogTape formats the lines; its loggers are not used, since their
+ * configuration is global to the process.
  */
 
 import { getJsonLinesFormatter, getTextFormatter, type LogRecord, sanitizeControlSequences } from "@logtape/logtape";
@@ -15,44 +15,48 @@ export type LogFields = Readonly<Record<string, unknown>>;
 export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
-/** error = a person must look; warn = degraded; info = a change was made; debug = a decision was taken. */
+/**
+ * A log whose fields are values of any kind. error: a person must look; warn: degraded; info: a change was made; debug:
+ * a decision was taken. Writing never throws.
+ */
 export interface Log {
-  /** The lowest that is written: what costs time to put together asks first. */
+  /** The lowest level that is written, for callers whose fields are expensive to compute. */
   readonly level: LogLevel;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** The same log, with fields that every message carries. */
+  /** Gives the same log with fields that every message carries. */
   with(fields: LogFields): Log;
 }
 
 export interface LogOptions {
-  /** The lowest level that is written; at debug, errors carry their stacks. */
+  /** The lowest level that is written. At debug, errors carry their stacks. */
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly clock?: Pick<Clock, "now">;
-  /** Takes one whole line with its newline. */
+  /** Takes one whole line with its newline; stderr by default. Must not throw. */
   readonly write?: (line: string) => void;
 }
 
+/** Makes a log without fields of its own. */
 export function createLog({ level, format, clock = systemClock, write = writeStderr }: LogOptions): Log {
   const lowest = LOG_LEVELS.indexOf(level);
   const values = { errorsAs: format === "json" ? "object" : "text", hasStacks: level === "debug" } as const;
   const toLine = format === "json" ? formatJson : formatText;
-  return bind({});
+  return withFields({});
 
-  function bind(bound: LogFields): Log {
+  function withFields(bound: LogFields): Log {
     return {
       level,
-      debug: (message, fields) => say("debug", message, fields),
-      info: (message, fields) => say("info", message, fields),
-      warn: (message, fields) => say("warn", message, fields),
-      error: (message, fields) => say("error", message, fields),
-      with: (fields) => bind({ ...bound, ...fields }),
+      debug: (message, fields) => writeRecord("debug", message, fields),
+      info: (message, fields) => writeRecord("info", message, fields),
+      warn: (message, fields) => writeRecord("warn", message, fields),
+      error: (message, fields) => writeRecord("error", message, fields),
+      with: (fields) => withFields({ ...bound, ...fields }),
     };
 
-    function say(at: LogLevel, message: string, fields: LogFields = {}): void {
+    function writeRecord(at: LogLevel, message: string, fields: LogFields = {}): void {
       if (LOG_LEVELS.indexOf(at) < lowest) return;
       const properties = toPlain({ ...bound, ...fields }, values) as Record<string, Plain>;
       write(escapeSeparators(toLine({
@@ -69,7 +73,9 @@ export function createLog({ level, format, clock = systemClock, write = writeStd
 
 const formatFlatJson = getJsonLinesFormatter({ properties: "flatten" });
 
-/** The keys that LogTape gives every line; a field of that name would replace them, so it takes another. */
+/**
+ * The keys that LogTape gives every line. A field with one of these names would replace it, so the field is renamed.
+ */
 const RESERVED: ReadonlySet<string> = new Set(["@timestamp", "level", "message", "logger"]);
 
 function formatJson(record: LogRecord): string {
@@ -88,19 +94,19 @@ const formatText = getTextFormatter({
   },
 });
 
-/** Text from the cluster can neither begin a line of its own nor move a terminal's cursor. */
+/** Escapes what in a text from the cluster would begin a new line or move a terminal's cursor. */
 function toOneLine(text: string): string {
   return sanitizeControlSequences(text, { sgr: "escape", newlines: "escape" });
 }
 
-/** U+2028 and U+2029 end a line for some readers; both formats understand the escape. */
+/** U+2028 and U+2029 end a line for some readers. The escape is valid in both formats. */
 function escapeSeparators(line: string): string {
   return line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
 const encoder = new TextEncoder();
 
-/** A log that cannot be written (closed pipe, full disk) has nobody to tell, and must not stop the process. */
+/** A failure (closed pipe, full disk) is ignored: it cannot be reported, and must not stop the process. */
 function writeStderr(line: string): void {
   let bytes = encoder.encode(line);
   try {

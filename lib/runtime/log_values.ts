@@ -1,14 +1,16 @@
 /**
- * What of a value goes into a log line? Plain data, bounded in depth, length and width, as much of it comes from
- * outside; an Error with its chain of causes, and with its stack only on request.
+ * What does a log line show of a value? Plain data, bounded in depth, length and width, since much of it comes from
+ * outside. An Error is shown with its chain of causes, and with its stack on request only.
  */
 
+/** JSON. */
 export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain };
 
 export interface PlainOptions {
-  /** As `{ name, message, cause }`, or as one text "Cannot list pods: connection refused". */
+  /** `object`: as `{ name, message, cause }`; `text`: as "Cannot list pods: connection refused". */
   readonly errorsAs: "object" | "text";
   readonly hasStacks: boolean;
+  /** How deep in the field's value this one lies; 0 by default. */
   readonly depth?: number;
 }
 
@@ -16,7 +18,7 @@ const LONGEST_TEXT = 4_096;
 const MOST_ITEMS = 100;
 const DEEPEST = 8;
 
-/** Ends also for circular structures: by their depth. Entries that are undefined are left out. */
+/** Gives the plain form of any value. The bound on depth ends circular structures; undefined entries are left out. */
 export function toPlain(value: unknown, options: PlainOptions): Plain {
   if (value === null || value === undefined) return null;
   if (typeof value === "number" || typeof value === "boolean") return value;
@@ -38,7 +40,7 @@ export function toPlain(value: unknown, options: PlainOptions): Plain {
   return Object.fromEntries(entries.map(([key, item]) => [key, toPlain(item, deeper)]));
 }
 
-/** As it stands in a text line on either side of the `=`: bare when that is unambiguous, else as JSON. */
+/** Gives the form for either side of the `=` in a text line: bare where that is unambiguous, JSON elsewhere. */
 export function toText(value: Plain): string {
   return typeof value === "string" && /^[\w./:@%+-]+$/.test(value) ? value : JSON.stringify(value);
 }
@@ -57,7 +59,7 @@ function toErrorText(error: Error, { hasStacks }: PlainOptions): string {
   return hasStacks ? `${toChain(error)}\n${error.stack ?? ""}` : toChain(error);
 }
 
-/** Outermost first; a cause that its message already quotes is not said twice. */
+/** Joins the messages, outermost first. A cause that the message before it quotes already is left out. */
 function toChain(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return String(error);
   const own = error.message === "" ? error.name : error.message;

@@ -1,12 +1,13 @@
 /**
- * How long did the event loop not turn? Watches how late the sleeps of a clock wake, and keeps the worst until asked.
- * Nothing is woken for it alone: a process with little to wait for sees less, and has less that could block.
+ * For how long was the event loop blocked? Measures how late the sleeps of a clock wake, and keeps the longest delay.
+ * It sets no timer of its own, so it measures as often as the process sleeps.
  */
 
 import type { Clock } from "./clock.ts";
 
+/** A clock, and the longest that the event loop was blocked. */
 export class LoopLag {
-  /** The clock given, watched. */
+  /** The same time as the clock that was given; only its sleeps are measured. */
   readonly clock: Clock;
   #longestMs = 0;
 
@@ -24,7 +25,7 @@ export class LoopLag {
     };
   }
 
-  /** The longest block since the last call, in ms. */
+  /** Gives the longest delay since the last call, in ms. */
   takeMs(): number {
     const longestMs = this.#longestMs;
     this.#longestMs = 0;

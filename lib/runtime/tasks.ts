@@ -1,27 +1,29 @@
 /**
- * Which long-running tasks run now? A set of keyed tasks: each runs from its start to its stop, and is started again with
- * back-off where it fails. Two tasks of one key never overlap.
+ * Which long-running tasks run now? A set of tasks by key: each runs until it is stopped, and is started again with
+ * back-off when it fails. Two tasks of one key never overlap.
  */
 
 import { backoffMs } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 
-/** Runs until its signal aborts, and must end soon after. What it throws once aborted is taken for the abort. */
+/** Runs until its signal aborts, and must end soon after. What it throws after the abort is not reported. */
 export type Start = (signal: AbortSignal) => Promise<void>;
 
 export interface TaskSetOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  /** Told of every failure before the task is started again; must not throw. */
+  /** Called for every failure, before the task is started again. Must not throw. */
   readonly onError: (key: string, error: unknown) => void;
+  /** The ceiling of the first wait after a failure; 1 s by default. */
   readonly baseMs?: number;
+  /** The ceiling of every wait; 60 s by default. A task that ran for longer starts over at `baseMs`. */
   readonly maxMs?: number;
 }
 
 export class TaskSet implements AsyncDisposable {
   readonly #options: Required<TaskSetOptions>;
   readonly #running = new Map<string, Task>();
-  /** Aborted and not ended yet, by key: a new task of that key waits for it. */
+  /** Tasks that were aborted and have not ended yet, by key. A new task of that key waits for their end. */
   readonly #ending = new Map<string, Promise<void>>();
   #isDisposed = false;
 
@@ -29,12 +31,12 @@ export class TaskSet implements AsyncDisposable {
     this.#options = { baseMs: 1_000, maxMs: 60_000, ...options };
   }
 
-  /** Number of wanted tasks, waiting ones included. */
+  /** The number of tasks that were started and not stopped, including those that wait to be started again. */
   get size(): number {
     return this.#running.size;
   }
 
-  /** Does nothing for a key that is started already, nor after disposal. */
+  /** Starts a task. Does nothing for a key that is started already, and nothing after disposal. Never throws. */
   start(key: string, start: Start): void {
     if (this.#isDisposed || this.#running.has(key)) return;
     const task: Task = { start, controller: new AbortController(), ended: Promise.resolve() };
@@ -42,7 +44,7 @@ export class TaskSet implements AsyncDisposable {
     this.#running.set(key, task);
   }
 
-  /** Returns at once; a task of that key that is started next waits for the end of this one. */
+  /** Aborts a task and returns at once. The next task of that key waits for its end. */
   stop(key: string): void {
     const task = this.#running.get(key);
     if (task === undefined) return;
@@ -54,14 +56,14 @@ export class TaskSet implements AsyncDisposable {
     });
   }
 
-  /** Aborts all and waits for all. */
+  /** Aborts all tasks and resolves when they have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
     for (const key of [...this.#running.keys()]) this.stop(key);
     await Promise.all(this.#ending.values());
   }
 
-  /** A task that returns by itself is started again too, as wanted means running; only a failure is reported. */
+  /** A task that returns before it is stopped is started again too, without a report. */
   async #run(key: string, task: Task): Promise<void> {
     const { clock, onError, maxMs } = this.#options;
     const { signal } = task.controller;

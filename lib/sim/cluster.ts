@@ -22,39 +22,43 @@ import { createAuthority } from "./server/http/certificates.ts";
 import { createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
 import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
 
+/** What a cluster is made of. */
 export interface ClusterOptions {
   readonly clock: Clock;
   /** Clusters of one seed that are used alike are alike. */
   readonly seed?: string;
   /** One of them by default. */
   readonly nodes?: readonly NodeSpec[];
-  /** Bearer tokens and whose they are; without them nobody has to show one, neither to the API server nor to kubelets. */
+  /** Bearer tokens and their users. Without them neither the API server nor kubelets ask for one. */
   readonly tokens?: ReadonlyMap<string, User>;
-  /** Told of what failed within the cluster and is tried again. */
+  /** Receives each failure within the cluster; what failed is tried again. */
   readonly onError?: (error: unknown) => void;
 }
 
+/** A running cluster. Disposing of it ends its controllers and kubelets. */
 export interface Cluster extends AsyncDisposable {
   readonly api: EmbeddedApiServer;
-  /** As its administrator. */
+  /** A client with the rights of an administrator. */
   readonly client: ObjectsClient;
   readonly nodes: ReadonlyMap<string, ClusterNode>;
   readonly addNode: (spec: NodeSpec) => Promise<ClusterNode>;
-  /** As podfit is given one; who has the token, or anybody. */
+  /** The API server as podfit is given one, for the user with this token or for nobody in particular. */
   readonly connect: (token?: string | null) => ApiServer;
   /** Usage from the kubelets, asked in process at their nodes' addresses. */
   readonly openSource: (server: ApiServer) => SummarySource;
-  /** Of a container of the load image. Throws when nobody listens there, or when it is killed for it. */
+  /** Sets what a container of the load image uses. It throws when nobody listens there, or when it is killed for it. */
   readonly setLoad: (container: LoadRef, change: Partial<LoadSetting>) => void;
   readonly readLimits: (container: LoadRef) => Limits | null;
 }
 
+/** A cluster that listens on 127.0.0.1. */
 export interface ServedCluster extends Cluster {
   readonly served: Served;
   /** Text of a file for KUBECONFIG. */
   readonly kubeconfig: (token?: string) => string;
 }
 
+/** Starts a cluster in process; nothing of it listens anywhere. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   return await assemble(options, (_, index) => {
     const host = `10.0.${Math.floor(index / 250)}.${index % 250 + 1}`;
@@ -62,6 +66,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   });
 }
 
+/** Starts a cluster whose API server and kubelets listen on 127.0.0.1 over TLS. */
 export async function serveCluster(options: ClusterOptions): Promise<ServedCluster> {
   const stack = new AsyncDisposableStack();
   const authority = await createAuthority("embedded cluster");
@@ -91,7 +96,9 @@ async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluste
   const random = () => draw([seed, "random", drawn++]);
   const nodes = new Map<string, ClusterNode>();
   const api = createApiServer({
-    ...{ clock, random, proxy: createProxy(nodes) },
+    clock,
+    random,
+    proxy: createProxy(nodes, tokens === undefined ? null : INTERNAL_TOKEN),
     ...(tokens === undefined ? {} : { tokens: new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]) }),
   });
   const connect = (token: string | null = null) => toServer(api, token);
@@ -116,7 +123,15 @@ async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluste
     };
     const place = stack.use(await settle(handle, nodes.size));
     const node = startNode({
-      ...{ name, spec, place, seed: `${seed} ${name}`, server: internal, clock, random, onError, checkAccess },
+      name,
+      spec,
+      place,
+      seed: `${seed} ${name}`,
+      server: internal,
+      clock,
+      random,
+      onError,
+      checkAccess,
     });
     nodes.set(name, stack.use(node));
     return node;
@@ -134,14 +149,19 @@ async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluste
 
   for (const spec of options.nodes ?? [{}]) await addNode(spec);
   return {
-    ...{ api, client, nodes, addNode, connect, setLoad },
+    api,
+    client,
+    nodes,
+    addNode,
+    connect,
+    setLoad,
     readLimits: (container) => findNode(container)?.kubelet.loads.readLimits(container) ?? null,
     openSource: (server) => openDirectSource(server, { clock, client: dial(nodes) }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-/** Of the kubelets and controllers. */
+/** The token of the kubelets and controllers. */
 const INTERNAL_TOKEN = "embedded-cluster";
 
 function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServer {
@@ -160,7 +180,7 @@ function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServe
   };
 }
 
-/** To whoever is at that address, without a network. */
+/** Sends a request to the kubelet at its address, without a network. */
 function dial(nodes: ReadonlyMap<string, ClusterNode>) {
   return {
     send(url: string, { headers, signal }: KubeletRequest): Promise<Response> {

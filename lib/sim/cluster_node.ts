@@ -2,32 +2,34 @@
  * A node of an embedded cluster: its kubelet, running or lost, and the way to it. A lost one keeps its containers, as a
  * machine does whose network is down: nobody hears of it until it is back.
  */
-import { abortable } from "../kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import type { Transport } from "../kube/transport.ts";
 import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
 import type { Taint } from "./kubelet/node_object.ts";
 import type { NodeConfig } from "./model/state.ts";
 import { Faults } from "./server/http/faults.ts";
-import { Refusal } from "./server/http/refusal.ts";
+import { Refusal } from "./server/refusal.ts";
 
-/** What is left out is as a small machine has it. */
+/** A node as it is asked for. What is left out is that of a small machine. */
 export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
-  /** By so much its clock is ahead of the cluster's. */
+  /** Its clock is ahead of the cluster's by so much. */
   readonly skewMs?: number;
 }
 
+/** The address at which a kubelet is asked. */
 export interface Place {
   readonly host: string;
   readonly port: number;
 }
 
+/** A node of a running cluster. Disposing of it ends its kubelet. */
 export interface ClusterNode extends AsyncDisposable {
   readonly name: string;
   readonly place: Place;
   readonly kubelet: Kubelet;
-  /** Of its kubelet's answers. */
+  /** The faults of its kubelet's answers. */
   readonly faults: Faults;
   /** A request to its address; hangs while it is lost. */
   readonly handle: Transport;
@@ -35,6 +37,7 @@ export interface ClusterNode extends AsyncDisposable {
   readonly comeBack: () => void;
 }
 
+/** What a node is started with, beside the options of its kubelet. */
 export interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewMs"> {
   readonly name: string;
   readonly spec: NodeSpec;
@@ -42,6 +45,7 @@ export interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewM
   readonly seed: string;
 }
 
+/** Starts a node, whose kubelet registers itself and runs the pods that are bound to it. */
 export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOptions): ClusterNode {
   const { labels = {}, taints = [], skewMs = 0, ...config } = spec;
   const kubelet = createKubelet({
@@ -52,7 +56,10 @@ export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOp
   const faults = new Faults(options.clock);
   let life = live(kubelet);
   return {
-    ...{ name, place, kubelet, faults },
+    name,
+    place,
+    kubelet,
+    faults,
     async handle(request) {
       if (life.ending.signal.aborted) await abortable(new Promise<never>(() => {}), request.signal);
       return await answer(kubelet, request, faults);
@@ -66,10 +73,13 @@ export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOp
 }
 
 const DEFAULTS: Omit<NodeConfig, "name" | "hostIP" | "seed"> = {
-  ...{ cpuMillicores: 4000, memoryBytes: 16 * 2 ** 30, pods: 110 },
+  cpuMillicores: 4000,
+  memoryBytes: 16 * 2 ** 30,
+  pods: 110,
   system: { cpuMillicores: 60, memoryBytes: 500 * 2 ** 20 },
-  // What is seen of it is no finer: samples and statuses have whole seconds.
-  ...{ stepMs: 1000, hasCadvisor: true },
+  // Samples and statuses have whole seconds, so a finer step would not be seen.
+  stepMs: 1000,
+  hasCadvisor: true,
 };
 
 /** A kubelet refuses in plain text. */

@@ -1,15 +1,19 @@
-/** What the API server's proxy reaches in an embedded cluster: kubelets, and the load images in pods. */
+/** The API server's proxy reaches kubelets in an embedded cluster, and the load images in pods. */
 import type { ClusterNode } from "./cluster_node.ts";
 import type { Proxy } from "./server/http/handler.ts";
 
-export function createProxy(nodes: ReadonlyMap<string, ClusterNode>): Proxy {
+/** `token` is the API server's own for kubelets, which do not hear of who asked it; `null` where they ask for none. */
+export function createProxy(nodes: ReadonlyMap<string, ClusterNode>, token: string | null): Proxy {
   return async ({ plural, namespace, name, path }, request) => {
     const { search } = new URL(request.url);
     if (plural === "nodes") {
       const node = nodes.get(name.split(":")[0] ?? "");
       if (node === undefined) return refuse(`no such host "${name}"`);
       const { host, port } = node.place;
-      const { method, headers, signal } = request;
+      const { method, signal } = request;
+      const headers = new Headers(request.headers);
+      headers.delete("authorization");
+      if (token !== null) headers.set("authorization", `Bearer ${token}`);
       return await node.handle(new Request(`https://${host}:${port}/${path}${search}`, { method, headers, signal }));
     }
     const [pod = "", port = "80"] = name.split(":");

@@ -6,8 +6,9 @@ import { toApiError } from "../kube/api_error.ts";
 import { readText } from "../kube/body.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { isObject, type Json, type JsonObject } from "./server/store/json.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
 
+/** Requests for objects by path. Each rejects with an ApiError when it is refused. */
 export interface ObjectsClient {
   /** `null` when it is not there. */
   readonly get: (path: string) => Promise<JsonObject | null>;
@@ -18,14 +19,17 @@ export interface ObjectsClient {
   readonly delete: (path: string, options?: DeleteOptions) => Promise<JsonObject | null>;
 }
 
+/** How a patch is merged. */
 export type PatchType = "merge" | "strategic";
 
+/** What a deletion asks for. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: "Background";
   readonly preconditions?: { readonly uid: string };
 }
 
+/** What a client sends its requests with. */
 export interface ClientOptions {
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly clock: Pick<Clock, "timeout">;
@@ -35,6 +39,7 @@ export interface ClientOptions {
   readonly signal: AbortSignal;
 }
 
+/** A client of an API server, real or embedded. */
 export function createObjectsClient(options: ClientOptions): ObjectsClient {
   const call = (method: string, path: string, sent?: Sent) => send(options, { method, path, sent });
   return {

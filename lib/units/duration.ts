@@ -1,15 +1,16 @@
 /**
  * Durations as Go's time.ParseDuration reads them (`2m30s`, `1.5h`, `500ms`), in whole milliseconds, never negative.
  * https://pkg.go.dev/time#ParseDuration
- * Stricter than Go in one point, as the resource's schema is: a bare "0" has no unit and is refused.
+ * Stricter than Go in one point, as the resource's schema is: a bare "0" is refused, since it has no unit.
  */
 import { quote } from "./untrusted.ts";
 
+/** The duration in whole milliseconds, or a sentence that quotes the value and says what is wrong with it. */
 export type ParsedDuration =
   | { readonly ok: true; readonly ms: number }
   | { readonly ok: false; readonly message: string };
 
-/** A rest below a millisecond rounds up: what is not zero does not become zero. */
+/** Parses any value and never throws. Rounds up to milliseconds, so that what is not zero does not become zero. */
 export function parseDuration(value: unknown): ParsedDuration {
   const refuse = (cause: string): ParsedDuration => ({
     ok: false,
@@ -37,7 +38,10 @@ export function parseDuration(value: unknown): ParsedDuration {
   return { ok: true, ms: Number((totalNs + 999_999n) / 1_000_000n) };
 }
 
-/** Like Go but without zero parts: `1h` and not `1h0m0s`. A fraction of a millisecond is rounded to the nearest. */
+/**
+ * Writes milliseconds, rounded to whole ones, as Go does but without parts that are zero: `1h` and not `1h0m0s`.
+ * Throws RangeError for what is no safe integer then.
+ */
 export function formatDuration(ms: number): string {
   const total = Math.round(Math.abs(ms));
   if (!Number.isSafeInteger(total)) throw new RangeError(`Cannot format duration ${ms}: out of range`);
@@ -46,14 +50,14 @@ export function formatDuration(ms: number): string {
   if (total < 1000) return `${sign}${total}ms`;
   const hours = Math.floor(total / 3_600_000);
   const minutes = Math.floor(total / 60_000) % 60;
-  // Below 60_000, and thousandths print exactly: 90500 -> 30.5
+  // A number below 60_000 divided by 1000 prints exactly: 90500 -> 30.5
   const seconds = total % 60_000 / 1000;
   return sign + [[hours, "h"], [minutes, "m"], [seconds, "s"]]
     .map(([count, unit]) => count === 0 ? "" : `${count}${unit}`).join("");
 }
 
 const MAX_LENGTH = 32;
-/** Go keeps a duration as int64 nanoseconds. */
+/** Go's limit: a duration is an int64 of nanoseconds. */
 const MAX_NS = 2n ** 63n - 1n;
 
 const PART = /^([0-9]*)(?:\.([0-9]*))?([^0-9.]*)/;
@@ -62,7 +66,7 @@ const UNIT_NS: ReadonlyMap<string, bigint> = new Map([
   ["ns", 1n],
   ["us", 1_000n],
   ["\u00b5s", 1_000n], // the micro sign
-  ["\u03bcs", 1_000n], // the Greek letter, as Go
+  ["\u03bcs", 1_000n], // the Greek letter, which Go takes too
   ["ms", 1_000_000n],
   ["s", 1_000_000_000n],
   ["m", 60_000_000_000n],

@@ -1,9 +1,9 @@
 /**
- * The syntax of label keys and values. Linear in the length of the text, which is bounded before anything else.
+ * The syntax of label keys and values. The length is checked first, so that a long text costs nothing.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 
-/** What is wrong with a label key such as `app.kubernetes.io/name`; `null` = nothing. */
+/** Says what is wrong with a label key such as `app.kubernetes.io/name`; `null` when nothing is. */
 export function findKeyFault(key: string): string | null {
   if (key.length > MAX_PREFIX + 1 + MAX_NAME) return `longer than ${MAX_PREFIX + 1 + MAX_NAME} characters`;
   const slash = key.indexOf("/");
@@ -18,7 +18,7 @@ export function findKeyFault(key: string): string | null {
   return NAME.test(name) ? null : `a name ${NAME_RULE}`;
 }
 
-/** What is wrong with a label value; `null` = nothing. An empty value is valid. */
+/** Says what is wrong with a label value; `null` when nothing is. An empty value is valid. */
 export function findValueFault(value: string): string | null {
   if (value.length > MAX_NAME) return `longer than ${MAX_NAME} characters`;
   return value === "" || NAME.test(value) ? null : `a value ${NAME_RULE}`;

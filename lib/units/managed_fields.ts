@@ -1,43 +1,50 @@
 /**
- * Who resized which container of a pod, and when, as the API server remembers it in metadata.managedFields.
- * A manager's entry goes away when another has changed all of its fields: no entry does not mean never resized.
+ * Who resized which container of a pod, and when, as the API server records it in metadata.managedFields. The server
+ * removes a manager's entry when others have changed all of its fields, so no entry does not mean that it never
+ * resized.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 import { resourceOf, SIDE_KEYS, type SideKey, sideOf } from "./resources.ts";
+import { parseTime } from "./time.ts";
 import { isRecord } from "./untrusted.ts";
 
+/** What one field manager did through the subresource pods/resize. */
 export interface ResizeEntry {
   readonly manager: string;
-  /** Of the manager's last resize that changed a value; whole seconds, the API server's clock. */
+  /** Epoch ms of its last resize that changed a value: whole seconds, by the API server's clock. */
   readonly at: number;
-  /** Container (or init container) name -> the sides this manager was the last to set; empty for pod-level ones. */
-  readonly owned: ReadonlyMap<string, readonly SideKey[]>;
+  /** The sides that this manager was the last to set; empty for pod-level ones. */
+  readonly owned: readonly OwnedSides[];
 }
 
-/** In the order of the list. What is no proper resize entry is left out, whatever it is. */
+export interface OwnedSides {
+  /** The name of a container or init container. */
+  readonly container: string;
+  readonly sides: readonly SideKey[];
+}
+
+/** The sides of a container that an entry owns; empty where it owns none. */
+export function readOwnedSides(owned: readonly OwnedSides[], container: string): readonly SideKey[] {
+  return owned.find((one) => one.container === container)?.sides ?? [];
+}
+
+/** Gives the resize entries in the order of the list. Takes any value, leaves out what is malformed, never throws. */
 export function readResizeEntries(managedFields: unknown): readonly ResizeEntry[] {
   if (!Array.isArray(managedFields)) return [];
   const entries: ResizeEntry[] = [];
   for (const entry of managedFields) {
     if (!isRecord(entry) || entry.subresource !== "resize" || typeof entry.manager !== "string") continue;
-    const at = readTime(entry.time);
+    const at = parseTime(entry.time);
     if (at !== null) entries.push({ manager: entry.manager, at, owned: readOwned(entry.fieldsV1) });
   }
   return entries;
 }
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
-/** Container names are DNS labels: nothing in them is ever escaped. */
+/** A container's name is a DNS label, so nothing in it is ever escaped. */
 const CONTAINER_KEY = /^k:\{"name":"([a-z0-9-]{1,63})"\}$/;
 
-function readTime(time: unknown): number | null {
-  if (typeof time !== "string" || !TIME.test(time)) return null;
-  const at = Date.parse(time);
-  return Number.isNaN(at) ? null : at;
-}
-
-function readOwned(fields: unknown): ReadonlyMap<string, readonly SideKey[]> {
-  const owned = new Map<string, readonly SideKey[]>();
+function readOwned(fields: unknown): readonly OwnedSides[] {
+  const owned: OwnedSides[] = [];
   const spec = readField(fields, "f:spec");
   for (const list of ["f:containers", "f:initContainers"]) {
     const containers = readField(spec, list);
@@ -48,7 +55,7 @@ function readOwned(fields: unknown): ReadonlyMap<string, readonly SideKey[]> {
       const sides = SIDE_KEYS.filter((side) =>
         readField(readField(resources, `f:${sideOf(side)}`), `f:${resourceOf(side)}`)
       );
-      if (sides.length > 0) owned.set(name, sides);
+      if (sides.length > 0) owned.push({ container: name, sides });
     }
   }
   return owned;

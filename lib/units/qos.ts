@@ -1,5 +1,5 @@
 /**
- * The QoS class that Kubernetes gives a pod of these sizes. A resize that changes it is refused (contract C35).
+ * The QoS class that Kubernetes gives a pod. The API server refuses a resize that would change it (contract C35).
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/v1/helper/qos/qos.go
  */
 import type { Resource, Resources } from "./resources.ts";
@@ -7,15 +7,15 @@ import type { Resource, Resources } from "./resources.ts";
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 export interface PodSize {
-  /** `spec.resources`, also when empty; `null` = absent. If set, it alone counts. */
+  /** `spec.resources`, also when it is empty; `null` when it is absent. If it is set, it alone counts. */
   readonly podResources: Resources | null;
-  /** All containers and all init containers, finished ones too; no ephemeral ones. */
+  /** All containers and init containers, finished ones included, without ephemeral containers. */
   readonly containers: readonly Resources[];
 }
 
 /**
- * As ComputePodQOS: takes the sizes as they stand. The API server has set an absent request to its limit
- * before it computes the class, so a pod read from it needs nothing; a bare manifest needs that default first.
+ * Gives the class as ComputePodQOS does, from the sizes as they are. The API server sets an absent request to its limit
+ * before it computes the class: a pod that it returned has that default already, a manifest needs it first.
  */
 export function computeQosClass(pod: PodSize): QosClass {
   const sizes = pod.podResources === null ? pod.containers : [pod.podResources];
@@ -37,7 +37,7 @@ function hasLimit(size: Resources, resource: Resource): boolean {
   return (size[`${resource}.limits`] ?? 0) > 0;
 }
 
-/** The sums count, not each container: 100m of 200m beside 300m of 200m is balanced. */
+/** Compares the sums over all containers: 100m of 200m beside 300m of 200m is balanced. */
 function isBalanced(sizes: readonly Resources[], resource: Resource): boolean {
   let difference = 0;
   for (const size of sizes) {

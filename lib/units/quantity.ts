@@ -1,21 +1,25 @@
 /**
- * Kubernetes quantities as exact integers, rounded up like the API does: millicores for cpu, bytes for memory.
+ * Kubernetes quantities as exact integers, rounded up as the API does: millicores for cpu, bytes for memory.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
  * Stricter than the API server, which reads "-" and "Ki" as 0: a quantity here needs a digit.
  */
 import type { Resource } from "./resources.ts";
 import { quote } from "./untrusted.ts";
 
+/** The amount in millicores or bytes, or a sentence that quotes the value and says what is wrong with it. */
 export type ParsedAmount =
   | { readonly ok: true; readonly amount: number }
   | { readonly ok: false; readonly message: string };
 
 export interface ParseAmountOptions {
-  /** Take JSON numbers with a fraction, as a pod's manifest may have; an autoscaler's schema has none. */
+  /** Accepts JSON numbers with a fraction. A pod's manifest may have them, an autoscaler's schema does not. */
   readonly floats?: boolean;
 }
 
-/** A signed value gives a signed amount, rounded away from zero; whether it may be negative is the caller's rule. */
+/**
+ * Parses any value and never throws. A signed value gives a signed amount, rounded away from zero; whether it may be
+ * negative is the caller's rule.
+ */
 export function parseAmount(value: unknown, resource: Resource, options: ParseAmountOptions = {}): ParsedAmount {
   const parsed = parseNanos(value, options);
   if (!parsed.ok) return parsed;
@@ -26,8 +30,8 @@ export function parseAmount(value: unknown, resource: Resource, options: ParseAm
 }
 
 /**
- * Negative, zero or positive, as for sort(). Of values that parseAmount() takes, and as fine as Kubernetes has them:
- * 200u cores are more than 100u, though both are 1 millicore rounded up.
+ * Compares two quantities as sort() wants it: negative, zero or positive. Exact to Kubernetes' billionths: 200u cores
+ * are more than 100u, though both are 1 millicore rounded up. Throws RangeError for a value that parseAmount() refuses.
  */
 export function compareQuantities(a: unknown, b: unknown): number {
   const [left, right] = [parseNanos(a), parseNanos(b)];
@@ -35,7 +39,10 @@ export function compareQuantities(a: unknown, b: unknown): number {
   return left.nanos < right.nanos ? -1 : left.nanos > right.nanos ? 1 : 0;
 }
 
-/** The short text that Kubernetes reads back as exactly this amount: `250m`, `2`, `64Mi`, `10M`, `1234567`. */
+/**
+ * Writes an amount as the short text that Kubernetes reads back exactly: `250m`, `2`, `64Mi`, `10M`, `1234567`.
+ * Throws RangeError for what is no safe integer.
+ */
 export function formatAmount(amount: number, resource: Resource): string {
   if (!Number.isSafeInteger(amount)) throw new RangeError(`Cannot format amount ${amount}: not a safe integer`);
   if (amount === 0) return "0";
@@ -44,14 +51,16 @@ export function formatAmount(amount: number, resource: Resource): string {
   return unit === undefined ? `${amount}` : `${amount / unit[0]}${unit[1]}`;
 }
 
-/** What a suffix multiplies by. */
+/** What a suffix multiplies by: `factor` times ten to the power of `exponent`. */
 export interface Scale {
   readonly factor: bigint;
-  /** A power of ten. */
   readonly exponent: bigint;
 }
 
-/** `Mi`, `e3`, `` or `m`; `null` for no suffix. A lone `E` is exa; `E` or `e` with digits is a power of ten. */
+/**
+ * Parses a suffix such as `Mi`, `m`, `e3` or the empty one; `null` for a text that is none. `E` alone is exa, `E` or
+ * `e` with digits is a power of ten.
+ */
 export function parseSuffix(suffix: string): Scale | null {
   const scale = SCALES.get(suffix);
   if (scale !== undefined) return scale;
@@ -60,9 +69,9 @@ export function parseSuffix(suffix: string): Scale | null {
   return { factor: 1n, exponent: sign === "-" ? -BigInt(digits) : BigInt(digits) };
 }
 
-/** No sensible quantity is longer; the arithmetic below stays small. */
+/** No sensible quantity is longer. The bound keeps the numbers below small. */
 const MAX_LENGTH = 64;
-/** Larger than any digits within MAX_LENGTH can balance, and as many digits as the schema takes. */
+/** The schema takes two digits, and no digits within MAX_LENGTH could make up for a larger one. */
 const MAX_EXPONENT = 99n;
 
 const QUANTITY = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)$/;
@@ -78,7 +87,7 @@ const SCALES: ReadonlyMap<string, Scale> = new Map([
   ]),
 ]);
 
-/** The first that divides an amount is shown; Ki after M, so that 512000000 reads 512M and not 500000Ki. */
+/** The first unit that divides an amount is used. Ki comes after M, so that 512000000 reads 512M and not 500000Ki. */
 const SHOWN_UNITS: readonly (readonly [bytes: number, suffix: string])[] = [
   [1024 ** 5, "Pi"],
   [1024 ** 4, "Ti"],
@@ -94,7 +103,7 @@ const SHOWN_UNITS: readonly (readonly [bytes: number, suffix: string])[] = [
 
 type ParsedNanos = { readonly ok: true; readonly nanos: bigint } | Extract<ParsedAmount, { ok: false }>;
 
-/** Billionths, the finest that the API server keeps; a rest is rounded away from zero. */
+/** Gives billionths, the finest that the API server keeps. What is finer is rounded away from zero. */
 function parseNanos(value: unknown, options: ParseAmountOptions = {}): ParsedNanos {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) return refuse(value, "not a finite number");
@@ -130,7 +139,7 @@ function divideUp(numerator: bigint, divisor: bigint): bigint {
   return (numerator + divisor - 1n) / divisor;
 }
 
-/** For the usual slips: 1K, 512MB, 1gib. */
+/** Suggests a suffix for the usual mistakes: 1K, 512MB, 1gib. */
 function toHint(suffix: string): string {
   const [, letter, binary] = /^([kmgtp])(i?)b?$/i.exec(suffix) ?? [];
   if (letter === undefined) return "";

@@ -1,13 +1,14 @@
 /**
- * What to make of a value nobody has checked yet: is it an object at all, and how to show it, or the path to it, in
- * a message without letting a hostile one flood the log or break its lines.
+ * Values that nobody has checked yet: whether one is an object, and how a message shows it, or the path to it, so that
+ * a hostile value can neither flood a log nor break its lines.
  */
 
+/** Says whether a value is a JSON object: neither null nor a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A bounded, one-line name of any value: `"12Q"`, `1.5`, `null`, `an object`. */
+/** Names any value on one line of bounded length: `"12Q"`, `1.5`, `null`, `an object`. Never throws. */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   switch (typeof value) {
@@ -23,16 +24,18 @@ export function quote(value: unknown): string {
   }
 }
 
-/** `spec.policy` and `cpu` make `spec.policy.cpu`, as the API server writes it; a key may be anything. */
+/**
+ * Joins `spec.policy` and `cpu` to `spec.policy.cpu`, as the API server writes paths. A strange key is escaped and cut.
+ */
 export function joinPath(path: string, key: string): string {
   const shown = toShown(key, MAX_KEY).slice(1, -1);
   return path === "" ? shown : `${path}.${shown}`;
 }
 
 const MAX_SHOWN = 40;
-/** More than a label's key usually has. */
+/** Label keys are seldom longer. */
 const MAX_KEY = 100;
-/** JSON leaves these as they are, and yet they break a line, hide, or turn the text around them. */
+/** Characters that JSON.stringify() leaves as they are, though they break a line, are invisible or reverse the text. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function toShown(text: string, max: number): string {

@@ -4,20 +4,22 @@
  * in any container of the node, so it is the second choice: https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
  */
 import type { FailureReason } from "../api/usage.ts";
+import { BufferPool } from "../runtime/buffer_pool.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { abortable } from "../kube/abortable.ts";
-import { BodyTooLarge, discard, oneLine, readErrorText, readMessage, readText } from "../kube/body.ts";
+import { abortable } from "@std/async/abortable";
+import { BodyTooLarge, discard, readErrorText, readText } from "../kube/body.ts";
+import { oneLine, readMessage } from "../kube/network_error.ts";
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./parse_summary.ts";
 import type { ApiServer } from "../kube/transport.ts";
+import type { Address } from "./watch_usage.ts";
 
-export interface NodeAddress {
+/** A node and where its kubelet answers. */
+export interface NodeAddress extends Address {
   readonly name: string;
-  /** IP address or host name, IPv6 without brackets; empty when the node has none, `null` when it is not known. */
-  readonly host: string | null;
-  readonly port: number;
 }
 
+/** The text of a summary, or why there is none. */
 export type SummaryAnswer =
   /** `clockOffsetMs`: node's clock minus ours by the Date header, whole seconds; 0 below two. */
   | { readonly kind: "summary"; readonly text: string; readonly clockOffsetMs: number }
@@ -26,15 +28,18 @@ export type SummaryAnswer =
 /** Throws nothing but the reason of an abort that isn't a timeout. */
 export type FetchSummary = (node: NodeAddress, signal: AbortSignal) => Promise<SummaryAnswer>;
 
+/** A way to summaries; disposal closes its connections. */
 export interface SummarySource extends Disposable {
   readonly fetchSummary: FetchSummary;
 }
 
+/** What both sources need: the clock to compare the node's with, and how long a summary may be. */
 export interface SourceOptions {
   readonly clock: Pick<Clock, "now">;
   readonly limitBytes?: number;
 }
 
+/** How kubelets are dialed. */
 export interface DirectOptions extends SourceOptions {
   /** PEM; `null` for the cluster's. Added to the well-known roots. */
   readonly caCerts?: readonly string[] | null;
@@ -48,10 +53,11 @@ export interface DirectOptions extends SourceOptions {
 export function openDirectSource(server: ApiServer, options: DirectOptions): SummarySource {
   const { caCerts = null, insecureTls = false } = options;
   const client = options.client ?? new KubeletClient({ caCerts: caCerts ?? server.caCerts, insecureTls });
+  const buffers = new BufferPool();
   const signedBy = caCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca";
   async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
     const { host, port } = node;
-    const call = { ...options, node, where: "at its kubelet", signal, signedBy, right: "nodes/stats" };
+    const call = { ...options, buffers, node, where: "at its kubelet", signal, signedBy, right: "nodes/stats" };
     if (host === null) return fail(call, { reason: "unlisted", why: UNLISTED });
     if (host === "") return fail(call, { reason: "unreachable", why: "the node's status has no address" });
     const origin = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -81,8 +87,17 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
 /** Needs `get` on `nodes/proxy`. Works where nodes can't be dialed. */
 export function createProxySource(server: ApiServer, options: SourceOptions): SummarySource {
   const { origin, transport } = server;
+  const buffers = new BufferPool();
   function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
-    const call = { ...options, node, where: "through the API server", signal, signedBy: null, right: "nodes/proxy" };
+    const call = {
+      ...options,
+      buffers,
+      node,
+      where: "through the API server",
+      signal,
+      signedBy: null,
+      right: "nodes/proxy",
+    };
     const url = `${origin}/api/v1/nodes/${encodeURIComponent(node.name)}/proxy${PATH}`;
     return answer(() => transport(new Request(url, { headers: ACCEPT, signal })), call);
   }
@@ -95,6 +110,7 @@ const UNLISTED = "the node is not known: it is not listed yet, or podfit may not
 const HOST = /^[\w.:-]+$/;
 
 interface Call extends SourceOptions {
+  readonly buffers: BufferPool;
   readonly node: NodeAddress;
   readonly where: string;
   readonly signal: AbortSignal;
@@ -105,12 +121,12 @@ interface Call extends SourceOptions {
 }
 
 async function answer(send: () => Promise<Response>, call: Call): Promise<SummaryAnswer> {
-  const { signal, limitBytes = MAX_SUMMARY_BYTES, clock } = call;
+  const { buffers, signal, limitBytes = MAX_SUMMARY_BYTES, clock } = call;
   try {
     const response = await send();
     const clockOffsetMs = readClockOffset(response, clock.now());
     if (response.status !== 200) return await toRefusal(response, call);
-    return { kind: "summary", text: await readText(response, { limitBytes, signal }), clockOffsetMs };
+    return { kind: "summary", text: await readText(response, { limitBytes, signal, buffers }), clockOffsetMs };
   } catch (error) {
     if (error instanceof BodyTooLarge) {
       return fail(call, { reason: "too_large", why: `the answer has ${error.message}` });

@@ -7,6 +7,7 @@ import { Agent, request as sendRequest } from "node:https";
 import { isSameCertificate } from "../kube/config/credential.ts";
 import type { ClientCertificate } from "../kube/config/credential.ts";
 
+/** Which certificates of kubelets are accepted. */
 export interface KubeletClientOptions {
   /** PEM. */
   readonly caCerts: readonly string[];
@@ -20,6 +21,7 @@ export interface KubeletRequest {
   readonly certificate: ClientCertificate | null;
 }
 
+/** Sends requests to kubelets; disposal closes its connections. */
 export class KubeletClient implements Disposable {
   readonly #options: KubeletClientOptions;
   #connections: Connections | null = null;

@@ -12,6 +12,7 @@ import { isRecord } from "../units/untrusted.ts";
  */
 export const MAX_SUMMARY_BYTES = 32 * 2 ** 20;
 
+/** Which pods are read, and what time it is on the node. */
 export interface SummaryOptions {
   /** UIDs of the pods to read. */
   readonly tracked: ReadonlySet<string> | ((uid: string) => boolean);
@@ -19,6 +20,7 @@ export interface SummaryOptions {
   readonly nodeNow?: number;
 }
 
+/** The tracked pods' usage, or why the text is no summary. */
 export type SummaryReading =
   | {
     readonly kind: "summary";
@@ -29,6 +31,7 @@ export type SummaryReading =
   }
   | { readonly kind: "malformed"; readonly message: string };
 
+/** Reads a summary's text; never throws. */
 export function parseSummary(text: string, options: SummaryOptions): SummaryReading {
   const { tracked } = options;
   let summary: unknown;

@@ -4,24 +4,21 @@
  */
 import type { Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { readMessage } from "../kube/body.ts";
-import type { FetchSummary, NodeAddress, SummaryAnswer } from "./kubelet.ts";
+import { readMessage } from "../kube/network_error.ts";
+import type { FetchSummary, SummaryAnswer } from "./kubelet.ts";
 import { parseSummary } from "./parse_summary.ts";
+import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
 
-export interface PollOptions {
+/** How one node is polled. */
+export interface PollOptions extends WatchUsageOptions {
   readonly fetchSummary: FetchSummary;
   readonly clock: Clock;
-  /** Ms from poll to poll; asked again while waiting, so that a shorter one counts at once. */
-  readonly interval: () => number;
-  /** UIDs of the pods to read; asked for each reading. */
-  readonly isTracked: (uid: string) => boolean;
-  /** Ends the iteration, without an error. */
-  readonly signal: AbortSignal;
   /** Before the first poll, to spread the nodes. */
   readonly initialDelayMs?: number;
 }
 
-export async function* pollKubelet(node: NodeAddress, options: PollOptions): AsyncGenerator<Reading> {
+/** The node's readings, failed ones among them, until the signal aborts. Does not reject. */
+export async function* pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerator<Reading> {
   const { clock, signal, initialDelayMs = 0 } = options;
   await sleep(initialDelayMs, options);
   let dueMs = clock.monotonic();
@@ -58,7 +55,7 @@ function sleep(ms: number, { clock, signal }: PollOptions): Promise<void> {
   return clock.sleep(ms, signal).catch(() => {});
 }
 
-async function readOnce(node: NodeAddress, options: PollOptions): Promise<Reading> {
+async function readOnce(node: UsageNode, options: PollOptions): Promise<Reading> {
   const { clock, isTracked: tracked } = options;
   const startedMs = clock.monotonic();
   const answer = await fetchOnce(node, options);
@@ -75,12 +72,12 @@ async function readOnce(node: NodeAddress, options: PollOptions): Promise<Readin
   return { ...common, kind: "usage", clockOffsetMs, pods, skipped, durationMs };
 }
 
-async function fetchOnce(node: NodeAddress, options: PollOptions): Promise<SummaryAnswer> {
+async function fetchOnce(node: UsageNode, options: PollOptions): Promise<SummaryAnswer> {
   const { fetchSummary, clock, signal } = options;
   const timeoutMs = Math.max(MIN_INTERVAL_MS, TIMEOUT_SHARE * toIntervalMs(options));
   using timeout = clock.timeout(Math.min(MAX_TIMEOUT_MS, Math.round(timeoutMs)));
   try {
-    return await fetchSummary(node, AbortSignal.any([signal, timeout.signal]));
+    return await fetchSummary({ name: node.name, ...node.readAddress() }, AbortSignal.any([signal, timeout.signal]));
   } catch (error) {
     const message = `Cannot read usage of node "${node.name}": ${readMessage(error)}`;
     return { kind: "failed", reason: "unreachable", message };

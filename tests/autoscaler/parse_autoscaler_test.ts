@@ -9,19 +9,19 @@ import { GOOD_MANIFESTS } from "../support/good_manifests.ts";
 import { EXAMPLE, QUICK_START, toManifest } from "../support/manifests.ts";
 
 for (const { sentence, manifest } of GOOD_MANIFESTS) {
-  Deno.test(`parsePolicy() accepts ${sentence}`, () => assertEquals(problemsOf(manifest), []));
+  Deno.test(`parseAutoscaler() accepts ${sentence}`, () => assertEquals(problemsOf(manifest), []));
 }
 
 for (const { sentence, manifest, path } of BAD_MANIFESTS) {
-  Deno.test(`parsePolicy() names ${path} when there is ${sentence}`, () => {
+  Deno.test(`parseAutoscaler() names ${path} when there is ${sentence}`, () => {
     const problems = problemsOf(manifest);
     assert(problems.some((problem) => isNamed(problem, path)), JSON.stringify(problems));
     assert(problems.every(({ message }) => message !== ""));
   });
 }
 
-Deno.test("C3 C36 parsePolicy() applies defaults and resolves what a side overrides", () => {
-  const { policy } = accept(toManifest({
+Deno.test("C3 C36 parseAutoscaler() applies defaults and resolves what a side overrides", () => {
+  const { autoscaler } = accept(toManifest({
     "metadata": { name: "web", namespace: "shop", uid: "u-1", generation: 7 },
     "spec.policy.memory.limits": {
       scaleUpThreshold: 90,
@@ -31,7 +31,7 @@ Deno.test("C3 C36 parsePolicy() applies defaults and resolves what a side overri
       cooldown: "0s",
     },
   }));
-  assertEquals(policy, {
+  assertEquals(autoscaler, {
     namespace: "shop",
     name: "web",
     uid: "u-1",
@@ -72,27 +72,37 @@ Deno.test("C3 C36 parsePolicy() applies defaults and resolves what a side overri
   });
 });
 
-Deno.test("parsePolicy() reads the documentation's example in full", () => {
-  const { policy, warnings } = accept(parse(EXAMPLE));
-  assertEquals(policy.sides.map(({ key }) => key), ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"]);
-  assertEquals(policy.sides[3]?.bounds, { min: 300 * 2 ** 20, max: 3 * 2 ** 30, step: 64 * 2 ** 20, stepPercent: 25 });
-  assertEquals([policy.pollIntervalMs, policy.cooldownMs, policy.delayMs], [5_000, 120_000, 10_000]);
+Deno.test("parseAutoscaler() reads the documentation's example in full", () => {
+  const { autoscaler, warnings } = accept(parse(EXAMPLE));
+  assertEquals(autoscaler.sides.map(({ key }) => key), [
+    "cpu.requests",
+    "cpu.limits",
+    "memory.requests",
+    "memory.limits",
+  ]);
+  assertEquals(autoscaler.sides[3]?.bounds, {
+    min: 300 * 2 ** 20,
+    max: 3 * 2 ** 30,
+    step: 64 * 2 ** 20,
+    stepPercent: 25,
+  });
+  assertEquals([autoscaler.pollIntervalMs, autoscaler.cooldownMs, autoscaler.delayMs], [5_000, 120_000, 10_000]);
   const limits = ["spec.policy.cpu.limits.targetUtilization", "spec.policy.memory.limits.targetUtilization"];
   assertEquals(warnings.map(({ path }) => path), limits);
 });
 
-Deno.test("parsePolicy() gives the selector when there is no target", () => {
-  const { policy } = accept(toManifest({ "spec.target": undefined, "spec.selector.matchLabels": { app: "web" } }));
-  assertEquals(policy.target, null);
-  assertEquals(policy.selector?.source, { matchLabels: { app: "web" } });
+Deno.test("parseAutoscaler() gives the selector when there is no target", () => {
+  const { autoscaler } = accept(toManifest({ "spec.target": undefined, "spec.selector.matchLabels": { app: "web" } }));
+  assertEquals(autoscaler.target, null);
+  assertEquals(autoscaler.selector?.source, { matchLabels: { app: "web" } });
 });
 
-Deno.test("parsePolicy() reads a file's object, which has no namespace, uid and generation", () => {
-  const { policy } = accept(toManifest({}));
-  assertEquals([policy.namespace, policy.uid, policy.generation], ["default", "", 0]);
+Deno.test("parseAutoscaler() reads a file's object, which has no namespace, uid and generation", () => {
+  const { autoscaler } = accept(toManifest({}));
+  assertEquals([autoscaler.namespace, autoscaler.uid, autoscaler.generation], ["default", "", 0]);
 });
 
-Deno.test("C8 parsePolicy() finds every problem, each once", () => {
+Deno.test("C8 parseAutoscaler() finds every problem, each once", () => {
   const manifest = toManifest({
     "spec.paused": "yes",
     "spec.target.kind": "Deployment",
@@ -115,7 +125,7 @@ Deno.test("C8 parsePolicy() finds every problem, each once", () => {
   ]);
 });
 
-Deno.test("C8 parsePolicy() warns of a target outside its thresholds and accepts it", () => {
+Deno.test("C8 parseAutoscaler() warns of a target outside its thresholds and accepts it", () => {
   const path = "spec.policy.cpu.requests.targetUtilization";
   const cases = { 49: true, 50: true, 51: false, 79: false, 80: true, 81: true };
   for (const [target, warned] of Object.entries(cases)) {
@@ -125,12 +135,12 @@ Deno.test("C8 parsePolicy() warns of a target outside its thresholds and accepts
   assertEquals(accept(parse(QUICK_START)).warnings.map((warning) => warning.path), [path]);
 });
 
-Deno.test("parsePolicy() warns of bounds for a side that the policy does not manage", () => {
+Deno.test("parseAutoscaler() warns of bounds for a side that the policy does not manage", () => {
   const { warnings } = accept(toManifest({ "spec.bounds.cpu.limits.max": "2", "spec.bounds.memory.requests": {} }));
   assertEquals(warnings.map(({ path }) => path), ["spec.bounds.cpu.limits", "spec.bounds.memory.requests"]);
 });
 
-Deno.test("C1 parsePolicy() refuses another kind, another version and metadata that no API server would store", () => {
+Deno.test("C1 parseAutoscaler() refuses another kind, another version and metadata that no API server would store", () => {
   for (
     const [path, value] of Object.entries({
       "kind": "Deployment",
@@ -144,7 +154,7 @@ Deno.test("C1 parsePolicy() refuses another kind, another version and metadata t
   ) assertEquals(problemsOf(toManifest({ [path]: value })).map((problem) => problem.path), [path]);
 });
 
-Deno.test("parsePolicy() says what is wrong with its reason", () => {
+Deno.test("parseAutoscaler() says what is wrong with its reason", () => {
   const cases = {
     "spec.policy.cpu.requests.scaleUpThreshold": [101, "Cannot use 101 as scaleUpThreshold: must be an integer from 1"],
     "spec.policy.cooldown": ["1d", `Cannot parse duration "1d": unknown unit "d"`],
@@ -157,25 +167,25 @@ Deno.test("parsePolicy() says what is wrong with its reason", () => {
   }
 });
 
-Deno.test("parsePolicy() bounds the list of problems of a hostile object", () => {
+Deno.test("parseAutoscaler() bounds the list of problems of a hostile object", () => {
   const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field${index}`, 1]));
   assertEquals(problemsOf(toManifest({ "spec": fields })).length, 100);
 });
 
-Deno.test("parsePolicy() takes names of an object's prototype for the unknown fields they are", () => {
+Deno.test("parseAutoscaler() takes names of an object's prototype for the unknown fields they are", () => {
   const manifest = JSON.parse(`{"metadata":{"name":"web"},"spec":{"__proto__":{"paused":true},"toString":1}}`);
   const paths = problemsOf(manifest).map(({ path }) => path);
   assert(paths.includes("spec.__proto__") && paths.includes("spec.toString"), paths.join());
 });
 
-Deno.test("parsePolicy() never throws, and is ok or has problems, for any value", () => {
+Deno.test("parseAutoscaler() never throws, and is ok or has problems, for any value", () => {
   fc.assert(fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (value) => {
     const parsed = parseAutoscaler(value);
     return parsed.ok || parsed.problems.length > 0;
   }));
 });
 
-Deno.test("parsePolicy() never throws when any one field of a manifest holds any value", () => {
+Deno.test("parseAutoscaler() never throws when any one field of a manifest holds any value", () => {
   const paths = [...leafPaths(parse(EXAMPLE)), ...leafPaths(toManifest({ "spec.selector.matchExpressions": [] }))];
   fc.assert(
     fc.property(fc.constantFrom(...paths), fc.oneof(fc.jsonValue(), fc.string(), fc.integer()), (path, value) => {
@@ -186,7 +196,7 @@ Deno.test("parsePolicy() never throws when any one field of a manifest holds any
   );
 });
 
-function accept(manifest: unknown): { readonly policy: Autoscaler; readonly warnings: readonly Problem[] } {
+function accept(manifest: unknown): { readonly autoscaler: Autoscaler; readonly warnings: readonly Problem[] } {
   const parsed = parseAutoscaler(manifest);
   assert(parsed.ok, JSON.stringify(parsed));
   return parsed;

@@ -1,4 +1,4 @@
-/** What parsePolicy() makes of every value that somebody might write into a field, and of random manifests (C7, C8). */
+/** What parseAutoscaler() makes of every value that somebody might write into a field, and of random manifests (C7, C8). */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { parseAutoscaler } from "../../lib/autoscaler/parse_autoscaler.ts";
@@ -13,7 +13,7 @@ const PATH = /^spec(\.|$)/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const SLOW_MS = 500;
 
-Deno.test("parsePolicy() refuses what is no good and takes what is, in every field of its sort (C7 C8)", () => {
+Deno.test("parseAutoscaler() refuses what is no good and takes what is, in every field of its sort (C7 C8)", () => {
   const failures: string[] = [];
   for (const { sentence, path, text, isAccepted } of eachTrap()) {
     const manifest = JSON.parse(text);
@@ -30,7 +30,7 @@ Deno.test("parsePolicy() refuses what is no good and takes what is, in every fie
   assertEquals(failures, []);
 });
 
-Deno.test("parsePolicy() finds presentable problems or none in random manifests (C8)", () => {
+Deno.test("parseAutoscaler() finds presentable problems or none in random manifests (C8)", () => {
   const [accepted, refused] = [new Set<string>(), new Set<string>()];
   fc.assert(
     fc.property(anyManifest(), (text) => {
@@ -44,7 +44,7 @@ Deno.test("parsePolicy() finds presentable problems or none in random manifests 
   assert(accepted.size > 100 && refused.size > 100, `${accepted.size} accepted, ${refused.size} refused`);
 });
 
-Deno.test("parsePolicy() shows a field of any name on one bounded line (C8)", () => {
+Deno.test("parseAutoscaler() shows a field of any name on one bounded line (C8)", () => {
   for (
     const key of ["k".repeat(1e6), "\u0000".repeat(1e6), "a\nb", "a\u0000", "\u202egnp", "\u2028", "\ud800", "", `"`]
   ) {

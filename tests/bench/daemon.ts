@@ -6,8 +6,18 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const ANSWER_MS = 30_000;
 
 export async function bundleDaemon(directory: string): Promise<string> {
-  const bundle = `${directory}/podfit.js`;
-  const args = ["bundle", "--quiet", "--platform", "browser", "--minify", "--output", bundle, "main.ts"];
+  const bundle = `${directory}/main.js`;
+  const args = [
+    "bundle",
+    "--quiet",
+    "--platform",
+    "browser",
+    "--minify",
+    "--code-splitting",
+    "--outdir",
+    directory,
+    "main.ts",
+  ];
   const { code, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: ROOT }).output();
   if (code !== 0) throw new Error(`Cannot bundle podfit: ${new TextDecoder().decode(stderr)}`);
   // Deno analyses a file in the first process that runs it, and remembers what it found: a cost of that start alone.

@@ -3,8 +3,10 @@
  * same lines, both up to the bytes; and over HTTP how long the event loop stands still and what memory grows to.
  */
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
-import { createHandler, serve } from "../../lib/daemon/server.ts";
-import { tellAutoscaler, tellNamespaces, tellProcess } from "../support/every_series.ts";
+import { createHandler } from "../../lib/daemon/http/handler.ts";
+import { metricsRoutes } from "../../lib/daemon/http/metrics_routes.ts";
+import { serve } from "../../lib/daemon/http/serve.ts";
+import { recordAutoscaler, recordNamespaces, recordProcess } from "../support/every_series.ts";
 
 export interface PageCost {
   readonly lines: number;
@@ -40,11 +42,11 @@ export async function measurePage(autoscalers: number): Promise<PageCost> {
 const NAMESPACES = Array.from({ length: 50 }, (_, index) => `team-${index}`);
 
 function tellAll(metrics: Metrics, autoscalers: number): void {
-  tellNamespaces(metrics, NAMESPACES);
-  tellProcess(metrics);
+  recordNamespaces(metrics, NAMESPACES);
+  recordProcess(metrics);
   for (let index = 0; index < autoscalers; index++) {
     const namespace = NAMESPACES[index % NAMESPACES.length] ?? "";
-    tellAutoscaler(metrics, { namespace, name: `autoscaler-${index}` }, index);
+    recordAutoscaler(metrics, { namespace, name: `autoscaler-${index}` }, index);
   }
 }
 
@@ -68,8 +70,7 @@ function measureRender(metrics: Metrics): Pick<PageCost, "lines" | "bytes" | "re
 async function measureScrape(
   metrics: Metrics,
 ): Promise<Pick<PageCost, "scrapeMs" | "gzipBytes" | "blockMs" | "scrapeMiB">> {
-  const ok = () => ({ ok: true, message: "ok" });
-  await using server = serve(createHandler({ metrics, isAlive: ok, isReady: ok }), { hostname: "127.0.0.1", port: 0 });
+  await using server = serve(createHandler([metricsRoutes(metrics)]), { hostname: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${server.port}/metrics`;
   const before = readRssMiB();
   let [blockMs, peakMiB, turnedAt] = [0, before, performance.now()];

@@ -2,7 +2,7 @@
 import { parseAll } from "@std/yaml";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import type { ObjectsClient } from "../../lib/sim/objects_client.ts";
-import { type JsonObject, textAt } from "../../lib/sim/server/store/json.ts";
+import { type JsonObject, textAt } from "../../lib/sim/json.ts";
 import { waitUntil } from "../e2e/support/wait.ts";
 import { listAutoscalers, listNamespaces, type World } from "./scale_world.ts";
 

@@ -6,7 +6,7 @@ import { connect } from "../../lib/kube/connect.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { createObjectsClient, type ObjectsClient } from "../../lib/sim/objects_client.ts";
 import { createAuthority } from "../../lib/sim/server/http/certificates.ts";
-import { type JsonObject, listAt, textAt } from "../../lib/sim/server/store/json.ts";
+import { type JsonObject, listAt, textAt } from "../../lib/sim/json.ts";
 import { waitUntil } from "../e2e/support/wait.ts";
 import { createObjects } from "./scale_objects.ts";
 import type { BenchCluster } from "./scale_run.ts";

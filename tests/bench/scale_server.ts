@@ -8,7 +8,7 @@ import { createObjectsClient, type ObjectsClient } from "../../lib/sim/objects_c
 import { ADMIN } from "../../lib/sim/server/http/access.ts";
 import { createAuthority } from "../../lib/sim/server/http/certificates.ts";
 import { createApiServer, type EmbeddedApiServer } from "../../lib/sim/server/http/handler.ts";
-import type { JsonObject } from "../../lib/sim/server/store/json.ts";
+import type { JsonObject } from "../../lib/sim/json.ts";
 import { serve, toKubeconfig } from "../../lib/sim/server/http/serve.ts";
 import { createObjects } from "./scale_objects.ts";
 import { nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";

@@ -8,7 +8,7 @@ import { LOAD_IMAGE } from "../../lib/sim/kubelet/load_image.ts";
 import { Machine } from "../../lib/sim/kubelet/machine.ts";
 import { formatTime } from "../../lib/units/time.ts";
 import type { NodeConfig } from "../../lib/sim/model/state.ts";
-import type { JsonObject } from "../../lib/sim/server/store/json.ts";
+import type { JsonObject } from "../../lib/sim/json.ts";
 import { toUid } from "./cluster.ts";
 
 export interface World {

@@ -1,4 +1,4 @@
-/** What ships is one file: the bundle starts without this source tree, and is the version it says. */
+/** What ships: the bundle starts without this source tree, is the version it says, and the daemon loads no demo with it. */
 import { assertEquals } from "@std/assert";
 import { VERSION } from "../../lib/cli/version.ts";
 import { QUICK_START } from "../support/manifests.ts";
@@ -8,12 +8,14 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 Deno.test("the bundle runs by itself, prints its version, checks manifests, and shows the demo", async () => {
   const directory = await Deno.makeTempDir();
   try {
-    const bundle = `${directory}/podfit.js`;
+    const bundle = `${directory}/main.js`;
     const built = await deno(
-      ["bundle", "--quiet", "--platform", "browser", "--minify", "--output", bundle, "main.ts"],
+      ["bundle", "--quiet", "--platform", "browser", "--minify", "--code-splitting", "--outdir", directory, "main.ts"],
       ROOT,
     );
     assertEquals([built.code, built.stderr], [0, ""]);
+    const main = await Deno.readTextFile(bundle);
+    assertEquals([/from"\.\/(demo|lint)-/.test(main), /import\("\.\/demo-/.test(main)], [false, true], "in chunks");
     const ran = await deno(
       ["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", bundle, "--version"],
       directory,

@@ -32,7 +32,7 @@ const MOMENTS: Record<string, { readonly answer: StoryOptions["answer"]; readonl
       arrives: (story) => showResized(story),
     },
     "was accepted and its answer lost": {
-      answer: { kind: "lost", message: "" },
+      answer: { kind: "unconfirmed", message: "" },
       arrives: (story) => showResized(story),
     },
   };
@@ -41,7 +41,7 @@ for (const [moment, { answer, arrives }] of Object.entries(MOMENTS)) {
   for (const [cause, contenders] of Object.entries(HANDOVERS)) {
     Deno.test(`decide() hands over without a second resize when the owner ${cause} and its PATCH ${moment} (C12)`, () => {
       const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: answer ?? "enact" });
-      assertEquals(story.pollToOrder().policy.name, "first");
+      assertEquals(story.pollToOrder().autoscaler, "uid-of-first");
       const resizedAt = story.now;
       story.answer = "enact";
       story.wait(SECOND).contend(contenders);
@@ -50,7 +50,11 @@ for (const [moment, { answer, arrives }] of Object.entries(MOMENTS)) {
       story.poll(4);
       assertEquals([story.orders.length, story.reason("second")], [1, "Cooldown"]);
       const order = story.pollToOrder();
-      assertEquals([order.policy.name, order.from["cpu.requests"], order.to["cpu.requests"]], ["second", 110, 117]);
+      assertEquals([order.autoscaler, order.from["cpu.requests"], order.to["cpu.requests"]], [
+        "uid-of-second",
+        110,
+        117,
+      ]);
       const waitedMs = story.now - resizedAt;
       assertEquals(waitedMs >= 2 * MINUTE && waitedMs <= 2 * MINUTE + 8 * SECOND, true, `${waitedMs}ms`);
     });
@@ -86,7 +90,7 @@ Deno.test("decide() has the new owner wait for what the old one's conflict waits
   story.answer = "enact";
   story.contend([second()]);
   assertEquals([story.reason("second"), story.orders.length], ["RetryLater", 1]);
-  assertEquals(story.change().request?.policy.name, "second");
+  assertEquals(story.change().request?.autoscaler, "uid-of-second");
 });
 
 Deno.test("decide() has the new owner send at once what the old one's withdrawn order left undone (C12)", () => {
@@ -95,7 +99,7 @@ Deno.test("decide() has the new owner send at once what the old one's withdrawn 
   assertEquals([story.told(), story.state.containers["main"]?.refusals], [[], {}]);
   story.answer = "enact";
   const { request: order } = story.contend([second()]);
-  assertEquals([order?.policy.name, order?.to["cpu.requests"]], ["second", 107]);
+  assertEquals([order?.autoscaler, order?.to["cpu.requests"]], ["uid-of-second", 107]);
   story.poll(4);
   assertEquals([story.orders.length, story.reason("second")], [2, "Cooldown"]);
 });
@@ -105,7 +109,7 @@ Deno.test("decide() does not hold the new owner to a size that the old one was r
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: refusal });
   story.pollToOrder();
   story.answer = "enact";
-  assertEquals(story.contend([second()]).request?.policy.name, "second");
+  assertEquals(story.contend([second()]).request?.autoscaler, "uid-of-second");
 });
 
 Deno.test("decide() has the new owner wait as long as the server told the old one (C12, C44)", () => {
@@ -128,11 +132,11 @@ Deno.test("decide() hands back and forth one resize per cooldown, whoever owns (
     story.pollToOrder(60);
     times.push(story.now);
   }
-  assertEquals(story.orders.map(({ policy, to }) => [policy.name, to["cpu.requests"]]), [
-    ["first", 110],
-    ["second", 117],
-    ["first", 127],
-    ["second", 134],
+  assertEquals(story.orders.map(({ autoscaler, to }) => [autoscaler, to["cpu.requests"]]), [
+    ["uid-of-first", 110],
+    ["uid-of-second", 117],
+    ["uid-of-first", 127],
+    ["uid-of-second", 134],
   ]);
   for (const [index, at] of times.entries()) {
     assertEquals(index === 0 || at - (times[index - 1] ?? 0) >= 2 * MINUTE, true, times.join());
@@ -152,11 +156,11 @@ Deno.test("decide() returns a stuck resize of the owner before, as podfit's it i
   story.pollToOrder();
   story.change({ observedGeneration: 2, pending: { reason: "Infeasible", message: "no", since: story.now } });
   const returned = story.orders.at(-1);
-  assertEquals([returned?.action, returned?.policy.name], ["return", "first"]);
+  assertEquals([returned?.action, returned?.autoscaler], ["revert", "uid-of-first"]);
   const other = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: "accept" });
   other.pollToOrder();
   other.contend([second()]);
   other.change({ observedGeneration: 2, pending: { reason: "Infeasible", message: "no", since: other.now } });
   other.poll();
-  assertEquals([other.orders.at(-1)?.action, other.orders.at(-1)?.policy.name], ["return", "second"]);
+  assertEquals([other.orders.at(-1)?.action, other.orders.at(-1)?.autoscaler], ["revert", "uid-of-second"]);
 });

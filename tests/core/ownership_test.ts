@@ -94,7 +94,7 @@ Deno.test("readEligibleAt() is never before now, and the later of gate and coold
 Deno.test("decide() has one owner act and tells the others NotOwner (C12)", () => {
   const story = new Story({ contenders: [b(), a()], load: { cpu: 90 } });
   const order = story.pollToOrder();
-  assertEquals([order.policy.name, story.reason("b")], ["a", "NotOwner"]);
+  assertEquals([order.autoscaler, story.reason("b")], ["uid-of-a", "NotOwner"]);
 });
 
 Deno.test("decide() gives a paused owner's container to the lower contender at once, with its streak (C12, C13)", () => {
@@ -102,7 +102,7 @@ Deno.test("decide() gives a paused owner's container to the lower contender at o
   story.poll(4);
   assertEquals([story.reason("a"), story.reason("b")], ["Delay", "NotOwner"]);
   const outcome = story.contend([b()]);
-  assertEquals(outcome.request?.policy.name, "b");
+  assertEquals(outcome.request?.autoscaler, "uid-of-b");
 });
 
 Deno.test("decide() resumes with fresh streaks after a pause, and past cooldowns hold (C13)", () => {
@@ -155,7 +155,7 @@ Deno.test("decide() starts anew for an autoscaler that turned to another contain
 Deno.test("decide() has nothing to say of a container that the pod lacks (C15)", () => {
   const story = new Story({ contenders: [a({ containerName: "gone" }), b()], load: { cpu: 90 } });
   story.poll(2);
-  assertEquals(story.last?.decisions.map((one) => one.policy.name), ["b"]);
+  assertEquals(story.last?.decisions.map((one) => one.autoscaler), ["uid-of-b"]);
 });
 
 Deno.test("decide() resizes a native sidecar and never a plain init container (C15)", () => {
@@ -182,8 +182,8 @@ Deno.test("decide() lets the contender with the shorter cooldown act first after
   const slow = a({ cooldownMs: 5 * MINUTE, sides: sides(5 * MINUTE) });
   const quick = b({ cooldownMs: MINUTE, sides: sides(MINUTE) });
   const story = new Story({ contenders: [slow, quick], load: { cpu: 170 } });
-  const names = [1, 2, 3].map(() => story.pollToOrder(80).policy.name);
-  assertEquals(names, ["a", "b", "b"]);
+  const names = [1, 2, 3].map(() => story.pollToOrder(80).autoscaler);
+  assertEquals(names, ["uid-of-a", "uid-of-b", "uid-of-b"]);
 });
 
 Deno.test("decide() keeps a streak per autoscaler, not per container, when the owner changes (C12)", () => {

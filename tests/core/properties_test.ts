@@ -1,7 +1,7 @@
 /** What holds whatever the policy, the pod and the load: bounds, steps, requests <= limits, QoS, rest (C33 to C35). */
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import type { ResizeRequest } from "../../lib/core/decision.ts";
+import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import { computeQosClass } from "../../lib/units/qos.ts";
 import { resourceOf, type Resources, UNIT } from "../../lib/units/resources.ts";

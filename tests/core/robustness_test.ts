@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { decide } from "../../lib/core/decide.ts";
-import type { Input, Observation, ResizeRequest } from "../../lib/core/decision.ts";
+import type { Input, Observation } from "../../lib/core/decision.ts";
+import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import { BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/core/reasons.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
 import { oddFacts, oddUsage, sanePolicies } from "../support/arbitraries.ts";
@@ -14,7 +15,7 @@ const answers: fc.Arbitrary<Extract<Observation, { kind: "answered" }>["answer"]
   fc.record({ kind: fc.constant("accepted" as const), generation: fc.option(fc.nat(9)) }),
   fc.constant({ kind: "gone" as const }),
   fc.constantFrom({ kind: "conflict" as const }, { kind: "withdrawn" as const }, {
-    kind: "lost" as const,
+    kind: "unconfirmed" as const,
     message: "",
   }),
   fc.record({
@@ -79,7 +80,7 @@ Deno.test("decide() never throws, changes nothing it was given, answers alike, a
         facts = Object.keys(step.facts).length === 0 ? facts : { ...facts, ...step.facts, resourceVersion };
         matching = step.contenders ?? matching;
         const order = fold(step.observation);
-        if (order !== null) fold({ kind: "answered", order, answer: step.answer });
+        if (order !== null) fold({ kind: "answered", request: order, answer: step.answer });
       }
     }),
     RUNS,

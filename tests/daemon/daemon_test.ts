@@ -82,7 +82,7 @@ Deno.test("createDaemon() is silent on a conflict and decides again on the newer
   assertEquals(run.resizes.length, 2, "at once, as the newer pod has arrived");
   assertEquals(run.cpu(), "250m");
   assertEquals(run.events, ["ScaleUp x1"]);
-  assertEquals(run.log.filter(({ level }) => level === "WARNING"), []);
+  assertEquals(run.log.filter(({ level }) => level === "WARN"), []);
 });
 
 Deno.test("createDaemon() holds still on a conflict until the newer pod arrives (C40)", async () => {

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { Answer, Observation, Outcome, ResizeRequest } from "../../lib/core/decision.ts";
+import type { Observation, Outcome } from "../../lib/core/decision.ts";
+import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
 import { Evaluator } from "../../lib/daemon/evaluator.ts";
 import type { Tracked } from "../../lib/daemon/inventory/tracked.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
@@ -10,25 +11,25 @@ const OTHER: Tracked = { pod: pod({ uid: "other", name: "web-2" }), contenders: 
 
 class Desk {
   readonly clock = new VirtualClock();
-  readonly orders: ResizeRequest[] = [];
+  readonly requests: ResizeRequest[] = [];
   readonly outcomes: Outcome[] = [];
   readonly errors: string[] = [];
   canDecide = true;
   answer: () => Promise<Answer> = () => Promise.resolve({ kind: "accepted", generation: 2 });
   readonly evaluator = new Evaluator({
     clock: this.clock,
-    actuate: (order) => {
-      this.orders.push(order);
+    actuate: (request) => {
+      this.requests.push(request);
       return this.answer();
     },
-    report: (outcome) => void this.outcomes.push(outcome),
+    report: ({ outcome }) => void this.outcomes.push(outcome),
     dryRun: false,
     canDecide: () => this.canDecide,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });
 
-  /** Three polls of 150m of 100m: the third one orders. */
-  async pollToOrder(...pods: readonly Tracked[]): Promise<void> {
+  /** Three polls of 150m of 100m: the third one sends a request. */
+  async pollToRequest(...pods: readonly Tracked[]): Promise<void> {
     for (let i = 0; i < 3; i++) {
       await this.evaluator.evaluate(pods, () => this.observe());
       this.clock.setNow(this.clock.now() + 5 * SECOND);
@@ -41,40 +42,40 @@ class Desk {
   }
 }
 
-Deno.test("takeTurn() performs an order and folds its answer in before it returns", async () => {
+Deno.test("evaluate() sends a request and folds its answer in before it returns", async () => {
   const desk = new Desk();
-  await desk.pollToOrder(BUSY);
-  assertEquals(desk.orders.map(({ to }) => to["cpu.requests"]), [200], "capped at the limit");
+  await desk.pollToRequest(BUSY);
+  assertEquals(desk.requests.map(({ to }) => to["cpu.requests"]), [200], "capped at the limit");
   assertEquals(desk.evaluator.readState("busy")?.generation, 2);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
-Deno.test("takeTurn() begins anew for a pod that was dropped and came back (C11)", async () => {
+Deno.test("evaluate() begins anew for a pod that was dropped and came back (C11)", async () => {
   const desk = new Desk();
-  await desk.pollToOrder(OTHER);
+  await desk.pollToRequest(OTHER);
   desk.evaluator.drop("other");
   assertEquals(desk.evaluator.readState("other"), null);
-  await desk.pollToOrder(OTHER);
+  await desk.pollToRequest(OTHER);
   assertEquals(
-    desk.orders.length,
+    desk.requests.length,
     2,
     "after as many samples as at first, and no cooldown that managedFields don't show",
   );
 });
 
-Deno.test("takeTurn() brings no state back for a pod dropped during its PATCH, and tells the action (C11)", async () => {
+Deno.test("evaluate() brings no state back for a pod dropped during its PATCH, and tells the action (C11)", async () => {
   const desk = new Desk();
   desk.answer = async () => {
     await settle(1);
     desk.evaluator.drop("busy");
     return { kind: "accepted", generation: 2 };
   };
-  await desk.pollToOrder(BUSY);
+  await desk.pollToRequest(BUSY);
   assertEquals(desk.evaluator.readState("busy"), null);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
-Deno.test("takeTurn() sends the orders of a turn together", async () => {
+Deno.test("evaluate() sends the requests of one round together", async () => {
   const desk = new Desk();
   let release = () => {};
   const held = new Promise<void>((resolve) => release = resolve);
@@ -82,23 +83,23 @@ Deno.test("takeTurn() sends the orders of a turn together", async () => {
     await held;
     return { kind: "accepted", generation: 2 };
   };
-  const polling = desk.pollToOrder(BUSY, OTHER);
+  const polling = desk.pollToRequest(BUSY, OTHER);
   await settle();
-  assertEquals(desk.orders.map(({ uid }) => uid), ["busy", "other"]);
+  assertEquals(desk.requests.map(({ uid }) => uid), ["busy", "other"]);
   release();
   await polling;
   assertEquals(desk.evaluator.readState("other")?.generation, 2);
 });
 
-Deno.test("takeTurn() reports a pod that cannot be decided, and goes on with the others", async () => {
+Deno.test("evaluate() reports a pod that cannot be decided, and goes on with the others", async () => {
   const desk = new Desk();
   const broken = { pod: pod({ uid: "broken" }), contenders: null } as unknown as Tracked;
-  await desk.pollToOrder(broken, BUSY);
-  assertEquals(desk.orders.map(({ uid }) => uid), ["busy"]);
+  await desk.pollToRequest(broken, BUSY);
+  assertEquals(desk.requests.map(({ uid }) => uid), ["busy"]);
   assertEquals(desk.errors.map((one) => one.split(":")[0]), ["broken", "broken", "broken"]);
 });
 
-Deno.test("takeTurn() waits for every answer, also when another one fails", async () => {
+Deno.test("evaluate() waits for every answer, also when another one fails", async () => {
   const desk = new Desk();
   let count = 0;
   desk.answer = async () => {
@@ -106,17 +107,17 @@ Deno.test("takeTurn() waits for every answer, also when another one fails", asyn
     await settle();
     return { kind: "accepted", generation: 2 };
   };
-  await desk.pollToOrder(BUSY, OTHER);
+  await desk.pollToRequest(BUSY, OTHER);
   assertEquals(desk.errors, ["busy: broken"]);
   assertEquals(desk.evaluator.readState("other")?.generation, 2);
 });
 
-Deno.test("takeTurn() passes a pod by whose contenders are not all known, and keeps what it knew of it (C12)", async () => {
+Deno.test("evaluate() passes a pod by whose contenders are not all known, and keeps what it knew of it (C12)", async () => {
   const desk = new Desk();
-  await desk.pollToOrder(BUSY);
+  await desk.pollToRequest(BUSY);
   const before = desk.evaluator.readState("busy");
   desk.canDecide = false;
-  await desk.pollToOrder(BUSY, OTHER);
-  assertEquals([desk.orders.length, desk.evaluator.readState("busy") === before], [1, true]);
+  await desk.pollToRequest(BUSY, OTHER);
+  assertEquals([desk.requests.length, desk.evaluator.readState("busy") === before], [1, true]);
   assertEquals(desk.evaluator.readState("other"), null);
 });

@@ -31,7 +31,7 @@ Deno.test("createDaemon() does nothing to a pod that took the name of another du
   assertEquals([listResizes(run), run.cpu(), run.events], [["uid-web-1"], "100m", []]);
   await run.advance(10);
   assertEquals([listResizes(run), run.cpu(), run.events], [["uid-web-1", "another"], "250m", ["ScaleUp x1"]]);
-  assertEquals(run.log.filter(({ level }) => level === "WARNING" || level === "ERROR"), []);
+  assertEquals(run.log.filter(({ level }) => level === "WARN" || level === "ERROR"), []);
 });
 
 Deno.test("createDaemon() warms up for a pod that took the name of another, and no cooldown passes on (C11, C42)", async () => {

@@ -104,5 +104,5 @@ Deno.test("two createDaemon() send one PATCH each for one cause, and the one tha
   release();
   await first.advance(38);
   assertEquals([first.resizes.length, first.cpu()], [2, "110m"]);
-  assertEquals(first.log.filter(({ level }) => level === "WARNING"), []);
+  assertEquals(first.log.filter(({ level }) => level === "WARN"), []);
 });

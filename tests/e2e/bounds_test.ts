@@ -3,7 +3,7 @@
  * or min, and a side at its bound rests and says so.
  */
 import { assert, assertEquals } from "@std/assert";
-import { applyManifests, type PodRef, setLoad } from "./support/cluster.ts";
+import { applyManifests, type PodRef, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod, waitForActual } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
 import { type Change, recordPod } from "./support/patches.ts";
@@ -79,14 +79,15 @@ function assertWithin({ from, to }: Change, { min, max, step, stepPercent }: Bou
   assert(after >= min && after <= max, `${before} -> ${after} leaves ${min} to ${max}`);
 }
 
-/** It holds, says at debug level which bound keeps it, and tells nobody else. */
+/** It holds, and says at debug level alone which bound keeps it. */
 async function assertRests(podfit: Podfit, pod: PodRef, why: string): Promise<void> {
-  const line = await podfit.waitForLog(
-    "Held",
-    (line) => line.pod === pod.name && line.reason === "AtBound" && JSON.stringify(line).includes(why),
-    { timeoutMs: 60_000 },
-  );
-  assertEquals(line.level, "DEBUG");
+  const decision = await waitFor(`pod "${pod.name}" to rest`, () => {
+    const decided = podfit.decisions({ pod });
+    const found = decided.find((decision) => decision.reason === "AtBound" && decision.why?.includes(why));
+    if (found !== undefined) return Promise.resolve(found);
+    throw new Error(`the last decision: ${JSON.stringify(decided.at(-1))}`);
+  });
+  assertEquals([decision.level, decision.action], ["DEBUG", null]);
 }
 
 function toMi(bytes: number | null): number {

@@ -2,14 +2,15 @@
  * `--dry-run` on a real cluster: podfit decides and says what it would do, in the log and in metrics, and changes
  * nothing.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { readSum } from "./support/accounts.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
-import { applyManifests, readEvents, readPod, waitFor } from "./support/cluster.ts";
+import { applyManifests, readEvents, readPod } from "./support/cluster.ts";
 import { findPod } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
 import { startPodfit } from "./support/podfit.ts";
+import { isBlocked, waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
 scenario("C53 --dry-run says what it would do and resizes nothing", {
@@ -36,15 +37,11 @@ scenario("C53 --dry-run says what it would do and resizes nothing", {
     await using podfit = await startPodfit({ namespaces: [namespace], args: ["--dry-run"] });
 
     const self = { namespace, name: "web" };
-    await waitFor("three dry runs", async () => {
-      const blocked = readSum(await podfit.metrics(), "scale_blocked_total", { ...self, reason: "DryRun" });
-      if (blocked !== null && blocked >= 3) return true;
-      throw new Error(`there are ${blocked}`);
-    }, { timeoutMs: 90_000, everyMs: 1000 });
-    const lines = podfit.log("Blocked");
-    for (const { autoscaler, reason, action, why } of lines) {
-      assertEquals([autoscaler, reason, action], [`${namespace}/web`, "DryRun", "scaleUp"]);
-      assertMatch(String(why), /^would resize: memory\.requests 64Mi -> 96Mi$/);
+    await waitForBlocked(podfit, { ...self, reason: "DryRun", count: 3, everyMs: 1000 });
+    const blocked = podfit.decisions({ autoscaler: self }).filter(isBlocked);
+    assertEquals(blocked.length, podfit.log("Blocked").length);
+    for (const { reason, action, why } of blocked) {
+      assertEquals([reason, action, why], ["DryRun", "scaleUp", "would resize: memory.requests 64Mi -> 96Mi"]);
     }
     const samples = await podfit.metrics();
     const decided = readSum(samples, "scale_decisions_total", { ...self, resource: "memory", direction: "up" });
@@ -62,8 +59,8 @@ scenario("C53 --dry-run says what it would do and resizes nothing", {
       Metrics: { status: "True" },
     });
     assertEquals([shown.status?.lastScaleTime, shown.status?.scaling], [undefined, false]);
-    const told = await readEvents(namespace, { about: "web" });
-    assertEquals(told.filter(({ involvedObject }) => involvedObject.kind === "PodResourceAutoscaler"), []);
+    const events = await readEvents(namespace, { about: "web" });
+    assertEquals(events.filter(({ involvedObject }) => involvedObject.kind === "PodResourceAutoscaler"), []);
     await podfit.stop();
   },
 });

@@ -12,7 +12,7 @@ import { scenario } from "./support/needs.ts";
 import { REQUESTS } from "./support/requests.ts";
 
 interface Accepted {
-  /** Of a line as it is told: the request's sentence, then the path and both values. */
+  /** Matches a reported line: the request's sentence, then the path and both values. */
   readonly where: RegExp;
   readonly why: string;
 }
@@ -36,14 +36,14 @@ scenario("the embedded API server answers like the real one", {
     await using real = await connect({ version: "test", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null });
     const embedded = await openEmbedded(namespace);
     const [one, other] = [new Conversation(real, namespace), new Conversation(embedded, namespace)];
-    const told: string[] = [];
+    const reported: string[] = [];
     for (const request of REQUESTS) {
       const [left, right] = [await one.ask(request), await other.ask(request)];
-      told.push(...findDifferences(left, right).map((line) => `${request.sentence}: ${line}`));
+      reported.push(...findDifferences(left, right).map((line) => `${request.sentence}: ${line}`));
     }
-    const missed = told.filter((line) => !ACCEPTED.some(({ where }) => where.test(line)));
+    const missed = reported.filter((line) => !ACCEPTED.some(({ where }) => where.test(line)));
     assertEquals(missed, [], "real | embedded");
-    const unneeded = ACCEPTED.filter(({ where }) => !told.some((line) => where.test(line)));
+    const unneeded = ACCEPTED.filter(({ where }) => !reported.some((line) => where.test(line)));
     assertEquals(unneeded.map(({ why }) => why), []);
   },
 });

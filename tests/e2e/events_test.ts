@@ -1,6 +1,6 @@
 /**
  * Events as a real API server stores them (C50): where `kubectl describe` looks for them, with the times that users sort
- * by, and counted where the same is told again.
+ * by, and counted where the same happens again.
  */
 import { assert, assertEquals } from "@std/assert";
 import { quickSpec } from "./support/autoscalers.ts";

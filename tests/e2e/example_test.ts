@@ -20,7 +20,7 @@ const FASTER = EXAMPLE.replace("cooldown: 2m", "cooldown: 5s");
 const MI = 1024 ** 2;
 
 scenario("C33 C34 C35 the published example keeps working as load rises", {
-  needs: { images: "load", kubelet: "signed", freeMillicores: 600 },
+  needs: { images: "load", kubelet: "signed", freeMillicores: 500 },
   async run({ namespace }) {
     // Both requests are so near their limits that the first action would meet them, and make the pod Guaranteed.
     const sizes = { requests: { cpu: "180m", memory: "260Mi" }, limits: { cpu: "200m", memory: "300Mi" } };

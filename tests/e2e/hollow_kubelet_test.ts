@@ -49,16 +49,18 @@ scenario("C20 C40 C45 a pod on a hollow kubelet is resized through a real API se
     assertEquals(await readRun(ref), before);
     const { status } = await readPod(ref);
     assertEquals(status.conditions?.filter(({ type }) => type.startsWith("PodResize")), []);
-    const told = await readEvents(namespace, { about: "web" });
+    const events = await readEvents(namespace, { about: "web" });
     assertEquals(
-      told.filter(({ involvedObject }) => involvedObject.kind === "Pod").map(({ reason }) => reason),
+      events.filter(({ involvedObject }) => involvedObject.kind === "Pod").map(({ reason }) => reason),
       ["Pulled", "Created", "Started", "ResizeStarted", "ResizeCompleted"],
     );
     const limits = node.kubelet.loads.readLimits({ ...ref, port: 8080 });
     assertEquals([limits?.cpuShares, limits?.memoryBytes], [20, 64 * 2 ** 20]);
 
-    // Asked for more than it may have it is killed, and the real server is told.
-    await waitFor("the kill to be told of", () => Promise.resolve(kill(node.kubelet, namespace)), { timeoutMs: 1000 });
+    // A container that uses more than its limit is killed, and its status on the real server says so.
+    await waitFor("the container to be killed", () => Promise.resolve(kill(node.kubelet, namespace)), {
+      timeoutMs: 1000,
+    });
     await waitFor("the container to be started again", async () => (await readRun(ref)).restartCount === 1);
     assertMatch(JSON.stringify((await readPod(ref)).status.containerStatuses?.[0]?.lastState), /OOMKilled/);
     await deleteObject(namespace, "Pod/web");

@@ -57,18 +57,14 @@ scenario("C13 a paused autoscaler resizes nothing, an unpaused one goes on, a de
 
     await deleteObject(namespace, "PodResourceAutoscaler/web");
     await waitFor("the series of the deleted one to go", async () => !(await seriesNames()).has("web"));
-    const [webDeleted, evaluated] = [await countOf(webPod), countEvaluations()];
-    await waitFor("more evaluations of the other pod", () => Promise.resolve(countEvaluations() >= evaluated + 3));
+    const webDeleted = await countOf(webPod);
+    await podfit.waitForEvaluations({ namespace, name: "control" }, { count: 3 });
     assertEquals(await countOf(webPod), webDeleted);
     const last = (await webPod.changes("main", "cpu.requests")).at(-1)?.to;
     const size = readSpecSize(await readPod({ namespace, name: web?.metadata.name ?? "" }), "main");
     assertEquals(size["cpu.requests"], last);
     assertEquals((await seriesNames()).has("control"), true);
     await podfit.stop();
-
-    function countEvaluations(): number {
-      return podfit.log().filter(({ autoscaler }) => autoscaler === `${namespace}/control`).length;
-    }
 
     async function seriesNames(): Promise<ReadonlySet<string | undefined>> {
       return new Set((await podfit.metrics()).map(({ labels }) => labels.name));

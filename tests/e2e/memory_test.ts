@@ -70,8 +70,8 @@ scenario("C30 C33 C40 C45 C46 C50 C52 memory follows usage up and down in place"
     await setLoad(web, { memoryMiB: 20 });
     const shrunk = await waitForActual(web, "memory.requests", { fits: (bytes) => bytes < 64 * MI });
     assert(shrunk > 20 * MI, `a request of ${shrunk} bytes for 20 MiB in use`);
-    const limit = await waitForActual(web, "memory.limits", { fits: (bytes) => bytes < 256 * MI });
-    assertEquals(limit, 96 * MI);
+    // The sample in which the load falls may lie between, and the limit with it.
+    const limit = await waitForActual(web, "memory.limits", { fits: (bytes) => bytes === 96 * MI });
     assertEquals((await readLimits(web)).memoryBytes, limit);
 
     const patches = await assertAccountsAgree(podfit, { autoscaler: "web", pod: web, recorder });

@@ -9,6 +9,7 @@ import { findPod } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
 import { recordPod } from "./support/patches.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
+import { isBlocked, waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
 const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
@@ -46,7 +47,9 @@ scenario("C35 C53 a Guaranteed pod is never made Burstable, and one that stays s
     await using podfit = await startPodfit({ namespaces: [namespace] });
 
     await Promise.all([assertBlocked(podfit, idle, "idle"), assertBlocked(podfit, full, "full")]);
-    await podfit.waitForLog("Enacted", ({ pod }) => pod === both.name, { timeoutMs: 60_000 });
+    await waitFor('the resize of "both"', async () => {
+      return readSum(await podfit.metrics(), "time_to_apply_seconds_count", { namespace, name: "both" });
+    });
     assertEquals([await idleRecorder.patches(), await fullRecorder.patches()], [[], []]);
     const patches = await assertAccountsAgree(podfit, { autoscaler: "both", pod: both, recorder: bothRecorder });
     for (const { changes } of patches) {
@@ -61,16 +64,12 @@ scenario("C35 C53 a Guaranteed pod is never made Burstable, and one that stays s
   },
 });
 
-/** Blocked again and again, told once. */
+/** It is blocked again and again, and reported once. */
 async function assertBlocked(podfit: Podfit, pod: PodRef, name: "idle" | "full"): Promise<void> {
   const self = { namespace: pod.namespace, name };
-  await waitFor(`three blocks of "${name}"`, async () => {
-    const blocked = readSum(await podfit.metrics(), "scale_blocked_total", { ...self, reason: "QoSInvariantBlocked" });
-    if (blocked !== null && blocked >= 3) return true;
-    throw new Error(`there are ${blocked}`);
-  }, { timeoutMs: 90_000, everyMs: 1000 });
-  const [line] = podfit.log("Blocked").filter((line) => line.pod === pod.name);
-  assertEquals([line?.reason, line?.action], ["QoSInvariantBlocked", CASES[name].action]);
+  await waitForBlocked(podfit, { ...self, reason: "QoSInvariantBlocked", count: 3, everyMs: 1000 });
+  const first = podfit.decisions({ pod }).find(isBlocked);
+  assertEquals([first?.reason, first?.action], ["QoSInvariantBlocked", CASES[name].action]);
   const [event, ...more] = await readEvents(pod.namespace, { about: name, reason: EVENT });
   assertEquals(more, []);
   assertEquals([event?.type, event?.count, event?.related?.name], ["Warning", 1, pod.name]);

@@ -10,7 +10,8 @@ const TIMEOUT_MS = 6 * 60_000;
 const OWN_CLUSTER = "task --quiet cluster:up";
 
 scenario("the README's quick start ends in a visible resize", {
-  needs: { images: "load", kubelet: "signed", freeMillicores: 200, pods: 1 },
+  // Its podfit looks after all namespaces.
+  needs: { alone: true, images: "load", kubelet: "signed", freeMillicores: 200, pods: 1 },
   realOnly: "its commands start a cluster and podfit as processes of their own",
   async run() {
     const commands = readCommands(await Deno.readTextFile(`${ROOT}README.md`));

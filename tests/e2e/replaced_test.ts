@@ -5,6 +5,7 @@
 import { assertEquals } from "@std/assert";
 import { quickSpec, waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, deleteObject, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { isWarning } from "./support/log.ts";
 import { scenario } from "./support/needs.ts";
 import { type PodRecorder, recordPod } from "./support/patches.ts";
 import { startPodfit } from "./support/podfit.ts";
@@ -35,7 +36,7 @@ scenario("C11 a pod that takes the name of another right after its resize is res
     await waitForCount(recorder, 2);
     assertEquals(readSteps(await recorder.patches()), [[10, 20], [10, 20]]);
     await waitForConditions({ namespace, name: "store" }, { Active: { status: "True", message: "1 pod" } });
-    assertEquals(podfit.log().filter(({ level }) => level === "WARNING" || level === "ERROR"), []);
+    assertEquals(podfit.log().filter(isWarning), []);
     await podfit.stop();
   },
 });

@@ -6,6 +6,7 @@ import { scenario } from "./support/needs.ts";
 import { recordPod } from "./support/patches.ts";
 import { startPodfit } from "./support/podfit.ts";
 import { assertCooldown, climbing, readSteps } from "./support/steps.ts";
+import { waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, pod } from "./support/workloads.ts";
 
 const COOLDOWN_MS = 40_000;
@@ -27,7 +28,7 @@ scenario("C42 podfit killed right after a resize keeps the cooldown when it is b
 
     await using second = await startPodfit({ namespaces: [namespace] });
     // It wants to, so it is the cooldown alone that holds it back.
-    await second.waitForLog("Blocked", (line) => line.reason === "Cooldown", { timeoutMs: COOLDOWN_MS });
+    await waitForBlocked(second, { namespace, name: "web", reason: "Cooldown", timeoutMs: COOLDOWN_MS });
     const after = await waitFor("the second resize", async () => {
       const patches = await recorder.patches();
       return patches.length > 1 ? patches : null;

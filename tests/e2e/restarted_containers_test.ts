@@ -7,10 +7,10 @@ import { readSum } from "./support/accounts.ts";
 import { applyManifests } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { waitForRun } from "./support/pods.ts";
-import { type Story, tellTogether } from "./support/stories.ts";
+import { playTogether, type Story } from "./support/stories.ts";
 import { autoscaler, pod, type PodOptions } from "./support/workloads.ts";
-import { tellBeside, tellCrashing, tellDoomed } from "./stories/crashes.ts";
-import { tellRenewed, tellSpared } from "./stories/renewals.ts";
+import { playBeside, playCrashing, playDoomed } from "./stories/crashes.ts";
+import { playRenewed, playSpared } from "./stories/renewals.ts";
 
 const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
 const STEEP = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 10 };
@@ -36,34 +36,37 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     policy: {
       memory: { requests: { scaleUpThreshold: 80, scaleDownThreshold: 0, targetUtilization: 60 } },
-      ...{ consecutiveSamples: 2, cooldown: "25s", delay: "30s" },
+      consecutiveSamples: 2,
+      // The second sample after a restart comes within the cooldown, and the cooldown ends within the delay.
+      cooldown: "45s",
+      delay: "60s",
     },
     bounds: { memory: { requests: { step: "16Mi", max: "96Mi" } } },
-    tell: (stage) => tellRenewed(stage, { cooldownMs: 25_000, delayMs: 30_000 }),
+    play: (stage) => playRenewed(stage, { cooldownMs: 45_000, delayMs: 60_000 }),
   },
   spared: {
     pod: { containers: [{ cpuMillicores: 60, requests: { cpu: "10m", memory: "16Mi" }, fields: RESTARTING }] },
     policy: { cpu: { requests: STEEP } },
     bounds: { cpu: { requests: { max: "30m" } } },
-    tell: tellSpared,
+    play: playSpared,
   },
   crashing: {
     pod: { containers: [FRAGILE] },
     policy: { cpu: { requests: NERVOUS }, after: "running", pollInterval: "2s" },
     bounds: CLIMBING,
-    tell: (stage) => tellCrashing(stage, { container: "main", port: 8080 }),
+    play: (stage) => playCrashing(stage, { container: "main", port: 8080 }),
   },
   sidecar: {
     pod: { sidecars: [{ ...FRAGILE, name: "proxy", port: 8081 }] },
     containerName: "proxy",
     policy: { cpu: { requests: NERVOUS }, after: "running", pollInterval: "2s" },
     bounds: CLIMBING,
-    tell: (stage) => tellCrashing(stage, { container: "proxy", port: 8081 }),
+    play: (stage) => playCrashing(stage, { container: "proxy", port: 8081 }),
   },
   doomed: {
     pod: { containers: [{ memoryMiB: 100, requests: { memory: "16Mi" }, limits: { memory: "32Mi" } }] },
     policy: { memory: { limits: STEEP } },
-    tell: tellDoomed,
+    play: playDoomed,
   },
   beside: {
     pod: {
@@ -75,7 +78,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     policy: { cpu: { requests: STEEP }, memory: { limits: { ...STEEP, targetUtilization: 30 } } },
     bounds: { cpu: { requests: { max: "30m" } }, memory: { limits: { max: "160Mi" } } },
-    tell: tellBeside,
+    play: playBeside,
   },
 };
 
@@ -84,7 +87,7 @@ interface Case {
   readonly containerName?: string;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly bounds?: Readonly<Record<string, unknown>>;
-  readonly tell: Story;
+  readonly play: Story;
 }
 
 scenario("C22 C43 C46 C50 C53 a container that restarts warms up anew, and one that does not run is left alone", {
@@ -102,8 +105,8 @@ scenario("C22 C43 C46 C50 C53 a container that restarts warms up anew, and one t
       }),
     );
     await using stack = new AsyncDisposableStack();
-    const stories = Object.fromEntries(cases.map(([name, { tell }]) => [name, tell]));
-    const podfit = await tellTogether(stories, { namespace, stack });
+    const stories = Object.fromEntries(cases.map(([name, { play }]) => [name, play]));
+    const podfit = await playTogether(stories, { namespace, stack });
     assertEquals(readSum(await podfit.metrics(), "error_total", { namespace }), null);
     await podfit.stop();
   },

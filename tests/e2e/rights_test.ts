@@ -2,11 +2,13 @@
  * podfit with the rights of deploy/rbac.yaml and no others: they suffice, each way of reading usage needs its own, and
  * a missing one is named (C54).
  */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { ApiServer } from "../../lib/kube/transport.ts";
 import { parseAll } from "@std/yaml";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
-import { applyManifests, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
-import { kubectl, kubectlJson, tryKubectl } from "./support/kubectl.ts";
+import { backend } from "./support/backend.ts";
+import { applyManifests, deleteObject, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { isWarning } from "./support/log.ts";
 import { sumOf } from "./support/metrics.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize } from "./support/patches.ts";
@@ -16,12 +18,10 @@ import { autoscaler, type Manifest, pod } from "./support/workloads.ts";
 const RBAC = new URL("../../deploy/rbac.yaml", import.meta.url);
 const STATS = `- { apiGroups: [""], resources: [nodes/stats], verbs: [get] }`;
 const PROXY = `- { apiGroups: [""], resources: [nodes/proxy], verbs: [get] }`;
-const REAL_ONLY = "roles and tokens are the real API server's and kubelet's";
 const NEEDS = { images: "load", kubelet: "signed", pods: 1, freeMillicores: 100 } as const;
 
 scenario("C54 the rights of deploy/rbac.yaml suffice to resize, to write status and events", {
   needs: NEEDS,
-  realOnly: REAL_ONLY,
   async run({ namespace }) {
     await using account = await createAccount(namespace, (text) => text);
     await applyManifests(namespace, loadedPod());
@@ -34,18 +34,11 @@ scenario("C54 the rights of deploy/rbac.yaml suffice to resize, to write status 
 });
 
 scenario("C54 the role has each right that podfit uses, and none beyond", {
-  realOnly: REAL_ONLY,
   async run({ namespace }) {
     await using _account = await createAccount(namespace, (text) => text);
-    const isAllowed = async (right: string): Promise<boolean> => {
-      const [verb = "", resource = "", subresource = ""] = right.split(/[ /]/);
-      const who = [`--as=system:serviceaccount:${namespace}:${namespace}`, "-n", namespace];
-      const { stdout } = await tryKubectl([
-        ...["auth", "can-i", verb, resource, ...(subresource === "" ? [] : [`--subresource=${subresource}`])],
-        ...who,
-      ]);
-      return stdout.trim() === "yes";
-    };
+    await using server = await backend().connect();
+    const user = `system:serviceaccount:${namespace}:${namespace}`;
+    const isAllowed = (right: string) => askRight(server, { namespace, user, right });
     await waitFor("the role to be in force", () => isAllowed("list nodes"), { timeoutMs: 10_000 });
     const ask = (rights: readonly string[], expected: boolean) =>
       Promise.all(rights.map(async (right) => await isAllowed(right) === expected ? [] : [right]));
@@ -54,10 +47,11 @@ scenario("C54 the role has each right that podfit uses, and none beyond", {
   },
 });
 
-const WATCHED = ["podresourceautoscalers", "pods", "deployments.apps", "daemonsets.apps", "statefulsets.apps", "nodes"];
+const AUTOSCALERS = "podresourceautoscalers.keda.kedify.io";
+const WATCHED = [AUTOSCALERS, "pods", "deployments.apps", "daemonsets.apps", "statefulsets.apps", "nodes"];
 const USED = [
   ...WATCHED.flatMap((resource) => ["get", "list", "watch"].map((verb) => `${verb} ${resource}`)),
-  ...["patch podresourceautoscalers/status", "patch pods/resize", "create events", "patch events", "get nodes/stats"],
+  ...[`patch ${AUTOSCALERS}/status`, "patch pods/resize", "create events", "patch events", "get nodes/stats"],
 ];
 const BEYOND = [
   ...WATCHED.flatMap((resource) => ["create", "update", "patch", "delete"].map((verb) => `${verb} ${resource}`)),
@@ -66,7 +60,6 @@ const BEYOND = [
 
 scenario("C54 without nodes/stats the kubelet refuses, and the missing right is named", {
   needs: NEEDS,
-  realOnly: REAL_ONLY,
   async run({ namespace }) {
     // An account of its own: a kubelet remembers for minutes whom it has admitted.
     await using account = await createAccount(namespace, (text) => without(text, STATS));
@@ -79,8 +72,7 @@ scenario("C54 without nodes/stats the kubelet refuses, and the missing right is 
     });
     const said = status?.conditions?.find(({ type }) => type === "Metrics")?.message ?? "";
     assertMatch(said, /403 Forbidden .*grant podfit the verb "get" on "nodes\/stats" in its ClusterRole/);
-    const isSaid = podfit.log().some(({ level, message }) => /^(warn|error)/i.test(level) && said.includes(message));
-    assertEquals(isSaid, true, podfit.tail());
+    assert(podfit.log().filter(isWarning).some(({ message }) => said.includes(message)), podfit.tail());
     assertEquals(await readRequest(namespace), 10);
     await podfit.stop();
   },
@@ -88,7 +80,6 @@ scenario("C54 without nodes/stats the kubelet refuses, and the missing right is 
 
 scenario("C54 --stats-source proxy works with nodes/proxy, and says so", {
   needs: NEEDS,
-  realOnly: REAL_ONLY,
   async run({ namespace }) {
     await using account = await createAccount(namespace, (text) => {
       return without(text, STATS).replace(`# ${PROXY}`, PROXY);
@@ -131,7 +122,7 @@ async function waitForAllTold(namespace: string): Promise<void> {
 async function assertNothingForbidden(podfit: Podfit): Promise<void> {
   const metrics = await podfit.metrics();
   assertEquals(metrics.filter(({ labels }) => labels.code === "403" || labels.result === "forbidden"), []);
-  assertEquals(podfit.lines.filter((line) => /\b403\b|forbidden/i.test(line)), []);
+  assertEquals(podfit.log().filter((line) => JSON.stringify(line).toLowerCase().includes("forbidden")), []);
 }
 
 interface Account extends AsyncDisposable {
@@ -139,34 +130,54 @@ interface Account extends AsyncDisposable {
   readonly args: readonly string[];
 }
 
-/** deploy/rbac.yaml, edited, under names of its own, and a kubeconfig with a token of its service account. */
+/** deploy/rbac.yaml, edited, under names of its own, and a way in for its service account. */
 async function createAccount(namespace: string, edit: (text: string) => string): Promise<Account> {
   const manifests = parseAll(rename(edit(await Deno.readTextFile(RBAC)), namespace)) as readonly Manifest[];
   // The namespace is there already.
   const own = manifests.filter(({ kind }) => kind !== "Namespace");
   await applyManifests(namespace, own);
-  const path = await Deno.makeTempFile({ prefix: "podfit-e2e-", suffix: ".kubeconfig" });
-  const account = {
-    args: ["--kubeconfig", path],
+  const roles = {
     async [Symbol.asyncDispose]() {
-      await Deno.remove(path);
-      await kubectl(["delete", "clusterrole,clusterrolebinding", namespace, "--ignore-not-found"]);
+      await deleteObject(namespace, `ClusterRole/${namespace}`);
+      await deleteObject(namespace, `ClusterRoleBinding/${namespace}`);
     },
   };
   try {
-    const token = (await kubectl(["create", "token", namespace, "-n", namespace])).trim();
-    const config = await kubectlJson<KubeconfigJson>(["config", "view", "--minify", "--raw", "--flatten"]);
-    const users = config.users.map(({ name }) => ({ name, user: { token } }));
-    await Deno.writeTextFile(path, JSON.stringify({ ...config, users }));
-    return account;
+    const opened = await backend().openAccount({ namespace, name: namespace });
+    return {
+      args: ["--kubeconfig", opened.kubeconfig],
+      async [Symbol.asyncDispose]() {
+        await opened[Symbol.asyncDispose]();
+        await roles[Symbol.asyncDispose]();
+      },
+    };
   } catch (error) {
-    await account[Symbol.asyncDispose]();
+    await roles[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-interface KubeconfigJson {
-  readonly users: readonly { readonly name: string }[];
+/** May this user do that here? `right`: `patch deployments.apps/scale`. */
+async function askRight(
+  { origin, transport }: ApiServer,
+  { namespace, user, right }: { readonly namespace: string; readonly user: string; readonly right: string },
+): Promise<boolean> {
+  const [, verb, resource, group, subresource] = /^(\w+) (\w+)(?:\.([\w.]+))?(?:\/(\w+))?$/.exec(right) ?? [];
+  const resourceAttributes = { verb, resource, group, subresource, namespace };
+  const review = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec: { user, resourceAttributes },
+  };
+  const response = await transport(
+    new Request(`${origin}/apis/authorization.k8s.io/v1/subjectaccessreviews`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(review),
+    }),
+  );
+  const { status } = await response.json();
+  return status.allowed === true;
 }
 
 /** Everything in the file is called podfit; a test's namespace is a name that nothing else has. */

@@ -9,10 +9,10 @@ import { scenario } from "./support/needs.ts";
 import { GATE, readRun, waitForRun } from "./support/pods.ts";
 import { resizeByHand, waitForResizeState } from "./support/resizes.ts";
 import { findRoomyNode, waitForRoom } from "./support/room.ts";
-import { type Story, tellTogether } from "./support/stories.ts";
+import { playTogether, type Story } from "./support/stories.ts";
 import { autoscaler, type LoadContainer, pod } from "./support/workloads.ts";
-import { tellEnacted, tellGivenUp, tellReplaced } from "./stories/deferred.ts";
-import { tellForeign, tellInUse, tellReturned } from "./stories/failing.ts";
+import { playEnacted, playGivenUp, playReplaced } from "./stories/deferred.ts";
+import { playForeign, playInUse, playReturned } from "./stories/failing.ts";
 
 const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
 /** Far above what any bound allows, so that the wanted size is known. */
@@ -31,19 +31,19 @@ const CASES: Readonly<Record<string, Case>> = {
     use: BUSY,
     policy: { cpu: { requests: STEEP } },
     bounds: { cpu: { requests: { max: "110m" } } },
-    tell: tellEnacted,
+    play: playEnacted,
   },
   hasty: {
     use: BUSY,
     policy: { cpu: { requests: STEEP } },
     bounds: { cpu: { requests: { max: "310m" } } },
-    tell: (stage) => tellGivenUp(stage, { thenMs: 30_000, reason: "ResizeDeferred" }),
+    play: (stage) => playGivenUp(stage, { thenMs: 30_000, reason: "ResizeDeferred" }),
   },
   cooling: {
     use: BUSY,
     policy: { cpu: { requests: STEEP }, cooldown: "40s" },
     bounds: { cpu: { requests: { max: "310m" } } },
-    tell: (stage) => tellGivenUp(stage, { thenMs: 40_000, reason: "Cooldown" }),
+    play: (stage) => playGivenUp(stage, { thenMs: 40_000, reason: "Cooldown" }),
   },
   turning: {
     use: { cpuMillicores: 300, memoryMiB: 40, requests: { cpu: "20m", memory: "32Mi" } },
@@ -52,13 +52,13 @@ const CASES: Readonly<Record<string, Case>> = {
       memory: { requests: { scaleUpThreshold: 80, scaleDownThreshold: 20, targetUtilization: 60 } },
     },
     bounds: { cpu: { requests: { min: "10m", max: "210m" } }, memory: { requests: { max: "64Mi" } } },
-    tell: tellReplaced,
+    play: playReplaced,
   },
   foreign: {
     use: { cpuMillicores: 60, memoryMiB: 100, requests: { cpu: "10m", memory: "16Mi" }, limits: { memory: "256Mi" } },
     policy: { cpu: { requests: STEEP } },
     bounds: { cpu: { requests: { max: "20m" } } },
-    tell: tellForeign,
+    play: playForeign,
   },
   own: {
     use: { memoryMiB: 40, requests: { memory: "16Mi" }, limits: { memory: "256Mi" } },
@@ -70,13 +70,13 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     bounds: { memory: { limits: { min: "60Mi" } } },
     fields: { readinessGates: [{ conditionType: GATE }] },
-    tell: tellReturned,
+    play: playReturned,
   },
   full: {
     use: { memoryMiB: 100, requests: { memory: "16Mi" }, limits: { memory: "110Mi" } },
     policy: { memory: { limits: { scaleUpThreshold: 100, scaleDownThreshold: 99, targetUtilization: 100 } } },
     bounds: { memory: { limits: { min: "64Mi" } } },
-    tell: tellInUse,
+    play: playInUse,
   },
 };
 
@@ -85,14 +85,14 @@ interface Case {
   readonly policy: Readonly<Record<string, unknown>>;
   readonly bounds?: Readonly<Record<string, unknown>>;
   readonly fields?: Readonly<Record<string, unknown>>;
-  readonly tell: Story;
+  readonly play: Story;
 }
 
 scenario("C41 C45 C46 C47 C50 C52 C53 a stuck resize is told, waited for, replaced or given up", {
-  needs: { images: "load", kubelet: "signed", pods: 9, freeMillicores: 600 },
-  async run({ namespace }) {
+  needs: { images: "load", node: "own", pods: 9, freeMillicores: 600 },
+  async run({ namespace, nodeName: own }) {
     const cases = Object.entries(CASES);
-    const nodeName = await findRoomyNode();
+    const nodeName = own ?? await findRoomyNode();
     const place = (name: string, use: LoadContainer, fields = {}) => {
       return pod(name, { containers: [use], fields: { ...fields, nodeName } });
     };
@@ -115,8 +115,9 @@ scenario("C41 C45 C46 C47 C50 C52 C53 a stuck resize is told, waited for, replac
       }),
     );
     await using stack = new AsyncDisposableStack();
-    const stories = Object.fromEntries(cases.map(([name, { tell }]) => [name, tell]));
-    const podfit = await tellTogether(stories, { namespace, stack });
+    const stories = Object.fromEntries(cases.map(([name, { play }]) => [name, play]));
+    // Whose kubelet may have a certificate of its own making.
+    const podfit = await playTogether(stories, { namespace, stack, args: ["--kubelet-insecure-tls"] });
 
     // Nothing here was refused, and a return is no error either.
     assertEquals(readSum(await podfit.metrics(), "error_total", { namespace }), null);

@@ -10,6 +10,7 @@ import { type PodRecorder, recordPod } from "./support/patches.ts";
 import { GATE, openGate } from "./support/pods.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { assertCooldown, climbing, readSteps } from "./support/steps.ts";
+import { waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, pod } from "./support/workloads.ts";
 
 /** Long enough that by the third resize of one pod no other can have had its fourth. */
@@ -29,16 +30,16 @@ scenario("C40 C42 two podfits that see the same cause at the same moment resize 
     // The gate is opened by hand: all hear of it from the watch, and all have been wanting to resize.
     const fields = { readinessGates: [{ conditionType: GATE }] };
     const containers = [{ requests: { cpu: "10m" }, cpuMillicores: 60 }];
-    const spec = climbing({ app: "web" }, { cooldownMs: COOLDOWN_MS, after: "podReady" });
     for (const { namespace, name } of pods) {
-      await applyManifests(namespace, [pod(name, { containers, fields, labels: { app: "web" } })]);
+      await applyManifests(namespace, [
+        pod(name, { containers, fields }),
+        autoscaler(name, climbing({ app: name }, { cooldownMs: COOLDOWN_MS, after: "podReady" })),
+      ]);
     }
-    for (const one of [namespace, lone.name]) await applyManifests(one, [autoscaler("web", spec)]);
     const podfits = await Promise.all([[namespace], [namespace, lone.name]].map(async (namespaces) => {
       const podfit = stack.use(await startPodfit({ namespaces }));
-      for (const { name } of pods.filter((one) => namespaces.includes(one.namespace))) {
-        const isWaiting = ({ pod, reason }: Readonly<Record<string, unknown>>) => pod === name && reason === "NotReady";
-        await podfit.waitForLog("Blocked", isWaiting, { timeoutMs: 90_000 });
+      for (const one of pods.filter(({ namespace }) => namespaces.includes(namespace))) {
+        await waitForBlocked(podfit, { ...one, reason: "NotReady" });
       }
       return podfit;
     }));

@@ -18,7 +18,7 @@ const EXPRESSIONS = {
 };
 const SELECTOR = { matchExpressions: [{ key: "tier", operator: "In", values: ["front"] }] };
 
-/** Each with a bound of its own, so that the final size tells who resized. */
+/** Each with a bound of its own, so that the final size shows who resized. */
 const CASES = [
   {
     name: "store",

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BodyTooLarge, readLines, readMessage, readText } from "../../lib/kube/body.ts";
+import { BodyTooLarge, readLines, readText } from "../../lib/kube/body.ts";
+import { BufferPool } from "../../lib/runtime/buffer_pool.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 const NEVER = new AbortController().signal;
@@ -40,10 +41,13 @@ Deno.test("readText() reads bodies of any size and kind, one after the other and
   const texts = [0, 1, 65_535, 65_536, 65_537, 200_000, 3_000_000, 7].map((length) =>
     "ä€".repeat(length).slice(0, length)
   );
-  for (const toBody of [asIs, inChunks, asByteStream]) {
-    const read = (text: string) => readText(new Response(toBody(text)), { limitBytes: 2 ** 24, signal: NEVER });
-    for (const text of texts) assertEquals(await read(text), text);
-    assertEquals(await Promise.all(texts.map(read)), texts);
+  const options = { limitBytes: 2 ** 24, signal: NEVER };
+  for (const memory of [{}, { buffers: new BufferPool() }]) {
+    for (const toBody of [asIs, inChunks, asByteStream]) {
+      const read = (text: string) => readText(new Response(toBody(text)), { ...options, ...memory });
+      for (const text of texts) assertEquals(await read(text), text);
+      assertEquals(await Promise.all(texts.map(read)), texts);
+    }
   }
 });
 
@@ -55,8 +59,9 @@ Deno.test("readText() of one body that is cut off leaves the next alone", async 
       controller.error(new Error("cut off"));
     },
   });
-  await assertRejects(() => readText(new Response(broken), { limitBytes: 100, signal: NEVER }), Error, "cut off");
-  assertEquals(await readText(new Response(asByteStream("whole")), { limitBytes: 100, signal: NEVER }), "whole");
+  const options = { limitBytes: 100, signal: NEVER, buffers: new BufferPool() };
+  await assertRejects(() => readText(new Response(broken), options), Error, "cut off");
+  assertEquals(await readText(new Response(asByteStream("whole")), options), "whole");
 });
 
 function asIs(text: string): string {
@@ -109,14 +114,6 @@ Deno.test("readText() counts silence from the last byte", async () => {
   await rejected;
   // Only the body's own wait is left.
   assertEquals(clock.pending, 1);
-});
-
-Deno.test("readMessage() says what fetch means, on one line", () => {
-  const words = "error sending request for url (https://a/b): client error (Connect): tcp connect error:\nrefused";
-  const fetchFailed = new TypeError("fetch failed", { cause: new Error(words) });
-  assertEquals(readMessage(fetchFailed), "tcp connect error: refused");
-  assertEquals(readMessage(new Error("Cannot reach it", { cause: fetchFailed })), "Cannot reach it");
-  assertEquals(readMessage("text"), "text");
 });
 
 function chunked(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream<Uint8Array<ArrayBuffer>> {

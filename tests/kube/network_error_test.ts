@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { describeNetworkError, toNetworkError } from "../../lib/kube/network_error.ts";
+import { describeNetworkError, readMessage, toNetworkError } from "../../lib/kube/network_error.ts";
 
 /** What Deno 2.9.6 was seen to say in `error.cause.message`, after "error sending request for url (...): ". */
 const seen: readonly [words: string, includes: string][] = [
@@ -45,4 +45,12 @@ Deno.test("toNetworkError() names the server and keeps the cause", () => {
     'Cannot reach API server "https://10.0.0.1:6443": no answer in time',
     cause,
   ]);
+});
+
+Deno.test("readMessage() says what fetch means, on one line", () => {
+  const words = "error sending request for url (https://a/b): client error (Connect): tcp connect error:\nrefused";
+  const fetchFailed = new TypeError("fetch failed", { cause: new Error(words) });
+  assertEquals(readMessage(fetchFailed), "tcp connect error: refused");
+  assertEquals(readMessage(new Error("Cannot reach it", { cause: fetchFailed })), "Cannot reach it");
+  assertEquals(readMessage("text"), "text");
 });

@@ -21,8 +21,8 @@ Deno.test("watchList() streams over real HTTP, drops a silent connection there, 
   });
   const controller = new AbortController();
   const errors: string[] = [];
-  const told: string[] = [];
-  const events = watchList((request) => fetch(request), {
+  const events: string[] = [];
+  const watching = watchList((request) => fetch(request), {
     origin: `http://127.0.0.1:${server.addr.port}`,
     path: "/api/v1/pods",
     // Waits of back-off are skipped, silence is real.
@@ -33,11 +33,11 @@ Deno.test("watchList() streams over real HTTP, drops a silent connection there, 
     project: ({ metadata }) => metadata.name,
     onError: (error) => errors.push(error.message),
   });
-  for await (const event of events) {
-    told.push(event.kind === "listed" ? "listed" : event.object);
+  for await (const event of watching) {
+    events.push(event.kind === "listed" ? "listed" : event.object);
     if (event.kind !== "listed" && event.object === "after-10") controller.abort();
   }
-  assertEquals(told, ["listed", "after-1", "after-10"]);
+  assertEquals(events, ["listed", "after-1", "after-10"]);
   assertEquals(firstVersion, ["1", "10"]);
   assertEquals(errors.length, 1);
   assertStringIncludes(errors[0] ?? "", "went silent");

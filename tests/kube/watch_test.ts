@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { KubeObject } from "../../lib/kube/list.ts";
+import type { KubeObject } from "../../lib/kube/collection.ts";
 import { watchList, type WatchOptions } from "../../lib/kube/watch.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
@@ -12,7 +12,7 @@ const TOO_LARGE = {
   code: 504,
 };
 
-Deno.test("watchList() tells all pages as one list, then each change", async () => {
+Deno.test("watchList() gives all pages as one list, then each change", async () => {
   const watching = stream();
   await using run = start([
     () => page({ names: ["a", "b"], version: "5", continueToken: "next" }),
@@ -22,7 +22,7 @@ Deno.test("watchList() tells all pages as one list, then each change", async () 
   await settle();
   watching.send(event("ADDED", "d", "6"), event("MODIFIED", "a", "7"), event("DELETED", "b", "8"));
   await settle();
-  assertEquals(run.told, ["listed a b c", "added d", "modified a", "deleted b"]);
+  assertEquals(run.events, ["listed a b c", "added d", "modified a", "deleted b"]);
   assertEquals(run.params(0), { limit: "2", labelSelector: "app=x", fieldSelector: "spec.nodeName=n" });
   assertEquals(run.params(1), {
     limit: "2",
@@ -50,7 +50,7 @@ Deno.test("watchList() goes on from a bookmark after the server ended the watch,
   await settle();
   second.send(event("DELETED", "b", "10"));
   await settle();
-  assertEquals(run.told, ["listed a", "added b", "deleted b"]);
+  assertEquals(run.events, ["listed a", "added b", "deleted b"]);
   assertEquals(run.params(2).resourceVersion, "9");
   assertEquals(run.errors, []);
 });
@@ -64,7 +64,7 @@ Deno.test("watchList() reads events that are cut anywhere, also inside a charact
   }
   await settle();
   await settle();
-  assertEquals(run.told, ["listed a", "added pöd-名", "added c"]);
+  assertEquals(run.events, ["listed a", "added pöd-名", "added c"]);
 });
 
 interface Failure {
@@ -140,7 +140,7 @@ for (const [what, { first, error, relists, waitMs = 600 }] of Object.entries(WAT
     await run.clock.advance(waitMs - 1);
     assertEquals(run.urls.length, 2);
     await run.clock.advance(1);
-    assertEquals(run.told, relists ? ["listed a", "listed z"] : ["listed a"]);
+    assertEquals(run.events, relists ? ["listed a", "listed z"] : ["listed a"]);
     assertEquals(run.params(run.urls.length - 1).resourceVersion, relists ? "20" : "5");
     assertEquals(run.errors.length, 1);
     assertStringIncludes(run.errors[0] ?? "", error);
@@ -171,9 +171,9 @@ for (const [what, { first, error, waitMs = 600 }] of Object.entries(LIST_FAILURE
   Deno.test(`watchList() reports and retries a first list that fails with ${what}`, async () => {
     await using run = start([first, () => page({}), stream().answer]);
     await run.clock.advance(waitMs - 1);
-    assertEquals(run.told, []);
+    assertEquals(run.events, []);
     await run.clock.advance(1);
-    assertEquals(run.told, ["listed a"]);
+    assertEquals(run.events, ["listed a"]);
     assertStringIncludes(run.errors[0] ?? "", error);
   });
 }
@@ -186,7 +186,7 @@ Deno.test("watchList() retries a page and keeps those before it", async () => {
     stream().answer,
   ]);
   await run.clock.advance(600);
-  assertEquals(run.told, ["listed a b"]);
+  assertEquals(run.events, ["listed a b"]);
   assertEquals(run.params(2).continue, "next");
 });
 
@@ -198,7 +198,7 @@ Deno.test("watchList() lists from the start when a continue token has expired", 
     stream().answer,
   ]);
   await run.clock.advance(600);
-  assertEquals(run.told, ["listed c"]);
+  assertEquals(run.events, ["listed c"]);
   assertEquals(run.params(2).continue, undefined);
 });
 
@@ -208,7 +208,7 @@ Deno.test("watchList() gives up a list that never ends", async () => {
   for (let turn = 0; turn < 1000 && run.errors.length === 0; turn++) await settle();
   assertEquals(run.errors, [`Cannot list "/api/v1/pods": more than 2000 pages`]);
   await run.clock.advance(600);
-  assertEquals(run.told, ["listed a"]);
+  assertEquals(run.events, ["listed a"]);
 });
 
 Deno.test("watchList() halves its pages when one is too large", async () => {
@@ -229,7 +229,7 @@ Deno.test("watchList() drops a silent connection after 90 s and goes on; bookmar
   assert(first.isGone());
   await run.clock.advance(600);
   assertEquals(run.params(2).resourceVersion, "7");
-  assertEquals(run.told, ["listed a"]);
+  assertEquals(run.events, ["listed a"]);
   assertStringIncludes(run.errors[0] ?? "", "went silent");
 });
 
@@ -243,7 +243,7 @@ for (const [what, answer] of Object.entries(MUTE)) {
   Deno.test(`watchList() lists again after a watch with ${what}: the server waits for a version of its future`, async () => {
     await using run = start([() => page({}), answer, () => page({ names: ["z"] }), stream().answer]);
     await run.clock.advance(90_600);
-    assertEquals(run.told, ["listed a", "listed z"]);
+    assertEquals(run.events, ["listed a", "listed z"]);
     assertEquals(run.failures, [1]);
   });
 }
@@ -301,7 +301,7 @@ Deno.test("watchList() lists again when the server keeps failing to watch a vers
   const refusals = Array.from({ length: 5 }, () => () => new Response("cannot parse version", { status: 500 }));
   await using run = start([() => page({}), ...refusals, () => page({ names: ["z"] }), stream().answer]);
   await run.clock.advance(600 + 1200 + 2400 + 4800 + 9600);
-  assertEquals(run.told, ["listed a", "listed z"]);
+  assertEquals(run.events, ["listed a", "listed z"]);
   assertEquals(run.failures, [1, 2, 3, 4, 5]);
 });
 
@@ -323,10 +323,10 @@ Deno.test("watchList() lists again after an hour, when a watch ends", async () =
   await run.clock.advance(59_000);
   watches[0]?.end();
   await run.clock.advance(2000);
-  assertEquals(run.told, ["listed a"]);
+  assertEquals(run.events, ["listed a"]);
   watches[1]?.end();
   await settle();
-  assertEquals(run.told, ["listed a", "listed z"]);
+  assertEquals(run.events, ["listed a", "listed z"]);
   assertEquals(run.errors, []);
 });
 
@@ -343,7 +343,7 @@ Deno.test("watchList() lists again after an hour, also when no watch ends in goo
     watching.fail();
     await run.clock.advance(1200);
   }
-  assertEquals(run.told, ["listed a", "listed z"]);
+  assertEquals(run.events, ["listed a", "listed z"]);
 });
 
 Deno.test("watchList() leaves out and reports an object that cannot be projected", async () => {
@@ -356,7 +356,7 @@ Deno.test("watchList() leaves out and reports an object that cannot be projected
   await settle();
   watching.send(event("ADDED", "bad2", "6"), event("ADDED", "c", "7"));
   await settle();
-  assertEquals(run.told, ["listed a", "added c"]);
+  assertEquals(run.events, ["listed a", "added c"]);
   assertEquals(run.errors, [`Cannot read object "bad1": no spec`, `Cannot read object "bad2": no spec`]);
   assertEquals(run.failures, [0, 0]);
 });
@@ -407,10 +407,10 @@ function start(answers: readonly Answer[], overrides: Overrides = {}) {
   const clock = new VirtualClock();
   const controller = new AbortController();
   const urls: string[] = [];
-  const told: string[] = [];
+  const events: string[] = [];
   const errors: string[] = [];
   const failures: number[] = [];
-  const events = watchList(
+  const watching = watchList(
     async (request) => {
       const answer = answers[urls.length] ?? stream().answer;
       urls.push(request.url);
@@ -426,14 +426,14 @@ function start(answers: readonly Answer[], overrides: Overrides = {}) {
     }),
   );
   const ended = (async () => {
-    for await (const event of events) {
-      told.push(event.kind === "listed" ? ["listed", ...event.objects].join(" ") : `${event.kind} ${event.object}`);
+    for await (const event of watching) {
+      events.push(event.kind === "listed" ? ["listed", ...event.objects].join(" ") : `${event.kind} ${event.object}`);
     }
   })();
   return {
     clock,
     urls,
-    told,
+    events,
     errors,
     failures,
     params: (index: number): Record<string, string> =>

@@ -3,7 +3,7 @@
  * and `intercept` puts any other answer in place of its own: a recorded refusal, a delay, a dead connection.
  */
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
-import { abortable } from "../../lib/kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import { parse } from "../../lib/runtime/yaml.ts";
 import { createApiServer } from "../../lib/sim/server/http/handler.ts";
 import { setPodDefaults } from "../../lib/sim/server/kinds/pods.ts";
@@ -95,7 +95,8 @@ export class TestApiServer {
 
   /** Creates or replaces, wrong as it may be, with a new version, and tells every watch. */
   put(plural: string, object: Json): Json {
-    const draft = structuredClone(object);
+    // As JSON, in which a field that is undefined is not there.
+    const draft = JSON.parse(JSON.stringify(object));
     // No pod is stored without: the next update would be a change of its spec.
     if (plural === "pods") setPodDefaults(draft);
     return structuredClone(this.#server.store.put(toId(plural), draft).object);

@@ -123,7 +123,7 @@ export const oddFacts: fc.Arbitrary<Partial<PodFacts>> = fc.record({
     fc.record({
       manager: fc.constantFrom("podfit.main", "podfit.proxy", "kubectl"),
       at: fc.constantFrom(0, START, START + 60 * SECOND),
-      owned: fc.subarray([...SIDE_KEYS]).map((keys) => new Map([["main", keys]])),
+      owned: fc.subarray([...SIDE_KEYS]).map((sides) => [{ container: "main", sides }]),
     }),
     { maxLength: 3 },
   ),

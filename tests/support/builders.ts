@@ -5,6 +5,7 @@
 import type { Point } from "../../lib/api/usage.ts";
 import type { Input, Observation } from "../../lib/core/decision.ts";
 import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
+import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { Autoscaler, Bounds, SideRule } from "../../lib/autoscaler/autoscaler.ts";
 import {
   NO_RESOURCES,
@@ -160,20 +161,40 @@ export function input(overrides: Partial<Input> = {}): Input {
   };
 }
 
+/** Scales "main" up from 100m to 150m of cpu for `policy()`. */
+export function request(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
+  return {
+    autoscaler: "uid-of-web",
+    autoscalerGeneration: 1,
+    container: "main",
+    kind: "container",
+    action: "scaleUp",
+    uid: "pod-1",
+    resourceVersion: "100",
+    generation: 1,
+    from: SIZE,
+    to: { ...SIZE, "cpu.requests": 150 },
+    changes: ["cpu.requests"],
+    stuck: null,
+    why: "cpu.requests at 90 %",
+    ...overrides,
+  };
+}
+
 /** A resize entry of managedFields: who, when, and which sides of which container. */
 export function resizeEntry(
   manager: string,
   at: number,
   owned: Readonly<Record<string, readonly SideKey[]>> = {},
 ): PodFacts["resizes"][number] {
-  return { manager, at, owned: new Map(Object.entries(owned)) };
+  return { manager, at, owned: Object.entries(owned).map(([container, sides]) => ({ container, sides })) };
 }
 
 export function restartsOn(...named: readonly Resource[]): Readonly<Record<Resource, boolean>> {
   return { cpu: named.includes("cpu"), memory: named.includes("memory") };
 }
 
-/** Freezes all the way down, so that whoever changes its input throws. Maps are left as they are. */
+/** Freezes all the way down, so that whoever changes its input throws. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

@@ -8,6 +8,7 @@ import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../../lib/sim/cluster.ts";
+import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
 
@@ -104,12 +105,23 @@ export class PodfitRun implements AsyncDisposable {
   constructor(run: ClusterRun, scope: Scope) {
     const { clock, cluster } = run;
     const server = cluster.connect();
+    const random = () => 0.5;
     this.#run = run;
     this.#ended = createDaemon({
-      ...{ server, source: cluster.openSource(server), scope, clock, random: () => 0.5, metrics: this.metrics },
-      ...{ dryRun: false, requiresAnnotation: false, instance: "test", signal: this.#ending.signal },
+      server,
+      watchUsage: watchKubelets(cluster.openSource(server), { clock, random }),
+      scope,
+      clock,
+      random,
+      metrics: this.metrics,
+      dryRun: false,
+      requiresAnnotation: false,
+      instance: "test",
+      signal: this.#ending.signal,
       log: createLog({
-        ...{ level: "debug", format: "json", clock },
+        level: "debug",
+        format: "json",
+        clock,
         write: (line) => this.log.push(JSON.parse(line)),
       }),
     }).run();

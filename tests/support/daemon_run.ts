@@ -5,7 +5,10 @@
 import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import type { Sink } from "../../lib/daemon/report/sink.ts";
+import type { OnTrouble } from "../../lib/daemon/report/trouble.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet.ts";
+import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
 import { formatTime } from "../../lib/units/time.ts";
@@ -24,6 +27,8 @@ export interface RunOptions {
   readonly enacts?: boolean;
   /** How far the API server's clock is ahead of podfit's. */
   readonly skewMs?: number;
+  readonly sinks?: readonly Sink[];
+  readonly onTrouble?: OnTrouble;
 }
 
 /** Millicores and Mi of each container "main", by pod name. */
@@ -59,7 +64,7 @@ export class Run implements AsyncDisposable {
     this.kubelet.enacts = options.enacts ?? true;
     this.daemon = createDaemon({
       server: this.api.toServer(),
-      source: { fetchSummary: this.kubelet.fetchSummary, [Symbol.dispose]() {} },
+      watchUsage: watchKubelets(this.kubelet, { clock: this.clock, random: () => 0 }),
       scope: options.scope ?? WHOLE_CLUSTER,
       dryRun: options.dryRun ?? false,
       requiresAnnotation: options.requiresAnnotation ?? false,
@@ -73,6 +78,8 @@ export class Run implements AsyncDisposable {
         write: (line) => this.log.push(JSON.parse(line)),
       }),
       metrics: this.metrics,
+      sinks: options.sinks ?? [],
+      onTrouble: options.onTrouble ?? (() => {}),
       signal: this.#ending.signal,
     });
     this.#ended = this.daemon.run();

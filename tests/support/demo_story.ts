@@ -1,6 +1,15 @@
-/** Stories of the demo by their few facts: what a container used at a look, and what the daemon told. */
-import { newStory, nextStory, noteTold, type Story, type Told } from "../../lib/cli/demo/story.ts";
+/** Stories of the demo by their few facts: what a container used at a look, and what the daemon evaluated. */
+import type { Action } from "../../lib/autoscaler/autoscaler.ts";
+import { formatSide } from "../../lib/cli/demo/explain_notice.ts";
+import { noteEvaluation } from "../../lib/cli/demo/note_evaluation.ts";
+import { newStory, nextStory, type Story } from "../../lib/cli/demo/story.ts";
 import type { ContainerUse } from "../../lib/cli/demo/use.ts";
+import type { Decision, Input, Outcome, Scaled } from "../../lib/core/decision.ts";
+import type { ResizeRequest } from "../../lib/core/resize_request.ts";
+import type { BlockReason, HoldReason, Notice, NoticeName } from "../../lib/core/reasons.ts";
+import type { Evaluation } from "../../lib/daemon/report/sink.ts";
+import { pod, policy, resources } from "./builders.ts";
+import { evaluation } from "./evaluations.ts";
 
 export interface UseFacts {
   readonly container?: string;
@@ -17,42 +26,101 @@ export function use(facts: UseFacts): ContainerUse {
   const { container = "web", used = [100, 64], requests = [200, 128], limits = [400, 256] } = facts;
   const { throttled = { instance: 1, ns: 0 }, killedAt = null, isDown = false } = facts;
   return {
-    ...{ pod: `${container}-x`, container, throttled, killedAt },
+    pod: `${container}-x`,
+    container,
+    throttled,
+    killedAt,
     used: isDown ? null : { cpuMillicores: used[0], memoryBytes: used[1] },
     size: {
-      ...{ "cpu.requests": requests[0], "cpu.limits": limits[0] },
-      ...{ "memory.requests": requests[1], "memory.limits": limits[1] },
+      "cpu.requests": requests[0],
+      "cpu.limits": limits[0],
+      "memory.requests": requests[1],
+      "memory.limits": limits[1],
     },
   };
 }
 
-/** A line of the daemon's log about an autoscaler of namespace default. */
-export function told(at: number, message: string, fields: Readonly<Record<string, unknown>> = {}): Told {
-  return { at, level: "debug", message, fields: { autoscaler: "default/web", ...fields } };
+export const WEB = policy({ namespace: "default", name: "web" });
+
+/** An evaluation of the pod of autoscaler "web" in namespace default, `at` ms after the story's beginning. */
+export function evaluated(at: number, outcome: Partial<Outcome>, facts: Partial<Input> = {}): Evaluation {
+  return evaluation({ input: { now: at, contenders: [WEB], ...facts }, outcome });
+}
+
+/** One that ended with this decision. */
+export function decided(at: number, decision: Decision, isNewSample = true): Evaluation {
+  return evaluated(at, {
+    decisions: [{ autoscaler: WEB.uid, container: "main", decision, candidates: [], isNewSample }],
+  });
+}
+
+export function held(at: number, reason: HoldReason): Evaluation {
+  return decided(at, { kind: "hold", reason, message: "" });
+}
+
+export function blocked(at: number, reason: BlockReason, isNewSample = true): Evaluation {
+  return decided(at, { kind: "blocked", action: "scaleUp", reason, message: "" }, isNewSample);
+}
+
+/** One that decided to resize, and sends its request. */
+export function requested(at: number, why: string): Evaluation {
+  const [from, to] = [resources(), resources()];
+  const request: ResizeRequest = {
+    autoscaler: WEB.uid,
+    autoscalerGeneration: WEB.generation,
+    container: "main",
+    kind: "container",
+    action: "scaleUp",
+    uid: "pod-1",
+    resourceVersion: "100",
+    generation: 1,
+    from,
+    to,
+    changes: [],
+    stuck: null,
+    why,
+  };
+  const decision = { kind: "resize", action: "scaleUp", from, to } as const;
+  return evaluated(at, {
+    request,
+    decisions: [{ autoscaler: WEB.uid, container: "main", decision, candidates: [], isNewSample: true }],
+  });
+}
+
+/** One that folded in the answer to an accepted request. */
+export function scaled(at: number, action: Action, deltas: Scaled["deltas"]): Evaluation {
+  const change = deltas.map(({ key, from, to }) => `${key} ${formatSide(key, from)} -> ${formatSide(key, to)}`);
+  return evaluated(at, {
+    scaled: { autoscaler: WEB.uid, container: "main", action, at, change: change.join(", "), deltas },
+  });
+}
+
+/** A notice about autoscaler "web". */
+export function notice(name: NoticeName, message: string): Notice {
+  return { autoscaler: WEB.uid, name, message };
 }
 
 /** Begins at 0. */
-export function tell(...lines: readonly Told[]): Story {
-  return lines.reduce(noteTold, newStory(0, 1_200_000));
+export function toStory(...evaluations: readonly Evaluation[]): Story {
+  return evaluations.reduce(noteEvaluation, newStory(0, 1_200_000));
 }
 
 const MI = 2 ** 20;
 
 /** Ten minutes of all workloads, a look each 10 s: a rise, a resize that waits, and a kill in the shadow. */
-export function tellTenMinutes(): Story {
+export function toTenMinutes(): Story {
   let story = newStory(0, 1_200_000);
   for (let at = 0; at <= 600_000; at += 10_000) {
     const isBusy = at > 300_000;
-    const size = isBusy ? { requests: [600, 128 * MI], limits: [900, 256 * MI] } as const : {
-      ...{ requests: [200, 128 * MI], limits: [700, 256 * MI] } as const,
-    };
+    const size = isBusy
+      ? { requests: [600, 128 * MI], limits: [900, 256 * MI] } as const
+      : { requests: [200, 128 * MI], limits: [700, 256 * MI] } as const;
     const shadow = { requests: [600, 128 * MI], limits: [700, 256 * MI] } as const;
     const leaked = (64 + at / 3000) * MI;
     if (at === 310_000) {
-      story = noteTold(story, told(at, "Decided", { action: "scaleUp" }));
-      story = noteTold(story, told(at, "Resizing", { why: "cpu.requests at 215 %; cpu.limits at 82 %" }));
-      const change = "cpu.requests 200m -> 600m, cpu.limits 700m -> 900m";
-      story = noteTold(story, told(at, "Resized pod", { action: "scaleUp", change }));
+      story = noteEvaluation(story, requested(at, "cpu.requests at 215 %; cpu.limits at 82 %"));
+      const rise = [{ key: "cpu.requests", from: 200, to: 600 }, { key: "cpu.limits", from: 700, to: 900 }] as const;
+      story = noteEvaluation(story, scaled(at, "scaleUp", rise));
     }
     story = nextStory(story, {
       at,
@@ -64,15 +132,19 @@ export function tellTenMinutes(): Story {
       shadow: [
         use({ ...shadow, throttled: { instance: 1, ns: isBusy ? (at - 300_000) * 50_000 : 0 } }),
         use({
-          ...{ container: "cache", requests: [50, 192 * MI], limits: [200, 256 * MI] },
-          ...{ isDown: at === 580_000, killedAt: at >= 580_000 ? 576_000 : null },
+          container: "cache",
+          requests: [50, 192 * MI],
+          limits: [200, 256 * MI],
+          isDown: at === 580_000,
+          killedAt: at >= 580_000 ? 576_000 : null,
         }),
         use({ container: "worker", requests: [900, 1024 * MI], limits: [1000, 1536 * MI] }),
       ],
     });
   }
-  const blocked = { action: "scaleUp", reason: "ResizeDeferred", isNewSample: true };
-  story = noteTold(story, told(590_000, "Blocked", blocked));
+  story = noteEvaluation(story, blocked(590_000, "ResizeDeferred"));
   const note = 'Resize of pod "web-x" is stuck (ResizeDeferred): Node didn\'t have enough resource: cpu';
-  return noteTold(story, told(590_000, "Notice", { reason: "ResizePending", note }));
+  const pending = { reason: "Deferred", message: "Node didn't have enough resource: cpu", since: 590_000 };
+  const stuck = evaluated(590_000, { notices: [notice("ResizePending", note)] }, { pod: pod({ pending }) });
+  return noteEvaluation(story, stuck);
 }

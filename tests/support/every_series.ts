@@ -1,4 +1,4 @@
-/** Tells metrics of all that can be told: every label set of an autoscaler, of its namespace, and of podfit itself. */
+/** Records every metric there is: every label set of an autoscaler, of its namespace, and of podfit itself. */
 import { BLOCK_REASONS } from "../../lib/core/reasons.ts";
 import { ERROR_REASONS } from "../../lib/daemon/metrics/families.ts";
 import type { AutoscalerName, Metrics, SideChange } from "../../lib/daemon/metrics/metrics.ts";
@@ -6,7 +6,7 @@ import type { AutoscalerName, Metrics, SideChange } from "../../lib/daemon/metri
 const DIRECTIONS = ["up", "down"] as const;
 
 /** Also more often than once; sizes and times follow from `seed`. */
-export function tellAutoscaler(metrics: Metrics, autoscaler: AutoscalerName, seed = 1): void {
+export function recordAutoscaler(metrics: Metrics, autoscaler: AutoscalerName, seed = 1): void {
   metrics.setActive(autoscaler, seed % 10 !== 0);
   for (const reason of BLOCK_REASONS) metrics.blocked({ ...autoscaler, reason });
   for (let round = 0; round < 5; round++) metrics.evaluated(autoscaler, seed * round * 1e-7);
@@ -25,12 +25,12 @@ export function listChanges(autoscaler: AutoscalerName): SideChange[] {
   );
 }
 
-export function tellNamespaces(metrics: Metrics, namespaces: Iterable<string>): void {
+export function recordNamespaces(metrics: Metrics, namespaces: Iterable<string>): void {
   metrics.setTotals(new Map(Array.from(namespaces, (namespace) => [namespace, { total: 3, scalingActive: 1 }])));
   for (const namespace of namespaces) for (const reason of ERROR_REASONS) metrics.failed(namespace, reason);
 }
 
-export function tellProcess(metrics: Metrics): void {
+export function recordProcess(metrics: Metrics): void {
   metrics.reconciled();
   metrics.resourceUpdated();
   metrics.apiAnswered({ verb: "patch", resource: "pods/resize", code: 200 });

@@ -114,7 +114,9 @@ export interface LoadOptions {
 export function load({ name = "main", cpu = 0, memory = 0, port = 8080, resources = {} }: LoadOptions = {}): Json {
   const env = Object.entries({ CPU: cpu, MEM: memory, PORT: port });
   return {
-    ...{ name, image: "localhost/load:1", resources },
+    name,
+    image: "localhost/load:1",
+    resources,
     env: env.map(([name, value]) => ({ name, value: String(value) })),
   };
 }

@@ -5,16 +5,9 @@
 import { readAssessments } from "../../lib/core/propose/assess.ts";
 import type { Point } from "../../lib/api/usage.ts";
 import { decide } from "../../lib/core/decide.ts";
-import type {
-  Answer,
-  Assessment,
-  ContainerDecision,
-  Input,
-  Observation,
-  Outcome,
-  ResizeRequest,
-  Scaled,
-} from "../../lib/core/decision.ts";
+import type { ContainerDecision, Input, Observation, Outcome, Scaled } from "../../lib/core/decision.ts";
+import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
+import type { Assessment } from "../../lib/core/propose/assess.ts";
 import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import type { Notice } from "../../lib/core/reasons.ts";
@@ -121,6 +114,10 @@ export class Story {
     return this.change({ containers, observedGeneration: this.pod.generation, pending: null, inProgress: null });
   }
 
+  decide(before: PodState, input: Input): Outcome {
+    return decide(before, input);
+  }
+
   /** One fold, and what follows from its order. */
   observe(observation: Observation): Outcome {
     return this.fold(observation, (order) => this.reply(order));
@@ -129,7 +126,7 @@ export class Story {
   fold(observation: Observation, onOrder: (order: ResizeRequest) => void): Outcome {
     const { now, pod, contenders } = this;
     const input: Input = deepFreeze({ now, pod, contenders, observation, dryRun: this.#dryRun });
-    const outcome = decide(deepFreeze(this.state), input);
+    const outcome = this.decide(deepFreeze(this.state), input);
     this.state = outcome.state;
     this.notices.push(...outcome.notices);
     if (outcome.scaled !== null) this.scaled.push(outcome.scaled);
@@ -144,10 +141,10 @@ export class Story {
 
   reply(order: ResizeRequest, answer = this.answer): void {
     if (answer === "hold") return;
-    if (typeof answer === "object") return void this.observe({ kind: "answered", order, answer });
+    if (typeof answer === "object") return void this.observe({ kind: "answered", request: order, answer });
     const last = this.last;
     const generation = (this.pod.generation ?? 0) + 1;
-    this.observe({ kind: "answered", order, answer: { kind: "accepted", generation } });
+    this.observe({ kind: "answered", request: order, answer: { kind: "accepted", generation } });
     const manager = `podfit.${order.container}`;
     const others = this.pod.resizes.filter((one) => one.manager !== manager);
     const entryAt = Math.floor(this.now / SECOND) * SECOND;
@@ -175,7 +172,7 @@ export class Story {
   }
 
   decision(autoscaler = this.contenders[0]?.name): ContainerDecision["decision"] | null {
-    return this.last?.decisions.find((one) => one.policy.name === autoscaler)?.decision ?? null;
+    return this.last?.decisions.find((one) => one.autoscaler === `uid-of-${autoscaler}`)?.decision ?? null;
   }
 
   /** The sides of the first contender as they stand. */

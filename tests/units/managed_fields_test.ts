@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { readResizeEntries } from "../../lib/units/managed_fields.ts";
+import { type OwnedSides, readResizeEntries } from "../../lib/units/managed_fields.ts";
 import { SIDE_KEYS, type SideKey } from "../../lib/units/resources.ts";
 
 Deno.test("readResizeEntries() reads who set which sides of a container, and when (C42)", () => {
@@ -94,7 +94,7 @@ Deno.test("readResizeEntries() keeps the time of an entry and owns nothing when 
   for (const [sentence, fieldsV1] of Object.entries(BROKEN_FIELDS)) {
     await t.step(sentence, () => {
       assertEquals(readResizeEntries([{ ...ENTRY, fieldsV1 }]), [
-        { manager: "podfit", at: Date.UTC(2026, 10, 20, 11, 31, 38), owned: new Map() },
+        { manager: "podfit", at: Date.UTC(2026, 10, 20, 11, 31, 38), owned: [] },
       ]);
     });
   }
@@ -102,7 +102,10 @@ Deno.test("readResizeEntries() keeps the time of an entry and owns nothing when 
 
 Deno.test("readResizeEntries() takes a container named like a property of objects for a name", () => {
   const fieldsV1 = JSON.parse(JSON.stringify(ENTRY.fieldsV1).replace("main", "constructor"));
-  assertEquals([...readResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned ?? []], [["constructor", ["cpu.limits"]]]);
+  assertEquals(readResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned, [{
+    container: "constructor",
+    sides: ["cpu.limits"],
+  }]);
 });
 
 Deno.test("readResizeEntries() never throws", () => {
@@ -116,11 +119,11 @@ Deno.test("readResizeEntries() gets through hostile names and times at once", ()
   const key = `k:{"name":"${"a".repeat(1e6)}`;
   const fieldsV1 = { "f:spec": { "f:containers": { [key]: {} } } };
   assertEquals(readResizeEntries([{ ...ENTRY, time: `2026-11-20T11:31:38.${"1".repeat(1e6)}` }]), []);
-  assertEquals(readResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned.size, 0);
+  assertEquals(readResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned.length, 0);
 });
 
-function owns(sides: Readonly<Record<string, readonly SideKey[]>>): ReadonlyMap<string, readonly SideKey[]> {
-  return new Map(Object.entries(sides));
+function owns(sides: Readonly<Record<string, readonly SideKey[]>>): readonly OwnedSides[] {
+  return Object.entries(sides).map(([container, owned]) => ({ container, sides: owned }));
 }
 
 function load(name: string): unknown {

@@ -4,11 +4,11 @@ import type { FetchSummary } from "../../lib/usage/kubelet.ts";
 import { pollKubelet, type PollOptions } from "../../lib/usage/poll.ts";
 import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
-const NODE = { name: "n1", host: "10.0.0.1", port: 10250 };
+const NODE = { name: "n1", readAddress: () => ({ host: "10.0.0.1", port: 10250 }) };
 const UID = "274067a2-453d-46ad-a8ad-3c566e52304f";
 const RECORDED = Deno.readTextFileSync(new URL("../testdata/summary/cadvisor.json", import.meta.url));
 
-Deno.test("watchUsage() reads tracked pods once per interval, after its first delay (C20)", async () => {
+Deno.test("pollKubelet() reads tracked pods once per interval, after its first delay (C20)", async () => {
   await using run = start({ initialDelayMs: 3000, isTracked: (uid) => uid === UID });
   await run.clock.advance(2999);
   assertEquals(run.polledAt, []);
@@ -28,20 +28,20 @@ Deno.test("watchUsage() reads tracked pods once per interval, after its first de
   });
 });
 
-Deno.test("watchUsage() keeps its beat while a poll takes its time, and tells how long", async () => {
+Deno.test("pollKubelet() keeps its beat while a poll takes its time, and tells how long", async () => {
   await using run = start({}, { during: (clock) => clock.sleep(700) });
   await run.clock.advance(20_700);
   assertEquals(run.polledAt, [0, 10_000, 20_000]);
   assertEquals(run.readings.map((reading) => reading.kind === "usage" && reading.durationMs), [700, 700, 700]);
 });
 
-Deno.test("watchUsage() makes up for no missed cycle: one poll at once, then the next a cycle later", async () => {
+Deno.test("pollKubelet() makes up for no missed cycle: one poll at once, then the next a cycle later", async () => {
   await using run = start({}, { after: (clock) => clock.sleep(clock.monotonic() === 0 ? 35_000 : 0) });
   await run.clock.advance(60_000);
   assertEquals(run.polledAt.map((at) => Math.round(at / 1000)), [0, 35, 45, 55]);
 });
 
-Deno.test("watchUsage() follows an interval that changes while it waits", async () => {
+Deno.test("pollKubelet() follows an interval that changes while it waits", async () => {
   let intervalMs = 60_000;
   await using run = start({ interval: () => intervalMs });
   await run.clock.advance(12_000);
@@ -50,7 +50,7 @@ Deno.test("watchUsage() follows an interval that changes while it waits", async 
   assertEquals(run.polledAt, [0, 15_000, 30_000]);
 });
 
-Deno.test("watchUsage() polls no more than once a second, whatever is asked for", async () => {
+Deno.test("pollKubelet() polls no more than once a second, whatever is asked for", async () => {
   for (const asked of [0, -1, NaN, 10]) {
     await using run = start({ interval: () => asked });
     await run.clock.advance(2000);
@@ -60,7 +60,7 @@ Deno.test("watchUsage() polls no more than once a second, whatever is asked for"
 
 const TIMEOUTS = [[60_000, 10_000], [5000, 4500], [1000, 1000]] as const;
 for (const [intervalMs, timeoutMs] of TIMEOUTS) {
-  Deno.test(`watchUsage() gives a poll ${timeoutMs} ms of an interval of ${intervalMs} ms`, async () => {
+  Deno.test(`pollKubelet() gives a poll ${timeoutMs} ms of an interval of ${intervalMs} ms`, async () => {
     await using run = start({
       interval: () => intervalMs,
       fetchSummary: (_, signal) =>
@@ -79,7 +79,7 @@ for (const [intervalMs, timeoutMs] of TIMEOUTS) {
   });
 }
 
-Deno.test("watchUsage() tells of a failure and polls on at the same pace", async () => {
+Deno.test("pollKubelet() tells of a failure and polls on at the same pace", async () => {
   const answers = [
     () => Promise.reject(new Error("broken")),
     () => Promise.resolve({ kind: "summary" as const, text: "<html>", clockOffsetMs: 0 }),
@@ -98,7 +98,7 @@ Deno.test("watchUsage() tells of a failure and polls on at the same pace", async
   assertStringIncludes(malformed?.kind === "failed" ? malformed.message : "", `node "n1": Cannot parse`);
 });
 
-Deno.test("watchUsage() judges times from the far future by the node's clock, as its Date tells it", async () => {
+Deno.test("pollKubelet() judges times from the far future by the node's clock, as its Date tells it", async () => {
   const time = new Date(START + 86_400_000).toISOString();
   const usage = { cpu: { time, usageCoreNanoSeconds: 1 }, memory: { workingSetBytes: 1 } };
   const pods = [{ podRef: { uid: UID }, containers: [{ name: "main", startTime: time, ...usage }] }];
@@ -111,7 +111,7 @@ Deno.test("watchUsage() judges times from the far future by the node's clock, as
   }
 });
 
-Deno.test("watchUsage() ends without an error or a timer when its signal aborts", async () => {
+Deno.test("pollKubelet() ends without an error or a timer when its signal aborts", async () => {
   const waiting = start({});
   await waiting.clock.advance(1000);
   assertEquals(waiting.polledAt, [0]);

@@ -5,17 +5,23 @@
 import { systemClock } from "../../runtime/clock.ts";
 import { scaleClock } from "../../runtime/scaled_clock.ts";
 import type { DemoOptions } from "./options.ts";
-import { newStory, nextStory, noteTold } from "./story.ts";
+import { noteEvaluation, noteTrouble } from "./note_evaluation.ts";
+import { newStory, nextStory } from "./story.ts";
 import { openLineView, openTerminalView } from "./view.ts";
 import { openWorld } from "./world.ts";
 import { listenForSignals } from "../signals.ts";
 
-/** 0: it ended by itself, or was told to. */
+/** Resolves to the exit code: 0 when the time was up, when a signal came, or when nobody reads any more. */
 export async function demo({ speed, seconds, keeps }: DemoOptions): Promise<number> {
   using ending = listenForSignals();
   const clock = scaleClock(systemClock, speed);
   let story = newStory(clock.now(), seconds * speed * 1000);
-  await using world = await openWorld({ clock, isServed: true, onTold: (told) => story = noteTold(story, told) });
+  await using world = await openWorld({
+    clock,
+    isServed: true,
+    onEvaluation: (evaluation) => story = noteEvaluation(story, evaluation),
+    onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
+  });
   const isTerminal = Deno.stdout.isTerminal();
   const view = isTerminal ? openTerminalView(!Deno.noColor) : openLineView();
   const startedMs = systemClock.monotonic();

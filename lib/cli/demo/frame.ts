@@ -8,6 +8,7 @@ import type { Point, Story, StoryEvent, Tone } from "./story.ts";
 import { fit, formatCpu, formatElapsed, formatMemory, type Line, spread } from "./text.ts";
 import { listTotals } from "./totals.ts";
 
+/** The size of the terminal, and what stands in the first line. */
 export interface FrameOptions {
   readonly columns: number;
   readonly rows: number;

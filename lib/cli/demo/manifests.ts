@@ -6,6 +6,7 @@ import web from "../../../deploy/demo/web.yaml" with { type: "text" };
 import worker from "../../../deploy/demo/worker.yaml" with { type: "text" };
 import type { Manifest } from "../lint/autoscaler.ts";
 
+/** podfit's CustomResourceDefinition. */
 export function readDefinition(): Manifest {
   return parseAll(definition)[0] as Manifest;
 }

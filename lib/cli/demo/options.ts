@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { parseBetween } from "../run/parse_values.ts";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
+/** The demo's options, checked. */
 export interface DemoOptions {
   /** So much faster time passes in the cluster. */
   readonly speed: number;
@@ -12,6 +13,7 @@ export interface DemoOptions {
   readonly keeps: boolean;
 }
 
+/** What the command does with them. */
 export interface DemoCommand extends Subcommand {
   readonly demo: (options: DemoOptions) => Promise<void>;
 }
@@ -25,6 +27,7 @@ Ends with exit code 0, by Ctrl-C too. Without a terminal it prints plain lines.
 
 type Given = Readonly<{ speed: string; seconds: string; keep?: boolean }>;
 
+/** The command for commander's program. */
 export function createDemoCommand({ demo, toComplaint }: DemoCommand): Command {
   return new Command("demo")
     .description("watch podfit at work on an embedded cluster, for a minute")

@@ -4,6 +4,7 @@
 import type { Point } from "./story.ts";
 import type { Line, Span } from "./text.ts";
 
+/** The size in characters, and the time that it spans. */
 export interface PlotOptions {
   readonly width: number;
   readonly height: number;
@@ -13,6 +14,7 @@ export interface PlotOptions {
 }
 
 const BARS = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/** What draws a request, a limit, and both at one height. */
 export const GLYPHS = { requests: "─", limits: "┄", both: "═" };
 
 /** From the top row to the bottom one, each as wide as asked for. The highest of all values is in the top row. */

@@ -4,22 +4,26 @@
  */
 import { writeOutput } from "../output.ts";
 
+/** Characters across and lines down. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;
 }
 
+/** How large the terminal is, and how it is written to. */
 export interface ScreenOptions {
   readonly readSize?: () => Size;
   /** False when nobody reads any more. */
   readonly write?: (text: string) => boolean;
 }
 
+/** A terminal's own screen; disposal leaves it. */
 export interface Screen extends Disposable {
   /** As many lines as there are rows, each as wide as the terminal. */
   readonly draw: (toLines: (size: Size) => readonly string[]) => boolean;
 }
 
+/** Enters a screen of its own, without a cursor. */
 export function openScreen({ readSize = readConsoleSize, write = writeOutput }: ScreenOptions = {}): Screen {
   let drawn: Size | null = null;
   let isOpen = true;

@@ -1,12 +1,12 @@
 /**
- * What has happened in the demo so far: a fold over looks at both clusters and over what the daemon told its log. Plain
+ * What has happened in the demo so far: a fold over looks at both clusters and over the daemon's evaluations. Plain
  * data, of which a frame, a line or the summary is made.
  */
-import type { LogFields } from "../../runtime/log.ts";
 import { isKilled, nextTally, NO_TALLY, type Tally } from "./tally.ts";
 import { formatMemory } from "./text.ts";
 import type { ContainerUse } from "./use.ts";
 
+/** All that the demo shows. */
 export interface Story {
   readonly startedAt: number;
   readonly at: number;
@@ -29,6 +29,7 @@ export interface Story {
   readonly why: Readonly<Record<string, string>>;
 }
 
+/** A container's use and size at one time, in millicores or bytes. */
 export interface Point {
   readonly at: number;
   /** `null` while nothing runs. */
@@ -37,8 +38,10 @@ export interface Point {
   readonly limits: number | null;
 }
 
+/** What an event is: a resize, a block, a kill, or trouble. */
 export type Tone = "up" | "down" | "blocked" | "lost" | "trouble";
 
+/** A line of what happened. */
 export interface StoryEvent {
   readonly number: number;
   readonly at: number;
@@ -49,6 +52,7 @@ export interface StoryEvent {
   readonly why: string;
 }
 
+/** The last resize of a container's resource. */
 export interface Change {
   readonly at: number;
   readonly tone: "up" | "down";
@@ -57,6 +61,7 @@ export interface Change {
   readonly limits: string | null;
 }
 
+/** What the last evaluation of a container ended with. */
 export interface Standing {
   readonly kind: "hold" | "blocked";
   readonly reason: string;
@@ -64,27 +69,32 @@ export interface Standing {
   readonly since: number;
 }
 
-/** What the daemon told its log, at debug. */
-export interface Told {
-  readonly at: number;
-  readonly level: "debug" | "info" | "warn" | "error";
-  readonly message: string;
-  readonly fields: LogFields;
-}
-
+/** The containers of both clusters at one time. */
 export interface Look {
   readonly at: number;
   readonly podfit: readonly ContainerUse[];
   readonly shadow: readonly ContainerUse[];
 }
 
+/** A story in which nothing has happened yet; both arguments are of the cluster's time, in ms. */
 export function newStory(startedAt: number, windowMs: number): Story {
   return {
-    ...{ startedAt, at: startedAt, windowMs, traces: {}, podfit: NO_TALLY, shadow: NO_TALLY },
-    ...{ events: [], resizes: { up: 0, down: 0 }, blocked: {}, changes: {}, standing: {}, why: {} },
+    startedAt,
+    at: startedAt,
+    windowMs,
+    traces: {},
+    podfit: NO_TALLY,
+    shadow: NO_TALLY,
+    events: [],
+    resizes: { up: 0, down: 0 },
+    blocked: {},
+    changes: {},
+    standing: {},
+    why: {},
   };
 }
 
+/** The story with one look at both clusters. */
 export function nextStory(story: Story, { at, podfit, shadow }: Look): Story {
   const next: Story = {
     ...story,
@@ -99,73 +109,12 @@ export function nextStory(story: Story, { at, podfit, shadow }: Look): Story {
   );
 }
 
-export function noteTold(story: Story, { at, level, message, fields }: Told): Story {
-  const text = (key: string) => String(fields[key] ?? "");
-  const subject = text("autoscaler").split("/").at(-1) ?? "";
-  const event = (tone: Tone, words: string, why = "") => addEvent(story, { at, tone, subject, text: words, why });
-  const stand = (kind: Standing["kind"]): Story => {
-    const before = story.standing[subject];
-    const reason = text("reason");
-    const since = before?.reason === reason ? before.since : at;
-    return { ...story, standing: { ...story.standing, [subject]: { kind, reason, since } } };
-  };
-  switch (message) {
-    case "Held":
-      return stand("hold");
-    case "Blocked": {
-      const count = (story.blocked[text("reason")] ?? 0) + (fields.isNewSample === true ? 1 : 0);
-      return { ...stand("blocked"), blocked: { ...story.blocked, [text("reason")]: count } };
-    }
-    case "Decided": {
-      const { [subject]: _, ...standing } = story.standing;
-      return { ...story, standing };
-    }
-    case "Resizing":
-      return { ...story, why: { ...story.why, [subject]: text("why") } };
-    case "Resized pod": {
-      const tone = text("action") === "scaleUp" ? "up" : "down";
-      const change = text("change");
-      return {
-        ...event(tone, change, story.why[subject]),
-        resizes: { ...story.resizes, [tone]: story.resizes[tone] + 1 },
-        changes: { ...story.changes, ...splitChange(change, { at, tone, subject }) },
-      };
-    }
-    case "Notice":
-      // A resize is told by its own line.
-      return /^Scale(Up|Down)$/.test(text("reason")) ? story : event("blocked", ...splitNote(text("note")));
-    default:
-      return level === "warn" || level === "error" ? event("trouble", message) : story;
-  }
-}
-
 const MOST_EVENTS = 100;
 
-function addEvent(story: Story, event: Omit<StoryEvent, "number">): Story {
+/** The story with one event more; the oldest go. */
+export function addEvent(story: Story, event: Omit<StoryEvent, "number">): Story {
   const number = (story.events.at(-1)?.number ?? 0) + 1;
   return { ...story, events: [...story.events, { ...event, number }].slice(-MOST_EVENTS) };
-}
-
-/** `cpu.requests 50m -> 100m, memory.limits 64Mi -> 96Mi`, as it stands in status and log. */
-function splitChange(
-  text: string,
-  { at, tone, subject }: Pick<Change, "at" | "tone"> & { readonly subject: string },
-): Story["changes"] {
-  const changes: Record<string, Change> = {};
-  for (const part of text.split(", ")) {
-    const [, resource, side, amounts] = /^(cpu|memory)\.(requests|limits) (.*)$/.exec(part) ?? [];
-    if (side === undefined) continue;
-    const key = `${subject}.${resource}`;
-    const known = changes[key] ?? { at, tone, requests: null, limits: null };
-    changes[key] = { ...known, [side]: amounts?.replace("->", "→") };
-  }
-  return changes;
-}
-
-/** `Resize of pod "web-x" is stuck (ResizeDeferred): no room`: what it is about is said by the line's subject. */
-function splitNote(note: string): readonly [text: string, why: string] {
-  const [, reason, why] = /^[^:]*\((\w+)\): (.*)$/.exec(note) ?? [];
-  return reason === undefined ? [note, ""] : [reason, why ?? ""];
 }
 
 function addPoints({ traces, windowMs }: Story, uses: readonly ContainerUse[], at: number): Story["traces"] {
@@ -175,8 +124,10 @@ function addPoints({ traces, windowMs }: Story, uses: readonly ContainerUse[], a
       const key = `${container}.${resource}`;
       const amount = resource === "cpu" ? used?.cpuMillicores : used?.memoryBytes;
       const point = {
-        ...{ at, used: amount ?? null },
-        ...{ requests: size[`${resource}.requests`], limits: size[`${resource}.limits`] },
+        at,
+        used: amount ?? null,
+        requests: size[`${resource}.requests`],
+        limits: size[`${resource}.limits`],
       };
       added[key] = [...(added[key] ?? []).filter((one) => one.at > at - windowMs), point];
     }
@@ -190,7 +141,9 @@ function listKills(
   where: string,
 ): readonly Omit<StoryEvent, "number">[] {
   return uses.filter((use) => isKilled(use, seen[use.container])).map(({ container, killedAt, size }) => ({
-    ...{ at: killedAt ?? 0, tone: "lost", subject: container },
+    at: killedAt ?? 0,
+    tone: "lost",
+    subject: container,
     text: `${where}OOMKilled`,
     why: `at its limit of ${formatMemory(size["memory.limits"] ?? 0)}`,
   }));

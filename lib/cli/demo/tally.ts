@@ -4,6 +4,7 @@
  */
 import type { ContainerUse } from "./use.ts";
 
+/** Sums over the time that a cluster was looked at. */
 export interface Tally {
   /** `null` before the first look. */
   readonly at: number | null;
@@ -14,13 +15,21 @@ export interface Tally {
   /** Processor time that containers wanted and did not get. */
   readonly throttledNs: number;
   readonly kills: number;
-  /** Of containers, after a kill for memory until they ran again. */
+  /** How long containers did not run after a kill for memory. */
   readonly downMs: number;
   readonly seen: Readonly<Record<string, ContainerUse>>;
 }
 
+/** The tally of a cluster that was not looked at yet. */
 export const NO_TALLY: Tally = {
-  ...{ at: null, elapsedMs: 0, reservedCpu: 0, reservedMemory: 0, throttledNs: 0, kills: 0, downMs: 0, seen: {} },
+  at: null,
+  elapsedMs: 0,
+  reservedCpu: 0,
+  reservedMemory: 0,
+  throttledNs: 0,
+  kills: 0,
+  downMs: 0,
+  seen: {},
 };
 
 /** The containers were, since the look before, as they are now. */

@@ -1,7 +1,9 @@
 /** Lines of styled text, cut and filled to a width, with colours of a terminal or without; and amounts as they read. */
 
+/** What a piece of text stands for; the terminal's colours follow from it. */
 export type Style = keyof typeof CODES;
 
+/** A piece of text of one style. */
 export interface Span {
   readonly text: string;
   readonly style?: Style;
@@ -9,6 +11,7 @@ export interface Span {
   readonly isOverBar?: boolean;
 }
 
+/** The pieces of one line, from left to right. */
 export type Line = readonly Span[];
 
 /** https://en.wikipedia.org/wiki/ANSI_escape_code#SGR */
@@ -47,10 +50,12 @@ export function spread(left: Line, right: Line, width: number): Line {
   return fit(gap < 2 ? left : [...left, { text: " ".repeat(gap) }, ...right], width);
 }
 
+/** Characters, whatever their style. */
 export function lengthOf(line: Line): number {
   return line.reduce((sum, { text }) => sum + [...text].length, 0);
 }
 
+/** The line as text, with escape sequences where there is colour. */
 export function render(line: Line, hasColor: boolean): string {
   if (!hasColor) return line.map(({ text }) => text).join("");
   return line.map(({ text, style = "plain", isOverBar = false }) => {
@@ -59,10 +64,12 @@ export function render(line: Line, hasColor: boolean): string {
   }).join("");
 }
 
+/** Whole millicores: `250m`. */
 export function formatCpu(millicores: number): string {
   return `${Math.round(millicores)}m`;
 }
 
+/** Bytes as whole mebibytes: `64Mi`. */
 export function formatMemory(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)}Mi`;
 }
@@ -75,7 +82,7 @@ export function formatElapsed(ms: number): string {
   return `${hours > 0 ? `${hours}:` : ""}${two(minutes)}:${two(seconds % 60)}`;
 }
 
-/** Of texts from elsewhere: none moves the cursor. */
+/** A text from elsewhere must not move the cursor. */
 function sanitize(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 }

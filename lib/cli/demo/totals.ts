@@ -3,6 +3,7 @@ import type { Story } from "./story.ts";
 import type { Tally } from "./tally.ts";
 import { formatCpu, formatMemory, type Line, type Span } from "./text.ts";
 
+/** The table with its heading, and the counts below it. */
 export function listTotals(story: Story): readonly Line[] {
   const { podfit, shadow } = story;
   return [
@@ -20,7 +21,7 @@ export function listTotals(story: Story): readonly Line[] {
   ];
 }
 
-/** Of all containers, in millicores or bytes. */
+/** What all containers together requested, in millicores or bytes, as a mean over the time. */
 export function readAverage(tally: Tally, resource: "cpu" | "memory"): number {
   if (tally.elapsedMs === 0) return 0;
   return (resource === "cpu" ? tally.reservedCpu : tally.reservedMemory) / tally.elapsedMs;

@@ -2,6 +2,7 @@
 import type { ContainerState, Ended, NodeState, PodState } from "../../sim/model/state.ts";
 import type { Resources } from "../../units/resources.ts";
 
+/** One container at one look. */
 export interface ContainerUse {
   readonly pod: string;
   readonly container: string;
@@ -9,12 +10,13 @@ export interface ContainerUse {
   readonly used: { readonly cpuMillicores: number; readonly memoryBytes: number } | null;
   /** In force. */
   readonly size: Resources;
-  /** Of the instance that runs: what it wanted of the processor and did not get. */
+  /** What the running instance wanted of the processor and did not get. */
   readonly throttled: { readonly instance: number; readonly ns: number };
   /** When the last instance was killed for its memory; `null` when it ended otherwise, or never. */
   readonly killedAt: number | null;
 }
 
+/** Every container on the node. */
 export function listUses({ pods }: NodeState): readonly ContainerUse[] {
   return pods.flatMap((pod) => pod.life.containers.map((container) => toUse(pod, container)));
 }
@@ -24,7 +26,9 @@ function toUse({ spec, meters }: PodState, container: ContainerState): Container
   const meter = run.kind === "running" ? meters[name] : undefined;
   const ended = readEnded(container);
   return {
-    ...{ pod: spec.name, container: name, size: actual },
+    pod: spec.name,
+    container: name,
+    size: actual,
     used: meter === undefined ? null : { cpuMillicores: meter.millicores, memoryBytes: meter.workingSetBytes },
     throttled: { instance: instances, ns: meter?.throttledNs ?? 0 },
     killedAt: ended?.reason === "OOMKilled" ? ended.finishedAt : null,

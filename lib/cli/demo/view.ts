@@ -6,8 +6,10 @@ import { type Line, render } from "./text.ts";
 import { listTotals } from "./totals.ts";
 import { writeOutput } from "../output.ts";
 
+/** How fast the run is and how far. */
 export type Progress = Pick<FrameOptions, "speed" | "progress">;
 
+/** Where a story is shown; disposal gives the terminal back. */
 export interface View extends Disposable {
   /** False when nobody looks any more. */
   readonly show: (story: Story, progress: Progress) => boolean;
@@ -15,6 +17,7 @@ export interface View extends Disposable {
   readonly conclude: (story: Story, progress: Progress, advice: readonly string[]) => void;
 }
 
+/** Draws frames on the terminal. */
 export function openTerminalView(hasColor: boolean): View {
   const screen = openScreen();
   return {
@@ -29,6 +32,7 @@ export function openTerminalView(hasColor: boolean): View {
   };
 }
 
+/** Prints each event as a line, and the totals at the end. */
 export function openLineView(): View {
   let shown = 0;
   print([[{ text: "podfit demo: three workloads on an embedded cluster, with podfit and without" }]], false);

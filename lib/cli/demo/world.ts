@@ -5,28 +5,33 @@
 import { createDaemon } from "../../daemon/daemon.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
 import { WHOLE_CLUSTER } from "../../daemon/inventory/scope.ts";
+import type { Sink } from "../../daemon/report/sink.ts";
+import type { OnTrouble } from "../../daemon/report/trouble.ts";
 import { openServer } from "../../kube/connect.ts";
 import { openDirectSource } from "../../usage/kubelet.ts";
+import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { Log, LogFields } from "../../runtime/log.ts";
+import { createLog } from "../../runtime/log.ts";
 import { type Cluster, type ClusterOptions, serveCluster, startCluster } from "../../sim/cluster.ts";
 import type { Served } from "../../sim/server/http/serve.ts";
 import { readDefinition, readExamples } from "./manifests.ts";
-import type { Told } from "./story.ts";
 import { type ContainerUse, listUses } from "./use.ts";
 import { VERSION } from "../version.ts";
 
+/** Its time, its transport, and who hears of the daemon. */
 export interface WorldOptions {
   readonly clock: Clock;
   readonly isServed: boolean;
-  readonly onTold: (told: Told) => void;
+  readonly onEvaluation: Sink;
+  readonly onTrouble: OnTrouble;
 }
 
+/** Both clusters and the daemon; disposal ends them. */
 export interface World extends AsyncDisposable {
   /** Where its API server listens; `null` in process. */
   readonly origin: string | null;
   readonly node: { readonly cpuMillicores: number; readonly memoryBytes: number };
-  /** Rejects when the daemon has ended before it was told to. */
+  /** Rejects when the daemon ends by itself. */
   readonly failed: Promise<never>;
   readonly read: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
 }
@@ -34,16 +39,28 @@ export interface World extends AsyncDisposable {
 /** Small enough that the busiest moments of two workloads do not fit at once. */
 const NODE = { name: "node-1", cpuMillicores: 2000, memoryBytes: 4 * 2 ** 30 };
 
-export async function openWorld({ clock, isServed, onTold }: WorldOptions): Promise<World> {
+/** Starts both clusters and the daemon; rejects where one of them cannot start. */
+export async function openWorld({ clock, isServed, onEvaluation, onTrouble }: WorldOptions): Promise<World> {
   await using building = new AsyncDisposableStack();
   const options: ClusterOptions = { clock, seed: "demo", nodes: [NODE] };
   const shadow = building.use(await startCluster(options));
   const { cluster, server, source, origin } = await openCluster(options, { isServed, building });
   const ending = new AbortController();
   const daemon = createDaemon({
-    ...{ server, source, clock, random: Math.random, scope: WHOLE_CLUSTER, signal: ending.signal },
-    ...{ dryRun: false, requiresAnnotation: false, instance: "demo", metrics: createMetrics({ version: VERSION }) },
-    log: toLog((told) => onTold({ ...told, at: clock.now() })),
+    server,
+    watchUsage: watchKubelets(source, { clock, random: Math.random }),
+    clock,
+    random: Math.random,
+    scope: WHOLE_CLUSTER,
+    dryRun: false,
+    requiresAnnotation: false,
+    instance: "demo",
+    // The screen belongs to the story.
+    log: createLog({ level: "error", format: "json", clock, write() {} }),
+    metrics: createMetrics({ version: VERSION }),
+    sinks: [onEvaluation],
+    onTrouble,
+    signal: ending.signal,
   });
   const isWorkload = ({ kind }: { readonly kind?: unknown }) => kind === "Deployment";
   await apply([readDefinition(), ...readExamples()], cluster);
@@ -51,7 +68,7 @@ export async function openWorld({ clock, isServed, onTold }: WorldOptions): Prom
   const running = daemon.run();
   building.defer(async () => {
     ending.abort();
-    // Its failure is told by `failed`.
+    // `failed` rejects with its failure.
     await Promise.allSettled([running]);
   });
   const failed = running.then(() => new Promise<never>(() => {}));
@@ -59,7 +76,9 @@ export async function openWorld({ clock, isServed, onTold }: WorldOptions): Prom
   const disposal = building.move();
   const read = (one: Cluster) => [...one.nodes.values()].flatMap(({ kubelet }) => listUses(kubelet.readState()));
   return {
-    ...{ origin, node: NODE, failed },
+    origin,
+    node: NODE,
+    failed,
     read: () => ({ podfit: read(cluster), shadow: read(shadow) }),
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
@@ -80,10 +99,13 @@ async function openCluster(
   return { cluster, server, source, origin: cluster.served.origin };
 }
 
-/** It asks nobody who they are. */
+/** The embedded API server takes every caller for its administrator. */
 function toConfig({ origin, caCert }: Served): Parameters<typeof openServer>[0] {
   return {
-    ...{ source: "the embedded cluster", origin, namespace: "default", proxyUrl: null },
+    source: "the embedded cluster",
+    origin,
+    namespace: "default",
+    proxyUrl: null,
     caCerts: caCert === null ? [] : [caCert],
     readCredential: () => Promise.resolve({ authorization: null, clientCertificate: null }),
   };
@@ -100,18 +122,5 @@ async function apply(manifests: readonly Readonly<Record<string, unknown>>[], { 
     const collection = COLLECTIONS[String(manifest.kind)];
     if (collection === undefined) throw new Error(`Cannot apply a ${manifest.kind}: the demo knows no such kind`);
     await client.create(collection, structuredClone(manifest) as Parameters<typeof client.create>[1]);
-  }
-}
-
-function toLog(onTold: (told: Omit<Told, "at">) => void): Log {
-  return bind({});
-
-  function bind(bound: LogFields): Log {
-    const say = (level: Log["level"]) => (message: string, fields: LogFields = {}) =>
-      onTold({ level, message, fields: { ...bound, ...fields } });
-    return {
-      ...{ level: "debug", debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
-      with: (fields) => bind({ ...bound, ...fields }),
-    };
   }
 }

@@ -1,26 +1,28 @@
 /**
- * What is wrong with one autoscaler of a file? podfit's own parser says so, in the words that the daemon puts into
- * Ready=False (C8); to it comes what the API server would refuse before any daemon sees it.
+ * What is wrong with one autoscaler of a file? The problems that podfit's parser finds, worded as in the condition
+ * Ready=False (C8), and those for which the API server would refuse the object before a daemon sees it.
  */
 import { openFields } from "../../autoscaler/fields.ts";
 import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
-import type { Problem } from "../../units/problem.ts";
 import { findKeyFault, findValueFault } from "../../units/labels.ts";
+import type { Problem } from "../../units/problem.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 
 export const API_VERSION = "keda.kedify.io/v1alpha1";
 export const KIND = "PodResourceAutoscaler";
 
+/** An object of a manifest file, unchecked. */
 export type Manifest = Readonly<Record<string, unknown>>;
 
-export interface Judgement {
+export interface CheckedManifest {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
-export function judgeManifest(manifest: Manifest): Judgement {
+/** Gives everything that is wrong with an autoscaler; paths are those within it. Never throws. */
+export function checkManifest(manifest: Manifest): CheckedManifest {
   const isGenerated = hasGeneratedName(manifest);
-  const parsed = parseAutoscaler(isGenerated ? nameAsServerDoes(manifest) : manifest);
+  const parsed = parseAutoscaler(isGenerated ? withGeneratedName(manifest) : manifest);
   if (parsed.ok) return { problems: findFileProblems(manifest), warnings: parsed.warnings };
   const problems = parsed.problems.map((problem) =>
     isGenerated && problem.path === "metadata.name" ? { ...problem, path: "metadata.generateName" } : problem
@@ -28,7 +30,7 @@ export function judgeManifest(manifest: Manifest): Judgement {
   return { problems: [...findFileProblems(manifest), ...problems], warnings: [] };
 }
 
-/** `name` or `namespace/name`; `null` when it has none, or none yet. */
+/** Gives `name` or `namespace/name`; `null` when there is no name, or when the API server will generate it. */
 export function nameOf({ metadata }: Manifest): string | null {
   if (!isRecord(metadata) || typeof metadata.name !== "string" || metadata.name === "") return null;
   return typeof metadata.namespace === "string" ? `${metadata.namespace}/${metadata.name}` : metadata.name;
@@ -36,17 +38,29 @@ export function nameOf({ metadata }: Manifest): string | null {
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ */
 const METADATA_FIELDS = [
-  ...["name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences"],
-  ...["uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"],
-  ...["managedFields", "selfLink"],
+  "name",
+  "generateName",
+  "namespace",
+  "labels",
+  "annotations",
+  "finalizers",
+  "ownerReferences",
+  "uid",
+  "generation",
+  "resourceVersion",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+  "selfLink",
 ];
 
 function hasGeneratedName({ metadata }: Manifest): boolean {
   return isRecord(metadata) && typeof metadata.generateName === "string" && (metadata.name ?? "") === "";
 }
 
-/** It appends five letters and digits. */
-function nameAsServerDoes(manifest: Manifest): Manifest {
+/** Gives the manifest a name as the API server generates it: with five letters and digits appended. */
+function withGeneratedName(manifest: Manifest): Manifest {
   const metadata = isRecord(manifest.metadata) ? manifest.metadata : {};
   return { ...manifest, metadata: { ...metadata, name: `${metadata.generateName}x2x4x` } };
 }
@@ -56,7 +70,7 @@ function findFileProblems(manifest: Manifest): readonly Problem[] {
   const missing = Object.entries({ apiVersion: API_VERSION, kind: KIND })
     .filter(([key]) => (manifest[key] ?? null) === null)
     .map(([key, value]) => ({ path: key, message: `Missing field "${key}": must be ${value}` }));
-  // What is no object is the parser's to report.
+  // The parser reports metadata that is no object.
   if (!isRecord(manifest.metadata)) return missing;
   const metadata = openFields(manifest.metadata, { path: "metadata", problems, known: METADATA_FIELDS });
   for (const key of ["labels", "annotations"] as const) {

@@ -1,17 +1,18 @@
 /**
- * Reads the manifest files that `-f` names, as kubectl does: a file, a directory's *.yaml, *.yml and *.json, or `-`
- * for stdin. One that cannot be read does not keep the others from being read.
+ * Reads the manifest files that `-f` names, as kubectl does: a file, the *.yaml, *.yml and *.json of a directory, or
+ * stdin for `-`. When a file cannot be read, the others still are.
  */
-import type { Source } from "./manifests.ts";
 import { toStartError } from "../run/start_error.ts";
+import type { Source } from "./manifests.ts";
 
 export interface Files {
-  /** Each file once, however often it is named. */
+  /** Each file once, even if it is named twice. */
   readonly sources: readonly Source[];
   /** One line for each path that could not be read. */
   readonly failures: readonly string[];
 }
 
+/** Reads the files of all paths. Never rejects for a file: `failures` lists what could not be read. */
 export async function readManifests(paths: readonly string[]): Promise<Files> {
   const failures: string[] = [];
   const attempt = async <T>(path: string, work: () => Promise<T>): Promise<T | null> => {
@@ -32,7 +33,7 @@ export async function readManifests(paths: readonly string[]): Promise<Files> {
   return { sources: [...sources.values()].filter((source) => source !== null), failures };
 }
 
-/** The API server takes 3 MiB at once; a file may hold many objects. */
+/** The API server accepts objects of 3 MiB, and a file may hold many. */
 const MAX_BYTES = 16 * 2 ** 20;
 const STDIN = "-";
 

@@ -1,38 +1,41 @@
 /** What is wrong with the autoscalers in manifest files, and on which line? Other objects are passed over. */
 import type { Problem } from "../../units/problem.ts";
-import { judgeManifest, type Manifest, nameOf } from "./autoscaler.ts";
+import { checkManifest, type Manifest, nameOf } from "./autoscaler.ts";
 import { listObjects } from "./objects.ts";
 import { type Place, readYaml, type YamlDocument } from "./yaml.ts";
 
-/** A file's name, as findings give it, and what is in it. */
 export interface Source {
+  /** The file's name, as findings show it. */
   readonly name: string;
   readonly text: string;
 }
 
+/** A problem or warning with its place in a file. */
 export interface Finding extends Problem {
   readonly file: string;
   readonly place: Place;
   readonly level: "error" | "warning";
-  /** `name` or `namespace/name`; `null` when it has none, and for what concerns a file. */
+  /** `name` or `namespace/name`; `null` when it has no name, and for a finding about the file itself. */
   readonly autoscaler: string | null;
 }
 
-export interface Verdict {
-  /** By source, line and column. */
+export interface LintResult {
+  /** In the order of sources, lines and columns. */
   readonly findings: readonly Finding[];
+  /** How many autoscalers were checked. */
   readonly autoscalers: number;
-  /** Objects that were passed over. */
+  /** How many other objects were passed over. */
   readonly others: number;
 }
 
-export function lintManifests(sources: readonly Source[]): Verdict {
+/** Checks every autoscaler in the sources. Never throws. */
+export function lintManifests(sources: readonly Source[]): LintResult {
   const linted = sources.map(lintSource);
   const autoscalers = linted.flatMap((one) => one.autoscalers);
-  const twins = warnOfTwins(autoscalers);
+  const duplicates = warnOfDuplicates(autoscalers);
   return {
     findings: linted.flatMap(({ file, findings }) =>
-      [...findings, ...twins.filter((twin) => twin.file === file)].toSorted(byPlace)
+      [...findings, ...duplicates.filter((duplicate) => duplicate.file === file)].toSorted(byPlace)
     ),
     autoscalers: autoscalers.length,
     others: linted.reduce((count, { others }) => count + others, 0),
@@ -62,14 +65,21 @@ function lintSource({ name: file, text }: Source): Linted {
     if (autoscaler === null) return [];
     const name = nameOf(autoscaler);
     const locate = (within: string) => document.locate(joinPaths(path, within));
-    const findings = judge(autoscaler, { path, document })
+    const findings = checkAutoscaler(autoscaler, { path, document })
       .map((remark): Finding => ({ ...remark, file, autoscaler: name, place: locate(remark.path) }));
     return [{ findings, named: { name, file, place: locate("metadata.name") } }];
   });
   return {
     file,
     findings: [
-      ...refused.map(({ path, message, place }): Finding => ({ path, message, place, file, ...NOT_OF_ONE })),
+      ...refused.map(({ path, message, place }): Finding => ({
+        file,
+        place,
+        level: "error",
+        autoscaler: null,
+        path,
+        message,
+      })),
       ...linted.flatMap(({ findings }) => findings),
     ],
     autoscalers: linted.map(({ named }) => named),
@@ -77,16 +87,14 @@ function lintSource({ name: file, text }: Source): Linted {
   };
 }
 
-const NOT_OF_ONE = { level: "error", autoscaler: null } as const;
-
 type Remark = Pick<Finding, "level" | "path" | "message">;
 
-/** Paths are those within the autoscaler. */
-function judge(
+/** Gives what is wrong with an autoscaler, by paths within it. */
+function checkAutoscaler(
   autoscaler: Manifest,
   { path, document }: { readonly path: string; readonly document: YamlDocument },
 ): readonly Remark[] {
-  const { problems, warnings } = judgeManifest(autoscaler);
+  const { problems, warnings } = checkManifest(autoscaler);
   const duplicates = document.faults.filter((fault) => fault.kind === "duplicate" && isWithin(fault.path, path))
     .map((fault) => ({ ...fault, path: fault.path.slice(path.length).replace(/^\./, "") }));
   return [
@@ -95,7 +103,8 @@ function judge(
   ];
 }
 
-function warnOfTwins(autoscalers: readonly Named[]): readonly Finding[] {
+/** Warns of every autoscaler whose name an earlier one has. */
+function warnOfDuplicates(autoscalers: readonly Named[]): readonly Finding[] {
   const first = new Map<string, Named>();
   return autoscalers.flatMap((one): readonly Finding[] => {
     const other = one.name === null ? one : first.get(one.name) ?? one;

@@ -1,18 +1,19 @@
-/** Which objects does a document of a manifest file hold, lists opened, and which of them are autoscalers? */
+/** Which objects does a document of a manifest file hold, and which of them are autoscalers? */
 import { isRecord } from "../../units/untrusted.ts";
 import { API_VERSION, KIND, type Manifest } from "./autoscaler.ts";
 
 export interface ManifestObject {
-  /** In its document: `items[0]`, or "" for the document itself. */
+  /** The place in the document: `items[0]`, or "" for the document itself. */
   readonly path: string;
-  /** `null` for what podfit passes over. */
+  /** `null` for an object of another kind. */
   readonly autoscaler: Manifest | null;
 }
 
+/** Gives the object that the document is, or the items of the list that it is. */
 export function listObjects(document: unknown): readonly ManifestObject[] {
   if (document === null) return [];
   if (!isRecord(document) || !isList(document)) return [{ path: "", autoscaler: toAutoscaler(document) }];
-  // Items of a list of one kind may leave it to the list what they are.
+  // In a PodResourceAutoscalerList, an item may leave out its kind and apiVersion.
   const implied = document.kind === `${KIND}List` ? { apiVersion: document.apiVersion, kind: KIND } : {};
   return document.items.map((item, index) => ({
     path: `items[${index}]`,
@@ -26,7 +27,7 @@ function isList(document: Manifest): document is List {
   return typeof document.kind === "string" && document.kind.endsWith("List") && Array.isArray(document.items);
 }
 
-/** A slip in the case of its kind, or no kind at all, does not make an autoscaler something else. */
+/** An autoscaler is recognised even if its kind is missing or in another case, so that this is reported. */
 function toAutoscaler(object: unknown): Manifest | null {
   if (!isRecord(object)) return null;
   const { kind, apiVersion } = object;

@@ -1,4 +1,4 @@
-/** The options of `podfit lint`. What is wrong with them ends with code 2, as 1 is said of manifests. */
+/** The options of `podfit lint`. A wrong option ends with code 2, because 1 means a problem in a manifest. */
 import { Command, CommanderError } from "commander";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
@@ -10,9 +10,11 @@ Exit codes: 0 no error (warnings do not count), 1 an error or no autoscaler at a
 `;
 
 export interface LintCommand extends Subcommand {
+  /** Runs the command on the paths of -f. */
   readonly lint: (paths: readonly string[]) => Promise<void>;
 }
 
+/** Makes the command for commander. Its parse throws CommanderError with the exit code. */
 export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
   const paths = "file, directory (its *.yaml, *.yml and *.json), or - for stdin; repeatable";
   return new Command("lint")

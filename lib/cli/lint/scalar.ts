@@ -1,18 +1,20 @@
 /**
- * What does a scalar of a YAML file mean to Kubernetes? As kubectl reads it (sigs.k8s.io/yaml, measured): `yes` and
- * `on` are true, 0644 is octal, 1_000 and 1e3 are 1000, and whatever stands in quotes is text.
+ * What does a scalar of a YAML file mean to Kubernetes? It is read as kubectl reads it (sigs.k8s.io/yaml, measured):
+ * `yes` and `on` are true, 0644 is octal, 1_000 and 1e3 are 1000, and everything in quotes is text.
  */
 
+/** A scalar as the file has it. */
 export interface Scalar {
   readonly text: string;
-  /** Neither quoted nor a block. */
+  /** True when it is neither in quotes nor a block. */
   readonly isPlain: boolean;
-  /** Explicit, such as `tag:yaml.org,2002:str` for `!!str`. */
+  /** The explicit tag, such as `tag:yaml.org,2002:str` for `!!str`; `null` without one. */
   readonly tag: string | null;
 }
 
 export type ScalarValue = string | number | boolean | null;
 
+/** Gives the value of a scalar. Never throws. */
 export function resolveScalar({ text, isPlain, tag }: Scalar): ScalarValue {
   if (tag === null) return isPlain ? resolvePlain(text) : text;
   return RESOLVED_TAGS.includes(tag) ? resolvePlain(text) : text;
@@ -37,7 +39,7 @@ function resolvePlain(text: string): ScalarValue {
   return /^[-+.0-9]/.test(text) ? parseNumber(text.replaceAll("_", "")) ?? text : text;
 }
 
-/** Bases as in Go: 0x, 0o, 0b, and a leading 0 is octal where all digits are (08 is 8). */
+/** Bases are those of Go: 0x, 0o, 0b, and a leading 0 is octal when all digits are octal (08 is 8). */
 function parseNumber(text: string): number | null {
   const [, sign, digits = ""] = /^([-+]?)(.*)$/s.exec(text) ?? [];
   const factor = sign === "-" ? -1 : 1;

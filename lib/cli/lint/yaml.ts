@@ -1,7 +1,7 @@
 /**
- * Reads YAML, and with it JSON, as kubectl does, and keeps where everything stands: each document's value for the
- * parser, the faults that only the text shows, and for a path such as `spec.policy.cooldown` its line. Aliases and
- * depth are bounded: a file of a few lines can stand for terabytes.
+ * Reads YAML and JSON as kubectl does: for each document its value, the faults that only the text shows, and the line
+ * of a path such as `spec.policy.cooldown`. Aliases and depth are bounded, because a file of a few lines can expand to
+ * terabytes.
  */
 import {
   type Document,
@@ -18,25 +18,29 @@ import type { Problem } from "../../units/problem.ts";
 import { isRecord, joinPath, quote } from "../../units/untrusted.ts";
 import { findOffset, keyOf, offsetOf, scalarOf } from "./nodes.ts";
 
+/** A place in a file; both are counted from 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** `duplicate`: kubectl keeps the last of the fields without a word. `refused`: by kubectl or any reader of YAML. */
+/**
+ * `duplicate`: a field that kubectl silently replaces by a later one. `refused`: kubectl does not read the document.
+ */
 export interface Fault extends Problem {
   readonly kind: "refused" | "duplicate";
   readonly place: Place;
 }
 
 export interface YamlDocument {
-  /** `null` when it is empty or cannot be read at all. */
+  /** The document as JSON; `null` when it is empty or cannot be read. */
   readonly value: unknown;
   readonly faults: readonly Fault[];
-  /** Of the key, or where the path does not exist, of the nearest parent. */
+  /** Gives the place of a path's key; that of the nearest parent when the path does not exist. */
   locate(path: string): Place;
 }
 
+/** Reads every document of a file. Never throws: what is wrong is in the documents' faults. */
 export function readYaml(text: string): readonly YamlDocument[] {
   const counter = new LineCounter();
   const options = { lineCounter: counter, schema: "failsafe", prettyErrors: false, uniqueKeys: false } as const;
@@ -49,12 +53,14 @@ export function readYaml(text: string): readonly YamlDocument[] {
 
 const MAX_DEPTH = 100;
 const MAX_FAULTS = 100;
-/** Far above any manifest, far below a bomb. */
+/** Far above what a manifest has, far below what could exhaust the memory. */
 const MAX_ALIASED_NODES = 10_000;
 
 type ToPlace = (offset: number) => Place;
 
-/** What is gathered while one document is read, in its order, as an alias means the anchor last seen. */
+/**
+ * What is collected while one document is read. It is read in order, since an alias means the last anchor before it.
+ */
 interface Reading {
   readonly toPlace: ToPlace;
   readonly faults: Fault[];
@@ -80,6 +86,7 @@ function addFault(
   if (faults.length < MAX_FAULTS) faults.push({ ...fault, place: toPlace(offset) });
 }
 
+/** Where in the document a value is read. */
 interface Position {
   readonly path: string;
   readonly depth: number;
@@ -137,7 +144,7 @@ function toRecord(pairs: readonly Pair<Node, Node | null>[], at: Position, readi
     if (isMergeKey(keyNode)) merged.push(...(Array.isArray(value) ? value : [value]));
     else own.set(key, value);
   }
-  // The first of merged objects wins, and a field of one's own over all.
+  // Of merged objects the first wins, and the object's own fields win over all of them.
   const inherited = merged.filter(isRecord).toReversed().flatMap((record) => Object.entries(record));
   return Object.fromEntries([...inherited, ...own]);
 }

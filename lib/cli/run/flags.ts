@@ -3,6 +3,7 @@
  * variables without a flag. What --help prints and the README lists is made of these tables.
  */
 
+/** A flag with its variable, as --help shows it. */
 export interface FlagRow {
   readonly flag: string;
   /** What --help calls its value; `null` for a flag that is there or not. */
@@ -13,6 +14,7 @@ export interface FlagRow {
   readonly fallback?: string;
 }
 
+/** A flag by the name that commander gives it. */
 export type FlagName = keyof typeof FLAGS;
 
 /** By the name that commander gives the flag. */

@@ -11,6 +11,7 @@ import { parseBoolean, parseChoice, parseListen, parseNamespaces, type Written }
 import { StartError } from "./start_error.ts";
 import { VERSION } from "../version.ts";
 
+/** The daemon's options, checked. */
 export interface RunOptions {
   readonly kubeconfigPaths: readonly string[];
   readonly context: string | null;
@@ -38,8 +39,10 @@ export interface Environment {
   readonly servicePort: string | null;
 }
 
+/** The value of an environment variable, `undefined` when it is not set. */
 export type GetEnv = (name: string) => string | undefined;
 
+/** What each command does with its options. */
 export interface Commands {
   /** The daemon, which is what podfit without a command is. */
   readonly run: (options: RunOptions) => Promise<void>;

@@ -18,6 +18,7 @@ export function parseBoolean(written: Written): boolean {
   throw refuse(written, "write true or false");
 }
 
+/** One of the choices; throws a StartError for anything else. */
 export function parseChoice<T extends string>(written: Written, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === written.text);
   if (found === undefined) {

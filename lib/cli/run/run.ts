@@ -1,11 +1,16 @@
-/** The daemon command: connects, checks what a start needs, serves health and metrics, runs until it is told to end. */
+/** The daemon command: connects, checks what a start needs, serves health and metrics, runs until a signal ends it. */
 import { createDaemon } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import type { Scope } from "../../daemon/inventory/scope.ts";
-import { createHandler, serve, type Verdict } from "../../daemon/server.ts";
+import { createHandler } from "../../daemon/http/handler.ts";
+import { healthRoutes } from "../../daemon/http/health_routes.ts";
+import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
+import { serve } from "../../daemon/http/serve.ts";
+import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
-import { readPem } from "../../kube/config/credential_files.ts";
+import { readPem } from "../../kube/config/pem.ts";
 import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
+import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { systemClock } from "../../runtime/clock.ts";
@@ -17,6 +22,7 @@ import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
 import { VERSION } from "../version.ts";
 
+/** Resolves when the daemon has ended by a signal; rejects with a StartError where it cannot start. */
 export async function run(options: RunOptions): Promise<void> {
   const log = createLog({ level: options.logLevel, format: options.logFormat });
   const lag = new LoopLag(systemClock);
@@ -33,7 +39,7 @@ export async function run(options: RunOptions): Promise<void> {
   const scope: Scope = { namespaces: options.namespaces, node: null, pod: null };
   const daemon = createDaemon({
     server,
-    source,
+    watchUsage: watchKubelets(source, { clock: lag.clock, random: Math.random }),
     scope,
     dryRun: options.dryRun,
     requiresAnnotation: options.environment.requiresAnnotation,
@@ -73,7 +79,8 @@ function listen(
   verdicts: { readonly isAlive: () => Verdict; readonly isReady: () => Verdict },
 ): AsyncDisposable {
   try {
-    const http = serve(createHandler({ metrics, ...verdicts }), { ...options.listen, signal });
+    const handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics)]);
+    const http = serve(handler, { ...options.listen, signal });
     const host = http.hostname.includes(":") ? `[${http.hostname}]` : http.hostname;
     log.info("Listening", { address: `${host}:${http.port}` });
     return http;

@@ -1,4 +1,4 @@
-/** A reason not to start, told as one line that says what to do. */
+/** A reason not to start, as one line that says what to do. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }

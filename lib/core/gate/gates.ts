@@ -1,41 +1,32 @@
 /**
- * Why a wanted resize must wait (C24, C35, C41 to C44, C46): small named checks, asked in order; the first objection
- * counts. The list is the specification. Gates hold back the patch only, never the sampling (C23).
+ * Why a wanted resize waits (C24, C32, C35, C41 to C44, C46): small named checks of a candidate, in the order in which they are
+ * asked. The list is the specification: nothing else holds a resize back. Gates hold back the PATCH only, never the
+ * sampling (C23).
  */
 import { formatDuration } from "../../units/duration.ts";
-import { computeQosClass } from "../../units/qos.ts";
-import { formatAmount } from "../../units/quantity.ts";
-import { resourceOf, type Resources, type SideKey } from "../../units/resources.ts";
-import type { Direction } from "../decision.ts";
-import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
-import type { Action, Autoscaler } from "../../autoscaler/autoscaler.ts";
-import type { BlockReason } from "../reasons.ts";
-import type { ResizeStatus } from "../pod/resize_status.ts";
-import type { ContainerState, PodState, Refusal } from "../state.ts";
+import type { SideKey } from "../../units/resources.ts";
+import { describeChange } from "../changes.ts";
+import { SILENCE_MS } from "../observe/silence.ts";
+import { readActual } from "../pod/pod_facts.ts";
+import { readQosWith } from "../pod/qos.ts";
+import { STUCK_REASONS } from "../pod/resize_status.ts";
+import { listStuck, PATIENCE_MS } from "../propose/revert.ts";
+import type { Candidate } from "./candidate.ts";
+import { readCooldownEnd, readGateStart } from "./eligibility.ts";
+import type { Objection } from "./objection.ts";
+import { refusalsOver } from "./refusals_over.ts";
 
-export interface Candidate {
-  readonly now: number;
-  readonly pod: PodFacts;
-  readonly container: ContainerFacts;
-  readonly policy: Autoscaler;
-  readonly state: PodState;
-  readonly containerState: ContainerState;
-  readonly status: ResizeStatus;
-  readonly action: Action;
-  readonly to: Resources;
-  readonly changes: readonly SideKey[];
-  readonly dryRun: boolean;
-}
-
-export interface Objection {
-  readonly reason: BlockReason;
-  readonly message: string;
-  readonly until?: number;
-}
-
+/** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
 
-export const APPLY_GATES: readonly Gate[] = [
+/** All gates, in the order in which they are asked. */
+export const GATES: readonly Gate[] = [
+  fresh,
+  cooledDown,
+  withRoom,
+  memoryFree,
+  refusalsOver,
+  notCommanded,
   running,
   started,
   delayed,
@@ -43,128 +34,115 @@ export const APPLY_GATES: readonly Gate[] = [
   conflictSettled,
   qosUnchanged,
   notDryRun,
+  siblingDone,
 ];
 
-/** An error that lasts this long may be overwritten by the next wanted size (C47). */
-export const ERROR_PATIENCE_MS = 30_000;
+/** Nothing is resized by usage that is old (C22). */
+function fresh({ input: { now }, view, proposals }: Candidate): Objection | null {
+  const { sample } = view.sampling;
+  if (sample !== null && now - sample.seenAt < SILENCE_MS) return null;
+  const message = `the newest usage was first seen ${sample === null ? "never" : "over 60s ago"}`;
+  return { kind: "hold", reason: "MetricsUnavailable", message, sides: proposals.map(({ side }) => side) };
+}
 
-export function firstObjection(candidate: Candidate): Objection | null {
-  for (const gate of APPLY_GATES) {
-    const objection = gate(candidate);
-    if (objection !== null) return objection;
+function cooledDown({ input: { now }, autoscaler, containerState, proposals, direction }: Candidate): Objection | null {
+  const sides: SideKey[] = [];
+  let until = Infinity;
+  for (const { side } of proposals) {
+    const rule = autoscaler.sides.find(({ key }) => key === side);
+    const endsAt = readCooldownEnd(containerState, rule?.cooldownMs ?? autoscaler.cooldownMs);
+    if (endsAt <= now) continue;
+    sides.push(side);
+    until = Math.min(until, endsAt);
+  }
+  if (sides.length === 0) return null;
+  const message = `${sides.join(", ")} would scale ${direction}; ${formatWait(until - now)} of the cooldown are left`;
+  return { kind: "blocked", reason: "Cooldown", message, until, sides };
+}
+
+/** Sizing leaves these where they are: at their bound, or at their target. */
+function withRoom({ sized }: Candidate): Objection | null {
+  const held = sized.filter((one) => one.kind === "holds").filter(({ reason }) => reason !== "MemoryInUse");
+  if (held.length === 0) return null;
+  const reason = held.some((one) => one.reason === "AtBound") ? "AtBound" : "AtTarget";
+  const message = held.map((one) => one.message).join("; ");
+  return { kind: "hold", reason, message, sides: held.map(({ key }) => key) };
+}
+
+/** A memory limit below what is in use would stay in error, and with it every other change of the pod (C46). */
+function memoryFree({ sized }: Candidate): Objection | null {
+  for (const one of sized) {
+    if (one.kind !== "holds" || one.reason !== "MemoryInUse") continue;
+    return { kind: "blocked", reason: "MemoryInUse", message: one.message, sides: [one.key] };
   }
   return null;
 }
 
-/** When the gate `after` opened, before `delay`; `null` while it is shut (C24). */
-export function readGateStart(
-  policy: Autoscaler,
-  { running, readySince, podReady }: ContainerState,
-): number | null {
-  switch (policy.after) {
-    case "running":
-      return running?.since ?? null;
-    case "containerReady":
-      return readySince;
-    case "podReady":
-      // A restart within a pod that stays Ready begins a new delay too (C43).
-      return podReady === null ? null : Math.max(podReady.since, running?.since ?? 0);
-  }
-}
-
-/** When a side's cooldown ends; the past when it never began (C36, C42). */
-export function readCooldownEnd(containerState: ContainerState, cooldownMs: number): number {
-  return containerState.resizedAt === null ? -Infinity : containerState.resizedAt + cooldownMs;
-}
-
-/** The QoS class the pod would have with that container at that size (C35). */
-export function computeQosWith(pod: PodFacts, container: ContainerFacts, to: Resources): PodFacts["qosClass"] {
-  const sizes = pod.containers.map((one) => one === container ? to : one.spec);
-  return computeQosClass({ podResources: pod.podResources, containers: sizes });
-}
-
-/** The sides of the container that podfit was the last to write and that are not enacted (C47). */
-export function listStuck(pod: PodFacts, container: ContainerFacts): readonly SideKey[] {
-  const actual = readActual(container);
-  return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)
-    .flatMap(({ owned }) => owned.get(container.name) ?? [])
-    .filter((key) => container.spec[key] !== actual[key]);
-}
-
-/**
- * A refused size, or one that goes as far or further, waits; a smaller change, or a changed pod or autoscaler, may go
- * at once (C44). Asked per side before sizing is final, so that other resources still move.
- */
-export function findRefusal(
-  key: SideKey,
-  to: number,
-  { direction, now, pod, policy, containerState }: Pick<Candidate, "now" | "pod" | "policy" | "containerState"> & {
-    direction: Direction;
-  },
-): Refusal | null {
-  const refusal = containerState.refusals[resourceOf(key)];
-  // Before it was given: the wall clock has stepped back.
-  if (refusal === undefined || now >= refusal.until || now < refusal.until - refusal.waitMs) return null;
-  if (refusal.reason === "RetryLater") return refusal;
-  if (refusal.podGeneration !== pod.generation) return null;
-  if (refusal.autoscaler !== policy.uid || refusal.autoscalerGeneration !== policy.generation) return null;
-  if (refusal.reason === "Unsupported" || refusal.reason === "Rights") return refusal;
-  const refused = refusal.to[key];
-  if (refused === null || refusal.action !== (direction === "up" ? "scaleUp" : "scaleDown")) return null;
-  return (direction === "up" ? to >= refused : to <= refused) ? refusal : null;
+/** A size that the spec has already needs no PATCH; while the kubelet is at work on it, that is said. */
+function notCommanded(candidate: Candidate): Objection | null {
+  const { changes, container, to, moving } = candidate;
+  if (changes.length > 0) return null;
+  const message = `${describeChange(readActual(container), to, moving)} is commanded already`;
+  return resizeIdle(candidate) ?? { kind: "hold", reason: "AtTarget", message, sides: moving };
 }
 
 /** With no container running, the pod's cgroup would keep its old limit for ever (C46; kubernetes issue 138760). */
-function running({ container }: Candidate): Objection | null {
+function running({ container, moving }: Candidate): Objection | null {
   if (container.runningAt !== null) return null;
-  return { reason: "NotRunning", message: `container "${container.name}" is not running` };
+  const message = `container "${container.name}" is not running`;
+  return { kind: "blocked", reason: "NotRunning", message, sides: moving };
 }
 
-function started(candidate: Candidate): Objection | null {
-  if (readGateStart(candidate.policy, candidate.containerState) !== null) return null;
-  const what = candidate.policy.after === "podReady" ? "the pod" : `container "${candidate.container.name}"`;
-  return { reason: "NotReady", message: `${what} is not ready (after: ${candidate.policy.after})` };
+function started({ autoscaler, container, containerState, moving }: Candidate): Objection | null {
+  if (readGateStart(autoscaler, containerState) !== null) return null;
+  const what = autoscaler.after === "podReady" ? "the pod" : `container "${container.name}"`;
+  const message = `${what} is not ready (after: ${autoscaler.after})`;
+  return { kind: "blocked", reason: "NotReady", message, sides: moving };
 }
 
-function delayed(candidate: Candidate): Objection | null {
-  const start = readGateStart(candidate.policy, candidate.containerState) ?? candidate.now;
-  const until = Math.min(start, candidate.now) + candidate.policy.delayMs;
-  if (candidate.now >= until) return null;
-  return { reason: "Delay", message: `${formatWait(until - candidate.now)} of the delay are left`, until };
+function delayed({ input: { now }, autoscaler, containerState, moving }: Candidate): Objection | null {
+  const until = (readGateStart(autoscaler, containerState) ?? now) + autoscaler.delayMs;
+  if (now >= until) return null;
+  const message = `${formatWait(until - now)} of the delay are left`;
+  return { kind: "blocked", reason: "Delay", message, until, sides: moving };
 }
 
-export function resizeIdle({ status, action, now, pod, container }: Candidate): Objection | null {
+function resizeIdle({ status, action, input: { now, pod }, container, moving }: Candidate): Objection | null {
   switch (status.kind) {
     case "idle":
       return null;
-    case "inProgress":
-      return { reason: "ResizeInProgress", message: `a resize of the pod is in progress: ${status.message}` };
-    case "error":
-      if (now - status.since >= ERROR_PATIENCE_MS && listStuck(pod, container).length > 0) return null;
-      return { reason: "ResizeError", message: `the kubelet cannot apply the pod's resize: ${status.message}` };
+    case "inProgress": {
+      const message = `a resize of the pod is in progress: ${status.message}`;
+      return { kind: "blocked", reason: "ResizeInProgress", message, sides: moving };
+    }
+    case "error": {
+      // One of ours may be overwritten by the next wanted size (C47).
+      if (now - status.since >= PATIENCE_MS.error && listStuck(pod, container).length > 0) return null;
+      const message = `the kubelet cannot apply the pod's resize: ${status.message}`;
+      return { kind: "blocked", reason: STUCK_REASONS.error, message, sides: moving };
+    }
     case "deferred":
+    case "infeasible": {
       // A scale-down only frees resources: it may replace what is waiting for room.
       if (action === "scaleDown") return null;
-      return { reason: "ResizeDeferred", message: `a resize of the pod is deferred: ${status.message}` };
-    case "infeasible":
-      if (action === "scaleDown") return null;
-      return { reason: "ResizeInfeasible", message: `a resize of the pod is infeasible: ${status.message}` };
+      const message = `a resize of the pod is ${status.kind}: ${status.message}`;
+      return { kind: "blocked", reason: STUCK_REASONS[status.kind], message, sides: moving };
+    }
   }
 }
 
-function conflictSettled({ state }: Candidate): Objection | null {
+function conflictSettled({ state, moving }: Candidate): Objection | null {
   if (state.conflict === null) return null;
-  return { reason: "RetryLater", message: "the pod has changed since; waiting for the newer one to arrive" };
+  const message = "the pod has changed since; waiting for the newer one to arrive";
+  return { kind: "blocked", reason: "RetryLater", message, sides: moving };
 }
 
-function qosUnchanged({ pod, container, to }: Candidate): Objection | null {
-  const qosClass = computeQosWith(pod, container, to);
+function qosUnchanged({ input: { pod }, container, to, moving }: Candidate): Objection | null {
+  const qosClass = readQosWith(pod, container, to);
   if (pod.qosClass === null || qosClass === pod.qosClass) return null;
-  return {
-    reason: "QoSInvariantBlocked",
-    message: `the pod would turn from ${pod.qosClass} into ${qosClass}, which a resize may not do; ` +
-      adviseQos(pod.qosClass),
-  };
+  const message = `the pod would turn from ${pod.qosClass} into ${qosClass}, which a resize may not do; ` +
+    adviseQos(pod.qosClass);
+  return { kind: "blocked", reason: "QoSInvariantBlocked", message, sides: moving };
 }
 
 function adviseQos(qosClass: string): string {
@@ -173,21 +151,20 @@ function adviseQos(qosClass: string): string {
     : "keep requests below limits by bounds";
 }
 
-function notDryRun({ dryRun, container, to, changes }: Candidate): Objection | null {
+function notDryRun({ input: { dryRun }, container, to, changes, moving }: Candidate): Objection | null {
   if (!dryRun) return null;
-  return { reason: "DryRun", message: `would resize: ${describeChange(readActual(container), to, changes)}` };
+  const message = `would resize: ${describeChange(readActual(container), to, changes)}`;
+  return { kind: "blocked", reason: "DryRun", message, sides: moving };
 }
 
-/** `cpu.requests 50m -> 100m, memory.limits 64Mi -> 96Mi` */
-export function describeChange(from: Resources, to: Resources, keys: readonly SideKey[]): string {
-  return keys.map((key) => `${key} ${formatSide(key, from[key])} -> ${formatSide(key, to[key])}`).join(", ");
+/** One resize in flight per pod (C12). */
+function siblingDone({ ahead, moving }: Candidate): Objection | null {
+  if (ahead === null) return null;
+  const message = `container "${ahead}" of the same pod is resized first`;
+  return { kind: "blocked", reason: "ResizeInProgress", message, sides: moving };
 }
 
-function formatSide(key: SideKey, amount: number | null): string {
-  return amount === null ? "none" : formatAmount(amount, resourceOf(key));
-}
-
-/** Whole seconds, rounded up: a wait is never told too short. */
-export function formatWait(ms: number): string {
+/** Whole seconds, rounded up, so that nobody comes back too early. */
+function formatWait(ms: number): string {
   return formatDuration(Math.ceil(ms / 1000) * 1000);
 }

@@ -6,6 +6,7 @@ import type { Point } from "../../api/usage.ts";
 import type { Capacity } from "../decision.ts";
 import type { Sample, Sampling } from "../state.ts";
 
+/** What one more point comes to. */
 export type SamplingStep =
   | { readonly kind: "sample"; readonly sampling: Sampling; readonly sample: Sample }
   /** Nothing new: a repeat, or too close to the anchor to make a rate. */
@@ -15,8 +16,9 @@ export type SamplingStep =
   /** Another instance, a lower counter, or the zeros of a container that has just exited: streaks end. */
   | { readonly kind: "restarted"; readonly sampling: Sampling }
   /** More than the node has. */
-  | { readonly kind: "absurd" };
+  | { readonly kind: "implausible" };
 
+/** When a point came, and what it is held against. */
 export interface PointContext {
   readonly now: number;
   readonly capacity: Capacity;
@@ -28,19 +30,21 @@ const MIN_RESOLUTIONS = 4;
 /** More than any node has (64 TiB), and a hundred times as much is still a safe integer: a target may be 1 %. */
 const MOST = 2 ** 46;
 
+/** Sampling that has seen nothing yet; `warming`: the next point counts for nothing but as an anchor. */
 export function newSampling(now: number, warming = false): Sampling {
   return { anchor: null, sample: null, newAt: now, warming };
 }
 
+/** Takes a point in. Never throws, whatever numbers the point has. */
 export function nextSampling(sampling: Sampling, point: Point, context: PointContext): SamplingStep {
-  if (isUnreal(point)) return { kind: "absurd" };
+  if (isUnreal(point)) return { kind: "implausible" };
   if (point.cpu.kind === "rate") return nextRate(sampling, { point, ...point.cpu }, context);
   const { counterNs } = point.cpu;
   const { anchor } = sampling;
   if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
   const here = { instance: point.instance, at: point.at, counterNs };
   // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
-  if (anchor === null) return isOverMemory(point, context) ? { kind: "absurd" } : warmUp(here, context.now);
+  if (anchor === null) return isOverMemory(point, context) ? { kind: "implausible" } : warmUp(here, context.now);
   if (anchor.instance !== point.instance) return restarted(here, context.now);
   const elapsedMs = point.at - anchor.at;
   // After a silence an older time is no repeat: the node's clock has stepped back.
@@ -53,7 +57,7 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const usedNs = counterNs - anchor.counterNs;
   const leastMillicores = usedNs / (elapsedMs + point.resolutionMs) / 1000;
   if (leastMillicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
-    return { kind: "absurd" };
+    return { kind: "implausible" };
   }
   const sample = newSample(point, { from: anchor.at, cpuMillicores: usedNs / elapsedMs / 1000 }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
@@ -74,7 +78,7 @@ function nextRate(
   // What the source has cached may still be of the run before.
   if (sampling.warming) return warmUp(here, context.now);
   if (millicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
-    return { kind: "absurd" };
+    return { kind: "implausible" };
   }
   const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
@@ -103,7 +107,7 @@ function restarted(anchor: Sampling["anchor"], now: number): SamplingStep {
   return { kind: "restarted", sampling: { anchor, sample: null, newAt: now, warming: anchor === null } };
 }
 
-/** Zeros after zeros are silence: what exits does so once, and a source that tells nothing else is no source. */
+/** Zeros after zeros are silence: a container exits once, and a source that reports nothing else is none. */
 function zeroed({ anchor, warming }: Sampling, now: number): SamplingStep {
   return anchor === null && warming ? { kind: "nothing" } : restarted(null, now);
 }

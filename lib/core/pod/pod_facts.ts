@@ -6,6 +6,7 @@ import type { QosClass } from "../../units/qos.ts";
 import type { ResizeEntry } from "../../units/managed_fields.ts";
 import type { Resource, Resources } from "../../units/resources.ts";
 
+/** A pod as far as decisions depend on it; plain JSON. */
 export interface PodFacts {
   readonly uid: string;
   readonly namespace: string;
@@ -46,6 +47,7 @@ export interface ResizeCondition {
   readonly since: number | null;
 }
 
+/** A container or init container of a pod. */
 export interface ContainerFacts {
   readonly name: string;
   /** `sidecar`: an init container with restartPolicy Always; `init`: a plain one, never resized. */

@@ -5,22 +5,41 @@
 import { isSameSize, type SideKey } from "../../units/resources.ts";
 import { formatDuration } from "../../units/duration.ts";
 import { type ContainerFacts, type PodFacts, readActual } from "./pod_facts.ts";
+import type { StuckReason } from "../reasons.ts";
 import type { PodState } from "../state.ts";
 
-export type ResizeStatus =
-  | { readonly kind: "idle" }
-  | {
-    readonly kind: "inProgress" | "deferred" | "infeasible" | "error";
-    readonly message: string;
-    readonly since: number;
-  };
+/** Where the resize of a pod stands; idle when there is none. */
+export type ResizeStatus = { readonly kind: "idle" } | Unfinished<"inProgress"> | Stuck;
+
+/** The kubelet cannot apply it as things are. */
+export type Stuck = Unfinished<"deferred" | "infeasible" | "error">;
+
+interface Unfinished<Kind> {
+  readonly kind: Kind;
+  readonly message: string;
+  /** Epoch ms, as the pod's conditions have it. */
+  readonly since: number;
+}
+
+/** The reason for each way of being stuck. */
+export const STUCK_REASONS: Readonly<Record<Stuck["kind"], StuckReason>> = {
+  deferred: "ResizeDeferred",
+  infeasible: "ResizeInfeasible",
+  error: "ResizeError",
+};
+
+/** Whether the kubelet waits for something that podfit may have to give up. */
+export function isStuck(status: ResizeStatus): status is Stuck {
+  return status.kind !== "idle" && status.kind !== "inProgress";
+}
 
 /** A bare difference of values blocks this long, then it is taken for the runtime's own rounding. */
 const DIFFERENCE_MS = 30_000;
 
+/** What holds for the pod as a whole: the first that applies of generations, conditions, values. */
 export function readResizeStatus(pod: PodFacts, state: PodState, now: number): ResizeStatus {
-  const told = readTold(pod, state, now);
-  if (told.kind !== "idle") return told;
+  const reported = readFromPod(pod, state, now);
+  if (reported.kind !== "idle") return reported;
   if (state.differingSince !== null && now - state.differingSince < DIFFERENCE_MS) {
     const message = `reported and specified sizes differ since ${formatDuration(now - state.differingSince)}`;
     return { kind: "inProgress", message, since: state.differingSince };
@@ -30,14 +49,14 @@ export function readResizeStatus(pod: PodFacts, state: PodState, now: number): R
 
 /** Spec and reported size of some container differ, and nothing says that a resize is under way. */
 export function hasBareDifference(pod: PodFacts, state: PodState, now: number): boolean {
-  return readTold(pod, state, now).kind === "idle" &&
+  return readFromPod(pod, state, now).kind === "idle" &&
     pod.containers.some((container) =>
       container.kind !== "init" && container.runningAt !== null && !isSameSize(container.spec, readActual(container))
     );
 }
 
-/** As the pod tells: generations, conditions, allocation. */
-function readTold(pod: PodFacts, state: PodState, now: number): ResizeStatus {
+/** What the pod itself shows: generations, conditions, allocation. */
+function readFromPod(pod: PodFacts, state: PodState, now: number): ResizeStatus {
   const generation = Math.max(pod.generation ?? 0, state.generation);
   if (pod.observedGeneration !== null && generation > pod.observedGeneration) {
     const message = `the kubelet has seen generation ${pod.observedGeneration} of ${generation}`;

@@ -2,50 +2,73 @@
  * Ways out of a stuck resize (C47): fields that podfit wrote and the kubelet cannot enact go back to what is in force,
  * so that the node's scheduler and the pod's other resizes are not held up. At most once per cooldown.
  */
-import { isSameSize } from "../../units/resources.ts";
-import type { ResizeRequest } from "../decision.ts";
-import { type Case, listChanges, newOrder, returnTo } from "../decide_container.ts";
-import { computeQosWith, ERROR_PATIENCE_MS, listStuck } from "../gate/gates.ts";
-import type { ResizeStatus } from "../pod/resize_status.ts";
-import type { Refusal } from "../state.ts";
+import { readOwnedSides } from "../../units/managed_fields.ts";
+import { isSameSize, type Resources, type SideKey } from "../../units/resources.ts";
+import { type Case, newRequest } from "../case.ts";
+import { listChanges } from "../changes.ts";
+import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
+import { readQosWith } from "../pod/qos.ts";
+import { isStuck, type Stuck, STUCK_REASONS } from "../pod/resize_status.ts";
+import type { ResizeRequest } from "../resize_request.ts";
+import { listAllRefusals, type Refusal } from "../settle/refusal.ts";
 
-const DEFERRED_PATIENCE_MS = 5 * 60_000;
+/** How long a resize may stay in each state before it is given up, ms. */
+export const PATIENCE_MS: Readonly<Record<Stuck["kind"], number>> = {
+  error: 30_000,
+  deferred: 5 * 60_000,
+  infeasible: 0,
+};
 
-/** The reason that each kind of stuck resize is told by. */
-export const STUCK = { deferred: "ResizeDeferred", infeasible: "ResizeInfeasible", error: "ResizeError" } as const;
-
-/** The order to return, for the first container that can; `null` when there is nothing to give up. */
-export function revertStuck(cases: readonly Case[], status: ResizeStatus): ResizeRequest | null {
-  if (status.kind === "idle" || status.kind === "inProgress") return null;
+/** The request to revert, for the first container that can; `null` when there is nothing to give up. */
+export function proposeRevert(cases: readonly Case[]): ResizeRequest | null {
   for (const it of cases) {
-    if (it.input.dryRun || !isDue(it, status)) continue;
-    const to = returnTo(it.container, listStuck(it.input.pod, it.container));
-    const from = it.container.spec;
-    if (isSameSize(to, from) || exceedsLimit(to)) continue;
-    if (computeQosWith(it.input.pod, it.container, to) !== it.input.pod.qosClass) continue;
+    const { status, container, input: { pod, dryRun } } = it;
+    if (dryRun || !isStuck(status) || !isDue(it, status)) continue;
+    const from = container.spec;
+    const to = revertTo(container, listStuck(pod, container));
+    if (isSameSize(to, from) || exceedsLimit(to) || readQosWith(pod, container, to) !== pod.qosClass) continue;
     const changes = listChanges(from, to);
-    return newOrder(it, { action: "return", from, to, changes, stuck: STUCK[status.kind], why: status.message });
+    return newRequest(it, {
+      action: "revert",
+      from,
+      to,
+      changes,
+      stuck: STUCK_REASONS[status.kind],
+      why: status.message,
+    });
   }
   return null;
 }
 
-function isDue(it: Case, status: Exclude<ResizeStatus, { kind: "idle" }>): boolean {
-  const { now } = it.input;
-  if (it.container.runningAt === null || it.state.conflict !== null) return false;
-  const { revertedAt: returnedAt, refusals } = it.containerState;
-  if (Object.values(refusals).some((refusal) => holdsReturn(refusal, now))) return false;
-  if (returnedAt !== null && now - returnedAt < it.policy.cooldownMs) return false;
-  const patienceMs = { error: ERROR_PATIENCE_MS, deferred: DEFERRED_PATIENCE_MS, infeasible: 0, inProgress: Infinity };
-  return now - status.since >= patienceMs[status.kind];
+/** The sides of the container that podfit was the last to write and that are not enacted. */
+export function listStuck(pod: PodFacts, container: ContainerFacts): readonly SideKey[] {
+  const actual = readActual(container);
+  return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)
+    .flatMap(({ owned }) => readOwnedSides(owned, container.name))
+    .filter((key) => container.spec[key] !== actual[key]);
 }
 
-/** A refused return waits like any refused size; a refused scale does not hold it up, unless everything is refused. */
-function holdsReturn({ action, reason, until, waitMs }: Refusal, now: number): boolean {
-  if (now >= until || now < until - waitMs) return false;
-  return action === "return" || reason === "RetryLater" || reason === "Rights" || reason === "Unsupported";
+/** The container's spec with these of its sides at what is in force. */
+export function revertTo(container: ContainerFacts, sides: readonly SideKey[]): Resources {
+  const to: Record<SideKey, number | null> = { ...container.spec };
+  for (const key of sides) to[key] = readActual(container)[key] ?? container.spec[key];
+  return to;
 }
 
-function exceedsLimit(to: ResizeRequest["to"]): boolean {
+function isDue({ input: { now }, state, container, containerState, autoscaler }: Case, status: Stuck): boolean {
+  if (container.runningAt === null || state.conflict !== null) return false;
+  const { revertedAt, refusals } = containerState;
+  if (listAllRefusals(refusals).some((refusal) => holdsRevert(refusal, now))) return false;
+  if (revertedAt !== null && now - revertedAt < autoscaler.cooldownMs) return false;
+  return now - status.since >= PATIENCE_MS[status.kind];
+}
+
+/** A refused revert waits like any refused size; a refused scale does not hold it up, unless everything is refused. */
+function holdsRevert({ kind, action, until }: Refusal, now: number): boolean {
+  return now < until && (kind === "everything" || action === "revert");
+}
+
+function exceedsLimit(to: Resources): boolean {
   return (["cpu", "memory"] as const).some((resource) => {
     const [request, limit] = [to[`${resource}.requests`], to[`${resource}.limits`]];
     return request !== null && limit !== null && request > limit;

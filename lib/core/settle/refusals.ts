@@ -1,11 +1,18 @@
 /**
- * Sizes that wait (C44, C47): refused by the API server, or given up because the kubelet could not enact them. Each
- * further time the wait doubles, as long as pod and autoscaler are the same but for podfit's own resizes.
+ * What waits after an answer (C44, C47): sizes that the API server refused, or that were given up because the kubelet
+ * could not enact them. Each further time the wait doubles, as long as pod and autoscaler are the same but for podfit's own resizes.
  */
-import { NO_RESOURCES, type Resource, resourceOf, type Resources, type SideKey } from "../../units/resources.ts";
-import type { Answer, ResizeRequest } from "../decision.ts";
-import type { WaitReason } from "../reasons.ts";
-import type { ContainerState, Refusal } from "../state.ts";
+import { type Resource, resourceOf, SIDE_KEYS, type SideKey } from "../../units/resources.ts";
+import type { RefusalReason, StuckReason } from "../reasons.ts";
+import type { Refused, ResizeRequest } from "../resize_request.ts";
+import {
+  type EverythingReason,
+  listAllRefusals,
+  NO_REFUSALS,
+  type Refusal,
+  type Refusals,
+  type SideRefusals,
+} from "./refusal.ts";
 
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 10 * 60_000;
@@ -13,19 +20,27 @@ const UNSUPPORTED_WAIT_MS = 5 * 60_000;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 60_000;
 
-type Refusals = ContainerState["refusals"];
-type Refused = Extract<Answer, { kind: "refused" }>;
-
 /** After a refused PATCH: the resources it names wait, or all that were to change when it names none of them. */
 export function nextRefused(
   refusals: Refusals,
-  order: ResizeRequest,
+  request: ResizeRequest,
   { answer, now }: { answer: Refused; now: number },
 ): Refusals {
-  const next: Partial<Record<Resource, Refusal>> = { ...refusals };
-  for (const resource of listRefused(order.changes, answer.resources)) {
-    const { reason, message, waitMs } = answer;
-    next[resource] = newRefusal(order, refusals[resource], { reason, message, toldMs: waitMs, now });
+  const { reason, message, waitMs } = answer;
+  const resources = listRefused(request.changes, answer.resources);
+  const next: Partial<Record<SideKey, SideRefusals>> = { ...refusals };
+  for (const key of SIDE_KEYS) {
+    if (!resources.has(resourceOf(key))) continue;
+    if (isAboutEverything(reason)) {
+      const wait = newWait(request, refusals[key]?.everything, { reason, message, askedMs: waitMs, now });
+      next[key] = { ...refusals[key], everything: { kind: "everything", ...wait } };
+      continue;
+    }
+    const to = request.to[key];
+    // A side that was not to change is not refused.
+    if (!request.changes.includes(key) || to === null) continue;
+    const wait = newWait(request, refusals[key]?.size, { reason, message, askedMs: waitMs, now });
+    next[key] = { ...refusals[key], size: { kind: "size", ...wait, to } };
   }
   return next;
 }
@@ -34,44 +49,69 @@ export function nextRefused(
  * After an accepted PATCH: what the API server refused of its resources is forgotten, the others wait on. podfit's own
  * resize is no change of the pod that would free a waiting size.
  */
-export function nextAccepted(refusals: Refusals, order: ResizeRequest, generation: number | null): Refusals {
-  const changed = new Set(order.changes.map(resourceOf));
-  const next: Partial<Record<Resource, Refusal>> = {};
-  for (const resource of ["cpu", "memory"] as const) {
-    const refusal = refusals[resource];
-    if (refusal === undefined || (changed.has(resource) && !isStuck(refusal.reason))) continue;
-    const isSamePod = refusal.podGeneration === order.generation;
-    next[resource] = isSamePod ? { ...refusal, podGeneration: generation } : refusal;
+export function nextAccepted(refusals: Refusals, request: ResizeRequest, generation: number | null): Refusals {
+  const changed = new Set(request.changes.map(resourceOf));
+  const move = <T extends Refusal>(refusal: T): T =>
+    refusal.podGeneration === request.generation ? { ...refusal, podGeneration: generation } : refusal;
+  const next: Partial<Record<SideKey, SideRefusals>> = {};
+  for (const key of SIDE_KEYS) {
+    const { everything, size, givenUp } = refusals[key] ?? {};
+    const isKept = !changed.has(resourceOf(key));
+    const kept: SideRefusals = {
+      ...(isKept && everything !== undefined && { everything: move(everything) }),
+      ...(isKept && size !== undefined && { size: move(size) }),
+      ...(givenUp !== undefined && { givenUp: move(givenUp) }),
+    };
+    if (Object.keys(kept).length > 0) next[key] = kept;
   }
-  return next;
+  return Object.keys(next).length === 0 ? NO_REFUSALS : next;
 }
 
-/** After a return: the size given up waits, or it would be commanded, stuck and returned for ever. */
+/** After a revert: the size given up waits, or it would be commanded, stuck and reverted for ever. */
 export function nextGivenUp(
   refusals: Refusals,
-  order: ResizeRequest,
+  request: ResizeRequest,
   { generation, now }: { generation: number | null; now: number },
 ): Refusals {
-  const next: Partial<Record<Resource, Refusal>> = { ...nextAccepted(refusals, order, generation) };
-  for (const resource of ["cpu", "memory"] as const) {
-    const keys = order.changes.filter((key) => resourceOf(key) === resource);
-    if (keys.length === 0 || order.stuck === null) continue;
-    const isUp = keys.some((key) => (order.from[key] ?? 0) > (order.to[key] ?? 0));
-    const message = `it was given up a while ago (${order.why})`;
-    const refusal = newRefusal(order, refusals[resource], { reason: order.stuck, message, toldMs: null, now });
-    const action = isUp ? "scaleUp" : "scaleDown";
-    next[resource] = { ...refusal, action, to: pickChanged(order.from, order), podGeneration: generation };
+  const next: Partial<Record<SideKey, SideRefusals>> = { ...nextAccepted(refusals, request, generation) };
+  const reason = request.stuck;
+  if (reason === null) return next;
+  for (const key of request.changes) {
+    const to = request.from[key];
+    if (to === null) continue;
+    const message = `it was given up a while ago (${request.why})`;
+    const wait = newWait(request, refusals[key]?.givenUp, { reason, message, askedMs: null, now });
+    const action = wasUp(request, resourceOf(key)) ? "scaleUp" : "scaleDown";
+    next[key] = { ...next[key], givenUp: { kind: "givenUp", ...wait, action, podGeneration: generation, to } };
   }
   return next;
 }
 
 /** Some size still waits for this reason: it has been neither accepted nor refused for another since. */
 export function isWaiting(refusals: Refusals, reason: string | undefined): boolean {
-  return Object.values(refusals).some((refusal) => refusal.reason === reason);
+  return refusals !== NO_REFUSALS && listAllRefusals(refusals).some((refusal) => refusal.reason === reason);
 }
 
-function isStuck(reason: WaitReason): boolean {
-  return reason === "ResizeDeferred" || reason === "ResizeInfeasible" || reason === "ResizeError";
+/** What was refused before a wall clock stepped back to `now` holds nothing up any more. */
+export function rebaseRefusals(refusals: Refusals, now: number): Refusals {
+  const move = <T extends Refusal>(refusal: T): T =>
+    refusal.until - refusal.waitMs > now ? { ...refusal, until: now } : refusal;
+  const next: Partial<Record<SideKey, SideRefusals>> = {};
+  for (const key of SIDE_KEYS) {
+    const side = refusals[key];
+    if (side === undefined) continue;
+    const { everything, size, givenUp } = side;
+    next[key] = {
+      ...(everything !== undefined && { everything: move(everything) }),
+      ...(size !== undefined && { size: move(size) }),
+      ...(givenUp !== undefined && { givenUp: move(givenUp) }),
+    };
+  }
+  return next;
+}
+
+function isAboutEverything(reason: RefusalReason): reason is EverythingReason {
+  return reason === "RetryLater" || reason === "Rights" || reason === "Unsupported";
 }
 
 function listRefused(changes: readonly SideKey[], named: readonly Resource[]): ReadonlySet<Resource> {
@@ -80,45 +120,43 @@ function listRefused(changes: readonly SideKey[], named: readonly Resource[]): R
   return new Set(both.length > 0 ? both : changed);
 }
 
-/** A side that was not to change is neither refused nor given up. */
-function pickChanged(sizes: Resources, { changes }: ResizeRequest): Resources {
-  const picked: Record<SideKey, number | null> = { ...NO_RESOURCES };
-  for (const key of changes) picked[key] = sizes[key];
-  return picked;
+/** What a revert takes back of the resource was a scale-up when some side of it falls. */
+function wasUp({ changes, from, to }: ResizeRequest, resource: Resource): boolean {
+  return changes.some((key) => resourceOf(key) === resource && (from[key] ?? 0) > (to[key] ?? 0));
 }
 
-interface Cause {
-  readonly reason: WaitReason;
+interface Cause<Reason> {
+  readonly reason: Reason;
   readonly message: string;
-  readonly toldMs: number | null;
+  /** What the server asked for, ms. */
+  readonly askedMs: number | null;
   readonly now: number;
 }
 
-function newRefusal(
-  order: ResizeRequest,
+function newWait<Reason extends RefusalReason | StuckReason>(
+  request: ResizeRequest,
   before: Refusal | undefined,
-  { reason, message, toldMs, now }: Cause,
-): Refusal {
-  const isAgain = before !== undefined && before.reason === reason && before.podGeneration === order.generation &&
-    before.autoscaler === order.policy.uid && before.autoscalerGeneration === order.policy.generation &&
+  { reason, message, askedMs, now }: Cause<Reason>,
+) {
+  const isAgain = before !== undefined && before.reason === reason && before.podGeneration === request.generation &&
+    before.autoscaler === request.autoscaler && before.autoscalerGeneration === request.autoscalerGeneration &&
     now < before.until + LONGEST_WAIT_MS;
-  // An overloaded server tells everybody one second (API Priority and Fairness): so short a wait grows by itself.
-  const isTold = toldMs !== null && toldMs >= FIRST_RETRY_MS;
-  const waitMs = isTold ? toldMs : readOwnWait(reason, isAgain ? before.waitMs : null);
+  // An overloaded server asks everybody for one second (API Priority and Fairness): so short a wait grows by itself.
+  const isAsked = askedMs !== null && askedMs >= FIRST_RETRY_MS;
+  const waitMs = isAsked ? askedMs : readOwnWait(reason, isAgain ? before.waitMs : null);
   return {
     reason,
     message,
     until: now + waitMs,
     waitMs,
-    action: order.action,
-    to: pickChanged(order.to, order),
-    podGeneration: order.generation,
-    autoscaler: order.policy.uid,
-    autoscalerGeneration: order.policy.generation,
+    action: request.action,
+    podGeneration: request.generation,
+    autoscaler: request.autoscaler,
+    autoscalerGeneration: request.autoscalerGeneration,
   };
 }
 
-function readOwnWait(reason: WaitReason, beforeMs: number | null): number {
+function readOwnWait(reason: RefusalReason | StuckReason, beforeMs: number | null): number {
   if (reason === "Unsupported") return UNSUPPORTED_WAIT_MS;
   const [firstMs, longestMs] = reason === "RetryLater"
     ? [FIRST_RETRY_MS, LONGEST_RETRY_MS]

@@ -1,8 +1,8 @@
 /**
- * Performs an order: one PATCH of pods/resize (C40), strategic merge, only the fields that change, guarded by uid and
+ * Sends a request: one PATCH of pods/resize (C40), strategic merge, only the fields that change, guarded by uid and
  * resourceVersion. What the API server answers becomes an Answer; nothing here decides.
  */
-import type { Answer, ResizeRequest } from "../../core/decision.ts";
+import type { Answer, ResizeRequest } from "../../core/resize_request.ts";
 import { ApiError, toApiError } from "../../kube/api_error.ts";
 import { type ApiClient, STRATEGIC_MERGE } from "../../kube/client.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -12,12 +12,14 @@ import { resourceOf, sideOf } from "../../units/resources.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 import { toAnswer } from "./parse_refusal.ts";
 
-export type Actuate = (order: ResizeRequest, tracked: Tracked) => Promise<Answer>;
+/** Sends a request; resolves when it is answered or was given up, and never rejects. */
+export type Actuate = (request: ResizeRequest, tracked: Tracked) => Promise<Answer>;
 
+/** Where requests are sent, and which of them are still wanted. */
 export interface ActuatorOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
-  /** False once the pod, or who contends for it, is no longer what the order was decided on. */
+  /** False once the pod, or who contends for it, is no longer what the request was decided on. */
   readonly isCurrent: (tracked: Tracked) => boolean;
 }
 
@@ -27,9 +29,10 @@ const AT_ONCE = 32;
 const SLOT_TIMEOUT_MS = 10_000;
 const PATCH_TIMEOUT_MS = 10_000;
 
+/** An actuator that sends at most 32 requests at a time. */
 export function createActuator({ client, clock, isCurrent }: ActuatorOptions): Actuate {
   const limit = new Limit(AT_ONCE);
-  return async (order, tracked) => {
+  return async (request, tracked) => {
     const { namespace, name } = tracked.pod;
     let isSent = false;
     try {
@@ -41,10 +44,10 @@ export function createActuator({ client, clock, isCurrent }: ActuatorOptions): A
       const { data, error, response } = await client.core.PATCH("/api/v1/namespaces/{namespace}/pods/{name}/resize", {
         params: {
           path: { namespace, name },
-          query: { fieldManager: `podfit.${order.container}` },
+          query: { fieldManager: `podfit.${request.container}` },
           header: STRATEGIC_MERGE,
         },
-        body: toPatch(order),
+        body: toPatch(request),
         signal: timeout.signal,
       });
       if (data !== undefined) return { kind: "accepted", generation: data.metadata?.generation ?? null };
@@ -53,7 +56,7 @@ export function createActuator({ client, clock, isCurrent }: ActuatorOptions): A
       if (error instanceof ApiError) return toAnswer(error);
       const message = error instanceof Error ? error.message : String(error);
       // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
-      if (isSent) return { kind: "lost", message };
+      if (isSent) return { kind: "unconfirmed", message };
       return { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null };
     }
   };

@@ -1,22 +1,23 @@
 /**
- * What a refused PATCH of pods/resize means (C44), told apart by status code, causes and words, as a real 1.36 server
+ * What a refused PATCH of pods/resize means (C44), judged by status code, causes and words, as a real 1.36 server
  * answers them. The server's own words are kept for the event.
  */
-import type { Answer } from "../../core/decision.ts";
+import type { Answer } from "../../core/resize_request.ts";
 import type { RefusalReason } from "../../core/reasons.ts";
 import type { ApiError } from "../../kube/api_error.ts";
 import type { Resource } from "../../units/resources.ts";
 
+/** The answer that the fold is given for a failed PATCH. */
 export function toAnswer(error: ApiError): Answer {
   const { code, message } = error;
   const causes = error.details?.causes ?? [];
-  // Of the pod, that is: admission of a busy quota answers with a conflict of its own.
+  // Only a conflict of the pod is meant: admission of a busy quota answers with one of its own.
   if (code === 409 && !isOfAnother(error.details?.kind)) return { kind: "conflict" };
   // A missing pod is named in details; a missing subresource is not.
   if (code === 404 && (error.details?.name ?? "") !== "") return { kind: "gone" };
   if (code === 422 && causes.some(({ field }) => field === "metadata.uid")) return { kind: "gone" };
   // It ran out of time on the way: the write may have gone through (C45).
-  if (code === 504 || (code === 500 && /timeout|timed out/i.test(message))) return { kind: "lost", message };
+  if (code === 504 || (code === 500 && /timeout|timed out/i.test(message))) return { kind: "unconfirmed", message };
   const reason = readReason(error);
   const waitMs = reason === "RetryLater" ? error.retryAfterMs : null;
   return { kind: "refused", reason, message, resources: readNamed(message), waitMs };
@@ -54,6 +55,6 @@ function readReason({ code, message, details }: ApiError): RefusalReason {
 function readNamed(message: string): readonly Resource[] {
   const words = message.replaceAll(/"[^"]*"/g, "").replace(/exceeded quota: [^,]*,/, "");
   // "used:" and "limited:" of a quota repeat what "requested:" names.
-  const [told = ""] = words.split(", used:");
-  return (["cpu", "memory"] as const).filter((resource) => new RegExp(`\\b${resource}\\b`).test(told));
+  const [asked = ""] = words.split(", used:");
+  return (["cpu", "memory"] as const).filter((resource) => new RegExp(`\\b${resource}\\b`).test(asked));
 }

@@ -5,24 +5,22 @@
 import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
 import type { Deployment, Node, Pod } from "../../api/kubernetes.ts";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
-import { readPod } from "../../core/pod/read_pod.ts";
 import type { Transport } from "../../kube/transport.ts";
 import { watchList } from "../../kube/watch.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
-import {
-  type AutoscalerFacts,
-  type NodeFacts,
-  readAutoscaler,
-  readNode,
-  readWorkload,
-  type WorkloadFacts,
-} from "./facts.ts";
+import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { OnTrouble } from "../report/trouble.ts";
+import { readAutoscaler } from "./read_autoscaler.ts";
+import { readNode } from "./read_node.ts";
+import { readPod } from "./read_pod.ts";
+import { readWorkload } from "./read_workload.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
 import { PLURALS } from "./workloads.ts";
 
+/** What is watched, and what it keeps current. */
 export interface FeedOptions {
   readonly origin: string;
   readonly transport: Transport;
@@ -31,6 +29,7 @@ export interface FeedOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly onTrouble: OnTrouble;
   readonly inventory: Inventory;
   readonly nodes: Map<string, NodeFacts>;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
@@ -49,6 +48,7 @@ interface Source<T> {
   readonly remove: (object: T) => void;
 }
 
+/** The watches of one scope; `run` runs them. */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #sources: readonly Source<unknown>[];
@@ -65,7 +65,7 @@ export class Feed {
     return [...this.#unsynced.keys()];
   }
 
-  /** Whether all objects of the resource (`pods`) that are in the namespace have been told of. */
+  /** Whether all objects of the resource (`pods`) that are in the namespace are known. */
   isListed(resource: string, namespace: string): boolean {
     for (const source of this.#unsynced.values()) {
       if (source.resource === resource && (source.namespace ?? namespace) === namespace) return false;
@@ -78,11 +78,12 @@ export class Feed {
   }
 
   async #watch(source: Source<unknown>, signal: AbortSignal): Promise<void> {
-    const { origin, transport, clock, random, log, metrics } = this.#options;
+    const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
     const { resource, path, fieldSelector, project } = source;
     const onError = (error: Error, failures: number) => {
       metrics.watchFailed(resource);
-      log.warn("Cannot watch, retrying", { resource, path, failures, error });
+      const fields = { resource, path, failures, error };
+      onTrouble({ kind: "failure", level: "warn", message: "Cannot watch, retrying", autoscaler: null, fields });
     };
     const events = watchList(transport, {
       origin,
@@ -110,7 +111,7 @@ const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
 function listSources(options: FeedOptions): readonly Source<unknown>[] {
   const { scope } = options;
   const prefixes = listPrefixes(scope);
-  // A policy means nothing without its target's selector, so workloads come before autoscalers, and pods last.
+  // An autoscaler means nothing without its target's selector, so workloads come before autoscalers, and pods last.
   return [
     nodeSource(options),
     ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),

@@ -1,6 +1,6 @@
 /**
  * Who is tracked, where, and by whom: autoscalers, workloads and pods as the watches show them, and the matches that
- * follow (C10 to C15). Knows no API: it is told typed facts and tells its listener which pods changed.
+ * follow (C10 to C15). Knows no API: it is given typed facts, and notifies its listener of the pods that changed.
  */
 import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
@@ -13,6 +13,7 @@ import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 /** Shared, so that an unchanged resolution is the same object. */
 const NO_PROBLEMS: readonly Problem[] = [];
 
+/** Which pods are eligible, and who hears of changes. */
 export interface InventoryOptions {
   /** C11: only pods annotated pra.kedify.io/reconcile=enabled. */
   readonly requiresAnnotation: boolean;
@@ -33,6 +34,7 @@ interface Entry {
   readonly tracked: Map<string, PodFacts>;
 }
 
+/** What is tracked, kept current by every change that it is given. */
 export class Inventory {
   readonly #options: InventoryOptions;
   readonly #entries = new Map<string, Map<string, Entry>>();
@@ -125,21 +127,21 @@ export class Inventory {
   /** Kinds that autoscalers of the namespace name which would contend for its pods. */
   listTargetKinds(namespace: string): ReadonlySet<WorkloadKind> {
     const kinds = new Set<WorkloadKind>();
-    for (const { facts: { autoscaler: policy } } of this.#entries.get(namespace)?.values() ?? []) {
-      if (policy?.target && !policy.paused) kinds.add(policy.target.kind);
+    for (const { facts: { autoscaler } } of this.#entries.get(namespace)?.values() ?? []) {
+      if (autoscaler?.target && !autoscaler.paused) kinds.add(autoscaler.target.kind);
     }
     return kinds;
   }
 
-  resolve({ uid, namespace, autoscaler: policy }: AutoscalerFacts): Resolution {
-    const selector = policy === null ? null : this.#workloads.findSelector(policy);
+  resolve({ uid, namespace, autoscaler }: AutoscalerFacts): Resolution {
+    const selector = autoscaler === null ? null : this.#workloads.findSelector(autoscaler);
     const entry = this.#entries.get(namespace)?.get(uid);
     return {
       selector,
       matched: entry?.matched.size ?? 0,
       tracked: entry?.tracked ?? new Map(),
-      isTargetMissing: policy !== null && selector === null,
-      targetProblems: (policy === null ? null : this.#workloads.findTarget(policy)?.problems) ?? NO_PROBLEMS,
+      isTargetMissing: autoscaler !== null && selector === null,
+      targetProblems: (autoscaler === null ? null : this.#workloads.findTarget(autoscaler)?.problems) ?? NO_PROBLEMS,
     };
   }
 
@@ -161,12 +163,12 @@ export class Inventory {
 
   #rematchTargeting(workload: WorkloadFacts): void {
     for (const entry of this.#entries.get(workload.namespace)?.values() ?? []) {
-      const { autoscaler: policy } = entry.facts;
-      if (policy !== null && isTarget(workload, policy)) this.#rematch(entry);
+      const { autoscaler } = entry.facts;
+      if (autoscaler !== null && isTarget(workload, autoscaler)) this.#rematch(entry);
     }
   }
 
-  /** Of one autoscaler that has changed: only pods that matched it or do now can be tracked otherwise. */
+  /** Tracks anew after one autoscaler has changed: only pods that matched it, or do now, can be tracked otherwise. */
   #rematch(entry: Entry): void {
     this.#readSelector(entry);
     for (const pod of this.pods(entry.facts.namespace)) {
@@ -182,8 +184,8 @@ export class Inventory {
   }
 
   #readSelector(entry: Entry): void {
-    const { autoscaler: policy } = entry.facts;
-    entry.selector = policy === null || policy.paused ? null : this.#workloads.findSelector(policy);
+    const { autoscaler } = entry.facts;
+    entry.selector = autoscaler === null || autoscaler.paused ? null : this.#workloads.findSelector(autoscaler);
   }
 
   #isMatch(pod: PodFacts, selector: Selector | null): boolean {
@@ -230,5 +232,5 @@ export class Inventory {
 }
 
 function isSame(a: readonly Autoscaler[], b: readonly Autoscaler[]): boolean {
-  return a.length === b.length && a.every((policy, index) => policy === b[index]);
+  return a.length === b.length && a.every((autoscaler, index) => autoscaler === b[index]);
 }

@@ -1,6 +1,6 @@
 /**
  * Is enough known to judge? A list that has not come, or may not be read, silences what depends on it and nothing else.
- * Nodes are waited for by none: without their capacity only absurd usage goes unseen.
+ * Nodes are waited for by none: without their capacity only implausible usage goes unseen.
  */
 import type { AutoscalerFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
@@ -10,9 +10,9 @@ import { PLURALS } from "./workloads.ts";
 export type IsListed = (resource: string, namespace: string) => boolean;
 
 /** A target that was not listed would look missing, and pods that were not would look gone. */
-export function canTellStatus({ namespace, autoscaler: policy }: AutoscalerFacts, isListed: IsListed): boolean {
+export function canReportStatus({ namespace, autoscaler }: AutoscalerFacts, isListed: IsListed): boolean {
   if (!isListed("podresourceautoscalers", namespace) || !isListed("pods", namespace)) return false;
-  return !policy?.target || isListed(PLURALS[policy.target.kind], namespace);
+  return !autoscaler?.target || isListed(PLURALS[autoscaler.target.kind], namespace);
 }
 
 /** Whoever is not known could be the owner of a container: until then nobody acts in the namespace (C12). */

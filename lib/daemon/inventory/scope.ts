@@ -1,5 +1,6 @@
 /** What part of a cluster one podfit looks after. Watches, rights and modes follow from it. */
 
+/** The part of the cluster; each restriction stands for itself. */
 export interface Scope {
   /** `null` = all. */
   readonly namespaces: readonly string[] | null;
@@ -7,6 +8,7 @@ export interface Scope {
   readonly pod: { readonly namespace: string; readonly name: string } | null;
 }
 
+/** No restriction at all. */
 export const WHOLE_CLUSTER: Scope = { namespaces: null, node: null, pod: null };
 
 /** The path prefixes of namespaced lists: one for the whole cluster, or one per namespace. */

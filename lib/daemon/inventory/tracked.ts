@@ -4,6 +4,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Problem } from "../../units/problem.ts";
 import type { Selector } from "../../units/selector.ts";
 
+/** A pod that some autoscaler contends for. Another object for each change. */
 export interface Tracked {
   readonly pod: PodFacts;
   /** Sorted by name; never empty. */
@@ -18,6 +19,6 @@ export interface Resolution {
   /** Matching pods that have the container, by UID. */
   readonly tracked: ReadonlyMap<string, PodFacts>;
   readonly isTargetMissing: boolean;
-  /** Of a target that is there, but whose selector cannot be used. */
+  /** What is wrong with the selector of a target that is there. */
   readonly targetProblems: readonly Problem[];
 }

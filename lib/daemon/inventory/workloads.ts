@@ -43,19 +43,20 @@ export class Workloads {
     return [...gone, ...all.filter((one) => this.set(one))];
   }
 
-  /** `null` when there is none of that name, or the policy has no target. */
+  /** `null` when there is none of that name, or the autoscaler has no target. */
   findTarget({ target, namespace }: Autoscaler): WorkloadFacts | null {
     return target === null ? null : this.#all.get(toKey({ ...target, namespace })) ?? null;
   }
 
-  /** What pods of the policy have to meet; `null` while its target is missing or has no selector to use. */
-  findSelector(policy: Autoscaler): Selector | null {
-    return policy.target === null ? policy.selector : this.findTarget(policy)?.selector ?? null;
+  /** What pods of the autoscaler have to meet; `null` while its target is missing or has no selector to use. */
+  findSelector(autoscaler: Autoscaler): Selector | null {
+    return autoscaler.target === null ? autoscaler.selector : this.findTarget(autoscaler)?.selector ?? null;
   }
 }
 
-export function isTarget({ kind, namespace, name }: WorkloadFacts, policy: Autoscaler): boolean {
-  return policy.namespace === namespace && policy.target?.kind === kind && policy.target.name === name;
+/** Whether the autoscaler's target is this workload. */
+export function isTarget({ kind, namespace, name }: WorkloadFacts, autoscaler: Autoscaler): boolean {
+  return autoscaler.namespace === namespace && autoscaler.target?.kind === kind && autoscaler.target.name === name;
 }
 
 function toKey({ kind, namespace, name }: Pick<WorkloadFacts, "kind" | "namespace" | "name">): string {

@@ -2,6 +2,7 @@
 import type { Transport } from "../../kube/transport.ts";
 import type { Metrics } from "./metrics.ts";
 
+/** The same transport, counted: it answers and rejects as the given one does. */
 export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiAnswered">): Transport {
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);

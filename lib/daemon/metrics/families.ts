@@ -5,6 +5,7 @@
  */
 import { REFUSAL_REASONS } from "../../core/reasons.ts";
 
+/** A family as the text format knows it; `buckets` are the upper bounds of a histogram. */
 export interface FamilyRow {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly name: string;
@@ -22,10 +23,12 @@ export const ERROR_REASONS = [
   "Evaluation",
   "NodeLoop",
 ] as const;
+/** A value of the label `reason` of `error_total`. */
 export type ErrorReason = typeof ERROR_REASONS[number];
 
 const PER_SIDE = ["namespace", "name", "resource", "side", "direction"] as const;
 
+/** Every family, by the name that the code knows it by. */
 export const FAMILIES = {
   total: {
     kind: "gauge",

@@ -1,18 +1,20 @@
 /**
- * One family of metrics: its series, kept under the object that they tell of, so that all of a deleted autoscaler go in
+ * One family of metrics: its series, kept under the object that they belong to, so that all of a deleted autoscaler go in
  * one step. A series is there from its first use, and is a row of plain numbers: there may be 200,000 of them.
  */
 import type { FamilyRow } from "./families.ts";
 import { formatHeader, formatHistogram, formatLabels, formatSample, joinLabels } from "./text.ts";
 
+/** A value for each label name. */
 export type Labels<Name extends string = string> = Readonly<Record<Name, string>>;
 
-/** Whom a series tells of, an autoscaler or a namespace; {} of a family that tells of neither. */
+/** What a series belongs to: an autoscaler or a namespace; {} for a family that belongs to neither. */
 export interface Owner {
   readonly namespace?: string;
   readonly name?: string;
 }
 
+/** The series of one family, by owner and labels. */
 export class Family<Label extends string = string> {
   readonly #row: FamilyRow;
   /** As text, of every series. */

@@ -1,6 +1,6 @@
 /**
- * What /metrics shows, told in the words of the domain. The families stand in `metric_families.ts`; a series appears
- * when it is first told of, and every series of an autoscaler goes with `forget`.
+ * What /metrics shows, recorded in the words of the domain. The families stand in `families.ts`; a series appears when
+ * it is first recorded, and every series of an autoscaler goes with `forget`.
  */
 
 import type { FailureReason } from "../../api/usage.ts";
@@ -11,22 +11,26 @@ import { type ErrorReason, FAMILIES, type FamilyRow } from "./families.ts";
 import { Family } from "./family.ts";
 import { CONTENT_TYPE } from "./text.ts";
 
+/** The autoscaler that a figure belongs to. */
 export interface AutoscalerName {
   readonly namespace: string;
   readonly name: string;
 }
 
+/** A side of an autoscaler's container, and the way it moves. */
 export interface SideChange extends AutoscalerName {
   readonly resource: Resource;
   readonly side: Side;
   readonly direction: Direction;
 }
 
+/** Numbers of autoscalers in one namespace. */
 export interface Totals {
   readonly total: number;
   readonly scalingActive: number;
 }
 
+/** What the figures of the process itself are made of. */
 export interface MetricsOptions {
   readonly version: string;
   /** Label `kedify_agent_id` of every `kedify_` family; none when absent or empty. */
@@ -38,7 +42,7 @@ export interface MetricsOptions {
 }
 
 /**
- * What is told here never fails, as a figure must not stop a resize: amounts that are no finite number are dropped.
+ * No method throws, as a figure must not stop a resize: amounts that are no finite number are dropped.
  * Words are of closed lists; what a server or a kubelet says in its own has no place in a label.
  */
 export interface Metrics {
@@ -56,10 +60,10 @@ export interface Metrics {
   resized(change: SideChange & { readonly absolute: number; readonly percent: number }): void;
   evaluated(autoscaler: AutoscalerName, seconds: number): void;
   enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
-  /** Of all namespaces; one that is missing disappears, with its errors: they would outlive it for ever. */
+  /** Takes all namespaces: one that is missing disappears, with its errors, which would outlive it for ever. */
   setTotals(totals: ReadonlyMap<string, Totals>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
-  /** Call it after the last outcome of a deleted autoscaler: what is told later shows again. */
+  /** Call it after the last outcome of a deleted autoscaler: a figure recorded later shows again. */
   forget(autoscaler: AutoscalerName): void;
 
   /** `code` 0 when no answer came. */
@@ -68,12 +72,13 @@ export interface Metrics {
   watchFailed(resource: string): void;
   /** `seconds` of a read that succeeded. */
   kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
-  usageSkipped(reason: "absurd" | "malformed", count: number): void;
+  usageSkipped(reason: "implausible" | "malformed", count: number): void;
   setUsageSource(source: "kubelet" | "proxy"): void;
   eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
 }
 
+/** Metrics without any series of an autoscaler yet. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const families = createFamilies(options.agentId);
   families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
@@ -135,7 +140,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
-/** Of errors that belong to none: a node's loop. */
+/** The label of errors that belong to no namespace: a node's loop. */
 const NO_NAMESPACE = { namespace: "" };
 
 type Families = { readonly [K in keyof typeof FAMILIES]: Family<(typeof FAMILIES)[K]["labels"][number]> };

@@ -5,8 +5,10 @@
  */
 import type { FamilyRow } from "./families.ts";
 
+/** The media type of a page of metrics, as Prometheus asks for it. */
 export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** The HELP and TYPE lines of a family, each with its newline. */
 export function formatHeader({ name, help, kind }: FamilyRow): string {
   return `# HELP ${name} ${help.replace(/[\\\n]/g, escape)}\n# TYPE ${name} ${kind}\n`;
 }
@@ -21,10 +23,12 @@ export function formatLabels(names: readonly string[], labels: Readonly<Record<s
   return text;
 }
 
+/** Texts of `formatLabels` as one; empty ones are left out. */
 export function joinLabels(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(",");
 }
 
+/** One line with its newline; `labels` is a text of `formatLabels`. */
 export function formatSample(name: string, labels: string, value: number): string {
   return `${name}${labels === "" ? "" : `{${labels}}`} ${formatNumber(value)}\n`;
 }
@@ -44,6 +48,7 @@ export function formatHistogram(
   return text + formatSample(`${name}_sum`, labels, sum) + formatSample(`${name}_count`, labels, count);
 }
 
+/** A value as the text format writes it, infinities included. */
 export function formatNumber(value: number): string {
   if (value === Infinity) return "+Inf";
   return value === -Infinity ? "-Inf" : String(value);

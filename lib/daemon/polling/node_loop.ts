@@ -1,12 +1,13 @@
 /**
  * The life of one node with tracked pods: readings at the smallest poll interval of its pods, and changes of pods as
- * they come; one turn at a time, each ended before the next begins (C20). One such loop per node, never two.
+ * they come; one round of evaluations at a time, each ended before the next begins (C20). One such loop per node.
  */
 import type { Reading } from "../../api/usage.ts";
 import type { Capacity, Observation } from "../../core/decision.ts";
 import type { Evaluator } from "../evaluator.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 
+/** The node, its readings, and who evaluates its pods. */
 export interface NodeLoopOptions {
   readonly node: string;
   readonly evaluator: Pick<Evaluator, "evaluate">;
@@ -16,26 +17,26 @@ export interface NodeLoopOptions {
   readonly readings: AsyncIterator<Reading>;
   readonly changes: Changes;
   readonly onReading: (reading: Reading) => void;
-  readonly onTurn: () => void;
+  readonly onEvaluated: () => void;
 }
 
-/** Returns when the readings end. */
+/** Resolves when the readings end; rejects when an evaluation or `onReading` throws. */
 export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
-  const { readings, changes, onReading, onTurn, tracked, evaluator } = options;
+  const { readings, changes, onReading, onEvaluated, tracked, evaluator } = options;
   let reading = readings.next();
   for (;;) {
-    const turn = await Promise.race([reading, changes.wait()]);
-    if (turn === CHANGED) {
+    const next = await Promise.race([reading, changes.wait()]);
+    if (next === CHANGED) {
       const pods = [...changes.take()].flatMap((uid) => tracked().get(uid) ?? []);
       await evaluator.evaluate(pods, () => ({ kind: "changed" }));
     } else {
-      if (turn.done === true) return;
-      onReading(turn.value);
-      const observe = toObserver(turn.value, options.capacity());
+      if (next.done === true) return;
+      onReading(next.value);
+      const observe = toObserver(next.value, options.capacity());
       await evaluator.evaluate(tracked().values(), observe);
       reading = readings.next();
     }
-    onTurn();
+    onEvaluated();
   }
 }
 
@@ -71,7 +72,7 @@ export class Changes {
     return taken;
   }
 
-  /** One waiter at a time, a new promise each: one that lived on would gather a reaction for every race it lost. */
+  /** For one waiter at a time. Each gets a new promise: a promise that lives on keeps a reaction for every race it was in. */
   wait(): Promise<typeof CHANGED> {
     if (this.#uids.size > 0) return Promise.resolve(CHANGED);
     return new Promise((resolve) => this.#wake = () => resolve(CHANGED));

@@ -3,8 +3,7 @@
  * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
  */
 import type { FailureReason, Reading } from "../../api/usage.ts";
-import type { FetchSummary, NodeAddress } from "../../usage/kubelet.ts";
-import { pollKubelet } from "../../usage/poll.ts";
+import type { UsageNode, WatchUsage } from "../../usage/watch_usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
@@ -12,15 +11,18 @@ import type { Evaluator } from "../evaluator.ts";
 import type { NodeFacts } from "../inventory/facts.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
 import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
 
+/** Where usage comes from, who evaluates it, and what is known of nodes. */
 export interface NodesOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly fetchSummary: FetchSummary;
+  readonly onTrouble: OnTrouble;
+  readonly watchUsage: WatchUsage;
   readonly evaluator: Pick<Evaluator, "evaluate">;
   readonly facts: ReadonlyMap<string, NodeFacts>;
   /** False until `facts` has all nodes there are. */
@@ -32,40 +34,32 @@ interface Entry {
   readonly pods: Map<string, Tracked>;
   readonly changes: Changes;
   intervalMs: number;
-  turnedAt: number;
+  evaluatedAt: number;
   failures: number;
 }
 
-/**
- * Nodes are polled in groups, so that a large cluster is neither asked nor held in memory all at once, and one wake
- * serves many: alone each would cost twice as much. At the default interval the groups of 1,000 nodes fill it.
- */
-const GROUP = 32;
-/** From group to group. Most intervals are multiples of it, so that a node that comes later still falls in with others. */
-const GROUP_MS = 500;
-/** A loop without a turn for this long beyond its interval is stuck: a turn's calls all have shorter timeouts. */
+/** A loop that evaluates nothing for this long beyond its interval is stuck: all calls it makes have shorter timeouts. */
 const STUCK_MS = 60_000;
 
 /** What does not heal by itself: somebody has to give an option or a right. */
 const FOR_A_PERSON: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
 
+/** The nodes with tracked pods, each with its loop. Disposal ends all loops and waits for them. */
 export class Nodes implements AsyncDisposable {
   readonly #options: NodesOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #loops: TaskSet;
-  /** By chance, so that of several podfits not all ask at once. */
-  readonly #phaseMs: number;
 
   constructor(options: NodesOptions) {
-    const { clock, random, log, metrics } = options;
+    const { clock, random, metrics, onTrouble } = options;
     this.#options = options;
-    this.#phaseMs = random() * GROUP_MS;
     this.#loops = new TaskSet({
       clock,
       random,
       onError: (node, error) => {
         metrics.failed("", "NodeLoop");
-        log.error("Node loop failed, starting it again", { node, error });
+        const message = "Node loop failed, starting it again";
+        onTrouble({ kind: "failure", level: "error", message, autoscaler: null, fields: { node, error } });
       },
     });
   }
@@ -74,10 +68,10 @@ export class Nodes implements AsyncDisposable {
     return this.#entries.size;
   }
 
-  /** Nodes whose loop has not turned for too long. */
+  /** Names of nodes whose loop is stuck. */
   listStuck(): readonly string[] {
     const now = this.#options.clock.monotonic();
-    return [...this.#entries].filter(([, { turnedAt, intervalMs }]) => now - turnedAt > intervalMs + STUCK_MS)
+    return [...this.#entries].filter(([, { evaluatedAt, intervalMs }]) => now - evaluatedAt > intervalMs + STUCK_MS)
       .map(([node]) => node);
   }
 
@@ -107,42 +101,40 @@ export class Nodes implements AsyncDisposable {
   }
 
   #add(node: string): Entry {
-    const turnedAt = this.#options.clock.monotonic();
-    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, turnedAt, failures: 0 };
-    const toGroupMs = (GROUP_MS - (turnedAt + this.#phaseMs) % GROUP_MS) % GROUP_MS;
-    const firstMs = toGroupMs + Math.floor(this.#entries.size / GROUP) * GROUP_MS;
+    const evaluatedAt = this.#options.clock.monotonic();
+    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, evaluatedAt, failures: 0 };
     this.#entries.set(node, entry);
-    this.#loops.start(node, (signal) => this.#run(node, { entry, firstMs, signal }));
+    this.#loops.start(node, (signal) => this.#run(node, entry, signal));
     return entry;
   }
 
-  async #run(
-    node: string,
-    { entry, firstMs, signal }: { entry: Entry; firstMs: number; signal: AbortSignal },
-  ): Promise<void> {
-    const { clock, fetchSummary, evaluator, facts } = this.#options;
-    const readings = pollKubelet(toAddress(node, facts), {
-      fetchSummary,
-      clock,
+  async #run(node: string, entry: Entry, signal: AbortSignal): Promise<void> {
+    const { clock, watchUsage, evaluator, facts } = this.#options;
+    // Aborted when the loop fails, too: the loop that is started after it watches anew.
+    const ending = new AbortController();
+    const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.intervalMs,
       isTracked: (uid) => entry.pods.has(uid),
-      signal,
-      initialDelayMs: firstMs % entry.intervalMs,
+      signal: AbortSignal.any([signal, ending.signal]),
     });
-    await runNodeLoop({
-      node,
-      evaluator,
-      tracked: () => entry.pods,
-      capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
-      readings,
-      changes: entry.changes,
-      onReading: (reading) => this.#note(reading, entry),
-      onTurn: () => entry.turnedAt = clock.monotonic(),
-    });
+    try {
+      await runNodeLoop({
+        node,
+        evaluator,
+        tracked: () => entry.pods,
+        capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
+        readings: readings[Symbol.asyncIterator](),
+        changes: entry.changes,
+        onReading: (reading) => this.#note(reading, entry),
+        onEvaluated: () => entry.evaluatedAt = clock.monotonic(),
+      });
+    } finally {
+      ending.abort();
+    }
   }
 
   #note(reading: Reading, entry: Entry): void {
-    const { metrics, log, health, areListed } = this.#options;
+    const { metrics, log, health, areListed, onTrouble } = this.#options;
     if (reading.kind === "usage") {
       health.note(reading);
       metrics.kubeletRead("ok", reading.durationMs / 1000);
@@ -151,7 +143,7 @@ export class Nodes implements AsyncDisposable {
       entry.failures = 0;
       return;
     }
-    // No fault of the node; that nodes cannot be listed is told where it is tried.
+    // The node is not at fault, and the watch of nodes says why they are not listed.
     const isCounted = reading.reason !== "unlisted" || areListed();
     health.note(reading, { isCounted });
     if (!isCounted) return log.debug(reading.message);
@@ -160,25 +152,24 @@ export class Nodes implements AsyncDisposable {
     if (entry.failures === FAILED_READS) {
       for (const namespace of listNamespaces(entry)) metrics.failed(namespace, "MetricsUnavailable");
     }
-    // Told on the first failure and each time their number doubles: a node may be gone for days.
-    const isTold = (entry.failures & (entry.failures - 1)) === 0;
-    const fields = { node: reading.node, reason: reading.reason, failures: entry.failures };
-    if (!isTold) return;
-    if (FOR_A_PERSON.has(reading.reason)) log.error(reading.message, fields);
-    else log.warn(reading.message, fields);
+    // Said of the first failure and each time their number doubles: a node may be gone for days.
+    if ((entry.failures & (entry.failures - 1)) !== 0) return;
+    onTrouble({
+      kind: "failure",
+      level: FOR_A_PERSON.has(reading.reason) ? "error" : "warn",
+      message: reading.message,
+      autoscaler: null,
+      fields: { node: reading.node, reason: reading.reason, failures: entry.failures },
+    });
   }
 }
 
-/** Read anew at each poll: a node that comes back may have another address. */
-function toAddress(name: string, facts: ReadonlyMap<string, NodeFacts>): NodeAddress {
+function toUsageNode(name: string, facts: ReadonlyMap<string, NodeFacts>): UsageNode {
   return {
     name,
-    get host() {
+    readAddress() {
       const node = facts.get(name);
-      return node === undefined ? null : node.host ?? "";
-    },
-    get port() {
-      return facts.get(name)?.port ?? 0;
+      return node === undefined ? { host: null, port: 0 } : { host: node.host ?? "", port: node.port };
     },
   };
 }

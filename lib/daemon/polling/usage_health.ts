@@ -1,16 +1,21 @@
-/** Of which tracked pods can usage not be read, and why (C51): a node that fails, or a running container unheard of. */
+/** Which tracked pods have no usage, and why (C51): their node cannot be read, or a running container is not in it. */
 import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
-import { SILENCE_MS } from "../../core/observe/take_samples.ts";
+import { SILENCE_MS } from "../../core/observe/silence.ts";
 import type { PodState } from "../../core/state.ts";
 import type { Reading } from "../../api/usage.ts";
 import { formatDuration } from "../../units/duration.ts";
 
-export type Unread = (policy: Autoscaler, pods: Iterable<PodFacts>) => { readonly count: number; readonly why: string };
+/** How many of an autoscaler's pods have no usage, and why the first of them has none. */
+export type Unread = (
+  autoscaler: Autoscaler,
+  pods: Iterable<PodFacts>,
+) => { readonly count: number; readonly why: string };
 
-/** Fewer failed reads of a node in a row are not worth a condition, nor an error. */
+/** So many failed reads of a node in a row make a condition and an error. */
 export const FAILED_READS = 3;
 
+/** Counts failed reads by node and notes pods that are never evaluated. */
 export class UsageHealth {
   readonly #failures = new Map<string, { count: number; message: string }>();
   /** Since when a tracked pod has been without a view. */
@@ -23,7 +28,7 @@ export class UsageHealth {
     this.#now = options.now;
   }
 
-  /** One that is not counted is no failure of the node: it only explains a silence. */
+  /** Notes a reading. A failed one that is not counted is no failure of the node, and only explains why usage is missing. */
   note(reading: Reading, { isCounted = true } = {}): void {
     if (reading.kind === "usage") return void this.#failures.delete(reading.node);
     const count = (this.#failures.get(reading.node)?.count ?? 0) + (isCounted ? 1 : 0);
@@ -34,7 +39,7 @@ export class UsageHealth {
     this.#unseen.delete(uid);
   }
 
-  /** Tracked, and never decided: by what is known of the cluster it may not be, or its evaluation fails. */
+  /** A tracked pod that was never evaluated: not enough is known of the cluster, or its evaluation fails. */
   #explainUnseen(pod: PodFacts, now: number): string | null {
     const since = Math.min(this.#unseen.get(pod.uid) ?? now, now);
     this.#unseen.set(pod.uid, since);
@@ -47,11 +52,11 @@ export class UsageHealth {
     this.#failures.delete(node);
   }
 
-  readonly unread: Unread = (policy, pods) => {
+  readonly unread: Unread = (autoscaler, pods) => {
     let [count, why] = [0, ""];
     const now = this.#now();
     for (const pod of pods) {
-      const reason = this.#explain(policy, pod, now);
+      const reason = this.#explain(autoscaler, pod, now);
       if (reason === null) continue;
       if (count === 0) why = reason;
       count++;
@@ -59,17 +64,17 @@ export class UsageHealth {
     return { count, why };
   };
 
-  #explain(policy: Autoscaler, pod: PodFacts, now: number): string | null {
+  #explain(autoscaler: Autoscaler, pod: PodFacts, now: number): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
     if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
-    const view = this.#readState(pod.uid)?.views[policy.uid];
+    const view = this.#readState(pod.uid)?.views[autoscaler.uid];
     if (view === undefined) return this.#explainUnseen(pod, now);
     this.#unseen.delete(pod.uid);
     // As long as the fold waits (C22): a poll interval above it is no silence.
-    const limitMs = Math.max(SILENCE_MS, 3 * policy.pollIntervalMs);
-    // Of nearly all: no more is asked.
+    const limitMs = Math.max(SILENCE_MS, 3 * autoscaler.pollIntervalMs);
+    // Nearly every pod ends here.
     if (now - view.sampling.newAt < limitMs) return null;
-    const runningAt = findContainer(pod, policy.containerName)?.runningAt ?? null;
+    const runningAt = findContainer(pod, autoscaler.containerName)?.runningAt ?? null;
     if (runningAt === null || now - Math.min(runningAt, now) < limitMs) return null;
     const words = `pod "${pod.name}" has had no new usage for ${formatDuration(limitMs)} or more`;
     return failure === undefined ? words : `${words}: ${failure.message}`;

@@ -1,5 +1,5 @@
 /**
- * What an autoscaler's stored status still tells: which condition changed when, and the last scale action. An older
+ * What an autoscaler's stored status still says: which condition changed when, and the last scale action. An older
  * definition, or somebody's hand, may have left anything there; what is no good is as if it were absent, and the next
  * status replaces it (C8, C51).
  */
@@ -8,6 +8,7 @@ import type { Action } from "../../autoscaler/autoscaler.ts";
 
 import { isRecord } from "../../units/untrusted.ts";
 
+/** What of a stored status can be used. Never throws. */
 export function readStatus(stored: unknown): AutoscalerStatus {
   if (!isRecord(stored)) return {};
   const { conditions, lastScaleTime, lastScaleAction, lastScaleResourceChange } = stored;

@@ -14,11 +14,13 @@ import type { Log } from "../../runtime/log.ts";
 import { formatName } from "../inventory/facts.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 
+/** The objects that an Event is about: its autoscaler, and the related pod. */
 export interface NoticeContext {
   readonly autoscaler: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly pod?: { readonly namespace: string; readonly name: string; readonly uid: string };
 }
 
+/** Where Events are written, and by whom. */
 export interface RecorderOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -52,10 +54,11 @@ interface Queued {
   readonly notice: Notice;
   readonly context: NoticeContext;
   readonly at: number;
-  /** Of the Event, should it be created: the same at each try, so that one whose answer was lost is not doubled. */
+  /** The name of the Event: the same at each try, so that one whose answer did not arrive is not created twice. */
   readonly name: string;
 }
 
+/** Takes notices at any time and writes them while `run` runs. */
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #queue: Queued[] = [];

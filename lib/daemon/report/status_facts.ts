@@ -1,4 +1,4 @@
-/** What an autoscaler's status follows from, put together from what the daemon knows; and what of it is told as an event. */
+/** What an autoscaler's status follows from, put together from what the daemon knows; and which of it makes an event. */
 import {
   type AutoscalerStatus,
   isAhead,
@@ -11,45 +11,47 @@ import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Resolution } from "../inventory/tracked.ts";
 import { readStatus } from "./read_status.ts";
 
+/** What a status follows from, beside the autoscaler itself. */
 export interface StatusSources {
   readonly resolution: Resolution;
   readonly unread: { readonly count: number; readonly why: string };
-  /** Of this process; what the status says may be newer, or from before a restart. */
+  /** The last resize of this process; the one that the status names may be newer, or from before a restart. */
   readonly lastScale: LastScale | null;
   readonly now: number;
 }
 
+/** The facts that `nextStatus` judges. */
 export function toStatusFacts(
-  autoscaler: AutoscalerFacts,
+  parsed: AutoscalerFacts,
   { resolution, unread, lastScale, now }: StatusSources,
 ): StatusFacts {
-  const { autoscaler: policy, status, generation, problems, warnings } = autoscaler;
+  const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
   return {
     generation,
     problems,
     warnings,
-    paused: policy?.paused ?? false,
-    missingTarget: describeMissing(autoscaler, resolution),
+    paused: autoscaler?.paused ?? false,
+    missingTarget: describeMissing(parsed, resolution),
     selector: selector?.source ?? null,
-    containerName: policy?.containerName ?? "",
+    containerName: autoscaler?.containerName ?? "",
     matched,
     tracked: tracked.size,
     unread: unread.count,
     unreadWhy: unread.why,
     lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
-    cooldownMs: policy?.cooldownMs ?? 0,
+    cooldownMs: autoscaler?.cooldownMs ?? 0,
   };
 }
 
-/** Of two resizes. One that lies ahead was dated by a clock that has been set back since: the other is newer. */
+/** The newer of two resizes. One that lies ahead was dated by a clock that has been set back since: the other is newer. */
 export function newest(a: LastScale | null, b: LastScale | null, now: number): LastScale | null {
   if (a === null || b === null) return a ?? b;
   if (isAhead(a, now) !== isAhead(b, now)) return isAhead(a, now) ? b : a;
   return a.at >= b.at ? a : b;
 }
 
-/** What is told when it begins, and why; `null` when all is well. */
+/** The notice of the state that the autoscaler is in, and its message; `null` when all is well. */
 export function findTrouble(facts: StatusFacts): readonly [NoticeName | null, string] {
   if (facts.problems.length > 0) return ["InvalidSpec", listProblems(facts.problems)];
   if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", facts.missingTarget];
@@ -60,11 +62,11 @@ export function findTrouble(facts: StatusFacts): readonly [NoticeName | null, st
 }
 
 function describeMissing(
-  { autoscaler: policy }: AutoscalerFacts,
+  { autoscaler }: AutoscalerFacts,
   { isTargetMissing, targetProblems }: Resolution,
 ): string | null {
-  if (!isTargetMissing || !policy?.target) return null;
-  const target = `${policy.target.kind} "${policy.target.name}"`;
+  if (!isTargetMissing || !autoscaler?.target) return null;
+  const target = `${autoscaler.target.kind} "${autoscaler.target.name}"`;
   return targetProblems.length === 0
     ? `${target} does not exist`
     : `${target} has a selector that cannot be used: ${listProblems(targetProblems)}`;

@@ -1,42 +1,37 @@
 /**
- * Keeps each autoscaler's status equal to what is so (C51): computed whole from facts, and written when it differs, with
- * one merge patch. Each sweep looks at those whose facts have changed, and now and then at all, as some follow from time
- * alone. Also counts the gauges, and tells what only a sweep can see (C8, C10, C15).
+ * Writes an autoscaler's status when it differs from what is stored, with one merge patch (C51). Writes that fail are
+ * tried again with growing waits, each autoscaler for itself.
  */
-import { type AutoscalerStatus, type LastScale, nextStatus, type StatusFacts } from "../../autoscaler/conditions.ts";
-import type { NoticeName } from "../../core/reasons.ts";
+import type { AutoscalerStatus } from "../../autoscaler/conditions.ts";
 import { ApiError, toApiError } from "../../kube/api_error.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Limit } from "../../runtime/limit.ts";
-import type { Log } from "../../runtime/log.ts";
-import { type AutoscalerFacts, formatName } from "../inventory/facts.ts";
-import type { Inventory } from "../inventory/inventory.ts";
+import type { AutoscalerFacts } from "../inventory/facts.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { isEqual, toMergePatch } from "./merge_patch.ts";
-import type { Metrics, Totals } from "../metrics/metrics.ts";
-import type { Recorder } from "./recorder.ts";
-import { readStatus } from "./read_status.ts";
-import { findTrouble, newest, toStatusFacts } from "./status_facts.ts";
-import type { Unread } from "../polling/usage_health.ts";
+import type { StatusLook } from "./status_look.ts";
+import type { OnTrouble } from "./trouble.ts";
 
+/** Where statuses are written, and who hears of failures. */
 export interface StatusWriterOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly log: Log;
-  readonly metrics: Pick<Metrics, "setTotals" | "setActive" | "failed">;
-  readonly recorder: Pick<Recorder, "publish">;
-  readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
-  readonly unread: Unread;
-  /** False while a list is missing from which its status would follow: then it is left as it is. */
-  readonly canTell: (autoscaler: AutoscalerFacts) => boolean;
+  readonly metrics: Pick<Metrics, "failed">;
   /** A write has ended: many slow ones make a long pass, but none that is stuck. */
   readonly onProgress: () => void;
+  readonly onTrouble: OnTrouble;
 }
 
-/** What follows from time alone (a cooldown that ends, usage that stays away) shows this late at most. */
-const LOOK_AGAIN_MS = 5_000;
+/** The writes that belong to one sweep over all autoscalers. */
+export interface Pass {
+  readonly signal: AbortSignal;
+  /** The server gave no answer: the other writes of the pass would wait as long for theirs. */
+  isUnanswered: boolean;
+}
+
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 8;
 const RETRY_BASE_MS = 5_000;
@@ -52,26 +47,12 @@ interface Written {
 }
 
 interface Memory {
-  /** What the status followed from when it was computed; `null` when it has to be computed anew. */
-  seen: readonly unknown[] | null;
-  lookAtMs: number;
-  /** As it was computed; `null` while it cannot be. */
-  status: AutoscalerStatus | null;
   written: Written | null;
-  lastScale: LastScale | null;
-  told: NoticeName | null;
-  toldGeneration: number;
   retryAtMs: number;
   failures: number;
 }
 
-/** One pass over all autoscalers. */
-interface Sweep {
-  readonly signal: AbortSignal;
-  /** The server gave no answer: the other writes of the pass would wait as long for theirs. */
-  isUnanswered: boolean;
-}
-
+/** Remembers what was written last for each autoscaler, so that nothing is written twice. */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #memory = new Map<string, Memory>();
@@ -81,90 +62,19 @@ export class StatusWriter {
     this.#options = options;
   }
 
-  noteScale(uid: string, scale: LastScale): void {
-    const memory = this.#remember(uid);
-    memory.lastScale = newest(scale, memory.lastScale, this.#options.clock.now());
+  /** The status that was last sent and accepted; `null` when this process has written none. */
+  readLast(uid: string): AutoscalerStatus | null {
+    return this.#memory.get(uid)?.written?.sent ?? null;
   }
 
   forget(uid: string): void {
     this.#memory.delete(uid);
   }
 
-  /** Returns when all that differed is written, has failed, or was put off to the next pass. */
-  async sweep(signal: AbortSignal): Promise<void> {
-    const { inventory, metrics, canTell } = this.#options;
-    const sweep: Sweep = { signal, isUnanswered: false };
-    const totals = new Map<string, { total: number; scalingActive: number }>();
-    const writes: Promise<void>[] = [];
-    for (const autoscaler of inventory.autoscalers()) {
-      const memory = this.#remember(autoscaler.uid);
-      const count = totals.get(autoscaler.namespace) ?? { total: 0, scalingActive: 0 };
-      totals.set(autoscaler.namespace, count);
-      count.total++;
-      if (this.#mustLook(autoscaler, memory)) {
-        const status = canTell(autoscaler) ? this.#tryCompute(autoscaler, memory) : null;
-        memory.status = status;
-        if (status === null) memory.seen = null;
-        else {
-          metrics.setActive(autoscaler, isTrue(status, "Active"));
-          if (this.#isNews(autoscaler, status, memory)) writes.push(this.#write(autoscaler, status, { memory, sweep }));
-        }
-      }
-      if (memory.status?.scaling) count.scalingActive++;
-    }
-    metrics.setTotals(totals satisfies ReadonlyMap<string, Totals>);
-    await Promise.all(writes);
-  }
-
-  /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */
-  #mustLook(autoscaler: AutoscalerFacts, memory: Memory): boolean {
-    const nowMs = this.#options.clock.monotonic();
-    const { selector, matched, tracked, targetProblems } = this.#options.inventory.resolve(autoscaler);
-    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, memory.lastScale];
-    const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
-    if (isSame && nowMs < memory.lookAtMs) return false;
-    memory.seen = seen;
-    memory.lookAtMs = nowMs + LOOK_AGAIN_MS;
-    return true;
-  }
-
-  /** `null` for one that cannot be computed: the others go on. */
-  #tryCompute(autoscaler: AutoscalerFacts, memory: Memory): AutoscalerStatus | null {
-    try {
-      return this.#compute(autoscaler, memory);
-    } catch (error) {
-      const { log, metrics, clock } = this.#options;
-      if (clock.monotonic() < memory.retryAtMs) return null;
-      this.#putOff(memory);
-      metrics.failed(autoscaler.namespace, "StatusCompute");
-      log.error("Cannot compute status", { autoscaler: formatName(autoscaler), error });
-      return null;
-    }
-  }
-
-  #compute(autoscaler: AutoscalerFacts, memory: Memory): AutoscalerStatus {
-    const { clock, inventory, unread } = this.#options;
-    const { autoscaler: policy, status } = autoscaler;
-    const resolution = inventory.resolve(autoscaler);
-    const facts = toStatusFacts(autoscaler, {
-      resolution,
-      unread: policy === null ? { count: 0, why: "" } : unread(policy, resolution.tracked.values()),
-      lastScale: memory.lastScale,
-      now: clock.now(),
-    });
-    this.#tell(autoscaler, facts, memory);
-    return nextStatus(memory.written?.sent ?? readStatus(status), facts, clock.now());
-  }
-
-  /** One event when a state begins, and again for a new generation of the spec. */
-  #tell(autoscaler: AutoscalerFacts, facts: StatusFacts, memory: Memory): void {
-    const [name, message] = findTrouble(facts);
-    const isOld = memory.told === name && (name !== "InvalidSpec" || memory.toldGeneration === facts.generation);
-    if (isOld) return;
-    memory.told = name;
-    memory.toldGeneration = facts.generation;
-    if (name === null) return;
-    this.#options.recorder.publish({ autoscaler: autoscaler.uid, name, message }, { autoscaler });
+  /** `null` when there is nothing to write, or not yet; else it resolves when the write has ended, and never rejects. */
+  write({ autoscaler, status }: Pick<StatusLook, "autoscaler" | "status">, pass: Pass): Promise<void> | null {
+    const memory = this.#remember(autoscaler.uid);
+    return this.#isNews(autoscaler, status, memory) ? this.#send(autoscaler, status, { memory, pass }) : null;
   }
 
   #isNews(autoscaler: AutoscalerFacts, status: AutoscalerStatus, memory: Memory): boolean {
@@ -176,23 +86,15 @@ export class StatusWriter {
     return nowMs - written.atMs >= WATCH_LAG_MS && !isEqual(autoscaler.status, written.stored);
   }
 
-  #putOff(memory: Memory): void {
-    const { clock, random } = this.#options;
-    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
-    memory.retryAtMs = clock.monotonic() + waitMs;
-  }
-
-  async #write(
+  async #send(
     autoscaler: AutoscalerFacts,
     status: AutoscalerStatus,
-    { memory, sweep }: { memory: Memory; sweep: Sweep },
+    { memory, pass }: { readonly memory: Memory; readonly pass: Pass },
   ): Promise<void> {
-    const { client, clock, log, metrics, onProgress } = this.#options;
+    const { client, clock, metrics, onProgress, onTrouble } = this.#options;
     const { namespace, name } = autoscaler;
-    // Whether it was written shows with the next sweep.
-    memory.seen = null;
     using _slot = await this.#limit.acquire();
-    if (sweep.isUnanswered || sweep.signal.aborted) return;
+    if (pass.isUnanswered || pass.signal.aborted) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {
       const { data, error, response } = await client.autoscalers.PATCH(
@@ -201,7 +103,7 @@ export class StatusWriter {
           params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
           // The watch may be behind our last write, and that write behind somebody else's.
           body: { status: toMergePatch(autoscaler.status, toMergePatch(memory.written?.stored, status)) as never },
-          signal: AbortSignal.any([timeout.signal, sweep.signal]),
+          signal: AbortSignal.any([timeout.signal, pass.signal]),
         },
       );
       if (!response.ok) throw toApiError(response, error);
@@ -209,29 +111,28 @@ export class StatusWriter {
       memory.written = { sent: status, stored, atMs: clock.monotonic() };
       memory.failures = 0;
     } catch (error) {
-      if (sweep.signal.aborted) return;
+      if (pass.signal.aborted) return;
       this.#putOff(memory);
-      if (!(error instanceof ApiError)) sweep.isUnanswered = true;
+      if (!(error instanceof ApiError)) pass.isUnanswered = true;
       // Deleted: the watch will say so.
       else if (error.code === 404) return;
       metrics.failed(namespace, "StatusWrite");
-      log.warn("Cannot write status, retrying", { autoscaler: formatName(autoscaler), error });
+      const message = "Cannot write status, retrying";
+      onTrouble({ kind: "failure", level: "warn", message, autoscaler, fields: { error } });
     } finally {
       onProgress();
     }
   }
 
+  #putOff(memory: Memory): void {
+    const { clock, random } = this.#options;
+    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
+    memory.retryAtMs = clock.monotonic() + waitMs;
+  }
+
   #remember(uid: string): Memory {
-    const memory = this.#memory.get(uid) ??
-      {
-        ...{ seen: null, lookAtMs: 0, status: null, written: null, lastScale: null },
-        ...{ told: null, toldGeneration: 0, retryAtMs: 0, failures: 0 },
-      };
+    const memory = this.#memory.get(uid) ?? { written: null, retryAtMs: 0, failures: 0 };
     this.#memory.set(uid, memory);
     return memory;
   }
-}
-
-function isTrue({ conditions = [] }: AutoscalerStatus, type: string): boolean {
-  return conditions.some((condition) => condition.type === type && condition.status === "True");
 }

@@ -1,11 +1,12 @@
 /**
- * Which server and which user does a context mean, and can podfit use them? What native fetch or podfit cannot honour
- * is refused here with the way out, rather than ignored: a skipped `as` or `tls-server-name` would change who acts.
+ * Which server and which user does a context mean, and can podfit use them? A setting that podfit or native fetch
+ * cannot honour is refused with what to do instead: ignoring an `as` or a `tls-server-name` would change who acts.
  */
-import type { ClusterEntry, ExecConfig, Kubeconfig, PemSource, UserEntry } from "./kubeconfig.ts";
+import type { ClusterEntry, ExecConfig, Kubeconfig, UserEntry } from "./kubeconfig.ts";
+import type { PemSource } from "./pem.ts";
 
 export interface KubeContext {
-  /** File and context, for error messages. */
+  /** The file and the context's name, for error messages. */
   readonly source: string;
   readonly namespace: string;
   /** Without a trailing slash; it may hold a path, as behind a proxy such as Rancher. */
@@ -13,10 +14,11 @@ export interface KubeContext {
   readonly certificateAuthority: PemSource | null;
   readonly proxyUrl: string | null;
   readonly user: User;
-  /** The raw entry, for exec plugins that ask for the cluster. */
+  /** The entry itself, for exec plugins that ask for the cluster. */
   readonly cluster: ClusterEntry;
 }
 
+/** `given`: the kubeconfig gives the credential itself. `exec`: a program prints it. */
 export type User =
   | { readonly kind: "given"; readonly authorization: GivenAuthorization | null; readonly certificate: KeyPair | null }
   | { readonly kind: "exec"; readonly name: string; readonly exec: ExecConfig };
@@ -36,7 +38,7 @@ type Refuse = (why: string) => Error;
 const ANONYMOUS: User = { kind: "given", authorization: null, certificate: null };
 const SHOWN_NAMES = 10;
 
-/** `name` is the wish of the command line; `null` takes the current context. */
+/** Resolves a context by its name, or the current one for `null`. Throws when it is not there or can't be used. */
 export function readContext(config: Kubeconfig, name: string | null): KubeContext {
   const files = config.paths.map((path) => `"${path}"`).join(", ");
   const chosen = name ?? config.currentContext;

@@ -1,22 +1,21 @@
 /**
- * Credentials from a program, as `aws eks get-token` prints them: one ExecCredential on standard output, kept until it
- * expires or the server refuses it. podfit has no terminal, so a plugin is never asked to be interactive.
+ * Credentials that a program prints, as `aws eks get-token` does: one ExecCredential on standard output, kept until it
+ * expires or the server refuses it. podfit has no terminal, so plugins run without interaction.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 import type { Clock } from "../../runtime/clock.ts";
-import { CredentialCache } from "./credential.ts";
-import type { Credential, LoadedCredential, ReadCredential } from "./credential.ts";
 import { isRecord } from "../../units/untrusted.ts";
+import type { Credential, ReadCredential } from "./credential.ts";
+import { CredentialCache, type LoadedCredential } from "./credential_cache.ts";
 import type { ClusterEntry, ExecConfig } from "./kubeconfig.ts";
-import { runProgram } from "./run_program.ts";
-import type { ProgramResult } from "./run_program.ts";
+import { type ProgramResult, runProgram } from "./run_program.ts";
 
 export interface ExecUser {
-  /** The user of the kubeconfig, for error messages. */
+  /** The name of the user in the kubeconfig, for error messages. */
   readonly name: string;
   readonly exec: ExecConfig;
   readonly cluster: ClusterEntry;
-  /** PEM, when the cluster has a certificate authority. */
+  /** The cluster's certificate authority in PEM; `null` when it has none. */
   readonly caPem: string | null;
 }
 
@@ -30,7 +29,7 @@ const API_VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.
 const TIMEOUT_MS = 60_000;
 const SHOWN_CHARACTERS = 500;
 
-/** Throws at once on a configuration that can never work. */
+/** Makes a reader that runs the plugin when it must. Throws for a configuration that can never work. */
 export function createExecCredential(user: ExecUser, options: ExecOptions): ReadCredential {
   const { exec } = user;
   if (!API_VERSIONS.includes(exec.apiVersion)) {
@@ -86,7 +85,7 @@ function toExecInfo({ exec, cluster, caPem }: ExecUser): unknown {
   return { apiVersion: exec.apiVersion, kind: "ExecCredential", spec };
 }
 
-/** Errors never quote what the plugin printed: it holds the secret. */
+/** Its errors never quote what the plugin printed, which holds the secret. */
 function parseExecCredential(user: ExecUser, stdout: string): LoadedCredential {
   const printed = parseJson(stdout);
   if (!isRecord(printed) || printed["kind"] !== "ExecCredential") throw failure(user, "it printed no ExecCredential");

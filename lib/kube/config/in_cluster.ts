@@ -3,20 +3,23 @@
  * namespace from the service account volume, whose token the kubelet renews.
  * https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
  */
-import { createGivenCredential, readPem, readTextFile } from "./credential_files.ts";
+import { createGivenCredential } from "./given_credential.ts";
+import { readPem, readTextFile } from "./pem.ts";
 import type { ServerConfig } from "./server_config.ts";
 
 export interface InClusterOptions {
-  /** KUBERNETES_SERVICE_HOST. */
+  /** The value of KUBERNETES_SERVICE_HOST. */
   readonly host: string;
-  /** KUBERNETES_SERVICE_PORT. */
+  /** The value of KUBERNETES_SERVICE_PORT. */
   readonly port: string;
-  /** Where the service account is mounted; tests name another directory. */
+  /** The directory where the service account is mounted; SERVICE_ACCOUNT_ROOT by default. */
   readonly root?: string;
 }
 
+/** Where a kubelet mounts the service account of a pod. */
 export const SERVICE_ACCOUNT_ROOT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+/** Reads the service account of this pod. Rejects with what to check when it can't be used; sends nothing. */
 export async function loadInCluster(
   { host, port, root = SERVICE_ACCOUNT_ROOT }: InClusterOptions,
   options: { readonly now: () => number },

@@ -1,8 +1,9 @@
 /**
- * Runs a program to its end and gives what it printed. It never waits longer than its signal, not even for a child of
- * the program that still holds the output open.
+ * Runs a program to its end and gives what it printed. The signal ends the wait in any case, even when a child of the
+ * program still holds the output open.
  */
 
+/** `missing`: not found, or not executable. `aborted`: killed when the signal aborted. */
 export type ProgramResult =
   | { readonly kind: "exited"; readonly code: number; readonly stdout: string; readonly stderr: string }
   | { readonly kind: "missing" }
@@ -15,9 +16,12 @@ export interface ProgramOptions {
   readonly signal: AbortSignal;
 }
 
-/** The rest is read and dropped. */
+/** What comes after this much is read and dropped. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
+/**
+ * Resolves with the result, also when the program fails or the signal aborts; rejects when it can't be started at all.
+ */
 export async function runProgram(command: string, options: ProgramOptions): Promise<ProgramResult> {
   const { signal } = options;
   if (signal.aborted) return { kind: "aborted" };

@@ -5,8 +5,9 @@
 import { watchList } from "../../kube/watch.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { type JsonObject, listAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, listAt, textAt } from "../json.ts";
 
+/** The collections that controllers watch, by kind. */
 export const WATCHED = {
   nodes: "/api/v1/nodes",
   leases: "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
@@ -19,8 +20,10 @@ export const WATCHED = {
   daemonsets: "/apis/apps/v1/daemonsets",
 } as const;
 
+/** A kind that controllers watch. */
 export type Watched = keyof typeof WATCHED;
 
+/** What a cache is filled from. */
 export interface CacheOptions {
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly clock: Clock;
@@ -32,13 +35,14 @@ export interface CacheOptions {
 
 interface Shelf {
   readonly objects: Map<string, JsonObject>;
-  /** By the UID of who controls them. */
+  /** The keys of controlled objects by the UID of their controller. */
   readonly owned: Map<string, Map<string, JsonObject>>;
 }
 
 /** UIDs of what is gone, remembered for as long as older news of it may come. */
 const MAX_GONE = 10_000;
 
+/** The objects that controllers look at, kept up to date by watches. */
 export class Cache {
   readonly #options: CacheOptions;
   readonly #shelves = new Map<Watched, Shelf>();
@@ -66,7 +70,7 @@ export class Cache {
     return [...this.#shelf(kind).owned.get(ownerUid)?.values() ?? []];
   }
 
-  /** As a write answered, or a watch told. */
+  /** Takes an object as a write answered it or a watch reported it. */
   put(kind: Watched, object: JsonObject): void {
     const shelf = this.#shelf(kind);
     const key = keyOf(object);
@@ -101,7 +105,12 @@ export class Cache {
   async #watch(kind: Watched, signal: AbortSignal): Promise<void> {
     const { server, clock, random, onError } = this.#options;
     const changes = watchList(server.transport, {
-      ...{ origin: server.origin, path: WATCHED[kind], clock, random, signal, onError },
+      origin: server.origin,
+      path: WATCHED[kind],
+      clock,
+      random,
+      signal,
+      onError,
       project: (object) => object as unknown as JsonObject,
     });
     for await (const change of changes) {
@@ -145,22 +154,26 @@ export function keyOf(object: JsonObject): string {
   return namespace === "" ? name : `${namespace}/${name}`;
 }
 
+/** The UID of an object, empty where it has none. */
 export function uidOf(object: JsonObject): string {
   return textAt(object, "metadata", "uid");
 }
 
+/** The owner that controls an object. */
 export interface Controller {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
 }
 
+/** The owner that controls an object; `null` where none does. */
 export function readController(object: JsonObject): Controller | null {
   const found = listAt(object, "metadata", "ownerReferences").find(({ controller }) => controller === true);
   if (found === undefined) return null;
   return { kind: textAt(found, "kind"), name: textAt(found, "name"), uid: textAt(found, "uid") };
 }
 
+/** Is the deletion of this object under way? */
 export function isDeleting(object: JsonObject): boolean {
   return textAt(object, "metadata", "deletionTimestamp") !== "";
 }

@@ -1,10 +1,11 @@
-/** What every controller is given, and the few things that all of them do to pods. */
+/** Every controller works with this context, and does these few things to objects in the same way. */
 import type { Clock } from "../../runtime/clock.ts";
 import { formatTime } from "../../units/time.ts";
 import type { ObjectsClient } from "../objects_client.ts";
-import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../server/store/json.ts";
+import { at, isSame, type JsonObject, listAt, objectAt, textAt } from "../json.ts";
 import { type Cache, isDeleting, readController, uidOf, WATCHED, type Watched } from "./cache.ts";
 
+/** What every controller works with. */
 export interface Context {
   readonly cache: Cache;
   readonly client: ObjectsClient;
@@ -12,8 +13,9 @@ export interface Context {
   readonly random: () => number;
 }
 
+/** One controller: which keys an object concerns, and how a key is reconciled. */
 export interface Control {
-  /** What is to be looked at again when that object came, changed or went. */
+  /** The keys that have to be reconciled when that object came, changed or went. */
   readonly keysOf: (kind: Watched, object: JsonObject) => readonly string[];
   readonly reconcile: (key: string) => Promise<number | void>;
 }
@@ -30,11 +32,12 @@ function collectionOf(kind: Watched, namespace: string): string {
     : path.replace(/\/([a-z]+)$/, `/namespaces/${namespace}/$1`);
 }
 
+/** Creates an object and shows it to the cache at once. Rejects when the API server refuses it. */
 export async function createObject({ cache, client }: Context, kind: Watched, object: JsonObject): Promise<void> {
   cache.put(kind, await client.create(collectionOf(kind, textAt(object, "metadata", "namespace")), object));
 }
 
-/** With the grace that it asks for. */
+/** Deletes an object with the grace period that its spec asks for. */
 export async function deleteObject({ cache, client }: Context, kind: Watched, object: JsonObject): Promise<void> {
   const uid = uidOf(object);
   const answer = await client.delete(pathOf(kind, object), {
@@ -62,14 +65,15 @@ export function newPod(
     /** Either whole, or ending with "-" for the server to complete. */
     readonly name: string;
     readonly labels?: JsonObject;
-    /** On top of the template's. */
+    /** They are added to those of the template. */
     readonly spec?: JsonObject;
   },
 ): JsonObject {
   const template = objectAt(owner, "spec", "template");
   const { name: _name, generateName: _generateName, ...metadata } = objectAt(template, "metadata");
   return {
-    ...{ apiVersion: "v1", kind: "Pod" },
+    apiVersion: "v1",
+    kind: "Pod",
     metadata: {
       ...metadata,
       labels: { ...objectAt(metadata, "labels"), ...labels },
@@ -81,6 +85,7 @@ export function newPod(
   };
 }
 
+/** The owner reference of an object that this owner controls. */
 export function toReference(owner: JsonObject): JsonObject {
   return {
     apiVersion: textAt(owner, "apiVersion"),
@@ -97,14 +102,17 @@ export function listActivePods({ cache }: Context, owner: JsonObject): readonly 
   return cache.listOwned("pods", uidOf(owner)).filter((pod) => !isDeleting(pod) && !isOver(pod));
 }
 
+/** Has this pod ended, whether well or badly? */
 export function isOver(pod: JsonObject): boolean {
   return ["Succeeded", "Failed"].includes(textAt(pod, "status", "phase"));
 }
 
+/** Is the condition Ready of this object true? */
 export function isReady(object: JsonObject): boolean {
   return textAt(findCondition(object, "Ready") ?? {}, "status") === "True";
 }
 
+/** The condition of this type; `null` where there is none. */
 export function findCondition(object: JsonObject, type: string): JsonObject | null {
   return listAt(object, "status", "conditions").find((one) => one.type === type) ?? null;
 }

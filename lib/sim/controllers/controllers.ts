@@ -22,11 +22,12 @@ import { controlReplicaSets } from "./replica_sets.ts";
 import { scheduler } from "./scheduler.ts";
 import { controlStatefulSets } from "./stateful_sets.ts";
 
+/** What the controllers of a cluster work with. */
 export interface ControllersOptions {
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Told of what failed and is tried again. */
+  /** Receives each failure; what failed is tried again. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -41,13 +42,17 @@ const CONTROLS: readonly ((context: Context) => Control)[] = [
   collectGarbage,
 ];
 
+/** Runs every controller until the signal aborts, and resolves when the last has ended. */
 export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
   const { server, clock, random, onError } = options;
   const loops: { readonly control: Control; readonly reconciler: Reconciler }[] = [];
   const cache = new Cache({
-    ...{ server, clock, random, onError },
+    server,
+    clock,
+    random,
+    onError,
     onChange(kind, object) {
-      // What is not listed yet may be there: nothing is done for want of it.
+      // An object that is not listed yet may be there, so nothing is created in its stead before all are.
       if (!cache.isSynced) return;
       for (const { control, reconciler } of loops) for (const key of control.keysOf(kind, object)) reconciler.add(key);
     },

@@ -1,5 +1,5 @@
 /** DaemonSets: one pod on each node that will have it; those of an older template are replaced one at a time. */
-import { at, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../server/store/json.ts";
+import { at, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../json.ts";
 import { isDeleting, keyOf, uidOf } from "./cache.ts";
 import {
   type Context,
@@ -15,6 +15,7 @@ import {
 } from "./context.ts";
 import { isSelected, isTolerated, listTaints, REQUIRED } from "./placement.ts";
 
+/** The controller that keeps one pod of each DaemonSet on every node that will do. */
 export function controlDaemonSets(context: Context): Control {
   const { cache } = context;
   return {
@@ -103,8 +104,12 @@ async function writeStatus(context: Context, set: JsonObject, desired: number): 
   const ready = pods.filter(isReady).length;
   const hash = hashTemplate(set);
   const status = {
-    ...{ desiredNumberScheduled: desired, currentNumberScheduled: pods.length, numberMisscheduled: 0 },
-    ...{ numberReady: ready, numberAvailable: ready, numberUnavailable: Math.max(0, desired - ready) },
+    desiredNumberScheduled: desired,
+    currentNumberScheduled: pods.length,
+    numberMisscheduled: 0,
+    numberReady: ready,
+    numberAvailable: ready,
+    numberUnavailable: Math.max(0, desired - ready),
     updatedNumberScheduled: pods.filter((pod) => textAt(pod, "metadata", "labels", HASH) === hash).length,
     observedGeneration: numberAt(set, "metadata", "generation") ?? 1,
   };

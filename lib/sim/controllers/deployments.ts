@@ -2,7 +2,7 @@
  * Deployments: one ReplicaSet per template, the newest with all the pods. Recreate waits until the old ones are gone;
  * RollingUpdate adds and takes away within maxSurge and maxUnavailable.
  */
-import { at, type Json, type JsonObject, numberAt, objectAt, textAt } from "../server/store/json.ts";
+import { at, type Json, type JsonObject, numberAt, objectAt, textAt } from "../json.ts";
 import { isDeleting, keyOf, uidOf } from "./cache.ts";
 import {
   type Context,
@@ -19,6 +19,7 @@ import {
   toReference,
 } from "./context.ts";
 
+/** The controller that rolls each Deployment out through its ReplicaSets. */
 export function controlDeployments(context: Context): Control {
   const { cache } = context;
   return {
@@ -63,7 +64,8 @@ async function createNewest(context: Context, deployment: JsonObject): Promise<J
   const selector = objectAt(deployment, "spec", "selector");
   const revision = Math.max(0, ...listSets(context, deployment).map(readRevision)) + 1;
   await createObject(context, "replicasets", {
-    ...{ apiVersion: "apps/v1", kind: "ReplicaSet" },
+    apiVersion: "apps/v1",
+    kind: "ReplicaSet",
     metadata: {
       name: `${textAt(deployment, "metadata", "name")}-${hash}`,
       namespace: textAt(deployment, "metadata", "namespace"),
@@ -103,7 +105,7 @@ async function rollOut(context: Context, { deployment, newest, old }: Rollout): 
   const target = oldTotal === 0 ? wanted : Math.min(wanted, readReplicas(newest) + room);
   await scale(context, newest, target);
   const available = [newest, ...old].flatMap((set) => listActivePods(context, set)).filter(isReady).length;
-  // With no surge and nobody to spare a rollout could not begin.
+  // Without a surge and without a pod to spare no rollout could begin.
   const spare = surge === 0 && unavailable === 0 ? 1 : unavailable;
   let surplus = available - (wanted - spare);
   for (const set of old) {
@@ -141,14 +143,18 @@ async function writeStatus(context: Context, deployment: JsonObject): Promise<vo
   const conditions = [
     toCondition(deployment, isAvailable ? AVAILABLE : UNAVAILABLE, clock.now()),
     toCondition(deployment, {
-      ...{ type: "Progressing", status: "True" },
+      type: "Progressing",
+      status: "True",
       ...(isDone
         ? { reason: "NewReplicaSetAvailable", message: `ReplicaSet "${name}" has successfully progressed.` }
         : { reason: "ReplicaSetUpdated", message: `ReplicaSet "${name}" is progressing.` }),
     }, clock.now()),
   ];
   const status = {
-    ...{ replicas: pods.length, updatedReplicas: updated, readyReplicas: ready, availableReplicas: ready },
+    replicas: pods.length,
+    updatedReplicas: updated,
+    readyReplicas: ready,
+    availableReplicas: ready,
     unavailableReplicas: Math.max(0, wanted - ready),
     observedGeneration: numberAt(deployment, "metadata", "generation") ?? 1,
     conditions: conditions.map((one) => ({ ...one, lastUpdateTime: one.lastTransitionTime ?? null })),
@@ -157,11 +163,15 @@ async function writeStatus(context: Context, deployment: JsonObject): Promise<vo
 }
 
 const AVAILABLE = {
-  ...{ type: "Available", status: "True", reason: "MinimumReplicasAvailable" },
+  type: "Available",
+  status: "True",
+  reason: "MinimumReplicasAvailable",
   message: "Deployment has minimum availability.",
 };
 const UNAVAILABLE = {
-  ...{ type: "Available", status: "False", reason: "MinimumReplicasUnavailable" },
+  type: "Available",
+  status: "False",
+  reason: "MinimumReplicasUnavailable",
   message: "Deployment does not have minimum availability.",
 };
 

@@ -1,6 +1,6 @@
 /** Objects whose owner is gone go too: pods and ReplicaSets, of the kinds of owners that are looked after here. */
-import type { JsonObject } from "../server/store/json.ts";
-import { textAt } from "../server/store/json.ts";
+import type { JsonObject } from "../json.ts";
+import { textAt } from "../json.ts";
 import { isDeleting, keyOf, readController, uidOf, type Watched } from "./cache.ts";
 import { type Context, type Control, deleteObject } from "./context.ts";
 
@@ -11,6 +11,7 @@ const OWNERS: Readonly<Record<string, Watched>> = {
   DaemonSet: "daemonsets",
 };
 
+/** The controller that deletes objects whose owners are gone. */
 export function collectGarbage(context: Context): Control {
   const { cache } = context;
   return {

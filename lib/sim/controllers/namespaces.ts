@@ -1,9 +1,10 @@
 /** Namespaces: each has its default service account, and one that is deleted is emptied before it goes. */
-import { type JsonObject, objectAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, objectAt, textAt } from "../json.ts";
 import { readCode } from "../objects_client.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import { type Context, type Control, createObject, pathOf } from "./context.ts";
 
+/** The controller that gives namespaces their service account and empties those being deleted. */
 export function controlNamespaces(context: Context): Control {
   const { cache } = context;
   return {

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-status
  */
 import { formatTime } from "../../units/time.ts";
-import { type Json, type JsonObject, listAt, numberAt, textAt } from "../server/store/json.ts";
+import { type Json, type JsonObject, listAt, numberAt, textAt } from "../json.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import {
   type Context,
@@ -19,12 +19,13 @@ import {
 } from "./context.ts";
 import { listTaints } from "./placement.ts";
 
+/** The controller that taints nodes whose kubelets are silent and evicts their pods. */
 export function controlNodes(context: Context): Control {
   const { cache, clock } = context;
   return {
     keysOf(kind, object) {
       if (kind === "nodes" || kind === "leases") return [textAt(object, "metadata", "name")];
-      // Its node may never have been there, or be gone.
+      // The node of a pod may be gone, or may never have been there.
       const node = kind === "pods" ? textAt(object, "spec", "nodeName") : "";
       return node !== "" && cache.get("nodes", node) === null ? [node] : [];
     },
@@ -59,7 +60,7 @@ function readHeartbeat({ cache }: Context, node: JsonObject): number {
   return Math.max(...times.filter((time) => time !== "").map((time) => Date.parse(time)));
 }
 
-/** Its kubelet says that it is ready by itself; the taints are ours. */
+/** The kubelet itself says that its node is ready; this controller takes its own taints away. */
 async function welcome(context: Context, node: JsonObject): Promise<void> {
   if (!isReady(node)) return;
   await putTaints(context, node, listTaints(node).filter(({ key }) => key !== UNREACHABLE));
@@ -70,7 +71,9 @@ async function markLost(context: Context, node: JsonObject): Promise<void> {
   if (textAt(findCondition(node, "Ready") ?? {}, "status") !== "Unknown") {
     const conditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) =>
       toCondition(node, {
-        ...{ type, status: "Unknown", reason: "NodeStatusUnknown" },
+        type,
+        status: "Unknown",
+        reason: "NodeStatusUnknown",
         message: "Kubelet stopped posting node status.",
       }, clock.now())
     );

@@ -1,16 +1,17 @@
-/** Which nodes will do for a pod, and why not the others: in the words of the real scheduler. */
+/** Which nodes will do for a pod, and why will the others not? The words are those of the real scheduler. */
 import { parseAmount } from "../../units/quantity.ts";
-import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../server/store/json.ts";
-import { readAmounts, sumPod } from "../server/kinds/quantities.ts";
+import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../json.ts";
+import { readAmounts, sumPod } from "../pod_amounts.ts";
 import { isReady } from "./context.ts";
 
+/** Millicores, bytes and a count of pods. */
 export interface Amounts {
   readonly cpu: number;
   readonly memory: number;
   readonly pods: number;
 }
 
-/** What a pod takes, or would if its resize were not waiting for room: the larger. */
+/** The larger of what a pod takes and what it would take if its resize did not wait for room. */
 export function readNeeds(pod: JsonObject): Amounts {
   const known = NEEDS.get(pod);
   if (known !== undefined) return known;
@@ -19,7 +20,7 @@ export function readNeeds(pod: JsonObject): Amounts {
   return needs;
 }
 
-/** Of objects that do not change: a scheduler adds them all up again for each pod. */
+/** Amounts are kept by object, as objects never change and the scheduler adds them all up for each pod. */
 const NEEDS = new WeakMap<JsonObject, Amounts>();
 
 function toNeeds(pod: JsonObject): Amounts {
@@ -29,6 +30,7 @@ function toNeeds(pod: JsonObject): Amounts {
   return { cpu: larger("cpu.requests"), memory: larger("memory.requests"), pods: 1 };
 }
 
+/** What a node has for pods. */
 export function readAllocatable(node: JsonObject): Amounts {
   const allocatable = objectAt(node, "status", "allocatable");
   const read = (resource: "cpu" | "memory") => {
@@ -62,10 +64,12 @@ export function findFault(
   return faults.length === 0 ? null : faults;
 }
 
+/** The taints of a node. */
 export function listTaints(node: JsonObject): readonly JsonObject[] {
   return listAt(node, "spec", "taints");
 }
 
+/** Does the pod tolerate this taint? */
 export function isTolerated(pod: JsonObject, taint: JsonObject): boolean {
   return listAt(pod, "spec", "tolerations").some(({ key, operator = "Equal", value = "", effect }) => {
     if (effect !== undefined && effect !== "" && effect !== taint.effect) return false;
@@ -74,7 +78,7 @@ export function isTolerated(pod: JsonObject, taint: JsonObject): boolean {
   });
 }
 
-/** By labels, and by the one affinity that a DaemonSet's pods are bound with. */
+/** Labels are compared, and the one affinity that the pods of a DaemonSet are bound with. */
 export function isSelected(pod: JsonObject, node: JsonObject): boolean {
   const labels = objectAt(node, "metadata", "labels");
   const wanted = Object.entries(objectAt(pod, "spec", "nodeSelector"));
@@ -88,6 +92,7 @@ export function isSelected(pod: JsonObject, node: JsonObject): boolean {
   );
 }
 
+/** The key of an affinity that the scheduler has to keep and that running pods may break. */
 export const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
 function isMatched(expression: JsonObject, labels: JsonObject): boolean {

@@ -4,6 +4,7 @@
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 
+/** What a reconciler does with each key, and how it waits after a failure. */
 export interface ReconcilerOptions {
   readonly clock: Clock;
   readonly random: () => number;
@@ -14,6 +15,7 @@ export interface ReconcilerOptions {
 
 const RETRY = { baseMs: 100, maxMs: 30_000 };
 
+/** A queue of keys: each is worked on by one at a time, and again with a back-off when it failed. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   /** Due times by key, in ms of the clock. */

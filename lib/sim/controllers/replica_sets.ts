@@ -1,5 +1,5 @@
 /** ReplicaSets: as many pods of the template as it asks for. */
-import { type JsonObject, numberAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, numberAt, textAt } from "../json.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import {
   type Context,
@@ -13,6 +13,7 @@ import {
   putStatus,
 } from "./context.ts";
 
+/** The controller that keeps as many pods of each ReplicaSet as it asks for. */
 export function controlReplicaSets(context: Context): Control {
   return {
     keysOf: (kind, object) =>
@@ -37,13 +38,16 @@ async function writeStatus(context: Context, set: JsonObject): Promise<void> {
   const pods = listActivePods(context, set);
   const ready = pods.filter(isReady).length;
   const status = {
-    ...{ replicas: pods.length, fullyLabeledReplicas: pods.length, readyReplicas: ready, availableReplicas: ready },
+    replicas: pods.length,
+    fullyLabeledReplicas: pods.length,
+    readyReplicas: ready,
+    availableReplicas: ready,
     observedGeneration: numberAt(set, "metadata", "generation") ?? 1,
   };
   await putStatus(context, { kind: "replicasets", object: set, status });
 }
 
-/** Who is deleted first: without a node, then not ready, then the newest. */
+/** Pods without a node are deleted first, then those that are not ready, then the newest. */
 function compareWorth(one: JsonObject, other: JsonObject): number {
   const rank = (pod: JsonObject) => [textAt(pod, "spec", "nodeName") === "" ? 0 : 1, isReady(pod) ? 1 : 0];
   const [[aBound = 0, aReady = 0], [bBound = 0, bReady = 0]] = [rank(one), rank(other)];

@@ -3,12 +3,13 @@
  * is told why, and looked at again when something changes.
  */
 import { formatTime } from "../../units/time.ts";
-import { type JsonObject, numberAt, objectAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, numberAt, objectAt, textAt } from "../json.ts";
 import { readCode } from "../objects_client.ts";
 import { isDeleting, keyOf } from "./cache.ts";
 import { type Context, type Control, findCondition, isOver, pathOf, toCondition } from "./context.ts";
 import { type Amounts, findFault, readAllocatable, readNeeds } from "./placement.ts";
 
+/** The controller that binds pods to nodes. */
 export function scheduler(context: Context): Control {
   const { cache } = context;
   const told = new Set<string>();
@@ -57,7 +58,7 @@ function countUsed({ cache }: Context): ReadonlyMap<string, Amounts> {
   return used;
 }
 
-/** What is left of the scarcer resource, as a share. */
+/** The share that is left of the scarcer resource. */
 function rate(node: JsonObject, used: Amounts, needs: Amounts): number {
   const has = readAllocatable(node);
   return Math.min(
@@ -141,7 +142,11 @@ interface Told {
 async function tell({ client, clock, random }: Context, pod: JsonObject, event: Told): Promise<void> {
   const [namespace, name] = [textAt(pod, "metadata", "namespace"), textAt(pod, "metadata", "name")];
   const involvedObject = {
-    ...{ apiVersion: "v1", kind: "Pod", name, namespace, uid: textAt(pod, "metadata", "uid") },
+    apiVersion: "v1",
+    kind: "Pod",
+    name,
+    namespace,
+    uid: textAt(pod, "metadata", "uid"),
     resourceVersion: textAt(pod, "metadata", "resourceVersion"),
   };
   const suffix = Math.floor(random() * 2 ** 32).toString(16);
@@ -151,8 +156,13 @@ async function tell({ client, clock, random }: Context, pod: JsonObject, event: 
       kind: "Event",
       metadata: { name: `${name}.${clock.now().toString(16)}${suffix}`, namespace },
     },
-    ...{ involvedObject, ...event, source: {}, firstTimestamp: null, lastTimestamp: null },
+    involvedObject,
+    ...event,
+    source: {},
+    firstTimestamp: null,
+    lastTimestamp: null,
     eventTime: `${formatTime(clock.now()).slice(0, -1)}.000000Z`,
-    ...{ reportingComponent: "default-scheduler", reportingInstance: "default-scheduler-embedded" },
+    reportingComponent: "default-scheduler",
+    reportingInstance: "default-scheduler-embedded",
   }).catch(() => {});
 }

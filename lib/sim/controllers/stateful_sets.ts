@@ -2,7 +2,7 @@
  * StatefulSets: pods with ordinal names, in order (OrderedReady) or all at once (Parallel); those of an older template
  * are replaced from the highest on, one at a time. Volumes are none of its business here.
  */
-import { at, type JsonObject, numberAt, textAt } from "../server/store/json.ts";
+import { at, type JsonObject, numberAt, textAt } from "../json.ts";
 import { isDeleting, keyOf, uidOf } from "./cache.ts";
 import {
   type Context,
@@ -17,6 +17,7 @@ import {
   putStatus,
 } from "./context.ts";
 
+/** The controller that creates and deletes the pods of each StatefulSet in the order of their ordinals. */
 export function controlStatefulSets(context: Context): Control {
   const { cache } = context;
   return {
@@ -78,7 +79,7 @@ function findPod(context: Context, set: JsonObject, ordinal: number): JsonObject
   return listPods(context, set).find((pod) => readOrdinal(pod) === ordinal) ?? null;
 }
 
-/** In order of their ordinals, those on their way out too: they hold their names. */
+/** The pods in the order of their ordinals. Those being deleted are among them, as they still hold their names. */
 function listPods({ cache }: Context, set: JsonObject): readonly JsonObject[] {
   return cache.listOwned("pods", uidOf(set)).toSorted((a, b) => readOrdinal(a) - readOrdinal(b));
 }
@@ -98,7 +99,10 @@ async function writeStatus(context: Context, set: JsonObject): Promise<void> {
   const updated = pods.filter((pod) => textAt(pod, "metadata", "labels", HASH) === revision).length;
   const isDone = updated === pods.length;
   const status = {
-    ...{ replicas: pods.length, readyReplicas: ready, availableReplicas: ready, updatedReplicas: updated },
+    replicas: pods.length,
+    readyReplicas: ready,
+    availableReplicas: ready,
+    updatedReplicas: updated,
     currentReplicas: isDone ? pods.length : pods.length - updated,
     updateRevision: revision,
     currentRevision: isDone ? revision : textAt(set, "status", "currentRevision") || revision,

@@ -3,13 +3,15 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
  */
 import type { ObjectsClient } from "../objects_client.ts";
-import { at, type JsonObject, objectAt, textAt } from "../server/store/json.ts";
+import { at, type JsonObject, objectAt, textAt } from "../json.ts";
 
-/** Its refusal, `null` = come in. */
+/** Resolves with a refusal, or with `null` for a caller who may read. */
 export type CheckAccess = (request: Request, node: string) => Promise<Response | null>;
 
+/** Admits everybody, for clusters without tokens. */
 export const ADMIT_ALL: CheckAccess = () => Promise.resolve(null);
 
+/** Asks the API server about each request. Rejects when the API server cannot be asked. */
 export function reviewAccess(client: ObjectsClient): CheckAccess {
   return async (request, node) => {
     const [, token = ""] = /^Bearer\s+(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
@@ -41,7 +43,9 @@ function toSubresources(path: string): readonly string[] {
 
 async function fetchUser(client: ObjectsClient, token: string): Promise<JsonObject | null> {
   const { status = null } = await client.create("/apis/authentication.k8s.io/v1/tokenreviews", {
-    ...{ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } },
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenReview",
+    spec: { token },
   });
   return at(status, "authenticated") === true ? objectAt(status, "user") : null;
 }
@@ -52,7 +56,9 @@ async function isAllowed(
 ): Promise<boolean> {
   const spec = { user: textAt(user, "username"), groups: user.groups ?? [], resourceAttributes: attributes };
   const { status = null } = await client.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
-    ...{ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec },
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec,
   });
   return at(status, "allowed") === true;
 }

@@ -1,16 +1,18 @@
-/** What a kubelet's own server answers: usage, health and its pods; with a Date by the node's clock. */
+/** A kubelet's own server answers with usage, health and its pods, and with a Date by the node's clock. */
 import type { CheckAccess } from "./access.ts";
 import type { Machine } from "./machine.ts";
 import { RESOURCE_METRICS_TYPE, writeResourceMetrics } from "./resource_metrics.ts";
 
+/** Whose machine is asked, and who may ask. */
 export interface AnswerOptions {
   readonly name: string;
   readonly machine: Machine;
-  /** By the node's clock. */
+  /** The time of the node's clock. */
   readonly now: () => number;
   readonly checkAccess: CheckAccess;
 }
 
+/** The handler of a kubelet's own server. It rejects when the request's signal aborts. */
 export function createAnswer(options: AnswerOptions): (request: Request) => Promise<Response> {
   const { name, now, checkAccess } = options;
   return async (request) => {

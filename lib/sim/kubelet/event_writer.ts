@@ -2,8 +2,9 @@
 import type { KubeletEvent } from "../model/event.ts";
 import { formatTime } from "../../units/time.ts";
 import type { ObjectsClient } from "../objects_client.ts";
-import type { JsonObject } from "../server/store/json.ts";
+import type { JsonObject } from "../json.ts";
 
+/** Where events are written, and in whose name. */
 export interface EventWriterOptions {
   readonly node: string;
   readonly client: ObjectsClient;
@@ -12,6 +13,7 @@ export interface EventWriterOptions {
 /** Events that may still be counted up. */
 const MAX_KNOWN = 1000;
 
+/** Events with the same key are one event with a count. */
 export function toEventKey({ pod, reason, message, fieldPath }: KubeletEvent): string {
   return [pod.uid, fieldPath ?? "", reason, message].join("\n");
 }
@@ -35,15 +37,27 @@ export function createEventWriter({ node, client }: EventWriterOptions): (event:
     // The time in nanoseconds, as real ones are named; the last six digits tell those of one moment apart.
     const eventName = `${name}.${(BigInt(Math.floor(at)) * 1_000_000n + BigInt(written++ % 1_000_000)).toString(16)}`;
     const involvedObject: JsonObject = {
-      ...{ apiVersion: "v1", kind: "Pod", namespace, name, uid },
+      apiVersion: "v1",
+      kind: "Pod",
+      namespace,
+      name,
+      uid,
       ...(fieldPath === null ? {} : { fieldPath }),
     };
     await client.create(collection, {
-      ...{ apiVersion: "v1", kind: "Event", metadata: { name: eventName, namespace } },
-      ...{ involvedObject, reason, message: message.slice(0, 1024), type },
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: eventName, namespace },
+      involvedObject,
+      reason,
+      message: message.slice(0, 1024),
+      type,
       source: { component: "kubelet", host: node },
-      ...{ firstTimestamp: time, lastTimestamp: time, count: 1 },
-      ...{ reportingComponent: "kubelet", reportingInstance: node },
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      reportingComponent: "kubelet",
+      reportingInstance: node,
     });
     known.set(key, { path: `${collection}/${eventName}`, count: 1 });
     const [oldest] = known.keys();

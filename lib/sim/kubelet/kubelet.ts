@@ -22,26 +22,28 @@ import { Outbox } from "./outbox.ts";
 import { keepRegistered } from "./register.ts";
 import { toGated, toStatusPatch } from "./status_patch.ts";
 
+/** What a kubelet works with. */
 export interface KubeletOptions {
   readonly server: Pick<ApiServer, "origin" | "transport">;
   readonly node: NodeOptions;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Told of what failed and is tried again. */
+  /** Receives each failure; what failed is tried again. */
   readonly onError?: (error: unknown) => void;
-  /** By so much its clock is ahead of the others'. */
+  /** Its clock is ahead of the others' by so much. */
   readonly skewMs?: number;
   readonly checkAccess?: CheckAccess;
 }
 
+/** The kubelet of one node. It does nothing until it is run. */
 export interface Kubelet {
   /** Until the signal aborts, which is how a machine is lost: nothing is told any more, containers run on. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** What its own server answers. */
+  /** Answers a request to its own server. */
   readonly handle: (request: Request) => Promise<Response>;
   /** The load images on it. */
   readonly loads: LoadServer;
-  /** What nobody outside sees: the whole model, as it is now. */
+  /** Reads the whole model as it is now, which nobody outside of a test sees. */
   readonly readState: () => NodeState;
 }
 
@@ -50,13 +52,16 @@ interface Written {
   readonly pod: Pod;
 }
 
+/** A kubelet for a node that need not be registered yet. */
 export function createKubelet(options: KubeletOptions): Kubelet {
   const { server, node, clock, random, onError = () => {}, skewMs = 0, checkAccess = ADMIT_ALL } = options;
   const { name } = node.config;
   const ending = { signal: new AbortController().signal };
   const client = createObjectsClient({
-    ...{ server, clock, agent: "kubelet" },
-    /** Of the present run. */
+    server,
+    clock,
+    agent: "kubelet",
+    /** The signal of the present run. */
     get signal() {
       return ending.signal;
     },
@@ -77,7 +82,10 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   const box = { clock, random, onError };
   const statuses = new Outbox<PodStatus>({ ...box, send: (status, uid) => writeStatus(uid, status) });
   const events = new Outbox<KubeletEvent>({
-    ...{ ...box, maxTries: 5, maxKeys: 1000, width: 1 },
+    ...box,
+    maxTries: 5,
+    maxKeys: 1000,
+    width: 1,
     send: createEventWriter({ node: name, client }),
   });
   const removals = new Outbox<null>({ ...box, send: (_, uid) => removePod(uid) });
@@ -101,7 +109,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   async function removePod(uid: string): Promise<void> {
     const pod = machine.findPod(uid);
     if (pod === null) return;
-    // Its last status is told first.
+    // The last status has to be reported first.
     const status = machine.readStatus(uid);
     if (status !== null) await writeStatus(uid, status);
     try {
@@ -127,8 +135,14 @@ export function createKubelet(options: KubeletOptions): Kubelet {
 
   async function watchPods(signal: AbortSignal): Promise<void> {
     const changes = watchList(server.transport, {
-      ...{ origin: server.origin, path: "/api/v1/pods", fieldSelector: `spec.nodeName=${name}` },
-      ...{ clock, random, signal, onError, project: (object) => object as unknown as Pod },
+      origin: server.origin,
+      path: "/api/v1/pods",
+      fieldSelector: `spec.nodeName=${name}`,
+      clock,
+      random,
+      signal,
+      onError,
+      project: (object) => object as unknown as Pod,
     });
     for await (const change of changes) {
       // Up to now it was as before.

@@ -1,13 +1,14 @@
-/** What load images on a node can be asked while they run: to use more or less, and what their cgroup enforces. */
+/** Load images on a node can be asked to use more or less while they run, and what their cgroup enforces. */
 import { type LoadSetting, readMemory } from "./load_image.ts";
 import type { LoadRef, Machine } from "./machine.ts";
 
+/** The load images that run on one node. */
 export interface LoadServer {
   /** Throws when nobody listens there, and when what it is told kills it. */
   readonly set: (container: LoadRef, change: Partial<LoadSetting>) => LoadSetting;
   /** `null` when nobody listens there. */
   readonly readLimits: (container: LoadRef) => Limits | null;
-  /** Its HTTP server, at `/set?cpu=300&mem=64`, `/limits` and `/`; `null` when nobody listens there. */
+  /** Answers `/set?cpu=300&mem=64`, `/limits` and `/` as the program does; `null` when nobody listens there. */
   readonly answer: (container: LoadRef, pathAndQuery: string) => Response | null;
 }
 

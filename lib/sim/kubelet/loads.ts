@@ -7,11 +7,13 @@ import { isRecord, quote } from "../../units/untrusted.ts";
 import { type Load, parseLoad } from "../model/load.ts";
 import { readProgram, type Told, toLoad } from "./load_image.ts";
 
+/** The annotation of a pod that says by container what it uses. */
 export const LOAD_ANNOTATION = "sim.podfit.dev/load";
 
+/** The programs of a pod by container, and what could not be read. */
 export interface PodLoads {
   readonly loads: Readonly<Record<string, Load>>;
-  /** Of the annotation; such a container idles. */
+  /** The problems of the annotation. A container with one idles. */
   readonly problems: readonly string[];
 }
 
@@ -34,6 +36,7 @@ export function readLoads(pod: Pod, told: (container: string) => Told | null): P
   return { loads, problems };
 }
 
+/** All containers of a pod, init containers first. */
 export function listContainers({ spec }: Pod): readonly Container[] {
   return [...spec?.initContainers ?? [], ...spec?.containers ?? []];
 }

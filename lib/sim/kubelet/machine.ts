@@ -1,5 +1,5 @@
 /**
- * The model of a node under the hands of its kubelet: pods as the API has them go in, time is moved up to now, and what
+ * The model of a node as its kubelet drives it: pods as the API has them go in, time is moved up to now, and what
  * changed comes out. Nothing here waits or fails.
  */
 import type { Pod } from "../../api/kubernetes.ts";
@@ -12,13 +12,15 @@ import type { ContainerState, NodeConfig, NodeState, PodStatus } from "../model/
 import { type LoadSetting, readProgram, type Told } from "./load_image.ts";
 import { listContainers, readLoads } from "./loads.ts";
 
+/** What a machine is made of. */
 export interface MachineOptions {
   readonly config: NodeConfig;
-  /** By the node's clock. */
+  /** The time of the node's clock. */
   readonly now: () => number;
   readonly onStep: (step: Step) => void;
 }
 
+/** What a step changed: statuses and events to be written. */
 export interface Step {
   readonly changed: readonly StatusChange[];
   readonly events: readonly KubeletEvent[];
@@ -33,6 +35,7 @@ export interface LoadRef {
   readonly port: number;
 }
 
+/** A container of the load image and its program. */
 export interface LoadContainer {
   readonly pod: Pod;
   readonly name: string;
@@ -45,9 +48,10 @@ interface Held {
   readonly bound: BoundPod;
 }
 
-/** By container name, of the instance that was told. */
+/** Settings by container name, each with the instance that was asked to use it. */
 type Orders = ReadonlyMap<string, Told & { readonly instance: string }>;
 
+/** The model of a node with the pods that its kubelet was sent. */
 export class Machine {
   readonly #options: MachineOptions;
   #state: NodeState;
@@ -78,7 +82,7 @@ export class Machine {
     return this.#state.pods.find(({ spec }) => spec.uid === uid)?.status ?? null;
   }
 
-  /** As the API has it now. */
+  /** Takes a pod as the API has it now. */
   put(pod: Pod): void {
     const uid = pod.metadata?.uid ?? "";
     const known = this.#held.get(uid);
@@ -132,7 +136,7 @@ export class Machine {
     return null;
   }
 
-  /** From now on, for as long as this instance lives. */
+  /** Sets what a container uses from now on, for as long as this instance lives. */
   order({ pod, name, state }: LoadContainer, setting: LoadSetting): void {
     if (state.run.kind !== "running") return;
     const uid = pod.metadata?.uid ?? "";
@@ -180,7 +184,11 @@ export class Machine {
     const { problems } = readLoads(pod, () => null);
     const { namespace = "", name = "", uid = "" } = pod.metadata ?? {};
     const events = problems.map((message): KubeletEvent => ({
-      ...{ at: this.#state.at, type: "Warning", reason: "InvalidLoad", message, fieldPath: null },
+      at: this.#state.at,
+      type: "Warning",
+      reason: "InvalidLoad",
+      message,
+      fieldPath: null,
       pod: { namespace, name, uid },
     }));
     if (events.length > 0) this.#options.onStep({ changed: [], events, gone: [] });

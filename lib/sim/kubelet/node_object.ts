@@ -2,23 +2,26 @@
 import { formatAmount } from "../../units/quantity.ts";
 import { formatTime } from "../../units/time.ts";
 import type { NodeConfig } from "../model/state.ts";
-import type { JsonObject } from "../server/store/json.ts";
+import type { JsonObject } from "../json.ts";
 import { LOAD_IMAGE } from "./load_image.ts";
 
+/** A taint as a node's spec has it. */
 export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 }
 
+/** What a Node object says about its machine. */
 export interface NodeOptions {
   readonly config: NodeConfig;
-  /** Where its own server listens. */
+  /** The port at which its own server listens. */
   readonly port: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
 }
 
+/** The Node object that a kubelet registers. */
 export function toNode({ config, labels = {}, taints = [] }: NodeOptions): JsonObject {
   const own = {
     "beta.kubernetes.io/arch": "amd64",
@@ -28,7 +31,8 @@ export function toNode({ config, labels = {}, taints = [] }: NodeOptions): JsonO
     "kubernetes.io/os": "linux",
   };
   return {
-    ...{ apiVersion: "v1", kind: "Node" },
+    apiVersion: "v1",
+    kind: "Node",
     metadata: { name: config.name, labels: { ...own, ...labels } },
     spec: taints.length === 0 ? {} : { taints: taints.map((taint) => ({ ...taint })) },
   };
@@ -45,7 +49,10 @@ export function toNodeStatus(
     pods: String(config.pods),
   };
   const condition = (type: string, status: string, reason: string, message: string): JsonObject => ({
-    ...{ type, status, reason, message },
+    type,
+    status,
+    reason,
+    message,
     lastHeartbeatTime: formatTime(now),
     lastTransitionTime: formatTime(since),
   });
@@ -68,9 +75,16 @@ export function toNodeStatus(
     ],
     images: [{ names: [LOAD_IMAGE], sizeBytes: 4_000_000 }],
     nodeInfo: {
-      ...{ architecture: "amd64", operatingSystem: "linux", osImage: "podfit embedded node", kernelVersion: "0" },
-      ...{ containerRuntimeVersion: "podfit://model", kubeletVersion: "v1.36.3", kubeProxyVersion: "" },
-      ...{ machineID: config.name, systemUUID: config.name, bootID: config.seed },
+      architecture: "amd64",
+      operatingSystem: "linux",
+      osImage: "podfit embedded node",
+      kernelVersion: "0",
+      containerRuntimeVersion: "podfit://model",
+      kubeletVersion: "v1.36.3",
+      kubeProxyVersion: "",
+      machineID: config.name,
+      systemUUID: config.name,
+      bootID: config.seed,
     },
   };
 }

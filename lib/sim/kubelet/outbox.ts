@@ -1,27 +1,29 @@
 /**
- * What a kubelet has to tell the API server, one matter per key: the newest of each key is sent, keys side by side and
- * each by itself in order, again and again with growing waits until it is taken or given up.
+ * The writes of a kubelet, by key: only the newest of each key is sent, keys side by side and each by itself in order,
+ * and tried again with growing waits until it is taken or given up.
  */
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Limit } from "../../runtime/limit.ts";
 
+/** How items are sent, and how a failure is waited out. */
 export interface OutboxOptions<T> {
   readonly clock: Clock;
   readonly random: () => number;
-  /** Throws to be tried again. */
+  /** Sends an item. It is tried again when this rejects. */
   readonly send: (matter: T, key: string) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Tries after which a matter is dropped. */
   readonly maxTries?: number;
   /** Keys that wait; more are dropped. */
   readonly maxKeys?: number;
-  /** So many at once. */
+  /** How many are sent at once. */
   readonly width?: number;
 }
 
 const RETRY = { baseMs: 200, maxMs: 10_000 };
 
+/** Items to be sent, one after the other for each key, of which only the newest counts. */
 export class Outbox<T> {
   readonly #options: OutboxOptions<T>;
   readonly #waiting = new Map<string, T>();
@@ -44,7 +46,7 @@ export class Outbox<T> {
     this.#waiting.delete(key);
   }
 
-  /** Until the signal aborts; what waits then is sent by the next run. */
+  /** Sends until the signal aborts. Items that wait then are sent by the next run. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     for (const key of this.#waiting.keys()) this.#start(key);

@@ -7,14 +7,15 @@ import type { Clock } from "../../runtime/clock.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import { formatTime } from "../../units/time.ts";
 import { type ObjectsClient, readCode } from "../objects_client.ts";
-import { type JsonObject, objectAt, textAt } from "../server/store/json.ts";
+import { type JsonObject, objectAt, textAt } from "../json.ts";
 import { type NodeOptions, toNode, toNodeStatus } from "./node_object.ts";
 
+/** What a node is registered and kept alive with. */
 export interface RegisterOptions {
   readonly node: NodeOptions;
   readonly client: ObjectsClient;
   readonly clock: Clock;
-  /** By the node's clock. */
+  /** The time of the node's clock. */
   readonly now: () => number;
   readonly random: () => number;
   readonly onError: (error: unknown) => void;
@@ -51,7 +52,7 @@ export async function keepRegistered(options: RegisterOptions, signal: AbortSign
   }
 }
 
-/** Its UID. */
+/** Creates the node or brings it up to date, and resolves with its UID. */
 async function writeNode({ node, client, now }: RegisterOptions): Promise<string> {
   const path = `/api/v1/nodes/${node.config.name}`;
   const found = await client.get(path) ?? await create(client, toNode(node));

@@ -5,8 +5,10 @@
  */
 import type { Summary } from "../../api/summary.ts";
 
+/** The content type of the text format of Prometheus. */
 export const RESOURCE_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** The text of `/metrics/resource` for what a summary says. */
 export function writeResourceMetrics(summary: Summary): string {
   const samples = listSamples(summary);
   const lines: string[] = [];
@@ -57,7 +59,7 @@ const FAMILIES = {
 
 interface Sample {
   readonly family: keyof typeof FAMILIES;
-  /** As written, with their braces. */
+  /** The labels as they are written, with their braces. */
   readonly labels: string;
   readonly value: number;
   /** Epoch ms; `null` = the time it is asked at. */
@@ -104,7 +106,7 @@ function toMs(time: string | undefined): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** As Go's %g has it: the fewest digits that tell it, with an exponent from a million on and below a ten-thousandth. */
+/** A number as Go's %g writes it: as few digits as it needs, with an exponent from a million on and below 0.0001. */
 function formatFloat(value: number): string {
   if (value === 0) return "0";
   const [digits = "", exponent = "0"] = value.toExponential().split("e");

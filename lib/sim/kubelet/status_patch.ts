@@ -6,12 +6,13 @@
 import type { Pod, PodCondition } from "../../api/kubernetes.ts";
 import { formatTime } from "../../units/time.ts";
 import type { PodStatus } from "../model/state.ts";
-import { isObject, isSame, type Json, type JsonObject } from "../server/store/json.ts";
+import { isObject, isSame, type Json, type JsonObject } from "../json.ts";
 
+/** What a status is compared with. */
 export interface StatusContext {
-  /** As the API had it last. */
+  /** The pod as the API had it last. */
   readonly pod: Pod;
-  /** What was written last, which the API may not have told of yet; `null` = nothing. */
+  /** The status that was written last, which a watch may not have brought back yet; `null` for none. */
   readonly written: PodStatus | null;
   readonly now: number;
 }
@@ -41,7 +42,7 @@ export function toStatusPatch(status: PodStatus, { pod, written, now }: StatusCo
   };
 }
 
-/** With Ready as the pod's gates have it. */
+/** The conditions with Ready as the pod's readiness gates make it. */
 export function toGated(status: PodStatus, { pod, written, now }: StatusContext): PodStatus {
   const closed = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
     const found = pod.status?.conditions?.find(({ type }) => type === conditionType);
@@ -70,7 +71,7 @@ const OWN = [
   ...["ContainersReady", "PodScheduled"],
 ];
 
-/** What the kubelet is not asked about. */
+/** The parts of a status that are not the kubelet's. */
 const OTHERS = ["conditions", "nominatedNodeName"];
 
 /** A merge patch from one object to the other; lists are replaced. */

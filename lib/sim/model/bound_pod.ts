@@ -8,23 +8,25 @@ import { parseAmount } from "../../units/quantity.ts";
 import { type Resource, resourceOf, type Resources, SIDE_KEYS, sideOf } from "../../units/resources.ts";
 import { IDLE, type Load } from "./load.ts";
 
+/** A pod on a node, with what the model needs of its spec. */
 export interface BoundPod {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
   readonly generation: number;
-  /** Of its PriorityClass: who waits for room is served by it. */
+  /** The value of its PriorityClass, by which pods that wait for room are served. */
   readonly priority: number;
   readonly qosClass: QosClass;
   readonly restartPolicy: "Always" | "OnFailure" | "Never";
   /** When the scheduler bound it, as condition PodScheduled says; `null` when it was bound from the first. */
   readonly scheduledAt: number | null;
-  /** What is left of its time once it is being deleted, in ms; `null` while it is not. */
+  /** The time it has left once it is being deleted, in ms; `null` while it is not. */
   readonly graceMs: number | null;
   /** Init containers and sidecars in the order they start, then the containers. */
   readonly containers: readonly BoundContainer[];
 }
 
+/** A container of such a pod. */
 export interface BoundContainer {
   readonly name: string;
   readonly kind: "init" | "sidecar" | "container";

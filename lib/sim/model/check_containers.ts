@@ -5,8 +5,10 @@
 import type { ContainerStatus, Pod } from "../../api/kubernetes.ts";
 import { parseAmount } from "../../units/quantity.ts";
 
+/** Receives one problem in words. */
 export type Report = (message: string) => void;
 
+/** Reports what a kubelet could not have done to the containers of a pod between two states. */
 export function checkContainers(before: Pod | null, after: Pod, report: Report): void {
   const known = new Map((before === null ? [] : listStatuses(before)).map((one) => [one.name, one]));
   const names = (after.spec?.containers ?? []).map(({ name }) => name);
@@ -67,7 +69,7 @@ function checkStep(old: ContainerStatus, status: ContainerStatus, report: Report
   if ((count > 0) !== isOther) report(`has ${count} more restarts, and is ${isOther ? "another" : "the same"}`);
   if (old.containerID !== undefined && status.containerID === undefined) report("loses its id");
   if (isOther) {
-    // What is known of the instance before stays known.
+    // A status must not forget the instance before.
     const { terminated: ended } = old.state ?? {};
     const last = status.lastState?.terminated;
     if (last === undefined) report("was restarted after nothing");
@@ -87,7 +89,7 @@ function checkStep(old: ContainerStatus, status: ContainerStatus, report: Report
   }
 }
 
-/** Of the same instance. */
+/** The states that one instance may have next, by its present one. */
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   waiting: ["waiting", "running", "terminated"],
   running: ["running", "terminated"],

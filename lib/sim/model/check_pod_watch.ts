@@ -6,6 +6,7 @@ import type { Pod, PodCondition } from "../../api/kubernetes.ts";
 import { checkContainers, isSizeOf, type Report } from "./check_containers.ts";
 import type { Problem } from "./parse_curve.ts";
 
+/** An event of a watch of pods. */
 export interface PodEvent {
   /** When it was received; `null` = not known, and no time is checked. */
   readonly at: number | null;
@@ -13,7 +14,7 @@ export interface PodEvent {
   readonly object: Pod;
 }
 
-/** Of any pods, in the order of the watch. A problem's path is `[number of the event] pod`. */
+/** The problems of events of any pods, in the order of the watch. A path is `[number of the event] pod`. */
 export function checkPodWatch(stream: readonly PodEvent[]): readonly Problem[] {
   const problems: Problem[] = [];
   const known = new Map<string, Known>();
@@ -66,7 +67,7 @@ function checkPod(pod: Pod, report: Report): void {
   for (const condition of conditions) checkCondition(condition, status.observedGeneration, report);
   const [pending, inProgress] = ORDER.slice(0, 2).map((type) => conditions.find((one) => one.type === type));
   if (pending !== undefined || inProgress !== undefined || isEnded(pod)) return;
-  // Nothing is under way and all was seen: what runs has the size of the spec.
+  // No resize is under way and the spec was seen, so what runs has the size of the spec.
   if (status.observedGeneration !== metadata.generation) return;
   for (const state of [...status.containerStatuses ?? [], ...status.initContainerStatuses ?? []]) {
     if (state.state?.running !== undefined && !isSizeOf(pod, state)) {

@@ -5,18 +5,20 @@
 import type { ContainerStats, PodStats, Summary } from "../../api/summary.ts";
 import type { Problem } from "./parse_curve.ts";
 
+/** A summary and the time when it was read. */
 export interface SeenSummary {
   /** When it was asked for, by the node's clock. */
   readonly at: number;
   readonly summary: Summary;
 }
 
+/** What summaries are checked by. */
 export interface CheckOptions {
-  /** Without it containers stay fresh for ever. */
+  /** False for a kubelet whose containers are always read fresh. */
   readonly hasCadvisor: boolean;
 }
 
-/** Of one node, in the order they were read. A problem's path is `[number of the summary] pod/container`. */
+/** The problems of one node's summaries, in the order they were read. A path is `[number] pod/container`. */
 export function checkSummaries(stream: readonly SeenSummary[], options: CheckOptions): readonly Problem[] {
   const problems: Problem[] = [];
   const series = new Map<string, Seen>();

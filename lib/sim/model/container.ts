@@ -7,6 +7,7 @@ import { tellContainer, type Turn } from "./event.ts";
 import { draw, drawBetween, drawHex } from "./random.ts";
 import type { ContainerState, Ended, Run, Stop } from "./state.ts";
 
+/** A turn of one container of a pod. */
 export interface ContainerTurn extends Turn {
   readonly pod: BoundPod;
   readonly bound: BoundContainer;
@@ -14,6 +15,7 @@ export interface ContainerTurn extends Turn {
   readonly ends: boolean;
 }
 
+/** Does the container have a process? */
 export function isAlive({ run }: ContainerState): boolean {
   return run.kind === "running";
 }
@@ -23,7 +25,7 @@ export function isOver({ run }: ContainerState): boolean {
   return run.kind === "terminated" && run.restartAt === null;
 }
 
-/** What happens to it by `turn.now`, without anybody's doing. */
+/** The container after the time until `turn.now` has passed. */
 export function nextContainer(container: ContainerState, turn: ContainerTurn): ContainerState {
   const { run } = container;
   switch (run.kind) {
@@ -85,7 +87,7 @@ export function readContainerDue({ run }: ContainerState, bound: BoundContainer,
   }
 }
 
-/** Its process is gone now; the kubelet notices at its next look. */
+/** The container with its process gone, which the kubelet notices at its next look. */
 export function end(
   container: ContainerState,
   { code, reason }: { readonly code: number; readonly reason?: Ended["reason"] },
@@ -139,7 +141,7 @@ export function clearBackOff(container: ContainerState, turn: Turn): ContainerSt
 
 const FIRST_MS = 10_000;
 const MAX_MS = 300_000;
-/** Who ran so long begins anew. */
+/** A container that ran for so long, in ms, begins its back-off anew. */
 const RESET_MS = 600_000;
 /** CrashLoopBackOff shows so long before the restart (measured). */
 const SHOWN_MS = 110;

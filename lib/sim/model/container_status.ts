@@ -10,12 +10,14 @@ import { formatTime } from "../../units/time.ts";
 import { drawHex } from "./random.ts";
 import type { ContainerState, Ended, PodLife } from "./state.ts";
 
+/** What a container's status is made of beside its state. */
 export interface ContainerContext {
   readonly pod: BoundPod;
   readonly life: PodLife;
   readonly now: number;
 }
 
+/** The status of a container as the kubelet writes it. */
 export function toContainerStatus(
   bound: BoundContainer,
   state: ContainerState,

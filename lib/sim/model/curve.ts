@@ -7,12 +7,14 @@ import { draw } from "./random.ts";
 /** `container`: ms since this instance started; `pod`: since the pod did; `wall`: epoch ms, as days and weeks go. */
 export type ClockName = "container" | "pod" | "wall";
 
+/** The times by which a curve is read, in ms. */
 export interface Clocks {
   readonly ageMs: number;
   readonly podMs: number;
   readonly wallMs: number;
 }
 
+/** How an amount changes over time. */
 export type Curve =
   | { readonly kind: "constant"; readonly value: number }
   | {

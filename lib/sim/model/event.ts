@@ -7,6 +7,7 @@ import type { BoundContainer, BoundPod } from "./bound_pod.ts";
 import { toRequirements } from "./quantities.ts";
 import type { NodeConfig } from "./state.ts";
 
+/** An event that a kubelet records about a pod or one of its containers. */
 export interface KubeletEvent {
   readonly at: number;
   readonly type: "Normal" | "Warning";
@@ -24,19 +25,23 @@ export interface Turn {
   readonly tell: (event: KubeletEvent) => void;
 }
 
+/** Records an event about a pod. */
 export function tellPod(turn: Turn, pod: BoundPod, event: Pick<KubeletEvent, "type" | "reason" | "message">): void {
   turn.tell({ at: turn.now, ...event, pod: toRef(pod), fieldPath: null });
 }
 
+/** An event about one container. */
 export interface ContainerEvent extends Pick<KubeletEvent, "type" | "reason" | "message"> {
   readonly container: BoundContainer;
 }
 
+/** Records an event about a container of a pod. */
 export function tellContainer(turn: Turn, pod: BoundPod, { container, ...event }: ContainerEvent): void {
   const list = container.kind === "container" ? "containers" : "initContainers";
   turn.tell({ at: turn.now, ...event, pod: toRef(pod), fieldPath: `spec.${list}{${container.name}}` });
 }
 
+/** What an event about a resize says. */
 export interface ResizeEventOptions {
   readonly generation: number;
   readonly sizes: Readonly<Record<string, Resources>>;
@@ -49,6 +54,7 @@ const RESIZE_EVENTS = {
   ResizeError: ["Warning", "Pod resize error"],
 } as const;
 
+/** Records an event about a resize, with the sizes in its message as JSON. */
 export function tellResize(
   turn: Turn,
   pod: BoundPod,

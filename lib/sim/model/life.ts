@@ -40,6 +40,7 @@ export function newLife(pod: BoundPod, rejected: PodLife["rejected"], { now, con
   };
 }
 
+/** Has the pod ended? */
 export function isFinished({ phase }: PodLife): boolean {
   return phase === "Failed" || phase === "Succeeded";
 }
@@ -55,6 +56,7 @@ export function noteSpec(life: PodLife, pod: BoundPod, { now, config }: Turn): P
   return { ...life, observeAt: Math.min(life.observeAt ?? Infinity, observeAt) };
 }
 
+/** The life of a pod after this turn. */
 export function nextLife(life: PodLife, turn: ResizeTurn): PodLife {
   const { pod, now } = turn;
   if (isFinished(life)) return life.observeAt === null || life.observeAt > now ? life : follow(life, pod);
@@ -105,7 +107,7 @@ export function isPassed({ kind }: BoundContainer, state: ContainerState | undef
   return isOver(state) && state.run.kind === "terminated" && state.run.ended.code === 0;
 }
 
-/** Of a pod that has ended the status follows a resize, and nothing else does. */
+/** The status of a pod that has ended follows a resize, and nothing else does. */
 function follow(life: PodLife, pod: BoundPod): PodLife {
   const observed = { ...life, observedGeneration: pod.generation, observeAt: null };
   if (life.rejected !== null) return observed;

@@ -6,23 +6,26 @@ import { isRecord, quote } from "../../units/untrusted.ts";
 import type { Curve } from "./curve.ts";
 import { parseCurve, type Problem } from "./parse_curve.ts";
 
+/** What a container uses and how it starts and ends. */
 export interface Load {
   readonly cpuMillicores: Curve;
   readonly workingSetBytes: Curve;
   /** Reclaimed before the limit kills: part of usageBytes, not of the working set. */
   readonly pageCacheBytes: Curve;
-  /** From a start until the container is ready: a probe's worth. */
+  /** The time from a start until the container is ready, which a probe takes, in ms. */
   readonly readyAfterMs: number;
   /** It ends by itself so long after its start. */
   readonly exits: { readonly afterMs: number; readonly code: number } | null;
-  /** What it makes of SIGTERM. */
+  /** How it ends after SIGTERM. */
   readonly stops: { readonly afterMs: number; readonly code: number };
 }
 
+/** A load, or the problems of what was to be one. */
 export type ParsedLoad =
   | { readonly ok: true; readonly load: Load }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** A container that uses next to nothing and ends as soon as it is asked to. */
 export const IDLE: Load = {
   cpuMillicores: { kind: "constant", value: 1 },
   workingSetBytes: { kind: "constant", value: 4 * 2 ** 20 },
@@ -33,7 +36,7 @@ export const IDLE: Load = {
   stops: { afterMs: 30, code: 2 },
 };
 
-/** What is left out is as IDLE has it; a number stands for a constant curve. */
+/** Reads a load from untrusted JSON. A missing field is that of IDLE, and a number stands for a constant curve. */
 export function parseLoad(value: unknown): ParsedLoad {
   if (!isRecord(value)) return refuse([{ path: "", message: `must be an object, not ${quote(value)}` }]);
   const problems: Problem[] = Object.keys(value).filter((key) => !Object.hasOwn(IDLE, key)).map((key) => ({

@@ -5,30 +5,34 @@
 import { drawBetween, type Key } from "./random.ts";
 import type { Meter, Sample } from "./state.ts";
 
-/** What an instance gets in one step. */
+/** The resources that an instance gets in one step. */
 export interface Got {
   readonly millicores: number;
-  /** Of what it wanted and did not get. */
+  /** The part of its demand that it did not get. */
   readonly throttledMillicores: number;
   readonly workingSetBytes: number;
   readonly cacheBytes: number;
 }
 
+/** A piece of time from one step to the next, in epoch ms. */
 export interface Slice {
   readonly from: number;
   readonly to: number;
-  /** Of this instance. */
+  /** The key of this instance. */
   readonly key: Key;
 }
 
-/** Of containers; a pod's cgroup is read a little earlier and shows zeros before. */
+/** After a start, how long a container is read fresh: between these, in ms. */
 export const TAKEOVER_MS = [11_000, 24_000] as const;
+/** After a start, how long a pod's figures are zeros: between these, in ms. */
 export const POD_TAKEOVER_MS = [12_000, 16_000] as const;
+/** The time between two looks of cAdvisor: between these, in ms. */
 export const HOUSEKEEPING_MS = [10_000, 19_000] as const;
 
 /** 1 millicore for 1 ms. */
 const NS = 1000;
 
+/** The meter of what has just started. */
 export function newMeter(startedAt: number, key: Key, takeoverMs: readonly [number, number] = TAKEOVER_MS): Meter {
   return {
     startedAt,
@@ -43,6 +47,7 @@ export function newMeter(startedAt: number, key: Key, takeoverMs: readonly [numb
   };
 }
 
+/** The meter after a step. */
 export function nextMeter(meter: Meter, got: Got, { from, to, key }: Slice): Meter {
   let { sample, nextSampleAt, samples } = meter;
   while (nextSampleAt <= to) {

@@ -12,23 +12,26 @@ import type { NodeConfig, NodeState, PodState, PodStatus } from "./state.ts";
 import { toStatus } from "./status.ts";
 import { readPodUse, useSlice } from "./use.ts";
 
+/** What a node hears of before a step. */
 export interface NodeInput {
   readonly now: number;
   /** All that are bound to the node, as its kubelet learns of them at `now`; who is no longer among them is gone. */
   readonly pods: readonly BoundPod[];
 }
 
+/** A node after a step, and what it has to write. */
 export interface NodeStep {
   readonly state: NodeState;
-  /** In order; a pod may be told of more than once, each time as it was `at` that time. */
+  /** The pods that changed, in order. A pod may be there more than once, each time as it was `at` that time. */
   readonly changed: readonly StatusChange[];
   readonly events: readonly KubeletEvent[];
   /** Deleted, and nothing of them is left: the kubelet removes them from the API. */
   readonly gone: readonly string[];
-  /** Nothing but use changes before then. */
+  /** Until then nothing but usage changes. */
   readonly nextAt: number;
 }
 
+/** The new status of a pod. */
 export interface StatusChange {
   readonly at: number;
   readonly uid: string;
@@ -37,11 +40,13 @@ export interface StatusChange {
   readonly status: PodStatus;
 }
 
+/** A node that has just started, without pods. */
 export function newNode(config: NodeConfig, now: number): NodeState {
   const meter = newMeter(now, [config.seed, "node"], POD_TAKEOVER_MS);
   return { version: 1, config, startedAt: now, at: now, pods: [], meter, retryAt: null };
 }
 
+/** The node at a later time. Pods that it is told of and time that passes are all that changes it. */
 export function nextNode(state: NodeState, { now, pods }: NodeInput): NodeStep {
   const step: Draft = { state, changed: [], events: [], gone: [] };
   for (let at = step.state.at; at < now; at = step.state.at) {
@@ -65,7 +70,7 @@ interface Draft {
 /** Measured: 30 s after the first is deferred, then every 3 min. */
 const FIRST_RETRY_MS = 30_000;
 const RETRY_MS = 180_000;
-/** From the room that comes free to the next try. */
+/** The time from room that becomes free to the next try, in ms. */
 const FREED_MS = 20;
 
 function toTurn({ state, events }: Draft): Turn {
@@ -104,7 +109,7 @@ function addPod(step: Draft, pod: BoundPod, turn: Turn): void {
   step.state = { ...step.state, pods: [...pods, { spec: pod, life, meter, meters: {}, status: null }] };
 }
 
-/** What is due at this moment, pod by pod. */
+/** The node with all done that is due at this moment, pod by pod. */
 function live(step: Draft): void {
   const { at } = step.state;
   for (const index of step.state.pods.keys()) {
@@ -160,7 +165,7 @@ function hurry(step: Draft): void {
   if (retryAt !== null) step.state = { ...step.state, retryAt: Math.min(retryAt, at + FREED_MS) };
 }
 
-/** Who goes first: the higher priority, then Guaranteed before Burstable, then who has waited longest. */
+/** Pods of higher priority go first, then Guaranteed before Burstable, then those that have waited longest. */
 function listDeferred(pods: readonly PodState[]): readonly number[] {
   const rank = ({ spec, life }: PodState) => [
     -spec.priority,

@@ -5,19 +5,22 @@
 import { isRecord, quote } from "../../units/untrusted.ts";
 import type { ClockName, Curve } from "./curve.ts";
 
+/** A finding about a curve, with its path. */
 export interface Problem {
   /** `cpuMillicores.curves[1].periodMs`; empty for the whole. */
   readonly path: string;
   readonly message: string;
 }
 
+/** What a curve is read with. */
 export interface ParseCurveOptions {
   readonly path: string;
-  /** Where problems are added; with one, the curve that is given back means nothing. */
+  /** Problems are added here. If one is, the curve that is returned means nothing. */
   readonly problems: Problem[];
   readonly depth?: number;
 }
 
+/** Reads a curve from untrusted JSON; what is wrong with it is added to the problems. */
 export function parseCurve(value: unknown, options: ParseCurveOptions): Curve {
   const { path, problems, depth = 0 } = options;
   if (typeof value === "number") return { kind: "constant", value: readNumber(value, path, problems) };

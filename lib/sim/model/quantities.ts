@@ -5,6 +5,7 @@ import type { ResourceRequirements } from "../../api/kubernetes.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { resourceOf, type Resources, type Side, SIDE_KEYS, sideOf } from "../../units/resources.ts";
 
+/** Sizes as the requests and limits of a container. */
 export function toRequirements(size: Resources): ResourceRequirements {
   const [limits, requests] = [toList(size, "limits"), toList(size, "requests")];
   return { ...(limits === null ? {} : { limits }), ...(requests === null ? {} : { requests }) };

@@ -3,8 +3,10 @@
  * however often, the same question of the same seed has the same answer, and the state needs no generator's state.
  */
 
+/** What a drawn number depends on. */
 export type Key = readonly (string | number)[];
 
+/** A number in [0, 1) that is the same for the same key. */
 export function draw(key: Key): number {
   let hash = 0x811c9dc5;
   const text = key.join("\u0000");

@@ -7,18 +7,21 @@ import { NO_RESOURCES } from "../../units/resources.ts";
 import type { BoundPod } from "./bound_pod.ts";
 import type { NodeConfig, PodCgroup } from "./state.ts";
 
+/** Sizes by container name. */
 export type Sizes = Readonly<Record<string, Resources>>;
 
+/** What a pod takes of its node. */
 export interface Needs {
   readonly cpu: number;
   readonly memory: number;
 }
 
+/** What a pod takes of its node with these sizes. */
 export function readNeeds(pod: BoundPod, sizes: Sizes): Needs {
   return { cpu: readTotal(pod, sizes, "cpu.requests").given, memory: readTotal(pod, sizes, "memory.requests").given };
 }
 
-/** What the pod's cgroup is set to; a limit counts only when each container has one. */
+/** The settings of the pod's cgroup. A memory limit counts only when each container has one. */
 export function toCgroup(pod: BoundPod, sizes: Sizes): PodCgroup {
   const limit = readTotal(pod, sizes, "memory.limits");
   const cpuLimit = readTotal(pod, sizes, "cpu.limits");
@@ -31,12 +34,14 @@ export function toCgroup(pod: BoundPod, sizes: Sizes): PodCgroup {
   };
 }
 
+/** A sum over the containers of a pod. */
 export interface Total {
   readonly given: number;
-  /** No container lacks it. */
+  /** True when no container lacks this side. */
   readonly isWhole: boolean;
 }
 
+/** The sum of one side over the containers of a pod. */
 export function readTotal(pod: BoundPod, sizes: Sizes, key: SideKey): Total {
   let [running, sidecars, init, isWhole] = [0, 0, 0, true];
   for (const { name, kind, size } of pod.containers) {
@@ -50,6 +55,7 @@ export function readTotal(pod: BoundPod, sizes: Sizes, key: SideKey): Total {
   return { given: Math.max(running, init), isWhole };
 }
 
+/** What a node has too little of. */
 export interface Shortage {
   readonly resource: "cpu" | "memory" | "pods";
   readonly message: string;

@@ -11,9 +11,10 @@ import { readNeeds, type Shortage, type Sizes, toCgroup } from "./requests.ts";
 import type { ContainerState, PodLife, Resize } from "./state.ts";
 import { findTooSmall, type PodUse } from "./too_small.ts";
 
+/** A turn in which a resize may be admitted. */
 export interface ResizeTurn extends Turn {
   readonly pod: BoundPod;
-  /** Whether the node has room for the pod with these sizes. */
+  /** Says whether the node has room for the pod with these sizes. */
   readonly findShortage: (sizes: Sizes) => Shortage | null;
   readonly use: PodUse;
 }
@@ -132,7 +133,7 @@ function complete(life: PodLife, turn: ResizeTurn, { generation }: Resize): PodL
   };
 }
 
-/** From the sight of it to the cgroups: measured 25 to 60 ms. */
+/** The time from the kubelet's first look at a resize to the cgroups: 25 to 60 ms were measured. */
 const ACTUATE_MS = [25, 60] as const;
 /** Mostly the kubelet's own retry; sometimes something else wakes it early (measured: after 1 s, 11 s, 13 s). */
 const RETRY_MS = [10_000, 15_000] as const;

@@ -113,7 +113,7 @@ function toContainer(name: string, startedAt: number, numbers: Numbers): Contain
   };
 }
 
-/** Of a pod or the node: zeros since its start until it was first read. */
+/** The figures of a pod or the node, which are zeros from its start until it is first read. */
 function toCpu(sample: Sample | null, startedAt: number): CpuStats {
   return {
     time: formatTime(sample?.at ?? startedAt),

@@ -3,6 +3,7 @@
  * more than there is, they share it by their requests, as the kernel's weights do.
  */
 
+/** What one process wants of the CPU, and its weight. */
 export interface Want {
   readonly millicores: number;
   readonly limitMillicores: number | null;
@@ -12,7 +13,7 @@ export interface Want {
 /** The least weight a cgroup has. */
 const MIN_SHARES = 2;
 
-/** In the order of the wants; the sum is never above `capacityMillicores`. */
+/** The shares in the order of the wants, in millicores. Their sum is never above `capacityMillicores`. */
 export function shareCpu(wants: readonly Want[], capacityMillicores: number): readonly number[] {
   const caps = wants.map(({ millicores, limitMillicores }) =>
     Math.max(0, Math.min(millicores, limitMillicores ?? Infinity))
@@ -23,7 +24,7 @@ export function shareCpu(wants: readonly Want[], capacityMillicores: number): re
   const shares = caps.map(() => 0);
   let open = caps.map((_, index) => index);
   let left = Math.max(0, capacityMillicores);
-  // Who wants less than its part leaves the rest to the others: each round closes one at least.
+  // A process that wants less than its part leaves the rest to the others, so each round closes one at least.
   while (open.length > 0) {
     const weight = open.reduce((sum, index) => sum + (weights[index] ?? 0), 0);
     const part = (index: number) => left * (weights[index] ?? 0) / weight;

@@ -6,8 +6,10 @@ import type { Pod } from "../../api/kubernetes.ts";
 import type { Resources } from "../../units/resources.ts";
 import type { BoundPod } from "./bound_pod.ts";
 
+/** The status of a pod as the API has it. */
 export type PodStatus = NonNullable<Pod["status"]>;
 
+/** What a node is and has. It does not change. */
 export interface NodeConfig {
   readonly name: string;
   readonly hostIP: string;
@@ -21,31 +23,33 @@ export interface NodeConfig {
   readonly seed: string;
   /** How long a load is taken to stand still. */
   readonly stepMs: number;
-  /** Without it (the kubelet of some runtimes sees none) containers are read fresh for ever. */
+  /** False for the kubelets of some runtimes, whose containers are always read fresh. */
   readonly hasCadvisor: boolean;
 }
 
+/** A node at one moment. */
 export interface NodeState {
   readonly version: 1;
   readonly config: NodeConfig;
   readonly startedAt: number;
   readonly at: number;
-  /** In the order they came. */
+  /** The pods in the order in which they came. */
   readonly pods: readonly PodState[];
-  /** Of all that runs on it, since it started. */
+  /** It measures all that runs on the node, since the node started. */
   readonly meter: Meter;
   /** When deferred resizes are looked at again; `null` while there are none. */
   readonly retryAt: number | null;
 }
 
+/** A pod on a node at one moment. */
 export interface PodState {
   readonly spec: BoundPod;
   readonly life: PodLife;
-  /** Of the pod's cgroup: goes on over restarts. */
+  /** It measures the pod's cgroup and goes on when containers restart. */
   readonly meter: Meter;
-  /** By container name: of the instances whose process lives. */
+  /** The meters of instances with a process, by container name. */
   readonly meters: Readonly<Record<string, Meter>>;
-  /** As told last. */
+  /** The status that was last reported. */
   readonly status: PodStatus | null;
 }
 
@@ -53,9 +57,9 @@ export interface PodState {
 export interface Meter {
   readonly startedAt: number;
   readonly cpuNs: number;
-  /** What the limit, or the node, held back. */
+  /** The time that the limit or the node held back. */
   readonly throttledNs: number;
-  /** In the last step. */
+  /** The usage in the last step. */
   readonly millicores: number;
   readonly workingSetBytes: number;
   readonly cacheBytes: number;
@@ -65,15 +69,17 @@ export interface Meter {
   readonly samples: number;
 }
 
+/** What was last measured, which summaries show. */
 export interface Sample {
   readonly at: number;
   readonly cpuNs: number;
-  /** Since the sample before. */
+  /** The mean since the sample before. */
   readonly nanoCores: number;
   readonly workingSetBytes: number;
   readonly usageBytes: number;
 }
 
+/** How far a pod has come from its start to its end. */
 export interface PodLife {
   /** When the kubelet first saw it: status.startTime. */
   readonly seenAt: number;
@@ -83,7 +89,7 @@ export interface PodLife {
   readonly rejected: { readonly reason: string; readonly message: string } | null;
   /** Sandbox and network of the pod. */
   readonly sandbox: { readonly kind: "starting" | "ready" | "gone"; readonly dueAt: number | null };
-  /** By container name: what the kubelet has admitted. */
+  /** The sizes that the kubelet has admitted, by container name. */
   readonly allocated: Readonly<Record<string, Resources>>;
   readonly cgroup: PodCgroup;
   readonly pending: Pending | null;
@@ -104,6 +110,7 @@ export interface PodCgroup {
   readonly memoryLimit: number | null;
 }
 
+/** A resize that has not been admitted yet. */
 export interface Pending {
   readonly since: number;
   readonly probeAt: number;
@@ -111,13 +118,14 @@ export interface Pending {
   readonly message: string;
 }
 
+/** How far a resize has come. */
 export interface Resize {
   readonly generation: number;
   readonly since: number;
   readonly probeAt: number;
-  /** As the condition shows it. */
+  /** The error that the condition shows. */
   readonly shown: string | null;
-  /** Of the last try: shown at the next. */
+  /** The error of the last try, which is shown at the next. */
   readonly error: string | null;
   readonly tries: number;
   readonly tryAt: number;
@@ -125,6 +133,7 @@ export interface Resize {
   readonly restartsUntil: number | null;
 }
 
+/** A container at one moment. */
 export interface ContainerState {
   readonly name: string;
   readonly run: Run;
@@ -132,12 +141,13 @@ export interface ContainerState {
   readonly restarts: number;
   /** Instances so far; keys the chance of each. */
   readonly instances: number;
-  /** What its cgroup has. */
+  /** The sizes that its cgroup has. */
   readonly actual: Resources;
-  /** Of the next restart but one: 0, 10 s, 20 s ... 300 s. */
+  /** The wait before the next restart but one: 0, 10 s, 20 s ... 300 s. */
   readonly backOffMs: number;
 }
 
+/** What an instance of a container does. */
 export type Run =
   | { readonly kind: "waiting" }
   | { readonly kind: "starting"; readonly dueAt: number }
@@ -155,6 +165,7 @@ export interface Stop {
   readonly code: number;
 }
 
+/** How an instance of a container ended. */
 export interface Ended {
   readonly id: string;
   readonly startedAt: number;

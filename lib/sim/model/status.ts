@@ -13,12 +13,14 @@ import { readTotal } from "./requests.ts";
 import type { NodeConfig, PodLife, PodStatus } from "./state.ts";
 import { drawBetween } from "./random.ts";
 
+/** What a pod's status is made of beside its life. */
 export interface StatusContext {
   readonly now: number;
   readonly config: NodeConfig;
   readonly before: PodStatus | null;
 }
 
+/** The status of a pod as the kubelet writes it. */
 export function toStatus(pod: BoundPod, life: PodLife, context: StatusContext): PodStatus {
   const { config, now } = context;
   const { phase, observedGeneration, rejected } = life;
@@ -62,7 +64,7 @@ function sum(pod: BoundPod, life: PodLife, key: "cpu.requests" | "memory.request
   return given > 0 ? given : null;
 }
 
-/** From the pod's cgroup, the trace of a limit that a resize did not reach; from the spec when there is none. */
+/** The resources are those of the pod's cgroup, in which a limit shows that a resize did not reach, else the spec's. */
 function toPodResources(pod: BoundPod, life: PodLife): NonNullable<PodStatus["resources"]> {
   const { cpuRequest, cpuLimit, memoryRequest, memoryLimit } = life.cgroup;
   const requests = toList({

@@ -6,10 +6,11 @@ import type { BoundPod } from "./bound_pod.ts";
 import { toCgroup } from "./requests.ts";
 import type { PodLife } from "./state.ts";
 
+/** The memory that a pod and its containers use, in bytes. */
 export interface PodUse {
-  /** By container name, now; who has no process uses nothing. */
+  /** The present usage by container name. A container without a process uses nothing. */
   readonly usageBytes: Readonly<Record<string, number>>;
-  /** Of the pod's cgroup, as last measured. */
+  /** The usage of the pod's cgroup when it was last measured. */
   readonly podUsageBytes: number;
 }
 

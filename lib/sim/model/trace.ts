@@ -6,6 +6,7 @@ import { quote } from "../../units/untrusted.ts";
 import type { Curve } from "./curve.ts";
 import { parseCurve, type Problem } from "./parse_curve.ts";
 
+/** A recorded trace, or what is wrong with it. */
 export type ParsedTrace =
   | { readonly ok: true; readonly curve: Curve }
   | { readonly ok: false; readonly problems: readonly Problem[] };

@@ -32,6 +32,7 @@ export function useSlice(state: NodeState, to: number): NodeState {
   return { ...state, at: to, pods, meter };
 }
 
+/** The memory that a pod and its containers use, in bytes. */
 export function readPodUse({ meters, meter }: PodState): PodUse {
   return {
     usageBytes: Object.fromEntries(
@@ -41,10 +42,10 @@ export function readPodUse({ meters, meter }: PodState): PodUse {
   };
 }
 
-/** What the pod's sandbox holds beside its containers (recorded: 0.9 to 1.3 MB). */
+/** The bytes that a pod's sandbox holds beside its containers (0.9 to 1.3 MB were recorded). */
 const SANDBOX_BYTES = 1_000_000;
 
-/** No process lives on nothing (recorded: 88 KiB in its first second): only one that has exited shows zeros. */
+/** The least bytes of a process (88 KiB were recorded in a first second): only one that has exited shows zeros. */
 const PROCESS_BYTES = 90_112;
 
 interface ProcessRun {

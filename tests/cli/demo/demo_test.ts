@@ -65,7 +65,10 @@ Deno.test("podfit demo takes none of the daemon's flags and no argument, and say
 
 function startDemo(args: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
-    ...{ args: ["run", "--quiet", "-P=demo", "main.ts", "demo", ...args], cwd: ROOT.pathname },
-    ...{ stdin: "null", stdout: "piped", stderr: "piped" },
+    args: ["run", "--quiet", "-P=demo", "main.ts", "demo", ...args],
+    cwd: ROOT.pathname,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
   }).spawn();
 }

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { toFrame } from "../../../lib/cli/demo/frame.ts";
 import { newStory } from "../../../lib/cli/demo/story.ts";
 import { lengthOf, render } from "../../../lib/cli/demo/text.ts";
-import { tellTenMinutes } from "../../support/demo_story.ts";
+import { toTenMinutes } from "../../support/demo_story.ts";
 
 const AT_TEN_MINUTES = `
 podfit demo  10:00 (20×)   ▆ used  ─ request  ┄ limit                 30 of 60 s
@@ -35,12 +35,12 @@ resizes 1 (1 up, 0 down)   blocked 1: ResizeDeferred 1
 const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s" };
 
 Deno.test("toFrame() fills a terminal of 80 x 24", () => {
-  const lines = toFrame(tellTenMinutes(), SCREEN).map((line) => render(line, false).trimEnd());
+  const lines = toFrame(toTenMinutes(), SCREEN).map((line) => render(line, false).trimEnd());
   assertEquals(lines, AT_TEN_MINUTES.split("\n").slice(1, -1));
 });
 
 Deno.test("toFrame() has as many lines as there are rows, each as wide as the terminal, at any size", () => {
-  for (const story of [newStory(0, 1_200_000), tellTenMinutes()]) {
+  for (const story of [newStory(0, 1_200_000), toTenMinutes()]) {
     for (const [columns, rows] of [[80, 24], [81, 25], [100, 30], [120, 40], [240, 80], [40, 10], [1, 1]] as const) {
       const frame = toFrame(story, { ...SCREEN, columns, rows });
       assertEquals(frame.length, rows, `${columns} x ${rows}`);
@@ -50,7 +50,7 @@ Deno.test("toFrame() has as many lines as there are rows, each as wide as the te
 });
 
 Deno.test("toFrame() gives what a larger terminal has more to plots and to what happened", () => {
-  const [small, large] = [24, 48].map((rows) => toFrame(tellTenMinutes(), { ...SCREEN, rows }));
+  const [small, large] = [24, 48].map((rows) => toFrame(toTenMinutes(), { ...SCREEN, rows }));
   const text = (frame = small) => frame?.map((line) => render(line, false)).join("\n") ?? "";
   const bars = (frame = small) => (text(frame).match(/█/g) ?? []).length;
   assert(bars(large) > 2 * bars(small));

@@ -40,7 +40,10 @@ Deno.test("plot() leaves the time to come empty and fills columns that nobody lo
 
 Deno.test("plot() shows the mean of a column, nothing of what is down, and something of the least usage", () => {
   const points = [240, 0, 240, 240, null].map((used, index) => ({
-    ...{ at: index * 1000, used, requests: null, limits: null },
+    at: index * 1000,
+    used,
+    requests: null,
+    limits: null,
   }));
   assertEquals(draw(points, { ...AREA, width: 4 }), [" █  ", "▄█  ", "██  "]);
   assertEquals(draw([{ at: 0, used: 1, requests: 100, limits: 200 }]).at(-1), "▁       ");

@@ -1,26 +1,42 @@
-/** What the demo makes of what the daemon tells its log, and of looks at both clusters. */
-import { assertEquals } from "@std/assert";
+/** What the demo makes of the daemon's evaluations, and of looks at both clusters. */
+import { assert, assertEquals } from "@std/assert";
+import { noteTrouble } from "../../../lib/cli/demo/note_evaluation.ts";
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
-import { tell, told, use } from "../../support/demo_story.ts";
+import { decide } from "../../../lib/core/decide.ts";
+import type { ResizeRequest } from "../../../lib/core/resize_request.ts";
+import { NEW_POD_STATE } from "../../../lib/core/state.ts";
+import type { Trouble } from "../../../lib/daemon/report/trouble.ts";
+import { input, MI, pod, point, resources, usage } from "../../support/builders.ts";
+import { blocked, evaluated, held, notice, requested, scaled, toStory, use, WEB } from "../../support/demo_story.ts";
 
-Deno.test("noteTold() counts wanted resizes that were held back once per new sample, by reason (C53)", () => {
-  const block = (reason: string, isNewSample: boolean) => told(1, "Blocked", { reason, isNewSample });
-  const { blocked, events } = tell(
-    ...[block("Cooldown", true), block("Cooldown", false), block("Cooldown", true), block("MemoryInUse", true)],
+Deno.test("noteEvaluation() counts wanted resizes that were held back once per new sample, by reason (C53)", () => {
+  const story = toStory(
+    blocked(1, "Cooldown"),
+    blocked(1, "Cooldown", false),
+    blocked(1, "Cooldown"),
+    blocked(1, "MemoryInUse"),
   );
-  assertEquals([blocked, events], [{ Cooldown: 2, MemoryInUse: 1 }, []]);
+  assertEquals([story.blocked, story.events], [{ Cooldown: 2, MemoryInUse: 1 }, []]);
 });
 
-Deno.test("noteTold() tells a resize with its reason, and remembers it for each resource it changed", () => {
-  const change = "cpu.requests 50m -> 100m, cpu.limits 1 -> 2, memory.requests 64Mi -> 96Mi";
-  const story = tell(
-    told(1000, "Resizing", { why: "cpu.requests at 99 %" }),
-    told(2000, "Resized pod", { action: "scaleUp", change }),
-    told(3000, "Resized pod", { action: "scaleDown", change: "memory.requests 96Mi -> 80Mi" }),
+Deno.test("noteEvaluation() shows a resize with its reason, and remembers it for each resource it changed", () => {
+  const story = toStory(
+    requested(1000, "cpu.requests at 99 %"),
+    scaled(2000, "scaleUp", [
+      { key: "cpu.requests", from: 50, to: 100 },
+      { key: "cpu.limits", from: 1000, to: 2000 },
+      { key: "memory.requests", from: 64 * MI, to: 96 * MI },
+    ]),
+    scaled(3000, "scaleDown", [{ key: "memory.requests", from: 96 * MI, to: 80 * MI }]),
   );
   assertEquals(story.resizes, { up: 1, down: 1 });
   assertEquals(story.events[0], {
-    ...{ number: 1, at: 2000, tone: "up", subject: "web", text: change, why: "cpu.requests at 99 %" },
+    number: 1,
+    at: 2000,
+    tone: "up",
+    subject: "web",
+    text: "cpu.requests 50m -> 100m, cpu.limits 1 -> 2, memory.requests 64Mi -> 96Mi",
+    why: "cpu.requests at 99 %",
   });
   assertEquals(story.changes, {
     "web.cpu": { at: 2000, tone: "up", requests: "50m → 100m", limits: "1 → 2" },
@@ -28,34 +44,62 @@ Deno.test("noteTold() tells a resize with its reason, and remembers it for each 
   });
 });
 
-Deno.test("noteTold() knows what each evaluation ended with, since when, and forgets it at a resize", () => {
-  const held = (at: number, reason: string) => told(at, "Held", { reason });
-  const blocked = told(4000, "Blocked", { reason: "Cooldown", isNewSample: false });
-  assertEquals(tell(held(1000, "InBand"), held(2000, "InBand")).standing, {
+Deno.test("noteEvaluation() knows what each evaluation ended with, since when, and forgets it at a resize", () => {
+  assertEquals(toStory(held(1000, "InBand"), held(2000, "InBand")).standing, {
     web: { kind: "hold", reason: "InBand", since: 1000 },
   });
-  assertEquals(tell(held(1000, "InBand"), blocked).standing, {
+  assertEquals(toStory(held(1000, "InBand"), blocked(4000, "Cooldown", false)).standing, {
     web: { kind: "blocked", reason: "Cooldown", since: 4000 },
   });
-  assertEquals(tell(blocked, told(5000, "Decided", { action: "scaleUp" })).standing, {});
+  assertEquals(toStory(blocked(4000, "Cooldown"), requested(5000, "")).standing, {});
 });
 
-Deno.test("noteTold() tells an event of the autoscaler by its reason, but for resizes, which have a line", () => {
-  const notice = (reason: string, note: string) => told(1, "Notice", { reason, note });
-  const { events } = tell(
-    notice("ScaleUp", 'Scaled up container "web"'),
-    notice("ResizePending", 'Resize of pod "web-x" is stuck (ResizeDeferred): no room: cpu'),
-    notice("MetricsRecovered", "Usage is read again"),
+Deno.test("noteEvaluation() shows a notice by its reason, or its words, but for resizes, which have a line", () => {
+  const pending = { reason: "Deferred", message: "no room: cpu", since: 1 };
+  const decision = { kind: "blocked", action: "scaleUp", reason: "MemoryInUse", message: "in use: 90Mi" } as const;
+  const one = blocked(1, "MemoryInUse").outcome.decisions.map((it) => ({ ...it, decision }));
+  const { events } = toStory(
+    evaluated(1, { notices: [notice("ScaleUp", 'Scaled up container "web"')] }),
+    evaluated(1, { notices: [notice("ResizePending", "stuck")] }, { pod: pod({ pending }) }),
+    evaluated(1, { notices: [notice("ScaleFailed", "blocked")], decisions: one }),
+    evaluated(1, { notices: [notice("MetricsRecovered", "Usage is read again")] }),
   );
-  assertEquals(events.map(({ tone, text, why }) => [tone, text, why]), [
-    ["blocked", "ResizeDeferred", "no room: cpu"],
-    ["blocked", "Usage is read again", ""],
+  assertEquals(events.map(({ tone, subject, text, why }) => [tone, subject, text, why]), [
+    ["blocked", "web", "ResizeDeferred", "no room: cpu"],
+    ["blocked", "web", "MemoryInUse", "in use: 90Mi"],
+    ["blocked", "web", "Usage is read again", ""],
   ]);
 });
 
-Deno.test("noteTold() tells warnings and errors, and nothing else that the log has", () => {
-  const line = (level: "info" | "warn" | "error") => ({ ...told(1, `a ${level}`), level });
-  assertEquals(tell(line("info"), line("warn"), line("error")).events.map(({ text }) => text), ["a warn", "a error"]);
+Deno.test("noteEvaluation() shows what the API server said to a refused request, and what was wanted", () => {
+  const { request } = requested(1, "").outcome;
+  assert(request !== null);
+  const wanted: ResizeRequest = {
+    ...request,
+    from: resources({ "cpu.requests": 100 }),
+    to: resources({ "cpu.requests": 250 }),
+    changes: ["cpu.requests"],
+  };
+  const run = decide(NEW_POD_STATE, input({ contenders: [WEB], observation: usage([point()]) }));
+  const answer = { kind: "refused", reason: "Quota", message: "exceeded", resources: [], waitMs: null } as const;
+  const given = input({ contenders: [WEB], observation: { kind: "answered", request: wanted, answer } });
+  const { events } = toStory(evaluated(2, decide(run.state, given), given));
+  assertEquals(events.map(({ text, why }) => [text, why]), [["Quota", "exceeded; wanted cpu.requests 100m -> 250m"]]);
+});
+
+Deno.test("noteTrouble() shows what fails, and an autoscaler that cannot work as it is written", () => {
+  const autoscaler = { namespace: "default", name: "web" };
+  const troubles: readonly Trouble[] = [
+    { kind: "failure", level: "warn", message: "Cannot watch, retrying", autoscaler: null, fields: {} },
+    { kind: "failure", level: "error", message: "Cannot write status", autoscaler, fields: {} },
+    { kind: "status", autoscaler, notice: notice("TargetNotFound", 'deployment "web" does not exist') },
+  ];
+  const story = troubles.reduce((so, trouble) => noteTrouble(so, { at: 7, trouble }), toStory());
+  assertEquals(story.events.map(({ at, tone, subject, text }) => [at, tone, subject, text]), [
+    [7, "trouble", "", "Cannot watch, retrying"],
+    [7, "trouble", "web", "Cannot write status"],
+    [7, "blocked", "web", 'deployment "web" does not exist'],
+  ]);
 });
 
 Deno.test("nextStory() tells a kill once, and in which of the two clusters", () => {
@@ -72,8 +116,10 @@ Deno.test("nextStory() tells a kill once, and in which of the two clusters", () 
   ]);
 });
 
-Deno.test("nextStory() and noteTold() keep a window of points and a number of events, however long it runs", () => {
-  let story = tell(...Array.from({ length: 500 }, (_, index) => ({ ...told(index, "odd"), level: "warn" as const })));
+Deno.test("nextStory() and noteTrouble() keep a window of points and a number of events, however long it runs", () => {
+  const odd: Trouble = { kind: "failure", level: "warn", message: "odd", autoscaler: null, fields: {} };
+  let story = toStory();
+  for (let at = 0; at < 500; at++) story = noteTrouble(story, { at, trouble: odd });
   assertEquals([story.events.length, story.events.at(-1)?.number], [100, 500]);
   for (let at = 0; at < 3_600_000; at += 10_000) story = nextStory(story, { at, podfit: [use({})], shadow: [] });
   assertEquals(story.traces["web.cpu"]?.length, 120);

@@ -4,7 +4,7 @@ import type { Story } from "../../../lib/cli/demo/story.ts";
 import { NO_TALLY, type Tally } from "../../../lib/cli/demo/tally.ts";
 import { render } from "../../../lib/cli/demo/text.ts";
 import { listTotals } from "../../../lib/cli/demo/totals.ts";
-import { tell } from "../../support/demo_story.ts";
+import { toStory } from "../../support/demo_story.ts";
 
 const MI = 2 ** 20;
 
@@ -16,15 +16,17 @@ function tally(cpu: number, memoryMi: number, lost: { seconds?: number; kills?: 
 }
 
 function verdicts(podfit: Tally, shadow: Tally): readonly string[] {
-  const story: Story = { ...tell(), podfit, shadow };
+  const story: Story = { ...toStory(), podfit, shadow };
   return listTotals(story).slice(1, 5).map((line) => line.at(-1)?.text.trim() ?? "");
 }
 
 Deno.test("listTotals() sets each amount beside the shadow's", () => {
   const story: Story = {
-    ...tell(),
-    ...{ podfit: tally(500, 100, { seconds: 0.26 }), shadow: tally(1000, 400, { seconds: 12, kills: 2 }) },
-    ...{ resizes: { up: 3, down: 1 }, blocked: { Quota: 1, Cooldown: 12, Rights: 0 } },
+    ...toStory(),
+    podfit: tally(500, 100, { seconds: 0.26 }),
+    shadow: tally(1000, 400, { seconds: 12, kills: 2 }),
+    resizes: { up: 3, down: 1 },
+    blocked: { Quota: 1, Cooldown: 12, Rights: 0 },
   };
   assertEquals(listTotals(story).map((line) => render(line, false)), [
     "                                with podfit       without",
@@ -45,7 +47,7 @@ Deno.test("listTotals() says where podfit took or lost more, and nothing where b
 });
 
 Deno.test("listTotals() shows each loss as one, on whichever side it is", () => {
-  const story: Story = { ...tell(), podfit: tally(1, 1, { kills: 1 }), shadow: tally(1, 1, { seconds: 2 }) };
+  const story: Story = { ...toStory(), podfit: tally(1, 1, { kills: 1 }), shadow: tally(1, 1, { seconds: 2 }) };
   const [, , , throttled = [], killed = []] = listTotals(story);
   const styles = (line: typeof throttled) => line.slice(1, 3).map(({ style }) => style);
   assertEquals([styles(throttled), styles(killed)], [["plain", "lost"], ["lost", "plain"]]);

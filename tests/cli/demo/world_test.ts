@@ -1,10 +1,13 @@
 /** Twenty minutes of the demo under virtual time: the story that it is to tell, in numbers. */
 import { assert, assertEquals } from "@std/assert";
 import { readExamples } from "../../../lib/cli/demo/manifests.ts";
-import { newStory, nextStory, noteTold } from "../../../lib/cli/demo/story.ts";
+import { noteEvaluation, noteTrouble } from "../../../lib/cli/demo/note_evaluation.ts";
+import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
 import { readAverage } from "../../../lib/cli/demo/totals.ts";
 import { openWorld } from "../../../lib/cli/demo/world.ts";
-import { judgeManifest } from "../../../lib/cli/lint/autoscaler.ts";
+import { checkManifest } from "../../../lib/cli/lint/autoscaler.ts";
+import { formatName } from "../../../lib/daemon/inventory/facts.ts";
+import { findOwner } from "../../../lib/daemon/report/sink.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 Deno.test("in the demo podfit resizes all three, gives back, and loses less than its shadow (C30 C31 C41 C45)", async () => {
@@ -12,13 +15,17 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
   let story = newStory(clock.now(), 1_200_000);
   const resized = new Map<string, Set<string>>();
   const world = await openWorld({
-    ...{ clock, isServed: false },
-    onTold(told) {
-      story = noteTold(story, told);
-      const { autoscaler, action } = told.fields;
-      if (told.message !== "Resized pod") return;
-      resized.set(String(autoscaler), (resized.get(String(autoscaler)) ?? new Set()).add(String(action)));
+    clock,
+    isServed: false,
+    onEvaluation(evaluation) {
+      story = noteEvaluation(story, evaluation);
+      const { scaled } = evaluation.outcome;
+      if (scaled === null) return;
+      const owner = findOwner(evaluation, scaled);
+      const name = owner === null ? "" : formatName(owner);
+      resized.set(name, (resized.get(name) ?? new Set()).add(scaled.action));
     },
+    onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
   });
   for (let second = 0; second < 1200; second += 2) {
     await clock.advance(2000);
@@ -43,7 +50,7 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
 Deno.test("podfit finds nothing wrong in the demo's autoscalers (C8)", () => {
   const autoscalers = readExamples().filter(({ kind }) => kind === "PodResourceAutoscaler");
   assertEquals(autoscalers.length, 3);
-  for (const autoscaler of autoscalers) assertEquals(judgeManifest(autoscaler), { problems: [], warnings: [] });
+  for (const autoscaler of autoscalers) assertEquals(checkManifest(autoscaler), { problems: [], warnings: [] });
 });
 
 /** What ends it waits for time to pass. */

@@ -1,7 +1,7 @@
 /** Does lint find what the parser finds, and on the right line? And what only a file can get wrong? */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stringify } from "yaml";
-import { type Finding, lintManifests, type Verdict } from "../../../lib/cli/lint/manifests.ts";
+import { type Finding, lintManifests, type LintResult } from "../../../lib/cli/lint/manifests.ts";
 import { parseAutoscaler } from "../../../lib/autoscaler/parse_autoscaler.ts";
 import { BAD_MANIFESTS } from "../../support/bad_manifests.ts";
 import { GOOD_MANIFESTS } from "../../support/good_manifests.ts";
@@ -169,7 +169,7 @@ Deno.test("lint finds every error of the syntax, and goes on with the other docu
   assertEquals(errors.map(({ place }) => place.line), [1, 2, lineOf(text, "@b"), lineOf(text, "`d")]);
 });
 
-Deno.test("lint finds duplicate fields, which kubectl drops without a word, at whatever depth", () => {
+Deno.test("lint finds duplicate fields, which kubectl silently drops, at whatever depth", () => {
   const text = QUICK_START.replace("  containerName: my-app\n", "  containerName: other\n  containerName: my-app\n")
     .replace("min: 100m", "min: 100m\n        max: 3");
   const errors = lint(text).findings.filter(({ level }) => level === "error");
@@ -243,7 +243,7 @@ function lineOf(text: string, part: string): number {
   return text.split("\n").findIndex((line) => line.includes(part)) + 1;
 }
 
-function lint(text: string): Verdict {
+function lint(text: string): LintResult {
   return lintManifests([{ name: "pra.yaml", text }]);
 }
 
@@ -251,7 +251,7 @@ function pathsOf(manifest: unknown): readonly string[] {
   return lint(JSON.stringify(manifest)).findings.map(({ path }) => path);
 }
 
-function countsOf({ findings, autoscalers, others }: Verdict) {
+function countsOf({ findings, autoscalers, others }: LintResult) {
   return { autoscalers, others, errors: findings.filter(({ level }) => level === "error").length };
 }
 

@@ -15,7 +15,7 @@ function step(sampling: Sampling, overrides: PointOverrides, now = START): Sampl
 
 function take(sampling: Sampling, overrides: PointOverrides, now = START) {
   const taken = step(sampling, overrides, now);
-  if (taken.kind === "nothing" || taken.kind === "absurd") throw new Error(`Cannot go on: ${taken.kind}`);
+  if (taken.kind === "nothing" || taken.kind === "implausible") throw new Error(`Cannot go on: ${taken.kind}`);
   return taken;
 }
 
@@ -62,16 +62,16 @@ const STEPS: readonly [string, PointOverrides, SamplingStep["kind"]][] = [
   ["starts over when the counter is lower and the point close", { counterNs: 1e6, at: START + SECOND }, "restarted"],
   ["starts over at the zeros of a container that has exited", { counterNs: 0, workingSetBytes: 0 }, "restarted"],
   ["takes a container without memory for running while its counter stands", { workingSetBytes: 0 }, "sample"],
-  ["skips a rate that is more than the node has", { counterNs: 1e9 + 49e9 }, "absurd"],
+  ["skips a rate that is more than the node has", { counterNs: 1e9 + 49e9 }, "implausible"],
   ["takes a rate that only the time's rounding lifts above the node", { counterNs: 1e9 + 47e9 }, "sample"],
-  ["skips memory that is more than the node has", { workingSetBytes: 32769 * MI }, "absurd"],
-  ["skips a negative counter", { counterNs: -1 }, "absurd"],
-  ["skips a counter that is not a number", { counterNs: NaN }, "absurd"],
-  ["skips negative memory", { workingSetBytes: -1 }, "absurd"],
-  ["skips memory that is not a number", { workingSetBytes: NaN }, "absurd"],
-  ["skips page cache that is more than the node has", { usageBytes: 32769 * MI }, "absurd"],
-  ["skips page cache that is not a number", { usageBytes: NaN }, "absurd"],
-  ["skips a time that is not a number", { at: NaN }, "absurd"],
+  ["skips memory that is more than the node has", { workingSetBytes: 32769 * MI }, "implausible"],
+  ["skips a negative counter", { counterNs: -1 }, "implausible"],
+  ["skips a counter that is not a number", { counterNs: NaN }, "implausible"],
+  ["skips negative memory", { workingSetBytes: -1 }, "implausible"],
+  ["skips memory that is not a number", { workingSetBytes: NaN }, "implausible"],
+  ["skips page cache that is more than the node has", { usageBytes: 32769 * MI }, "implausible"],
+  ["skips page cache that is not a number", { usageBytes: NaN }, "implausible"],
+  ["skips a time that is not a number", { at: NaN }, "implausible"],
 ];
 
 for (const [sentence, differs, kind] of STEPS) {
@@ -89,7 +89,7 @@ Deno.test("nextSampling() believes any size on a node whose capacity is unknown"
 Deno.test("nextSampling() skips what no node has, even where the capacity is unknown (C22)", () => {
   const context = { ...CONTEXT, capacity: { cpuMillicores: null, memoryBytes: null } };
   for (const odd of [{ counterNs: 1e300 }, { workingSetBytes: 1e15 }, { usageBytes: 1e15 }]) {
-    assertEquals(nextSampling(STARTED, point({ at: START + 5 * SECOND, ...odd }), context).kind, "absurd");
+    assertEquals(nextSampling(STARTED, point({ at: START + 5 * SECOND, ...odd }), context).kind, "implausible");
   }
 });
 
@@ -121,11 +121,11 @@ Deno.test("nextSampling() only warms up with the first point after the zeros, me
 });
 
 Deno.test("nextSampling() skips an absurd first point and starts with the next", () => {
-  assertEquals(step(newSampling(START), { workingSetBytes: 32769 * MI }).kind, "absurd");
+  assertEquals(step(newSampling(START), { workingSetBytes: 32769 * MI }).kind, "implausible");
 });
 
 Deno.test("nextSampling() stays at the anchor after an absurd point (C22)", () => {
-  assertEquals(step(STARTED, { at: START + 5 * SECOND, counterNs: 1e15 }).kind, "absurd");
+  assertEquals(step(STARTED, { at: START + 5 * SECOND, counterNs: 1e15 }).kind, "implausible");
   assertEquals(millicores(step(STARTED, { at: START + 10 * SECOND, counterNs: 2e9 })), 100);
 });
 
@@ -143,9 +143,9 @@ const RATES: readonly [string, PointOverrides, SamplingStep["kind"]][] = [
     { at: START + 15 * SECOND, rate: { ...rate, millicores: 0 }, workingSetBytes: 0 },
     "restarted",
   ],
-  ["skips more than the node has", { at: START + 15 * SECOND, rate: { ...rate, millicores: 8001 } }, "absurd"],
-  ["skips a negative rate", { at: START + 15 * SECOND, rate: { ...rate, millicores: -1 } }, "absurd"],
-  ["skips more memory than the node has", { at: START + 15 * SECOND, workingSetBytes: 32769 * MI }, "absurd"],
+  ["skips more than the node has", { at: START + 15 * SECOND, rate: { ...rate, millicores: 8001 } }, "implausible"],
+  ["skips a negative rate", { at: START + 15 * SECOND, rate: { ...rate, millicores: -1 } }, "implausible"],
+  ["skips more memory than the node has", { at: START + 15 * SECOND, workingSetBytes: 32769 * MI }, "implausible"],
 ];
 
 for (const [sentence, differs, kind] of RATES) {

@@ -55,9 +55,9 @@ Deno.test("decide() gives each contender its own turns (C20)", () => {
   const slow = policy({ name: "slow", containerName: "main", pollIntervalMs: 20 * SECOND });
   const story = new Story({ contenders: [policy(), slow], load: { cpu: 60 } });
   story.poll(4);
-  assertEquals(story.last?.decisions.map((one) => one.policy.name), ["web"]);
+  assertEquals(story.last?.decisions.map((one) => one.autoscaler), ["uid-of-web"]);
   story.poll();
-  assertEquals(story.last?.decisions.map((one) => one.policy.name).toSorted(), ["slow", "web"]);
+  assertEquals(story.last?.decisions.map((one) => one.autoscaler).toSorted(), ["uid-of-slow", "uid-of-web"]);
 });
 
 Deno.test("decide() warms up, counts, and knows a wish after consecutiveSamples (C21, C31)", () => {

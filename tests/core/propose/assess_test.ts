@@ -1,18 +1,11 @@
-/** Utilization, thresholds, streaks and the choice of a direction, one step at a time (C30 to C32, C46). */
+/** Every side as it stands, and which direction is chosen of what is proposed (C30, C32). */
 import { assertEquals } from "@std/assert";
-import {
-  assess,
-  chooseDirection,
-  isCounted,
-  judge,
-  nextStreaks,
-  readBaseline,
-  readUsage,
-} from "../../../lib/core/propose/assess.ts";
-import type { Assessment } from "../../../lib/core/decision.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import { assess } from "../../../lib/core/propose/assess.ts";
+import type { Proposal } from "../../../lib/core/propose/proposal.ts";
+import { choose } from "../../../lib/core/propose/propose.ts";
 import type { Sample, View } from "../../../lib/core/state.ts";
-import { MI, resources, side, SIZE, START } from "../../support/builders.ts";
+import { MI, side, SIZE, START } from "../../support/builders.ts";
 
 function sample(overrides: Partial<Sample> = {}): Sample {
   return {
@@ -36,123 +29,47 @@ function view(overrides: Partial<View> = {}): View {
     sampling,
     streaks: {},
     wantedSince: null,
-    told: {},
+    silentSince: null,
+    notified: {},
     ...overrides,
   };
 }
 
-const LINES: readonly [string, number, "up" | "down" | null][] = [
-  ["up above the upper threshold", 81, "up"],
-  ["up exactly at it", 80, "up"],
-  ["nothing just below it", 79.999, null],
-  ["nothing just above the lower threshold", 40.001, null],
-  ["down exactly at it", 40, "down"],
-  ["down below it", 1, "down"],
-  ["down at nothing used", 0, "down"],
-];
-for (const [sentence, usage, direction] of LINES) {
-  Deno.test(`judge() says ${sentence} (C31)`, () => assertEquals(judge(side("cpu.requests"), usage, 100), direction));
-}
-
-Deno.test("judge() meets a threshold exactly where floats divide badly (C31)", () => {
-  // 0.21 / 3 is less than 0.07, and 0.27 / 3 is more than 0.09.
-  const upAt7 = side("cpu.requests", { scaleUpThresholdPercent: 7, scaleDownThresholdPercent: 0 });
-  assertEquals(judge(upAt7, 0.21, 3), "up");
-  const downAt9 = side("cpu.requests", { scaleUpThresholdPercent: 80, scaleDownThresholdPercent: 9 });
-  assertEquals(judge(downAt9, 0.27, 3), "down");
-});
-
-Deno.test("readUsage() gives the rate of cpu, and the working set of memory without page cache (C21)", () => {
-  const sides = [side("cpu.requests"), side("cpu.limits"), side("memory.requests"), side("memory.limits")];
-  assertEquals(sides.map((one) => readUsage(one, sample())), [90, 90, 64 * MI, 64 * MI]);
-  assertEquals(sides.map((one) => readUsage(one, null)), [null, null, null, null]);
-});
-
-Deno.test("readBaseline() takes a zero for none (C37)", () => {
-  const actual = resources({ "cpu.requests": 0, "cpu.limits": 100 });
-  assertEquals(readBaseline(side("cpu.requests"), actual), null);
-  assertEquals(readBaseline(side("cpu.limits"), actual), 100);
-  assertEquals(readBaseline(side("memory.limits"), actual), null);
-});
-
-Deno.test("nextStreaks() counts on in one direction, starts at one in the other, and ends in the band (C31)", () => {
-  const sides = [side("cpu.requests")];
-  const up = nextStreaks(sides, {}, { sample: sample(), actual: SIZE });
-  assertEquals(up["cpu.requests"]?.count, 1);
-  const twice = nextStreaks(sides, up, { sample: sample(), actual: SIZE });
-  assertEquals(twice["cpu.requests"], {
-    direction: "up",
-    count: 2,
-    peakUsageBytes: 70 * MI,
-    olderPeakUsageBytes: null,
-  });
-  const down = nextStreaks(sides, twice, { sample: sample({ cpuMillicores: 10 }), actual: SIZE });
-  assertEquals([down["cpu.requests"]?.direction, down["cpu.requests"]?.count], ["down", 1]);
-  assertEquals(nextStreaks(sides, twice, { sample: sample({ cpuMillicores: 60 }), actual: SIZE }), {});
-});
-
-Deno.test("nextStreaks() has none for a side without baseline (C32)", () => {
-  const actual = resources({ "cpu.requests": 0 });
-  assertEquals(nextStreaks([side("cpu.requests"), side("memory.limits")], {}, { sample: sample(), actual }), {});
-});
-
-Deno.test("nextStreaks() counts each side for itself (C31)", () => {
-  const sides = [side("cpu.requests"), side("cpu.limits"), side("memory.limits")];
-  const streaks = nextStreaks(sides, {}, { sample: sample(), actual: SIZE });
-  assertEquals(Object.entries(streaks).map(([key, one]) => `${key} ${one.direction}`), [
-    "cpu.requests up",
-    "memory.limits down",
-  ]);
-});
-
-const PEAKS: readonly [string, (number | null)[], number | null][] = [
-  ["the highest of the streak", [70, 90, 80], 90],
-  ["the highest known where one sample had none", [90, null, 80], 90],
-  ["what came later where the first had none", [null, 80], 80],
-  ["none where no sample had any", [null, null], null],
-];
-for (const [sentence, amounts, peak] of PEAKS) {
-  Deno.test(`nextStreaks() remembers ${sentence} as peak (C46)`, () => {
-    let streaks: View["streaks"] = {};
-    for (const usageBytes of amounts) {
-      const one = sample({ workingSetBytes: MI, usageBytes });
-      streaks = nextStreaks([side("memory.limits", { consecutiveSamples: 3 })], streaks, { sample: one, actual: SIZE });
-    }
-    assertEquals(streaks["memory.limits"]?.peakUsageBytes, peak);
-  });
-}
-
-Deno.test("assess() tells utilization, and wishes only by a full streak (C30, C32)", () => {
+Deno.test("assess() gives utilization, and wants a direction only by a full streak (C30, C32)", () => {
   const streak = { direction: "up" as const, peakUsageBytes: null, olderPeakUsageBytes: null };
   const sides = [side("cpu.requests"), side("cpu.limits", { consecutiveSamples: 3 }), side("memory.requests")];
   const streaks = { "cpu.requests": { ...streak, count: 2 }, "cpu.limits": { ...streak, count: 2 } };
   assertEquals(assess(sides, view({ streaks }), { ...SIZE, "memory.requests": null }), [
-    { key: "cpu.requests", usage: 90, baseline: 100, utilizationPercent: 90, samples: 2, wish: "up" },
-    { key: "cpu.limits", usage: 90, baseline: 200, utilizationPercent: 45, samples: 2, wish: null },
-    { key: "memory.requests", usage: 64 * MI, baseline: null, utilizationPercent: null, samples: 0, wish: null },
+    { key: "cpu.requests", usage: 90, baseline: 100, utilizationPercent: 90, samples: 2, wanted: "up" },
+    { key: "cpu.limits", usage: 90, baseline: 200, utilizationPercent: 45, samples: 2, wanted: null },
+    { key: "memory.requests", usage: 64 * MI, baseline: null, utilizationPercent: null, samples: 0, wanted: null },
   ]);
 });
 
 Deno.test("assess() knows no usage before the first sample", () => {
   const [one] = assess([side("cpu.requests")], view({ sampling: newSampling(START) }), SIZE);
-  assertEquals([one?.usage, one?.utilizationPercent, one?.wish], [null, null, null]);
+  assertEquals([one?.usage, one?.utilizationPercent, one?.wanted], [null, null, null]);
 });
 
-const WISHES: readonly [string, (Assessment["wish"])[], "up" | "down" | null][] = [
-  ["up when any side wants up", [null, "up"], "up"],
-  ["up though another side wants down", ["down", "up"], "up"],
-  ["down when a side wants down and none up", [null, "down"], "down"],
-  ["nowhere without a wish", [null, null], null],
-];
-for (const [sentence, wishes, direction] of WISHES) {
-  Deno.test(`chooseDirection() goes ${sentence} (C32)`, () => {
-    const rest = { key: "cpu.requests" as const, usage: 1, baseline: 1, utilizationPercent: 100, samples: 1 };
-    assertEquals(chooseDirection(wishes.map((wish) => ({ ...rest, wish }))), direction);
-  });
+function proposal(overrides: Partial<Proposal> = {}): Proposal {
+  return { side: "cpu.requests", direction: "up", amount: 150, why: "", urgency: 0, ...overrides };
 }
 
-Deno.test("isCounted() wants half of the interval after the new size came into force (C31)", () => {
-  const one = sample({ from: START, at: START + 10_000 });
-  assertEquals(isCounted(one, START + 5000), true);
-  assertEquals(isCounted(one, START + 5001), false);
-});
+const down = proposal({ side: "cpu.limits", direction: "down", amount: 50 });
+
+const CHOICES: readonly [string, readonly Proposal[], string][] = [
+  ["up when any side wants up", [proposal()], "scaleUp cpu.requests 150"],
+  ["up though another side wants down", [down, proposal()], "scaleUp cpu.requests 150"],
+  ["down when a side wants down and none up", [down], "scaleDown cpu.limits 50"],
+  ["where the more urgent go", [proposal(), { ...down, urgency: 1 }], "scaleDown cpu.limits 50"],
+  ["by the larger of two amounts for one side", [proposal(), proposal({ amount: 200 })], "scaleUp cpu.requests 200"],
+  ["by the larger of two amounts on the way down", [{ ...down, amount: 60 }, down], "scaleDown cpu.limits 60"],
+  ["nowhere without a proposal", [], "nowhere"],
+];
+for (const [sentence, proposals, expected] of CHOICES) {
+  Deno.test(`choose() goes ${sentence} (C32)`, () => {
+    const choice = choose(proposals);
+    const moves = choice?.proposals.map(({ side, amount }) => `${side} ${amount}`).join(", ");
+    assertEquals(choice === null ? "nowhere" : `${choice.action} ${moves}`, expected);
+  });
+}

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { ResizeRequest } from "../../../lib/core/decision.ts";
+import type { ResizeRequest } from "../../../lib/core/resize_request.ts";
 import { createActuator, toPatch } from "../../../lib/daemon/act/actuator.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
@@ -11,7 +11,8 @@ const POD: Tracked = { pod: pod(), contenders: [policy()] };
 
 function newOrder(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
   return {
-    policy: policy(),
+    autoscaler: policy().uid,
+    autoscalerGeneration: 1,
     container: "main",
     kind: "container",
     action: "scaleUp",
@@ -78,7 +79,7 @@ Deno.test("createActuator() gives no generation where the server has none", asyn
 
 Deno.test("createActuator() does not know whether it arrived when the connection breaks (C45)", async () => {
   const { answer } = actuateWith(() => Promise.reject(new TypeError("connection reset")));
-  assertEquals(await answer, { kind: "lost", message: "connection reset" });
+  assertEquals(await answer, { kind: "unconfirmed", message: "connection reset" });
 });
 
 Deno.test("createActuator() waits ten seconds for an answer and no longer", async () => {
@@ -88,7 +89,7 @@ Deno.test("createActuator() waits ten seconds for an answer and no longer", asyn
     clock,
   );
   await clock.advance(10_000);
-  assertEquals(await answer, { kind: "lost", message: "Timed out after 10000 ms" });
+  assertEquals(await answer, { kind: "unconfirmed", message: "Timed out after 10000 ms" });
   assertEquals(clock.pending, 0);
 });
 
@@ -124,7 +125,7 @@ Deno.test("createActuator() sends 32 at once, and each has its ten seconds from 
   assertEquals(sent, 33);
   waiting[32]?.(Response.json({ metadata: { generation: 8 } }));
   const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
-  assertEquals([kinds[0], kinds[1], kinds[31], kinds[32]], ["accepted", "lost", "lost", "accepted"]);
+  assertEquals([kinds[0], kinds[1], kinds[31], kinds[32]], ["accepted", "unconfirmed", "unconfirmed", "accepted"]);
   assertEquals(clock.pending, 0);
 });
 

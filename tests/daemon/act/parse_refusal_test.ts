@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Answer } from "../../../lib/core/decision.ts";
+import type { Answer } from "../../../lib/core/resize_request.ts";
 import { toAnswer } from "../../../lib/daemon/act/parse_refusal.ts";
 import { toApiError } from "../../../lib/kube/api_error.ts";
 import { readRefusal } from "../../support/refusals.ts";
@@ -62,9 +62,13 @@ const TOLD: Record<string, Row> = {
   "504: it may have been written all the same (C45)": {
     code: 504,
     message: "request did not complete",
-    expected: "lost",
+    expected: "unconfirmed",
   },
-  "500 of a store that timed out (C45)": { code: 500, message: "etcdserver: request timed out", expected: "lost" },
+  "500 of a store that timed out (C45)": {
+    code: 500,
+    message: "etcdserver: request timed out",
+    expected: "unconfirmed",
+  },
   "408": { code: 408, expected: "RetryLater" },
   "400": { code: 400, expected: "Invalid" },
   "403 of an unknown admission plugin": { code: 403, message: 'pods "a" is forbidden: no', expected: "Invalid" },

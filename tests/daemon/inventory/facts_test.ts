@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Node } from "../../../lib/api/kubernetes.ts";
-import { readAutoscaler, readNode } from "../../../lib/daemon/inventory/facts.ts";
+import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
+import { readNode } from "../../../lib/daemon/inventory/read_node.ts";
 import { listPrefixes, readPodFieldSelector, type Scope, WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
 import { autoscalerObject } from "../../support/api_objects.ts";
 

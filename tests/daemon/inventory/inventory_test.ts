@@ -3,7 +3,8 @@ import type { PodFacts } from "../../../lib/core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "../../../lib/daemon/inventory/facts.ts";
 import { Inventory } from "../../../lib/daemon/inventory/inventory.ts";
-import { parseSelector, type Selector } from "../../../lib/units/selector.ts";
+import { parseSelector } from "../../../lib/units/parse_selector.ts";
+import type { Selector } from "../../../lib/units/selector.ts";
 import { container, pod, policy } from "../../support/builders.ts";
 
 class Book {

@@ -6,15 +6,14 @@ import { BLOCK_REASONS, HOLD_REASONS } from "../../../lib/core/reasons.ts";
 import { NEW_POD_STATE } from "../../../lib/core/state.ts";
 import { ERROR_REASONS, FAMILIES, type FamilyRow } from "../../../lib/daemon/metrics/families.ts";
 import { createMetrics, type Metrics } from "../../../lib/daemon/metrics/metrics.ts";
-import { createReport } from "../../../lib/daemon/report/report.ts";
-import { createLog } from "../../../lib/runtime/log.ts";
+import { createMetricsSink } from "../../../lib/daemon/report/metrics_sink.ts";
 import { SIDE_KEYS } from "../../../lib/units/resources.ts";
 import { parseMetrics } from "../../e2e/support/metrics.ts";
-import { pod, policy } from "../../support/builders.ts";
+import { policy } from "../../support/builders.ts";
 import { busyRun } from "../../support/daemon_run.ts";
-import { tellAutoscaler, tellNamespaces, tellProcess } from "../../support/every_series.ts";
+import { evaluation } from "../../support/evaluations.ts";
+import { recordAutoscaler, recordNamespaces, recordProcess } from "../../support/every_series.ts";
 import { findFormatProblems } from "../../support/exposition.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const CART = { namespace: "shop", name: "cart" };
 const HOSTILE = 'x"} 1\nforged{a="b\\';
@@ -54,9 +53,9 @@ function read(metrics: Metrics): string {
 
 Deno.test("an autoscaler and a namespace have at most as many series as the README says (C52)", async () => {
   const metrics = createMetrics({ version: "1" });
-  tellNamespaces(metrics, ["shop", "stage"]);
-  tellAutoscaler(metrics, CART);
-  tellAutoscaler(metrics, { namespace: "stage", name: "other" });
+  recordNamespaces(metrics, ["shop", "stage"]);
+  recordAutoscaler(metrics, CART);
+  recordAutoscaler(metrics, { namespace: "stage", name: "other" });
   assertEquals(countSeries(metrics, ',name="cart"'), PER_AUTOSCALER);
   assertEquals(countSeries(metrics, 'namespace="shop"') - PER_AUTOSCALER, PER_NAMESPACE);
   const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
@@ -65,24 +64,16 @@ Deno.test("an autoscaler and a namespace have at most as many series as the READ
 
 Deno.test("a thousand random outcomes give an autoscaler no more series than that (C52, C53)", () => {
   const metrics = createMetrics({ version: "1" });
-  const clock = new VirtualClock();
-  const report = createReport({
-    log: createLog({ level: "debug", format: "json", clock, write() {} }),
-    metrics,
-    recorder: { publish() {} },
-    onScaled() {},
-    isKnown: () => true,
-  });
-  const tracked = { pod: pod(), contenders: [policy(CART)] };
+  const count = createMetricsSink({ metrics, isKnown: () => true });
   for (const [outcome, tookMs] of fc.sample(fc.tuple(outcomes, fc.nat(5000)), { numRuns: 1000, seed: 52 })) {
-    report(outcome, tracked, tookMs);
+    count(evaluation({ input: { contenders: [shop] }, outcome, tookMs }));
   }
-  const count = countSeries(metrics, ',name="cart"');
-  assert(count <= PER_AUTOSCALER && count > 0.9 * PER_AUTOSCALER, `${count} of ${PER_AUTOSCALER}`);
+  const series = countSeries(metrics, ',name="cart"');
+  assert(series <= PER_AUTOSCALER && series > 0.9 * PER_AUTOSCALER, `${series} of ${PER_AUTOSCALER}`);
   assertEquals(countSeries(metrics, "forged"), 0);
 });
 
-const [shop] = [policy(CART)];
+const shop = policy(CART);
 const actions = fc.constantFrom("scaleUp" as const, "scaleDown" as const);
 const amounts = fc.oneof(fc.nat(), fc.double({ noNaN: false }));
 const messages = fc.oneof(fc.string(), fc.constant(HOSTILE));
@@ -97,7 +88,8 @@ const decisions: fc.Arbitrary<Decision> = fc.oneof(
   fc.record({ kind: fc.constant("resize"), action: actions, from: fc.constant(null), to: fc.constant(null) }),
 ) as fc.Arbitrary<Decision>;
 const containerDecisions: fc.Arbitrary<ContainerDecision> = fc.record({
-  policy: fc.constant(shop),
+  autoscaler: fc.constant(shop.uid),
+  container: fc.constant(shop.containerName),
   decision: decisions,
   candidates: fc.subarray([...SIDE_KEYS]),
   isNewSample: fc.boolean(),
@@ -108,22 +100,23 @@ const outcomes: fc.Arbitrary<Outcome> = fc.record({
   notices: fc.constant([]),
   request: fc.constant(null),
   scaled: fc.option(fc.record({
-    policy: fc.constant(shop),
+    autoscaler: fc.constant(shop.uid),
+    container: fc.constant(shop.containerName),
     action: actions,
     at: fc.nat(),
     change: messages,
     deltas: fc.array(fc.record({ key: fc.constantFrom(...SIDE_KEYS), from: amounts, to: amounts }), { maxLength: 4 }),
   })),
-  enacted: fc.option(fc.record({ policy: fc.constant(shop), action: actions, tookMs: fc.nat() })),
+  enacted: fc.option(fc.record({ autoscaler: fc.constant(shop.uid), action: actions, tookMs: fc.nat() })),
   implausible: fc.nat(2),
 });
 
 Deno.test("names from outside cannot forge a line, however odd and long (C52)", () => {
   const odd = { namespace: HOSTILE, name: `${"n".repeat(251)}"\n` };
   const metrics = createMetrics({ version: HOSTILE, agentId: `agent "7"\n\\` });
-  tellNamespaces(metrics, [HOSTILE]);
-  tellAutoscaler(metrics, odd);
-  tellProcess(metrics);
+  recordNamespaces(metrics, [HOSTILE]);
+  recordAutoscaler(metrics, odd);
+  recordProcess(metrics);
   const page = read(metrics);
   assertEquals(findFormatProblems(page), []);
   const read253 = parseMetrics(page).filter(({ labels }) => "name" in labels);

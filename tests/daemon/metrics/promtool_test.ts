@@ -4,7 +4,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
-import { tellAutoscaler, tellNamespaces, tellProcess } from "../../support/every_series.ts";
+import { recordAutoscaler, recordNamespaces, recordProcess } from "../../support/every_series.ts";
 
 /** Of inherited names: dashboards and alerts read them as they are (C52). */
 const ACCEPTED = [
@@ -21,9 +21,9 @@ Deno.test({
   ignore: !isThere,
   async fn() {
     const metrics = createMetrics({ version: "1", agentId: "agent-7", takeLoopBlockMs: () => 1 });
-    for (const name of ["cart", "basket"]) tellAutoscaler(metrics, { namespace: "shop", name });
-    tellNamespaces(metrics, ["shop", "stage"]);
-    tellProcess(metrics);
+    for (const name of ["cart", "basket"]) recordAutoscaler(metrics, { namespace: "shop", name });
+    recordNamespaces(metrics, ["shop", "stage"]);
+    recordProcess(metrics);
     const complaints = await check([...metrics.render()].join(""));
     assertEquals(complaints.toSorted(), ACCEPTED.toSorted());
   },

@@ -31,7 +31,7 @@ class Loop {
       readings: { next: () => new Promise((resolve) => this.#give = resolve) },
       changes: this.changes,
       onReading: ({ kind }) => this.read.push(kind),
-      onTurn: () => this.turned++,
+      onEvaluated: () => this.turned++,
     });
   }
 

@@ -1,5 +1,5 @@
 /** How often a node's kubelet is asked, and when (C20). */
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { Nodes } from "../../../lib/daemon/polling/nodes.ts";
 import { UsageHealth } from "../../../lib/daemon/polling/usage_health.ts";
@@ -24,33 +24,31 @@ Deno.test("a node is polled as often as its most frequent autoscaler wants, once
   assertEquals(await run.series(READS), [`${READS} 9`]);
 });
 
-Deno.test("nodes are asked in groups, spread over the interval, and one that comes later falls in with them (C20)", async () => {
+Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C20)", async () => {
   const clock = new VirtualClock();
-  const asked: { readonly node: string; readonly at: number }[] = [];
+  const signals: AbortSignal[] = [];
+  let failures = 1;
   await using nodes = new Nodes({
     clock,
-    random: () => 0.3,
+    random: () => 0,
     log: createLog({ level: "error", format: "json", clock, write() {} }),
     metrics: createMetrics({ version: "test" }),
-    fetchSummary({ name }) {
-      asked.push({ node: name, at: clock.monotonic() });
-      return Promise.resolve({ kind: "summary", text: '{"pods":[]}', clockOffsetMs: 0 });
+    onTrouble() {},
+    async *watchUsage({ name: node, readAddress }, { signal }) {
+      assertEquals(readAddress(), { host: null, port: 0 });
+      signals.push(signal);
+      while (!signal.aborted) {
+        const common = { kind: "usage", node, readAt: clock.now(), clockOffsetMs: 0, skipped: 0 } as const;
+        yield { ...common, durationMs: 0, pods: new Map() };
+        await clock.sleep(1000, signal).catch(() => {});
+      }
     },
-    evaluator: { evaluate: () => Promise.resolve() },
+    evaluator: { evaluate: () => failures-- > 0 ? Promise.reject(new Error("broken")) : Promise.resolve() },
     facts: new Map(),
     areListed: () => true,
     health: new UsageHealth({ readState: () => null, now: () => clock.now() }),
   });
-  const contenders = [policy({ pollIntervalMs: 15_000 })];
-  const put = (node: string) => nodes.put({ pod: pod({ uid: node, nodeName: node }), contenders });
-  for (let index = 0; index < 100; index++) put(`node-${index}`);
-  await clock.advance(14_999);
-  const groups = Map.groupBy(asked, ({ at }) => at);
-  assertEquals([...groups].map(([at, group]) => [at, group.length]), [[350, 32], [850, 32], [1350, 32], [1850, 4]]);
-  await clock.advance(7_000);
-  put("late");
-  await clock.advance(40_000);
-  const late = asked.filter(({ node }) => node === "late").map(({ at }) => at);
-  assertEquals(late.map((at, index) => at - (late[index - 1] ?? at)), [0, 15_000, 15_000]);
-  assert(late.every((at) => at % 500 === 350), `polls of the late node at ${late.join(", ")} ms`);
+  nodes.put({ pod: pod(), contenders: [policy()] });
+  await clock.advance(5000);
+  assertEquals(signals.map(({ aborted }) => aborted), [true, false]);
 });

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { isEqual, toMergePatch } from "../../../lib/daemon/report/merge_patch.ts";
-import type { Json } from "../../../lib/sim/server/store/json.ts";
+import type { Json } from "../../../lib/sim/json.ts";
 import { mergePatch } from "../../../lib/sim/server/write/patch.ts";
 
 const CASES: Record<string, { from: unknown; to: unknown; patch: unknown }> = {

@@ -1,10 +1,12 @@
 /** What an autoscaler's status and events say of its spec, its target and its pods (C8, C10, C15, C50, C51). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type AutoscalerFacts, readAutoscaler } from "../../../lib/daemon/inventory/facts.ts";
+import type { AutoscalerFacts } from "../../../lib/daemon/inventory/facts.ts";
+import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
 import type { Resolution } from "../../../lib/daemon/inventory/tracked.ts";
-import { StatusWriter, type StatusWriterOptions } from "../../../lib/daemon/report/status_writer.ts";
+import { LastScales } from "../../../lib/daemon/report/last_scales.ts";
+import { StatusSweep, type StatusSweepOptions } from "../../../lib/daemon/report/status_sweep.ts";
+import { StatusWriter } from "../../../lib/daemon/report/status_writer.ts";
 import { createClient } from "../../../lib/kube/client.ts";
-import { createLog } from "../../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../../support/api_objects.ts";
 import { TestApiServer } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";
@@ -213,20 +215,16 @@ Deno.test("an invalid spec is told once for each change of it, and stops no othe
   assertEquals(run.status("bad").observedGeneration, 2);
 });
 
-interface WriterParts extends Partial<StatusWriterOptions> {
+interface SweepParts extends Partial<StatusSweepOptions> {
   readonly clock: VirtualClock;
   readonly api: TestApiServer;
   readonly autoscalers: readonly AutoscalerFacts[];
 }
 
-function newWriter({ clock, api, autoscalers, ...options }: WriterParts): StatusWriter {
-  return new StatusWriter({
-    client: createClient(api.toServer()),
-    clock,
-    random: () => 0,
-    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
-    metrics: { setTotals() {}, setActive() {}, failed() {} },
-    recorder: { publish() {} },
+function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSweep {
+  const common = { clock, random: () => 0, metrics: { failed() {} }, onTrouble() {} };
+  return new StatusSweep({
+    ...common,
     inventory: {
       *autoscalers() {
         yield* autoscalers;
@@ -234,8 +232,10 @@ function newWriter({ clock, api, autoscalers, ...options }: WriterParts): Status
       resolve: () => UNRESOLVED,
     },
     unread: () => ({ count: 0, why: "" }),
-    canTell: () => true,
-    onProgress() {},
+    lastScales: new LastScales(clock),
+    canReport: () => true,
+    writer: new StatusWriter({ ...common, client: createClient(api.toServer()), onProgress() {} }),
+    listeners: [],
     ...options,
   });
 }
@@ -246,17 +246,17 @@ Deno.test("a status that cannot be computed stops no other autoscaler", async ()
   const objects = [autoscalerObject({ name: "bad" }), autoscalerObject()];
   for (const object of objects) api.put("podresourceautoscalers", object);
   const failures: unknown[] = [];
-  const writer = newWriter({
+  const status = newSweep({
     clock,
     api,
     autoscalers: objects.map(readAutoscaler),
-    metrics: { setTotals() {}, setActive() {}, failed: (_namespace, reason) => failures.push(reason) },
+    metrics: { failed: (_namespace, reason) => failures.push(reason) },
     unread({ name }) {
       if (name === "bad") throw new TypeError("unforeseen");
       return { count: 0, why: "" };
     },
   });
-  await writer.sweep(new AbortController().signal);
+  await status.sweep(new AbortController().signal);
   const written = api.list("podresourceautoscalers").map(({ metadata, status }) => [metadata.name, status?.scaling]);
   assertEquals([written, failures], [[["bad", undefined], ["web", false]], ["StatusCompute"]]);
 });
@@ -267,10 +267,12 @@ Deno.test("a sweep computes what has changed, and each 5 s what follows from tim
   const objects = [autoscalerObject(), autoscalerObject({ name: "other" })];
   for (const object of objects) api.put("podresourceautoscalers", object);
   let computed: string[] = [];
-  const writer = newWriter({
+  const lastScales = new LastScales(clock);
+  const status = newSweep({
     clock,
     api,
     autoscalers: objects.map(readAutoscaler),
+    lastScales,
     unread({ name }) {
       computed.push(name);
       return { count: 0, why: "" };
@@ -279,13 +281,13 @@ Deno.test("a sweep computes what has changed, and each 5 s what follows from tim
   async function sweepAfter(seconds: number): Promise<readonly string[]> {
     computed = [];
     await clock.advance(seconds * 1000);
-    await writer.sweep(new AbortController().signal);
+    await status.sweep(new AbortController().signal);
     return computed;
   }
   // The second look is at what has been written meanwhile.
   assertEquals([await sweepAfter(0), await sweepAfter(1)], [["web", "other"], ["web", "other"]]);
   assertEquals([await sweepAfter(1), await sweepAfter(3)], [[], []]);
-  writer.noteScale(objects[1]?.metadata.uid ?? "", { at: clock.now(), action: "scaleUp", change: "cpu" });
+  lastScales.note(objects[1]?.metadata.uid ?? "", { at: clock.now(), action: "scaleUp", change: "cpu" });
   assertEquals(await sweepAfter(0), ["other"]);
   assertEquals(await sweepAfter(1), ["web", "other"]);
 });

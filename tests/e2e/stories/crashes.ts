@@ -7,9 +7,9 @@ import { assertAccountsAgree, readSum } from "../support/accounts.ts";
 import { backend } from "../support/backend.ts";
 import { type PodRef, readLimits, setLoad, waitFor } from "../support/cluster.ts";
 import { readRun, type Run, waitForActual, waitForRun } from "../support/pods.ts";
-import type { LogLine, Podfit } from "../support/podfit.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertTold, readAt } from "../support/told.ts";
+import { isBlocked } from "../support/blocks.ts";
+import { assertNotices } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 /** The first restart is at once, the next ones after 10 s and 20 s. */
@@ -21,7 +21,7 @@ export interface CrashingOptions {
 }
 
 /** Climbs while it runs, waits while it does not, and begins anew with what the new run uses. */
-export async function tellCrashing(
+export async function playCrashing(
   { podfit, pod, recorder }: Stage,
   { container, port }: CrashingOptions,
 ): Promise<void> {
@@ -32,16 +32,16 @@ export async function tellCrashing(
   const { startedAt } = await waitForRun(pod, container);
   const ranAt = Date.parse(startedAt ?? "");
   assert(ranAt - stoppedAt > 10_000, `a back-off of ${ranAt - stoppedAt} ms only`);
-  // Whole seconds: the last line may be of the run's beginning.
-  const lines = readLines(podfit, pod).filter((line) => readAt(line) > stoppedAt + 2000 && readAt(line) < ranAt);
-  assertEquals(new Set(lines.map(({ reason }) => reason)), new Set(["NotRunning"]));
+  const decided = () => podfit.decisions({ pod }).filter(({ reason }) => reason !== null);
+  // Whole seconds: the last decision may be of the run's beginning.
+  const meanwhile = decided().filter(({ at }) => at > stoppedAt + 2000 && at < ranAt);
+  assertEquals(new Set(meanwhile.map(({ reason }) => reason)), new Set(["NotRunning"]));
 
   const resumed = await waitFor("a resize of the new run", async () => {
     return (await recorder.patches())[before] ?? null;
   }, { timeoutMs: 90_000 });
   assert(resumed.seenAt > ranAt, "resized while it did not run");
-  const reasons = readLines(podfit, pod)
-    .filter((line) => readAt(line) >= ranAt && readAt(line) < resumed.seenAt).map(({ reason }) => reason);
+  const reasons = decided().filter(({ at }) => at >= ranAt && at < resumed.seenAt).map(({ reason }) => reason);
   assert(reasons.includes("Warmup"), `no warm-up in ${reasons.join()}`);
   // The zeros of a container that has just exited would have scaled it down at once.
   for (const { changes } of await recorder.patches()) {
@@ -52,23 +52,24 @@ export async function tellCrashing(
   await assertAccountsAgree(podfit, { autoscaler: pod.name, container, pod, recorder });
 }
 
-/** Killed before it is ever seen at work: there is nothing to decide on, and nothing is sent or told. */
-export async function tellDoomed({ podfit, pod, recorder }: Stage): Promise<void> {
+/** It is killed before its usage is ever read: there is nothing to decide on, and nothing is sent or reported. */
+export async function playDoomed({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitFor("three kills for want of memory", async () => (await readRun(pod)).restartCount >= 3, {
     timeoutMs: 120_000,
     everyMs: 1000,
   });
-  const isStopped = (line: LogLine) => line.pod === pod.name && line.reason === "NotRunning";
-  await podfit.waitForLog("Held", isStopped, { timeoutMs: 30_000 });
-  assertEquals(await recorder.patches(), []);
-  assertEquals(podfit.log("Blocked").filter((line) => line.pod === pod.name), []);
   const { namespace, name } = pod;
+  await podfit.waitForEvaluations({ namespace, name }, { count: 2 });
+  const decisions = podfit.decisions({ pod });
+  assert(decisions.some(({ reason }) => reason === "NotRunning"), JSON.stringify(decisions));
+  assertEquals(await recorder.patches(), []);
+  assertEquals(decisions.filter(isBlocked), []);
   assertEquals(readSum(await podfit.metrics(), "scale_decisions_total", { namespace, name }), null);
-  await assertTold(pod, []);
+  await assertNotices(pod, []);
 }
 
 /** Another container of the pod is in back-off: the one that runs is resized all the same, and the pod with it. */
-export async function tellBeside({ podfit, pod, recorder }: Stage): Promise<void> {
+export async function playBeside({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitFor("the other container to be in back-off", async () => {
     const { restartCount, startedAt } = await readRun(pod, "broken");
     return restartCount > 0 && startedAt === null;
@@ -95,9 +96,4 @@ async function kill(pod: PodRef, container: string): Promise<void> {
 
 function isSame(a: Run, b: Run): boolean {
   return b.startedAt !== null && a.containerID === b.containerID;
-}
-
-/** What was decided about the pod. */
-function readLines(podfit: Podfit, pod: PodRef): readonly LogLine[] {
-  return podfit.log().filter(({ message, pod: name }) => name === pod.name && /^(Held|Blocked)$/.test(message));
 }

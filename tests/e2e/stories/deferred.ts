@@ -2,25 +2,27 @@
  * Resizes that wait for room on their node (C41, C45, C47): enacted when it appears, given up after five minutes, or
  * replaced by a scale-down before.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { assertAccountsAgree, readSum } from "../support/accounts.ts";
 import { backend } from "../support/backend.ts";
 import { deleteObject, type PodRef, readAutoscaler, readPod, setLoad, waitFor } from "../support/cluster.ts";
 import type { Condition } from "../support/objects.ts";
 import { readActualSize } from "../support/patches.ts";
 import { waitForActual } from "../support/pods.ts";
-import type { LogLine, Podfit } from "../support/podfit.ts";
-import { readResizeConditions, waitForResizeState } from "../support/resizes.ts";
+import type { Podfit } from "../support/podfit.ts";
+import { waitForResizeState, waitForRest } from "../support/resizes.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertCountedBlocked, assertTold, assertWaited, readAt } from "../support/told.ts";
+import { assertWaited } from "../support/attempts.ts";
+import { assertCountedBlocked, isBlocked, waitForBlocked } from "../support/blocks.ts";
+import { assertNotices } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 const PATIENCE_MS = 5 * 60_000;
 
 /** Room appears: what waits is enacted, and its time to apply counts from the PATCH. */
-export async function tellEnacted({ podfit, pod, recorder }: Stage): Promise<void> {
+export async function playEnacted({ podfit, pod, recorder }: Stage): Promise<void> {
   const { message } = await waitForDeferred(pod, 110);
-  await waitForBlocked(podfit, pod, 2);
+  await waitForDeferredTwice(podfit, pod);
   await assertCountedBlocked(podfit, pod, { reason: "ResizeDeferred" });
   assertEquals(await readActual(pod, "cpu.requests"), 10);
   assertEquals(await readApplied(podfit, pod, "up"), null);
@@ -28,7 +30,8 @@ export async function tellEnacted({ podfit, pod, recorder }: Stage): Promise<voi
   await deleteObject(pod.namespace, "Pod/blocker");
   const freedAt = backend().clock.now();
   await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores === 110 });
-  const enacted = await podfit.waitForLog("Enacted", (line) => line.pod === pod.name, { timeoutMs: 10_000 });
+  await waitFor("the time to apply", async () => await readApplied(podfit, pod, "up") === 1, { timeoutMs: 10_000 });
+  const enactedAt = backend().clock.now();
   const [patch, ...more] = await assertAccountsAgree(podfit, { autoscaler: pod.name, pod, recorder });
   assertEquals(more, [], "one action, and nothing sent again while it waited");
   const waitedSeconds = (freedAt - (patch?.seenAt ?? NaN)) / 1000;
@@ -38,11 +41,11 @@ export async function tellEnacted({ podfit, pod, recorder }: Stage): Promise<voi
     `${applied} s to apply, after ${waitedSeconds} s without room`,
   );
   // No resize is in flight any more.
-  const isLater = (line: LogLine) => line.pod === pod.name && readAt(line) > readAt(enacted);
-  await podfit.waitForLog("Held", isLater, { timeoutMs: 60_000 });
-  const blocked = podfit.log("Blocked").filter(isLater);
-  assertEquals(blocked.filter(({ reason }) => /^Resize/.test(String(reason))), []);
-  await assertTold(pod, [
+  await podfit.waitForEvaluations(toSelf(pod), { count: 2 });
+  const later = podfit.decisions({ pod }).filter(({ at }) => at > enactedAt);
+  assert(later.some((decision) => !isBlocked(decision)), JSON.stringify(later));
+  assertEquals(later.filter(({ reason }) => reason?.startsWith("Resize")), []);
+  await assertNotices(pod, [
     ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 110m"],
     ["ResizePending", "Warning", 1, "(ResizeDeferred)", message ?? ""],
   ]);
@@ -55,21 +58,23 @@ export interface GivenUpOptions {
   readonly reason: "ResizeDeferred" | "Cooldown";
 }
 
-/** No room for five minutes: back to what is in force, which is told, is no action, and starts the cooldown. */
-export async function tellGivenUp({ podfit, pod, recorder }: Stage, { thenMs, reason }: GivenUpOptions): Promise<void> {
+/** There is no room for five minutes: podfit goes back to the size in force, says so, and starts the cooldown. */
+export async function playGivenUp({ podfit, pod, recorder }: Stage, { thenMs, reason }: GivenUpOptions): Promise<void> {
   const { message, lastTransitionTime } = await waitForDeferred(pod, 310);
-  await waitForBlocked(podfit, pod, 2);
+  await waitForDeferredTwice(podfit, pod);
   const before = (await readAutoscaler(pod.namespace, pod.name)).status;
   assertEquals([before?.lastScaleAction, before?.lastScaleResourceChange], ["scaleUp", "cpu.requests 10m -> 310m"]);
 
-  const isReturn = (line: LogLine) => line.pod === pod.name && line.action === "return";
-  const decided = await podfit.waitForLog("Decided", isReturn, { timeoutMs: PATIENCE_MS + 30_000, everyMs: 1000 });
-  assertEquals(decided.reason, "ResizeDeferred");
-  const [, given, ...more] = await recorder.patches();
+  const [, given, ...more] = await waitFor("the resize to be given up", async () => {
+    const patches = await recorder.patches();
+    return patches.length > 1 ? patches : null;
+  }, { timeoutMs: PATIENCE_MS + 30_000, everyMs: 1000 });
   assertEquals(more, [], "deferred for five minutes, and nothing else sent");
+  const [decided, ...others] = podfit.decisions({ pod }).filter(({ action }) => action === "revert");
+  assertEquals([decided?.reason, others], ["ResizeDeferred", []]);
   assertEquals(given?.changes, [{ container: "main", key: "cpu.requests", from: 310, to: 10 }]);
   assertWaited([Date.parse(lastTransitionTime ?? ""), given?.seenAt], PATIENCE_MS);
-  assertEquals(await readResizeConditions(pod), []);
+  await waitForRest(pod);
   const self = toSelf(pod);
   assertEquals(readSum(await podfit.metrics(), "scale_delta_absolute_count", self), 1, "a return is no scale action");
   assertEquals((await readAutoscaler(pod.namespace, pod.name)).status?.lastScaleTime, before?.lastScaleTime);
@@ -81,18 +86,18 @@ export async function tellGivenUp({ podfit, pod, recorder }: Stage, { thenMs, re
   const waitedMs = again.seenAt - (given?.seenAt ?? NaN);
   // The first sample after the return may come later than the wait ends.
   assert(waitedMs >= thenMs - 1000 && waitedMs < thenMs + 30_000, `commanded again after ${waitedMs} ms`);
-  const kept = podfit.log("Blocked").filter((line) => line.pod === pod.name && readAt(line) > readAt(decided));
-  const words = reason === "Cooldown" ? /of the cooldown are left/ : /was given up a while ago/;
-  for (const line of kept.filter((line) => readAt(line) < again.seenAt)) {
-    assertEquals(line.reason, reason);
-    assertMatch(String(line.why), words);
+  const words = reason === "Cooldown" ? "of the cooldown are left" : "was given up a while ago";
+  const meanwhile = podfit.decisions({ pod }).filter(({ at }) => at > (decided?.at ?? NaN) && at < again.seenAt);
+  for (const kept of meanwhile.filter(isBlocked)) {
+    assertEquals(kept.reason, reason);
+    assertStringIncludes(kept.why ?? "", words);
   }
   const { message: anew } = await waitForDeferred(pod, 310);
   assertEquals(await readActual(pod, "cpu.requests"), 10);
   assertEquals(await readApplied(podfit, pod, "up"), null);
   assertEquals(await readApplied(podfit, pod, "down"), null);
   await assertCountedBlocked(podfit, pod, { reason: "ResizeDeferred" });
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 310m"],
     ["ResizePending", "Warning", 1, "(ResizeDeferred)", message ?? ""],
     ["ResizePending", "Warning", 1, "Gave up a stuck resize of", "cpu.requests 310m -> 10m"],
@@ -102,7 +107,7 @@ export async function tellGivenUp({ podfit, pod, recorder }: Stage, { thenMs, re
 }
 
 /** A scale-down frees room: it replaces what waits, and gives up the container's other side with it. */
-export async function tellReplaced({ podfit, pod, recorder }: Stage): Promise<void> {
+export async function playReplaced({ podfit, pod, recorder }: Stage): Promise<void> {
   const { message } = await waitForDeferred(pod, 210);
   const [first] = await recorder.patches();
   assertEquals(first?.changes, [
@@ -118,7 +123,7 @@ export async function tellReplaced({ podfit, pod, recorder }: Stage): Promise<vo
     { container: "main", key: "cpu.requests", from: 210, to: size },
     { container: "main", key: "memory.requests", from: 64 * MI, to: 32 * MI },
   ]]);
-  assertEquals(await readResizeConditions(pod), []);
+  await waitForRest(pod);
   await waitFor("the scale-down's time to apply", async () => await readApplied(podfit, pod, "down") === 1);
   assertEquals(await readApplied(podfit, pod, "up"), null, "replaced, never enacted");
   const self = toSelf(pod);
@@ -128,7 +133,7 @@ export async function tellReplaced({ podfit, pod, recorder }: Stage): Promise<vo
     ["scaleUp", "cpu.requests 20m -> 210m, memory.requests 32Mi -> 64Mi"],
     ["scaleDown", `cpu.requests 20m -> ${size}m`],
   ]);
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleUp", "Normal", 1, "cpu.requests 20m -> 210m"],
     ["ResizePending", "Warning", 1, "(ResizeDeferred)", message ?? ""],
     ["ScaleDown", "Normal", 1, `cpu.requests 20m -> ${size}m`],
@@ -143,14 +148,12 @@ async function waitForDeferred(pod: PodRef, millicores: number): Promise<Conditi
   return condition;
 }
 
-/** By a resize that is deferred, at so many new samples. */
-function waitForBlocked(podfit: Podfit, pod: PodRef, count: number): Promise<true> {
-  return waitFor(`pod "${pod.name}" to be blocked at ${count} new samples`, () => {
-    const lines = podfit.log("Blocked").filter((line) => {
-      return line.pod === pod.name && line.reason === "ResizeDeferred" && line.isNewSample === true;
-    });
-    return Promise.resolve(lines.length >= count && lines.every(({ action }) => action === "scaleUp"));
-  }, { timeoutMs: 120_000, everyMs: 1000 });
+/** Two new samples are blocked by the resize that waits, and both wanted more. */
+async function waitForDeferredTwice(podfit: Podfit, pod: PodRef): Promise<void> {
+  const reason = "ResizeDeferred";
+  await waitForBlocked(podfit, { ...toSelf(pod), reason, count: 2, timeoutMs: 120_000, everyMs: 1000 });
+  const blocked = podfit.decisions({ pod }).filter((decision) => isBlocked(decision) && decision.reason === reason);
+  assertEquals(blocked.filter(({ action }) => action !== "scaleUp"), []);
 }
 
 async function readActual(pod: PodRef, key: "cpu.requests" | "memory.requests"): Promise<number | null> {

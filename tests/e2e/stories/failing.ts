@@ -1,6 +1,6 @@
 /**
- * Memory limits below what is in use (C46, C47): podfit asks for none; what somebody else asked for is only told, and
- * holds everything else of the pod; what became too small on its way is given up.
+ * Memory limits below what is in use (C46, C47): podfit asks for none; what somebody else asked for is only reported,
+ * and holds everything else of the pod; what became too small on its way is given up.
  */
 import { assert, assertEquals } from "@std/assert";
 import { assertAccountsAgree, readSum } from "../support/accounts.ts";
@@ -8,21 +8,22 @@ import { backend } from "../support/backend.ts";
 import { type PodRef, readLimits, readPod, setLoad, waitFor } from "../support/cluster.ts";
 import { readActualSize } from "../support/patches.ts";
 import { openGate, waitForActual } from "../support/pods.ts";
-import { readResizeConditions, resizeByHand, waitForResizeState } from "../support/resizes.ts";
-import type { LogLine } from "../support/podfit.ts";
+import { readResizeConditions, resizeByHand, waitForResizeState, waitForRest } from "../support/resizes.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertCountedBlocked, assertTold, assertWaited, readAt, type Told } from "../support/told.ts";
+import { assertWaited } from "../support/attempts.ts";
+import { assertCountedBlocked, isBlocked, readBlocked, waitForBlocked } from "../support/blocks.ts";
+import { assertNotices, type ExpectedNotice } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 const PATIENCE_MS = 30_000;
 
-/** Somebody else's, there from the beginning: never given up, and repaired by hand. */
-export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<void> {
-  const isHeld = (line: LogLine) => line.pod === pod.name && line.reason === "ResizeError";
-  const first = await podfit.waitForLog("Blocked", isHeld, { timeoutMs: 90_000 });
+/** The resize is somebody else's, and there from the beginning: podfit never gives it up, and a person repairs it. */
+export async function playForeign({ podfit, pod, recorder }: Stage): Promise<void> {
+  const blocks = { ...toSelf(pod), reason: "ResizeError" };
+  await waitForBlocked(podfit, blocks);
   // Long enough for a resize of podfit's own to be given up.
-  const isPatient = (line: LogLine) => isHeld(line) && readAt(line) > readAt(first) + PATIENCE_MS + 10_000;
-  await podfit.waitForLog("Blocked", isPatient, { timeoutMs: 2 * PATIENCE_MS, everyMs: 1000 });
+  await backend().clock.sleep(PATIENCE_MS + 10_000);
+  await waitForBlocked(podfit, { ...blocks, count: await readBlocked(podfit, blocks) + 1 });
   const [{ lastTransitionTime } = {}] = await readResizeConditions(pod);
   assert(
     backend().clock.now() - Date.parse(lastTransitionTime ?? "") > PATIENCE_MS,
@@ -30,7 +31,7 @@ export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<voi
   );
   assertEquals(await recorder.patches(), []);
   await assertCountedBlocked(podfit, pod, { reason: "ResizeError" });
-  await assertTold(pod, [STUCK]);
+  await assertNotices(pod, [STUCK]);
 
   await resizeByHand(pod, { limits: { memory: "256Mi" } });
   await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores === 20 });
@@ -42,22 +43,22 @@ export async function tellForeign({ podfit, pod, recorder }: Stage): Promise<voi
   await waitFor("the time to apply", async () => {
     return readSum(await podfit.metrics(), "time_to_apply_seconds_count", toSelf(pod)) === 1;
   });
-  await assertTold(pod, [STUCK, ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 20m"]]);
+  await assertNotices(pod, [STUCK, ["ScaleUp", "Normal", 1, "cpu.requests 10m -> 20m"]]);
 }
 
-/** podfit's own: usage rises between the sample that wants the limit lowered and the PATCH. */
-export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<void> {
-  await podfit.waitForLog("Blocked", (line) => {
-    return line.pod === pod.name && line.reason === "NotReady" && line.isNewSample === true;
-  }, { timeoutMs: 120_000 });
+/** The resize is podfit's own: usage rises between the sample that wants the limit lowered and the PATCH. */
+export async function playReturned({ podfit, pod, recorder }: Stage): Promise<void> {
+  await waitForBlocked(podfit, { ...toSelf(pod), reason: "NotReady", timeoutMs: 120_000 });
   await setLoad(pod, { memoryMiB: 150 });
   await openGate(pod);
   const { lastTransitionTime } = await waitForResizeState(pod, "Error");
-  const isReturn = (line: LogLine) => line.pod === pod.name && line.action === "return";
-  const decided = await podfit.waitForLog("Decided", isReturn, { timeoutMs: 90_000 });
-  assertEquals(decided.reason, "ResizeError");
-  await waitFor("the resize to be given up", async () => (await readResizeConditions(pod)).length === 0);
-  const patches = await recorder.patches();
+  const patches = await waitFor("the resize to be given up", async () => {
+    const patches = await recorder.patches();
+    return patches.length > 1 ? patches : null;
+  }, { timeoutMs: 90_000 });
+  const reverts = podfit.decisions({ pod }).filter(({ action }) => action === "revert");
+  assertEquals(reverts.map(({ reason }) => reason), ["ResizeError"]);
+  await waitForRest(pod);
   assertEquals(patches.map(({ changes }) => changes), [
     [{ container: "main", key: "memory.limits", from: 256 * MI, to: 60 * MI }],
     [{ container: "main", key: "memory.limits", from: 60 * MI, to: 256 * MI }],
@@ -67,7 +68,7 @@ export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<vo
   const samples = await podfit.metrics();
   assertEquals(readSum(samples, "scale_delta_absolute_count", toSelf(pod)), 1, "a return is no scale action");
   assertEquals(readSum(samples, "time_to_apply_seconds_count", toSelf(pod)), null);
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleDown", "Normal", 1, "memory.limits 256Mi -> 60Mi"],
     STUCK,
     ["ResizePending", "Warning", 1, "Gave up a stuck resize of", "memory.limits 60Mi -> 256Mi"],
@@ -75,27 +76,26 @@ export async function tellReturned({ podfit, pod, recorder }: Stage): Promise<vo
 }
 
 /** A limit that usage leaves no room below is not lowered; once it does, it is. */
-export async function tellInUse({ podfit, pod, recorder }: Stage): Promise<void> {
-  const inUse = await podfit.waitForLog("Blocked", (line) => line.pod === pod.name, { timeoutMs: 60_000 });
-  assertEquals([inUse.reason, inUse.action], ["MemoryInUse", "scaleDown"]);
+export async function playInUse({ podfit, pod, recorder }: Stage): Promise<void> {
+  await waitForBlocked(podfit, toSelf(pod));
+  const first = podfit.decisions({ pod }).find(isBlocked);
+  assertEquals([first?.reason, first?.action], ["MemoryInUse", "scaleDown"]);
   await assertCountedBlocked(podfit, pod, { reason: "MemoryInUse" });
   assertEquals(await recorder.patches(), []);
   await setLoad(pod, { memoryMiB: 20 });
   await waitForActual(pod, "memory.limits", { fits: (bytes) => bytes === 64 * MI });
   await assertAccountsAgree(podfit, { autoscaler: pod.name, pod, recorder });
-  await assertTold(pod, [
+  await assertNotices(pod, [
     ["ScaleFailed", "Warning", 1, "(MemoryInUse)", "memory.limits is not lowered: "],
     ["ScaleDown", "Normal", 1, "memory.limits 110Mi -> 64Mi"],
   ]);
 }
 
-const STUCK: Told = ["ResizePending", "Warning", 1, "(ResizeError)", "below current usage"];
+const STUCK: ExpectedNotice = ["ResizePending", "Warning", 1, "(ResizeError)", "below current usage"];
 
 /** The limit that was there before is in force, and reported. */
 async function assertAtRest(pod: PodRef): Promise<void> {
-  await waitFor(`pod "${pod.name}" to have no resize under way`, async () => {
-    return (await readResizeConditions(pod)).length === 0;
-  }, { timeoutMs: 15_000 });
+  await waitForRest(pod);
   assertEquals(readActualSize(await readPod(pod), "main")?.["memory.limits"], 256 * MI);
   assertEquals((await readLimits(pod)).memoryBytes, 256 * MI);
 }

@@ -1,5 +1,5 @@
 /**
- * resizePolicy RestartContainer (C43): told before the PATCH, once per action; the new run begins a new delay, warm-up
+ * resizePolicy RestartContainer (C43): announced before the PATCH, once per action; the new run begins a new delay, warm-up
  * and streaks, while the cooldown runs on from the PATCH.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -7,7 +7,7 @@ import { assertAccountsAgree } from "../support/accounts.ts";
 import { waitFor } from "../support/cluster.ts";
 import { readRun, waitForActual } from "../support/pods.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertTold, readAt } from "../support/told.ts";
+import { assertNotices } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 
@@ -16,8 +16,8 @@ export interface RenewedOptions {
   readonly delayMs: number;
 }
 
-/** Two steps, and a restart for each. The old run ends slowly: times from the PATCH and from the new run differ. */
-export async function tellRenewed(
+/** It takes two steps, with a restart for each. The old run ends slowly, so that times from the PATCH and from the new run differ. */
+export async function playRenewed(
   { podfit, pod, recorder }: Stage,
   { cooldownMs, delayMs }: RenewedOptions,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function tellRenewed(
   const [first] = await recorder.patches();
   const patchedAt = first?.seenAt ?? NaN;
   assert(ranAt - patchedAt > 2000, `restarted ${ranAt - patchedAt} ms after the PATCH: too soon to tell them apart`);
-  await waitForActual(pod, "memory.requests", { fits: (bytes) => bytes === 96 * MI });
+  await waitForActual(pod, "memory.requests", { fits: (bytes) => bytes === 96 * MI, timeoutMs: delayMs + 60_000 });
   await waitFor("the second restart", async () => {
     const { restartCount, startedAt } = await readRun(pod);
     return restartCount === 2 && startedAt !== null;
@@ -38,24 +38,24 @@ export async function tellRenewed(
   const secondAt = patches[1]?.seenAt ?? NaN;
   assert(secondAt - ranAt >= delayMs, `resized ${secondAt - ranAt} ms after the restart, in its delay`);
 
-  const lines = podfit.log().filter((line) => line.pod === pod.name && readAt(line) > ranAt && readAt(line) < secondAt);
-  const reasons = lines.flatMap(({ message, reason }) => /^(Held|Blocked)$/.test(message) ? [String(reason)] : []);
+  const decided = podfit.decisions({ pod }).filter(({ at, reason }) => at > ranAt && at < secondAt && reason !== null);
+  const reasons = decided.map(({ reason }) => reason);
   const order = reasons.filter((reason, index) => reason !== "NotRunning" && reason !== reasons[index - 1]);
   assertEquals(order, ["Warmup", "StreakShort", "Cooldown", "Delay"]);
-  for (const line of lines.filter(({ reason }) => reason === "Cooldown")) {
-    const [, seconds = NaN] = /(\d+)s of the cooldown are left/.exec(String(line.why)) ?? [];
-    const endsAt = readAt(line) + Number(seconds) * 1000;
-    assert(
-      Math.abs(endsAt - patchedAt - cooldownMs) < 1500,
-      `the cooldown ends ${endsAt - patchedAt} ms after the PATCH`,
-    );
-  }
-  const told = podfit.log().filter(({ message, reason, autoscaler }) => {
+  // The delay holds the resize only from when the cooldown no longer does.
+  const cooldownEndedBy = decided.find(({ reason }) => reason === "Delay")?.at ?? NaN;
+  const cooledAt = decided.findLast(({ reason }) => reason === "Cooldown")?.at ?? NaN;
+  assert(cooledAt < patchedAt + cooldownMs + 1500, `in cooldown ${cooledAt - patchedAt} ms after the PATCH`);
+  assert(
+    cooldownEndedBy > patchedAt + cooldownMs - 1500,
+    `no longer in cooldown ${cooldownEndedBy - patchedAt} ms after the PATCH`,
+  );
+  const logged = podfit.log().filter(({ message, reason, autoscaler }) => {
     return autoscaler === `${pod.namespace}/${pod.name}` &&
       (reason === "ResizeMayRestart" || message === "Resized pod");
   });
-  assertEquals(told.map(({ message }) => message), ["Notice", "Resized pod", "Notice", "Resized pod"]);
-  await assertTold(pod, [
+  assertEquals(logged.map(({ message }) => message), ["Notice", "Resized pod", "Notice", "Resized pod"]);
+  await assertNotices(pod, [
     ["ResizeMayRestart", "Warning", 1, "(resizePolicy RestartContainer): memory.requests 64Mi -> 80Mi"],
     ["ScaleUp", "Normal", 1, "memory.requests 64Mi -> 80Mi"],
     ["ResizeMayRestart", "Warning", 1, "(resizePolicy RestartContainer): memory.requests 80Mi -> 96Mi"],
@@ -63,10 +63,10 @@ export async function tellRenewed(
   ]);
 }
 
-/** The policy is of memory: cpu moves without a restart, and without a word of one. */
-export async function tellSpared({ podfit, pod, recorder }: Stage): Promise<void> {
+/** The policy is about memory: cpu moves without a restart, and nothing announces one. */
+export async function playSpared({ podfit, pod, recorder }: Stage): Promise<void> {
   await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores === 30 });
   await assertAccountsAgree(podfit, { autoscaler: pod.name, pod, recorder });
-  await assertTold(pod, [["ScaleUp", "Normal", 1, "cpu.requests 10m -> 30m"]]);
+  await assertNotices(pod, [["ScaleUp", "Normal", 1, "cpu.requests 10m -> 30m"]]);
   assertEquals((await readRun(pod)).restartCount, 0);
 }

@@ -1,16 +1,16 @@
 /**
- * podfit tells of an action in many places. Do they agree with what the API server saw? The PATCHes of a recorded pod
+ * podfit reports an action in many places. Do they agree with what the API server saw? The PATCHes of a recorded pod
  * are the truth; log, events, metrics and status are held against it (C40, C45, C50 to C52).
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { resourceOf, sideOf, UNIT } from "../../../lib/units/resources.ts";
 import { waitForLastChange } from "./autoscalers.ts";
 import { type PodRef, readAutoscaler, readEvents, readPod, waitFor } from "./cluster.ts";
+import { type LogLine, readAt } from "./log.ts";
 import { type MetricSample, sumOf } from "./metrics.ts";
 import type { EventJson } from "./objects.ts";
 import type { Change, Patch, PodRecorder } from "./patches.ts";
-import type { LogLine, Podfit } from "./podfit.ts";
-import { readAt } from "./told.ts";
+import type { Podfit } from "./podfit.ts";
 
 export interface AccountsOptions {
   readonly autoscaler: string;
@@ -20,7 +20,7 @@ export interface AccountsOptions {
   readonly recorder: PodRecorder;
 }
 
-/** Times are told in whole seconds. */
+/** Events and status have whole seconds. */
 const CLOSE_MS = 5000;
 
 /** Holds every account against the PATCHes so far, which must be at rest, and returns them. */
@@ -32,7 +32,12 @@ export async function assertAccountsAgree(podfit: Podfit, options: AccountsOptio
     assert(changes.every((change) => change.container === container), `other containers: ${JSON.stringify(changes)}`);
     assertEquals(new Set(changes.map(isUp)).size, 1, `both directions in one PATCH: ${JSON.stringify(changes)}`);
   }
-  const lines = podfit.log("Resized pod").filter((line) => line.autoscaler === `${pod.namespace}/${autoscaler}`);
+  // Another process may see a PATCH before podfit has its answer.
+  const lines = await waitFor(`${patches.length} log lines of resizes`, () => {
+    const lines = podfit.log("Resized pod").filter((line) => line.autoscaler === `${pod.namespace}/${autoscaler}`);
+    if (lines.length >= patches.length) return Promise.resolve(lines);
+    throw new Error(`there are ${lines.length}`);
+  }, { timeoutMs: 10_000 });
   assertEquals(lines.map(({ action }) => action), patches.map(toAction), "log lines and PATCHes");
   await assertEventsAgree(lines, options);
   await assertMetricsAgree(podfit, { ...options, patches });
@@ -41,7 +46,7 @@ export async function assertAccountsAgree(podfit: Podfit, options: AccountsOptio
   return patches;
 }
 
-/** Of one autoscaler; `null` when the series is not there. */
+/** The sum over the series with these labels; `null` when there is none. */
 export function readSum(
   samples: readonly MetricSample[],
   name: string,
@@ -62,21 +67,25 @@ async function assertEventsAgree(lines: readonly LogLine[], { autoscaler, pod }:
   const { uid } = (await readPod(pod)).metadata;
   const about = (await readAutoscaler(pod.namespace, autoscaler)).metadata;
   for (const [action, name] of [["scaleUp", "ScaleUp"], ["scaleDown", "ScaleDown"]] as const) {
-    const told = lines.filter((line) => line.action === action);
+    const logged = lines.filter((line) => line.action === action);
     const filter = { about: autoscaler, reason: `PodResourceAutoscaler${name}` };
-    const events = await waitFor(`${told.length} events ${filter.reason}`, async (): Promise<readonly EventJson[]> => {
-      const events = await readEvents(pod.namespace, filter);
-      if (events.length >= told.length) return events;
-      throw new Error(`there are ${events.length}`);
-    }, { timeoutMs: 10_000 });
-    assertEquals(events.length, told.length, filter.reason);
+    const events = await waitFor(
+      `${logged.length} events ${filter.reason}`,
+      async (): Promise<readonly EventJson[]> => {
+        const events = await readEvents(pod.namespace, filter);
+        if (events.length >= logged.length) return events;
+        throw new Error(`there are ${events.length}`);
+      },
+      { timeoutMs: 10_000 },
+    );
+    assertEquals(events.length, logged.length, filter.reason);
     for (const [index, event] of events.entries()) {
       assertEquals([event.type, event.count], ["Normal", 1]);
       assertEquals([event.related?.kind, event.related?.name, event.related?.uid], ["Pod", pod.name, uid]);
       assertEquals([event.involvedObject.kind, event.involvedObject.uid], ["PodResourceAutoscaler", about.uid]);
       const at = Date.parse(event.lastTimestamp ?? "");
-      assert(Math.abs(at - readAt(told[index])) < CLOSE_MS, `lastTimestamp of ${JSON.stringify(event)}`);
-      assertStringIncludes(event.message, String(told[index]?.change));
+      assert(Math.abs(at - readAt(logged[index])) < CLOSE_MS, `lastTimestamp of ${JSON.stringify(event)}`);
+      assertStringIncludes(event.message, String(logged[index]?.change));
     }
   }
 }
@@ -105,8 +114,11 @@ async function assertMetricsAgree(
       const delta = moved.reduce((sum, { from, to }) => sum + Math.abs((to ?? 0) - (from ?? 0)), 0);
       assertEquals(readSum(samples, "scale_delta_absolute_count", labels) ?? 0, moved.length, `deltas of ${key}`);
       assertEquals(readSum(samples, "scale_delta_percent_count", labels) ?? 0, moved.length, `percents of ${key}`);
-      const told = readSum(samples, "scale_delta_absolute_sum", labels) ?? 0;
-      assert(Math.abs(told - delta / UNIT[resourceOf(key)]) < 0.01, `${key} ${direction}: ${told} told, ${delta} done`);
+      const counted = readSum(samples, "scale_delta_absolute_sum", labels) ?? 0;
+      assert(
+        Math.abs(counted - delta / UNIT[resourceOf(key)]) < 0.01,
+        `${key} ${direction}: ${counted} counted, ${delta} done`,
+      );
       const decided = readSum(samples, "scale_decisions_total", labels) ?? 0;
       assert(decided >= moved.length, `${key} ${direction}: ${decided} decisions, ${moved.length} changes`);
     }

@@ -1,6 +1,6 @@
 /**
  * Does one API server answer like another? The same requests go to both; what differs by nature (uids, times, versions)
- * is named the same in both answers, and what then still differs is told by its path.
+ * is named the same in both answers, and what then still differs is named by its path.
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
@@ -42,7 +42,8 @@ export class Conversation {
     const lines = answer.split("\n").filter((line) => line !== "").map(toJson);
     const isWatch = /[?&]watch=/.test(path) && response.ok;
     lines.forEach((line) => this.#learn(isWatch ? at(line, "object") : line));
-    return this.#level({ code: response.status, ...(isWatch ? { events: lines } : { body: lines[0] ?? null }) });
+    const said = isWatch ? { events: lines.filter((line) => !isHeartbeat(line)) } : { body: lines[0] ?? null };
+    return this.#level({ code: response.status, ...said });
   }
 
   #fill(text: string): string {
@@ -147,6 +148,12 @@ function sortEntries(entries: readonly Json[]): Json[] {
   const nameOf = (entry: Json) => ["manager", "operation", "subresource"].map((key) => at(entry, key)).join(" ");
   return entries.filter((entry) => !nameOf(entry).startsWith("kube-"))
     .sort((a, b) => nameOf(a) < nameOf(b) ? -1 : 1);
+}
+
+/** A server may send a bookmark at any time; only the one that ends the initial events has to come where it does. */
+function isHeartbeat(event: Json): boolean {
+  if (at(event, "type") !== "BOOKMARK") return false;
+  return at(at(at(event, "object"), "metadata"), "annotations") === null;
 }
 
 /** A time that a server set while the test ran. */

@@ -65,13 +65,13 @@ export function waitForConditions(
   }, options);
 }
 
-/** Waits until the status tells of this resize, e.g. `cpu.requests 100m -> 200m`; it follows within a second or two. */
+/** Waits until the status shows this resize, e.g. `cpu.requests 100m -> 200m`; it follows within a second or two. */
 export function waitForLastChange(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   change: string,
   { timeoutMs = 15_000 }: WaitOptions = {},
 ): Promise<AutoscalerJson> {
-  return waitFor(`the status of "${name}" to tell of ${change}`, async () => {
+  return waitFor(`the status of "${name}" to show ${change}`, async () => {
     const autoscaler = await readAutoscaler(namespace, name);
     const { lastScaleResourceChange: seen = "nothing" } = autoscaler.status ?? {};
     if (seen === change) return autoscaler;

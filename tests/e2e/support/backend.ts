@@ -4,6 +4,7 @@
  * `real`, which is the default. Scenarios never ask which one it is.
  */
 import type { Clock } from "../../../lib/runtime/clock.ts";
+import type { ApiServer } from "../../../lib/kube/transport.ts";
 import type { Limits } from "./objects.ts";
 
 export interface Backend extends AsyncDisposable {
@@ -26,9 +27,24 @@ export interface Backend extends AsyncDisposable {
   /** What the kernel enforces on it. */
   readLimits(pod: LoadRef): Promise<Limits>;
   startPodfit(options: ProcessOptions): Process;
+  /** The API server as its administrator reaches it, for requests that nothing else here can send. */
+  connect(): Promise<ApiServer>;
+  /** A way in for podfit as this service account, which has to exist. */
+  openAccount(account: AccountRef): Promise<Account>;
 }
 
-/** A container of the load image, told from the others of its pod by its port. */
+/** A service account. */
+export interface AccountRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface Account extends AsyncDisposable {
+  /** What podfit's `--kubeconfig` takes. */
+  readonly kubeconfig: string;
+}
+
+/** A container of the load image; its port is another one than those of its pod's other containers. */
 export interface LoadRef {
   readonly namespace: string;
   readonly name: string;
@@ -64,6 +80,7 @@ export const COLLECTIONS = {
   StatefulSet: "/apis/apps/v1/*/statefulsets",
   DaemonSet: "/apis/apps/v1/*/daemonsets",
   PodResourceAutoscaler: "/apis/keda.kedify.io/v1alpha1/*/podresourceautoscalers",
+  CustomResourceDefinition: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
   ClusterRole: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
   ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 } as const;

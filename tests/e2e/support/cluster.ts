@@ -1,6 +1,6 @@
 /**
- * What does a scenario do with the cluster? It gets a namespace of its own, applies manifests, tells the load what to
- * use, reads objects back and waits, always bounded, for what must become true.
+ * What does a scenario do with the cluster? It gets a namespace of its own, applies manifests, sets what the load
+ * uses, reads objects back and waits, always bounded, for what must become true.
  */
 import { parseAll } from "@std/yaml";
 import { backend, type Change, type Kind, type Load, type Manifest, Refusal, toCollection, toPath } from "./backend.ts";
@@ -11,14 +11,14 @@ export interface TestNamespace extends AsyncDisposable {
   readonly name: string;
 }
 
-/** A pod of the load image; `port` tells its containers apart. */
+/** A pod of the load image; its containers differ by `port`. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
   readonly port?: number;
 }
 
-/** Returns the probe's first value that is not null, undefined or false; the last error it threw is told on failure. */
+/** Returns the probe's first value that is not null, undefined or false; a failure names the last error it threw. */
 export function waitFor<T>(
   description: string,
   probe: () => Promise<T | null | undefined | false>,

@@ -1,9 +1,9 @@
 /**
  * What does the API server say of a manifest? Thousands are asked over one connection, with nothing stored: a dry run
- * under strict field validation.
+ * under strict field validation, or one that drops what it does not know.
  */
-import { connect } from "../../../lib/kube/connect.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
+import { backend } from "./backend.ts";
 
 export interface Verdict {
   readonly isAccepted: boolean;
@@ -19,10 +19,13 @@ export interface DryRun extends AsyncDisposable {
   readonly ask: (text: string) => Promise<Verdict>;
 }
 
-export async function openDryRun(namespace: string): Promise<DryRun> {
-  const server = await connect({ version: "test", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null });
+export async function openDryRun(
+  namespace: string,
+  { fieldValidation = "Strict" }: { readonly fieldValidation?: "Strict" | "Ignore" } = {},
+): Promise<DryRun> {
+  const server = await backend().connect();
   const path = `/apis/keda.kedify.io/v1alpha1/namespaces/${namespace}/podresourceautoscalers`;
-  const url = `${server.origin}${path}?dryRun=All&fieldValidation=Strict`;
+  const url = `${server.origin}${path}?dryRun=All&fieldValidation=${fieldValidation}`;
   return {
     async ask(text) {
       using timeout = systemClock.timeout(TIMEOUT_MS);

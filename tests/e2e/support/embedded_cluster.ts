@@ -3,8 +3,10 @@
  * one, and podfit's daemon in this process.
  */
 import { parseAll } from "@std/yaml";
+import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { type Cluster, startCluster } from "../../../lib/sim/cluster.ts";
-import { isObject, type JsonObject } from "../../../lib/sim/server/store/json.ts";
+import { ADMIN } from "../../../lib/sim/server/http/access.ts";
+import { isObject, type JsonObject } from "../../../lib/sim/json.ts";
 import {
   type Backend,
   type Change,
@@ -28,6 +30,7 @@ const CRDS = new URL("../../../crds/", import.meta.url);
 const ROUND_TRIP_MS = 50;
 /** Another one is another course of events: where cAdvisor's phases fall, how long resizes take. */
 const SEED = Deno.env.get("E2E_SEED") ?? "e2e";
+const ADMIN_TOKEN = "e2e";
 const NODE = { name: "node1", cpuMillicores: 2000, memoryBytes: 24 * 2 ** 30 };
 
 /** What openEmbeddedCluster has, of what scenarios may need. */
@@ -41,13 +44,18 @@ export async function openEmbeddedCluster(): Promise<Backend> {
   const time = new VirtualTime();
   const { clock } = time;
   const errors: unknown[] = [];
-  const cluster = await startCluster({ clock, seed: SEED, nodes: [NODE], onError: (error) => errors.push(error) });
+  const cluster = await startCluster({
+    ...{ clock, seed: SEED, nodes: [NODE], tokens: new Map([[ADMIN_TOKEN, ADMIN]]) },
+    onError: (error) => errors.push(error),
+  });
+  const connect = (token = ADMIN_TOKEN) => cluster.connect(token);
+  /** Tokens of service accounts by the name that stands for their kubeconfig. */
+  const accounts = new Map<string, string>();
   const hold = <T>(work: () => Promise<T>): Promise<T> => time.hold(work);
   for await (const { name } of Deno.readDir(CRDS)) {
     if (!name.endsWith(".yaml")) continue;
-    for (const definition of parseAll(await Deno.readTextFile(new URL(name, CRDS))) as JsonObject[]) {
-      await cluster.client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
-    }
+    const definitions = parseAll(await Deno.readTextFile(new URL(name, CRDS))) as Manifest[];
+    for (const definition of definitions) await apply(cluster, "default", definition);
   }
   return {
     clock: time,
@@ -55,7 +63,7 @@ export async function openEmbeddedCluster(): Promise<Backend> {
       await time.sleep(ROUND_TRIP_MS);
       return await hold(async () => toText(await cluster.client.get(path)));
     },
-    watch: (path) => watch(cluster, path),
+    watch: (path) => watch(connect(), path),
     apply: (namespace, manifests) =>
       hold(async () => {
         for (const manifest of manifests) await refusing(() => apply(cluster, namespace, manifest));
@@ -76,7 +84,22 @@ export async function openEmbeddedCluster(): Promise<Backend> {
         if (limits === null) throw new Error("connection refused");
         return limits;
       }),
-    startPodfit: (options) => startEmbeddedPodfit({ ...options, cluster, time, seed: SEED }),
+    startPodfit: (options) => {
+      const connectAs = (kubeconfig: string | null) => {
+        const token = kubeconfig === null ? ADMIN_TOKEN : accounts.get(kubeconfig);
+        if (token === undefined) throw new Error(`Cannot read kubeconfig "${kubeconfig}": no account was opened by it`);
+        return connect(token);
+      };
+      return startEmbeddedPodfit({ ...options, cluster, connectAs, time, seed: SEED });
+    },
+    connect: () => Promise.resolve(connect()),
+    async openAccount({ namespace, name }) {
+      const path = `${toPath({ kind: "ServiceAccount", namespace, name })}/token`;
+      const { status } = await hold(() => cluster.client.create(path, { spec: {} }));
+      const kubeconfig = `${namespace}/${name}`;
+      accounts.set(kubeconfig, String(isObject(status) ? status.token : ""));
+      return { kubeconfig, [Symbol.asyncDispose]: () => Promise.resolve(void accounts.delete(kubeconfig)) };
+    },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
 }
@@ -85,9 +108,8 @@ function toText(object: JsonObject | null): string | null {
   return object === null ? null : JSON.stringify(object);
 }
 
-function watch(cluster: Cluster, path: string): Watching {
+function watch({ origin, transport }: ApiServer, path: string): Watching {
   const ending = new AbortController();
-  const { origin, transport } = cluster.connect();
   return {
     lines: readLines(transport(new Request(`${origin}${path}`, { signal: ending.signal })), ending.signal),
     [Symbol.asyncDispose]: () => Promise.resolve(ending.abort()),

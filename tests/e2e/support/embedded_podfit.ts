@@ -6,8 +6,11 @@ import { checkCluster } from "../../../lib/cli/run/check_cluster.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { createDaemon } from "../../../lib/daemon/daemon.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
-import { createHandler, type Handler } from "../../../lib/daemon/server.ts";
+import { createHandler, type Handler } from "../../../lib/daemon/http/handler.ts";
+import { healthRoutes, type HealthRoutesOptions } from "../../../lib/daemon/http/health_routes.ts";
+import { metricsRoutes } from "../../../lib/daemon/http/metrics_routes.ts";
 import { createProxySource } from "../../../lib/usage/kubelet.ts";
+import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import type { Cluster } from "../../../lib/sim/cluster.ts";
@@ -17,6 +20,8 @@ import type { VirtualTime } from "./virtual_time.ts";
 
 export interface EmbeddedPodfitOptions extends ProcessOptions {
   readonly cluster: Cluster;
+  /** The API server as the user of a kubeconfig; `null`: as its administrator. */
+  readonly connectAs: (kubeconfig: string | null) => ApiServer;
   readonly time: VirtualTime;
   readonly seed: string;
 }
@@ -75,7 +80,7 @@ interface Life {
 async function run(
   options: RunOptions,
   life: Life,
-  { cluster, time, onLine, seed }: EmbeddedPodfitOptions,
+  { cluster, connectAs, time, onLine, seed }: EmbeddedPodfitOptions,
 ): Promise<void> {
   const { clock } = time;
   let drawn = 0;
@@ -86,8 +91,8 @@ async function run(
   const log = createLog({ level: options.logLevel, format: options.logFormat, clock, write });
   log.info("Starting", { version: "embedded", dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
   signal.addEventListener("abort", () => log.info("Stopping"), { once: true });
-  const listen = (verdicts: Omit<Parameters<typeof createHandler>[0], "metrics">) => {
-    life.handler = createHandler({ metrics, ...verdicts });
+  const listen = (verdicts: HealthRoutesOptions) => {
+    life.handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics)]);
     log.info("Listening", { address: "embedded:0" });
   };
   if (!isEnabled) {
@@ -96,17 +101,25 @@ async function run(
     listen({ isAlive: ok, isReady: ok });
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   } else {
-    const server = mortal(cluster.connect(), life);
+    const server = mortal(connectAs(options.kubeconfigPaths?.[0] ?? null), life);
     await checkCluster(server, options.namespaces);
     const isProxy = options.statsSource === "proxy";
     using source = isProxy ? createProxySource(server, { clock }) : cluster.openSource(server);
     metrics.setUsageSource(options.statsSource);
     log.info("Reading usage", { source: options.statsSource });
+    const random = () => draw([seed, "podfit", drawn++]);
     const daemon = createDaemon({
-      ...{ server, source, clock, log, metrics, signal, requiresAnnotation, dryRun: options.dryRun },
+      server,
+      clock,
+      log,
+      metrics,
+      signal,
+      requiresAnnotation,
+      dryRun: options.dryRun,
+      watchUsage: watchKubelets(source, { clock, random }),
       scope: { namespaces: options.namespaces, node: null, pod: null },
       instance: hostname ?? "podfit",
-      random: () => draw([seed, "podfit", drawn++]),
+      random,
     });
     listen(daemon);
     await daemon.run();

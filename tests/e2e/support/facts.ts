@@ -9,9 +9,17 @@ import { loadImage } from "./workloads.ts";
 /** Does a kubelet's serving certificate verify against the cluster's CA, or is it of its own making? */
 export type KubeletCertificate = "signed" | "self-signed";
 
+/** A node that takes only pods that name it: see `tests/cluster/up`. */
+export interface SpareNode {
+  readonly name: string;
+  readonly kubelet: KubeletCertificate | "unreachable";
+}
+
+/** What the cluster has; it is about nodes that take any pod, unless it says otherwise. */
 export interface Facts {
   readonly hasLoadImage: boolean;
   readonly kubelet: KubeletCertificate | "unreachable";
+  readonly spare?: SpareNode;
   readonly nodes: number;
   readonly freePods: number;
   readonly freeMillicores: number;
@@ -19,7 +27,7 @@ export interface Facts {
   readonly minorVersion: string;
 }
 
-const KUBELET_PORT = 10250;
+const SPARE = "podfit.dev/spare";
 
 export async function fetchFacts(): Promise<Facts> {
   const [{ items: nodes }, pods, metrics, version] = await Promise.all([
@@ -29,15 +37,20 @@ export async function fetchFacts(): Promise<Facts> {
     kubectlRaw("/version"),
   ]);
   const { major, minor } = JSON.parse(version);
-  const ready = nodes.filter(({ status }) =>
+  const usable = nodes.filter(({ status }) =>
     status.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
   );
+  const ready = usable.filter(({ spec }) => spec.taints === undefined);
+  const spare = usable.find(({ spec }) => spec.taints?.some(({ key }) => key === SPARE));
   const names = ready.flatMap(({ status }) => status.images ?? []).flatMap(({ names }) => names ?? []);
   const free = ready.map((node) => readFreeMillicores(node, pods));
   return {
     // An image that is named can be pulled, or else fails where one sees it.
     hasLoadImage: Deno.env.has("E2E_LOAD_IMAGE") || names.includes(loadImage()),
-    kubelet: await fetchKubeletCertificate(ready),
+    kubelet: await fetchKubeletCertificate(ready[0]),
+    ...(spare === undefined
+      ? {}
+      : { spare: { name: spare.metadata.name, kubelet: await fetchKubeletCertificate(spare) } }),
     nodes: ready.length,
     freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.length,
     freeMillicores: Math.max(0, ...free),
@@ -69,12 +82,12 @@ async function listLastingPods(): Promise<readonly PodJson[]> {
   }, { timeoutMs: 90_000, everyMs: 1_000, clock: systemClock });
 }
 
-async function fetchKubeletCertificate(nodes: readonly NodeJson[]): Promise<Facts["kubelet"]> {
-  const addresses = nodes.flatMap(({ status }) => status.addresses ?? []);
-  const hostname = addresses.find(({ type }) => type === "InternalIP")?.address;
-  if (hostname === undefined) return "unreachable";
+async function fetchKubeletCertificate(node: NodeJson | undefined): Promise<Facts["kubelet"]> {
+  const hostname = node?.status.addresses?.find(({ type }) => type === "InternalIP")?.address;
+  const port = node?.status.daemonEndpoints.kubeletEndpoint.Port;
+  if (hostname === undefined || port === undefined) return "unreachable";
   try {
-    using connection = await Deno.connectTls({ hostname, port: KUBELET_PORT, caCerts: await readClusterCa() });
+    using connection = await Deno.connectTls({ hostname, port, caCerts: await readClusterCa() });
     await connection.handshake();
     return "signed";
   } catch (error) {

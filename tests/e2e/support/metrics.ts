@@ -13,7 +13,7 @@ export function parseMetrics(text: string): readonly MetricSample[] {
   return text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).map(parseSample);
 }
 
-/** Of the series with this name and at least these labels: the sum; `null` when there is none. */
+/** The sum over the series with this name and at least these labels; `null` when there is none. */
 export function sumOf(
   samples: readonly MetricSample[],
   name: string,

@@ -4,6 +4,7 @@
  * is an error.
  */
 import { BACKEND, withBackend } from "./backend.ts";
+import { claimShare } from "./claims.ts";
 import { createNamespace } from "./cluster.ts";
 import { EMBEDDED_FACTS, openEmbeddedCluster } from "./embedded_cluster.ts";
 import { type Facts, fetchFacts, type KubeletCertificate } from "./facts.ts";
@@ -11,21 +12,28 @@ import { openRealCluster } from "./real_cluster.ts";
 import { loadImage } from "./workloads.ts";
 
 export interface Needs {
+  /** No other scenario may run beside it, e.g. because it changes what all of them use. */
+  readonly alone?: true;
   readonly images?: "load";
+  /** No other scenario may use the node, because it is full or differs: the spare one, or else it runs alone. */
+  readonly node?: "own";
+  /** The certificate that the kubelets of its pods have to serve with. */
   readonly kubelet?: KubeletCertificate;
   readonly nodes?: number;
   /** Room for so many more pods. */
   readonly pods?: number;
-  /** Room for so much more CPU request on one node. */
+  /** Room for so much more CPU request on one node; it is the scenario's own for as long as that runs. */
   readonly freeMillicores?: number;
   readonly metricsServer?: true;
-  /** Of the API server, e.g. `1.36`. */
+  /** The API server's, e.g. `1.36`. */
   readonly minorVersion?: string;
 }
 
 export interface ScenarioContext {
   /** Fresh, and deleted at the end. */
   readonly namespace: string;
+  /** The spare node, where the scenario needs one of its own and there is one: its pods have to name it. */
+  readonly nodeName: string | null;
 }
 
 export interface Scenario {
@@ -41,16 +49,27 @@ export function scenario(name: string, { needs = {}, realOnly, run }: Scenario):
   Deno.test({
     name: lack === null ? name : `${name} [${lack}]`,
     ignore: lack !== null,
-    fn: () => runInNamespace(name, run).catch((error: unknown) => Promise.reject(unfold(error))),
+    fn: () => runWithShare(name, { needs, run }).catch((error: unknown) => Promise.reject(unfold(error))),
   });
 }
 
-async function runInNamespace(name: string, run: Scenario["run"]): Promise<void> {
+async function runWithShare(name: string, { needs = {}, run }: Pick<Scenario, "needs" | "run">): Promise<void> {
+  const { alone = false, freeMillicores: millicores = 0, node } = needs;
+  const nodeName = node === "own" ? facts?.spare?.name ?? null : null;
+  const place = nodeName !== null ? "spare" : alone || node === "own" ? "alone" : "shared";
+  await using _share = await claimShare({ name, place, millicores });
+  await runInNamespace(name, { nodeName, run });
+}
+
+async function runInNamespace(
+  name: string,
+  { nodeName, run }: Pick<ScenarioContext, "nodeName"> & Pick<Scenario, "run">,
+): Promise<void> {
   await using cluster = BACKEND === "embedded" ? await openEmbeddedCluster() : await openRealCluster();
   await withBackend(cluster, async () => {
     await using namespace = await createNamespace(name);
     try {
-      await run({ namespace: namespace.name });
+      await run({ namespace: namespace.name, nodeName });
     } catch (error) {
       const { message } = unfold(error);
       const standing = await cluster.describe(namespace.name);
@@ -68,12 +87,15 @@ function unfold(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Gathered once for each test file, before its tests are declared; `null` without a cluster. */
-const facts: Facts | null = BACKEND === "embedded"
-  ? EMBEDDED_FACTS
-  : (Deno.env.get("KUBECONFIG") ?? "") === ""
-  ? null
-  : await fetchFacts();
+/** Known before the file's tests are declared; `null` without a cluster. */
+const facts = BACKEND === "embedded" ? EMBEDDED_FACTS : await readFacts();
+
+/** A run of many files gathers them once, before any of its own scenarios takes from what there is. */
+async function readFacts(): Promise<Facts | null> {
+  const given = Deno.env.get("E2E_FACTS") ?? "";
+  if (given !== "") return JSON.parse(given);
+  return (Deno.env.get("KUBECONFIG") ?? "") === "" ? null : await fetchFacts();
+}
 
 /** What the cluster lacks, in words; `null` = nothing. */
 function findLack(needs: Needs): string | null {
@@ -81,8 +103,9 @@ function findLack(needs: Needs): string | null {
   if (needs.images === "load" && !facts.hasLoadImage) {
     return `needs image "${loadImage()}" on a node, or E2E_LOAD_IMAGE`;
   }
-  if (needs.kubelet !== undefined && needs.kubelet !== facts.kubelet) {
-    return `needs a kubelet with a ${needs.kubelet} certificate, here: ${facts.kubelet}`;
+  const { kubelet } = needs.node === "own" ? facts.spare ?? facts : facts;
+  if (needs.kubelet !== undefined && needs.kubelet !== kubelet) {
+    return `needs a kubelet with a ${needs.kubelet} certificate, here: ${kubelet}`;
   }
   if (needs.minorVersion !== undefined && needs.minorVersion !== facts.minorVersion) {
     return `needs Kubernetes ${needs.minorVersion}, here: ${facts.minorVersion}`;

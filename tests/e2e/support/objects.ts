@@ -111,7 +111,9 @@ export interface PodMetricsJson {
 
 export interface NodeJson {
   readonly metadata: Metadata;
+  readonly spec: { readonly taints?: readonly { readonly key: string }[] };
   readonly status: {
+    readonly daemonEndpoints: { readonly kubeletEndpoint: { readonly Port: number } };
     readonly allocatable: Readonly<Record<string, string>>;
     readonly addresses?: readonly { readonly type: string; readonly address: string }[];
     readonly conditions?: readonly Condition[];

@@ -4,8 +4,9 @@
  */
 import { backend, type Process } from "./backend.ts";
 import { waitFor } from "./cluster.ts";
+import { type Decision, type LogLine, parseLog, readDecisions, type Subject } from "./log.ts";
+import { type MetricSample, parseMetrics, sumOf } from "./metrics.ts";
 import { Hopeless, type WaitOptions } from "./wait.ts";
-import { type MetricSample, parseMetrics } from "./metrics.ts";
 
 export interface PodfitOptions {
   readonly namespaces: readonly string[];
@@ -16,9 +17,6 @@ export interface PodfitOptions {
   readonly untilReady?: boolean;
   readonly timeoutMs?: number;
 }
-
-/** A line of the JSON log: `@timestamp`, `level`, `message`, and the fields of the message beside them. */
-export type LogLine = Readonly<Record<string, unknown>> & { readonly level: string; readonly message: string };
 
 const TAIL = 40;
 
@@ -57,36 +55,42 @@ export class Podfit implements AsyncDisposable {
     this.lines = lines;
   }
 
-  /** Lines that are no JSON, such as a crash's, are left out: see `lines`. */
+  /** For scenarios about the log itself; the others look at what podfit does. See `lines` for what is no JSON. */
   log(message?: string): readonly LogLine[] {
-    const parsed = this.lines.flatMap((line): readonly LogLine[] => {
-      if (!line.startsWith("{")) return [];
-      try {
-        return [JSON.parse(line) as LogLine];
-      } catch {
-        return [];
-      }
-    });
+    const parsed = parseLog(this.lines);
     return message === undefined ? parsed : parsed.filter((line) => line.message === message);
   }
 
-  /** The first line with this message that fits. */
-  waitForLog(message: string, fits: (line: LogLine) => boolean = () => true, options: WaitOptions = {}) {
-    return this.#waitFor(
-      `the log line "${message}"`,
-      () => Promise.resolve(this.log(message).find(fits) ?? null),
-      options,
-    );
+  /** What its log says that it decided, in order: about one pod, or about all pods of one autoscaler. */
+  decisions(subject: Subject): readonly Decision[] {
+    return readDecisions(this.log(), subject);
   }
 
   /** Body of a GET of its own server; throws on any status but 2xx. */
   get(path: string): Promise<string> {
-    const [listening] = this.log("Listening");
-    return this.#process.get(String(listening?.address), path);
+    const address = this.#readAddress();
+    if (address === null) throw new Error("podfit does not listen yet");
+    return this.#process.get(address, path);
   }
 
   async metrics(): Promise<readonly MetricSample[]> {
     return parseMetrics(await this.get("/metrics"));
+  }
+
+  /** Waits until it has evaluated the pods of an autoscaler this many more times; new usage or not. */
+  async waitForEvaluations(
+    labels: { readonly namespace: string; readonly name: string },
+    { count, ...options }: WaitOptions & { readonly count: number },
+  ): Promise<void> {
+    const read = async () => {
+      return sumOf(await this.metrics(), "kedify_agent_pra_evaluation_duration_seconds_count", labels) ?? 0;
+    };
+    const before = await read();
+    await this.#waitFor(`${count} evaluations of "${labels.name}"`, async () => {
+      const evaluated = await read() - before;
+      if (evaluated >= count) return true;
+      throw new Error(`there are ${evaluated}`);
+    }, { everyMs: 250, ...options });
   }
 
   /** The end of its log, for messages. */
@@ -95,7 +99,7 @@ export class Podfit implements AsyncDisposable {
   }
 
   async listening(timeoutMs: number): Promise<void> {
-    await this.waitForLog("Listening", undefined, { timeoutMs });
+    await this.#waitFor("podfit to listen", () => Promise.resolve(this.#readAddress()), { timeoutMs });
   }
 
   async ready(timeoutMs: number): Promise<void> {
@@ -116,6 +120,12 @@ export class Podfit implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#process.end("SIGTERM");
+  }
+
+  /** It listens on a port of the system's choice, and only its log has the address; `null` = it does not listen yet. */
+  #readAddress(): string | null {
+    const address = this.log().find((line) => "address" in line)?.address;
+    return typeof address === "string" ? address : null;
   }
 
   /** As long as it runs. */

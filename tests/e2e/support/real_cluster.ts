@@ -1,6 +1,13 @@
-/** The cluster of KUBECONFIG as a backend: kubectl is the one way to it, and podfit is a child process. */
+/**
+ * The cluster of KUBECONFIG as a backend: podfit is a child process, kubectl writes, and what scenarios read again and
+ * again is read over one connection, because a kubectl of its own for each read would take the CPU from all that runs.
+ */
+import { connect } from "../../../lib/kube/connect.ts";
+import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import {
+  type Account,
+  type AccountRef,
   type Backend,
   type Change,
   type LoadRef,
@@ -12,22 +19,23 @@ import {
   toPath,
   type Watching,
 } from "./backend.ts";
-import { kubectl, kubectlCommand, tryKubectl } from "./kubectl.ts";
+import { kubectl, kubectlJson, tryKubectl } from "./kubectl.ts";
 import { readLines } from "./lines.ts";
 import { waitUntil } from "./wait.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const CRDS = new URL("crds/", ROOT).pathname;
 const STOP_MS = 15_000;
+const TIMEOUT_MS = 30_000;
 
 /** With the custom resource definition installed. */
 export async function openRealCluster(): Promise<Backend> {
-  await kubectl(["apply", "-f", CRDS]);
-  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
+  await installDefinitions();
+  const server = await connect({ version: "e2e", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null });
   return {
     clock: systemClock,
-    get,
-    watch,
+    get: (path) => get(server, path),
+    watch: (path) => watch(server, path),
     apply,
     patch,
     async delete(object) {
@@ -35,42 +43,81 @@ export async function openRealCluster(): Promise<Backend> {
         if (!NOT_FOUND.test(String(error))) throw error;
       });
     },
-    createNamespace,
+    createNamespace: (name) => createNamespace(server, name),
     describe,
     async setLoad(pod, { cpuMillicores, memoryMiB }) {
       const query = new URLSearchParams();
       if (cpuMillicores !== undefined) query.set("cpu", String(cpuMillicores));
       if (memoryMiB !== undefined) query.set("mem", String(memoryMiB));
-      await callLoad(pod, `set?${query}`);
+      await callLoad(server, { ...pod, path: `set?${query}` });
     },
-    readLimits: async (pod) => JSON.parse(await callLoad(pod, "limits")),
+    readLimits: async (pod) => JSON.parse(await callLoad(server, { ...pod, path: "limits" })),
     startPodfit,
-    [Symbol.asyncDispose]: () => Promise.resolve(),
+    connect: () => connect({ version: "test", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null }),
+    openAccount,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
+}
+
+/** Scenarios that begin at the same moment may all try to create it: those that come second try again. */
+async function installDefinitions(): Promise<void> {
+  await waitUntil("the definitions to be installed", async () => {
+    await kubectl(["apply", "-f", CRDS]);
+    return true;
+  }, { timeoutMs: 20_000, everyMs: 500, clock: systemClock });
+  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
+}
+
+/** The cluster of KUBECONFIG with a token of the account for its user, in a file of its own. */
+async function openAccount({ namespace, name }: AccountRef): Promise<Account> {
+  const token = (await kubectl(["create", "token", name, "-n", namespace])).trim();
+  const config = await kubectlJson<KubeconfigJson>(["config", "view", "--minify", "--raw", "--flatten"]);
+  const users = config.users.map(({ name }) => ({ name, user: { token } }));
+  const kubeconfig = await Deno.makeTempFile({ prefix: "podfit-e2e-", suffix: ".kubeconfig" });
+  await Deno.writeTextFile(kubeconfig, JSON.stringify({ ...config, users }));
+  return { kubeconfig, [Symbol.asyncDispose]: () => Deno.remove(kubeconfig) };
+}
+
+interface KubeconfigJson {
+  readonly users: readonly { readonly name: string }[];
 }
 
 const NOT_FOUND = /\(NotFound\)/;
 
-async function get(path: string): Promise<string | null> {
-  const { code, stdout, stderr } = await tryKubectl(["get", "--raw", path]);
-  if (code === 0) return stdout;
-  if (NOT_FOUND.test(stderr)) return null;
-  throw new Error(`Cannot get "${path}": ${stderr.trim()}`);
+interface Answer {
+  readonly status: number;
+  readonly body: string;
 }
 
-function watch(path: string): Watching {
-  const child = kubectlCommand(["get", "--raw", path], { stderr: "null" }).spawn();
+async function fetchText({ origin, transport }: ApiServer, path: string): Promise<Answer> {
+  using timeout = systemClock.timeout(TIMEOUT_MS);
+  const response = await transport(new Request(origin + path, { signal: timeout.signal }));
+  return { status: response.status, body: await response.text() };
+}
+
+async function get(server: ApiServer, path: string): Promise<string | null> {
+  const { status, body } = await fetchText(server, path);
+  if (status === 200) return body;
+  if (status === 404) return null;
+  throw new Error(`Cannot get "${path}": ${status} ${body.slice(0, 500)}`);
+}
+
+function watch({ origin, transport }: ApiServer, path: string): Watching {
+  const ending = new AbortController();
   return {
-    lines: readLines(child.stdout),
-    async [Symbol.asyncDispose]() {
-      try {
-        child.kill("SIGKILL");
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error; // it has ended by itself
-      }
-      await child.status;
-    },
+    lines: readWatch(transport(new Request(origin + path, { signal: ending.signal })), ending.signal),
+    [Symbol.asyncDispose]: () => Promise.resolve(ending.abort()),
   };
+}
+
+/** Ends without an error when it is disposed of. */
+async function* readWatch(answer: Promise<Response>, signal: AbortSignal): AsyncGenerator<string> {
+  try {
+    const { body } = await answer;
+    if (body !== null) yield* readLines(body);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 async function apply(namespace: string, manifests: readonly Manifest[]): Promise<void> {
@@ -88,10 +135,10 @@ async function patch({ kind, namespace, name }: ObjectRef, { type, subresource, 
   if (code !== 0) throw new Refusal(stderr.trim());
 }
 
-async function createNamespace(name: string): Promise<void> {
+async function createNamespace(server: ApiServer, name: string): Promise<void> {
   await kubectl(["create", "namespace", name]);
-  await waitUntil(`the service account of namespace "${name}"`, async () => {
-    return await kubectl(["get", "serviceaccount", "default", "-n", name, "-o", "name"]);
+  await waitUntil(`the service account of namespace "${name}"`, () => {
+    return get(server, toPath({ kind: "ServiceAccount", namespace: name, name: "default" }));
   }, { timeoutMs: 20_000, everyMs: 100, clock: systemClock });
 }
 
@@ -106,15 +153,18 @@ async function describe(namespace: string): Promise<string> {
 }
 
 /** Through the API server. A container that has just started may not listen yet: only that is tried again. */
-async function callLoad({ namespace, name, port }: LoadRef, path: string): Promise<string> {
+async function callLoad(
+  server: ApiServer,
+  { namespace, name, port, path }: LoadRef & { readonly path: string },
+): Promise<string> {
   const address = `/api/v1/namespaces/${namespace}/pods/${name}:${port}/proxy/${path}`;
-  const answer = await waitUntil(`the load at "${address}" to listen`, async () => {
-    const answer = await tryKubectl(["get", "--raw", address]);
-    if (/connection refused/.test(answer.stderr)) throw new Error(answer.stderr.trim());
+  const { status, body } = await waitUntil(`the load at "${address}" to listen`, async () => {
+    const answer = await fetchText(server, address);
+    if (answer.body.includes("connection refused")) throw new Error(answer.body.trim());
     return answer;
   }, { timeoutMs: 10_000, everyMs: 100, clock: systemClock });
-  if (answer.code !== 0) throw new Error(`Cannot call the load at "${address}": ${answer.stderr.trim()}`);
-  return answer.stdout;
+  if (status !== 200) throw new Error(`Cannot call the load at "${address}": ${status} ${body.slice(0, 500)}`);
+  return body;
 }
 
 function startPodfit({ args, env, onLine }: ProcessOptions): Process {

@@ -1,5 +1,5 @@
 /**
- * A pod's resize as Kubernetes sees it: what somebody else than podfit commands, and which condition tells where a
+ * A pod's resize as Kubernetes sees it: what somebody else than podfit commands, and which condition says where a
  * resize stands (KEP-1287).
  */
 import { patchObject, type PodRef, readPod, waitFor } from "./cluster.ts";
@@ -11,7 +11,7 @@ export async function resizeByHand({ namespace, name }: PodRef, resources: Resou
   await patchObject({ namespace, object: `Pod/${name}` }, patch, { type: "strategic", subresource: "resize" });
 }
 
-/** Until the pod's resize stands there; an error is told by the kubelet only some 20 s after it began. */
+/** Waits until the pod's resize stands there; the kubelet reports an error only some 20 s after it began. */
 export function waitForResizeState(pod: PodRef, state: "Deferred" | "Error"): Promise<Condition> {
   return waitFor(`the resize of pod "${pod.name}" to be ${state}`, async () => {
     const conditions = await readResizeConditions(pod);
@@ -19,6 +19,15 @@ export function waitForResizeState(pod: PodRef, state: "Deferred" | "Error"): Pr
     if (found !== undefined) return found;
     throw new Error(`conditions: ${JSON.stringify(conditions)}`);
   }, { timeoutMs: 90_000, everyMs: 1000 });
+}
+
+/** Waits until no resize of the pod is under way. */
+export function waitForRest(pod: PodRef): Promise<true> {
+  return waitFor(`pod "${pod.name}" to have no resize under way`, async () => {
+    const conditions = await readResizeConditions(pod);
+    if (conditions.length === 0) return true;
+    throw new Error(`conditions: ${JSON.stringify(conditions)}`);
+  }, { timeoutMs: 15_000 });
 }
 
 /** Empty when no resize is under way. */

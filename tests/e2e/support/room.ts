@@ -36,7 +36,7 @@ export function readFreeMillicores({ metadata, status }: NodeJson, pods: readonl
   return (parsed.ok ? parsed.amount : 0) - used;
 }
 
-/** Of all namespaces; finished ones take no room. */
+/** The pods of all namespaces but for finished ones, which take no room. */
 async function readActivePods(): Promise<readonly PodJson[]> {
   const unfinished = "status.phase!=Succeeded,status.phase!=Failed";
   return (await find<List<PodJson>>(`/api/v1/pods?fieldSelector=${encodeURIComponent(unfinished)}`))?.items ?? [];

@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { quickSpec } from "./autoscalers.ts";
 import type { Patch } from "./patches.ts";
 
-/** managedFields have whole seconds, cut off; the rest is how late a watch may tell of the first step. */
+/** managedFields have whole seconds, cut off; the rest is how late a watch may show the first step. */
 const SLACK_MS = 2_000;
 
 export interface ClimbingOptions {

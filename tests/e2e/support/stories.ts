@@ -1,6 +1,6 @@
 /**
  * Several stories of one scenario at the same time, each about a pod of its own: real waits of minutes are spent once. All
- * are awaited to their ends, and every failure is told with the name of its story.
+ * are awaited to their ends, and every failure says the name of its story.
  */
 import type { PodRef } from "./cluster.ts";
 import { type PodRecorder, recordPod } from "./patches.ts";
@@ -15,10 +15,20 @@ export interface Stage {
 
 export type Story = (stage: Stage) => Promise<void>;
 
-/** Starts podfit, tells the stories and returns podfit as they left it; the stack puts everything away. */
-export async function tellTogether(
+export interface TogetherOptions {
+  readonly namespace: string;
+  readonly stack: AsyncDisposableStack;
+  /** More of podfit's command line. */
+  readonly args?: readonly string[];
+}
+
+/**
+ * Starts podfit, plays the stories and returns podfit as they left it; the stack puts everything away. Rejects with every
+ * failure.
+ */
+export async function playTogether(
   stories: Readonly<Record<string, Story>>,
-  { namespace, stack }: { readonly namespace: string; readonly stack: AsyncDisposableStack },
+  { namespace, stack, args = [] }: TogetherOptions,
 ): Promise<Podfit> {
   const cast = await Promise.all(
     Object.entries(stories).map(async ([name, story]) => {
@@ -26,9 +36,9 @@ export async function tellTogether(
       return { pod, story, recorder: stack.use(await recordPod(pod)) };
     }),
   );
-  const podfit = stack.use(await startPodfit({ namespaces: [namespace] }));
-  const told = await Promise.allSettled(cast.map(({ story, ...stage }) => story({ ...stage, podfit })));
-  const failures = told.flatMap((result, index) => {
+  const podfit = stack.use(await startPodfit({ namespaces: [namespace], args }));
+  const played = await Promise.allSettled(cast.map(({ story, ...stage }) => story({ ...stage, podfit })));
+  const failures = played.flatMap((result, index) => {
     return result.status === "fulfilled" ? [] : [`${cast[index]?.pod.name}: ${toText(result.reason)}`];
   });
   if (failures.length > 0) throw new Error(failures.join("\n\n"));

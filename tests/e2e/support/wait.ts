@@ -11,7 +11,7 @@ export class Hopeless extends Error {
   override readonly name = "Hopeless";
 }
 
-/** Returns the probe's first value that is not null, undefined or false; the last error it threw is told on failure. */
+/** Returns the probe's first value that is not null, undefined or false; a failure names the last error it threw. */
 export async function waitUntil<T>(
   description: string,
   probe: () => Promise<T | null | undefined | false>,

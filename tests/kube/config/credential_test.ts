@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { CredentialCache, toHeader } from "../../../lib/kube/config/credential.ts";
-import type { Credential, LoadedCredential } from "../../../lib/kube/config/credential.ts";
+import { type Credential, toHeader } from "../../../lib/kube/config/credential.ts";
+import { CredentialCache, type LoadedCredential } from "../../../lib/kube/config/credential_cache.ts";
 
 function bearer(token: string): Credential {
   return { authorization: { kind: "bearer", token }, clientCertificate: null };

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createExecCredential } from "../../../lib/kube/config/exec_credential.ts";
 import type { ExecConfig } from "../../../lib/kube/config/kubeconfig.ts";
-import { parseKubeconfig } from "../../../lib/kube/config/kubeconfig.ts";
+import { parseKubeconfig } from "../../../lib/kube/config/parse_kubeconfig.ts";
 import type { ReadCredential } from "../../../lib/kube/config/credential.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 
@@ -88,7 +88,7 @@ Deno.test("createExecCredential() reads a client certificate", async () => {
 });
 
 for (const provideClusterInfo of [false, true]) {
-  Deno.test(`createExecCredential() tells the plugin ${provideClusterInfo ? "the" : "no"} cluster`, async () => {
+  Deno.test(`createExecCredential() shows the plugin ${provideClusterInfo ? "the" : "no"} cluster`, async () => {
     const script = `echo "$1 $2 $KUBERNETES_EXEC_INFO" > $DIR/info\n${print(`{"token":"t"}`)}`;
     await using plugin = await createPlugin(script, { exec: { provideClusterInfo } });
     await plugin.read(null);

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { stringify } from "@std/yaml";
-import { mergeKubeconfigs, parseKubeconfig } from "../../../lib/kube/config/kubeconfig.ts";
+import { mergeKubeconfigs } from "../../../lib/kube/config/kubeconfig.ts";
+import { parseKubeconfig } from "../../../lib/kube/config/parse_kubeconfig.ts";
 import { readContext } from "../../../lib/kube/config/context.ts";
 import type { KubeContext, User } from "../../../lib/kube/config/context.ts";
 

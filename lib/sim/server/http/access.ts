@@ -1,34 +1,36 @@
 /**
  * Who asks, and may they? Bearer tokens name users; rights are read from the ClusterRoles, Roles and bindings stored, as
- * RBAC does. Where no tokens are configured, whoever has none of
- * a service account is the administrator.
+ * RBAC does. Where no tokens are configured, a request without the token of a service account is the administrator's.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
-import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../store/json.ts";
-import { forbidden, Refusal, unauthorized } from "./refusal.ts";
+import { type JsonObject, listAt, objectAt, textAt, textsAt } from "../../json.ts";
+import { forbidden, Refusal, unauthorized } from "../refusal.ts";
 import { toSuffix } from "../write/objects.ts";
 import type { Store } from "../store/store.ts";
 
+/** Somebody with a token, and their groups. */
 export interface User {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** What a right is needed for: a resource, or a path outside of them. */
+/** A right is needed for a resource, or for a path outside of them. */
 export type Attributes =
   | { readonly verb: string; readonly path: string }
   | {
     readonly verb: string;
     readonly group: string;
-    /** With its subresource: `pods/resize`. */
+    /** The plural name with its subresource: `pods/resize`. */
     readonly resource: string;
     readonly namespace: string | null;
     readonly name: string;
   };
 
+/** The administrator, who may do everything. */
 export const ADMIN: User = { name: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
 const ANONYMOUS: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
 
+/** Who has which token, and the rights that stored roles and bindings give. */
 export class Access {
   readonly #store: Store;
   readonly #tokens: Map<string, User>;
@@ -40,7 +42,7 @@ export class Access {
     this.#isOpen = tokens === null;
   }
 
-  /** A token is good until it is revoked. */
+  /** Makes a token this user's until it is revoked. */
   grant(token: string, user: User): void {
     this.#tokens.set(token, user);
   }

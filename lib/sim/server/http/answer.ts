@@ -1,54 +1,21 @@
 /** Answers a request for a resource: each verb, for the object itself and for what it has beside it. */
-import type { Clock } from "../../../runtime/clock.ts";
-import type { Access } from "./access.ts";
-import type { Catalog } from "./catalog.ts";
 import { deleteObject, isDryRun, toDeleteOptions } from "../write/delete.ts";
 import { answerList, answerWatch, readVersion, toListText } from "./answer_list.ts";
-import { isObject, type Json, type JsonObject, textAt } from "../store/json.ts";
-import type { Lister } from "./list.ts";
+import { isObject, type Json, type JsonObject, textAt } from "../../json.ts";
 import { patchObject } from "../write/patch_object.ts";
-import { badRequest, methodNotAllowed, notFound, Refusal, unknownResource } from "./refusal.ts";
+import { badRequest, cannotHandle, methodNotAllowed, notFound, Refusal, unknownResource } from "../refusal.ts";
 import { idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { isServed, type Target } from "./route.ts";
-import { readSelection } from "../store/selectors.ts";
-import type { Entry, Store } from "../store/store.ts";
-import { bindPod, toScale, toTokenAnswer, updateScale } from "../kinds/subresources.ts";
+import type { Answer, AnswerContext, ResourceRequest } from "./exchange.ts";
+import { isServed } from "./route.ts";
+import { readSelection } from "./selectors.ts";
+import type { Entry } from "../store/entry.ts";
+import { bindPod, toScale, toTokenAnswer, updateScale } from "../write/subresources.ts";
 import { toTable, wantsTable } from "./table.ts";
-import type { OpenWatch } from "./watch.ts";
 import { createObject, updateObject, type WriteContext } from "../write/write.ts";
-
-export interface AnswerContext {
-  readonly store: Store;
-  readonly catalog: Catalog;
-  readonly lister: Lister;
-  readonly access: Access;
-  readonly clock: Clock;
-  readonly now: number;
-  readonly random: () => number;
-}
-
-export interface ResourceRequest {
-  readonly target: Target;
-  readonly verb: string;
-  readonly query: URLSearchParams;
-  readonly body: Json;
-  readonly accept: string | null;
-  readonly contentType: string;
-  /** The name in its User-Agent, which is its field manager unless it says so. */
-  readonly agent: string;
-  readonly signal: AbortSignal;
-}
-
-export interface Answer {
-  readonly code: number;
-  readonly text: string;
-  /** Of a watch: its stream. */
-  readonly open?: (register: (watch: OpenWatch) => () => void) => ReadableStream<Uint8Array>;
-}
 
 /** Throws a Refusal. */
 export function answerResource(context: AnswerContext, request: ResourceRequest): Answer | Promise<Answer> {
-  const { target, verb, query, body } = request;
+  const { target, verb, query, body: { value: body, tooLarge, findRepeated } } = request;
   const type = context.catalog.find(target);
   if (!isServed(type, target, verb)) throw unknownResource();
   if (verb === "list") return answerList(context, request, type);
@@ -58,10 +25,23 @@ export function answerResource(context: AnswerContext, request: ResourceRequest)
   const manager = query.get("fieldManager") ??
     (request.contentType.startsWith("application/apply") ? "" : request.agent);
   const { store, now, random } = context;
+  const isStrict = query.get("fieldValidation") === "Strict";
+  const isWhole = verb === "create" || verb === "update";
   const write: WriteContext = {
-    ...{ store, now, random, type, namespace, subresource, manager, isDryRun: isDryRun(options, query) },
-    isStrict: query.get("fieldValidation") === "Strict",
+    store,
+    now,
+    random,
+    type,
+    namespace,
+    subresource,
+    manager,
+    isDryRun: isDryRun(options, query),
+    isStrict,
+    repeated: isStrict && isWhole ? findRepeated() : [],
   };
+  if (isWhole && tooLarge !== null) {
+    throw cannotHandle(type, `json: cannot unmarshal number ${tooLarge} into Go value of type float64`);
+  }
   const collection = context.store.collection(idOf(type));
   if (verb === "deletecollection") {
     if (idOf(type) === "/namespaces") throw methodNotAllowed();
@@ -118,7 +98,7 @@ function show(entry: Entry, { accept, context: { now }, type, query, code = 200 
 function answerPart(
   { access, random, now }: AnswerContext,
   write: WriteContext,
-  { target, body, before }: ResourceRequest & { readonly before: Entry },
+  { target, body: { value: body }, before }: ResourceRequest & { readonly before: Entry },
 ): Answer {
   if (target.subresource === "binding") {
     bindPod(write, before, toSent(body));
@@ -131,7 +111,7 @@ function answerPart(
 
 function answerScale(
   write: WriteContext,
-  { verb, body, target, contentType }: ResourceRequest,
+  { verb, body: { value: body }, target, contentType }: ResourceRequest,
   before: Entry | null,
 ): Answer {
   if (before === null) throw notFound(write.type, target.name);
@@ -150,7 +130,7 @@ function toSent(body: Json): JsonObject {
   throw badRequest("the object provided is unrecognized: the body is no object");
 }
 
-/** Of an object found across namespaces. */
+/** The write of an object that was found across namespaces. */
 function toPlaced(write: WriteContext, { object }: Entry): WriteContext {
   return { ...write, namespace: textAt(object, "metadata", "namespace") || null };
 }

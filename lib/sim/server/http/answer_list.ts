@@ -1,14 +1,15 @@
 /** Answers lists and watches, as objects, as their metadata or as tables. */
-import type { Answer, AnswerContext, ResourceRequest } from "./answer.ts";
-import type { JsonObject } from "../store/json.ts";
+import type { Answer, AnswerContext, ResourceRequest } from "./exchange.ts";
+import type { JsonObject } from "../../json.ts";
 import { toPartial, toPartialList, wantsMetadata } from "./partial.ts";
-import { badMatch, notAVersion, Refusal } from "./refusal.ts";
+import { badMatch, notAVersion, Refusal } from "../refusal.ts";
 import { apiVersionOf, idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { readSelection } from "../store/selectors.ts";
-import type { Entry } from "../store/store.ts";
+import { readSelection } from "./selectors.ts";
+import type { Entry } from "../store/entry.ts";
 import { toTable, wantsTable } from "./table.ts";
 import { openWatch } from "./watch.ts";
 
+/** Answers a list as objects, as metadata or as a table. Throws a Refusal. */
 export function answerList(
   { store, lister, now }: AnswerContext,
   { target: { namespace }, query, accept }: ResourceRequest,
@@ -30,11 +31,13 @@ export function answerList(
   return { code: 200, text: toListText(type, page.entries, metadata) };
 }
 
+/** The text of a list of these objects. */
 export function toListText(type: ResourceType, entries: readonly Entry[], metadata: JsonObject): string {
   const { listKind, kind, isCustom } = type;
   // A list of custom resources says that it does not go on.
   const head = {
-    ...{ kind: listKind, apiVersion: apiVersionOf(type) },
+    kind: listKind,
+    apiVersion: apiVersionOf(type),
     metadata: { ...(isCustom ? { continue: "" } : {}), ...metadata },
   };
   // Items of built-in kinds don't say their kind again: a client that relies on it would fail on a real server.
@@ -43,6 +46,7 @@ export function toListText(type: ResourceType, entries: readonly Entry[], metada
   return `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(",")}]}`;
 }
 
+/** Answers a watch. Rejects with a Refusal. */
 export async function answerWatch(
   { store, clock, random }: AnswerContext,
   { target: { namespace }, query, accept, signal }: ResourceRequest,
@@ -79,10 +83,16 @@ export async function answerWatch(
     open: (register) =>
       openWatch({
         collection: store.collection(idOf(type)),
-        ...{ selection, timeoutMs, clock, signal, register, version: () => store.version },
+        selection,
+        timeoutMs,
+        clock,
+        signal,
+        register,
+        version: () => store.version,
         fromVersion: marksInitialEnd ? null : fromVersion,
         bookmark: hasBookmarks && !isTable ? isPartial ? toPartial({}) : toBookmarkObject(type) : null,
-        ...{ marksInitialEnd, convert: isPartial ? toPartial : isTable ? toRow : null },
+        marksInitialEnd,
+        convert: isPartial ? toPartial : isTable ? toRow : null,
       }),
   };
 }

@@ -3,7 +3,7 @@
  * kubectl needs to apply, patch and explain.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-import type { Json, JsonObject } from "../store/json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
 
 /** `null` for a path that says nothing. */
@@ -32,12 +32,19 @@ export function describe(path: string, types: readonly ResourceType[]): JsonObje
 }
 
 const VERSION = {
-  ...{ major: "1", minor: "36", gitVersion: "v1.36.3", gitCommit: "", gitTreeState: "" },
-  ...{ buildDate: "1970-01-01T00:00:00Z", goVersion: "", compiler: "", platform: "podfit" },
+  major: "1",
+  minor: "36",
+  gitVersion: "v1.36.3",
+  gitCommit: "",
+  gitTreeState: "",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "",
+  platform: "podfit",
 };
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-/** Without the strategic merge of built-in kinds: as no schema says how, kubectl is better off with its own. */
+/** The strategic merge of built-in kinds is left out: no schema here says how, and kubectl has schemas of its own. */
 const PATCH_TYPES = ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
 const SUBRESOURCE_KINDS: Readonly<Record<string, JsonObject>> = {
   scale: { group: "autoscaling", version: "v1", kind: "Scale", verbs: ["get", "patch", "update"] },
@@ -77,8 +84,12 @@ function toResourceList(groupVersion: string, types: readonly ResourceType[]): J
       ...(type.categories.length === 0 ? {} : { categories: [...type.categories] }),
     },
     ...type.subresources.map((subresource) => ({
-      ...{ name: `${type.plural}/${subresource}`, singularName: "", namespaced: type.isNamespaced, kind: type.kind },
-      ...{ verbs: ["get", "patch", "update"], ...SUBRESOURCE_KINDS[subresource] },
+      name: `${type.plural}/${subresource}`,
+      singularName: "",
+      namespaced: type.isNamespaced,
+      kind: type.kind,
+      verbs: ["get", "patch", "update"],
+      ...SUBRESOURCE_KINDS[subresource],
     })),
   ]);
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources };
@@ -97,7 +108,9 @@ function toOpenApi(types: readonly ResourceType[]): JsonObject {
         "x-kubernetes-action": "patch",
         "x-kubernetes-group-version-kind": kind,
         parameters: ["dryRun", "fieldManager", "fieldValidation"].map((name) => ({
-          ...{ name, in: "query", schema: { type: "string", uniqueItems: true } },
+          name,
+          in: "query",
+          schema: { type: "string", uniqueItems: true },
         })),
         requestBody: { content: body, required: true },
         responses: { 200: { description: "OK" } },

@@ -2,25 +2,27 @@
  * What goes wrong with an API server, on demand: slow, hanging, cut off, garbled and refused answers, watches that are
  * dropped or fall silent, a history that expired, a clock that is off. A fault is data: which requests, and what happens.
  */
-import { abortable } from "../../../kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { OpenWatch } from "./watch.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 
+/** What happens to a request that a fault strikes. */
 export type Effect =
   | { readonly kind: "slow"; readonly ms: number }
-  /** No answer for as long as the client waits. */
+  /** There is no answer for as long as the client waits. */
   | { readonly kind: "hang" }
   /** The connection breaks before an answer. */
   | { readonly kind: "disconnect" }
   /** The answer is cut off after so many bytes, and the connection breaks. */
   | { readonly kind: "truncate"; readonly bytes: number }
-  /** 200 with this for a body. */
+  /** The answer is 200 with this body. */
   | { readonly kind: "garbage"; readonly text: string }
   | { readonly kind: "refuse"; readonly code: number; readonly message?: string; readonly retryAfterSeconds?: number }
-  /** Of a watch that starts: it ends, breaks or falls silent after so long. */
+  /** A watch that starts ends, breaks or falls silent after so long. */
   | { readonly kind: "closeWatch" | "dropWatch" | "silenceWatch"; readonly afterMs: number };
 
+/** Which requests are struck, how often and by what. */
 export interface Fault {
   readonly method?: string;
   readonly path?: RegExp;
@@ -32,14 +34,16 @@ export interface Fault {
   readonly effect: Effect;
 }
 
+/** What a fault can tell requests apart by. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly isWatch: boolean;
 }
 
+/** The faults that are planted in a server, and the watches that they can break. */
 export class Faults {
-  /** By so much the server's clock is ahead: in timestamps and in the Date header. */
+  /** The server's clock is ahead by so much, in timestamps and in the Date header. */
   skewMs = 0;
   readonly #clock: Clock;
   readonly #active = new Set<{ readonly fault: Fault; matched: number }>();
@@ -79,7 +83,7 @@ export class Faults {
     return () => releases.forEach((release) => release());
   }
 
-  /** What strikes this request, if anything. */
+  /** The effect that strikes this request; `null` where none does. */
   next(asked: Asked): Effect | null {
     let found: Effect | null = null;
     for (const active of this.#active) {
@@ -105,7 +109,7 @@ export class Faults {
     }
   }
 
-  /** What of the answer arrives. */
+  /** The part of the answer that arrives. */
   spoil(response: Response, effect: Effect | null): Response {
     if (effect?.kind === "garbage") {
       void response.body?.cancel();

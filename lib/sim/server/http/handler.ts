@@ -3,59 +3,65 @@
  * podfit and the embedded kubelets use like a real one of Kubernetes 1.36. It runs under any clock, virtual ones too.
  *
  * What it does not imitate: protobuf, OpenAPI schemas of built-in kinds, strict field validation of those (unknown
- * fields pass), CEL, webhooks and admission beyond limit ranges, quotas and node capacity; lists at exact old versions;
+ * fields pass), rules of definitions that compare with the former object, webhooks and admission beyond limit ranges, quotas and node capacity; lists at exact old versions;
  * events.k8s.io (events are core/v1, never expire, and those of the newer form are not validated); the token volume of service accounts, node taints, pod priority;
  * merging of metadata through subresources; single objects as their metadata alone; certificates of clients; impersonation; priority and fairness but as a
  * fault. Controllers are clients: nothing here deletes the content of a namespace, the pods of a workload or events.
  */
 import type { Clock } from "../../../runtime/clock.ts";
-import { abortable } from "../../../kube/abortable.ts";
+import { abortable } from "@std/async/abortable";
 import { Access, type User } from "./access.ts";
-import { type Answer, answerResource } from "./answer.ts";
-import { Catalog } from "./catalog.ts";
+import { answerResource } from "./answer.ts";
+import type { Answer } from "./exchange.ts";
+import { Catalog } from "../kinds/catalog.ts";
 import { describe } from "./discovery.ts";
 import { type Asked, Faults } from "./faults.ts";
-import { isObject, type Json } from "../store/json.ts";
+import { readBody } from "./body.ts";
+import { isObject } from "../../json.ts";
 import { Lister } from "./list.ts";
-import { badRequest, Refusal, tooLargeBody, unsupportedMediaType } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 import { answerReview } from "./reviews.ts";
 import { parsePath, readVerb } from "./route.ts";
 import { Store } from "../store/store.ts";
-import { parse as parseYaml } from "../../../runtime/yaml.ts";
-import { seed } from "../store/seed.ts";
+import { seed } from "../write/seed.ts";
 
+/** What an API server is made of. */
 export interface ApiServerOptions {
   readonly clock: Clock;
-  /** In [0, 1), as Math.random gives it. */
+  /** A number in [0, 1), such as Math.random gives. */
   readonly random: () => number;
   /** Bearer tokens; without them whoever sends none is the administrator. */
   readonly tokens?: ReadonlyMap<string, User>;
   /** Changes that a watch can start from, per resource. */
   readonly historyLimit?: number;
-  /** Who answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`; nobody: 503. */
+  /** Answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`, which are 503 without it. */
   readonly proxy?: Proxy;
 }
 
+/** What a request through the API server's proxy is for. */
 export interface ProxyTarget {
   readonly plural: string;
   readonly namespace: string | null;
   readonly name: string;
-  /** Without the leading slash. */
+  /** The path without its leading slash. */
   readonly path: string;
 }
 
+/** Answers requests that go through the API server to a kubelet or a pod. */
 export type Proxy = (target: ProxyTarget, request: Request) => Promise<Response>;
 
+/** An API server in this process. */
 export interface EmbeddedApiServer {
-  /** Its answer; rejects with the request's signal, and only then or when a fault breaks the connection. */
+  /** Answers a request. It rejects when the request's signal aborts or a fault breaks the connection. */
   readonly handle: (request: Request) => Promise<Response>;
   readonly store: Store;
   readonly faults: Faults;
   readonly access: Access;
-  /** No watch and no page can go on from what was before. */
+  /** From then on no watch and no page can go on from an earlier version. */
   readonly expireHistory: () => void;
 }
 
+/** An API server with the namespaces of a new cluster and nothing else. */
 export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const { clock, random, tokens = null, historyLimit = 10_000, proxy = null } = options;
   const store = new Store({ historyLimit });
@@ -65,7 +71,9 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   const context = { store, catalog: new Catalog(store), lister: new Lister(() => clock.monotonic()), faults, access };
   seed(store, { now: now(), random });
   return {
-    ...{ store, faults, access },
+    store,
+    faults,
+    access,
     async handle(request) {
       request.signal.throwIfAborted();
       const response = await abortable(answer(request), request.signal);
@@ -103,7 +111,7 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     const target = parsePath(pathname);
     const body = await readBody(request);
     if (target !== null && request.method === "POST") {
-      const review = answerReview(pathname, { review: isObject(body) ? body : {}, user, access });
+      const review = answerReview(pathname, { review: isObject(body.value) ? body.value : {}, user, access });
       if (review !== null) return { code: 201, text: JSON.stringify(review) };
     }
     const description = target === null || target.name === "" ? describe(pathname, context.catalog.all()) : null;
@@ -123,7 +131,12 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     if (!context.catalog.hasVersion(target)) return notServed();
     const { signal, headers } = request;
     return answerResource({ ...context, now: now(), random, clock }, {
-      ...{ target, verb, query: url.searchParams, body, accept: headers.get("accept"), signal },
+      target,
+      verb,
+      query: url.searchParams,
+      body,
+      accept: headers.get("accept"),
+      signal,
       contentType: (headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "",
       agent: headers.get("user-agent")?.split("/")[0] || "unknown",
     });
@@ -136,50 +149,12 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
   }
 }
 
-/** Of a path, or of a group such as that of a definition which is not there: no Status, and no JSON. */
+/** The answer for an unknown path or group is no Status and no JSON. */
 function notServed(): Response {
   return new Response("404 page not found\n", {
     status: 404,
     headers: { "content-type": "text/plain; charset=utf-8" },
   });
-}
-
-/** JSON or YAML, which an apply is sent as. */
-async function readBody(request: Request): Promise<Json> {
-  const contentType = request.headers.get("content-type") ?? "";
-  if (/protobuf|cbor/.test(contentType)) throw unsupportedMediaType(["application/json", "application/yaml"]);
-  const text = request.body === null ? "" : await readText(request.body);
-  if (text === "") return null;
-  const isYaml = /yaml/.test(contentType);
-  try {
-    const value = isYaml ? parseYaml(text) as Json : JSON.parse(text);
-    if (!isDeeper(value, MAX_DEPTH)) return value;
-    throw new RangeError("exceeded max depth");
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw badRequest(`the object provided is unrecognized: couldn't get version/kind; json parse error: ${why}`);
-  }
-}
-
-/** As a real server has it. */
-const MAX_BYTES = 3 * 1024 * 1024;
-/** A real one takes 10,000; what walks through objects here calls itself for each. */
-const MAX_DEPTH = 500;
-
-async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
-  let [text, bytes] = ["", 0];
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw tooLargeBody(MAX_BYTES);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
-}
-
-function isDeeper(value: Json, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return depth === 0 || Object.values(value).some((one) => isDeeper(one, depth - 1));
 }
 
 function toRefused({ code, status }: Refusal): Response {

@@ -11,10 +11,11 @@ import {
   notAVersion,
   tooLargeVersion,
   unsupportedValue,
-} from "./refusal.ts";
-import type { Selection } from "../store/selectors.ts";
-import type { Entry } from "../store/store.ts";
+} from "../refusal.ts";
+import type { Selection } from "./selectors.ts";
+import type { Entry } from "../store/entry.ts";
 
+/** A page of a list. */
 export interface ListPage {
   readonly entries: readonly Entry[];
   readonly version: number;
@@ -22,11 +23,11 @@ export interface ListPage {
   readonly remaining: number | null;
 }
 
-/** What was there when a paged list began; kept for five minutes, as etcd does, and no more than so many. */
+/** The entries that were there when a paged list began. They are kept for five minutes, as etcd does. */
 interface Snapshot {
   readonly entries: readonly Entry[];
   readonly version: number;
-  /** Without a selector: only then is it told how many remain. */
+  /** True without a selector: only then a page says how many remain. */
   readonly isWhole: boolean;
   readonly expiresAt: number;
 }
@@ -34,6 +35,7 @@ interface Snapshot {
 const SNAPSHOT_MS = 300_000;
 const MAX_SNAPSHOTS = 64;
 
+/** Lists collections, page by page where a limit is asked for. */
 export class Lister {
   readonly #now: () => number;
   readonly #snapshots = new Map<string, Snapshot>();
@@ -115,7 +117,7 @@ function checkMatch(query: URLSearchParams): void {
 
 const MATCHES = ["Exact", "NotOlderThan"];
 
-/** Only the newest version is kept: any that is asked for at least is served by it, an exact older one is gone. */
+/** Only the newest version is kept. It serves a request for some version at least; an exact older one is gone. */
 function checkVersion(query: URLSearchParams, version: number): void {
   const asked = query.get("resourceVersion") ?? "";
   const match = query.get("resourceVersionMatch") ?? "";
@@ -135,7 +137,7 @@ function readToken(token: string): { readonly id: string; readonly start: number
     const { id, start } = JSON.parse(atob(token));
     if (typeof id === "string" && Number.isSafeInteger(start)) return { id, start };
   } catch {
-    // Told below.
+    // The refusal below says so.
   }
   throw badRequest("invalid continue token: continue key is not valid");
 }

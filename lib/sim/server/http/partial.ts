@@ -2,7 +2,7 @@
  * Objects as PartialObjectMetadata, which is how informers that need only metadata list and watch them.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches
  */
-import { type JsonObject, objectAt } from "../store/json.ts";
+import { type JsonObject, objectAt } from "../../json.ts";
 
 const KIND = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
 
@@ -11,6 +11,7 @@ export function wantsMetadata(accept: string | null): boolean {
   return /(^|,)\s*application\/json;[^,]*\bas=PartialObjectMetadata(List)?\b/.test(accept ?? "");
 }
 
+/** An object as its metadata alone. */
 export function toPartial(object: JsonObject): JsonObject {
   return { ...KIND, metadata: objectAt(object, "metadata") };
 }

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import { type Access, ADMIN, type Attributes, type User } from "./access.ts";
-import { at, type JsonObject, objectAt, textAt, textsAt } from "../store/json.ts";
+import { at, type JsonObject, objectAt, textAt, textsAt } from "../../json.ts";
 
 /** `null` for what is no review; `path`: `/apis/authorization.k8s.io/v1/subjectaccessreviews`. */
 export function answerReview(
@@ -45,7 +45,9 @@ function toAttributes(spec: JsonObject): Attributes {
   const asked = objectAt(spec, "resourceAttributes");
   const [resource, subresource] = [textAt(asked, "resource"), textAt(asked, "subresource")];
   return {
-    ...{ verb: textAt(asked, "verb"), group: textAt(asked, "group"), name: textAt(asked, "name") },
+    verb: textAt(asked, "verb"),
+    group: textAt(asked, "group"),
+    name: textAt(asked, "name"),
     resource: subresource === "" ? resource : `${resource}/${subresource}`,
     namespace: textAt(asked, "namespace") || null,
   };

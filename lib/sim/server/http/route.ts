@@ -5,6 +5,7 @@
  */
 import type { ResourceType } from "../kinds/resource_type.ts";
 
+/** What a path of the API names. */
 export interface Target {
   readonly group: string;
   readonly version: string;
@@ -13,7 +14,7 @@ export interface Target {
   /** "" for the collection. */
   readonly name: string;
   readonly subresource: string;
-  /** What follows the subresource, for a proxy. */
+  /** The path that follows the subresource, which a proxy forwards. */
   readonly rest: string;
 }
 
@@ -29,6 +30,7 @@ export function parsePath(path: string): Target | null {
   return { group, version, namespace, plural, name, subresource, rest: rest.join("/") };
 }
 
+/** The verb by which rights are granted for a request. */
 export function readVerb(method: string, { name }: Pick<Target, "name">, isWatch: boolean): string {
   if (method === "GET" || method === "HEAD") return name !== "" ? "get" : isWatch ? "watch" : "list";
   if (method === "DELETE") return name === "" ? "deletecollection" : "delete";

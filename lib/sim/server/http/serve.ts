@@ -5,25 +5,28 @@
 import type { Transport } from "../../../kube/transport.ts";
 import { type Authority, createAuthority } from "./certificates.ts";
 
+/** How a handler is served. */
 export interface ServeOptions {
-  /** false: plain HTTP. */
+  /** False serves plain HTTP. */
   readonly tls?: boolean;
-  /** 0: any that is free. */
+  /** 0, the default, takes any port that is free. */
   readonly port?: number;
-  /** Who signs the certificate; by default one made for this server alone. */
+  /** The authority that signs the certificate; by default one made for this server alone. */
   readonly authority?: Authority;
 }
 
+/** A server that listens. Disposing of it breaks its watches. */
 export interface Served extends AsyncDisposable {
-  /** Without a trailing slash. */
+  /** The origin without a trailing slash. */
   readonly origin: string;
   readonly port: number;
-  /** PEM of who signed the server's certificate; `null` over HTTP. */
+  /** The certificate of the authority in PEM; `null` over HTTP. */
   readonly caCert: string | null;
   /** The server comes back with another certificate on the same port; `isTrusted`: by the same authority. */
   readonly changeCertificate: (options?: { readonly isTrusted?: boolean }) => Promise<void>;
 }
 
+/** Serves a handler on 127.0.0.1. Rejects when the port is taken. */
 export async function serve(handle: Transport, options: ServeOptions = {}): Promise<Served> {
   const { tls = true, port = 0 } = options;
   const authority = tls ? options.authority ?? await createAuthority("embedded cluster") : null;
@@ -49,7 +52,9 @@ export function toKubeconfig(
   const name = "podfit";
   const authority = caCert === null ? {} : { "certificate-authority-data": btoa(caCert) };
   return JSON.stringify({
-    ...{ apiVersion: "v1", kind: "Config", "current-context": name },
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": name,
     clusters: [{ name, cluster: { server: origin, ...authority } }],
     users: [{ name, user: { token } }],
     contexts: [{ name, context: { cluster: name, user: name } }],
@@ -68,8 +73,11 @@ async function listen(
   const credentials = authority === null ? {} : await authority.issue("podfit");
   // Not the request's own signal, which also aborts when all is well; a client that leaves cancels the body of its watch.
   const server = Deno.serve({
-    ...{ hostname: "127.0.0.1", port, ...credentials, onListen() {} },
-    // A handler that fails has nothing to say: the client sees a broken connection, as it would of a server that died.
+    hostname: "127.0.0.1",
+    port,
+    ...credentials,
+    onListen() {},
+    // For a client a handler that fails is a server that died: the connection breaks.
     onError: () => new Response(new ReadableStream({ start: (controller) => controller.error(new Error("broken")) })),
   }, ({ url, method, headers, body }) => handle(new Request(url, { method, headers, body, signal: stopping.signal })));
   return {

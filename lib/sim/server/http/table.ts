@@ -1,23 +1,29 @@
 /** Objects as a Table, which is how `kubectl get` asks for them; the server decides what columns show. */
-import type { Json, JsonObject } from "../store/json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import { toPartial } from "./partial.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
 
+/** How objects are shown as a table. */
 export interface TableOptions {
   readonly type: ResourceType;
   readonly now: number;
-  /** Of the list. */
+  /** The metadata of the list. */
   readonly metadata: JsonObject;
-  /** What of each object comes along: None, Metadata or Object. */
+  /** The part of each object that comes along: None, Metadata or Object. */
   readonly include: string;
   /** False for all but the first event of a watch. */
   readonly hasHeader?: boolean;
 }
 
+/** Objects as a Table, one row for each. */
 export function toTable(objects: readonly JsonObject[], options: TableOptions): JsonObject {
   const { type, now, metadata, include, hasHeader = true } = options;
   const definitions = type.columns.map(({ name, type, format, priority }) => ({
-    ...{ name, type, format, description: "", priority },
+    name,
+    type,
+    format,
+    description: "",
+    priority,
   }));
   const rows = objects.map((object) => ({
     cells: type.columns.map(({ cell }) => cell(object, now)),

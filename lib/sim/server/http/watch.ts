@@ -5,11 +5,12 @@
  */
 import type { Clock } from "../../../runtime/clock.ts";
 import { type Change, type ChangeKind, type Collection, toEventLine } from "../store/collection.ts";
-import { type JsonObject, objectAt } from "../store/json.ts";
-import { expired } from "./refusal.ts";
-import type { Selection } from "../store/selectors.ts";
-import { Entry } from "../store/store.ts";
+import { type JsonObject, objectAt } from "../../json.ts";
+import { expired } from "../refusal.ts";
+import type { Selection } from "./selectors.ts";
+import { Entry } from "../store/entry.ts";
 
+/** What a watch starts from and how long it lasts. */
 export interface WatchOptions {
   readonly collection: Collection;
   readonly selection: Selection;
@@ -19,31 +20,33 @@ export interface WatchOptions {
   readonly timeoutMs: number;
   /** The object of a bookmark, but for its version; `null` where none are wanted. */
   readonly bookmark: JsonObject | null;
-  /** What is there is followed by a bookmark that says so. */
+  /** The objects that are there are followed by a bookmark that says so. */
   readonly marksInitialEnd: boolean;
   /** `null`: the object itself. */
   readonly convert: ((object: JsonObject) => JsonObject) | null;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told of the stream while it is open, for whoever wants to break it. */
+  /** Receives the stream while it is open, so that a fault can break it. It returns how to end that. */
   readonly register: (watch: OpenWatch) => () => void;
 }
 
+/** A watch that is open, for faults to break. */
 export interface OpenWatch {
   /** Ends it in good order. */
   readonly close: () => void;
   /** Breaks the connection. */
   readonly drop: (error: Error) => void;
-  /** Says nothing any more, and stays open. */
+  /** Sends nothing any more and stays open. */
   readonly silence: () => void;
-  /** Keeps what it has to say until the returned function is called. */
+  /** Keeps events back until the returned function is called. */
   readonly hold: () => () => void;
 }
 
 const BOOKMARK_MS = 60_000;
-/** A reader that lags behind by so many events is cut off, as a real server does. */
+/** A reader that lags behind by so many events is cut off, as a real server does it. */
 const MAX_QUEUED = 50_000;
 
+/** The stream of a watch, one line of JSON for each event. */
 export function openWatch(options: WatchOptions): ReadableStream<Uint8Array> {
   const { collection, selection, fromVersion, version, signal } = options;
   const since = fromVersion === null ? null : collection.changesAfter(fromVersion);

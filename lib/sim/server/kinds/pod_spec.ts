@@ -2,24 +2,15 @@
  * What the API server fills into a pod's spec, alone or in a workload's template, and what it demands of its containers.
  */
 import { parseAmount } from "../../../units/quantity.ts";
-import {
-  at,
-  isObject,
-  type Json,
-  type JsonObject,
-  listAt,
-  objectAt,
-  openAt,
-  setDefaults,
-  textAt,
-} from "../store/json.ts";
+import { at, isObject, type Json, type JsonObject, listAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
 import { DNS_LABEL_RULE, isDnsLabel } from "./names.ts";
 import { BAD_QUANTITY, rewriteQuantities } from "./quantities.ts";
-import { badRequest, duplicateValue, invalidValue, type Problem, required, unsupportedValue } from "../http/refusal.ts";
+import { badRequest, duplicateValue, invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
 
+/** The fields of a pod's spec that have containers. */
 export const CONTAINER_LISTS = ["initContainers", "containers"] as const;
 
-/** In a draft. `kind` for the words of a refusal. */
+/** Fills in what the spec of a draft leaves out. `kind` is named in the words of a refusal. */
 export function setSpecDefaults(spec: JsonObject, kind: string): void {
   setDefaults(spec, {
     restartPolicy: "Always",
@@ -34,6 +25,7 @@ export function setSpecDefaults(spec: JsonObject, kind: string): void {
   if (isObject(spec.resources)) rewrite(spec.resources, kind);
 }
 
+/** The problems of a pod's spec that stands at this path. */
 export function validateSpec(spec: JsonObject, path: string): readonly Problem[] {
   const names = new Set<string>();
   const problems: Problem[] = [];

@@ -2,9 +2,10 @@
  * A pod's status in the few words of `kubectl get pods`.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/printers/internalversion/printers.go
  */
-import { formatAge } from "../http/ages.ts";
-import { type JsonObject, listAt, numberAt, objectAt, textAt } from "../store/json.ts";
+import { formatAge } from "./ages.ts";
+import { type JsonObject, listAt, numberAt, objectAt, textAt } from "../../json.ts";
 
+/** What kubectl shows of the state of a pod. */
 export interface PodStatus {
   /** `1/2` */
   readonly ready: string;
@@ -13,6 +14,7 @@ export interface PodStatus {
   readonly restarts: (now: number) => string;
 }
 
+/** What kubectl shows of the state of a pod. */
 export function readPodStatus(pod: JsonObject): PodStatus {
   const sidecars = listAt(pod, "spec", "initContainers").filter(({ restartPolicy }) => restartPolicy === "Always")
     .map((container) => textAt(container, "name"));

@@ -10,15 +10,17 @@ import {
   openAt,
   setDefaults,
   textAt,
-} from "../store/json.ts";
+} from "../../json.ts";
 import { CONTAINER_LISTS, setSpecDefaults, validateSpec } from "./pod_spec.ts";
-import { readAmounts } from "./quantities.ts";
-import { forbiddenField, type Problem } from "../http/refusal.ts";
+import { readAmounts } from "../../pod_amounts.ts";
+import { forbiddenField, type Problem } from "../refusal.ts";
 
+/** The annotation of a pod that mirrors one of a node's own. */
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
+/** Fills in what the manifest of a pod leaves out. */
 export function setPodDefaults(pod: JsonObject): void {
-  // As Go writes what is empty.
+  // Go writes an empty value so.
   for (const condition of listAt(pod, "status", "conditions")) {
     condition.lastProbeTime ??= null;
     condition.lastTransitionTime ??= null;
@@ -31,7 +33,7 @@ export function setPodDefaults(pod: JsonObject): void {
   }
 }
 
-/** As admission does: these are in no manager's fields. */
+/** Admission fills these in, so they are no manager's fields. */
 export function prepareNewPod(pod: JsonObject): void {
   const spec = openAt(pod, "spec");
   setDefaults(spec, {
@@ -51,6 +53,7 @@ export function prepareNewPod(pod: JsonObject): void {
   pod.status = { phase: "Pending", qosClass: readQosClass(pod) };
 }
 
+/** The quality of service class that a pod's requests and limits give it. */
 export function readQosClass({ spec }: JsonObject): string {
   const containers = CONTAINER_LISTS.flatMap((list) => listAt(spec, list));
   const own = objectAt(spec).resources;
@@ -60,6 +63,7 @@ export function readQosClass({ spec }: JsonObject): string {
   });
 }
 
+/** The problems of a pod; an update may change next to nothing of its spec. */
 export function validatePod(pod: JsonObject, before: JsonObject | null): readonly Problem[] {
   const problems = validateSpec(objectAt(pod, "spec"), "spec");
   if (before === null || problems.length > 0) return problems;

@@ -1,15 +1,15 @@
 /**
- * Quantities in the spelling of the API server, which rewrites some and leaves others, and sums of what a pod asks for.
+ * Quantities in the spelling of the API server, which rewrites some and leaves others.
  * A real one answers an exponent (`1e4`) with another (`10e3`) where this one writes a suffix, and reads `.` as 0.
  */
 import { parseAmount, parseSuffix } from "../../../units/quantity.ts";
-import { NO_RESOURCES, resourceOf, type Resources, SIDE_KEYS, sideOf } from "../../../units/resources.ts";
-import { at, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from "../store/json.ts";
+import { isObject, type Json, type JsonObject } from "../../json.ts";
 
+/** What the API server says of a text that is no quantity. */
 export const BAD_QUANTITY =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** As a pod's spec has it afterwards: rounded up to 1m, `0.5` as `500m`, `1000` as `1k`; `null` for no quantity. */
+/** The text that a pod's spec has afterwards: rounded up to 1m, `0.5` as `500m`; `null` for no quantity. */
 function canonicalQuantity(value: Json | undefined): string | null {
   const text = typeof value === "number" ? String(value) : value;
   // Digits or zeros without end would take time without end.
@@ -26,30 +26,6 @@ function canonicalQuantity(value: Json | undefined): string | null {
   const divisor = exponent < 0 ? 10n ** BigInt(-exponent) : 1n;
   const milli = (digits * (exponent > 0 ? 10n ** BigInt(exponent) : 1n) + divisor - 1n) / divisor;
   return milli === 0n ? "0" : `${sign === "-" ? "-" : ""}${formatMilli(milli, factor > 1n)}`;
-}
-
-/** The amounts of a container, or of a pod's own `resources`. */
-export function readAmounts(resources: Json | undefined): Resources {
-  return SIDE_KEYS.reduce<Resources>((amounts, key) => {
-    const parsed = parseAmount(at(resources, sideOf(key), resourceOf(key)) ?? null, resourceOf(key), { floats: true });
-    return parsed.ok ? { ...amounts, [key]: parsed.amount } : amounts;
-  }, NO_RESOURCES);
-}
-
-/** What the scheduler and quotas count: containers and sidecars together, or an init container if it needs more. */
-export function sumPod({ spec }: JsonObject): Resources {
-  const own = readAmounts(objectAt(spec, "resources"));
-  const sum = listAt(spec, "containers").map(({ resources }) => readAmounts(resources)).reduce(addUp, NO_RESOURCES);
-  let [total, sidecars] = [sum, NO_RESOURCES];
-  let peak = NO_RESOURCES;
-  for (const container of listAt(spec, "initContainers")) {
-    const amounts = readAmounts(container.resources);
-    if (textAt(container, "restartPolicy") === "Always") {
-      [total, sidecars] = [addUp(total, amounts), addUp(sidecars, amounts)];
-    } else peak = pickLarger(peak, addUp(sidecars, amounts));
-  }
-  const all = pickLarger(total, peak);
-  return Object.fromEntries(SIDE_KEYS.map((key) => [key, own[key] ?? all[key]])) as unknown as Resources;
 }
 
 /** Equal as the API server sees it: requests and limits by value, everything else as JSON. */
@@ -104,20 +80,4 @@ function formatMilli(milli: bigint, isBinary: boolean): string {
   let [amount, unit] = [milli, DECIMAL.indexOf("m")];
   while (amount % 1000n === 0n && unit < DECIMAL.length - 1) [amount, unit] = [amount / 1000n, unit + 1];
   return `${amount}${DECIMAL[unit]}`;
-}
-
-function addUp(a: Resources, b: Resources): Resources {
-  return combine(a, b, (one, other) => one + other);
-}
-
-function pickLarger(a: Resources, b: Resources): Resources {
-  return combine(a, b, Math.max);
-}
-
-function combine(a: Resources, b: Resources, join: (a: number, b: number) => number): Resources {
-  const joined = SIDE_KEYS.map((key) => {
-    const [one, other] = [a[key], b[key]];
-    return [key, one === null ? other : other === null ? one : join(one, other)];
-  });
-  return Object.fromEntries(joined) as Resources;
 }

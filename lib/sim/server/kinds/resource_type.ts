@@ -2,10 +2,11 @@
  * What the API server knows about a kind of objects: its names, and what it adds to an object, demands of it and prints
  * of it. Built-in kinds stand in the table of resources.ts, others are read from the CustomResourceDefinitions stored.
  */
-import type { JsonObject } from "../store/json.ts";
-import type { Column } from "../http/columns.ts";
-import type { Named, Problem } from "../http/refusal.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Column } from "./columns.ts";
+import type { Named, Problem } from "../refusal.ts";
 
+/** One resource of the API: its names and the rules for its objects. */
 export interface ResourceType extends Named {
   readonly version: string;
   readonly singular: string;
@@ -18,7 +19,7 @@ export interface ResourceType extends Named {
   readonly isCustom: boolean;
   /** An update has to say which version it was made of. */
   readonly needsVersion: boolean;
-  /** What a field selector may name beside metadata.name and metadata.namespace. */
+  /** The fields that a selector may name beside metadata.name and metadata.namespace. */
   readonly selectableFields: readonly string[];
   /** Does this change begin a new metadata.generation? Kinds without one never do. */
   readonly beginsGeneration: (after: JsonObject, before: JsonObject | null) => boolean;
@@ -26,11 +27,13 @@ export interface ResourceType extends Named {
   readonly setDefaults: (draft: JsonObject) => void;
   /** Fields that its schema does not know, by path; none of built-in kinds, whose schema is not here. */
   readonly listUnknown: (sent: JsonObject) => readonly string[];
-  /** What the server itself puts into a new object, such as its first status. */
+  /** Puts in what the server itself gives to a new object, such as its first status. */
   readonly prepareNew: (draft: JsonObject, context: { readonly now: number }) => void;
   readonly validate: (object: JsonObject, before: JsonObject | null) => readonly Problem[];
+  /** The problems of an object whose status alone was written; none for kinds whose status anybody may make up. */
+  readonly validateStatus: (object: JsonObject, before: JsonObject) => readonly Problem[];
   readonly columns: readonly Column[];
-  /** Of a CustomResourceDefinition. */
+  /** The schema of a CustomResourceDefinition; `null` for built-in kinds. */
   readonly schema: JsonObject | null;
 }
 
@@ -39,6 +42,7 @@ export function idOf({ group, plural }: Pick<ResourceType, "group" | "plural">):
   return `${group}/${plural}`;
 }
 
+/** The apiVersion of its objects: `v1`, `apps/v1`. */
 export function apiVersionOf({ group, version }: Pick<ResourceType, "group" | "version">): string {
   return group === "" ? version : `${group}/${version}`;
 }

@@ -2,10 +2,10 @@
  * The kinds that the API server is born with, one row each. Roles and bindings are stored for access.ts to read;
  * configmaps, secrets and services are stored and nothing more, so that real manifests apply.
  */
-import { setLimitRangeDefaults } from "../write/limit_ranges.ts";
-import * as columns from "../http/columns.ts";
-import { prepareNewDefinition, setDefinitionDefaults, validateDefinition } from "./custom.ts";
-import { at, isSame } from "../store/json.ts";
+import { setLimitRangeDefaults } from "./limit_ranges.ts";
+import * as columns from "./columns.ts";
+import { prepareNewDefinition, setDefinitionDefaults, validateDefinition } from "./custom/definitions.ts";
+import { at, isSame } from "../../json.ts";
 import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
 import type { ResourceType } from "./resource_type.ts";
 import * as small from "./small_kinds.ts";
@@ -13,7 +13,7 @@ import * as workloads from "./workloads.ts";
 
 const nothing = () => {};
 
-/** What a row leaves out. */
+/** Rows leave these out. */
 const PLAIN = {
   group: "",
   version: "v1",
@@ -29,6 +29,7 @@ const PLAIN = {
   listUnknown: () => [],
   prepareNew: nothing,
   validate: () => [],
+  validateStatus: () => [],
   columns: columns.PLAIN_COLUMNS,
   schema: null,
 } satisfies Partial<ResourceType>;
@@ -47,7 +48,11 @@ type Row = Partial<ResourceType> & Pick<ResourceType, "plural" | "kind">;
 
 const ROWS: readonly Row[] = [
   {
-    ...{ plural: "pods", kind: "Pod", shortNames: ["po"], categories: ["all"], columns: columns.POD_COLUMNS },
+    plural: "pods",
+    kind: "Pod",
+    shortNames: ["po"],
+    categories: ["all"],
+    columns: columns.POD_COLUMNS,
     subresources: ["status", "resize", "binding", "proxy"],
     selectableFields: [
       ...["nodeName", "restartPolicy", "schedulerName", "serviceAccountName"].map((field) => `spec.${field}`),
@@ -59,12 +64,19 @@ const ROWS: readonly Row[] = [
     validate: validatePod,
   },
   {
-    ...{ plural: "nodes", kind: "Node", shortNames: ["no"], isNamespaced: false, columns: columns.NODE_COLUMNS },
+    plural: "nodes",
+    kind: "Node",
+    shortNames: ["no"],
+    isNamespaced: false,
+    columns: columns.NODE_COLUMNS,
     subresources: ["status", "proxy"],
     selectableFields: ["spec.unschedulable"],
   },
   {
-    ...{ plural: "namespaces", kind: "Namespace", shortNames: ["ns"], isNamespaced: false },
+    plural: "namespaces",
+    kind: "Namespace",
+    shortNames: ["ns"],
+    isNamespaced: false,
     subresources: ["status", "finalize"],
     selectableFields: ["status.phase"],
     setDefaults: small.setNamespaceDefaults,
@@ -73,7 +85,10 @@ const ROWS: readonly Row[] = [
     columns: columns.NAMESPACE_COLUMNS,
   },
   {
-    ...{ plural: "events", kind: "Event", shortNames: ["ev"], columns: columns.EVENT_COLUMNS },
+    plural: "events",
+    kind: "Event",
+    shortNames: ["ev"],
+    columns: columns.EVENT_COLUMNS,
     selectableFields: [
       ...["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"]
         .map((field) => `involvedObject.${field}`),
@@ -87,22 +102,34 @@ const ROWS: readonly Row[] = [
   { plural: "secrets", kind: "Secret" },
   { plural: "services", kind: "Service", shortNames: ["svc"], categories: ["all"], subresources: ["status"] },
   {
-    ...{ plural: "limitranges", kind: "LimitRange", shortNames: ["limits"], columns: columns.CREATED_COLUMNS },
+    plural: "limitranges",
+    kind: "LimitRange",
+    shortNames: ["limits"],
+    columns: columns.CREATED_COLUMNS,
     setDefaults: setLimitRangeDefaults,
   },
   {
-    ...{ plural: "resourcequotas", kind: "ResourceQuota", shortNames: ["quota"], columns: columns.QUOTA_COLUMNS },
+    plural: "resourcequotas",
+    kind: "ResourceQuota",
+    shortNames: ["quota"],
+    columns: columns.QUOTA_COLUMNS,
     subresources: ["status"],
     prepareNew: workloads.giveStatus({}),
   },
   {
-    ...{ group: "coordination.k8s.io", plural: "leases", kind: "Lease", columns: columns.LEASE_COLUMNS },
+    group: "coordination.k8s.io",
+    plural: "leases",
+    kind: "Lease",
+    columns: columns.LEASE_COLUMNS,
     needsVersion: true,
     setDefaults: small.setLeaseDefaults,
     validate: small.validateLease,
   },
   {
-    ...{ ...WORKLOAD, plural: "deployments", kind: "Deployment", shortNames: ["deploy"] },
+    ...WORKLOAD,
+    plural: "deployments",
+    kind: "Deployment",
+    shortNames: ["deploy"],
     columns: columns.DEPLOYMENT_COLUMNS,
     // The one workload whose annotations count too.
     beginsGeneration: (after, before) =>
@@ -112,21 +139,34 @@ const ROWS: readonly Row[] = [
     prepareNew: workloads.giveStatus({}),
   },
   {
-    ...{ ...WORKLOAD, plural: "statefulsets", kind: "StatefulSet", shortNames: ["sts"] },
+    ...WORKLOAD,
+    plural: "statefulsets",
+    kind: "StatefulSet",
+    shortNames: ["sts"],
     columns: columns.STATEFUL_SET_COLUMNS,
     setDefaults: workloads.setStatefulSetDefaults,
     prepareNew: workloads.giveStatus({ replicas: 0, availableReplicas: 0 }),
   },
   {
-    ...{ ...WORKLOAD, plural: "daemonsets", kind: "DaemonSet", shortNames: ["ds"], subresources: ["status"] },
+    ...WORKLOAD,
+    plural: "daemonsets",
+    kind: "DaemonSet",
+    shortNames: ["ds"],
+    subresources: ["status"],
     columns: columns.DAEMON_SET_COLUMNS,
     setDefaults: workloads.setDaemonSetDefaults,
     prepareNew: workloads.giveStatus({
-      ...{ currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
+      currentNumberScheduled: 0,
+      numberMisscheduled: 0,
+      desiredNumberScheduled: 0,
+      numberReady: 0,
     }),
   },
   {
-    ...{ ...WORKLOAD, plural: "replicasets", kind: "ReplicaSet", shortNames: ["rs"] },
+    ...WORKLOAD,
+    plural: "replicasets",
+    kind: "ReplicaSet",
+    shortNames: ["rs"],
     columns: columns.REPLICA_SET_COLUMNS,
     setDefaults: workloads.setReplicaSetDefaults,
     prepareNew: workloads.giveStatus({ replicas: 0 }),
@@ -136,8 +176,13 @@ const ROWS: readonly Row[] = [
   { ...RBAC, plural: "roles", kind: "Role" },
   { ...RBAC, plural: "rolebindings", kind: "RoleBinding" },
   {
-    ...{ group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition" },
-    ...{ shortNames: ["crd", "crds"], isNamespaced: false, subresources: ["status"], columns: columns.CREATED_COLUMNS },
+    group: "apiextensions.k8s.io",
+    plural: "customresourcedefinitions",
+    kind: "CustomResourceDefinition",
+    shortNames: ["crd", "crds"],
+    isNamespaced: false,
+    subresources: ["status"],
+    columns: columns.CREATED_COLUMNS,
     needsVersion: true,
     beginsGeneration: small.hasNewSpec,
     setDefaults: setDefinitionDefaults,
@@ -146,6 +191,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
+/** Every built-in resource. */
 export const BUILT_IN: readonly ResourceType[] = ROWS.map((row) => ({
   ...PLAIN,
   singular: row.kind.toLowerCase(),

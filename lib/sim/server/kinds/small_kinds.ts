@@ -1,31 +1,36 @@
 /** Namespaces, events and leases: what the API server fills in and demands. */
-import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../store/json.ts";
+import { type JsonObject, numberAt, objectAt, openAt, setDefaults, textAt } from "../../json.ts";
 import { DNS_LABEL_RULE, isDnsLabel, isSubdomain } from "./names.ts";
 import { isSameMeaning } from "./quantities.ts";
-import { badRequest, invalidValue, type Problem } from "../http/refusal.ts";
+import { badRequest, invalidValue, type Problem } from "../refusal.ts";
 
+/** Gives a namespace the label of its name. */
 export function setNamespaceDefaults(namespace: JsonObject): void {
   openAt(namespace, "metadata", "labels")["kubernetes.io/metadata.name"] = textAt(namespace, "metadata", "name");
 }
 
+/** Makes a new namespace active, and held by the finalizer of its content. */
 export function prepareNewNamespace(namespace: JsonObject): void {
   Object.assign(openAt(namespace, "spec"), { finalizers: ["kubernetes"] });
   namespace.status = { phase: "Active" };
 }
 
+/** The problems of a namespace's name. */
 export function validateNamespace(namespace: JsonObject): readonly Problem[] {
   const name = textAt(namespace, "metadata", "name");
   if (isDnsLabel(name)) return [];
   return [invalidValue("metadata.name", name, isSubdomain(name) ? "must not contain dots" : DNS_LABEL_RULE)];
 }
 
+/** Fills in what an event leaves out. Throws a Refusal for a time that is none. */
 export function setEventDefaults(event: JsonObject): void {
   checkMicroTime(event.eventTime, "Event");
-  // As Go writes what is empty.
+  // Go writes an empty value so.
   for (const key of ["eventTime", "firstTimestamp", "lastTimestamp"]) event[key] ??= null;
   setDefaults(event, { source: {}, reportingComponent: "", reportingInstance: "" });
 }
 
+/** The problems of an event: it has to stand beside its object. */
 export function validateEvent(event: JsonObject): readonly Problem[] {
   const about = textAt(event, "involvedObject", "namespace");
   const own = textAt(event, "metadata", "namespace");
@@ -33,11 +38,13 @@ export function validateEvent(event: JsonObject): readonly Problem[] {
   return [invalidValue("involvedObject.namespace", about, "does not match event.namespace")];
 }
 
+/** Fills in what a lease leaves out. Throws a Refusal for a time that is none. */
 export function setLeaseDefaults(lease: JsonObject): void {
   const spec = openAt(lease, "spec");
   for (const key of ["acquireTime", "renewTime"]) checkMicroTime(spec[key], "Lease");
 }
 
+/** The problems of a lease's counts. */
 export function validateLease({ spec }: JsonObject): readonly Problem[] {
   const seconds = numberAt(spec, "leaseDurationSeconds");
   const transitions = numberAt(spec, "leaseTransitions") ?? 0;

@@ -1,5 +1,6 @@
 /** Deployments, StatefulSets, DaemonSets and ReplicaSets: what the API server fills in and demands. */
-import { matches, parseSelector } from "../../../units/selector.ts";
+import { parseSelector } from "../../../units/parse_selector.ts";
+import { matches } from "../../../units/selector.ts";
 import {
   isObject,
   isSame,
@@ -10,12 +11,12 @@ import {
   openAt,
   setDefaults,
   textAt,
-} from "../store/json.ts";
-import { validateLabels } from "./names.ts";
+} from "../../json.ts";
+import { readLabels, validateLabels } from "./names.ts";
 import { setSpecDefaults, validateSpec } from "./pod_spec.ts";
-import { invalidValue, type Problem, required, unsupportedValue } from "../http/refusal.ts";
-import { readLabels } from "../store/selectors.ts";
+import { invalidValue, type Problem, required, unsupportedValue } from "../refusal.ts";
 
+/** Fills in what the manifest of a Deployment leaves out. */
 export function setDeploymentDefaults(deployment: JsonObject): void {
   setTemplateDefaults(deployment);
   const spec = openAt(deployment, "spec");
@@ -27,6 +28,7 @@ export function setDeploymentDefaults(deployment: JsonObject): void {
   }
 }
 
+/** Fills in what the manifest of a StatefulSet leaves out. */
 export function setStatefulSetDefaults(set: JsonObject): void {
   setTemplateDefaults(set);
   const spec = openAt(set, "spec");
@@ -37,6 +39,7 @@ export function setStatefulSetDefaults(set: JsonObject): void {
   if (strategy.type === "RollingUpdate") setDefaults(openAt(strategy, "rollingUpdate"), { partition: 0 });
 }
 
+/** Fills in what the manifest of a DaemonSet leaves out. */
 export function setDaemonSetDefaults(set: JsonObject): void {
   setTemplateDefaults(set);
   const spec = openAt(set, "spec");
@@ -48,6 +51,7 @@ export function setDaemonSetDefaults(set: JsonObject): void {
   }
 }
 
+/** Fills in what the manifest of a ReplicaSet leaves out. */
 export function setReplicaSetDefaults(set: JsonObject): void {
   setTemplateDefaults(set);
   setDefaults(openAt(set, "spec"), { replicas: 1 });
@@ -58,6 +62,7 @@ export function giveStatus(status: JsonObject): (draft: JsonObject) => void {
   return (draft) => void (draft.status = structuredClone(status));
 }
 
+/** The problems of a workload: its selector has to match its template and never changes. */
 export function validateWorkload(object: JsonObject, before: JsonObject | null): readonly Problem[] {
   const spec = objectAt(object, "spec");
   const problems: Problem[] = [];
@@ -86,7 +91,7 @@ export function validateWorkload(object: JsonObject, before: JsonObject | null):
   return problems;
 }
 
-/** What `kubectl get -o wide` shows of the pods it makes. */
+/** The names or images of its containers, which `kubectl get -o wide` shows. */
 export function listContainers(object: JsonObject, key: "name" | "image"): string {
   return listAt(object, "spec", "template", "spec", "containers").map((one) => textAt(one, key)).join(",");
 }

@@ -2,15 +2,17 @@
  * The objects of one resource, in order of namespace and name, and their last changes for those who watch. Asking for
  * the pods of one node, and telling its watcher, costs what that node has and not what the cluster has.
  */
-import { type JsonObject, objectAt, textAt } from "./json.ts";
-import type { Entry } from "./store.ts";
+import { type JsonObject, objectAt, textAt } from "../../json.ts";
+import type { Entry } from "./entry.ts";
 
+/** What a change did to an object. */
 export type ChangeKind = "ADDED" | "MODIFIED" | "DELETED";
 
+/** One change of one object. */
 export class Change {
   readonly kind: ChangeKind;
   readonly entry: Entry;
-  /** What it was before; `null` for ADDED. */
+  /** The entry before; `null` for ADDED. */
   readonly previous: Entry | null;
   #line: Uint8Array | null = null;
 
@@ -31,16 +33,19 @@ export class Change {
   }
 }
 
+/** A line of a watch: an event of this type with an object, which is given as JSON. */
 export function toEventLine(type: ChangeKind | "ERROR" | "BOOKMARK", object: string): Uint8Array {
   return new TextEncoder().encode(`{"type":"${type}","object":${object}}\n`);
 }
 
+/** Which objects of a collection are meant. */
 export interface Scope {
   readonly namespace?: string | null;
   /** Pods bound to this node. */
   readonly node?: string | null;
 }
 
+/** Receives each change, in order. */
 export type Listener = (change: Change) => void;
 
 /** Keeps its place in the order while its entry is replaced. */
@@ -49,6 +54,7 @@ interface Slot {
   entry: Entry;
 }
 
+/** The objects of one resource and their last changes. */
 export class Collection {
   readonly #historyLimit: number;
   readonly #slots = new Map<string, Slot>();
@@ -104,7 +110,7 @@ export class Collection {
     this.#tell(new Change("DELETED", entry, slot.entry));
   }
 
-  /** In order; `null` when that far back is forgotten. */
+  /** The changes after a version, in order; `null` when they are forgotten. */
   changesAfter(version: number): readonly Change[] | null {
     if (version < this.#forgottenUpTo) return null;
     let from = this.#history.length;
@@ -117,7 +123,7 @@ export class Collection {
     this.#forgottenUpTo = version;
   }
 
-  /** Told of each change from now on; with a node, of those of its pods alone. Returns how to end it. */
+  /** Calls the listener for each change from now on, with a node for those of its pods alone. Returns how to end it. */
   listen(listener: Listener, node: string | null): () => void {
     const listeners = this.#listeners.get(node) ?? new Set();
     this.#listeners.set(node, listeners.add(listener));

@@ -2,25 +2,11 @@
  * What is stored, at which version, and what changed since: collections of objects by group and plural name, one
  * counter of resource versions over all of them. An object is written as JSON once per change, whoever asks for it.
  */
+import { type JsonObject, objectAt } from "../../json.ts";
 import { Collection } from "./collection.ts";
-import { type JsonObject, objectAt } from "./json.ts";
+import { Entry } from "./entry.ts";
 
-/** One object at one version. */
-export class Entry {
-  readonly object: JsonObject;
-  readonly version: number;
-  #text: string | null = null;
-
-  constructor(object: JsonObject, version: number) {
-    this.object = object;
-    this.version = version;
-  }
-
-  get text(): string {
-    return this.#text ??= JSON.stringify(this.object);
-  }
-}
-
+/** Every collection of an API server, under one counter of versions. */
 export class Store {
   /** Changes of each collection that are kept for watches. */
   readonly #historyLimit: number;

@@ -1,18 +1,18 @@
 /**
- * What stands between a valid pod and the store: limit ranges, the capacity of its node (on resize), quotas; asked in
- * this order, each in the words of 1.36.3.
+ * Admission of a valid pod to the store: limit ranges, the capacity of its node (on resize) and quotas are asked in this
+ * order, and each refuses in the words of 1.36.3.
  */
 import { formatAmount } from "../../../units/quantity.ts";
 import { NO_RESOURCES, type Resource, type Resources, type SideKey } from "../../../units/resources.ts";
-import { isSame, type JsonObject, listAt, objectAt, textAt } from "../store/json.ts";
-import { readAmounts, sumPod } from "../kinds/quantities.ts";
-import { findLimitFaults, giveDefaults } from "./limit_ranges.ts";
-import { forbidden } from "../http/refusal.ts";
+import { isSame, type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
+import { readAmounts, sumPod } from "../../pod_amounts.ts";
+import { findLimitFaults, giveDefaults } from "../kinds/limit_ranges.ts";
+import { forbidden } from "../refusal.ts";
 import type { Store } from "../store/store.ts";
 
 const PODS = { group: "", plural: "pods", kind: "Pod" };
 
-/** Fills in what the namespace's limit ranges give to a container without. */
+/** Fills in what the namespace's limit ranges give to a container without sizes. */
 export function giveLimitDefaults(store: Store, pod: JsonObject): void {
   for (const rule of listRules(store, pod)) giveDefaults(pod, rule);
 }
@@ -67,7 +67,7 @@ function listRules(store: Store, pod: JsonObject): readonly JsonObject[] {
     .flatMap(({ object }) => listAt(object, "spec", "limits"));
 }
 
-/** Only on the node where it runs already: a pod that waits is the scheduler's affair. */
+/** Only a pod that is on a node is checked; for one that waits the scheduler looks for room. */
 function checkCapacity(store: Store, pod: JsonObject): void {
   const node = store.collection("/nodes").get(null, textAt(pod, "spec", "nodeName"));
   if (node === null) return;
@@ -134,7 +134,7 @@ function isCounted(key: string): boolean {
   return key === "pods" || key in COUNTED;
 }
 
-/** As the quota's own status says, which is what a real server goes by too. */
+/** The counts of the quota's own status, which a real server goes by, too. */
 function readUsed(quota: JsonObject): Counts {
   const used = objectAt(quota, "status", "used");
   return Object.fromEntries(Object.keys(used).map((key) => [key, readCount(used, key)]));

@@ -4,22 +4,24 @@
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 import { formatPath, listApplied, readTree, toItemElement } from "./fields.ts";
-import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../store/json.ts";
+import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../../json.ts";
 import { inOrder, isOf, takeAway, toEntry, toOwnable, type Writer } from "./managed_fields.ts";
-import { Refusal } from "../http/refusal.ts";
+import { Refusal } from "../refusal.ts";
 
+/** An object after an apply, and who owns its fields. */
 export interface Applied {
   readonly object: JsonObject;
   readonly managedFields: readonly JsonObject[];
 }
 
+/** Merges what was applied into an object. Throws a Refusal for fields that others own. */
 export function applyObject(
   before: JsonObject,
   sent: JsonObject,
   { writer, isForced }: { readonly writer: Writer; readonly isForced: boolean },
 ): Applied {
   const { metadata = {}, ...content } = toOwnable(sent, writer);
-  // Without labels and the like there is nothing in it to own.
+  // Metadata without labels and the like has nothing to own.
   const applied: JsonObject = isSame(metadata, {}) ? content : { metadata, ...content };
   const fields = listApplied(applied);
   const entries = listAt(before, "metadata", "managedFields");

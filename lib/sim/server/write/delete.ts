@@ -2,12 +2,13 @@
  * DELETE: at once, or marked first, where a pod has time left, finalizers hold it back, or a namespace has content.
  */
 import { formatTime } from "../../../units/time.ts";
-import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../store/json.ts";
-import { conflict } from "../http/refusal.ts";
+import { isObject, type JsonObject, numberAt, objectAt, textAt, textsAt } from "../../json.ts";
+import { conflict } from "../refusal.ts";
 import { idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { Entry } from "../store/store.ts";
+import { Entry } from "../store/entry.ts";
 import { removeObject, type WriteContext } from "./write.ts";
 
+/** An object as its deletion left it. */
 export interface Deleted {
   readonly entry: Entry;
   readonly isGone: boolean;
@@ -34,7 +35,7 @@ export function deleteObject(context: WriteContext, before: Entry, options: Json
   return { entry: isDryRun ? new Entry(marked, store.version) : store.put(idOf(type), marked), isGone: false };
 }
 
-/** Its first mark begins a generation. */
+/** The object with the mark of its deletion, the first of which begins a generation. */
 function markDeleted(
   object: JsonObject,
   { context: { type, now }, graceSeconds, finalizers }: {
@@ -61,7 +62,7 @@ function markDeleted(
 
 const DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions";
 
-/** Only pods on a node take time; others, and those that have ended, have nobody to wait for. */
+/** Only a running pod on a node takes time; nothing has to be waited for with any other object. */
 function readGraceSeconds(
   object: JsonObject,
   { type, options }: { readonly type: ResourceType; readonly options: JsonObject },
@@ -98,6 +99,7 @@ export function toDeleteOptions(body: unknown, query: URLSearchParams): JsonObje
   };
 }
 
+/** Is nothing of this deletion to be stored? */
 export function isDryRun(options: JsonObject, query: URLSearchParams): boolean {
   return query.getAll("dryRun").includes("All") || textsAt(options, "dryRun").includes("All");
 }

@@ -3,24 +3,27 @@
  * is written as. A path is its elements (`f:spec`, `k:{"name":"main"}`, `v:"x"`) joined by newlines.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
-import { isObject, isSame, type Json, type JsonObject } from "../store/json.ts";
+import { isObject, isSame, type Json, type JsonObject } from "../../json.ts";
 import { ATOMIC_OBJECTS, OWNED_KEYS, OWNED_SETS } from "./list_keys.ts";
 
+/** Paths of fields, each as the elements of a FieldsV1 joined by line feeds. */
 export type FieldSet = ReadonlySet<string>;
 
+/** The fields that an update set, and those that it removed. */
 export interface FieldChanges {
-  /** Added or of another value. */
+  /** The fields that were added or have another value. */
   readonly changed: FieldSet;
   readonly removed: FieldSet;
 }
 
+/** What an update did to the fields of an object. */
 export function compareFields(before: JsonObject, after: JsonObject): FieldChanges {
   const changes = { changed: new Set<string>(), removed: new Set<string>() };
   compareMembers(before, after, { path: "", changes });
   return changes;
 }
 
-/** What an applied object speaks of: its leaves and the items of its keyed lists. */
+/** The fields that an applied object sets: its leaves and the items of its keyed lists. */
 export function listApplied(object: JsonObject): FieldSet {
   const found = new Set<string>();
   for (const { path, value, isItem } of listMembers(object, { name: "", path: "" })) collect(value, path, isItem);
@@ -33,6 +36,7 @@ export function listApplied(object: JsonObject): FieldSet {
   }
 }
 
+/** A set of fields as the nested object of FieldsV1. */
 export function toTree(fields: FieldSet): JsonObject {
   const root: JsonObject = {};
   for (const path of [...fields].sort()) {
@@ -46,6 +50,7 @@ export function toTree(fields: FieldSet): JsonObject {
   return prune(root);
 }
 
+/** The set of fields of a FieldsV1. */
 export function readTree(tree: Json | undefined): FieldSet {
   const found = new Set<string>();
   collect(tree, "");
@@ -91,7 +96,7 @@ interface Member {
   readonly isItem: boolean;
 }
 
-/** What of a value has owners of its own; nothing of a leaf, which an atomic list or object is too. */
+/** The members of a value that have owners of their own. A leaf has none, nor has an atomic list or object. */
 function listMembers(value: Json, { name, path }: { readonly name: string; readonly path: string }): readonly Member[] {
   const below = path === "" ? "" : `${path}\n`;
   if (isObject(value)) {

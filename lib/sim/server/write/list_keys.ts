@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
  */
 
-/** Of a list of objects in a strategic merge patch; a list that is not here is replaced as a whole. */
+/** The keys by which a strategic merge patch merges lists of objects. Any other list is replaced as a whole. */
 export const MERGE_KEYS: Readonly<Record<string, string>> = {
   addresses: "type",
   conditions: "type",

@@ -3,15 +3,16 @@
  * entry belongs to a manager, operation and subresource, and its time moves with each change of its fields (C42).
  */
 import { compareFields, type FieldSet, readTree, toTree } from "./fields.ts";
-import { type JsonObject, listAt, objectAt, textAt } from "../store/json.ts";
+import { type JsonObject, listAt, objectAt, textAt } from "../../json.ts";
 
+/** Who writes, by what way and when. */
 export interface Writer {
   readonly manager: string;
   readonly operation: "Update" | "Apply";
   readonly apiVersion: string;
   /** "" = the object itself. */
   readonly subresource: string;
-  /** As metadata has it, in whole seconds. */
+  /** The time in the format of metadata, in whole seconds. */
   readonly time: string;
 }
 
@@ -27,14 +28,21 @@ export function trackUpdate(before: JsonObject, after: JsonObject, writer: Write
   return inOrder([...others, toEntry(writer, fields)]);
 }
 
+/** The entry of managedFields that says that this writer owns these fields. */
 export function toEntry(writer: Writer, fields: FieldSet): JsonObject {
   const { manager, operation, apiVersion, time, subresource } = writer;
   return {
-    ...{ manager, operation, apiVersion, time, fieldsType: "FieldsV1", fieldsV1: toTree(fields) },
+    manager,
+    operation,
+    apiVersion,
+    time,
+    fieldsType: "FieldsV1",
+    fieldsV1: toTree(fields),
     ...(subresource === "" ? {} : { subresource }),
   };
 }
 
+/** Is this the entry of that writer? */
 export function isOf(entry: JsonObject, writer: Writer): boolean {
   return (["manager", "operation", "apiVersion", "subresource"] as const)
     .every((key) => textAt(entry, key) === writer[key]);
@@ -48,6 +56,7 @@ export function takeAway(entry: JsonObject, taken: readonly FieldSet[]): readonl
   return left.size === 0 ? [] : [{ ...entry, fieldsV1: toTree(left) }];
 }
 
+/** Entries in the order of their times, as the API server shows them. */
 export function inOrder(entries: readonly JsonObject[]): readonly JsonObject[] {
   const keys = ["operation", "time", "manager", "apiVersion", "subresource"];
   return entries.toSorted((a, b) => {
@@ -56,7 +65,7 @@ export function inOrder(entries: readonly JsonObject[]): readonly JsonObject[] {
   });
 }
 
-/** Without what nobody owns: names, versions, and what this way of writing cannot set. */
+/** The object without what nobody owns: names, versions, and what this way of writing cannot set. */
 export function toOwnable(object: JsonObject, { subresource }: Pick<Writer, "subresource">): JsonObject {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, status, ...rest } = object;
   if (subresource === "status") return { metadata: {}, ...(status === undefined ? {} : { status }) };

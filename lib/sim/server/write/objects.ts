@@ -2,10 +2,11 @@
  * What every object of the API has: a name, a UID, times and versions that the server sets and nobody else.
  */
 import { formatTime } from "../../../units/time.ts";
-import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "../store/json.ts";
-import { badRequest } from "../http/refusal.ts";
+import { isObject, isSame, type Json, type JsonObject, objectAt, textAt } from "../../json.ts";
+import { badRequest } from "../refusal.ts";
 import { apiVersionOf, type ResourceType } from "../kinds/resource_type.ts";
 
+/** What the server gives to a new object. */
 export interface Identity {
   readonly name: string;
   readonly uid: string;
@@ -19,8 +20,16 @@ export function toNewDraft(sent: JsonObject, { type, namespace, name, uid, now }
   return {
     ...headOf(type),
     metadata: dropAbsent({
-      ...{ name, generateName, ...(namespace === null ? {} : { namespace }), uid },
-      ...{ generation: 1, creationTimestamp: formatTime(now), labels, annotations, ownerReferences, finalizers },
+      name,
+      generateName,
+      ...(namespace === null ? {} : { namespace }),
+      uid,
+      generation: 1,
+      creationTimestamp: formatTime(now),
+      labels,
+      annotations,
+      ownerReferences,
+      finalizers,
     }),
     ...rest,
   };
@@ -35,6 +44,7 @@ export function toNextDraft(sent: JsonObject, before: JsonObject, type: Resource
   return { ...headOf(type), metadata: dropAbsent({ ...kept, ...owned }), ...rest };
 }
 
+/** Where an object belongs. */
 export interface Place {
   readonly type: ResourceType;
   readonly namespace: string | null;
@@ -91,7 +101,7 @@ function headOf(type: ResourceType): { readonly kind: string; readonly apiVersio
   return { kind: type.kind, apiVersion: apiVersionOf(type) };
 }
 
-/** As Go leaves it out. */
+/** Go leaves such a value out. */
 function isEmpty(value: Json | undefined): boolean {
   return (value ?? null) === null || (typeof value === "object" && isSame(value, Array.isArray(value) ? [] : {}));
 }

@@ -1,12 +1,13 @@
 /**
- * Applies the patches of the API to a draft: JSON merge patch (RFC 7386), JSON patch (RFC 6902) and Kubernetes'
- * strategic merge, which merges lists by a key of their items.
+ * Merges patches into objects: JSON merge patch (RFC 7386), and Kubernetes' strategic merge, which merges lists by a key
+ * of their items.
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
  */
-import { isObject, isSame, type Json, type JsonObject } from "../store/json.ts";
+import { isObject, type Json, type JsonObject } from "../../json.ts";
 import { MERGE_KEYS, MERGED_SETS } from "./list_keys.ts";
-import { badRequest, Refusal } from "../http/refusal.ts";
+import { Refusal } from "../refusal.ts";
 
+/** The target with what the patch says; the target stays as it is. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const merged: JsonObject = isObject(target) ? { ...target } : {};
@@ -17,6 +18,7 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return merged;
 }
 
+/** The same with directives and merged lists. Throws a Refusal for an item without the key that it is merged by. */
 export function strategicMerge(target: JsonObject, patch: JsonObject): JsonObject {
   if (patch["$patch"] === "replace") return without(patch, ["$patch"]);
   if (patch["$patch"] === "delete") return {};
@@ -43,41 +45,13 @@ export function strategicMerge(target: JsonObject, patch: JsonObject): JsonObjec
   return merged;
 }
 
-/** As Go prints a value with `%v`: `map[a:map[b:c]]`. */
+/** A value as Go prints it with `%v`: `map[a:map[b:c]]`. */
 export function formatGo(value: Json): string {
   if (value === null) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(formatGo).join(" ")}]`;
   if (!isObject(value)) return String(value);
   const entries = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
   return `map[${entries.map(([key, one]) => `${key}:${formatGo(one)}`).join(" ")}]`;
-}
-
-interface Operation {
-  readonly op: string;
-  readonly path: string;
-  readonly from: string;
-  readonly value: Json;
-}
-
-export function jsonPatch(target: Json, operations: Json): Json {
-  if (!Array.isArray(operations)) throw badRequest("error decoding patch: json: cannot unmarshal object into Go value");
-  let patched = structuredClone(target);
-  for (const operation of operations) {
-    const { op, path, from = "", value = null } = operation as Partial<Operation>;
-    if (typeof op !== "string" || typeof path !== "string") throw cannotApply();
-    if (op === "test") {
-      if (!isSame(read(patched, path), value)) throw cannotApply();
-    } else if (op === "remove") remove(patched, path);
-    else if (op === "move" || op === "copy") {
-      const moved = structuredClone(read(patched, from) ?? null);
-      if (op === "move") remove(patched, from);
-      patched = write(patched, path, { value: moved, isNew: true });
-    } else if (op === "add" || op === "replace") {
-      if (op === "replace" && read(patched, path) === undefined) throw cannotApply();
-      patched = write(patched, path, { value, isNew: op === "add" });
-    } else throw cannotApply();
-  }
-  return patched;
 }
 
 function mergeList(
@@ -133,46 +107,6 @@ function inOrder(
     (isTheirsFirst ? theirs : ours).shift();
   }
   return [...ordered, ...ours, ...theirs];
-}
-
-function toKeys(path: string): readonly string[] {
-  return path.split("/").slice(1).map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-function read(target: Json, path: string): Json | undefined {
-  let here: Json | undefined = target;
-  for (const key of toKeys(path)) {
-    here = Array.isArray(here) ? here[Number(key)] : isObject(here) && Object.hasOwn(here, key) ? here[key] : undefined;
-  }
-  return here;
-}
-
-/** Of a draft, which is changed in place. */
-function write(target: Json, path: string, { value, isNew }: { readonly value: Json; readonly isNew: boolean }): Json {
-  const keys = toKeys(path);
-  const last = keys.at(-1);
-  if (last === undefined) return value;
-  const parent = read(target, path.slice(0, path.lastIndexOf("/")));
-  if (Array.isArray(parent)) {
-    const index = last === "-" ? parent.length : Number(last);
-    if (!(index >= 0 && index <= parent.length)) throw cannotApply();
-    parent.splice(index, isNew ? 0 : 1, value);
-  } else if (isObject(parent)) parent[last] = value;
-  else throw cannotApply();
-  return target;
-}
-
-function remove(target: Json, path: string): void {
-  if (read(target, path) === undefined) throw cannotApply();
-  const parent = read(target, path.slice(0, path.lastIndexOf("/")));
-  const last = toKeys(path).at(-1) ?? "";
-  if (Array.isArray(parent)) parent.splice(Number(last), 1);
-  else if (isObject(parent)) delete parent[last];
-}
-
-function cannotApply(): Refusal {
-  const message = "the server rejected our request due to an error in our request";
-  return new Refusal(422, { message, reason: "Invalid", details: {} });
 }
 
 function without(object: JsonObject, keys: readonly string[]): JsonObject {

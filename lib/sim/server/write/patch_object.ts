@@ -2,22 +2,25 @@
  * PATCH: brings an object to what a patch makes of it, by the content type that the patch was sent with.
  */
 import { applyObject } from "./apply.ts";
-import { isObject, type Json, type JsonObject } from "../store/json.ts";
-import { formatGo, jsonPatch, mergePatch, strategicMerge } from "./patch.ts";
+import { isObject, type Json, type JsonObject } from "../../json.ts";
+import { jsonPatch } from "./json_patch.ts";
+import { formatGo, mergePatch, strategicMerge } from "./patch.ts";
 import { BAD_QUANTITY } from "../kinds/quantities.ts";
-import { badRequest, invalid, invalidValue, notFound, Refusal, unsupportedMediaType } from "../http/refusal.ts";
+import { badRequest, invalid, invalidValue, notFound, Refusal, unsupportedMediaType } from "../refusal.ts";
 import type { ResourceType } from "../kinds/resource_type.ts";
-import type { Entry } from "../store/store.ts";
+import type { Entry } from "../store/entry.ts";
 import { createObject, toEmpty, toWriter, updateObject, type WriteContext } from "./write.ts";
 
+/** A patch as it was sent. */
 export interface Patch {
-  /** Without parameters. */
+  /** The media type without parameters. */
   readonly contentType: string;
   readonly body: Json;
-  /** Of an apply. */
+  /** True for an apply that takes fields from their owners. */
   readonly isForced: boolean;
 }
 
+/** What a patch made of its object. */
 export interface Patched {
   readonly entry: Entry;
   readonly isNew: boolean;
@@ -28,6 +31,7 @@ const JSON_PATCH = "application/json-patch+json";
 const MERGE = "application/merge-patch+json";
 const STRATEGIC = "application/strategic-merge-patch+json";
 
+/** Patches an object, or creates it by an apply. Throws a Refusal. */
 export function patchObject(
   context: WriteContext,
   { before, name, patch }: { readonly before: Entry | null; readonly name: string; readonly patch: Patch },
@@ -46,7 +50,7 @@ export function patchObject(
   }
 }
 
-/** What is wrong with the result is the patch's fault. */
+/** A result that is wrong is reported as a wrong patch. */
 function cannotPatch(shown: string, why: string): Refusal {
   return invalid({ group: "", plural: "", kind: "" }, "", [invalidValue("patch", shown, why)]);
 }

@@ -3,10 +3,10 @@
  * capacity and quotas are looked at afterwards, in admission.ts.
  * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
  */
-import { isSame, type Json, type JsonObject, listAt, objectAt, takeFrom, textAt } from "../store/json.ts";
+import { isSame, type Json, type JsonObject, listAt, objectAt, takeFrom, textAt } from "../../json.ts";
 import { CONTAINER_LISTS, validateSpec } from "../kinds/pod_spec.ts";
 import { MIRROR_ANNOTATION, readQosClass } from "../kinds/pods.ts";
-import { forbiddenField, invalidValue, type Problem } from "../http/refusal.ts";
+import { forbiddenField, invalidValue, type Problem } from "../refusal.ts";
 
 /** `before` with the sizes of `sent`; everything else that was sent is dropped without a word. */
 export function takeSizes(before: JsonObject, sent: JsonObject): JsonObject {
@@ -22,6 +22,7 @@ export function takeSizes(before: JsonObject, sent: JsonObject): JsonObject {
   return { ...before, spec: takeFrom(spec, objectAt(sent, "spec"), ["resources"]) };
 }
 
+/** The problems of a pod that was sent to be resized. */
 export function validateResize(pod: JsonObject, before: JsonObject): readonly Problem[] {
   const problems = [...validateSpec(objectAt(pod, "spec"), "spec")];
   const isStatic = MIRROR_ANNOTATION in objectAt(before, "metadata", "annotations");

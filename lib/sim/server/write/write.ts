@@ -4,14 +4,14 @@
  */
 import { admitPod, followPod, giveLimitDefaults, recountQuotas } from "./admission.ts";
 import { formatTime } from "../../../units/time.ts";
-import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "../store/json.ts";
+import { isSame, type JsonObject, listAt, numberAt, objectAt, takeFrom, textAt, textsAt } from "../../json.ts";
 import { trackUpdate, type Writer } from "./managed_fields.ts";
 import { validateFinalizers, validateMetadata } from "../kinds/names.ts";
 import { checkAddress, type Place, toNewDraft, toNextDraft, toSuffix, toUid } from "./objects.ts";
 import { isSameMeaning } from "../kinds/quantities.ts";
 import {
   alreadyExists,
-  badRequest,
+  cannotHandle,
   conflict,
   forbidden,
   invalid,
@@ -20,22 +20,26 @@ import {
   type Problem,
   versionNeeded,
   versionOnCreate,
-} from "../http/refusal.ts";
+} from "../refusal.ts";
 import { takeSizes, validateResize } from "./resize.ts";
 import { apiVersionOf, idOf, type ResourceType } from "../kinds/resource_type.ts";
-import { Entry, type Store } from "../store/store.ts";
+import { Entry } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
 
+/** What a write is made with, and by whom. */
 export interface WriteContext extends Place {
   readonly store: Store;
   readonly now: number;
   readonly random: () => number;
   /** "" = the object itself. */
   readonly subresource: string;
-  /** Who is named in managedFields. */
+  /** The name that managedFields have for the client. */
   readonly manager: string;
   readonly isDryRun: boolean;
   /** Refuses fields that a schema does not know, and does not just drop them. */
   readonly isStrict: boolean;
+  /** The paths of fields that were sent twice; none unless `isStrict`. */
+  readonly repeated: readonly string[];
 }
 
 /** Given by server-side apply, which tells owners apart by itself. */
@@ -43,6 +47,7 @@ export interface AppliedFields {
   readonly managedFields: readonly JsonObject[];
 }
 
+/** Stores a new object. Throws a Refusal. */
 export function createObject(context: WriteContext, sent: JsonObject, applied?: AppliedFields): Entry {
   const { store, type, namespace, now, random, isDryRun } = context;
   checkAddress(sent, { type, namespace, name: null });
@@ -98,7 +103,7 @@ export function updateObject(
   return new Entry(result, before.version);
 }
 
-/** At once, and for good. */
+/** Removes an object at once and for good. */
 export function removeObject({ store, type, namespace, isDryRun }: WriteContext, object: JsonObject): Entry {
   if (isDryRun) return new Entry(object, store.version);
   const removed = store.remove(idOf(type), object);
@@ -106,11 +111,12 @@ export function removeObject({ store, type, namespace, isDryRun }: WriteContext,
   return removed;
 }
 
+/** The writer that managedFields name for this write. */
 export function toWriter({ type, manager, subresource, now }: WriteContext): Writer {
   return { manager, operation: "Update", apiVersion: apiVersionOf(type), subresource, time: formatTime(now) };
 }
 
-/** What a new object of a built-in kind has before anything is sent: Go's empty struct, which nobody owns. */
+/** The fields of Go's empty struct, which a new object of a built-in kind has and nobody owns. */
 export function toEmpty({ isCustom }: ResourceType): JsonObject {
   if (isCustom) return { metadata: {} };
   const pod = { containers: [] };
@@ -119,9 +125,13 @@ export function toEmpty({ isCustom }: ResourceType): JsonObject {
     metadata: {},
     spec: { ...pod, template, strategy: {}, updateStrategy: {}, serviceName: "" },
     status: {},
-    // Of an event.
-    ...{ source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null },
-    ...{ reportingComponent: "", reportingInstance: "" },
+    // These are fields of an event.
+    source: {},
+    firstTimestamp: null,
+    lastTimestamp: null,
+    eventTime: null,
+    reportingComponent: "",
+    reportingInstance: "",
   };
 }
 
@@ -148,15 +158,15 @@ function checkNamespace({ store, type, namespace }: WriteContext, sent: JsonObje
   }]);
 }
 
-function checkKnown(draft: JsonObject, { type, isStrict }: WriteContext): void {
-  const unknown = isStrict ? type.listUnknown(draft) : [];
-  if (unknown.length === 0) return;
-  const { kind, version } = type;
-  const told = unknown.map((path) => `unknown field ${JSON.stringify(path)}`).join(", ");
-  throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${told}`);
+function checkKnown(draft: JsonObject, { type, isStrict, repeated }: WriteContext): void {
+  const problems = [
+    ...repeated.map((path) => `duplicate field "${path}"`),
+    ...(isStrict ? type.listUnknown(draft) : []).toSorted().map((path) => `unknown field "${path}"`),
+  ];
+  if (problems.length > 0) throw cannotHandle(type, `strict decoding error: ${problems.join(", ")}`);
 }
 
-/** Twice, as the real server finds it: once for all kinds and once for this one. */
+/** The real server reports it twice, once for all kinds and once for this one. */
 function checkUid(type: ResourceType, old: JsonObject, uid: string): void {
   if (uid === "" || uid === textAt(old, "metadata", "uid")) return;
   const problem = invalidValue("metadata.uid", uid, "field is immutable");
@@ -178,7 +188,8 @@ function takeAsked(draft: JsonObject, old: JsonObject, { type, subresource }: Wr
 
 function findProblems(next: JsonObject, old: JsonObject, { type, subresource }: WriteContext): readonly Problem[] {
   if (subresource === "resize") return validateResize(next, old);
-  // What the spec is was settled when it was written.
+  if (subresource === "status") return type.validateStatus(next, old);
+  // The spec was checked when it was written.
   if (subresource !== "" && subresource !== "scale") return [];
   return [...validateMetadata(next), ...validateFinalizers(next, old), ...type.validate(next, old)];
 }
@@ -200,7 +211,7 @@ function withoutFields(object: JsonObject): JsonObject {
   return { ...object, metadata };
 }
 
-/** But for the times. */
+/** Times of the entries do not count. */
 function isSameOwners(managedFields: readonly JsonObject[], old: JsonObject): boolean {
   const strip = (entries: readonly JsonObject[]) =>
     entries.map(({ time: _time, ...rest }) => JSON.stringify(rest)).sort();

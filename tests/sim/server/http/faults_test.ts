@@ -1,7 +1,9 @@
 /** What goes wrong with the embedded API server on demand, and that podfit's client sees it as the real thing. */
 import { assert, assertEquals } from "@std/assert";
 import { settle } from "../../../../lib/runtime/virtual_clock.ts";
-import { CollectionFailure, fetchPage, type KubeObject } from "../../../../lib/kube/list.ts";
+import type { KubeObject } from "../../../../lib/kube/collection.ts";
+import { CollectionFailure } from "../../../../lib/kube/collection_failure.ts";
+import { fetchPage } from "../../../../lib/kube/list.ts";
 import type { Fault } from "../../../../lib/sim/server/http/faults.ts";
 import { ORIGIN, SimServer } from "../../../support/sim_server.ts";
 

@@ -1,6 +1,6 @@
 /** Lists and watches of the embedded API server, asked by hand and by the client that podfit uses. */
 import { assert, assertEquals } from "@std/assert";
-import type { KubeObject } from "../../../../lib/kube/list.ts";
+import type { KubeObject } from "../../../../lib/kube/collection.ts";
 import { watchList } from "../../../../lib/kube/watch.ts";
 import { settle } from "../../../../lib/runtime/virtual_clock.ts";
 import type { Json } from "../../../support/api_objects.ts";

@@ -1,7 +1,8 @@
 /** The embedded API server over real connections: TLS that clients trust, kubeconfigs, another certificate. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { connect } from "../../../../lib/kube/connect.ts";
-import { fetchPage, type KubeObject } from "../../../../lib/kube/list.ts";
+import type { KubeObject } from "../../../../lib/kube/collection.ts";
+import { fetchPage } from "../../../../lib/kube/list.ts";
 import { systemClock } from "../../../../lib/runtime/clock.ts";
 import { createApiServer } from "../../../../lib/sim/server/http/handler.ts";
 import { serve, toKubeconfig } from "../../../../lib/sim/server/http/serve.ts";

@@ -1,4 +1,4 @@
-/** Autoscalers in the embedded API server: served as the definition says, checked by podfit's own parser. */
+/** Autoscalers in the embedded API server: served, completed and checked as the definition says. */
 import { assert, assertEquals } from "@std/assert";
 import { parseAutoscaler } from "../../../../lib/autoscaler/parse_autoscaler.ts";
 import type { Json } from "../../../support/api_objects.ts";
@@ -6,6 +6,8 @@ import { expectOk, MERGE, SimServer } from "../../../support/sim_server.ts";
 
 const GROUP = "/apis/keda.kedify.io/v1alpha1";
 const PATH = `${GROUP}/namespaces/rec/podresourceautoscalers`;
+
+const CONDITION = { reason: "Valid", message: "", lastTransitionTime: "2026-11-20T11:00:00Z" };
 
 async function start(): Promise<SimServer> {
   const sim = new SimServer();
@@ -78,13 +80,23 @@ Deno.test("a wrong autoscaler is refused with the path of each problem (C7)", as
     "spec.policy.cooldown",
   ]);
   const bare = await sim.call("POST", PATH, { metadata: { name: "x" } });
-  assertEquals(bare.body.message, 'PodResourceAutoscaler.keda.kedify.io "x" is invalid: spec: Required value');
+  assertEquals(bare.body.details.causes[0], {
+    reason: "FieldValueRequired",
+    message: "Required value",
+    field: "spec",
+  });
 });
 
 Deno.test("an autoscaler's status is written beside its spec and begins no generation (C5)", async () => {
   const sim = await start();
   await sim.create(PATH, autoscaler());
-  const conditions = [{ type: "Ready", status: "True", reason: "Valid", message: "", lastTransitionTime: null }];
+  const conditions = [{
+    type: "Ready",
+    status: "True",
+    reason: "Valid",
+    message: "",
+    lastTransitionTime: "2026-11-20T11:00:00Z",
+  }];
   const patch = { status: { conditions, scaling: false }, spec: { paused: true } };
   const written = expectOk(await sim.patch(`${PATH}/web/status`, patch, { contentType: MERGE, manager: "podfit" }));
   assertEquals([written.metadata.generation, written.spec.paused, written.status.scaling], [1, false, false]);
@@ -109,7 +121,7 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
   const sim = await start();
   await sim.create(PATH, autoscaler());
   const status = {
-    conditions: [{ type: "Ready", status: "True" }, { type: "Active", status: "False" }],
+    conditions: [{ ...CONDITION, type: "Ready", status: "True" }, { ...CONDITION, type: "Active", status: "False" }],
     ...{ scaling: true, lastScaleTime: "2026-11-20T10:58:30Z" },
   };
   await sim.patch(`${PATH}/web/status`, { status }, { contentType: MERGE });

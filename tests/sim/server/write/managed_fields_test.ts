@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Json } from "../../../support/api_objects.ts";
 import { expectOk, MERGE, podManifest, secondsAfterStart, SimServer } from "../../../support/sim_server.ts";
-import { readResizeEntries } from "../../../../lib/units/managed_fields.ts";
+import { type OwnedSides, readResizeEntries } from "../../../../lib/units/managed_fields.ts";
 import { SIDE_KEYS, type SideKey } from "../../../../lib/units/resources.ts";
 
 const A = "/api/v1/namespaces/rec/pods/a";
@@ -152,8 +152,8 @@ Deno.test("server-side apply owns what it names, gives up what it no longer name
   assertEquals((await send({}, "one")).body.data, { b: "2" });
 });
 
-function owns(keys: readonly SideKey[]): ReadonlyMap<string, readonly SideKey[]> {
-  return new Map([["main", keys]]);
+function owns(sides: readonly SideKey[]): readonly OwnedSides[] {
+  return [{ container: "main", sides }];
 }
 
 function readRecorded(name: string): Json {

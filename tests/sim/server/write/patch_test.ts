@@ -1,7 +1,7 @@
-/** Patches of the API, applied to plain JSON: strategic merge as kubectl and podfit send it, and JSON patch. */
+/** Patches that are merged into plain JSON: strategic merge as kubectl and podfit send it, and JSON merge patch. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { jsonPatch, mergePatch, strategicMerge } from "../../../../lib/sim/server/write/patch.ts";
-import { Refusal } from "../../../../lib/sim/server/http/refusal.ts";
+import { mergePatch, strategicMerge } from "../../../../lib/sim/server/write/patch.ts";
+import { Refusal } from "../../../../lib/sim/server/refusal.ts";
 import type { Json } from "../../../support/api_objects.ts";
 
 const POD = {
@@ -85,38 +85,4 @@ Deno.test("strategicMerge() refuses an item without its key", () => {
 
 Deno.test("mergePatch() replaces lists and removes nulls", () => {
   assertEquals(mergePatch({ a: [1, 2], b: { c: 1, d: 2 } }, { a: [3], b: { c: null } }), { a: [3], b: { d: 2 } });
-});
-
-Deno.test("jsonPatch() adds, replaces, removes, moves, copies and tests", () => {
-  const before = { a: [1, 2], "b/c": { d: 1 } };
-  const kept = structuredClone(before);
-  const patched = jsonPatch(before, [
-    { op: "test", path: "/a/1", value: 2 },
-    { op: "add", path: "/a/-", value: 3 },
-    { op: "add", path: "/a/0", value: 0 },
-    { op: "replace", path: "/b~1c/d", value: 5 },
-    { op: "copy", from: "/b~1c", path: "/e" },
-    { op: "move", from: "/e/d", path: "/f" },
-    { op: "remove", path: "/a/1" },
-  ]);
-  assertEquals(patched, { a: [0, 2, 3], "b/c": { d: 5 }, e: {}, f: 5 });
-  assertEquals(before, kept);
-});
-
-Deno.test("jsonPatch() refuses, in a real server's words, what does not apply", () => {
-  for (
-    const operation of [
-      { op: "test", path: "/a", value: 2 },
-      { op: "remove", path: "/b" },
-      { op: "replace", path: "/b", value: 1 },
-      { op: "add", path: "/b/c", value: 1 },
-      { op: "shout", path: "/a" },
-    ]
-  ) {
-    assertThrows(
-      () => jsonPatch({ a: 1 }, [operation]),
-      Refusal,
-      "the server rejected our request due to an error in our request",
-    );
-  }
 });

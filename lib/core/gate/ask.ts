@@ -1,0 +1,59 @@
+/**
+ * Takes a choice through the gates. Sides that a gate objects to are left out, and the rest is sized and asked about
+ * again, until what is left passes every gate or nothing is left. Then the objection counts that came from furthest down the list.
+ */
+import type { SideKey } from "../../units/resources.ts";
+import type { Case } from "../case.ts";
+import type { Decision } from "../decision.ts";
+import type { Choice } from "../propose/propose.ts";
+import { type Candidate, newCandidate } from "./candidate.ts";
+import { GATES } from "./gates.ts";
+import type { Objection } from "./objection.ts";
+
+/** How a choice fared: some of it passed every gate, or it was stopped. */
+export type Asked =
+  | { readonly kind: "passed"; readonly candidate: Candidate }
+  /** `candidates`: the sides that would have moved, or that wait (C52). */
+  | { readonly kind: "stopped"; readonly decision: Decision; readonly candidates: readonly SideKey[] };
+
+/** `ahead`: the container of the same pod that is resized first. */
+export function ask(it: Case, choice: Choice, ahead: string | null = null): Asked {
+  let furthest: Found | null = null;
+  let { proposals } = choice;
+  for (;;) {
+    const candidate = newCandidate(it, { ...choice, proposals }, ahead);
+    const found = findObjection(candidate);
+    if (found === null) return { kind: "passed", candidate };
+    if (furthest === null || found.position > furthest.position) furthest = found;
+    const { sides } = found.objection;
+    const rest: typeof proposals = proposals.filter(({ side }) => !sides.includes(side));
+    if (rest.length === 0 || rest.length === proposals.length) return stop(furthest.objection, candidate);
+    proposals = rest;
+  }
+}
+
+interface Found {
+  readonly objection: Objection;
+  /** Of its gate in the list. */
+  readonly position: number;
+}
+
+/** What the first gate of the list that objects says; `null` when the candidate may go. */
+export function firstObjection(candidate: Candidate): Objection | null {
+  return findObjection(candidate)?.objection ?? null;
+}
+
+function findObjection(candidate: Candidate): Found | null {
+  for (const [position, gate] of GATES.entries()) {
+    const objection = gate(candidate);
+    if (objection !== null) return { objection, position };
+  }
+  return null;
+}
+
+function stop(objection: Objection, { action }: Candidate): Asked {
+  const { sides, ...why } = objection;
+  return why.kind === "hold"
+    ? { kind: "stopped", decision: why, candidates: [] }
+    : { kind: "stopped", decision: { ...why, action }, candidates: sides };
+}

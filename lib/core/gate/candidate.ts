@@ -1,0 +1,70 @@
+/** A choice that has been sized: what would be sent for it, and what the gates are asked about. */
+import type { Action } from "../../autoscaler/autoscaler.ts";
+import { type Resources, SIDE_KEYS, type SideKey } from "../../units/resources.ts";
+import type { Case } from "../case.ts";
+import { listChanges } from "../changes.ts";
+import type { Direction } from "../decision.ts";
+import { readActual } from "../pod/pod_facts.ts";
+import { readQosWith } from "../pod/qos.ts";
+import type { Proposal } from "../propose/proposal.ts";
+import type { Choice } from "../propose/propose.ts";
+import { listStuck, revertTo } from "../propose/revert.ts";
+import { fit, type Mover, resultOf, type Sized } from "../size/fit.ts";
+import { readMemoryFloor } from "../size/memory_floor.ts";
+
+/** A case whose choice has been sized. */
+export interface Candidate extends Case {
+  readonly direction: Direction;
+  readonly action: Action;
+  /** Of the sides that no gate has objected to yet. */
+  readonly proposals: readonly Proposal[];
+  readonly sized: readonly Sized[];
+  /** Sides that sizing moves. */
+  readonly moving: readonly SideKey[];
+  /** What `to` is measured from: the spec, or where a pending resize is given up, the size in force. */
+  readonly base: Resources;
+  readonly to: Resources;
+  /** The fields in which `to` differs from the spec. */
+  readonly changes: readonly SideKey[];
+  /** The container of the same pod that is resized first; `null` = none. */
+  readonly ahead: string | null;
+}
+
+/** Sizes the proposals of a choice together; `ahead` is the container of the same pod that goes first. */
+export function newCandidate(it: Case, choice: Choice, ahead: string | null): Candidate {
+  const { direction, action, proposals } = choice;
+  const { autoscaler, container, input: { pod } } = it;
+  const actual = readActual(container);
+  const movers: Mover[] = autoscaler.sides.flatMap((rule) => {
+    const proposal = proposals.find(({ side }) => side === rule.key);
+    const amount = actual[rule.key];
+    return proposal === undefined || amount === null ? [] : [{ rule, amount: proposal.amount, actual: amount }];
+  });
+  const base = revertTo(container, listGivenUp(it, direction));
+  const sized = fit(movers, {
+    direction,
+    base,
+    memoryFloor: readMemoryFloor(it),
+    makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && readQosWith(pod, container, to) === "Guaranteed",
+  });
+  const to = resultOf(base, sized);
+  const moving = sized.flatMap((one) => one.kind === "moves" ? [one.key] : []);
+  return {
+    ...it,
+    direction,
+    action,
+    proposals,
+    sized,
+    moving,
+    base,
+    to,
+    changes: listChanges(container.spec, to),
+    ahead,
+  };
+}
+
+/** Over a pending resize a scale-down starts from what is in force (C41); over a failed one of ours both do (C47). */
+function listGivenUp({ status, container, input: { pod } }: Case, direction: Direction): readonly SideKey[] {
+  if (status.kind === "error") return listStuck(pod, container);
+  return direction === "down" && (status.kind === "deferred" || status.kind === "infeasible") ? SIDE_KEYS : [];
+}

@@ -1,0 +1,24 @@
+/** When a container may be resized at the earliest: its readiness and the cooldown of its last resize (C24, C36, C42). */
+import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
+import type { ContainerState } from "../state.ts";
+
+/** When the gate `after` opened, before `delay`, epoch ms; `null` while it is shut (C24). */
+export function readGateStart(
+  { after }: Pick<Autoscaler, "after">,
+  { running, readySince, podReady }: ContainerState,
+): number | null {
+  switch (after) {
+    case "running":
+      return running?.since ?? null;
+    case "containerReady":
+      return readySince;
+    case "podReady":
+      // A restart within a pod that stays Ready begins a new delay too (C43).
+      return podReady === null ? null : Math.max(podReady.since, running?.since ?? 0);
+  }
+}
+
+/** When a cooldown ends, epoch ms; -Infinity when it never began (C36, C42). */
+export function readCooldownEnd({ resizedAt }: ContainerState, cooldownMs: number): number {
+  return resizedAt === null ? -Infinity : resizedAt + cooldownMs;
+}

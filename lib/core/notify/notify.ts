@@ -1,0 +1,144 @@
+/**
+ * What people are notified of, computed once at the end of an evaluation from what was before, what is after and what
+ * was decided. Every event is published on the edge, and only here; no decision reads what was published.
+ */
+import { resourceOf } from "../../units/resources.ts";
+import type { Case } from "../case.ts";
+import type { ContainerDecision, Input } from "../decision.ts";
+import type { Sampled } from "../observe/sample.ts";
+import { readBaseline } from "../observe/streaks.ts";
+import { findContainer, readActual } from "../pod/pod_facts.ts";
+import { isStuck, STUCK_REASONS } from "../pod/resize_status.ts";
+import { BLOCK_NOTICE, type BlockReason, type HoldReason } from "../reasons.ts";
+import type { ResizeRequest } from "../resize_request.ts";
+import type { Settled } from "../settle/accepted.ts";
+import { NO_REFUSALS } from "../settle/refusal.ts";
+import { isWaiting } from "../settle/refusals.ts";
+import type { PodState } from "../state.ts";
+import { Draft, type Notified } from "./draft.ts";
+import { NOTHING_NOTIFIED } from "./edge.ts";
+import * as words from "./words.ts";
+
+/** One evaluation, before anybody was notified of it. */
+export interface Evaluation {
+  readonly input: Input;
+  readonly state: PodState;
+  /** What a request without an answer turned out to be. */
+  readonly late: Settled;
+  readonly sampled: readonly Sampled[];
+  readonly cases: readonly Case[];
+  readonly decisions: readonly ContainerDecision[];
+  readonly request: ResizeRequest | null;
+}
+
+/** The notices of an evaluation, and the state that remembers them. */
+export function notifyOfEvaluation(evaluation: Evaluation): Notified {
+  const { state, input: { pod }, late, sampled, cases, decisions } = evaluation;
+  const draft = new Draft(state);
+  notifyOfAnswer(late, pod.name, draft);
+  for (const one of sampled) notifyOfUsage(one, evaluation, draft);
+  for (const it of cases) notifyOfStuck(it, draft);
+  for (const decision of decisions) notifyOfBlock(decision, evaluation, draft);
+  notifyOfRestart(evaluation, draft);
+  return draft.end();
+}
+
+/** The notices of an answer to the request of a pod of that name, and the state that remembers them. */
+export function notifyOfSettled(settled: Settled, pod: string): Notified {
+  const draft = new Draft(settled.state);
+  notifyOfAnswer(settled, pod, draft);
+  return draft.end();
+}
+
+function notifyOfAnswer({ state, accepted, refused }: Settled, pod: string, draft: Draft): void {
+  if (accepted !== null) {
+    const { request } = accepted;
+    const { autoscaler, container } = request;
+    const refusals = state.containers[container]?.refusals ?? NO_REFUSALS;
+    if (!isWaiting(refusals, draft.read(autoscaler)?.block)) draft.note(autoscaler, "block", null);
+    draft.publish(words.resized(request, pod));
+  }
+  // A server that is busy is asked again soon: nobody need know.
+  if (refused !== null && refused.answer.reason !== "RetryLater") {
+    const { request, answer } = refused;
+    draft.note(request.autoscaler, "block", answer.reason, () => words.resizeRefused(request, pod, answer));
+  }
+}
+
+function notifyOfUsage({ autoscaler, view, isNewSample, isDue }: Sampled, { input }: Evaluation, draft: Draft): void {
+  if (!isDue) return;
+  const { uid, sides, containerName } = autoscaler;
+  const subject = { autoscaler: uid, container: containerName, pod: input.pod.name };
+  if (view.silentSince !== null) {
+    const silentMs = input.now - view.silentSince;
+    draft.note(uid, "metrics", "MetricsUnavailable", () => words.metricsUnavailable(subject, silentMs));
+  }
+  const container = isNewSample ? findContainer(input.pod, containerName) : null;
+  if (container === null) return;
+  const actual = readActual(container);
+  for (const rule of sides) {
+    const { key } = rule;
+    if (readBaseline(rule, actual) === null) {
+      draft.note(uid, `baseline ${key}`, "BaselineUnavailable", () => words.baselineUnavailable(subject, key));
+    } else if (draft.read(uid) !== NOTHING_NOTIFIED) {
+      draft.note(uid, `baseline ${key}`, null, () => words.baselineAvailable(subject, key));
+    }
+  }
+  if (draft.read(uid) !== NOTHING_NOTIFIED) {
+    draft.note(uid, "metrics", null, () => words.metricsRecovered(subject));
+  }
+}
+
+/** A stuck resize is news whether or not anything is wanted. */
+function notifyOfStuck({ status, autoscaler, container, input: { pod } }: Case, draft: Draft): void {
+  if (status.kind === "inProgress") return;
+  if (!isStuck(status)) return draft.note(autoscaler.uid, "stuck", null);
+  const reason = STUCK_REASONS[status.kind];
+  const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
+  draft.note(autoscaler.uid, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
+}
+
+/** What passes by itself, e.g. after another resource has moved, and does not end a refusal that was published. */
+const PASSING: ReadonlySet<HoldReason | BlockReason> = new Set(
+  ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
+);
+
+function notifyOfBlock(
+  { autoscaler, container, decision }: ContainerDecision,
+  { state, input: { pod } }: Evaluation,
+  draft: Draft,
+): void {
+  if (decision.kind === "resize" || decision.kind === "revert") return;
+  const before = draft.read(autoscaler);
+  if (before === undefined) return;
+  if (decision.kind === "hold" && before === NOTHING_NOTIFIED) return;
+  const refusals = state.containers[container]?.refusals ?? NO_REFUSALS;
+  if (PASSING.has(decision.reason) && isWaiting(refusals, before.block)) return;
+  if (decision.kind === "hold") return draft.note(autoscaler, "block", null);
+  const { action, reason, message: why } = decision;
+  const name = BLOCK_NOTICE[reason];
+  // One that is published as stuck already is no news.
+  const isSilent = name === undefined || before.stuck === reason;
+  const subject = { autoscaler, container, pod: pod.name };
+  draft.note(
+    autoscaler,
+    "block",
+    reason,
+    isSilent ? null : () => words.blocked(subject, { name, action, reason, why }),
+  );
+}
+
+/**
+ * resizePolicy RestartContainer restarts for a changed request too, not only for a limit (C43). Once per action: a
+ * request that met a conflict or a refusal and is made again for the same proposals is no news.
+ */
+function notifyOfRestart({ request, cases, input: { now, pod } }: Evaluation, draft: Draft): void {
+  if (request === null) return;
+  const it = cases.find(({ autoscaler }) => autoscaler.uid === request.autoscaler);
+  const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
+  if (restarting.length === 0) return;
+  // A revert rests on no proposal: it is the same one as long as the pod is.
+  const since = request.action === "revert" ? request.generation : it?.view.wantedSince ?? now;
+  const key = `${request.action} ${since}`;
+  draft.note(request.autoscaler, "restart", key, () => words.resizeMayRestart(request, pod.name, restarting));
+}

@@ -1,0 +1,90 @@
+/** What a container's facts make of its state: readiness, the size in force, restarts, the last resize (C24, C31, C42). */
+import { isSameSize } from "../../units/resources.ts";
+import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
+import { NO_REFUSALS } from "../settle/refusal.ts";
+import type { ContainerState, Since } from "../state.ts";
+
+/** What the state of a container follows from. */
+export interface ContainerContext {
+  readonly pod: PodFacts;
+  readonly container: ContainerFacts;
+  /** The highest that a PATCH of ours was answered with. */
+  readonly generation: number;
+  readonly now: number;
+}
+
+/** managedFields times are whole seconds, cut off: the resize happened up to this much later, ms. */
+const ENTRY_RESOLUTION_MS = 999;
+
+/** `before` is undefined for a container that is seen for the first time. */
+export function nextContainer(before: ContainerState | undefined, context: ContainerContext): ContainerState {
+  const { pod, container, now } = context;
+  const entryAt = readEntryAt(pod, container.name);
+  const actual = readActual(container);
+  if (before === undefined) {
+    const resizedAt = entryAt === null ? null : Math.min(entryAt + ENTRY_RESOLUTION_MS, now);
+    return {
+      instance: container.instance,
+      running: nextSince(null, container.runningAt, now),
+      podReady: nextSince(null, pod.readyAt, now),
+      readySince: container.ready ? Math.min(pod.containersReadyAt ?? now, now) : null,
+      actual,
+      countsFrom: resizedAt ?? 0,
+      resizedAt,
+      entryAt,
+      revertedAt: null,
+      refusals: NO_REFUSALS,
+    };
+  }
+  const isRestarted = hasRestarted(before, container);
+  return {
+    ...before,
+    instance: container.instance ?? before.instance,
+    running: nextSince(before.running, container.runningAt, now),
+    podReady: nextSince(before.podReady, pod.readyAt, now),
+    readySince: container.ready ? (isRestarted ? now : before.readySince ?? now) : null,
+    actual,
+    countsFrom: isSameSize(actual, before.actual) ? before.countsFrom : now,
+    resizedAt: nextResizedAt(before, entryAt, context),
+    entryAt,
+  };
+}
+
+/** A node's clock may be ahead of ours: what is seen now has begun by now. */
+function nextSince(before: Since | null, at: number | null, now: number): Since | null {
+  if (at === null) return null;
+  return { at, since: before?.at === at ? before.since : Math.min(at, now) };
+}
+
+/**
+ * Another entry in a pod newer than our last PATCH shows a resize by somebody else since the last evaluation: it counts
+ * from now, for the API server's clock may be far behind ours, or ahead of it.
+ */
+function nextResizedAt(
+  { resizedAt, ...before }: ContainerState,
+  entryAt: number | null,
+  { pod, generation, now }: ContainerContext,
+): number | null {
+  const isNews = entryAt !== null && entryAt !== before.entryAt;
+  if (isNews && pod.generation !== null && pod.generation > generation) return now;
+  const isLater = isNews && pod.generation === null && (resizedAt === null || entryAt > resizedAt);
+  return isLater ? Math.min(entryAt + ENTRY_RESOLUTION_MS, now) : resizedAt;
+}
+
+/**
+ * The time of the container's own entry; where that is gone, because another manager took every field over, of the
+ * newest resize by anybody but podfit for another container (C42). Epoch ms; `null` without any.
+ */
+function readEntryAt(pod: PodFacts, container: string): number | null {
+  let own: number | null = null;
+  let others: number | null = null;
+  for (const { manager, at } of pod.resizes) {
+    if (manager === `podfit.${container}`) own = Math.max(own ?? at, at);
+    else if (!manager.startsWith("podfit.")) others = Math.max(others ?? at, at);
+  }
+  return own ?? others;
+}
+
+function hasRestarted(before: ContainerState, container: ContainerFacts): boolean {
+  return before.instance !== null && container.instance !== null && before.instance !== container.instance;
+}

@@ -1,0 +1,97 @@
+/**
+ * How the facts of a pod move its state on, before anything is decided: contenders that came or went, conflicts that
+ * are over, streaks that a restart or another size ends (C11, C13, C16, C31).
+ */
+import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
+import { isSameSize } from "../../units/resources.ts";
+import type { Input } from "../decision.ts";
+import { NOTHING_NOTIFIED } from "../notify/edge.ts";
+import { findContainer, type PodFacts } from "../pod/pod_facts.ts";
+import { hasBareDifference } from "../pod/resize_status.ts";
+import { type ContainerState, NO_STREAKS, type PodState, STATE_VERSION, type View } from "../state.ts";
+import { nextContainer } from "./container.ts";
+import { newSampling } from "./sampling.ts";
+
+/** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
+const CONFLICT_MS = 30_000;
+
+/** The same object when nothing has changed since the last evaluation. */
+export function nextFacts(state: PodState, { pod, contenders, now }: Input): PodState {
+  if (isSeen(state, pod, contenders)) return state;
+  const containers: Record<string, ContainerState> = {};
+  for (const { containerName } of contenders) {
+    const container = findContainer(pod, containerName);
+    if (container === null || containerName in containers) continue;
+    const { generation } = state;
+    containers[containerName] = nextContainer(state.containers[containerName], { pod, container, generation, now });
+  }
+  const views: Record<string, View> = {};
+  for (const autoscaler of contenders) {
+    const container = containers[autoscaler.containerName];
+    if (container === undefined) continue;
+    const view = nextView(state.views[autoscaler.uid], autoscaler, now);
+    const before = state.containers[autoscaler.containerName];
+    views[autoscaler.uid] = before === undefined ? view : nextViewOfContainer(view, { before, container, now });
+  }
+  return {
+    version: STATE_VERSION,
+    resourceVersion: pod.resourceVersion,
+    at: now,
+    containers,
+    views,
+    generation: state.generation,
+    differingSince: hasBareDifference(pod, state, now) ? state.differingSince ?? now : null,
+    conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
+    command: state.command,
+    unconfirmed: state.unconfirmed,
+  };
+}
+
+/**
+ * The same pod and contenders as at the last evaluation, and nothing in the state that time alone moves on. Most
+ * evaluations of most pods are so.
+ */
+function isSeen(state: PodState, pod: PodFacts, contenders: readonly Autoscaler[]): boolean {
+  const { views } = state;
+  if (state.resourceVersion !== pod.resourceVersion) return false;
+  if (state.differingSince !== null || state.conflict !== null) return false;
+  let known = 0;
+  for (const uid in views) if (views[uid] !== undefined) known++;
+  if (known !== contenders.length) return false;
+  for (const { uid, generation, containerName } of contenders) {
+    const view = views[uid];
+    if (view === undefined || view.generation !== generation || view.container !== containerName) return false;
+  }
+  return true;
+}
+
+function isOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
+  if (conflict === null || conflict.resourceVersion !== pod.resourceVersion) return false;
+  return now - conflict.at < CONFLICT_MS;
+}
+
+function nextView(before: View | undefined, autoscaler: Autoscaler, now: number): View {
+  if (before === undefined || before.container !== autoscaler.containerName) {
+    return {
+      generation: autoscaler.generation,
+      container: autoscaler.containerName,
+      dueAt: now,
+      sampling: newSampling(now),
+      streaks: NO_STREAKS,
+      wantedSince: null,
+      silentSince: null,
+      notified: NOTHING_NOTIFIED,
+    };
+  }
+  if (before.generation === autoscaler.generation) return before;
+  return { ...before, generation: autoscaler.generation, dueAt: now, streaks: NO_STREAKS, wantedSince: null };
+}
+
+function nextViewOfContainer(
+  view: View,
+  { before, container, now }: { before: ContainerState; container: ContainerState; now: number },
+): View {
+  const isRestarted = before.instance !== null && before.instance !== container.instance;
+  if (isRestarted) return { ...view, streaks: NO_STREAKS, wantedSince: null, sampling: newSampling(now, true) };
+  return isSameSize(before.actual, container.actual) ? view : { ...view, streaks: NO_STREAKS, wantedSince: null };
+}

@@ -1,0 +1,67 @@
+/**
+ * The state after a wall clock stepped back: no time in it lies ahead of now, so that no cooldown, delay, refusal or
+ * silence lasts longer than itself. This is the one place that knows of such steps; the steps after it only ever see time pass.
+ */
+import type { Input } from "../decision.ts";
+import { rebaseRefusals } from "../settle/refusals.ts";
+import type { ContainerState, PodState, Since, View } from "../state.ts";
+
+/** The same object while time has passed as it should. */
+export function rebase(state: PodState, { now, contenders }: Pick<Input, "now" | "contenders">): PodState {
+  if (now >= state.at) return state;
+  const containers: Record<string, ContainerState> = {};
+  for (const [name, one] of Object.entries(state.containers)) containers[name] = rebaseContainer(one, now);
+  const views: Record<string, View> = {};
+  for (const [uid, view] of Object.entries(state.views)) {
+    const intervalMs = contenders.find((one) => one.uid === uid)?.pollIntervalMs ?? null;
+    views[uid] = rebaseView(view, { now, intervalMs });
+  }
+  const { conflict, command, differingSince } = state;
+  return {
+    ...state,
+    at: now,
+    containers,
+    views,
+    differingSince: noLater(differingSince, now),
+    conflict: conflict !== null && conflict.at > now ? null : conflict,
+    command: command === null ? null : { ...command, at: Math.min(command.at, now) },
+    unconfirmed: state.unconfirmed.map((one) => ({ ...one, at: Math.min(one.at, now) })),
+  };
+}
+
+function rebaseContainer(container: ContainerState, now: number): ContainerState {
+  return {
+    ...container,
+    running: rebaseSince(container.running, now),
+    podReady: rebaseSince(container.podReady, now),
+    readySince: noLater(container.readySince, now),
+    countsFrom: Math.min(container.countsFrom, now),
+    resizedAt: noLater(container.resizedAt, now),
+    revertedAt: noLater(container.revertedAt, now),
+    refusals: rebaseRefusals(container.refusals, now),
+  };
+}
+
+function rebaseSince(since: Since | null, now: number): Since | null {
+  return since === null ? null : { ...since, since: Math.min(since.since, now) };
+}
+
+function rebaseView(view: View, { now, intervalMs }: { now: number; intervalMs: number | null }): View {
+  const { sampling, dueAt } = view;
+  const sample = sampling.sample;
+  return {
+    ...view,
+    // Whole intervals back: the phase stays.
+    dueAt: intervalMs === null ? dueAt : dueAt - Math.max(0, Math.ceil((dueAt - now) / intervalMs)) * intervalMs,
+    silentSince: noLater(view.silentSince, now),
+    sampling: {
+      ...sampling,
+      newAt: Math.min(sampling.newAt, now),
+      sample: sample === null ? null : { ...sample, seenAt: Math.min(sample.seenAt, now) },
+    },
+  };
+}
+
+function noLater(at: number | null, now: number): number | null {
+  return at === null ? null : Math.min(at, now);
+}

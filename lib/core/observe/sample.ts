@@ -1,0 +1,133 @@
+/**
+ * Sampling and streaks of every contender, each when it is due (C20 to C23, C31). They advance whatever the gates say
+ * of a resize.
+ */
+import type { PodUsage } from "../../api/usage.ts";
+import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
+import type { Input, Observation } from "../decision.ts";
+import { findContainer, readActual } from "../pod/pod_facts.ts";
+import { NO_STREAKS, type PodState, type View } from "../state.ts";
+import { newSampling, nextSampling, type SamplingStep } from "./sampling.ts";
+import { readSilenceMs } from "./silence.ts";
+import { isCounted, isFull, nextStreaks } from "./streaks.ts";
+
+/** A contender after the observation. */
+export interface Sampled {
+  readonly autoscaler: Autoscaler;
+  readonly view: View;
+  /** Its pollInterval has passed. */
+  readonly isDue: boolean;
+  readonly isNewSample: boolean;
+  /** Its point was skipped: no node has so much. */
+  readonly isImplausible: boolean;
+}
+
+/** One per contender that has a view, in the order of the contenders. */
+export function sample(state: PodState, input: Input): readonly Sampled[] {
+  const sampled: Sampled[] = [];
+  for (const autoscaler of input.contenders) {
+    const view = state.views[autoscaler.uid];
+    if (view !== undefined) sampled.push(sampleOne(view, autoscaler, { state, input }));
+  }
+  return sampled;
+}
+
+interface Context {
+  readonly state: PodState;
+  readonly input: Input;
+}
+
+/** An evaluation may come this share of the interval early: polls of a node do not fall on the millisecond. */
+const TOLERANCE = 0.1;
+
+function sampleOne(before: View, autoscaler: Autoscaler, context: Context): Sampled {
+  const { now, observation } = context.input;
+  const brings = observation.kind === "usage" || observation.kind === "tick";
+  const toleranceMs = TOLERANCE * autoscaler.pollIntervalMs;
+  if (!brings || now < before.dueAt - toleranceMs) {
+    return { autoscaler, view: before, isDue: false, isNewSample: false, isImplausible: false };
+  }
+  const dueAt = nextDue(before.dueAt, autoscaler.pollIntervalMs, now + toleranceMs);
+  const step = takeSample(before, autoscaler, { observation, now });
+  if (step?.kind === "sample") {
+    const view = countSample(before, autoscaler, { context, dueAt, step });
+    return { autoscaler, view, isDue: true, isNewSample: true, isImplausible: false };
+  }
+  const isImplausible = step?.kind === "implausible";
+  const view = watchSilence(nextUnsampled(before, step, dueAt), autoscaler, context);
+  return { autoscaler, view, isDue: true, isNewSample: false, isImplausible };
+}
+
+/** The first of the beat after `now`: missed evaluations are not made up, and the phase is kept. */
+function nextDue(dueAt: number, pollIntervalMs: number, now: number): number {
+  return dueAt + (Math.floor((now - dueAt) / pollIntervalMs) + 1) * pollIntervalMs;
+}
+
+function takeSample(
+  view: View,
+  autoscaler: Autoscaler,
+  { observation, now }: { observation: Observation; now: number },
+): SamplingStep | null {
+  if (observation.kind !== "usage") return null;
+  const point = findPoint(observation.usage, view.container);
+  if (point === null) return null;
+  const { capacity, usage } = observation;
+  const step = nextSampling(view.sampling, point, { now, capacity, podUsageBytes: usage.usageBytes });
+  if (step.kind !== "sample" || step.sample.at - step.sample.from < readSilenceMs(autoscaler)) return step;
+  // The source's clock was set forward, or nobody looked for so long: the mean says nothing about now.
+  return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };
+}
+
+function findPoint(usage: PodUsage, container: string): PodUsage["points"][number] | null {
+  for (const point of usage.points) if (point.container === container) return point;
+  return null;
+}
+
+function nextUnsampled(view: View, step: Exclude<SamplingStep, { kind: "sample" }> | null, dueAt: number): View {
+  switch (step?.kind) {
+    case "restarted":
+      return { ...view, dueAt, sampling: step.sampling, streaks: NO_STREAKS, wantedSince: null };
+    case "warmup":
+      return { ...view, dueAt, sampling: step.sampling };
+    default:
+      return { ...view, dueAt };
+  }
+}
+
+interface NewSample {
+  readonly context: Context;
+  readonly dueAt: number;
+  readonly step: Extract<SamplingStep, { kind: "sample" }>;
+}
+
+function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step }: NewSample): View {
+  const { state, input: { pod, observation, now } } = context;
+  const { sampling, sample } = step;
+  const container = findContainer(pod, view.container);
+  const countsFrom = state.containers[view.container]?.countsFrom ?? Infinity;
+  const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
+  // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
+  if (container === null || !isCounted(sample, countsFrom + offsetMs)) {
+    return { ...view, dueAt, sampling, silentSince: null };
+  }
+  const streaks = nextStreaks(autoscaler.sides, view.streaks, { sample, actual: readActual(container) });
+  const isWanted = streaks !== NO_STREAKS && autoscaler.sides.some((rule) => isFull(rule, streaks));
+  const wantedSince = isWanted ? view.wantedSince ?? now : null;
+  return { ...view, dueAt, sampling, silentSince: null, streaks, wantedSince };
+}
+
+function watchSilence(view: View, autoscaler: Autoscaler, { input: { pod, now } }: Context): View {
+  const runningAt = findContainer(pod, view.container)?.runningAt ?? null;
+  if (runningAt === null) return view;
+  // A node's clock may be ahead of ours: what is seen now has begun by now.
+  const lastAt = Math.max(view.sampling.newAt, Math.min(runningAt, now));
+  if (now - lastAt < readSilenceMs(autoscaler)) return view;
+  return {
+    ...view,
+    silentSince: view.silentSince ?? lastAt,
+    streaks: NO_STREAKS,
+    wantedSince: null,
+    // The anchor stays only to recognize repeats: a rate over the whole silence would say nothing about now.
+    sampling: { ...view.sampling, sample: null, warming: true },
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
+ * a row it has. What a full streak leads to is for the proposals.
+ */
+import type { SideRule } from "../../autoscaler/autoscaler.ts";
+import type { Resources, SideKey } from "../../units/resources.ts";
+import type { Direction } from "../decision.ts";
+import { NO_STREAKS, type Sample, type Streak, type View } from "../state.ts";
+
+/** Usage of the side's resource, millicores or bytes; `null` while no rate is known. */
+export function readUsage(rule: SideRule, sample: Sample | null): number | null {
+  if (sample === null) return null;
+  return rule.resource === "cpu" ? sample.cpuMillicores : sample.workingSetBytes;
+}
+
+/** The request or limit in force that usage is compared with; a zero is as good as none (C37). */
+export function readBaseline(rule: SideRule, actual: Resources): number | null {
+  return actual[rule.key] || null;
+}
+
+/** Thresholds are inclusive. Compared without dividing, so that exactly 75 % is 75 %. */
+export function judge(rule: SideRule, usage: number, baseline: number): Direction | null {
+  if (usage * 100 >= rule.scaleUpThresholdPercent * baseline) return "up";
+  if (usage * 100 <= rule.scaleDownThresholdPercent * baseline) return "down";
+  return null;
+}
+
+/** The streaks after one more sample that counts. */
+export function nextStreaks(
+  rules: readonly SideRule[],
+  streaks: View["streaks"],
+  { sample, actual }: { sample: Sample; actual: Resources },
+): View["streaks"] {
+  let next: Partial<Record<SideKey, Streak>> | null = null;
+  for (const rule of rules) {
+    const usage = readUsage(rule, sample);
+    const baseline = readBaseline(rule, actual);
+    if (usage === null || baseline === null) continue;
+    const direction = judge(rule, usage, baseline);
+    if (direction === null) continue;
+    const before = streaks[rule.key];
+    next ??= {};
+    next[rule.key] = before?.direction === direction
+      ? nextStreak(before, rule, sample)
+      : { direction, count: 1, peakUsageBytes: sample.usageBytes, olderPeakUsageBytes: null };
+  }
+  return next ?? NO_STREAKS;
+}
+
+/** Whether the side's streak has as many samples as its rule asks for. */
+export function isFull(rule: SideRule, streaks: View["streaks"]): boolean {
+  return (streaks[rule.key]?.count ?? 0) >= rule.consecutiveSamples;
+}
+
+/** A blocked streak may last for days: its peaks are renewed with every whole `consecutiveSamples`. */
+function nextStreak(before: Streak, { consecutiveSamples }: SideRule, { usageBytes }: Sample): Streak {
+  const { direction, peakUsageBytes, olderPeakUsageBytes } = before;
+  const count = before.count + 1;
+  return before.count % consecutiveSamples === 0
+    ? { direction, count, peakUsageBytes: usageBytes, olderPeakUsageBytes: peakUsageBytes }
+    : { direction, count, peakUsageBytes: highest(peakUsageBytes, usageBytes), olderPeakUsageBytes };
+}
+
+function highest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? a ?? b : Math.max(a, b);
+}
+
+/** Whether at least half of the sample's interval lies after `from` (C31), both in the source's clock. */
+export function isCounted(sample: Sample, from: number): boolean {
+  return from <= (sample.from + sample.at) / 2;
+}

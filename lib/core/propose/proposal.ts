@@ -1,0 +1,22 @@
+/** What is wanted of a side of a container, before anything is asked whether it may be. */
+import type { SideKey } from "../../units/resources.ts";
+import type { Case } from "../case.ts";
+import type { Direction } from "../decision.ts";
+
+/** What is wanted of one side: where to, why, and how urgently. */
+export interface Proposal {
+  readonly side: SideKey;
+  readonly direction: Direction;
+  /** The recommendation: millicores or bytes, before any cap, not rounded. */
+  readonly amount: number;
+  /** In words, for the event: `cpu.requests at 107 %`. */
+  readonly why: string;
+  /** Of proposals that disagree the more urgent ones count; thresholds have 0. */
+  readonly urgency: number;
+}
+
+/** Shared, as most evaluations propose nothing. */
+export const NO_PROPOSALS: readonly Proposal[] = [];
+
+/** Looks at a case and returns what it wants; at most one proposal per side. */
+export type Proposer = (it: Case) => readonly Proposal[];

@@ -1,0 +1,25 @@
+/** The rule of the document: a side whose streak is full wants usage / target (C31, C33). */
+import type { Case } from "../case.ts";
+import { readActual } from "../pod/pod_facts.ts";
+import { recommend } from "../size/recommend.ts";
+import { assess } from "./assess.ts";
+import { NO_PROPOSALS, type Proposal } from "./proposal.ts";
+
+/** One proposal per side with a full streak; none while nothing is known. */
+export function proposeByThresholds({ autoscaler, view, container }: Case): readonly Proposal[] {
+  if (view.wantedSince === null) return NO_PROPOSALS;
+  const assessments = assess(autoscaler.sides, view, readActual(container));
+  const proposals: Proposal[] = [];
+  for (const [index, rule] of autoscaler.sides.entries()) {
+    const { wanted, usage, utilizationPercent } = assessments[index] ?? {};
+    if (!wanted || usage === undefined || usage === null) continue;
+    proposals.push({
+      side: rule.key,
+      direction: wanted,
+      amount: recommend(rule, usage),
+      why: `${rule.key} at ${Math.round(utilizationPercent ?? 0)} %`,
+      urgency: 0,
+    });
+  }
+  return proposals;
+}

@@ -1,0 +1,60 @@
+/** From what passed the gates to one request for the pod, and to a decision for each container that was asked about. */
+import { type Case, newRequest } from "../case.ts";
+import type { ContainerDecision } from "../decision.ts";
+import type { Asked } from "../gate/ask.ts";
+import type { Candidate } from "../gate/candidate.ts";
+import { explainHold } from "../propose/explain_hold.ts";
+import type { ResizeRequest } from "../resize_request.ts";
+
+/** A case, and how its proposals fared; `asked` is `null` where there were none. */
+export interface Weighed {
+  readonly it: Case;
+  readonly asked: Asked | null;
+}
+
+/** One resize in flight per pod: the proposals that have stood longest go first (C12). `null` when nothing passed. */
+export function chooseFirst(weighed: readonly Weighed[]): Candidate | null {
+  let first: Candidate | null = null;
+  for (const { asked } of weighed) {
+    if (asked?.kind !== "passed") continue;
+    if (first === null || readSince(asked.candidate) < readSince(first)) first = asked.candidate;
+  }
+  return first;
+}
+
+/** The PATCH for a candidate that passed every gate. */
+export function toRequest(candidate: Candidate): ResizeRequest {
+  const { action, base, to, changes } = candidate;
+  return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate) });
+}
+
+/** What is said of a case that was asked about. */
+export function toDecision({ it, asked }: Weighed): ContainerDecision {
+  const { autoscaler: { uid: autoscaler }, container: { name: container }, isNewSample } = it;
+  if (asked === null) return { autoscaler, container, decision: explainHold(it), candidates: [], isNewSample };
+  if (asked.kind === "stopped") {
+    return { autoscaler, container, decision: asked.decision, candidates: asked.candidates, isNewSample };
+  }
+  const { action, base, to, moving } = asked.candidate;
+  const decision = { kind: "resize", action, from: base, to } as const;
+  return { autoscaler, container, decision, candidates: moving, isNewSample };
+}
+
+/** A revert stands beside what else was decided about its container. */
+export function toRevertDecision({ autoscaler, container, from, to, stuck }: ResizeRequest): ContainerDecision {
+  const decision = { kind: "revert", reason: stuck ?? "ResizeError", from, to } as const;
+  return { autoscaler, container, decision, candidates: [], isNewSample: false };
+}
+
+function readSince({ view }: Case): number {
+  return view.wantedSince ?? Infinity;
+}
+
+function explainMoves({ sized, proposals }: Candidate): string {
+  const whys = sized.flatMap((one) => {
+    if (one.kind !== "moves") return [];
+    const why = proposals.find(({ side }) => side === one.key)?.why ?? one.key;
+    return [one.cappedBy === null ? why : `${why}, capped by ${one.cappedBy}`];
+  });
+  return whys.join("; ");
+}

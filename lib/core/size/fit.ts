@@ -1,0 +1,122 @@
+/**
+ * How large the sides of a container become (C33, C34): each recommendation through the caps, requests and limits of a
+ * resource as a pair in which the side that gives the other its room goes first. Only the sides given move.
+ */
+import type { SideRule } from "../../autoscaler/autoscaler.ts";
+import { formatAmount } from "../../units/quantity.ts";
+import { type Resources, type SideKey, UNIT } from "../../units/resources.ts";
+import type { Direction } from "../decision.ts";
+import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
+import type { MemoryFloor } from "./memory_floor.ts";
+
+/** A side that is proposed to move. */
+export interface Mover {
+  readonly rule: SideRule;
+  /** The recommendation, millicores or bytes. */
+  readonly amount: number;
+  /** The size in force: what steps and directions are measured from. */
+  readonly actual: number;
+}
+
+/** What the sides of a container are fitted to. */
+export interface FitContext {
+  readonly direction: Direction;
+  /** What sides that do not move count with: the spec, or actual where a pending resize is given up (C41). */
+  readonly base: Resources;
+  readonly memoryFloor: MemoryFloor;
+  /** True when these sizes would make a pod Guaranteed that is not (C34). */
+  readonly makesGuaranteed: (to: Resources) => boolean;
+}
+
+/** Where a side goes, or why it stays. */
+export type Sized =
+  | {
+    readonly kind: "moves";
+    readonly key: SideKey;
+    readonly to: number;
+    readonly cappedBy: Fitted["cappedBy"];
+  }
+  | {
+    readonly kind: "holds";
+    readonly key: SideKey;
+    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse";
+    readonly message: string;
+  };
+
+/** One result per mover, leaders first; `to` differs from actual in the wanted direction. */
+export function fit(movers: readonly Mover[], context: FitContext): readonly Sized[] {
+  const sized = new Map<SideKey, Sized>();
+  for (const side of context.direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST) {
+    for (const mover of movers) {
+      if (mover.rule.side === side) sized.set(mover.rule.key, fitSide(mover, sized, context));
+    }
+  }
+  keepBurstable(movers, sized, context);
+  return [...sized.values()];
+}
+
+/** The container's resources with every move made. */
+export function resultOf(base: Resources, sized: Iterable<Sized>): Resources {
+  const to: Record<SideKey, number | null> = { ...base };
+  for (const one of sized) if (one.kind === "moves") to[one.key] = one.to;
+  return to;
+}
+
+/** A limit makes room for its request on the way up, a request for its limit on the way down. */
+const LIMITS_FIRST = ["limits", "requests"] as const;
+const REQUESTS_FIRST = ["requests", "limits"] as const;
+
+function fitSide({ rule, amount, actual }: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
+  const { direction, base, memoryFloor } = context;
+  const capContext: CapContext = { rule, direction, actual, partner: readPartner(rule, sized, base), memoryFloor };
+  let fitted: Fitted = { to: amount, cappedBy: null };
+  if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
+  for (const cap of CAPS) {
+    fitted = cap(fitted, capContext);
+    if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
+  }
+  return { kind: "moves", key: rule.key, ...fitted };
+}
+
+function readPartner(
+  { resource, side }: SideRule,
+  sized: ReadonlyMap<SideKey, Sized>,
+  base: Resources,
+): CapContext["partner"] {
+  const key: SideKey = `${resource}.${side === "requests" ? "limits" : "requests"}`;
+  const one = sized.get(key);
+  const amount = one?.kind === "moves" ? one.to : base[key];
+  return amount === null ? null : { key, amount };
+}
+
+/** A request that would equal its limit on the way up, and a limit its request on the way down, stop one unit short of Guaranteed. */
+function keepBurstable(movers: readonly Mover[], sized: Map<SideKey, Sized>, context: FitContext): void {
+  const { direction, base, memoryFloor, makesGuaranteed } = context;
+  const [, follower] = direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST;
+  for (const { rule, actual } of movers) {
+    if (rule.side !== follower) continue;
+    if (!makesGuaranteed(resultOf(base, sized.values()))) return;
+    const one = sized.get(rule.key);
+    const partner = readPartner(rule, sized, base);
+    if (one?.kind !== "moves" || partner?.amount !== one.to) continue;
+    const unit = UNIT[rule.resource];
+    const fitted: Fitted = { to: one.to + (follower === "requests" ? -unit : unit), cappedBy: partner.key };
+    sized.set(
+      rule.key,
+      moves(direction, actual, fitted.to)
+        ? { ...one, ...fitted }
+        : toHeld(fitted, { rule, direction, actual, partner, memoryFloor }),
+    );
+  }
+}
+
+function toHeld({ cappedBy }: Fitted, { rule, actual, memoryFloor }: CapContext): Sized {
+  const { key, resource, targetUtilizationPercent } = rule;
+  if (cappedBy === null) {
+    const message = `${key} already holds usage at its target of ${targetUtilizationPercent} %`;
+    return { kind: "holds", key, reason: "AtTarget", message };
+  }
+  if (cappedBy === "memory in use") return { kind: "holds", key, reason: "MemoryInUse", message: memoryFloor.why };
+  const message = `${key} stays at ${formatAmount(actual, resource)}: ${cappedBy} leaves no room`;
+  return { kind: "holds", key, reason: "AtBound", message };
+}

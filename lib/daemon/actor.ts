@@ -1,0 +1,169 @@
+/**
+ * What is done about it: usage is polled, pods are evaluated and resized, and people hear of it in events, status, log
+ * and metrics. An actor stands on an observer, runs once, and takes what it remembers of pods with it when it ends.
+ */
+import type { ApiClient } from "../kube/client.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Log, LogFields } from "../runtime/log.ts";
+import type { WatchUsage } from "../usage/watch_usage.ts";
+import { createActuator } from "./act/actuator.ts";
+import { Evaluator } from "./evaluator.ts";
+import { formatName } from "./inventory/facts.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import type { Observer, ObserverListener } from "./observer.ts";
+import { Nodes } from "./polling/nodes.ts";
+import { UsageHealth } from "./polling/usage_health.ts";
+import { createEventSink } from "./report/event_sink.ts";
+import { LastScales } from "./report/last_scales.ts";
+import { createLogSink } from "./report/log_sink.ts";
+import { createMetricsSink } from "./report/metrics_sink.ts";
+import { Recorder } from "./report/recorder.ts";
+import { combineSinks, type Sink } from "./report/sink.ts";
+import { StatusEvents } from "./report/status_events.ts";
+import { StatusGauges } from "./report/status_gauges.ts";
+import { createStatusSink } from "./report/status_sink.ts";
+import { StatusSweep } from "./report/status_sweep.ts";
+import { StatusWriter } from "./report/status_writer.ts";
+import type { OnTrouble } from "./report/trouble.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** What an actor is built of, and whom it notifies. */
+export interface ActorOptions {
+  readonly observer: Observer;
+  readonly client: ApiClient;
+  readonly watchUsage: WatchUsage;
+  readonly dryRun: boolean;
+  /** Which podfit this is, in events. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Who takes every evaluation, after events, log, metrics and status. */
+  readonly sinks: readonly Sink[];
+  readonly onTrouble: OnTrouble;
+}
+
+/** A part of the daemon that runs once, from its start until its signal. */
+export interface Actor {
+  /** Not alive when a node's loop or the status loop is stuck. */
+  readonly isAlive: () => Verdict;
+  /** Resolves when the signal has aborted and everything is put away; rejects where a part is broken. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+const SWEEP_MS = 1_000;
+const STUCK_MS = 60_000;
+const LAST_STATUS_MS = 5_000;
+
+/** Builds an actor; nothing runs before `run` is called. */
+export function createActor(options: ActorOptions): Actor {
+  const { observer, client, clock, random, log, metrics, onTrouble } = options;
+  const { inventory, isKnown } = observer;
+  const progress = { atMs: clock.monotonic() };
+  const recorder = new Recorder({ client, clock, random, log, metrics, instance: options.instance });
+  const lastScales = new LastScales(clock);
+  const evaluator = new Evaluator({
+    clock,
+    actuate: createActuator({ client, clock, isCurrent: observer.isCurrent }),
+    report: combineSinks([
+      createEventSink(recorder),
+      createLogSink(log),
+      createMetricsSink({ metrics, isKnown }),
+      createStatusSink({ lastScales, isKnown }),
+      ...options.sinks,
+    ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
+    dryRun: options.dryRun,
+    canDecide: observer.canDecide,
+    onError({ pod }, error) {
+      metrics.failed(pod.namespace, "Evaluation");
+      fail("Cannot evaluate pod", { pod: formatName(pod), error });
+    },
+  });
+  const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: () => clock.now() });
+  const status = new StatusSweep({
+    clock,
+    random,
+    metrics,
+    inventory,
+    unread: health.unread,
+    lastScales,
+    canReport: observer.canReportStatus,
+    writer: new StatusWriter({
+      client,
+      clock,
+      random,
+      metrics,
+      onProgress: () => progress.atMs = clock.monotonic(),
+      onTrouble,
+    }),
+    listeners: [new StatusEvents({ recorder, onTrouble }), new StatusGauges({ metrics, inventory })],
+    onTrouble,
+  });
+  const nodes = new Nodes({
+    clock,
+    random,
+    log,
+    metrics,
+    watchUsage: options.watchUsage,
+    evaluator,
+    facts: observer.nodes,
+    areListed: observer.areNodesListed,
+    health,
+    onTrouble,
+  });
+  const listener: ObserverListener = {
+    onTracked: (tracked) => nodes.put(tracked),
+    onDropped(pod) {
+      nodes.remove(pod.uid, pod.nodeName);
+      evaluator.drop(pod.uid);
+      health.forgetPod(pod.uid);
+    },
+    onAutoscalerGone(autoscaler) {
+      status.forget(autoscaler.uid);
+      metrics.forget(autoscaler);
+    },
+  };
+
+  function isAlive(): Verdict {
+    const problems = nodes.listStuck().map((node) => `the loop of node "${node}" does not turn`);
+    if (clock.monotonic() - progress.atMs > STUCK_MS) problems.push("the status loop does not turn");
+    return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    using _subscription = observer.subscribe(listener);
+    // Ends after everything else, so that the last events are still written.
+    const closing = new AbortController();
+    const recording = recorder.run(closing.signal);
+    try {
+      await using _nodes = nodes;
+      await sweep(signal);
+    } finally {
+      await writeLastStatus();
+      closing.abort();
+      await recording;
+    }
+  }
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      progress.atMs = clock.monotonic();
+      metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
+      await status.sweep(signal);
+      await clock.sleep(SWEEP_MS, signal).catch(() => {});
+    }
+  }
+
+  /** The last resizes may have been answered while everything else was ending. */
+  async function writeLastStatus(): Promise<void> {
+    using timeout = clock.timeout(LAST_STATUS_MS);
+    await status.sweep(timeout.signal);
+  }
+
+  function fail(message: string, fields: LogFields): void {
+    onTrouble({ kind: "failure", level: "error", message, autoscaler: null, fields });
+  }
+
+  return { isAlive, run };
+}

@@ -1,0 +1,21 @@
+/** From the API's PodResourceAutoscaler to AutoscalerFacts, at the edge: its spec parsed, or what is wrong with it. */
+import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
+import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
+import type { AutoscalerFacts } from "./facts.ts";
+
+/** Never throws: an invalid spec is among the facts. */
+export function readAutoscaler(object: PodResourceAutoscaler): AutoscalerFacts {
+  const { uid = "", namespace = "", name = "", resourceVersion = "", generation = 0 } = object.metadata ?? {};
+  const parsed = parseAutoscaler(object);
+  return {
+    uid,
+    namespace,
+    name,
+    resourceVersion,
+    generation,
+    autoscaler: parsed.ok ? parsed.autoscaler : null,
+    problems: parsed.ok ? [] : parsed.problems,
+    warnings: parsed.ok ? parsed.warnings : [],
+    status: object.status ?? {},
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * From the API's Pod to PodFacts, at the edge: quantities become amounts, times epoch ms, and the rest of the object is
+ * let go, so that a watched pod costs little memory. What cannot be read counts as absent.
+ */
+import type { Container, ContainerStatus, Pod, PodCondition, ResourceRequirements } from "../../api/kubernetes.ts";
+import { readResizeEntries } from "../../units/managed_fields.ts";
+import type { QosClass } from "../../units/qos.ts";
+import { parseAmount } from "../../units/quantity.ts";
+import {
+  isSameSize,
+  NO_RESOURCES,
+  type Resource,
+  resourceOf,
+  type Resources,
+  SIDE_KEYS,
+  sideOf,
+} from "../../units/resources.ts";
+import type { ContainerFacts, PodFacts, ResizeCondition } from "../../core/pod/pod_facts.ts";
+
+const OPT_IN = "pra.kedify.io/reconcile";
+/** Written by the kubelet on the mirror of a static pod. */
+const MIRROR = "kubernetes.io/config.mirror";
+
+/** Never throws; a pod without a name or uid has empty ones. */
+export function readPod(pod: Pod): PodFacts {
+  const { metadata = {}, spec, status } = pod;
+  const annotations = metadata.annotations ?? {};
+  const conditions = status?.conditions ?? [];
+  return {
+    uid: metadata.uid ?? "",
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    nodeName: spec?.nodeName ?? null,
+    resourceVersion: metadata.resourceVersion ?? "",
+    generation: metadata.generation ?? null,
+    observedGeneration: status?.observedGeneration ?? null,
+    labels: metadata.labels ?? {},
+    optedIn: annotations[OPT_IN] === "enabled",
+    deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
+    finished: status?.phase === "Succeeded" || status?.phase === "Failed",
+    mirror: annotations[MIRROR] !== undefined,
+    windows: spec?.os?.name === "windows",
+    qosClass: readQosClass(status?.qosClass),
+    podResources: spec?.resources === undefined ? null : readResources(spec.resources),
+    pending: readResizeCondition(conditions, "PodResizePending"),
+    inProgress: readResizeCondition(conditions, "PodResizeInProgress"),
+    readyAt: readTrueSince(conditions, "Ready"),
+    containersReadyAt: readTrueSince(conditions, "ContainersReady"),
+    containers: readContainers(pod),
+    resizes: readResizeEntries(metadata.managedFields),
+  };
+}
+
+function readContainers({ spec, status }: Pod): readonly ContainerFacts[] {
+  const statuses = new Map<string, ContainerStatus>();
+  for (const one of status?.containerStatuses ?? []) statuses.set(one.name, one);
+  for (const one of status?.initContainerStatuses ?? []) statuses.set(one.name, one);
+  const inits = (spec?.initContainers ?? []).map((one) =>
+    readContainer(one, one.restartPolicy === "Always" ? "sidecar" : "init", statuses.get(one.name))
+  );
+  return [...(spec?.containers ?? []).map((one) => readContainer(one, "container", statuses.get(one.name))), ...inits];
+}
+
+function readContainer(
+  container: Container,
+  kind: ContainerFacts["kind"],
+  status: ContainerStatus | undefined,
+): ContainerFacts {
+  const spec = readResources(container.resources);
+  return {
+    name: container.name,
+    kind,
+    spec,
+    reported: status?.resources === undefined
+      ? null
+      : shareSame(maskAbsent(readResources(status.resources), spec), spec),
+    allocated: status?.allocatedResources === undefined ? null : readResources({ requests: status.allocatedResources }),
+    restartsOn: readRestarts(container),
+    runningAt: status?.state?.running === undefined ? null : readTime(status.state.running.startedAt) ?? 0,
+    ready: status?.ready === true,
+    instance: status?.containerID ?? null,
+  };
+}
+
+function readResources(resources: ResourceRequirements | undefined): Resources {
+  if (resources === undefined) return NO_RESOURCES;
+  const amounts: Record<string, number | null> = {};
+  for (const key of SIDE_KEYS) {
+    const resource = resourceOf(key);
+    const quantity = resources[sideOf(key)]?.[resource];
+    const parsed = quantity === undefined ? null : parseAmount(quantity, resource);
+    amounts[key] = parsed?.ok === true ? parsed.amount : null;
+  }
+  return amounts as Resources;
+}
+
+/** A request or limit that the spec lacks is none to scale, whatever the runtime reports (C37). */
+function maskAbsent(reported: Resources, spec: Resources): Resources {
+  const masked: Record<string, number | null> = {};
+  for (const key of SIDE_KEYS) masked[key] = spec[key] === null ? null : reported[key];
+  return masked as Resources;
+}
+
+/** Most pods have the size that they ask for, and there may be 30,000 of them. */
+function shareSame(reported: Resources, spec: Resources): Resources {
+  return isSameSize(reported, spec) ? spec : reported;
+}
+
+const NO_RESTARTS: ContainerFacts["restartsOn"] = { cpu: false, memory: false };
+
+function readRestarts(container: Container): ContainerFacts["restartsOn"] {
+  const [cpu, memory] = [restartsOn(container, "cpu"), restartsOn(container, "memory")];
+  return cpu || memory ? { cpu, memory } : NO_RESTARTS;
+}
+
+function restartsOn(container: Container, resource: Resource): boolean {
+  return (container.resizePolicy ?? []).some((policy) =>
+    policy.resourceName === resource && policy.restartPolicy === "RestartContainer"
+  );
+}
+
+function readResizeCondition(conditions: readonly PodCondition[], type: string): ResizeCondition | null {
+  const condition = conditions.find((one) => one.type === type && one.status === "True");
+  if (condition === undefined) return null;
+  const { reason = "", message = "", lastTransitionTime } = condition;
+  return { reason, message, since: readTime(lastTransitionTime) };
+}
+
+function readTrueSince(conditions: readonly PodCondition[], type: string): number | null {
+  const condition = conditions.find((one) => one.type === type && one.status === "True");
+  return condition === undefined ? null : readTime(condition.lastTransitionTime) ?? 0;
+}
+
+function readTime(text: string | null | undefined): number | null {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? null : at;
+}
+
+function readQosClass(text: string | undefined): QosClass | null {
+  return text === "Guaranteed" || text === "Burstable" || text === "BestEffort" ? text : null;
+}

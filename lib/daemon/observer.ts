@@ -1,0 +1,109 @@
+/**
+ * What is so in the cluster: the watches, the inventory that follows from them, and whether enough is known to judge.
+ * It changes nothing anywhere and runs by itself, so that a standby can observe before it may act.
+ */
+import type { Autoscaler } from "../autoscaler/autoscaler.ts";
+import type { PodFacts } from "../core/pod/pod_facts.ts";
+import type { Transport } from "../kube/transport.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Log } from "../runtime/log.ts";
+import type { AutoscalerFacts, NodeFacts } from "./inventory/facts.ts";
+import { Feed } from "./inventory/feed.ts";
+import { Inventory } from "./inventory/inventory.ts";
+import { canDecide, canReportStatus } from "./inventory/knowledge.ts";
+import type { Scope } from "./inventory/scope.ts";
+import type { Tracked } from "./inventory/tracked.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import type { OnTrouble } from "./report/trouble.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** What is observed, and by what means. */
+export interface ObserverOptions {
+  readonly origin: string;
+  readonly transport: Transport;
+  readonly scope: Scope;
+  readonly requiresAnnotation: boolean;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly onTrouble: OnTrouble;
+}
+
+/** Hears what changes in the inventory. Must not throw. */
+export interface ObserverListener {
+  /** A tracked pod is new, has changed, or has other contenders. */
+  onTracked(tracked: Tracked): void;
+  /** A pod is no longer tracked. */
+  onDropped(pod: PodFacts): void;
+  onAutoscalerGone(autoscaler: AutoscalerFacts): void;
+}
+
+/** The cluster as it is known at this moment. */
+export interface Observer {
+  readonly inventory: Pick<Inventory, "tracked" | "autoscalers" | "resolve">;
+  /** By name: the nodes there are. */
+  readonly nodes: ReadonlyMap<string, NodeFacts>;
+  /** Ready once every list has come. */
+  readonly isReady: () => Verdict;
+  /** False until `nodes` has all nodes there are. */
+  readonly areNodesListed: () => boolean;
+  /** False for an autoscaler that was deleted. */
+  readonly isKnown: (autoscaler: Pick<Autoscaler, "uid" | "namespace">) => boolean;
+  /** False once the pod, or who contends for it, is no longer as given. */
+  readonly isCurrent: (tracked: Tracked) => boolean;
+  /** False while not everybody is known who may contend for the namespace's pods. */
+  readonly canDecide: (namespace: string) => boolean;
+  /** False while a list is missing from which the autoscaler's status would follow. */
+  readonly canReportStatus: (autoscaler: AutoscalerFacts) => boolean;
+  /** Calls the listener for each pod that is tracked, then for each change until the subscription is disposed of. */
+  readonly subscribe: (listener: ObserverListener) => Disposable;
+  /** Watches until the signal aborts. Rejects only where a part is broken. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Builds an observer; nothing is asked of the API server before `run` is called. */
+export function createObserver({ requiresAnnotation, ...options }: ObserverOptions): Observer {
+  const listeners = new Set<ObserverListener>();
+  const nodes = new Map<string, NodeFacts>();
+  const inventory = new Inventory({
+    requiresAnnotation,
+    onChanged(tracked) {
+      for (const listener of listeners) listener.onTracked(tracked);
+    },
+    onDropped(pod) {
+      for (const listener of listeners) listener.onDropped(pod);
+    },
+  });
+  const feed = new Feed({
+    ...options,
+    inventory,
+    nodes,
+    onAutoscalerGone(autoscaler) {
+      for (const listener of listeners) listener.onAutoscalerGone(autoscaler);
+    },
+  });
+  const isListed = (resource: string, namespace: string) => feed.isListed(resource, namespace);
+  return {
+    inventory,
+    nodes,
+    isReady() {
+      const waiting = feed.unsynced;
+      return waiting.length === 0
+        ? { ok: true, message: "ok" }
+        : { ok: false, message: `waiting for the first list of ${waiting.join(", ")}` };
+    },
+    areNodesListed: () => isListed("nodes", ""),
+    isKnown: ({ uid, namespace }) => inventory.findAutoscaler(uid, namespace) !== null,
+    // Each change of a pod, and of who contends for it, is tracked anew.
+    isCurrent: (tracked) => inventory.tracked.get(tracked.pod.uid) === tracked,
+    canDecide: (namespace) => canDecide(namespace, { inventory, isListed }),
+    canReportStatus: (autoscaler) => canReportStatus(autoscaler, isListed),
+    subscribe(listener) {
+      listeners.add(listener);
+      for (const tracked of inventory.tracked.values()) listener.onTracked(tracked);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    run: (signal) => feed.run(signal),
+  };
+}

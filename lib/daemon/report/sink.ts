@@ -1,0 +1,44 @@
+/**
+ * Who hears of an evaluation: sinks, each of which does one thing with it (log, metrics, events, status, and whatever
+ * a caller of the daemon adds). A sink must be cheap where there is nothing to say, as 30,000 pods may be evaluated in
+ * every poll interval, and it must not keep what it is given.
+ */
+import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
+import type { Input, Outcome } from "../../core/decision.ts";
+import type { PodState } from "../../core/state.ts";
+
+/** One pass of one pod through the fold: what `decide` was given and what it returned. */
+export interface Evaluation {
+  readonly before: PodState;
+  readonly input: Input;
+  readonly outcome: Outcome;
+  /** How long `decide` took, in ms; 0 when it folded in the answer to a request. */
+  readonly tookMs: number;
+}
+
+/** Takes one evaluation. It may throw: then the others are called all the same. */
+export type Sink = (evaluation: Evaluation) => void;
+
+/** One sink out of several, called in their order. Never throws as long as `onError` does not. */
+export function combineSinks(
+  sinks: readonly Sink[],
+  onError: (evaluation: Evaluation, error: unknown) => void,
+): Sink {
+  return (evaluation) => {
+    for (const sink of sinks) {
+      try {
+        sink(evaluation);
+      } catch (error) {
+        onError(evaluation, error);
+      }
+    }
+  };
+}
+
+/** The contender that a decision, a request or a resize belongs to; `null` when it contends no more. */
+export function findOwner(
+  { input: { contenders } }: Evaluation,
+  { autoscaler }: { readonly autoscaler: string },
+): Autoscaler | null {
+  return contenders.find(({ uid }) => uid === autoscaler) ?? null;
+}

@@ -1,0 +1,142 @@
+/**
+ * Looks at all autoscalers, again and again, and computes the status of those whose facts have changed; now and then of
+ * all, as some of it follows from time alone (C51). What comes of it is written by the status writer and handed to
+ * listeners: events and gauges.
+ */
+import { nextStatus } from "../../autoscaler/conditions.ts";
+import { backoffMs } from "../../runtime/backoff.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { AutoscalerFacts } from "../inventory/facts.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Unread } from "../polling/usage_health.ts";
+import type { LastScales } from "./last_scales.ts";
+import { readStatus } from "./read_status.ts";
+import { toStatusFacts } from "./status_facts.ts";
+import type { StatusListener, StatusLook } from "./status_look.ts";
+import type { StatusWriter } from "./status_writer.ts";
+import type { OnTrouble } from "./trouble.ts";
+
+/** Where the facts come from, and who takes what follows from them. */
+export interface StatusSweepOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly metrics: Pick<Metrics, "failed">;
+  readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
+  readonly unread: Unread;
+  readonly lastScales: Pick<LastScales, "read" | "forget">;
+  /** False while a list is missing from which its status would follow: then it is left as it is. */
+  readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
+  readonly writer: Pick<StatusWriter, "readLast" | "write" | "forget">;
+  readonly listeners: readonly StatusListener[];
+  readonly onTrouble: OnTrouble;
+}
+
+/** What follows from time alone (a cooldown that ends, usage that stays away) shows this late at most. */
+const LOOK_AGAIN_MS = 5_000;
+const RETRY_BASE_MS = 5_000;
+const RETRY_MAX_MS = 60_000;
+
+interface Memory {
+  /** What the status followed from when it was computed; `null` when it has to be computed anew. */
+  seen: readonly unknown[] | null;
+  lookAtMs: number;
+  retryAtMs: number;
+  failures: number;
+}
+
+/** Remembers what each status followed from, so that an unchanged autoscaler costs little. */
+export class StatusSweep {
+  readonly #options: StatusSweepOptions;
+  readonly #memory = new Map<string, Memory>();
+
+  constructor(options: StatusSweepOptions) {
+    this.#options = options;
+  }
+
+  /** The autoscaler was deleted: nothing is kept of it, here and by those who hear of it. */
+  forget(uid: string): void {
+    const { writer, listeners, lastScales } = this.#options;
+    this.#memory.delete(uid);
+    lastScales.forget(uid);
+    writer.forget(uid);
+    for (const listener of listeners) listener.forget(uid);
+  }
+
+  /** Resolves when all that differed is written, has failed, or was put off to the next sweep. Never rejects. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { inventory, canReport, writer, listeners } = this.#options;
+    const pass = { signal, isUnanswered: false };
+    const writes: Promise<void>[] = [];
+    for (const autoscaler of inventory.autoscalers()) {
+      const memory = this.#remember(autoscaler.uid);
+      if (!this.#mustLook(autoscaler, memory)) continue;
+      const look = canReport(autoscaler) ? this.#tryLook(autoscaler, memory) : null;
+      if (look === null) {
+        memory.seen = null;
+        for (const listener of listeners) listener.onUnknown?.(autoscaler.uid);
+        continue;
+      }
+      const writing = writer.write(look, pass);
+      if (writing === null) continue;
+      // Whether it was written shows with the next sweep.
+      memory.seen = null;
+      writes.push(writing);
+    }
+    for (const listener of listeners) listener.onSwept?.();
+    await Promise.all(writes);
+  }
+
+  /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */
+  #mustLook(autoscaler: AutoscalerFacts, memory: Memory): boolean {
+    const { clock, inventory, lastScales } = this.#options;
+    const nowMs = clock.monotonic();
+    const { selector, matched, tracked, targetProblems } = inventory.resolve(autoscaler);
+    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, lastScales.read(autoscaler.uid)];
+    const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
+    if (isSame && nowMs < memory.lookAtMs) return false;
+    memory.seen = seen;
+    memory.lookAtMs = nowMs + LOOK_AGAIN_MS;
+    return true;
+  }
+
+  /** `null` for one that cannot be computed: the others go on. */
+  #tryLook(autoscaler: AutoscalerFacts, memory: Memory): StatusLook | null {
+    try {
+      const look = this.#look(autoscaler);
+      for (const listener of this.#options.listeners) listener.onStatus(look);
+      memory.failures = 0;
+      return look;
+    } catch (error) {
+      const { metrics, clock, random, onTrouble } = this.#options;
+      if (clock.monotonic() < memory.retryAtMs) return null;
+      const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
+      memory.retryAtMs = clock.monotonic() + waitMs;
+      metrics.failed(autoscaler.namespace, "StatusCompute");
+      onTrouble({ kind: "failure", level: "error", message: "Cannot compute status", autoscaler, fields: { error } });
+      return null;
+    }
+  }
+
+  #look(autoscaler: AutoscalerFacts): StatusLook {
+    const { clock, inventory, unread, lastScales, writer } = this.#options;
+    const resolution = inventory.resolve(autoscaler);
+    const now = clock.now();
+    const facts = toStatusFacts(autoscaler, {
+      resolution,
+      unread: autoscaler.autoscaler === null
+        ? { count: 0, why: "" }
+        : unread(autoscaler.autoscaler, resolution.tracked.values()),
+      lastScale: lastScales.read(autoscaler.uid),
+      now,
+    });
+    const before = writer.readLast(autoscaler.uid) ?? readStatus(autoscaler.status);
+    return { autoscaler, facts, status: nextStatus(before, facts, now) };
+  }
+
+  #remember(uid: string): Memory {
+    const memory = this.#memory.get(uid) ?? { seen: null, lookAtMs: 0, retryAtMs: 0, failures: 0 };
+    this.#memory.set(uid, memory);
+    return memory;
+  }
+}

@@ -1,0 +1,159 @@
+/** The shape of the fold's input, as a schema: the compiler holds it against the type. */
+import * as v from "valibot";
+import type { PodUsage } from "../api/usage.ts";
+import type { Autoscaler, SideRule } from "../autoscaler/autoscaler.ts";
+import type { Input, Observation } from "../core/decision.ts";
+import type { PodFacts } from "../core/pod/pod_facts.ts";
+import type { Answer } from "../core/resize_request.ts";
+import type { LabelExpression, Selector } from "../units/selector.ts";
+import {
+  containerKind,
+  flag,
+  number,
+  numberOrNull,
+  refusalReason,
+  request,
+  resource,
+  resources,
+  side,
+  text,
+} from "./schemas.ts";
+
+const operator = v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]);
+
+const expression: v.GenericSchema<unknown, LabelExpression> = v.strictObject({
+  key: text,
+  operator,
+  values: v.exactOptional(v.array(text)),
+});
+
+const selector: v.GenericSchema<unknown, Selector> = v.strictObject({
+  requirements: v.array(v.strictObject({ key: text, operator, values: v.array(text) })),
+  source: v.strictObject({
+    matchLabels: v.exactOptional(v.record(text, text)),
+    matchExpressions: v.exactOptional(v.array(expression)),
+  }),
+});
+
+const rule: v.GenericSchema<unknown, SideRule> = v.strictObject({
+  key: side,
+  resource,
+  side: v.picklist(["requests", "limits"]),
+  scaleUpThresholdPercent: number,
+  scaleDownThresholdPercent: number,
+  targetUtilizationPercent: number,
+  consecutiveSamples: number,
+  cooldownMs: number,
+  bounds: v.strictObject({ min: numberOrNull, max: numberOrNull, step: numberOrNull, stepPercent: numberOrNull }),
+});
+
+const autoscaler: v.GenericSchema<unknown, Autoscaler> = v.strictObject({
+  namespace: text,
+  name: text,
+  uid: text,
+  generation: number,
+  paused: flag,
+  priority: number,
+  target: v.nullable(
+    v.strictObject({ kind: v.picklist(["deployment", "daemonset", "statefulset"]), name: text }),
+  ),
+  selector: v.nullable(selector),
+  containerName: text,
+  pollIntervalMs: number,
+  cooldownMs: number,
+  after: v.picklist(["running", "containerReady", "podReady"]),
+  delayMs: number,
+  sides: v.array(rule),
+});
+
+const condition = v.strictObject({ reason: text, message: text, since: numberOrNull });
+
+const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
+  uid: text,
+  namespace: text,
+  name: text,
+  nodeName: v.nullable(text),
+  resourceVersion: text,
+  generation: numberOrNull,
+  observedGeneration: numberOrNull,
+  labels: v.record(text, text),
+  optedIn: flag,
+  deleting: flag,
+  finished: flag,
+  mirror: flag,
+  windows: flag,
+  qosClass: v.nullable(v.picklist(["Guaranteed", "Burstable", "BestEffort"])),
+  podResources: v.nullable(resources),
+  pending: v.nullable(condition),
+  inProgress: v.nullable(condition),
+  readyAt: numberOrNull,
+  containersReadyAt: numberOrNull,
+  containers: v.array(v.strictObject({
+    name: text,
+    kind: containerKind,
+    spec: resources,
+    reported: v.nullable(resources),
+    allocated: v.nullable(resources),
+    restartsOn: v.strictObject({ cpu: flag, memory: flag }),
+    runningAt: numberOrNull,
+    ready: flag,
+    instance: v.nullable(text),
+  })),
+  resizes: v.array(v.strictObject({
+    manager: text,
+    at: number,
+    owned: v.array(v.strictObject({ container: text, sides: v.array(side) })),
+  })),
+});
+
+const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
+  usageBytes: numberOrNull,
+  points: v.array(v.strictObject({
+    container: text,
+    instance: text,
+    at: number,
+    resolutionMs: number,
+    cpu: v.variant("kind", [
+      v.strictObject({ kind: v.literal("counter"), counterNs: number }),
+      v.strictObject({ kind: v.literal("rate"), millicores: number, windowMs: number }),
+    ]),
+    workingSetBytes: number,
+    usageBytes: numberOrNull,
+  })),
+});
+
+const answer: v.GenericSchema<unknown, Answer> = v.variant("kind", [
+  v.strictObject({ kind: v.literal("accepted"), generation: numberOrNull }),
+  v.strictObject({ kind: v.literal("gone") }),
+  v.strictObject({ kind: v.literal("conflict") }),
+  v.strictObject({ kind: v.literal("withdrawn") }),
+  v.strictObject({ kind: v.literal("unconfirmed"), message: text }),
+  v.strictObject({
+    kind: v.literal("refused"),
+    reason: refusalReason,
+    message: text,
+    resources: v.array(resource),
+    waitMs: numberOrNull,
+  }),
+]);
+
+const observation: v.GenericSchema<unknown, Observation> = v.variant("kind", [
+  v.strictObject({
+    kind: v.literal("usage"),
+    usage,
+    clockOffsetMs: number,
+    capacity: v.strictObject({ cpuMillicores: numberOrNull, memoryBytes: numberOrNull }),
+  }),
+  v.strictObject({ kind: v.literal("changed") }),
+  v.strictObject({ kind: v.literal("tick") }),
+  v.strictObject({ kind: v.literal("answered"), request, answer }),
+]);
+
+/** Accepts what `decide` takes, and nothing else. */
+export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
+  now: number,
+  pod,
+  contenders: v.array(autoscaler),
+  observation,
+  dryRun: flag,
+});

@@ -1,0 +1,56 @@
+/** What the schemas of states, inputs and outcomes share. */
+import * as v from "valibot";
+import type { Action } from "../autoscaler/autoscaler.ts";
+import type { ResizeRequest } from "../core/resize_request.ts";
+import { BLOCK_REASONS, type BlockReason, REFUSAL_REASONS, type StuckReason } from "../core/reasons.ts";
+import { type Resources, SIDE_KEYS } from "../units/resources.ts";
+
+export const text = v.string();
+export const flag = v.boolean();
+/** JSON has no others: every number of a record is finite. */
+export const number = v.pipe(v.number(), v.finite());
+export const numberOrNull = v.nullable(number);
+
+export const side = v.picklist(SIDE_KEYS);
+export const resource = v.picklist(["cpu", "memory"]);
+export const direction = v.picklist(["up", "down"]);
+export const action: v.GenericSchema<unknown, Action> = v.picklist(["scaleUp", "scaleDown"]);
+export const requestAction: v.GenericSchema<unknown, Action | "revert"> = v.picklist([
+  "scaleUp",
+  "scaleDown",
+  "revert",
+]);
+export const blockReason: v.GenericSchema<unknown, BlockReason> = v.picklist(BLOCK_REASONS);
+export const refusalReason = v.picklist(REFUSAL_REASONS);
+export const stuckReason: v.GenericSchema<unknown, StuckReason> = v.picklist([
+  "ResizeDeferred",
+  "ResizeInfeasible",
+  "ResizeError",
+]);
+export const containerKind = v.picklist(["container", "sidecar", "init"]);
+
+export const resources: v.GenericSchema<unknown, Resources> = v.strictObject({
+  "cpu.requests": numberOrNull,
+  "cpu.limits": numberOrNull,
+  "memory.requests": numberOrNull,
+  "memory.limits": numberOrNull,
+});
+
+const requestEntries = {
+  autoscaler: text,
+  autoscalerGeneration: number,
+  container: text,
+  kind: containerKind,
+  action: requestAction,
+  uid: text,
+  resourceVersion: text,
+  generation: numberOrNull,
+  from: resources,
+  to: resources,
+  changes: v.array(side),
+  stuck: v.nullable(stuckReason),
+  why: text,
+};
+
+export const request: v.GenericSchema<unknown, ResizeRequest> = v.strictObject(requestEntries);
+export const unconfirmedRequest = v.strictObject({ ...requestEntries, at: number });

@@ -1,0 +1,130 @@
+/** The shape of a pod's state, as a schema: the compiler holds it against the type. */
+import * as v from "valibot";
+import { type PodState, STATE_VERSION } from "../core/state.ts";
+import {
+  action,
+  direction,
+  flag,
+  number,
+  numberOrNull,
+  requestAction,
+  resources,
+  stuckReason,
+  text,
+  unconfirmedRequest,
+} from "./schemas.ts";
+
+const since = v.strictObject({ at: number, since: number });
+
+const wait = {
+  message: text,
+  until: number,
+  waitMs: number,
+  action: requestAction,
+  podGeneration: numberOrNull,
+  autoscaler: text,
+  autoscalerGeneration: number,
+};
+
+const sideRefusals = v.strictObject({
+  everything: v.exactOptional(v.strictObject({
+    ...wait,
+    kind: v.literal("everything"),
+    reason: v.picklist(["RetryLater", "Rights", "Unsupported"]),
+  })),
+  size: v.exactOptional(v.strictObject({
+    ...wait,
+    kind: v.literal("size"),
+    reason: v.picklist(["NodeCapacity", "Quota", "LimitRange", "Invalid"]),
+    to: number,
+  })),
+  givenUp: v.exactOptional(v.strictObject({ ...wait, kind: v.literal("givenUp"), reason: stuckReason, to: number })),
+});
+
+const container = v.strictObject({
+  instance: v.nullable(text),
+  running: v.nullable(since),
+  readySince: numberOrNull,
+  podReady: v.nullable(since),
+  actual: resources,
+  countsFrom: number,
+  resizedAt: numberOrNull,
+  entryAt: numberOrNull,
+  revertedAt: numberOrNull,
+  refusals: v.strictObject({
+    "cpu.requests": v.exactOptional(sideRefusals),
+    "cpu.limits": v.exactOptional(sideRefusals),
+    "memory.requests": v.exactOptional(sideRefusals),
+    "memory.limits": v.exactOptional(sideRefusals),
+  }),
+});
+
+const sample = v.strictObject({
+  at: number,
+  from: number,
+  seenAt: number,
+  cpuMillicores: number,
+  workingSetBytes: number,
+  usageBytes: numberOrNull,
+  podUsageBytes: numberOrNull,
+});
+
+const streak = v.strictObject({
+  direction,
+  count: number,
+  peakUsageBytes: numberOrNull,
+  olderPeakUsageBytes: numberOrNull,
+});
+
+const view = v.strictObject({
+  generation: number,
+  container: text,
+  dueAt: number,
+  sampling: v.strictObject({
+    anchor: v.nullable(v.strictObject({ instance: text, at: number, counterNs: number })),
+    sample: v.nullable(sample),
+    newAt: number,
+    warming: flag,
+  }),
+  streaks: v.strictObject({
+    "cpu.requests": v.exactOptional(streak),
+    "cpu.limits": v.exactOptional(streak),
+    "memory.requests": v.exactOptional(streak),
+    "memory.limits": v.exactOptional(streak),
+  }),
+  wantedSince: numberOrNull,
+  silentSince: numberOrNull,
+  notified: v.strictObject({
+    metrics: v.exactOptional(text),
+    stuck: v.exactOptional(text),
+    block: v.exactOptional(text),
+    restart: v.exactOptional(text),
+    "baseline cpu.requests": v.exactOptional(text),
+    "baseline cpu.limits": v.exactOptional(text),
+    "baseline memory.requests": v.exactOptional(text),
+    "baseline memory.limits": v.exactOptional(text),
+  }),
+});
+
+const command = v.strictObject({
+  container: text,
+  autoscaler: text,
+  action,
+  generation: number,
+  at: number,
+  to: resources,
+});
+
+/** Accepts a state of the present version, and nothing else. */
+export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
+  version: v.literal(STATE_VERSION),
+  resourceVersion: v.nullable(text),
+  at: number,
+  containers: v.record(text, container),
+  views: v.record(text, view),
+  generation: number,
+  differingSince: numberOrNull,
+  conflict: v.nullable(v.strictObject({ resourceVersion: text, at: number })),
+  command: v.nullable(command),
+  unconfirmed: v.array(unconfirmedRequest),
+});

@@ -1,0 +1,40 @@
+/**
+ * Usage from the summaries of kubelets. Nodes are polled in groups, so that a large cluster is neither asked nor held in
+ * memory all at once, and one wake of the process serves many polls: alone each would cost twice as much.
+ */
+import type { Clock } from "../runtime/clock.ts";
+import type { SummarySource } from "./kubelet.ts";
+import { pollKubelet } from "./poll.ts";
+import type { WatchUsage } from "./watch_usage.ts";
+
+/** The time, and a number from 0 to 1. */
+export interface WatchKubeletsOptions {
+  readonly clock: Clock;
+  /** Gives the phase of this process, so that of several podfits not all ask at once. */
+  readonly random: () => number;
+}
+
+/** Polls `source`, which must live as long as any of the watches. */
+export function watchKubelets(
+  { fetchSummary }: Pick<SummarySource, "fetchSummary">,
+  { clock, random }: WatchKubeletsOptions,
+): WatchUsage {
+  const phaseMs = random() * GROUP_MS;
+  let watched = 0;
+  return async function* (node, options) {
+    const toGroupMs = (GROUP_MS - (clock.monotonic() + phaseMs) % GROUP_MS) % GROUP_MS;
+    const firstMs = toGroupMs + Math.floor(watched / GROUP) * GROUP_MS;
+    const initialDelayMs = firstMs % options.interval();
+    watched++;
+    try {
+      yield* pollKubelet(node, { ...options, fetchSummary, clock, initialDelayMs });
+    } finally {
+      watched--;
+    }
+  };
+}
+
+/** Nodes; at the default interval of 15 s the groups of 1,000 nodes fill it. */
+const GROUP = 32;
+/** From group to group. Most intervals are multiples of it, so that a node that comes later still falls in with others. */
+const GROUP_MS = 500;

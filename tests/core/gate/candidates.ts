@@ -1,0 +1,88 @@
+/** A candidate for the gates: scales "main" up from 100m to 150m of cpu, and nothing is in its way unless said otherwise. */
+import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
+import { listChanges } from "../../../lib/core/changes.ts";
+import type { Candidate } from "../../../lib/core/gate/candidate.ts";
+import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
+import { readResizeStatus } from "../../../lib/core/pod/resize_status.ts";
+import { type ContainerState, NEW_POD_STATE, type PodState, type Sample, type View } from "../../../lib/core/state.ts";
+import { container, MI, pod, policy, SECOND, START } from "../../support/builders.ts";
+
+export interface Differs {
+  readonly pod?: Partial<PodFacts>;
+  readonly container?: Partial<ContainerFacts>;
+  readonly policy?: Partial<Autoscaler>;
+  readonly containerState?: Partial<ContainerState>;
+  readonly state?: Partial<PodState>;
+  readonly candidate?: Partial<Candidate>;
+  readonly dryRun?: boolean;
+}
+
+export const SAMPLE: Sample = {
+  at: START,
+  from: START - 10 * SECOND,
+  seenAt: START,
+  cpuMillicores: 90,
+  workingSetBytes: 64 * MI,
+  usageBytes: 64 * MI,
+  podUsageBytes: null,
+};
+
+export const VIEW: View = {
+  generation: 1,
+  container: "main",
+  dueAt: START,
+  sampling: newSampling(START),
+  streaks: {},
+  wantedSince: START,
+  silentSince: null,
+  notified: {},
+};
+
+export function candidate(differs: Differs): Candidate {
+  const one = container(differs.container);
+  const facts = pod({ containers: [one], ...differs.pod });
+  const state = { ...NEW_POD_STATE, ...differs.state };
+  const containerState: ContainerState = {
+    instance: one.instance,
+    running: one.runningAt === null ? null : { at: one.runningAt, since: one.runningAt },
+    podReady: facts.readyAt === null ? null : { at: facts.readyAt, since: facts.readyAt },
+    readySince: START - 60 * SECOND,
+    actual: one.spec,
+    countsFrom: 0,
+    resizedAt: null,
+    entryAt: null,
+    revertedAt: null,
+    refusals: {},
+    ...differs.containerState,
+  };
+  const autoscaler = policy(differs.policy);
+  const to = { ...one.spec, "cpu.requests": 150 };
+  return {
+    input: {
+      now: START,
+      pod: facts,
+      contenders: [autoscaler],
+      observation: { kind: "tick" },
+      dryRun: differs.dryRun ?? false,
+    },
+    container: facts.containers[0] ?? one,
+    autoscaler,
+    state,
+    containerState,
+    view: { ...VIEW, sampling: { ...newSampling(START), sample: SAMPLE } },
+    status: readResizeStatus(facts, state, START),
+    isDue: true,
+    isNewSample: true,
+    direction: "up",
+    action: "scaleUp",
+    proposals: [{ side: "cpu.requests", direction: "up", amount: 150, why: "", urgency: 0 }],
+    sized: [{ kind: "moves", key: "cpu.requests", to: 150, cappedBy: null }],
+    moving: ["cpu.requests"],
+    base: one.spec,
+    to,
+    changes: listChanges(one.spec, differs.candidate?.to ?? to),
+    ahead: null,
+    ...differs.candidate,
+  };
+}

@@ -1,0 +1,113 @@
+/** Refusals that stand at once: of different kinds on one side, and of different sides of one resource (C44, C47). */
+import { assertEquals } from "@std/assert";
+import type { RefusalReason } from "../../../lib/core/reasons.ts";
+import type { Refused, ResizeRequest } from "../../../lib/core/resize_request.ts";
+import { NO_REFUSALS, type Refusals } from "../../../lib/core/settle/refusal.ts";
+import { nextAccepted, nextGivenUp, nextRefused } from "../../../lib/core/settle/refusals.ts";
+import { policy, request, SECOND, side, SIZE, START } from "../../support/builders.ts";
+import { Story } from "../../support/story.ts";
+
+function refused(reason: RefusalReason, waitMs: number | null = null): Refused {
+  return { kind: "refused", reason, message: "", resources: [], waitMs };
+}
+
+const REQUEST = request();
+const LIMIT = request({ to: { ...SIZE, "cpu.limits": 300 }, changes: ["cpu.limits"] });
+const REVERT = request({ action: "revert", from: REQUEST.to, to: REQUEST.from, stuck: "ResizeInfeasible" });
+
+/** By side and kind, how many seconds after START each wait ends. */
+function endsOf(refusals: Refusals): string[] {
+  return Object.entries(refusals).flatMap(([key, kinds]) =>
+    Object.values(kinds).map(({ kind, until }) => `${key} ${kind} ${(until - START) / SECOND}`)
+  ).toSorted();
+}
+
+/** One after the other, 5 s apart. */
+function refuse(...steps: readonly (readonly [ResizeRequest, Refused])[]): Refusals {
+  let refusals = NO_REFUSALS;
+  for (const [index, [request, answer]] of steps.entries()) {
+    refusals = nextRefused(refusals, request, { answer, now: START + index * 5 * SECOND });
+  }
+  return refusals;
+}
+
+Deno.test("nextRefused() keeps a refused size beside a busy server (C44)", () => {
+  const refusals = refuse([REQUEST, refused("Quota")], [REQUEST, refused("RetryLater", 20 * SECOND)]);
+  assertEquals(endsOf(refusals), [
+    "cpu.limits everything 25",
+    "cpu.requests everything 25",
+    "cpu.requests size 30",
+  ]);
+});
+
+Deno.test("nextRefused() lets the wait for a busy server grow on over another refusal (C44)", () => {
+  const busy = refused("RetryLater");
+  const refusals = refuse([REQUEST, busy], [REQUEST, refused("Quota")], [REQUEST, busy]);
+  assertEquals(refusals["cpu.requests"]?.everything?.waitMs, 10 * SECOND);
+});
+
+Deno.test("nextRefused() keeps a refused limit when the request of the resource is refused later (C44)", () => {
+  const refusals = refuse([LIMIT, refused("Quota")], [REQUEST, refused("NodeCapacity")]);
+  assertEquals(refusals["cpu.limits"]?.size?.to, 300);
+  assertEquals(endsOf(refusals), ["cpu.limits size 30", "cpu.requests size 35"]);
+});
+
+Deno.test("nextAccepted() forgets what was refused of the resource, and keeps what was given up of it (C44, C47)", () => {
+  const refusals = nextGivenUp(NO_REFUSALS, REVERT, { generation: 2, now: START });
+  const both = nextRefused(refusals, { ...LIMIT, generation: 2 }, { answer: refused("Quota"), now: START });
+  const next = nextAccepted(both, { ...LIMIT, generation: 2 }, 3);
+  assertEquals(endsOf(next), ["cpu.requests givenUp 30"]);
+  // podfit's own resize frees nothing.
+  assertEquals(next["cpu.requests"]?.givenUp?.podGeneration, 3);
+});
+
+Deno.test("nextGivenUp() keeps what waits of other resources (C44, C47)", () => {
+  const memory = request({ changes: ["memory.requests"] });
+  const refusals = nextGivenUp(refuse([memory, refused("Quota")]), REVERT, { generation: 2, now: START });
+  assertEquals(endsOf(refusals), ["cpu.requests givenUp 30", "memory.requests size 30"]);
+});
+
+Deno.test("decide() does not forget a quota's wait because the server is busy later (C44)", () => {
+  const story = new Story({ load: { cpu: 110 }, answer: refused("Quota") });
+  assertEquals(story.pollToOrder().to["cpu.requests"], 184);
+  const refusedAt = story.now;
+  story.answer = refused("RetryLater", 15 * SECOND);
+  story.use({ cpu: 84 });
+  assertEquals(story.pollToOrder(1).to["cpu.requests"], 140, "a smaller size may go");
+  story.use({ cpu: 110 });
+  const reasons = [1, 2, 3, 4].map(() => (story.poll(), story.reason()));
+  assertEquals(reasons, ["Quota", "Quota", "Quota", "Quota"], "the longer of two waits counts");
+  assertEquals([story.pollToOrder(1).to["cpu.requests"], story.now - refusedAt], [184, 30 * SECOND]);
+});
+
+Deno.test("decide() holds a smaller size back too while the server is busy, and no longer (C44)", () => {
+  const story = new Story({ load: { cpu: 110 }, answer: refused("Quota") });
+  story.pollToOrder();
+  story.answer = refused("RetryLater", 15 * SECOND);
+  story.use({ cpu: 84 }).pollToOrder(1);
+  const busyAt = story.now;
+  story.poll(2);
+  assertEquals(story.reason(), "RetryLater");
+  assertEquals([story.pollToOrder().to["cpu.requests"], story.now - busyAt], [140, 15 * SECOND]);
+});
+
+Deno.test("decide() lets a refused limit wait no longer because its request is refused later (C44)", () => {
+  const sides = [side("cpu.requests", { consecutiveSamples: 4 }), side("cpu.limits")];
+  const story = new Story({ contenders: [policy({ sides })], load: { cpu: 170 }, answer: refused("Quota") });
+  assertEquals(story.pollToOrder().changes, ["cpu.limits"]);
+  const refusedAt = story.now;
+  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.now - refusedAt, 10 * SECOND);
+  story.poll();
+  assertEquals([story.reason(), story.last?.decisions[0]?.candidates], ["Quota", ["cpu.limits", "cpu.requests"]]);
+  assertEquals([story.pollToOrder().changes, story.now - refusedAt], [["cpu.limits"], 30 * SECOND]);
+});
+
+for (const reason of ["Rights", "Unsupported"] as const) {
+  Deno.test(`decide() tries at once after ${reason} when the pod has changed (C44)`, () => {
+    const story = new Story({ load: { cpu: 90 }, answer: refused(reason) });
+    story.pollToOrder();
+    story.change({ generation: 2, observedGeneration: 2 });
+    assertEquals(story.orders.length, 2);
+  });
+}

@@ -1,0 +1,182 @@
+/** What each route answers, to whom, and how a long page is sent. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { createHandler, type Handler } from "../../../lib/daemon/http/handler.ts";
+import { healthRoutes } from "../../../lib/daemon/http/health_routes.ts";
+import { metricsRoutes } from "../../../lib/daemon/http/metrics_routes.ts";
+import { serve } from "../../../lib/daemon/http/serve.ts";
+import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
+import type { Verdict } from "../../../lib/daemon/verdict.ts";
+
+const LOCAL = { hostname: "127.0.0.1", port: 0 };
+const OK: Verdict = { ok: true, message: "ok" };
+
+function handlerOf({ alive = OK, ready = OK }: { alive?: Verdict; ready?: Verdict }): Handler {
+  const health = healthRoutes({ isAlive: () => alive, isReady: () => ready });
+  return createHandler([health, metricsRoutes(createMetrics({ version: "1" }))]);
+}
+
+function pageHandler(render: () => Iterable<string>): Handler {
+  return createHandler([metricsRoutes({ contentType: "text/plain; version=0.0.4; charset=utf-8", render })]);
+}
+
+async function ask(handler: Handler, path: string, method = "GET"): Promise<[number, string, Headers]> {
+  const response = await handler(new Request(`http://podfit${path}`, { method }));
+  return [response.status, await response.text(), response.headers];
+}
+
+Deno.test("createHandler() answers each path with its status", async () => {
+  const handler = handlerOf({});
+  const cases: readonly (readonly [string, string, number])[] = [
+    ["GET", "/", 200],
+    ["GET", "/healthz", 200],
+    ["GET", "/readyz", 200],
+    ["GET", "/metrics", 200],
+    ["GET", "/metrics?name=x", 200],
+    ["GET", "/nothing", 404],
+    ["POST", "/nothing", 404],
+    ["GET", "/healthz/deeper", 404],
+    ["HEAD", "/", 200],
+    ["HEAD", "/healthz", 200],
+    ["HEAD", "/metrics", 200],
+    ["POST", "/metrics", 405],
+    ["PUT", "/", 405],
+    ["DELETE", "/healthz", 405],
+    ["OPTIONS", "/readyz", 405],
+  ];
+  for (const [method, path, status] of cases) {
+    const [actual, body, headers] = await ask(handler, path, method);
+    assertEquals(actual, status, `${method} ${path}`);
+    if (method === "HEAD") assertEquals(body, "");
+    if (status === 405) assertEquals(headers.get("allow"), "GET, HEAD");
+  }
+});
+
+Deno.test("/healthz and /readyz answer 503 with the reasons, each for its own verdict", async () => {
+  const bad: Verdict = { ok: false, message: "pods: not listed yet\nusage: no source" };
+  const cases: readonly (readonly [string, Parameters<typeof handlerOf>[0], number, string])[] = [
+    ["/readyz", { ready: bad }, 503, "pods: not listed yet\nusage: no source\n"],
+    ["/healthz", { ready: bad }, 200, "ok\n"],
+    ["/healthz", { alive: bad }, 503, "pods: not listed yet\nusage: no source\n"],
+    ["/readyz", { alive: bad }, 200, "ok\n"],
+  ];
+  for (const [path, verdicts, status, body] of cases) {
+    const handler = handlerOf(verdicts);
+    assertEquals((await ask(handler, path)).slice(0, 2), [status, body]);
+    assertEquals((await ask(handler, path, "HEAD")).slice(0, 2), [status, ""]);
+  }
+});
+
+Deno.test("/metrics is the Prometheus text format", async () => {
+  const [, body, headers] = await ask(handlerOf({}), "/metrics");
+  assertStringIncludes(headers.get("content-type") ?? "", "text/plain; version=0.0.4");
+  assertStringIncludes(body, "# TYPE kedify_agent_pra_total gauge\n");
+  assert(body.endsWith("\n"));
+});
+
+Deno.test("/metrics is never made for a HEAD, nor before it is read", async () => {
+  let made = 0;
+  const page = function* () {
+    made++;
+    yield "a 1\n";
+  };
+  const handler = pageHandler(page);
+  assertEquals((await ask(handler, "/metrics", "HEAD")).slice(0, 2), [200, ""]);
+  assertEquals(made, 0);
+  assertEquals((await ask(handler, "/metrics"))[1], "a 1\n");
+  assertEquals(made, 1);
+});
+
+Deno.test("/metrics lets the event loop turn between any two pieces, and answers several readers at once", async () => {
+  let turns = 0;
+  const turnsAt: number[] = [];
+  const page = function* () {
+    for (let piece = 0; piece < 10; piece++) {
+      turnsAt.push(turns);
+      yield `a{b="${piece}"} 1\n`;
+    }
+  };
+  const handler = pageHandler(page);
+  const timer = setInterval(() => turns++, 0);
+  const [, alone] = await ask(handler, "/metrics");
+  assertEquals(new Set(turnsAt).size, 10, turnsAt.join());
+  const pages = await Promise.all([1, 2, 3].map(() => ask(handler, "/metrics")));
+  clearInterval(timer);
+  assertEquals(alone.split("\n").length, 11);
+  assertEquals(pages.map(([, text]) => text), [alone, alone, alone]);
+});
+
+Deno.test("/metrics stops to make a page whose reader has gone, and is there for the next", async () => {
+  const { promise: ended, resolve: tellEnded } = Promise.withResolvers<number>();
+  const page = function* () {
+    let pieces = 0;
+    try {
+      for (; pieces < 10_000; pieces++) yield `${"#".repeat(2 ** 16)}\n`;
+    } finally {
+      tellEnded(pieces);
+    }
+  };
+  await using server = serve(pageHandler(page), LOCAL);
+  const url = `http://127.0.0.1:${server.port}/metrics`;
+  const reader = (await fetch(url)).body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  assert(await ended < 1_000);
+  const head = await fetch(url, { method: "HEAD" });
+  assertEquals([head.status, await head.text()], [200, ""]);
+});
+
+Deno.test("/metrics breaks off a page that cannot be ended: half of it must not look whole", async () => {
+  const page = function* () {
+    yield "a 1\n";
+    throw new Error("no registry");
+  };
+  const response = await pageHandler(page)(new Request("http://podfit/metrics"));
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.text(), Error, "no registry");
+});
+
+Deno.test("/metrics is compressed for those who take gzip, and the same page", async () => {
+  const handler = pageHandler(() => ["a 1\n", `b ${"2".repeat(9999)}\n`]);
+  const cases: Readonly<Record<string, string | null>> = {
+    "gzip": "gzip",
+    "deflate, gzip;q=0.5": "gzip",
+    "gzip;q=0": null,
+    "identity": null,
+    "br": null,
+  };
+  for (const [accepted, encoding] of Object.entries(cases)) {
+    const request = new Request("http://podfit/metrics", { headers: { "accept-encoding": accepted } });
+    const response = await handler(request);
+    assertEquals(response.headers.get("content-encoding"), encoding, accepted);
+    assertEquals(response.headers.get("vary"), "Accept-Encoding");
+    assertStringIncludes(response.headers.get("content-type") ?? "", "text/plain; version=0.0.4");
+    const body = encoding === null ? response.body : response.body?.pipeThrough(new DecompressionStream("gzip"));
+    assertEquals(await new Response(body).text(), `a 1\nb ${"2".repeat(9999)}\n`);
+  }
+});
+
+Deno.test("/ lists the routes of every group, and no others", async () => {
+  const [, body, headers] = await ask(handlerOf({}), "/");
+  assertEquals(body.split("\n"), [
+    "podfit",
+    "",
+    "/healthz  is the process alive",
+    "/readyz   is it ready to work",
+    "/metrics  its metrics, for Prometheus",
+    "",
+  ]);
+  assertStringIncludes(headers.get("content-type") ?? "", "text/plain");
+  const [, other] = await ask(pageHandler(() => []), "/");
+  assertEquals(other, "podfit\n\n/metrics  its metrics, for Prometheus\n");
+});
+
+Deno.test("a failure inside becomes a 500 that says why", async () => {
+  const broken = () => {
+    throw new Error("no registry");
+  };
+  const health = healthRoutes({ isAlive: broken, isReady: broken });
+  const handler = createHandler([health, metricsRoutes({ contentType: "x", render: broken })]);
+  for (const path of ["/metrics", "/healthz", "/readyz"]) {
+    assertEquals((await ask(handler, path)).slice(0, 2), [500, "Cannot answer: no registry\n"]);
+  }
+});

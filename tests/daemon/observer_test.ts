@@ -1,0 +1,66 @@
+/** What a standby does: it observes and changes nothing, until an actor is started on it, and again once that is stopped. */
+import { assert, assertEquals } from "@std/assert";
+import { createActor } from "../../lib/daemon/actor.ts";
+import { WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
+import { createObserver } from "../../lib/daemon/observer.ts";
+import { createClient } from "../../lib/kube/client.ts";
+import { createLog } from "../../lib/runtime/log.ts";
+import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
+import { autoscalerObject, deploymentObject, nodeObject, podObject } from "../support/api_objects.ts";
+import { TestApiServer } from "../support/api_server.ts";
+import { FakeKubelet } from "../support/daemon_run.ts";
+
+Deno.test("createObserver() observes alone, and an actor started on it acts until it is stopped", async () => {
+  const clock = new VirtualClock();
+  const api = new TestApiServer(clock);
+  const kubelet = new FakeKubelet(clock, api);
+  api.put("nodes", nodeObject());
+  api.put("deployments", deploymentObject());
+  api.put("podresourceautoscalers", autoscalerObject());
+  api.put("pods", podObject());
+  kubelet.use({ "web-1": { cpu: 150 } });
+  const { origin, transport } = api.toServer();
+  const random = () => 0;
+  const log = createLog({ level: "error", format: "json", clock, write() {} });
+  const common = { clock, random, log, metrics: createMetrics({ version: "test" }), onTrouble() {} };
+  const observer = createObserver({ ...common, origin, transport, scope: WHOLE_CLUSTER, requiresAnnotation: false });
+  let polls = 0;
+  const fetchSummary: FakeKubelet["fetchSummary"] = (node, signal) => {
+    polls++;
+    return kubelet.fetchSummary(node, signal);
+  };
+  const act = (signal: AbortSignal) =>
+    createActor({
+      ...common,
+      observer,
+      client: createClient({ origin, transport }),
+      watchUsage: watchKubelets({ fetchSummary }, { clock, random }),
+      dryRun: false,
+      instance: "test",
+      sinks: [],
+    }).run(signal);
+  const writes = () => api.calls.filter(({ method }) => method !== "GET").length;
+
+  const observing = new AbortController();
+  const observed = observer.run(observing.signal);
+  await clock.advance(60_000);
+  assertEquals([observer.isReady().ok, observer.inventory.tracked.size, writes(), polls], [true, 1, 0, 0]);
+
+  const acting = new AbortController();
+  const acted = act(acting.signal);
+  await clock.advance(15_000);
+  assertEquals(api.calls.filter(({ path }) => path.endsWith("/resize")).length, 1);
+  acting.abort();
+  await acted;
+
+  const [writesBefore, pollsBefore] = [writes(), polls];
+  assert(pollsBefore > 0);
+  api.put("pods", podObject({ name: "web-2" }));
+  await clock.advance(60_000);
+  assertEquals([observer.inventory.tracked.size, writes(), polls], [2, writesBefore, pollsBefore]);
+  observing.abort();
+  await observed;
+  assertEquals([clock.pending, api.openWatches], [0, 0]);
+});

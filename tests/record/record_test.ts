@@ -1,0 +1,96 @@
+/** Records of evaluations: plain JSON that replays to the same outcome, and a parser that believes nothing else. */
+import { assertEquals } from "@std/assert";
+import * as fc from "fast-check";
+import { decide } from "../../lib/core/decide.ts";
+import type { Input, Observation } from "../../lib/core/decision.ts";
+import type { Answer } from "../../lib/core/resize_request.ts";
+import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
+import { parseRecord, parseState } from "../../lib/record/parse.ts";
+import { type EvaluationRecord, formatRecord, toRecord } from "../../lib/record/record.ts";
+import { loads, podOf, sanePolicies, sizes } from "../support/arbitraries.ts";
+import { MINUTE, SECOND } from "../support/builders.ts";
+import { Story, type StoryOptions } from "../support/story.ts";
+
+const RUNS = { seed: 20261122, numRuns: 60 };
+
+const refused: Answer = { kind: "refused", reason: "Quota", message: "exceeded", resources: ["cpu"], waitMs: null };
+const answers: fc.Arbitrary<NonNullable<StoryOptions["answer"]>> = fc.constantFrom<NonNullable<StoryOptions["answer"]>>(
+  "enact",
+  "accept",
+  refused,
+  { ...refused, reason: "RetryLater", waitMs: MINUTE },
+  { kind: "conflict" },
+  { kind: "unconfirmed", message: "timed out" },
+);
+
+/** A story whose every evaluation is recorded. */
+class RecordedStory extends Story {
+  readonly records: EvaluationRecord[] = [];
+
+  override decide(before: PodState, input: Input) {
+    const outcome = decide(before, input);
+    this.records.push(toRecord({ before, input, outcome }));
+    return outcome;
+  }
+}
+
+function play(options: StoryOptions): readonly EvaluationRecord[] {
+  const story = new RecordedStory(options);
+  for (let poll = 0; poll < 8; poll++) story.poll();
+  story.change({ pending: { reason: "Deferred", message: "no room", since: story.now } });
+  for (let poll = 0; poll < 4; poll++) story.wait(5 * SECOND).observe({ kind: "tick" } satisfies Observation);
+  return story.records;
+}
+
+Deno.test("a record survives JSON, and replays to the same outcome", () => {
+  let kinds = new Set<string>();
+  fc.assert(
+    fc.property(sanePolicies, sizes(true), loads, answers, (contender, spec, load, answer) => {
+      for (const record of play({ pod: podOf(spec), contenders: [contender], load, answer })) {
+        const parsed = parseRecord(JSON.parse(formatRecord(record)));
+        if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+        assertEquals(parsed.value, record);
+        assertEquals(decide(parsed.value.before, parsed.value.input), record.outcome);
+        kinds = kinds.union(new Set(record.outcome.decisions.map(({ decision }) => decision.kind)));
+      }
+    }),
+    RUNS,
+  );
+  assertEquals([...kinds].sort(), ["blocked", "hold", "resize"]);
+});
+
+const [RECORD] = play({ load: { cpu: 90 } });
+if (RECORD === undefined) throw new Error("Cannot play a record");
+
+Deno.test("parseState() refuses another version by name", () => {
+  const message = "Cannot read a state of version 1: this podfit reads version 2";
+  assertEquals(parseState({ ...NEW_POD_STATE, version: 1 }), { ok: false, problems: [{ path: "version", message }] });
+});
+
+Deno.test("parseRecord() refuses another version by name, of the state in it too", () => {
+  const message = "Cannot read a record of version 7: this podfit reads version 1";
+  assertEquals(parseRecord({ ...RECORD, version: 7 }), { ok: false, problems: [{ path: "version", message }] });
+  const parsed = parseRecord({ ...RECORD, before: { ...RECORD.before, version: 1 } });
+  assertEquals(parsed.ok ? [] : parsed.problems.map(({ path }) => path), ["before.version"]);
+});
+
+/** [sentence, what is wrong, the path that is named] */
+const WRONG: readonly [string, (record: Record<string, unknown>) => unknown, string][] = [
+  ["a field that is missing", ({ input: _, ...rest }) => rest, "input"],
+  ["a field that it does not know", (record) => ({ ...record, more: 1 }), "more"],
+  ["a number that is a string", (record) => ({ ...record, input: { ...RECORD.input, now: "now" } }), "input.now"],
+  ["a reason that is none", (record) => ({
+    ...record,
+    outcome: { ...RECORD.outcome, decisions: [{ ...RECORD.outcome.decisions[0], candidates: ["cpu"] }] },
+  }), "outcome.decisions.0.candidates.0"],
+];
+for (const [sentence, spoil, path] of WRONG) {
+  Deno.test(`parseRecord() names ${sentence}`, () => {
+    const parsed = parseRecord(spoil(structuredClone(RECORD) as unknown as Record<string, unknown>));
+    assertEquals(parsed.ok ? [] : parsed.problems.map((one) => one.path), [path]);
+  });
+}
+
+Deno.test("parseRecord() and parseState() never throw, whatever they are given", () => {
+  fc.assert(fc.property(fc.anything(), (value) => !parseRecord(value).ok && !parseState(value).ok), RUNS);
+});

@@ -1,0 +1,30 @@
+/** Evaluations by their few facts: what sinks are given, without running the fold. */
+import type { Input, Outcome } from "../../lib/core/decision.ts";
+import { NEW_POD_STATE } from "../../lib/core/state.ts";
+import type { Evaluation } from "../../lib/daemon/report/sink.ts";
+import { input } from "./builders.ts";
+
+export interface EvaluationFacts {
+  readonly input?: Partial<Input>;
+  readonly outcome?: Partial<Outcome>;
+  readonly tookMs?: number;
+}
+
+/** A tick of a pod with one contender, in which nothing was decided, unless the facts say otherwise. */
+export function evaluation({ input: facts = {}, outcome = {}, tookMs = 0 }: EvaluationFacts): Evaluation {
+  return {
+    before: NEW_POD_STATE,
+    input: input(facts),
+    outcome: {
+      state: NEW_POD_STATE,
+      decisions: [],
+      notices: [],
+      request: null,
+      scaled: null,
+      enacted: null,
+      implausible: 0,
+      ...outcome,
+    },
+    tookMs,
+  };
+}
