@@ -5,7 +5,7 @@ import type { Sampled } from "./observe/sample.ts";
 import { chooseOwner, type OwnershipContext } from "./ownership.ts";
 import { findContainer } from "./pod/pod_facts.ts";
 import type { ResizeStatus } from "./pod/resize_status.ts";
-import type { PodState } from "./state.ts";
+import { findContainerState, type PodState } from "./state.ts";
 
 interface Context {
   readonly input: Input;
@@ -19,7 +19,7 @@ export function listCases(sampled: readonly Sampled[], { input, state, status }:
   const cases: Case[] = [];
   for (const name in state.containers) {
     const container = findContainer(pod, name);
-    const containerState = state.containers[name];
+    const containerState = findContainerState(state, name);
     if (container === null || containerState === undefined) continue;
     const own = findOwn(sampled, { now, pod, container, containerState });
     if (own === null) continue;

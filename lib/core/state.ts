@@ -71,6 +71,14 @@ export interface ContainerState {
   readonly refusals: Refusals;
 }
 
+/** Undefined while no contender targets the container. A container may be named `constructor`, as a property of every object. */
+export function findContainerState(
+  { containers }: Pick<PodState, "containers">,
+  name: string,
+): ContainerState | undefined {
+  return Object.hasOwn(containers, name) ? containers[name] : undefined;
+}
+
 /** A state that another clock has dated: it is never taken to begin later than it was first seen. */
 export interface Since {
   readonly at: number;

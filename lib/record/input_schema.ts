@@ -8,6 +8,7 @@ import type { Answer } from "../core/resize_request.ts";
 import type { LabelExpression, Selector } from "../units/selector.ts";
 import {
   containerKind,
+  dictionary,
   flag,
   number,
   numberOrNull,
@@ -30,7 +31,7 @@ const expression: v.GenericSchema<unknown, LabelExpression> = v.strictObject({
 const selector: v.GenericSchema<unknown, Selector> = v.strictObject({
   requirements: v.array(v.strictObject({ key: text, operator, values: v.array(text) })),
   source: v.strictObject({
-    matchLabels: v.exactOptional(v.record(text, text)),
+    matchLabels: v.exactOptional(dictionary(text)),
     matchExpressions: v.exactOptional(v.array(expression)),
   }),
 });
@@ -76,7 +77,7 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
   resourceVersion: text,
   generation: numberOrNull,
   observedGeneration: numberOrNull,
-  labels: v.record(text, text),
+  labels: dictionary(text),
   optedIn: flag,
   deleting: flag,
   finished: flag,

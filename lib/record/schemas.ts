@@ -4,9 +4,23 @@ import type { Action } from "../autoscaler/autoscaler.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { BLOCK_REASONS, type BlockReason, REFUSAL_REASONS, type StuckReason } from "../core/reasons.ts";
 import { type Resources, SIDE_KEYS } from "../units/resources.ts";
+import { isRecord } from "../units/untrusted.ts";
 
 export const text = v.string();
 export const flag = v.boolean();
+/**
+ * An object with any keys. Unlike v.record() it keeps one that is named like a property of every object, such as a
+ * container `constructor`.
+ */
+export function dictionary<T>(schema: v.GenericSchema<unknown, T>): v.GenericSchema<unknown, Record<string, T>> {
+  return v.pipe(
+    v.custom<Readonly<Record<string, unknown>>>(isRecord, "Invalid type: Expected Object"),
+    v.transform((object) => Object.entries(object)),
+    v.array(v.tuple([text, schema])),
+    v.transform((entries) => Object.fromEntries(entries) as Record<string, T>),
+  );
+}
+
 /** JSON has no others: every number of a record is finite. */
 export const number = v.pipe(v.number(), v.finite());
 export const numberOrNull = v.nullable(number);

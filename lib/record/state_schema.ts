@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { type PodState, STATE_VERSION } from "../core/state.ts";
 import {
   action,
+  dictionary,
   direction,
   flag,
   number,
@@ -120,8 +121,8 @@ export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
   version: v.literal(STATE_VERSION),
   resourceVersion: v.nullable(text),
   at: number,
-  containers: v.record(text, container),
-  views: v.record(text, view),
+  containers: dictionary(container),
+  views: dictionary(view),
   generation: number,
   differingSince: numberOrNull,
   conflict: v.nullable(v.strictObject({ resourceVersion: text, at: number })),

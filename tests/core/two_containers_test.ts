@@ -11,7 +11,7 @@ function twoWishes(options: Partial<ConstructorParameters<typeof Story>[0]> = {}
   return new Story({ pod: TWO, contenders: [main, proxy], ...options }).use({ cpu: 60 }).use({ cpu: 90 }, "proxy");
 }
 
-Deno.test("decide() puts the wish that has stood longer first, the other waits with a reason (C12, C41)", () => {
+Deno.test("decide() puts the proposal that has stood longer first, the other waits with a reason (C12, C41)", () => {
   const delayed = [{ ...main, delayMs: 0 }, { ...proxy, delayMs: 0 }];
   const story = twoWishes({ contenders: delayed, answer: "accept" });
   story.change({ pending: { reason: "Deferred", message: "", since: null } });
@@ -28,17 +28,17 @@ Deno.test("decide() puts the wish that has stood longer first, the other waits w
   assertEquals(waiting?.decision.kind === "blocked" && waiting.decision.reason, "ResizeInProgress");
 });
 
-Deno.test("decide() takes the first of two wishes of the same age", () => {
+Deno.test("decide() takes the first of two proposals of the same age", () => {
   const story = twoWishes().use({ cpu: 90 });
-  assertEquals(story.pollToOrder().container, "main");
+  assertEquals(story.pollToRequest().container, "main");
 });
 
 Deno.test("decide() resizes the second as soon as the first is enacted, its own cooldown untouched (C12, C42)", () => {
   const story = twoWishes({ answer: "accept" }).use({ cpu: 90 });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(2);
   assertEquals(story.reason("proxy"), "ResizeInProgress");
-  assertEquals(story.orders.length, 1);
+  assertEquals(story.requests.length, 1);
   assertEquals(story.enact().request?.container, "proxy");
 });
 
@@ -52,7 +52,7 @@ Deno.test("decide() holds every autoscaler of the pod while one resize is in fli
 Deno.test("decide() keeps the streaks of the other container over an accepted PATCH (C31)", () => {
   const slow = { ...proxy, sides: [side("cpu.requests", { consecutiveSamples: 9 })] };
   const story = twoWishes({ contenders: [main, slow] }).use({ cpu: 90 });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.state.views["uid-of-main"]?.streaks, {});
   assertEquals(story.state.views["uid-of-proxy"]?.streaks["cpu.requests"]?.count, 2);
 });
@@ -63,4 +63,15 @@ Deno.test("decide() keeps one container going while the other restarts (C43)", (
   story.restartContainer("main");
   story.wait(5 * SECOND).observe(story.read());
   assertEquals([story.reason("main"), story.reason("proxy")], ["Warmup", "DryRun"]);
+});
+
+Deno.test("decide() resizes a container that is named like a property of every object (C15)", () => {
+  const name = "constructor";
+  const story = new Story({
+    pod: pod({ containers: [container({ name })] }),
+    contenders: [policy({ containerName: name })],
+  });
+  story.use({ cpu: 90 }, name);
+  assertEquals([story.pollToRequest().container, story.poll().request], [name, null]);
+  assertEquals(Object.keys(story.state.containers), [name]);
 });

@@ -131,7 +131,7 @@ export const PODS: Mutations = {
       in: "Evaluator.#perform",
       find: "if (before !== undefined)",
       replace: "",
-      test: "evaluate() brings no state back for a pod dropped during its PATCH, and tells the action (C11)",
+      test: "evaluate() brings no state back for a pod dropped during its PATCH, and reports the action (C11)",
     },
   ],
   C12: [
@@ -198,7 +198,7 @@ export const PODS: Mutations = {
       in: "chooseFirst",
       find: "< readSince",
       replace: "> readSince",
-      test: "decide() puts the wish that has stood longer first, the other waits with a reason (C12, C41)",
+      test: "decide() puts the proposal that has stood longer first, the other waits with a reason (C12, C41)",
     },
     {
       breaks: "has one owner per pod",
@@ -212,7 +212,7 @@ export const PODS: Mutations = {
       in: "listOthers",
       find: "cases.length === sampled.length",
       replace: "true",
-      test: "decide() has one owner act and tells the others NotOwner (C12)",
+      test: "decide() has one owner act, and the others are NotOwner (C12)",
     },
     {
       breaks: "acts before the workloads that autoscalers name are listed",
@@ -303,6 +303,13 @@ export const PODS: Mutations = {
     },
   ],
   C15: [
+    {
+      breaks: "takes a property that every object has for a container's state",
+      in: "findContainerState",
+      find: "Object.hasOwn(containers, name) ? containers[name] : undefined",
+      replace: "containers[name]",
+      test: "decide() resizes a container that is named like a property of every object (C15)",
+    },
     {
       breaks: "resizes plain init containers",
       in: "findContainer",

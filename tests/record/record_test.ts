@@ -74,6 +74,18 @@ Deno.test("parseRecord() refuses another version by name, of the state in it too
   assertEquals(parsed.ok ? [] : parsed.problems.map(({ path }) => path), ["before.version"]);
 });
 
+Deno.test("parseRecord() keeps a container and a label that are named like a property of every object", () => {
+  const [container] = Object.values(RECORD.outcome.state.containers);
+  if (container === undefined) throw new Error("Cannot find a container");
+  const record: EvaluationRecord = {
+    ...RECORD,
+    before: { ...RECORD.before, containers: { constructor: container } },
+    input: { ...RECORD.input, pod: { ...RECORD.input.pod, labels: { constructor: "x" } } },
+  };
+  const parsed = parseRecord(JSON.parse(formatRecord(record)));
+  assertEquals(parsed.ok ? parsed.value : parsed.problems, record);
+});
+
 /** [sentence, what is wrong, the path that is named] */
 const WRONG: readonly [string, (record: Record<string, unknown>) => unknown, string][] = [
   ["a field that is missing", ({ input: _, ...rest }) => rest, "input"],

@@ -2,6 +2,7 @@
 import { isStuck, readResizeStatus, STUCK_REASONS } from "../../core/pod/resize_status.ts";
 import { BLOCK_NOTICE, type Notice } from "../../core/reasons.ts";
 import type { ResizeRequest } from "../../core/resize_request.ts";
+import { findContainerState } from "../../core/state.ts";
 import { listAllRefusals, type Refusal } from "../../core/settle/refusal.ts";
 import { type Evaluation, findOwner } from "../../daemon/report/sink.ts";
 import { formatAmount } from "../../units/quantity.ts";
@@ -30,7 +31,7 @@ export function explainNotice(notice: Notice, evaluation: Evaluation): Explanati
 function explainRefusal({ name }: Notice, { input: { observation }, outcome }: Evaluation): Explanation | null {
   if (observation.kind !== "answered" || name !== "ScaleFailed") return null;
   const { request } = observation;
-  const refusals = listAllRefusals(outcome.state.containers[request.container]?.refusals ?? {});
+  const refusals = listAllRefusals(findContainerState(outcome.state, request.container)?.refusals ?? {});
   const newest = refusals.reduce<Refusal | null>((a, b) => a === null || b.until > a.until ? b : a, null);
   return newest && { text: newest.reason, why: `${newest.message}; wanted ${describe(request)}` };
 }

@@ -14,7 +14,7 @@ import type { ResizeRequest } from "../resize_request.ts";
 import type { Settled } from "../settle/accepted.ts";
 import { NO_REFUSALS } from "../settle/refusal.ts";
 import { isWaiting } from "../settle/refusals.ts";
-import type { PodState } from "../state.ts";
+import { findContainerState, type PodState } from "../state.ts";
 import { Draft, type Notified } from "./draft.ts";
 import { NOTHING_NOTIFIED } from "./edge.ts";
 import * as words from "./words.ts";
@@ -54,7 +54,7 @@ function notifyOfAnswer({ state, accepted, refused }: Settled, pod: string, draf
   if (accepted !== null) {
     const { request } = accepted;
     const { autoscaler, container } = request;
-    const refusals = state.containers[container]?.refusals ?? NO_REFUSALS;
+    const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
     if (!isWaiting(refusals, draft.read(autoscaler)?.block)) draft.note(autoscaler, "block", null);
     draft.publish(words.resized(request, pod));
   }
@@ -112,7 +112,7 @@ function notifyOfBlock(
   const before = draft.read(autoscaler);
   if (before === undefined) return;
   if (decision.kind === "hold" && before === NOTHING_NOTIFIED) return;
-  const refusals = state.containers[container]?.refusals ?? NO_REFUSALS;
+  const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
   if (PASSING.has(decision.reason) && isWaiting(refusals, before.block)) return;
   if (decision.kind === "hold") return draft.note(autoscaler, "block", null);
   const { action, reason, message: why } = decision;

@@ -8,7 +8,14 @@ import type { Input } from "../decision.ts";
 import { NOTHING_NOTIFIED } from "../notify/edge.ts";
 import { findContainer, type PodFacts } from "../pod/pod_facts.ts";
 import { hasBareDifference } from "../pod/resize_status.ts";
-import { type ContainerState, NO_STREAKS, type PodState, STATE_VERSION, type View } from "../state.ts";
+import {
+  type ContainerState,
+  findContainerState,
+  NO_STREAKS,
+  type PodState,
+  STATE_VERSION,
+  type View,
+} from "../state.ts";
 import { nextContainer } from "./container.ts";
 import { newSampling } from "./sampling.ts";
 
@@ -21,16 +28,17 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
   const containers: Record<string, ContainerState> = {};
   for (const { containerName } of contenders) {
     const container = findContainer(pod, containerName);
-    if (container === null || containerName in containers) continue;
+    if (container === null || Object.hasOwn(containers, containerName)) continue;
     const { generation } = state;
-    containers[containerName] = nextContainer(state.containers[containerName], { pod, container, generation, now });
+    const before = findContainerState(state, containerName);
+    containers[containerName] = nextContainer(before, { pod, container, generation, now });
   }
   const views: Record<string, View> = {};
   for (const autoscaler of contenders) {
-    const container = containers[autoscaler.containerName];
+    const container = findContainerState({ containers }, autoscaler.containerName);
     if (container === undefined) continue;
     const view = nextView(state.views[autoscaler.uid], autoscaler, now);
-    const before = state.containers[autoscaler.containerName];
+    const before = findContainerState(state, autoscaler.containerName);
     views[autoscaler.uid] = before === undefined ? view : nextViewOfContainer(view, { before, container, now });
   }
   return {

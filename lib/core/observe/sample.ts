@@ -6,7 +6,7 @@ import type { PodUsage } from "../../api/usage.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { Input, Observation } from "../decision.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
-import { NO_STREAKS, type PodState, type View } from "../state.ts";
+import { findContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
 import { newSampling, nextSampling, type SamplingStep } from "./sampling.ts";
 import { readSilenceMs } from "./silence.ts";
 import { isCounted, isFull, nextStreaks } from "./streaks.ts";
@@ -104,7 +104,7 @@ function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step 
   const { state, input: { pod, observation, now } } = context;
   const { sampling, sample } = step;
   const container = findContainer(pod, view.container);
-  const countsFrom = state.containers[view.container]?.countsFrom ?? Infinity;
+  const countsFrom = findContainerState(state, view.container)?.countsFrom ?? Infinity;
   const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
   // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
   if (container === null || !isCounted(sample, countsFrom + offsetMs)) {

@@ -6,7 +6,7 @@ import type { Action } from "../../autoscaler/autoscaler.ts";
 import { describeChange, listChanges } from "../changes.ts";
 import type { Scaled } from "../decision.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
-import { type ContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
+import { type ContainerState, findContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
 import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
 import { NO_REFUSALS } from "./refusal.ts";
 
@@ -32,7 +32,7 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
     return settleRefused(state, { request, answer: UNCHANGED, now: at });
   }
   // Its last contender may have gone while the answer was on its way: it is an action all the same.
-  const container = state.containers[request.container];
+  const container = findContainerState(state, request.container);
   const views: Record<string, View> = {};
   for (const [uid, view] of Object.entries(state.views)) {
     views[uid] = view.container === request.container ? { ...view, streaks: NO_STREAKS, wantedSince: null } : view;
@@ -56,7 +56,7 @@ export function settleRefused(
   state: PodState,
   { request, answer, now }: { readonly request: ResizeRequest; readonly answer: Refused; readonly now: number },
 ): Settled {
-  const container = state.containers[request.container];
+  const container = findContainerState(state, request.container);
   if (container === undefined) return { state, accepted: null, refused: null };
   const refusals = nextRefused(container.refusals, request, { answer, now });
   const containers = { ...state.containers, [request.container]: { ...container, refusals } };
