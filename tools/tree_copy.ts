@@ -47,8 +47,17 @@ export class TreeCopy implements AsyncDisposable {
     const { KUBECONFIG: _, ...env } = Deno.env.toObject();
     const { code, stdout, stderr } = await new Deno.Command("timeout", {
       args: [
-        ...["--kill-after=10", `${timeoutSeconds}`, Deno.execPath(), "test", isCluster ? "-P=dev" : "-P=test"],
-        ...["--no-check", "--reporter=dot", `--junit-path=${junit}`, "--filter", toFilter(tests), `tests/${testFile}`],
+        "--kill-after=10",
+        `${timeoutSeconds}`,
+        Deno.execPath(),
+        "test",
+        isCluster ? "-P=dev" : "-P=test",
+        "--no-check",
+        "--reporter=dot",
+        `--junit-path=${junit}`,
+        "--filter",
+        toFilter(tests),
+        `tests/${testFile}`,
       ],
       cwd: this.root,
       clearEnv: true,

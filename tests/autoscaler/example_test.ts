@@ -42,7 +42,7 @@ function settleAt(story: Story, cpu: number, mebibytes: number): Story {
   story.use({ cpu, memory: mebibytes * MI });
   for (let actions = 0; actions < 200; actions++) {
     if (story.poll(40).request === null) return story;
-    const [{ to } = { to: SPEC }] = story.orders.slice(-1);
+    const [{ to } = { to: SPEC }] = story.requests.slice(-1);
     assert(
       (to["cpu.requests"] ?? 0) <= (to["cpu.limits"] ?? 0) &&
         (to["memory.requests"] ?? 0) <= (to["memory.limits"] ?? 0),
@@ -109,7 +109,7 @@ Deno.test("decide() with the document's example stops at its bounds (C33)", () =
 
 Deno.test("decide() with the document's example steps by 25 % and 100m or 64Mi at most (C33)", () => {
   const story = settleAt(example(), 1300, 1400);
-  for (const { from, to, changes } of story.orders) {
+  for (const { from, to, changes } of story.requests) {
     for (const key of changes) {
       const [before, after] = [from[key] ?? 0, to[key] ?? 0];
       const unit = key.startsWith("cpu") ? 1 : MI;
@@ -117,5 +117,5 @@ Deno.test("decide() with the document's example steps by 25 % and 100m or 64Mi a
       assert(after - before < most + unit, `${key} ${before} -> ${after}`);
     }
   }
-  assert(story.orders.length > 8, `${story.orders.length} actions`);
+  assert(story.requests.length > 8, `${story.requests.length} actions`);
 });

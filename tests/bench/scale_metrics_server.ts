@@ -27,13 +27,24 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const log = `${directory}/metrics-server.log`;
   const child = new Deno.Command("sh", {
     // Its log is for whoever has to find out why it did not start; as a pipe it would have to be read.
-    args: ["-c", 'log=$1; shift; exec "$@" 2>"$log"', "sh", log, program, ...[
-      ...[`--kubeconfig=${kubeconfig}`, "--kubelet-insecure-tls", "--kubelet-use-node-status-port"],
-      ...["--kubelet-preferred-address-types=InternalIP", `--metric-resolution=${POLL_MS / 1000}s`],
-      ...[`--authentication-kubeconfig=${kubeconfig}`, `--authorization-kubeconfig=${kubeconfig}`],
-      ...["--authentication-skip-lookup", `--cert-dir=${directory}`, "--bind-address=127.0.0.1"],
+    args: [
+      "-c",
+      'log=$1; shift; exec "$@" 2>"$log"',
+      "sh",
+      log,
+      program,
+      `--kubeconfig=${kubeconfig}`,
+      "--kubelet-insecure-tls",
+      "--kubelet-use-node-status-port",
+      "--kubelet-preferred-address-types=InternalIP",
+      `--metric-resolution=${POLL_MS / 1000}s`,
+      `--authentication-kubeconfig=${kubeconfig}`,
+      `--authorization-kubeconfig=${kubeconfig}`,
+      "--authentication-skip-lookup",
+      `--cert-dir=${directory}`,
+      "--bind-address=127.0.0.1",
       `--secure-port=${port}`,
-    ]],
+    ],
     stdout: "null",
     stderr: "null",
   }).spawn();

@@ -83,12 +83,16 @@ async function countReadyPods(client: ObjectsClient, world: World): Promise<numb
 async function createToken(client: ObjectsClient, world: World): Promise<string> {
   const [namespace = ""] = listNamespaces(world);
   await client.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
-    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: BINDING } },
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: BINDING },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
     subjects: [{ kind: "ServiceAccount", name: "default", namespace }],
   });
   const answer = await client.create(`/api/v1/namespaces/${namespace}/serviceaccounts/default/token`, {
-    ...{ apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 7200 } },
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 7200 },
   });
   return textAt(answer, "status", "token");
 }

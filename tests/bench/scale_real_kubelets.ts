@@ -25,7 +25,9 @@ const nodes = Array.from({ length: world.nodes }, (_, index) => {
   const http = Deno.serve({ hostname: "127.0.0.1", port: 0, cert, key, onListen() {} }, handle);
   const taints = [{ key: "podfit.dev/hollow", effect: "NoSchedule" as const }];
   const kubelet: Kubelet = createKubelet({
-    ...{ server, clock: systemClock, random: Math.random },
+    server,
+    clock: systemClock,
+    random: Math.random,
     node: { config: nodeConfig(index), port: http.addr.port, taints },
   });
   return { http, running: kubelet.run(ending.signal) };

@@ -89,7 +89,9 @@ export async function measureSize(
   const scraped = other === null ? "" : `, metrics-server knows ${await other.countPods()} pods`;
   say(`  ${reads} reads, ${evaluations} evaluations in ${windowSeconds.toFixed(0)} s${scraped}`);
   return {
-    ...{ nodes, pods, windowSeconds },
+    nodes,
+    pods,
+    windowSeconds,
     podfit: toCost(atStart, seen.map(([one]) => one)),
     metricsServer: otherAtStart === null ? null : toCost(otherAtStart, seen.flatMap(([, one]) => one ?? [])),
   };
@@ -136,7 +138,8 @@ function readFigures(metrics: string): Figures {
   const reads = read("podfit_kubelet_reads_total");
   const good = Number(/^podfit_kubelet_reads_total\{result="ok"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
   return {
-    ...{ reads, failedReads: reads - good },
+    reads,
+    failedReads: reads - good,
     evaluations: read("kedify_agent_pra_evaluation_duration_seconds_count"),
     resizes: read("kedify_agent_pra_resource_updates"),
   };

@@ -63,8 +63,16 @@ export function writeReport(results: readonly SizeResult[]): Report {
 }
 
 const COLUMNS = [
-  ...["nodes", "pods", "process", "CPU s/min", "CPU per node (m)", "CPU per pod (m)"],
-  ...["memory MiB", "peak MiB", "KiB per node", "KiB per pod"],
+  "nodes",
+  "pods",
+  "process",
+  "CPU s/min",
+  "CPU per node (m)",
+  "CPU per pod (m)",
+  "memory MiB",
+  "peak MiB",
+  "KiB per node",
+  "KiB per pod",
 ];
 const HEAD = [`| ${COLUMNS.join(" | ")} |`, `|${COLUMNS.map(() => "---|").join("")}`];
 
@@ -72,9 +80,16 @@ function toRow({ nodes, pods, windowSeconds }: SizeResult, name: string, cost: C
   const millicores = (cost.cpuSeconds / windowSeconds) * 1000;
   const kib = cost.rssMiB * 1024;
   return [
-    ...[String(nodes), String(pods), name, ((cost.cpuSeconds / windowSeconds) * 60).toFixed(2)],
-    ...[(millicores / nodes).toFixed(3), (millicores / pods).toFixed(4)],
-    ...[cost.rssMiB.toFixed(1), cost.peakMiB.toFixed(1), (kib / nodes).toFixed(0), (kib / pods).toFixed(1)],
+    String(nodes),
+    String(pods),
+    name,
+    ((cost.cpuSeconds / windowSeconds) * 60).toFixed(2),
+    (millicores / nodes).toFixed(3),
+    (millicores / pods).toFixed(4),
+    cost.rssMiB.toFixed(1),
+    cost.peakMiB.toFixed(1),
+    (kib / nodes).toFixed(0),
+    (kib / pods).toFixed(1),
   ];
 }
 
@@ -82,7 +97,9 @@ function toGrowth(before: SizeResult, after: SizeResult) {
   const cpuPerPod = ({ podfit, pods, windowSeconds }: SizeResult) => podfit.cpuSeconds / windowSeconds / pods;
   const memoryPerPod = ({ podfit, pods }: SizeResult) => podfit.rssMiB / pods;
   return {
-    ...{ from: before.nodes, to: after.nodes, cpu: cpuPerPod(after) / cpuPerPod(before) },
+    from: before.nodes,
+    to: after.nodes,
+    cpu: cpuPerPod(after) / cpuPerPod(before),
     memory: memoryPerPod(after) / memoryPerPod(before),
   };
 }
@@ -90,7 +107,8 @@ function toGrowth(before: SizeResult, after: SizeResult) {
 function toRatio({ nodes, podfit, metricsServer }: SizeResult) {
   if (metricsServer === null) return null;
   return {
-    ...{ nodes, cpu: podfit.cpuSeconds / metricsServer.cpuSeconds },
+    nodes,
+    cpu: podfit.cpuSeconds / metricsServer.cpuSeconds,
     memory: podfit.rssMiB / metricsServer.rssMiB,
   };
 }

@@ -34,8 +34,13 @@ export async function readTemplate(): Promise<Pod> {
 export function nodeConfig(node: number): NodeConfig {
   const name = `node-${node}`;
   return {
-    ...{ name, hostIP: "127.0.0.1", seed: name, hasCadvisor: true },
-    ...{ cpuMillicores: 8000, memoryBytes: 32 * 2 ** 30, pods: 110 },
+    name,
+    hostIP: "127.0.0.1",
+    seed: name,
+    hasCadvisor: true,
+    cpuMillicores: 8000,
+    memoryBytes: 32 * 2 ** 30,
+    pods: 110,
     system: { cpuMillicores: 60, memoryBytes: 500 * 2 ** 20 },
     // Loads stand still, so that a coarse step is as good as a fine one; a slice costs what a poll does.
     stepMs: POLL_MS,
@@ -65,7 +70,9 @@ export function listAutoscalers(world: World): readonly JsonObject[] {
   return Array.from({ length: countAutoscalers(world) }, (_, index) => {
     const { app, namespace } = toApp(index);
     return {
-      ...{ apiVersion: "keda.kedify.io/v1alpha1", kind: "PodResourceAutoscaler", metadata: { name: app, namespace } },
+      apiVersion: "keda.kedify.io/v1alpha1",
+      kind: "PodResourceAutoscaler",
+      metadata: { name: app, namespace },
       spec: {
         selector: { matchLabels: { app } },
         containerName: "main",
@@ -107,7 +114,11 @@ function toPod(
     ...head,
     metadata: {
       ...metadata,
-      ...{ name: `${app}-${id}`, namespace, uid: toUid(id), generation: 1, labels: { app } },
+      name: `${app}-${id}`,
+      namespace,
+      uid: toUid(id),
+      generation: 1,
+      labels: { app },
       creationTimestamp: formatTime(world.startedAt),
     },
     spec: {

@@ -23,13 +23,29 @@ Deno.test("the bundle runs by itself, prints its version, checks manifests, and 
     assertEquals([ran.code, ran.stdout], [0, `${VERSION}\n`], ran.stderr);
     await Deno.writeTextFile(`${directory}/pra.yaml`, QUICK_START);
     const linted = await deno([
-      ...["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", "--allow-read", bundle],
-      ...["lint", "-f", "pra.yaml"],
+      "run",
+      "--no-config",
+      "--no-remote",
+      "--no-npm",
+      "--allow-env",
+      "--allow-read",
+      bundle,
+      "lint",
+      "-f",
+      "pra.yaml",
     ], directory);
     assertEquals([linted.code, linted.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
     const shown = await deno([
-      ...["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", "--allow-net=127.0.0.1", bundle],
-      ...["demo", "--seconds", "3"],
+      "run",
+      "--no-config",
+      "--no-remote",
+      "--no-npm",
+      "--allow-env",
+      "--allow-net=127.0.0.1",
+      bundle,
+      "demo",
+      "--seconds",
+      "3",
     ], directory);
     assertEquals([shown.code, shown.stderr, /^resizes [1-9]/m.test(shown.stdout)], [0, "", true], shown.stdout);
   } finally {

@@ -41,15 +41,15 @@ for (const [moment, { answer, arrives }] of Object.entries(MOMENTS)) {
   for (const [cause, contenders] of Object.entries(HANDOVERS)) {
     Deno.test(`decide() hands over without a second resize when the owner ${cause} and its PATCH ${moment} (C12)`, () => {
       const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: answer ?? "enact" });
-      assertEquals(story.pollToOrder().autoscaler, "uid-of-first");
+      assertEquals(story.pollToRequest().autoscaler, "uid-of-first");
       const resizedAt = story.now;
       story.answer = "enact";
       story.wait(SECOND).contend(contenders);
       story.wait(SECOND);
       arrives?.(story);
       story.poll(4);
-      assertEquals([story.orders.length, story.reason("second")], [1, "Cooldown"]);
-      const order = story.pollToOrder();
+      assertEquals([story.requests.length, story.reason("second")], [1, "Cooldown"]);
+      const order = story.pollToRequest();
       assertEquals([order.autoscaler, order.from["cpu.requests"], order.to["cpu.requests"]], [
         "uid-of-second",
         110,
@@ -63,7 +63,7 @@ for (const [moment, { answer, arrives }] of Object.entries(MOMENTS)) {
 
 /** The pod as the first order made it comes in, already enacted. */
 function showResized(story: Story): void {
-  const { answer, orders: [order] } = story;
+  const { answer, requests: [order] } = story;
   if (order === undefined) throw new Error("Nothing was ordered");
   const pod = new Story({ pod: story.pod, now: story.now });
   pod.reply(order, "enact");
@@ -74,7 +74,7 @@ function showResized(story: Story): void {
 Deno.test("decide() ends every contender's streaks of the container with an accepted PATCH (C12, C31)", () => {
   const answer = { kind: "accepted", generation: 2 } as const;
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(Object.values(story.state.views).map(({ streaks, wantedSince: wishSince }) => [streaks, wishSince]), [[
     {},
     null,
@@ -86,41 +86,41 @@ Deno.test("decide() ends every contender's streaks of the container with an acce
 
 Deno.test("decide() has the new owner wait for what the old one's conflict waits for (C12, C40)", () => {
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: { kind: "conflict" } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.answer = "enact";
   story.contend([second()]);
-  assertEquals([story.reason("second"), story.orders.length], ["RetryLater", 1]);
+  assertEquals([story.reason("second"), story.requests.length], ["RetryLater", 1]);
   assertEquals(story.change().request?.autoscaler, "uid-of-second");
 });
 
 Deno.test("decide() has the new owner send at once what the old one's withdrawn order left undone (C12)", () => {
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: { kind: "withdrawn" } });
-  story.pollToOrder();
-  assertEquals([story.told(), story.state.containers["main"]?.refusals], [[], {}]);
+  story.pollToRequest();
+  assertEquals([story.notified(), story.state.containers["main"]?.refusals], [[], {}]);
   story.answer = "enact";
   const { request: order } = story.contend([second()]);
   assertEquals([order?.autoscaler, order?.to["cpu.requests"]], ["uid-of-second", 107]);
   story.poll(4);
-  assertEquals([story.orders.length, story.reason("second")], [2, "Cooldown"]);
+  assertEquals([story.requests.length, story.reason("second")], [2, "Cooldown"]);
 });
 
 Deno.test("decide() does not hold the new owner to a size that the old one was refused (C12, C44)", () => {
   const refusal = { kind: "refused", reason: "Quota", message: "", resources: [], waitMs: null } as const;
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: refusal });
-  story.pollToOrder();
+  story.pollToRequest();
   story.answer = "enact";
   assertEquals(story.contend([second()]).request?.autoscaler, "uid-of-second");
 });
 
-Deno.test("decide() has the new owner wait as long as the server told the old one (C12, C44)", () => {
+Deno.test("decide() has the new owner wait as long as the server asked of the old one (C12, C44)", () => {
   const busy = { kind: "refused", reason: "RetryLater", message: "", resources: [], waitMs: 20 * SECOND } as const;
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: busy });
-  story.pollToOrder();
+  story.pollToRequest();
   const toldAt = story.now;
   story.answer = "enact";
   story.contend([second()]);
   assertEquals(story.reason("second"), "RetryLater");
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - toldAt, 20 * SECOND);
 });
 
@@ -129,10 +129,10 @@ Deno.test("decide() hands back and forth one resize per cooldown, whoever owns (
   const times: number[] = [];
   for (const contenders of [[first(), second()], [second()], [first(), second()], [second()]]) {
     story.contend(contenders);
-    story.pollToOrder(60);
+    story.pollToRequest(60);
     times.push(story.now);
   }
-  assertEquals(story.orders.map(({ autoscaler, to }) => [autoscaler, to["cpu.requests"]]), [
+  assertEquals(story.requests.map(({ autoscaler, to }) => [autoscaler, to["cpu.requests"]]), [
     ["uid-of-first", 110],
     ["uid-of-second", 117],
     ["uid-of-first", 127],
@@ -145,22 +145,22 @@ Deno.test("decide() hands back and forth one resize per cooldown, whoever owns (
 
 Deno.test("decide() yields no time to apply to an autoscaler that went while its resize was in flight (C45)", () => {
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: "accept" });
-  story.pollToOrder();
+  story.pollToRequest();
   story.contend([second()]);
   story.enact();
   assertEquals([story.enacted, story.state.command], [[], null]);
 });
 
-Deno.test("decide() returns a stuck resize of the owner before, as podfit's it is (C12, C47)", () => {
+Deno.test("decide() reverts a stuck resize of the owner before, as podfit's it is (C12, C47)", () => {
   const story = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: "accept" });
-  story.pollToOrder();
+  story.pollToRequest();
   story.change({ observedGeneration: 2, pending: { reason: "Infeasible", message: "no", since: story.now } });
-  const returned = story.orders.at(-1);
+  const returned = story.requests.at(-1);
   assertEquals([returned?.action, returned?.autoscaler], ["revert", "uid-of-first"]);
   const other = new Story({ contenders: [first(), second()], load: { cpu: 170 }, answer: "accept" });
-  other.pollToOrder();
+  other.pollToRequest();
   other.contend([second()]);
   other.change({ observedGeneration: 2, pending: { reason: "Infeasible", message: "no", since: other.now } });
   other.poll();
-  assertEquals([other.orders.at(-1)?.action, other.orders.at(-1)?.autoscaler], ["revert", "uid-of-second"]);
+  assertEquals([other.requests.at(-1)?.action, other.requests.at(-1)?.autoscaler], ["revert", "uid-of-second"]);
 });

@@ -91,9 +91,9 @@ Deno.test("readEligibleAt() is never before now, and the later of gate and coold
   assertEquals(readEligibleAt(a({ cooldownMs: 20 * MINUTE }), context(resized)), START + 19 * MINUTE);
 });
 
-Deno.test("decide() has one owner act and tells the others NotOwner (C12)", () => {
+Deno.test("decide() has one owner act, and the others are NotOwner (C12)", () => {
   const story = new Story({ contenders: [b(), a()], load: { cpu: 90 } });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals([order.autoscaler, story.reason("b")], ["uid-of-a", "NotOwner"]);
 });
 
@@ -108,7 +108,7 @@ Deno.test("decide() gives a paused owner's container to the lower contender at o
 Deno.test("decide() resumes with fresh streaks after a pause, and past cooldowns hold (C13)", () => {
   const sides = [side("cpu.requests", { bounds: { step: 10 } })];
   const story = new Story({ contenders: [a({ sides })], load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
   story.poll(3);
   story.contend([]);
@@ -118,7 +118,7 @@ Deno.test("decide() resumes with fresh streaks after a pause, and past cooldowns
   assertEquals(story.reason("a"), "StreakShort");
   story.poll(2);
   assertEquals(story.reason("a"), "Cooldown");
-  story.pollToOrder();
+  story.pollToRequest();
   const cooledMs = story.now - scaledAt;
   assertEquals(cooledMs >= 2 * MINUTE && cooledMs <= 2 * MINUTE + 5 * SECOND, true, `${cooledMs}ms`);
 });
@@ -136,11 +136,11 @@ Deno.test("decide() restarts the streaks of an autoscaler whose spec changed, no
 Deno.test("decide() takes the cooldown as it reads now (C16)", () => {
   const stepping = (cooldownMs: number) => [side("cpu.requests", { cooldownMs, bounds: { step: 10 } })];
   const story = new Story({ contenders: [a({ sides: stepping(60 * MINUTE) })], load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(4);
   assertEquals(story.reason("a"), "Cooldown");
   story.contend([a({ generation: 2, sides: stepping(30 * SECOND) })]);
-  story.pollToOrder(4);
+  story.pollToRequest(4);
 });
 
 Deno.test("decide() starts anew for an autoscaler that turned to another container", () => {
@@ -161,10 +161,10 @@ Deno.test("decide() has nothing to say of a container that the pod lacks (C15)",
 Deno.test("decide() resizes a native sidecar and never a plain init container (C15)", () => {
   const kinds = (kind: "sidecar" | "init") =>
     new Story({ pod: pod({ containers: [container({ kind })] }), load: { cpu: 90 } });
-  assertEquals(kinds("sidecar").pollToOrder().kind, "sidecar");
+  assertEquals(kinds("sidecar").pollToRequest().kind, "sidecar");
   const story = kinds("init");
   story.poll(4);
-  assertEquals([story.last?.decisions, story.orders], [[], []]);
+  assertEquals([story.last?.decisions, story.requests], [[], []]);
 });
 
 Deno.test("decide() chooses the owner anew at each evaluation: one whose delay ends takes over (C12)", () => {
@@ -182,7 +182,7 @@ Deno.test("decide() lets the contender with the shorter cooldown act first after
   const slow = a({ cooldownMs: 5 * MINUTE, sides: sides(5 * MINUTE) });
   const quick = b({ cooldownMs: MINUTE, sides: sides(MINUTE) });
   const story = new Story({ contenders: [slow, quick], load: { cpu: 170 } });
-  const names = [1, 2, 3].map(() => story.pollToOrder(80).autoscaler);
+  const names = [1, 2, 3].map(() => story.pollToRequest(80).autoscaler);
   assertEquals(names, ["uid-of-a", "uid-of-b", "uid-of-b"]);
 });
 

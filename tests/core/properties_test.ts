@@ -18,7 +18,7 @@ function settle(contender: Autoscaler, spec: Resources, load: Load): Story {
   for (let actions = 0; actions <= 2500; actions++) {
     if (story.poll(5).request === null) return story;
   }
-  throw new Error(`Cannot settle: still ${story.reason()} after ${story.orders.length} actions`);
+  throw new Error(`Cannot settle: still ${story.reason()} after ${story.requests.length} actions`);
 }
 
 function checkOrder(
@@ -46,13 +46,13 @@ function checkOrder(
   }
 }
 
-Deno.test("decide() orders keep to bounds, steps, requests <= limits and the QoS class (C33, C34, C35)", () => {
+Deno.test("the requests of decide() keep to bounds, steps, requests <= limits and the QoS class (C33, C34, C35)", () => {
   let checked = 0;
   fc.assert(
     fc.property(sanePolicies, sizes(false), loads, (contender, spec, load) => {
       const story = settle(contender, spec, load);
-      for (const order of story.orders) checkOrder(order, contender, story.pod.qosClass);
-      checked += story.orders.length;
+      for (const order of story.requests) checkOrder(order, contender, story.pod.qosClass);
+      checked += story.requests.length;
     }),
     RUNS,
   );
@@ -62,7 +62,7 @@ Deno.test("decide() orders keep to bounds, steps, requests <= limits and the QoS
 Deno.test("decide() settles under a constant load, and no side ever turns round (C33)", () => {
   fc.assert(
     fc.property(sanePolicies, sizes(true), loads, (contender, spec, load) => {
-      const { orders } = settle(contender, spec, load);
+      const { requests: orders } = settle(contender, spec, load);
       for (const { key } of contender.sides) {
         const moves = orders.flatMap(({ changes, action }) => changes.includes(key) ? [action] : []);
         assertEquals(new Set(moves).size <= 1, true, `${key}: ${moves}`);
@@ -75,7 +75,7 @@ Deno.test("decide() settles under a constant load, and no side ever turns round 
 Deno.test("decide() settles from unaligned sizes too, where a side turns round at most once", () => {
   fc.assert(
     fc.property(sanePolicies, sizes(false), loads, (contender, spec, load) => {
-      const { orders } = settle(contender, spec, load);
+      const { requests: orders } = settle(contender, spec, load);
       for (const { key } of contender.sides) {
         const moves = orders.flatMap(({ changes, action }) => changes.includes(key) ? [action] : []);
         const turns = moves.filter((move, index) => index > 0 && move !== moves[index - 1]).length;
@@ -95,7 +95,7 @@ Deno.test("decide() gives a lone side its target, within a unit, where neither b
       const spec = { "cpu.requests": null, "cpu.limits": null, "memory.requests": null, "memory.limits": null };
       const contender = policy({ sides: [unbounded], cooldownMs: 0 });
       const story = settle(contender, { ...spec, [first.key]: amount * unit }, load);
-      const [order] = story.orders;
+      const [order] = story.requests;
       if (order === undefined || first.key === "memory.limits") return;
       const used = first.resource === "cpu" ? load.cpu : load.memory;
       const target = Math.max(unit, Math.ceil(used * 100 / first.targetUtilizationPercent / unit - 1e-6) * unit);

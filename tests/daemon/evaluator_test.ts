@@ -63,7 +63,7 @@ Deno.test("evaluate() begins anew for a pod that was dropped and came back (C11)
   );
 });
 
-Deno.test("evaluate() brings no state back for a pod dropped during its PATCH, and tells the action (C11)", async () => {
+Deno.test("evaluate() brings no state back for a pod dropped during its PATCH, and reports the action (C11)", async () => {
   const desk = new Desk();
   desk.answer = async () => {
     await settle(1);

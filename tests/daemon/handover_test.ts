@@ -84,7 +84,7 @@ for (const [cause, handOver] of Object.entries(HANDOVERS)) {
     assertEquals([sentAt.length, run.cpu()], [2, "117m"]);
   });
 
-  Deno.test(`createDaemon() sends no order that waits for its turn when its owner ${cause} (C12)`, async () => {
+  Deno.test(`createDaemon() sends no request that waits for its slot when its owner ${cause} (C12)`, async () => {
     await using run = newRun({ pods: listPods() });
     const held = Promise.withResolvers<void>();
     const sentAt = watchPatches(run, () => held.promise);
@@ -130,7 +130,7 @@ const NO_LONGER: Record<string, (run: Run, name: string) => void> = {
 };
 
 for (const [cause, happen] of Object.entries(NO_LONGER)) {
-  Deno.test(`createDaemon() sends no order that waits for its turn when its pod ${cause}`, async () => {
+  Deno.test(`createDaemon() sends no request that waits for its slot when its pod ${cause}`, async () => {
     await using run = newRun({ autoscalers: [FIRST], pods: listPods() });
     const held = Promise.withResolvers<void>();
     const sentAt = watchPatches(run, () => held.promise);
@@ -144,7 +144,7 @@ for (const [cause, happen] of Object.entries(NO_LONGER)) {
   });
 }
 
-Deno.test("createDaemon() waits for new streaks when an autoscaler is edited while its order waits (C16)", async () => {
+Deno.test("createDaemon() waits for new streaks when an autoscaler is edited while its request waits (C16)", async () => {
   await using run = newRun({ autoscalers: [FIRST], pods: listPods() });
   const held = Promise.withResolvers<void>();
   const sentAt = watchPatches(run, () => held.promise);
@@ -194,7 +194,9 @@ Deno.test("createDaemon() resizes a container and a sidecar of one pod by their 
   ]);
   await run.advance(80);
   assertEquals(run.resizes.map(({ query }) => query.fieldManager).sort(), [
-    ...["podfit.main", "podfit.main"],
-    ...["podfit.proxy", "podfit.proxy"],
+    "podfit.main",
+    "podfit.main",
+    "podfit.proxy",
+    "podfit.proxy",
   ], "each has a cooldown of its own");
 });

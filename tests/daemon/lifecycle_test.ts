@@ -21,7 +21,7 @@ Deno.test("createDaemon() does not resize twice when it is restarted, and its co
   assertEquals(second.cpu(), "400m");
 });
 
-Deno.test("createDaemon() brings no state back for a pod deleted during its PATCH, and tells the action (C11)", async () => {
+Deno.test("createDaemon() brings no state back for a pod deleted during its PATCH, and reports the action (C11)", async () => {
   await using run = busyRun();
   let release = () => {};
   const held = new Promise<void>((resolve) => release = resolve);

@@ -96,8 +96,15 @@ async function startNode(): Promise<HollowNode> {
     server,
     node: {
       config: {
-        ...{ name: NODE, hostIP: "127.0.0.1", cpuMillicores: 2000, memoryBytes: 2 ** 32, pods: 10, seed: NODE },
-        ...{ system: { cpuMillicores: 10, memoryBytes: 2 ** 27 }, stepMs: 250, hasCadvisor: true },
+        name: NODE,
+        hostIP: "127.0.0.1",
+        cpuMillicores: 2000,
+        memoryBytes: 2 ** 32,
+        pods: 10,
+        seed: NODE,
+        system: { cpuMillicores: 10, memoryBytes: 2 ** 27 },
+        stepMs: 250,
+        hasCadvisor: true,
       },
       port: served.port,
       taints: [{ key: "podfit.dev/hollow", effect: "NoSchedule" }],

@@ -51,11 +51,19 @@ const AUTOSCALERS = "podresourceautoscalers.keda.kedify.io";
 const WATCHED = [AUTOSCALERS, "pods", "deployments.apps", "daemonsets.apps", "statefulsets.apps", "nodes"];
 const USED = [
   ...WATCHED.flatMap((resource) => ["get", "list", "watch"].map((verb) => `${verb} ${resource}`)),
-  ...[`patch ${AUTOSCALERS}/status`, "patch pods/resize", "create events", "patch events", "get nodes/stats"],
+  `patch ${AUTOSCALERS}/status`,
+  "patch pods/resize",
+  "create events",
+  "patch events",
+  "get nodes/stats",
 ];
 const BEYOND = [
   ...WATCHED.flatMap((resource) => ["create", "update", "patch", "delete"].map((verb) => `${verb} ${resource}`)),
-  ...["update pods/resize", "create pods/exec", "delete events", "get nodes/proxy", "get secrets"],
+  "update pods/resize",
+  "create pods/exec",
+  "delete events",
+  "get nodes/proxy",
+  "get secrets",
 ];
 
 scenario("C54 without nodes/stats the kubelet refuses, and the missing right is named", {

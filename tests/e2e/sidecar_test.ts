@@ -18,8 +18,11 @@ scenario("C12 C15 two containers and a native sidecar are resized by three autos
   needs: { images: "load", pods: 1, freeMillicores: 100 },
   async run({ namespace }) {
     const load = (name: string, port: number): LoadContainer => ({
-      ...{ name, port, cpuMillicores: 60 },
-      ...{ requests: { cpu: "10m" }, limits: { cpu: "200m" } },
+      name,
+      port,
+      cpuMillicores: 60,
+      requests: { cpu: "10m" },
+      limits: { cpu: "200m" },
     });
     const web = { namespace, name: "web" };
     await applyManifests(namespace, [

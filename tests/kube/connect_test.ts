@@ -20,7 +20,7 @@ async function createWorkspace(): Promise<Workspace> {
         "current-context": name,
         clusters: [{
           name,
-          cluster: { server, ...{ "certificate-authority": `${TLS_DIR}ca.crt` }, ...cluster as object },
+          cluster: { server, "certificate-authority": `${TLS_DIR}ca.crt`, ...cluster as object },
         }],
         users: [{ name, user }],
         contexts: [{ name, context: { cluster: name, user: name, namespace: `in-${name}` } }],

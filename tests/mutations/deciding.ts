@@ -121,7 +121,7 @@ export const DECIDING: Mutations = {
       in: "Draft.note",
       find: "...view, notified",
       replace: "...view, notified, streaks: {}, wantedSince: null",
-      test: "decide() keeps the streak of a blocked wish and acts as soon as the block ends (C31)",
+      test: "decide() keeps the streak of a blocked proposal and acts as soon as the block ends (C31)",
     },
     {
       breaks: "counts no sample until a clock that stepped back has caught up",
@@ -367,7 +367,7 @@ export const DECIDING: Mutations = {
       under: "lib/core/gate",
       find: "qosUnchanged,",
       replace: "",
-      test: "decide() tells a QoS block once (C35, C50)",
+      test: "decide() notifies of a QoS block once (C35, C50)",
     },
     {
       breaks: "looks at the resized container alone",
@@ -402,7 +402,7 @@ export const DECIDING: Mutations = {
       in: "qosUnchanged",
       find: '"QoSInvariantBlocked"',
       replace: '"Invalid"',
-      test: "decide() tells a QoS block once (C35, C50)",
+      test: "decide() notifies of a QoS block once (C35, C50)",
     },
     {
       breaks: "forgets init containers",
@@ -473,14 +473,14 @@ export const DECIDING: Mutations = {
       in: "notifyOfUsage",
       find: "else if (draft.read(uid) !== NOTHING_NOTIFIED)",
       replace: "else if (false)",
-      test: "decide() tells a baseline that came back, and its next loss (C37)",
+      test: "decide() notifies of a baseline that came back, and its next loss (C37)",
     },
     {
       breaks: "is silent about a missing baseline",
       in: "notifyOfUsage",
       find: '"BaselineUnavailable", () => words.baselineUnavailable(subject, key)',
       replace: '"BaselineUnavailable"',
-      test: "decide() skips a side without baseline, tells it once, and goes on with the others (C37)",
+      test: "decide() skips a side without baseline, says so once, and goes on with the others (C37)",
     },
     {
       breaks: "adds a limit that the runtime made up",

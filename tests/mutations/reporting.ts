@@ -50,7 +50,7 @@ export const REPORTING: Mutations = {
       in: "nextNotified",
       find: "=== value",
       replace: "=== value && value === null",
-      test: "decide() tells a blocking resize once, and again after it had ended (C50)",
+      test: "decide() notifies of a blocking resize once, and again after it had ended (C50)",
     },
     {
       breaks: "calls a warning normal",

@@ -29,7 +29,7 @@ export const SAMPLING: Mutations = {
       in: "sampleOne",
       find: '=== "usage" || observation.kind === "tick"',
       replace: '!== "answered"',
-      test: "decide() takes a changed pod for no turn (C20)",
+      test: "decide() takes a changed pod for no evaluation (C20)",
     },
     {
       breaks: "asks all nodes at once",
@@ -135,7 +135,7 @@ export const SAMPLING: Mutations = {
       find: "const step = takeSample(before, autoscaler, { observation, now });",
       replace:
         'let step = takeSample(before, autoscaler, { observation, now }); const { sampling } = before; if (step?.kind === "nothing" && sampling.sample !== null) step = { kind: "sample", sampling, sample: sampling.sample };',
-      test: "decide() advances no streak by repeats, but puts the standing wish to the gates again for 60s (C22)",
+      test: "decide() advances no streak by repeats, but puts standing proposals to the gates again for 60s (C22)",
     },
     {
       breaks: "rates across a counter that started over",
@@ -192,7 +192,7 @@ export const SAMPLING: Mutations = {
       find: "{ isDue, input: { observation }, view }: Case): boolean { return isDue",
       replace:
         "{ isDue, isNewSample, input: { observation }, view }: Case): boolean { return (isDue && (isNewSample || view.wantedSince === null))",
-      test: "decide() advances no streak by repeats, but puts the standing wish to the gates again for 60s (C22)",
+      test: "decide() advances no streak by repeats, but puts standing proposals to the gates again for 60s (C22)",
     },
     {
       breaks: "bears silence for two polls",
@@ -220,7 +220,7 @@ export const SAMPLING: Mutations = {
       in: "countImplausible",
       find: "count++",
       replace: "count",
-      test: "decide() counts absurd points and goes on with the next (C22)",
+      test: "decide() counts implausible points and goes on with the next (C22)",
     },
     {
       breaks: "keeps the streaks over a silence",

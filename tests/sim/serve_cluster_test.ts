@@ -36,7 +36,9 @@ Deno.test("C54 a served cluster is reached by its kubeconfig, and its kubelets a
 
   const { status }: Json = await client.get("/api/v1/nodes/node-1");
   const node = {
-    ...{ name: "node-1", host: status.addresses[0].address, port: status.daemonEndpoints.kubeletEndpoint.Port },
+    name: "node-1",
+    host: status.addresses[0].address,
+    port: status.daemonEndpoints.kubeletEndpoint.Port,
   };
   using source = openDirectSource(admin, { clock: systemClock });
   const answer = await source.fetchSummary(node, signal);

@@ -30,8 +30,16 @@ export const LABEL_VALUES = [`${LABELS}.app`, `${EXPRESSIONS}[0].values[0]`];
 export const LABEL_KEYS = [`${EXPRESSIONS}[0].key`];
 export const LISTS = [EXPRESSIONS, `${EXPRESSIONS}[0].values`];
 export const OBJECTS = [
-  ...["spec", "spec.target", "spec.selector", LABELS, `${EXPRESSIONS}[0]`, "spec.policy", "spec.bounds"],
-  ...[...RESOURCES, ...SIDES, ...BOUNDS],
+  "spec",
+  "spec.target",
+  "spec.selector",
+  LABELS,
+  `${EXPRESSIONS}[0]`,
+  "spec.policy",
+  "spec.bounds",
+  ...RESOURCES,
+  ...SIDES,
+  ...BOUNDS,
 ];
 export const UNKNOWN = below(OBJECTS.filter((path) => path !== LABELS), ["bogus", "Min", "constructor", "a b"]);
 

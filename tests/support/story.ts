@@ -41,7 +41,7 @@ export class Story {
   answer: NonNullable<StoryOptions["answer"]>;
   state: PodState = NEW_POD_STATE;
   last: Outcome | null = null;
-  readonly orders: ResizeRequest[] = [];
+  readonly requests: ResizeRequest[] = [];
   readonly notices: Notice[] = [];
   readonly scaled: Scaled[] = [];
   readonly enacted: NonNullable<Outcome["enacted"]>[] = [];
@@ -79,7 +79,7 @@ export class Story {
   }
 
   /** Polls until something is ordered; throws when nothing is within so many polls. */
-  pollToOrder(within = 40): ResizeRequest {
+  pollToRequest(within = 40): ResizeRequest {
     const { request: order } = this.poll(within);
     if (order === null) throw new Error(`Cannot see an order within ${within} polls: ${this.reason()}`);
     return order;
@@ -133,7 +133,7 @@ export class Story {
     if (outcome.enacted !== null) this.enacted.push(outcome.enacted);
     if (observation.kind !== "answered") this.last = outcome;
     if (outcome.request !== null) {
-      this.orders.push(outcome.request);
+      this.requests.push(outcome.request);
       onOrder(outcome.request);
     }
     return outcome;
@@ -188,7 +188,7 @@ export class Story {
     return decision.kind === "resize" ? decision.action : decision.reason;
   }
 
-  told(): string[] {
+  notified(): string[] {
     return this.notices.map(({ name }) => name);
   }
 

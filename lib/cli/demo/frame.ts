@@ -68,9 +68,12 @@ const PANELS: readonly (readonly PanelName[])[] = [
   [{ container: "worker", resource: "cpu" }, { container: "worker", resource: "memory" }],
 ];
 const KEY: Line = [
-  ...[{ text: "▆", style: "used" as const }, { text: " used  " }],
-  ...[{ text: GLYPHS.requests, style: "requests" as const }, { text: " request  " }],
-  ...[{ text: GLYPHS.limits, style: "limits" as const }, { text: " limit" }],
+  { text: "▆", style: "used" as const },
+  { text: " used  " },
+  { text: GLYPHS.requests, style: "requests" as const },
+  { text: " request  " },
+  { text: GLYPHS.limits, style: "limits" as const },
+  { text: " limit" },
 ];
 const SIGNS: Readonly<Record<Tone, string>> = { up: "↑", down: "↓", blocked: "‖", lost: "✗", trouble: "!" };
 const GAP = 2;

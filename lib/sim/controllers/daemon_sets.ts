@@ -72,8 +72,12 @@ function toPod(set: JsonObject, node: string): JsonObject {
 }
 
 const TOLERATED = [
-  ...[["not-ready", "NoExecute"], ["unreachable", "NoExecute"], ["disk-pressure", "NoSchedule"]],
-  ...[["memory-pressure", "NoSchedule"], ["pid-pressure", "NoSchedule"], ["unschedulable", "NoSchedule"]],
+  ["not-ready", "NoExecute"],
+  ["unreachable", "NoExecute"],
+  ["disk-pressure", "NoSchedule"],
+  ["memory-pressure", "NoSchedule"],
+  ["pid-pressure", "NoSchedule"],
+  ["unschedulable", "NoSchedule"],
 ] as const;
 
 /** Bound already or not yet. */

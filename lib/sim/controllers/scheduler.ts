@@ -74,12 +74,10 @@ async function bind(context: Context, pod: JsonObject, node: JsonObject): Promis
   const target = { apiVersion: "v1", kind: "Node", name: textAt(node, "metadata", "name") };
   try {
     await client.create(`${pathOf("pods", pod)}/binding`, {
-      ...{
-        apiVersion: "v1",
-        kind: "Binding",
-        metadata: { name, namespace, uid: textAt(pod, "metadata", "uid") },
-        target,
-      },
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { name, namespace, uid: textAt(pod, "metadata", "uid") },
+      target,
     });
   } catch (error) {
     // Gone, or bound by somebody else: the watch will tell.
@@ -151,11 +149,9 @@ async function tell({ client, clock, random }: Context, pod: JsonObject, event: 
   };
   const suffix = Math.floor(random() * 2 ** 32).toString(16);
   await client.create(`/api/v1/namespaces/${namespace}/events`, {
-    ...{
-      apiVersion: "v1",
-      kind: "Event",
-      metadata: { name: `${name}.${clock.now().toString(16)}${suffix}`, namespace },
-    },
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: `${name}.${clock.now().toString(16)}${suffix}`, namespace },
     involvedObject,
     ...event,
     source: {},

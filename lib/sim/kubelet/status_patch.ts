@@ -67,8 +67,13 @@ export function toGated(status: PodStatus, { pod, written, now }: StatusContext)
 
 /** Conditions that are the kubelet's. */
 const OWN = [
-  ...["PodResizePending", "PodResizeInProgress", "PodReadyToStartContainers", "Initialized", "Ready"],
-  ...["ContainersReady", "PodScheduled"],
+  "PodResizePending",
+  "PodResizeInProgress",
+  "PodReadyToStartContainers",
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "PodScheduled",
 ];
 
 /** The parts of a status that are not the kubelet's. */

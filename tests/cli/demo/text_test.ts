@@ -27,6 +27,11 @@ Deno.test("render() ends each colour where its text ends, and writes none unless
 
 Deno.test("formatElapsed() has hours only when there are any", () => {
   assertEquals([-1, 0, 59_999, 60_000, 3_599_999, 3_600_000].map(formatElapsed), [
-    ...["00:00", "00:00", "00:59", "01:00", "59:59", "1:00:00"],
+    "00:00",
+    "00:00",
+    "00:59",
+    "01:00",
+    "59:59",
+    "1:00:00",
   ]);
 });

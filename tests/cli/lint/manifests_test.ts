@@ -107,7 +107,7 @@ Deno.test("lint opens lists, of which an item may leave its kind to the list", (
   const { apiVersion, kind, ...bare } = item;
   const own = lint(JSON.stringify({ apiVersion, kind: `${kind}List`, items: [bare] }));
   assertEquals(own.findings.map(({ path }) => path), ["spec.policy.cooldown"]);
-  assertEquals(pathsOf({ ...item, ...{ apiVersion: undefined } }), ["apiVersion", "spec.policy.cooldown"]);
+  assertEquals(pathsOf({ ...item, apiVersion: undefined }), ["apiVersion", "spec.policy.cooldown"]);
 });
 
 Deno.test("lint knows an autoscaler of another version or group, with a slip in its kind, or without any", () => {

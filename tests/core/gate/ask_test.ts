@@ -18,7 +18,7 @@ const candidatesOf = (story: Story) => story.last?.decisions[0]?.candidates;
 Deno.test("ask() says AtBound where one side is cooling and another at its bound (C36)", () => {
   const cooling = side("cpu.requests", { cooldownMs: 10 * MINUTE, bounds: { step: 10 } });
   const story = new Story({ contenders: managing(cooling, atMax()), load: { cpu: 150, memory: 120 * MI } });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   story.poll(4);
   assertEquals([story.reason(), candidatesOf(story)], ["AtBound", []]);
 });
@@ -27,7 +27,7 @@ Deno.test("ask() says Cooldown where every side that wants to move is cooling, a
   const cooling = side("cpu.requests", { cooldownMs: 10 * MINUTE, bounds: { step: 10 } });
   const bound = atMax({ cooldownMs: 10 * MINUTE });
   const story = new Story({ contenders: managing(cooling, bound), load: { cpu: 150, memory: 120 * MI } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(4);
   assertEquals([story.reason(), candidatesOf(story)], ["Cooldown", ["cpu.requests", "memory.requests"]]);
 });
@@ -35,7 +35,7 @@ Deno.test("ask() says Cooldown where every side that wants to move is cooling, a
 Deno.test("ask() says the refusal where one side was refused and another is at its bound (C44)", () => {
   const contenders = managing(side("cpu.requests"), atMax());
   const story = new Story({ contenders, load: { cpu: 90, memory: 120 * MI }, answer: refused("Quota") });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   story.poll(2);
   assertEquals([story.reason(), candidatesOf(story)], ["Quota", ["cpu.requests"]]);
 });
@@ -48,7 +48,7 @@ Deno.test("ask() says the refusal of a limit that leaves its request no room (C4
     load: { cpu: 190 },
     answer: refused("Quota"),
   });
-  assertEquals(story.pollToOrder().changes, ["cpu.limits"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.limits"]);
   story.poll(3);
   // The request alone is at its bound, which is its limit.
   assertEquals([story.reason(), candidatesOf(story)], ["Quota", ["cpu.limits"]]);
@@ -61,7 +61,7 @@ Deno.test("ask() says the refusal where another side's memory is in use (C46)", 
     load: { cpu: 20, memory: 40 * MI, cache: 250 * MI },
     answer: refused("Quota"),
   });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   story.poll(2);
   assertEquals([story.reason(), candidatesOf(story)], ["Quota", ["cpu.requests"]]);
 });
@@ -78,7 +78,7 @@ Deno.test("ask() goes on with the sides that no gate objects to (C36, C44, C46)"
   const cooling = side("cpu.requests", { cooldownMs: 10 * MINUTE, bounds: { step: 10 } });
   const free = side("memory.requests", { cooldownMs: 30 * SECOND });
   const story = new Story({ contenders: managing(cooling, free), load: { cpu: 150 } });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   story.use({ memory: 120 * MI });
-  assertEquals(story.pollToOrder().changes, ["memory.requests"]);
+  assertEquals(story.pollToRequest().changes, ["memory.requests"]);
 });

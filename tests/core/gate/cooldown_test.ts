@@ -9,7 +9,7 @@ const STEPPING = [policy({ sides: [side("cpu.requests", { bounds: { step: 10 } }
 /** How long after START a freshly started podfit first resizes; cooldown 2m. */
 function firstOrderMs(resizes: PodFacts["resizes"]): number {
   const story = new Story({ pod: pod({ resizes }), contenders: STEPPING, load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   return story.now - START;
 }
 
@@ -49,39 +49,39 @@ Deno.test("decide() never ends a cooldown early by the cut-off second of an entr
 
 Deno.test("decide() runs the cooldown from the accepted PATCH over a restart of podfit (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
   story.restartPodfit();
-  story.pollToOrder();
+  story.pollToRequest();
   const waitedMs = story.now - scaledAt;
   assertEquals(waitedMs >= 2 * MINUTE && waitedMs <= 2 * MINUTE + 5 * SECOND, true, `${waitedMs}ms`);
 });
 
 Deno.test("decide() keeps to its own clock where the API server's is behind (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
   story.change({ resizes: [own(scaledAt - 60 * MINUTE)] });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - scaledAt, 2 * MINUTE);
 });
 
 Deno.test("decide() does not stretch the cooldown where the API server's clock is ahead (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
   story.change({ resizes: [own(scaledAt + 60 * MINUTE)] });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - scaledAt, 2 * MINUTE);
 });
 
 Deno.test("decide() runs the cooldown from the accepted PATCH though managedFields never show it (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 }, answer: { kind: "accepted", generation: 2 } });
-  const { to } = story.pollToOrder();
+  const { to } = story.pollToRequest();
   const scaledAt = story.now;
   story.change({ generation: 2, containers: story.pod.containers.map((one) => ({ ...one, spec: to })) });
   story.enact();
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - scaledAt, 2 * MINUTE);
 });
 
@@ -95,11 +95,11 @@ Deno.test("decide() begins the cooldown with a resize that another podfit made (
 
 Deno.test("decide() does not stretch a cooldown when the wall clock steps back (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.wait(-60 * MINUTE);
   const steppedAt = story.now;
   // Samples of the node's clock stay where they are: only ours stepped.
-  for (let turn = 0; turn < 60 && story.orders.length < 2; turn++) {
+  for (let turn = 0; turn < 60 && story.requests.length < 2; turn++) {
     story.wait(5 * SECOND);
     const { points } = story.read().usage;
     const later = points.map((one) => ({
@@ -115,34 +115,38 @@ Deno.test("decide() does not stretch a cooldown when the wall clock steps back (
 
 Deno.test("decide() starts no cooldown with an answer that left the generation as it was (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 }, answer: { kind: "accepted", generation: 1 } });
-  story.pollToOrder();
-  assertEquals([story.scaled, story.told(), story.state.containers["main"]?.resizedAt], [[], ["ScaleFailed"], null]);
+  story.pollToRequest();
+  assertEquals([story.scaled, story.notified(), story.state.containers["main"]?.resizedAt], [
+    [],
+    ["ScaleFailed"],
+    null,
+  ]);
 });
 
 Deno.test("decide() does not repeat at each poll what the server accepts and undoes (C42, C44)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 }, answer: { kind: "accepted", generation: 1 } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(5);
-  assertEquals([story.orders.length, story.reason()], [1, "Invalid"]);
+  assertEquals([story.requests.length, story.reason()], [1, "Invalid"]);
 });
 
-Deno.test("decide() takes an answer without generation for an action: an old server tells none (C42)", () => {
+Deno.test("decide() takes an answer without generation for an action: an old server has none (C42)", () => {
   const story = new Story({
     pod: pod({ generation: null, observedGeneration: null }),
     contenders: STEPPING,
     load: { cpu: 150 },
     answer: { kind: "accepted", generation: null },
   });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals([story.scaled.length, story.state.containers["main"]?.resizedAt], [1, story.now]);
 });
 
 Deno.test("decide() resizes as often as it wants with a cooldown of 0s", () => {
   const sides = [side("cpu.requests", { cooldownMs: 0, bounds: { step: 10 } })];
   const story = new Story({ contenders: [policy({ sides, cooldownMs: 0 })], load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - scaledAt, 10 * SECOND);
 });
 
@@ -153,19 +157,19 @@ Deno.test("decide() begins the cooldown with another podfit's resize though the 
   story.change({ generation: 2, containers: [container({ spec })], resizes: [own(ago(60 * MINUTE))] });
   story.enact();
   const seenAt = story.now;
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - seenAt, 2 * MINUTE);
 });
 
 Deno.test("decide() begins a new cooldown with another podfit's resize after its own, by a clock that is behind (C42)", () => {
   const story = new Story({ contenders: STEPPING, load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(12);
   const spec = { ...SIZE, "cpu.requests": 120 };
   story.change({ generation: 3, containers: [container({ spec })], resizes: [own(ago(30 * MINUTE))] });
   story.enact();
   const seenAt = story.now;
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - seenAt, 2 * MINUTE);
 });
 
@@ -174,6 +178,6 @@ Deno.test("decide() goes by the entry's own time where the server counts no gene
   const story = new Story({ pod: old, contenders: STEPPING, load: { cpu: 150 } });
   story.poll(2);
   story.change({ resizes: [own(ago(60 * SECOND))] });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - START, 65 * SECOND);
 });

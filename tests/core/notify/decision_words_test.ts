@@ -99,7 +99,7 @@ const WHYS: readonly [string, Autoscaler["sides"], Load, string][] = [
 ];
 for (const [sentence, sides, load, why] of WHYS) {
   Deno.test(`decide() says of a resize ${sentence}`, () => {
-    assertEquals(new Story({ contenders: [policy({ sides })], load }).pollToOrder().why, why);
+    assertEquals(new Story({ contenders: [policy({ sides })], load }).pollToRequest().why, why);
   });
 }
 

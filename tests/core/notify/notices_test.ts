@@ -17,18 +17,18 @@ Deno.test("nextNotified() is another object only for news, and changes none that
 const noRequest = resources({ "cpu.limits": 200, "memory.requests": 128 * MI });
 const both = [policy({ sides: [side("cpu.requests"), side("memory.requests")] })];
 
-Deno.test("decide() skips a side without baseline, tells it once, and goes on with the others (C37)", () => {
+Deno.test("decide() skips a side without baseline, says so once, and goes on with the others (C37)", () => {
   const story = new Story({
     pod: pod({ containers: [container({ spec: noRequest })] }),
     contenders: both,
     load: { cpu: 90, memory: 120 * MI },
   });
-  assertEquals(story.pollToOrder().changes, ["memory.requests"]);
+  assertEquals(story.pollToRequest().changes, ["memory.requests"]);
   story.poll(3);
-  assertEquals(story.told(), ["BaselineUnavailable", "ScaleUp"]);
+  assertEquals(story.notified(), ["BaselineUnavailable", "ScaleUp"]);
 });
 
-Deno.test("decide() tells a baseline that came back, and its next loss (C37)", () => {
+Deno.test("decide() notifies of a baseline that came back, and its next loss (C37)", () => {
   const story = new Story({
     pod: pod({ containers: [container({ spec: noRequest })] }),
     contenders: both,
@@ -39,56 +39,56 @@ Deno.test("decide() tells a baseline that came back, and its next loss (C37)", (
   story.poll(3);
   story.changeContainer({ reported: { ...SIZE, "cpu.requests": 0 } });
   story.poll(3);
-  assertEquals(story.told(), ["BaselineUnavailable", "BaselineAvailable", "BaselineUnavailable"]);
+  assertEquals(story.notified(), ["BaselineUnavailable", "BaselineAvailable", "BaselineUnavailable"]);
 });
 
 Deno.test("decide() says nothing of baselines that are there from the beginning", () => {
   const story = new Story({ load: { cpu: 60 } });
   story.poll(4);
-  assertEquals(story.told(), []);
+  assertEquals(story.notified(), []);
 });
 
 Deno.test("decide() holds BaselineUnavailable where no side has one, and adds none (C37)", () => {
   const spec = resources({ "memory.requests": 128 * MI });
   const story = new Story({ pod: pod({ containers: [container({ spec })] }), load: { cpu: 90 } });
   story.poll(5);
-  assertEquals([story.reason(), story.orders], ["BaselineUnavailable", []]);
+  assertEquals([story.reason(), story.requests], ["BaselineUnavailable", []]);
 });
 
 Deno.test("decide() reports a bare baseline of zero as none (C37)", () => {
   const spec = { ...SIZE, "cpu.requests": 0 };
   const story = new Story({ pod: pod({ containers: [container({ spec })] }), load: { cpu: 90 } });
   story.poll(5);
-  assertEquals([story.reason(), story.told()], ["BaselineUnavailable", ["BaselineUnavailable"]]);
+  assertEquals([story.reason(), story.notified()], ["BaselineUnavailable", ["BaselineUnavailable"]]);
 });
 
-Deno.test("decide() tells a blocking resize once, and again after it had ended (C50)", () => {
+Deno.test("decide() notifies of a blocking resize once, and again after it had ended (C50)", () => {
   const running = { reason: "", message: "", since: null };
   const story = new Story({ load: { cpu: 90 }, pod: pod({ inProgress: running }) });
   story.poll(6);
-  assertEquals(story.told(), ["ResizeInProgress"]);
+  assertEquals(story.notified(), ["ResizeInProgress"]);
   story.use({ cpu: 60 }).poll(2);
   story.use({ cpu: 90 }).poll(4);
-  assertEquals(story.told(), ["ResizeInProgress", "ResizeInProgress"]);
+  assertEquals(story.notified(), ["ResizeInProgress", "ResizeInProgress"]);
 });
 
-Deno.test("decide() tells a deferred resize once, not as a stuck one and as a block (C50)", () => {
+Deno.test("decide() notifies of a deferred resize once, not as a stuck one and as a block (C50)", () => {
   const story = new Story({
     load: { cpu: 90 },
     pod: pod({ pending: { reason: "Deferred", message: "", since: null } }),
   });
   story.poll(6);
-  assertEquals([story.reason(), story.told()], ["ResizeDeferred", ["ResizePending"]]);
+  assertEquals([story.reason(), story.notified()], ["ResizeDeferred", ["ResizePending"]]);
 });
 
-Deno.test("decide() tells a QoS block once (C35, C50)", () => {
+Deno.test("decide() notifies of a QoS block once (C35, C50)", () => {
   const guaranteed = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
   const story = new Story({
     pod: pod({ qosClass: "Guaranteed", containers: [container({ spec: guaranteed })] }),
     load: { cpu: 40 },
   });
   story.poll(6);
-  assertEquals([story.reason(), story.told()], ["QoSInvariantBlocked", ["QoSInvariantBlocked"]]);
+  assertEquals([story.reason(), story.notified()], ["QoSInvariantBlocked", ["QoSInvariantBlocked"]]);
 });
 
 Deno.test("decide() resizes a Guaranteed pod whose requests and limits move together (C35)", () => {
@@ -98,14 +98,14 @@ Deno.test("decide() resizes a Guaranteed pod whose requests and limits move toge
     contenders: [policy({ sides: [side("cpu.requests"), side("cpu.limits")] })],
     load: { cpu: 180 },
   });
-  const { to } = story.pollToOrder();
+  const { to } = story.pollToRequest();
   assertEquals([to["cpu.requests"], to["cpu.limits"]], [300, 300]);
 });
 
 Deno.test("decide() has no event for waits that end by themselves (C53)", () => {
   const story = new Story({ load: { cpu: 90 }, contenders: [policy({ delayMs: 10 * 3600 * SECOND })] });
   story.poll(6);
-  assertEquals([story.reason(), story.told()], ["Delay", []]);
+  assertEquals([story.reason(), story.notified()], ["Delay", []]);
 });
 
 Deno.test("decide() goes on telling after a spec changed what blocks (C16, C50)", () => {
@@ -113,7 +113,7 @@ Deno.test("decide() goes on telling after a spec changed what blocks (C16, C50)"
   story.poll(4);
   story.contend([policy({ generation: 2 })]);
   story.poll(4);
-  assertEquals(story.told(), ["ResizeInProgress", "ResizeInProgress"]);
+  assertEquals(story.notified(), ["ResizeInProgress", "ResizeInProgress"]);
 });
 
 /** The table at the end of the contract, row by row. */

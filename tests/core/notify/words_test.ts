@@ -121,9 +121,9 @@ Deno.test("decide() says of an action what changed, and publishes a refusal in t
     resources: [],
     waitMs: 20 * SECOND,
   };
-  story.pollToOrder();
+  story.pollToRequest();
   story.answer = "enact";
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.scaled.map(({ change }) => change), ["cpu.requests 100m -> 150m"]);
   assertEquals(story.notices.map(({ message }) => message), [
     'Resize of container "main" of pod "web-1" was refused (Quota): exceeded quota: small; wanted ' +

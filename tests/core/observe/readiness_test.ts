@@ -14,13 +14,13 @@ Deno.test("decide() takes ContainersReady's time for the container's at podfit's
   });
   story.poll();
   assertEquals(seen(story), START - 20 * SECOND);
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now, START + 15 * SECOND);
 });
 
 Deno.test("decide() counts a ready container from now where ContainersReady is not True (C24)", () => {
   const story = new Story({ pod: pod({ containersReadyAt: null }), contenders: READY, load: { cpu: 90 } });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now, START + 35 * SECOND);
 });
 
@@ -40,7 +40,7 @@ Deno.test("decide() starts the delay when it sees the container turn ready, and 
   assertEquals(story.reason(), "NotReady");
   story.changeContainer({ ready: true });
   const readyAt = story.now;
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - readyAt, 30 * SECOND);
 });
 
@@ -108,16 +108,16 @@ Deno.test("decide() sends nothing while the container is not running, though its
   story.poll(4);
   assertEquals(story.reason(), "Delay");
   story.changeContainer({ runningAt: null });
-  assertEquals([story.reason(), story.orders], ["NotRunning", []]);
+  assertEquals([story.reason(), story.requests], ["NotRunning", []]);
 });
 
 Deno.test("decide() lets the cooldown run on over a restart (C43)", () => {
   const sides = [side("cpu.requests", { bounds: { step: 10 } })];
   const story = new Story({ contenders: [policy({ sides })], load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
   story.wait(10 * SECOND).restartContainer();
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - scaledAt, 2 * MINUTE);
 });
 
@@ -134,12 +134,12 @@ for (const [sentence, policies, key, isTold] of RESTARTS) {
       contenders: [policy({ sides: [side(key)] })],
       load: { cpu: 90, memory: 120 * 1024 * 1024 },
     });
-    story.pollToOrder();
-    assertEquals(story.told(), isTold ? ["ResizeMayRestart", "ScaleUp"] : ["ScaleUp"]);
+    story.pollToRequest();
+    assertEquals(story.notified(), isTold ? ["ResizeMayRestart", "ScaleUp"] : ["ScaleUp"]);
   });
 }
 
-Deno.test("decide() tells of a restart once per action, not once per attempt (C43)", () => {
+Deno.test("decide() notifies of a restart once per action, not once per attempt (C43)", () => {
   const sides = [side("cpu.requests", { bounds: { step: 10 }, cooldownMs: 30 * SECOND })];
   const story = new Story({
     pod: pod({ containers: [container({ restartsOn: restartsOn("cpu") })] }),
@@ -147,14 +147,14 @@ Deno.test("decide() tells of a restart once per action, not once per attempt (C4
     load: { cpu: 150 },
     answer: { kind: "conflict" },
   });
-  story.pollToOrder();
+  story.pollToRequest();
   story.wait(SECOND).change();
-  assertEquals([story.orders.length, story.told()], [2, ["ResizeMayRestart"]]);
+  assertEquals([story.requests.length, story.notified()], [2, ["ResizeMayRestart"]]);
   story.answer = "enact";
   story.change();
-  assertEquals(story.told(), ["ResizeMayRestart", "ScaleUp"]);
-  story.pollToOrder();
-  assertEquals(story.told(), ["ResizeMayRestart", "ScaleUp", "ResizeMayRestart", "ScaleUp"]);
+  assertEquals(story.notified(), ["ResizeMayRestart", "ScaleUp"]);
+  story.pollToRequest();
+  assertEquals(story.notified(), ["ResizeMayRestart", "ScaleUp", "ResizeMayRestart", "ScaleUp"]);
 });
 
 for (const after of ["running", "podReady"] as const) {
@@ -168,7 +168,7 @@ for (const after of ["running", "podReady"] as const) {
     const seenAt = story.now;
     story.poll();
     story.change();
-    story.pollToOrder();
+    story.pollToRequest();
     assertEquals(story.now - seenAt, 15 * SECOND, "though the pod has changed meanwhile");
   });
 }

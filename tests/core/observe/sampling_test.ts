@@ -120,11 +120,11 @@ Deno.test("nextSampling() only warms up with the first point after the zeros, me
   assertEquals(step(warm.sampling, { instance: "run-2", at: START + 14 * SECOND, counterNs: 1.5e9 }).kind, "sample");
 });
 
-Deno.test("nextSampling() skips an absurd first point and starts with the next", () => {
+Deno.test("nextSampling() skips an implausible first point and starts with the next", () => {
   assertEquals(step(newSampling(START), { workingSetBytes: 32769 * MI }).kind, "implausible");
 });
 
-Deno.test("nextSampling() stays at the anchor after an absurd point (C22)", () => {
+Deno.test("nextSampling() stays at the anchor after an implausible point (C22)", () => {
   assertEquals(step(STARTED, { at: START + 5 * SECOND, counterNs: 1e15 }).kind, "implausible");
   assertEquals(millicores(step(STARTED, { at: START + 10 * SECOND, counterNs: 2e9 })), 100);
 });

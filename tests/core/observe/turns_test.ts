@@ -47,11 +47,11 @@ for (const [sentence, polled, turns] of TURNS) {
   Deno.test(`decide() ${sentence} (C20)`, () => assertEquals(turnsOf(polled), turns));
 }
 
-Deno.test("decide() takes a changed pod for no turn (C20)", () => {
+Deno.test("decide() takes a changed pod for no evaluation (C20)", () => {
   assertEquals(decide(NEW_POD_STATE, input({ observation: { kind: "changed" } })).decisions, []);
 });
 
-Deno.test("decide() gives each contender its own turns (C20)", () => {
+Deno.test("decide() evaluates each contender at its own interval (C20)", () => {
   const slow = policy({ name: "slow", containerName: "main", pollIntervalMs: 20 * SECOND });
   const story = new Story({ contenders: [policy(), slow], load: { cpu: 60 } });
   story.poll(4);
@@ -60,7 +60,7 @@ Deno.test("decide() gives each contender its own turns (C20)", () => {
   assertEquals(story.last?.decisions.map((one) => one.autoscaler).toSorted(), ["uid-of-slow", "uid-of-web"]);
 });
 
-Deno.test("decide() warms up, counts, and knows a wish after consecutiveSamples (C21, C31)", () => {
+Deno.test("decide() warms up, counts, and proposes after consecutiveSamples (C21, C31)", () => {
   const story = new Story({ load: { cpu: 90 } });
   const reasons = [1, 2, 3].map(() => (story.poll(), story.reason()));
   assertEquals(reasons, ["Warmup", "StreakShort", "scaleUp"]);
@@ -69,7 +69,7 @@ Deno.test("decide() warms up, counts, and knows a wish after consecutiveSamples 
 Deno.test("decide() hears cpu before it lowers memory: both warm up with the first sample (C21, C32)", () => {
   const sides = [side("cpu.requests"), side("memory.requests")];
   const story = new Story({ contenders: [policy({ sides })], load: { cpu: 90, memory: 10 * MI } });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
 });
 
 Deno.test("decide() holds InBand between the thresholds", () => {
@@ -78,7 +78,7 @@ Deno.test("decide() holds InBand between the thresholds", () => {
   assertEquals(story.reason(), "InBand");
 });
 
-Deno.test("decide() advances no streak by repeats, but puts the standing wish to the gates again for 60s (C22)", () => {
+Deno.test("decide() advances no streak by repeats, but puts standing proposals to the gates again for 60s (C22)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: "hold" });
   story.poll(2);
   const repeated = story.read();
@@ -99,7 +99,7 @@ Deno.test("decide() acts on no sample first seen 60s ago, though silence is born
   const story = new Story({ contenders, everyMs, load: { cpu: 90 } });
   story.poll(3);
   const reasons = [1, 2].map(() => (story.wait(everyMs).observe({ kind: "tick" }), story.reason()));
-  assertEquals([reasons, story.told()], [["Delay", "MetricsUnavailable"], []]);
+  assertEquals([reasons, story.notified()], [["Delay", "MetricsUnavailable"], []]);
 });
 
 /** [sentence, pollInterval, silence that is still borne] */
@@ -114,10 +114,10 @@ for (const [sentence, everyMs, borneMs] of SILENCES) {
     for (let silentMs = everyMs; silentMs <= borneMs; silentMs += everyMs) {
       story.wait(everyMs).observe({ kind: "tick" });
     }
-    assertEquals(story.told(), []);
+    assertEquals(story.notified(), []);
     assertEquals(story.state.views["uid-of-web"]?.streaks["cpu.requests"]?.count, 1);
     story.wait(everyMs).observe({ kind: "tick" });
-    assertEquals(story.told(), ["MetricsUnavailable"]);
+    assertEquals(story.notified(), ["MetricsUnavailable"]);
     assertEquals(story.state.views["uid-of-web"]?.streaks, {});
     assertEquals(story.reason(), "MetricsUnavailable");
   });
@@ -131,20 +131,20 @@ Deno.test("decide() makes no rate across a silence, and takes the value from bef
   story.use({ cpu: 90 });
   story.wait(5 * SECOND).observe(story.read());
   assertEquals(story.state.views["uid-of-web"]?.sampling.sample, null);
-  assertEquals(story.told(), ["MetricsUnavailable"]);
+  assertEquals(story.notified(), ["MetricsUnavailable"]);
   story.poll();
   assertEquals(Math.round(story.state.views["uid-of-web"]?.sampling.sample?.cpuMillicores ?? 0), 90);
-  assertEquals(story.told(), ["MetricsUnavailable", "MetricsRecovered"]);
+  assertEquals(story.notified(), ["MetricsUnavailable", "MetricsRecovered"]);
 });
 
 Deno.test("decide() misses no usage of a container that is not running, nor in its first minute (C22)", () => {
   const story = new Story();
   story.changeContainer({ runningAt: null });
   for (let turn = 0; turn < 20; turn++) story.wait(5 * SECOND).observe({ kind: "tick" });
-  assertEquals([story.told(), story.reason()], [[], "NotRunning"]);
+  assertEquals([story.notified(), story.reason()], [[], "NotRunning"]);
   story.changeContainer({ runningAt: story.now });
   for (let turn = 0; turn < 11; turn++) story.wait(5 * SECOND).observe({ kind: "tick" });
-  assertEquals(story.told(), []);
+  assertEquals(story.notified(), []);
 });
 
 Deno.test("decide() misses usage again soon after the clock stepped back an hour (C22)", () => {
@@ -152,10 +152,10 @@ Deno.test("decide() misses usage again soon after the clock stepped back an hour
   story.poll(3);
   story.wait(-60 * MINUTE);
   for (let turn = 0; turn < 13; turn++) story.wait(5 * SECOND).observe({ kind: "tick" });
-  assertEquals(story.told(), ["MetricsUnavailable"]);
+  assertEquals(story.notified(), ["MetricsUnavailable"]);
 });
 
-Deno.test("decide() counts absurd points and goes on with the next (C22)", () => {
+Deno.test("decide() counts implausible points and goes on with the next (C22)", () => {
   const story = new Story({ load: { cpu: 90 } });
   story.poll(2);
   const [of] = story.read().usage.points;
@@ -190,7 +190,7 @@ Deno.test("decide() misses the usage of a running container that reads zero for 
   story.poll(2);
   const zeros = usage([point({ counterNs: 0, workingSetBytes: 0, usageBytes: null })]);
   for (let turn = 0; turn < 14; turn++) story.wait(5 * SECOND).observe(zeros);
-  assertEquals([story.told(), story.reason()], [["MetricsUnavailable"], "MetricsUnavailable"]);
+  assertEquals([story.notified(), story.reason()], [["MetricsUnavailable"], "MetricsUnavailable"]);
 });
 
 Deno.test("decide() makes no rate of one step over a minute: the node's clock was set forward (C22)", () => {
@@ -202,7 +202,7 @@ Deno.test("decide() makes no rate of one step over a minute: the node's clock wa
     return { ...observation, usage: { ...observation.usage, points } };
   };
   story.wait(5 * SECOND).observe(later(story.read()));
-  assertEquals([story.reason(), story.orders], ["Warmup", []]);
+  assertEquals([story.reason(), story.requests], ["Warmup", []]);
   story.wait(5 * SECOND).observe(later(story.read()));
   assertEquals(story.reason(), "InBand");
   assertEquals(Math.round(story.state.views["uid-of-web"]?.sampling.sample?.cpuMillicores ?? 0), 60);

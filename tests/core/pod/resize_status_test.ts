@@ -147,11 +147,11 @@ Deno.test("decide() waits 30s for a difference that nothing explains, counted fr
   assertEquals(story.reason(), "scaleUp");
 });
 
-Deno.test("decide() lets a scale-down replace a pending resize and returns the container's other fields (C41)", () => {
+Deno.test("decide() lets a scale-down replace a pending resize and reverts the container's other fields (C41)", () => {
   const spec = { ...SIZE, "cpu.requests": 180, "memory.limits": 300 * MI };
   const facts = pod({ containers: [container({ spec, reported: SIZE })], pending: condition("Deferred") });
   const story = new Story({ pod: facts, load: { cpu: 30 } });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals(order.action, "scaleDown");
   assertEquals(order.to, { ...SIZE, "cpu.requests": 50 });
   assertEquals(order.changes, ["cpu.requests", "memory.limits"]);
@@ -161,7 +161,7 @@ Deno.test("decide() keeps other un-enacted fields when a scale-down replaces not
   const spec = { ...SIZE, "memory.limits": 300 * MI };
   const story = new Story({ pod: pod({ containers: [container({ spec, reported: SIZE })] }), load: { cpu: 30 } });
   story.poll(6);
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
 });
 
 const COMMANDED: readonly [string, Partial<PodFacts>, number, string][] = [
@@ -172,7 +172,7 @@ const COMMANDED: readonly [string, Partial<PodFacts>, number, string][] = [
   ["ResizeError while it is", { inProgress: { reason: "Error", message: "", since: START } }, 3, "ResizeError"],
 ];
 for (const [sentence, facts, polls, reason] of COMMANDED) {
-  Deno.test(`decide() says of a wish for what is commanded already: ${sentence} (C41, C53)`, () => {
+  Deno.test(`decide() says of a proposal for what is commanded already: ${sentence} (C41, C53)`, () => {
     const spec = { ...SIZE, "cpu.requests": 150 };
     const story = new Story({
       contenders: [policy({ sides: [side("cpu.requests", { bounds: { max: 150 } })] })],
@@ -180,6 +180,6 @@ for (const [sentence, facts, polls, reason] of COMMANDED) {
       load: { cpu: 100 },
     });
     story.poll(polls);
-    assertEquals([story.reason(), story.orders.length], [reason, 0]);
+    assertEquals([story.reason(), story.requests.length], [reason, 0]);
   });
 }

@@ -30,7 +30,7 @@ Deno.test("decide() ends the streaks with an accepted PATCH, and counts again on
       })],
     })],
   });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(streak(story), 0);
   story.poll();
   assertEquals(streak(story), 1);
@@ -38,7 +38,7 @@ Deno.test("decide() ends the streaks with an accepted PATCH, and counts again on
 
 Deno.test("decide() ends the streaks with an accepted PATCH, before the size is in force (C31)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: "accept" });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals([streak(story), story.state.views[UID]?.wantedSince], [0, null]);
 });
 
@@ -78,7 +78,7 @@ Deno.test("decide() ends the streaks when anybody changes the size in force (C31
   assertEquals([streak(story), story.state.views[UID]?.wantedSince], [0, null]);
 });
 
-Deno.test("decide() keeps the streak of a blocked wish and acts as soon as the block ends (C31)", () => {
+Deno.test("decide() keeps the streak of a blocked proposal and acts as soon as the block ends (C31)", () => {
   const story = new Story({ load: { cpu: 90 } });
   story.change({ pending: { reason: "Deferred", message: "", since: null } });
   story.poll(6);
@@ -94,7 +94,7 @@ Deno.test("decide() scales up the side that wants it and leaves the one that wan
     contenders: managing(side("cpu.requests"), side("memory.requests")),
     load: { cpu: 90, memory: 10 * MI },
   });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals([order.action, order.changes], ["scaleUp", ["cpu.requests"]]);
 });
 
@@ -103,7 +103,7 @@ Deno.test("decide() scales down when no side wants up (C32)", () => {
     contenders: managing(side("cpu.requests"), side("memory.requests")),
     load: { cpu: 60, memory: 10 * MI },
   });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals([order.action, order.changes], ["scaleDown", ["memory.requests"]]);
 });
 
@@ -112,7 +112,7 @@ Deno.test("decide() moves no side whose streak is short (C32)", () => {
     contenders: managing(side("cpu.requests"), side("cpu.limits", { ...LIMIT_UP, consecutiveSamples: 9 })),
     load: { cpu: 95 },
   });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
 });
 
 Deno.test("decide() lets a side at its bound veto scale-downs (C32)", () => {
@@ -121,44 +121,44 @@ Deno.test("decide() lets a side at its bound veto scale-downs (C32)", () => {
     load: { cpu: 90, memory: 10 * MI },
   });
   story.poll(6);
-  assertEquals([story.reason(), story.orders.length], ["AtBound", 0]);
+  assertEquals([story.reason(), story.requests.length], ["AtBound", 0]);
 });
 
 Deno.test("decide() lets a cooling side veto scale-downs (C32, C36)", () => {
   const cpu = side("cpu.requests", { cooldownMs: 10 * MINUTE, bounds: { step: 10 } });
   const memory = side("memory.requests", { cooldownMs: 0, consecutiveSamples: 6 });
   const story = new Story({ contenders: managing(cpu, memory), load: { cpu: 120, memory: 10 * MI } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(20);
   const [one] = story.last?.decisions ?? [];
-  assertEquals([story.reason(), one?.candidates, story.orders.length], ["Cooldown", ["cpu.requests"], 1]);
+  assertEquals([story.reason(), one?.candidates, story.requests.length], ["Cooldown", ["cpu.requests"], 1]);
 });
 
 Deno.test("decide() moves only the cooled of two full sides (C36)", () => {
   const quick = side("cpu.requests", { cooldownMs: 0, bounds: { step: 10 } });
   const slow = side("cpu.limits", { ...LIMIT_UP, cooldownMs: 10 * MINUTE, bounds: { step: 10 } });
   const story = new Story({ contenders: managing(quick, slow), load: { cpu: 150 } });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests", "cpu.limits"]);
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests", "cpu.limits"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   story.wait(10 * MINUTE);
-  assertEquals(story.pollToOrder().changes, ["cpu.requests", "cpu.limits"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests", "cpu.limits"]);
 });
 
 Deno.test("decide() runs a side's cooldown from the container's last resize, whichever side moved (C36)", () => {
   const cpu = side("cpu.requests", { bounds: { step: 10 }, cooldownMs: 0 });
   const memory = side("memory.requests", { cooldownMs: 2 * MINUTE });
   const story = new Story({ contenders: managing(cpu, memory), load: { cpu: 90 } });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   const scaledAt = story.now;
   story.use({ cpu: 60, memory: 120 * MI });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - scaledAt, 2 * MINUTE);
 });
 
 Deno.test("decide() says how long the cooldown of the first side to cool lasts", () => {
   const cpu = side("cpu.requests", { cooldownMs: 60 * SECOND, bounds: { step: 10 } });
   const story = new Story({ contenders: managing(cpu), load: { cpu: 110 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
   story.poll(3);
   const decision = story.decision();
@@ -171,9 +171,9 @@ Deno.test("decide() says how long the cooldown of the first side to cool lasts",
 Deno.test("decide() ends the cooldown on time", () => {
   const cpu = side("cpu.requests", { cooldownMs: 30 * SECOND, bounds: { step: 10 } });
   const story = new Story({ contenders: managing(cpu), load: { cpu: 150 } });
-  story.pollToOrder();
+  story.pollToRequest();
   const scaledAt = story.now;
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - scaledAt, 30 * SECOND);
 });
 
@@ -181,7 +181,7 @@ Deno.test("decide() overrides consecutiveSamples per side (C36)", () => {
   const sides = [side("cpu.requests", { consecutiveSamples: 1 })];
   const story = new Story({ contenders: managing(...sides), load: { cpu: 90 } });
   story.poll(2);
-  assertEquals(story.orders.length, 1);
+  assertEquals(story.requests.length, 1);
 });
 
 Deno.test("decide() holds AtTarget when the target lies beyond the threshold (C33)", () => {
@@ -191,7 +191,7 @@ Deno.test("decide() holds AtTarget when the target lies beyond the threshold (C3
   assertEquals(story.reason(), "AtTarget");
 });
 
-Deno.test("decide() tells the sides it would move, sent or blocked (C52)", () => {
+Deno.test("decide() gives the sides it would move, sent or blocked (C52)", () => {
   const story = new Story({ contenders: managing(side("cpu.requests")), load: { cpu: 90 }, dryRun: true });
   story.poll(4);
   const [one] = story.last?.decisions ?? [];

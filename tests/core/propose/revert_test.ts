@@ -41,18 +41,18 @@ const WAYS: readonly [string, Partial<PodFacts>, number][] = [
 for (const [sentence, facts, seconds] of WAYS) {
   Deno.test(`decide() ${sentence}, back to what is in force (C47)`, () => {
     const story = stuck(facts);
-    const order = story.pollToOrder(100);
+    const order = story.pollToRequest(100);
     assertEquals([order.action, order.to, (story.now - START) / SECOND], ["revert", SIZE, seconds]);
     assertEquals(order.changes, ["cpu.requests", "memory.requests"]);
   });
 }
 
-Deno.test("decide() reports a return, starts the cooldown with it, and counts it as no scale action (C47)", () => {
+Deno.test("decide() reports a revert, starts the cooldown with it, and counts it as no scale action (C47)", () => {
   const story = stuck({ pending: condition("Infeasible") });
   const outcome = story.poll();
   assertEquals(outcome.decisions.map(({ decision }) => decision.kind), ["hold", "revert"]);
   assertEquals([story.scaled, story.enacted, story.state.containers["main"]?.resizedAt], [[], [], story.now]);
-  assertEquals(story.told(), ["ResizePending", "ResizePending"]);
+  assertEquals(story.notified(), ["ResizePending", "ResizePending"]);
   story.use({ cpu: 90 }).poll(4);
   assertEquals(story.reason(), "Cooldown");
 });
@@ -77,23 +77,23 @@ for (const [sentence, facts, contender] of HELD) {
   Deno.test(`decide() does not give up ${sentence} (C47)`, () => {
     const story = stuck(facts, contender);
     story.poll(80);
-    assertEquals(story.orders, []);
+    assertEquals(story.requests, []);
   });
 }
 
 Deno.test("decide() only reports a foreign stuck resize, once (C47)", () => {
   const story = stuck({ pending: condition("Infeasible"), resizes: [] });
   story.poll(10);
-  assertEquals(story.told(), ["ResizePending"]);
+  assertEquals(story.notified(), ["ResizePending"]);
 });
 
 Deno.test("decide() only reports a stuck resize in a dry run (C47)", () => {
   const story = stuck({ pending: condition("Infeasible") }, {}, true);
   story.poll(10);
-  assertEquals([story.orders, story.told()], [[], ["ResizePending"]]);
+  assertEquals([story.requests, story.notified()], [[], ["ResizePending"]]);
 });
 
-Deno.test("decide() returns the fields it owns and no other (C47)", () => {
+Deno.test("decide() reverts the fields it owns and no other (C47)", () => {
   const story = stuck({
     pending: condition("Infeasible"),
     resizes: [
@@ -101,10 +101,10 @@ Deno.test("decide() returns the fields it owns and no other (C47)", () => {
       resizeEntry("vpa", START, { main: ["memory.requests"] }),
     ],
   });
-  assertEquals(story.pollToOrder().to, { ...BIG, "cpu.requests": 100 });
+  assertEquals(story.pollToRequest().to, { ...BIG, "cpu.requests": 100 });
 });
 
-Deno.test("decide() returns nothing that would lift a request over its limit", () => {
+Deno.test("decide() reverts nothing that would lift a request over its limit", () => {
   const spec = { ...SIZE, "cpu.requests": 40, "cpu.limits": 60 };
   const story = stuck({
     pending: condition("Infeasible"),
@@ -115,46 +115,46 @@ Deno.test("decide() returns nothing that would lift a request over its limit", (
     ],
   });
   story.poll(10);
-  assertEquals(story.orders, []);
+  assertEquals(story.requests, []);
 });
 
-Deno.test("decide() returns nothing that would change the QoS class (C35)", () => {
+Deno.test("decide() reverts nothing that would change the QoS class (C35)", () => {
   const equal = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
   const story = stuck({
     pending: condition("Infeasible"),
     containers: [container({ spec: { ...equal, "cpu.requests": 150 }, reported: equal })],
   });
   story.poll(10);
-  assertEquals(story.orders, []);
+  assertEquals(story.requests, []);
 });
 
 Deno.test("decide() gives up at most once per cooldown (C47)", () => {
   const story = stuck({ pending: condition("Infeasible") });
   story.answer = { kind: "accepted", generation: 2 };
-  story.pollToOrder();
+  story.pollToRequest();
   const returnedAt = story.now;
   // The kubelet takes note, and somebody's hand brings the same resize again.
   story.change({ generation: 3, observedGeneration: 3 });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - returnedAt, 2 * MINUTE);
 });
 
-Deno.test("decide() waits after a refused return as after any refusal, 30s and doubling (C44, C47)", () => {
+Deno.test("decide() waits after a refused revert as after any refusal, 30s and doubling (C44, C47)", () => {
   const story = stuck({ pending: condition("Infeasible") }, { cooldownMs: 0 });
   story.answer = { kind: "refused", reason: "Quota", message: "no", resources: [], waitMs: null };
   const times = [1, 2, 3].map(() => {
-    story.pollToOrder();
+    story.pollToRequest();
     return story.now - START;
   });
   assertEquals(times.map((at) => at / SECOND), [5, 35, 95]);
 });
 
-Deno.test("decide() waits only as long as told when a busy server refuses a return (C44, C47)", () => {
+Deno.test("decide() waits only as long as asked when a busy server refuses a revert (C44, C47)", () => {
   const story = stuck({ pending: condition("Infeasible") }, { cooldownMs: 10 * MINUTE });
   story.answer = { kind: "refused", reason: "RetryLater", message: "busy", resources: [], waitMs: 20 * SECOND };
-  story.pollToOrder();
+  story.pollToRequest();
   const refusedAt = story.now;
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - refusedAt, 20 * SECOND);
 });
 
@@ -164,7 +164,7 @@ Deno.test("decide() gives up a stuck resize though a scale was refused meanwhile
   story.answer = { kind: "refused", reason: "Quota", message: "", resources: [], waitMs: null };
   story.change({ inProgress: null, pending: condition("Infeasible") });
   story.poll();
-  assertEquals(story.orders.map(({ action }) => action), ["scaleDown", "revert"]);
+  assertEquals(story.requests.map(({ action }) => action), ["scaleDown", "revert"]);
 });
 
 Deno.test("decide() does not command the size it gave up again and again: each time it waits longer (C44, C47)", () => {
@@ -172,33 +172,33 @@ Deno.test("decide() does not command the size it gave up again and again: each t
   const story = new Story({ contenders: [policy({ cooldownMs: 0, sides })], load: { cpu: 90 }, answer: "accept" });
   const ups: number[] = [];
   for (let generation = 2; ups.length < 4; generation += 2) {
-    while (story.pollToOrder(200).action !== "scaleUp");
+    while (story.pollToRequest(200).action !== "scaleUp");
     ups.push((story.now - START) / SECOND);
     // A node whose CPUs are pinned: whatever is commanded is infeasible.
     story.change({ observedGeneration: generation, pending: condition("Infeasible") });
-    while (story.orders.at(-1)?.action !== "revert") story.poll();
+    while (story.requests.at(-1)?.action !== "revert") story.poll();
     story.change({ observedGeneration: generation + 1, pending: null });
   }
   const waits = ups.slice(1).map((at, index) => at - (ups[index] ?? 0));
   assertEquals(waits.every((wait, index) => wait >= 30 * 2 ** index), true, `${waits}`);
 });
 
-Deno.test("decide() waits for the newer pod when a return met a conflict (C40)", () => {
+Deno.test("decide() waits for the newer pod when a revert met a conflict (C40)", () => {
   const story = stuck({ pending: condition("Infeasible") });
   story.answer = { kind: "conflict" };
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(3);
-  assertEquals(story.orders.length, 1);
+  assertEquals(story.requests.length, 1);
   story.change();
-  assertEquals(story.orders.length, 2);
+  assertEquals(story.requests.length, 2);
 });
 
-Deno.test("decide() writes the next wanted size over a failing resize rather than return (C47)", () => {
+Deno.test("decide() writes the next wanted size over a failing resize rather than revert (C47)", () => {
   const sides = [side("cpu.requests", { cooldownMs: 0 })];
   const story = stuck({ inProgress: condition("Error"), resizes: OURS }, { sides, cooldownMs: 0 });
   story.use({ cpu: 90 }).poll(5);
   assertEquals(story.reason(), "ResizeError");
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals([order.action, story.now - START], ["scaleUp", 30 * SECOND]);
   assertEquals(order.to, { ...SIZE, "cpu.requests": 150 });
 });
@@ -207,17 +207,17 @@ Deno.test("decide() never writes a wanted size over a foreign failing resize (C4
   const sides = [side("cpu.requests", { cooldownMs: 0 })];
   const story = stuck({ inProgress: condition("Error"), resizes: [] }, { sides, cooldownMs: 0 });
   story.use({ cpu: 90 }).poll(30);
-  assertEquals([story.reason(), story.orders, story.told()], ["ResizeError", [], ["ResizePending"]]);
+  assertEquals([story.reason(), story.requests, story.notified()], ["ResizeError", [], ["ResizePending"]]);
 });
 
 Deno.test("decide() scales down over a deferred resize before it gives it up (C41, C47)", () => {
   const story = stuck({ pending: condition("Deferred") }, { sides: [side("cpu.requests", { cooldownMs: 0 })] });
   story.use({ cpu: 30 });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals([order.action, order.to], ["scaleDown", { ...SIZE, "cpu.requests": 50 }]);
 });
 
-Deno.test("decide() tells a stuck resize again after it had ended, and nothing in between", () => {
+Deno.test("decide() notifies of a stuck resize again after it had ended, and nothing in between", () => {
   const story = stuck({ pending: condition("Deferred"), resizes: [] });
   story.poll(3);
   story.change({ pending: null, inProgress: condition("") });
@@ -225,10 +225,10 @@ Deno.test("decide() tells a stuck resize again after it had ended, and nothing i
   story.change({ inProgress: condition("Error") });
   story.change({ inProgress: condition("") });
   story.change({ inProgress: condition("Error") });
-  assertEquals(story.told(), ["ResizePending", "ResizePending"]);
+  assertEquals(story.notified(), ["ResizePending", "ResizePending"]);
   story.change({ inProgress: null, containers: [container()] });
   story.change({ pending: condition("Deferred") });
-  assertEquals(story.told(), ["ResizePending", "ResizePending", "ResizePending"]);
+  assertEquals(story.notified(), ["ResizePending", "ResizePending", "ResizePending"]);
 });
 
 Deno.test("decide() holds only what it gave up, not the resource's other side (C47)", () => {
@@ -243,9 +243,9 @@ Deno.test("decide() holds only what it gave up, not the resource's other side (C
     load: { memory: 20 * MI },
     answer: "enact",
   });
-  assertEquals(story.pollToOrder().action, "revert");
+  assertEquals(story.pollToRequest().action, "revert");
   story.change({ inProgress: null });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals([order.action, order.changes, story.now < START + 30 * SECOND], [
     "scaleDown",
     ["memory.requests"],
@@ -253,14 +253,14 @@ Deno.test("decide() holds only what it gave up, not the resource's other side (C
   ]);
 });
 
-Deno.test("decide() announces the restart of one return once, however often it has to be sent (C43)", () => {
+Deno.test("decide() announces the restart of one revert once, however often it has to be sent (C43)", () => {
   const story = stuck({
     pending: condition("Infeasible"),
     containers: [container({ spec: BIG, reported: SIZE, restartsOn: restartsOn("memory") })],
   });
   story.answer = { kind: "conflict" };
-  story.pollToOrder();
+  story.pollToRequest();
   for (let turn = 0; turn < 3; turn++) story.change();
-  assertEquals(story.orders.length > 1, true);
-  assertEquals(story.told().filter((name) => name === "ResizeMayRestart"), ["ResizeMayRestart"]);
+  assertEquals(story.requests.length > 1, true);
+  assertEquals(story.notified().filter((name) => name === "ResizeMayRestart"), ["ResizeMayRestart"]);
 });

@@ -3,9 +3,9 @@ import { assertEquals } from "@std/assert";
 import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../../support/builders.ts";
 import { Story } from "../../support/story.ts";
 
-Deno.test("decide() orders one PATCH of what changes, guarded by uid and resourceVersion (C40)", () => {
+Deno.test("decide() requests one PATCH of what changes, guarded by uid and resourceVersion (C40)", () => {
   const story = new Story({ load: { cpu: 90 } });
-  const { why: _, ...order } = story.pollToOrder();
+  const { why: _, ...order } = story.pollToRequest();
   assertEquals(order, {
     autoscaler: "uid-of-web",
     autoscalerGeneration: 1,
@@ -22,9 +22,9 @@ Deno.test("decide() orders one PATCH of what changes, guarded by uid and resourc
   });
 });
 
-Deno.test("decide() tells an accepted PATCH once, with before and after (C45)", () => {
+Deno.test("decide() notifies of an accepted PATCH once, with before and after (C45)", () => {
   const story = new Story({ load: { cpu: 90 } });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.scaled.map(({ change: _, ...scaled }) => scaled), [{
     autoscaler: "uid-of-web",
     container: "main",
@@ -35,30 +35,30 @@ Deno.test("decide() tells an accepted PATCH once, with before and after (C45)", 
   assertEquals(story.notices.map(({ autoscaler, name }) => [autoscaler, name]), [["uid-of-web", "ScaleUp"]]);
 });
 
-Deno.test("decide() tells a scale-down as such (C45)", () => {
+Deno.test("decide() notifies of a scale-down as such (C45)", () => {
   const story = new Story({ load: { cpu: 30 } });
-  story.pollToOrder();
-  assertEquals([story.told(), story.scaled[0]?.action], [["ScaleDown"], "scaleDown"]);
+  story.pollToRequest();
+  assertEquals([story.notified(), story.scaled[0]?.action], [["ScaleDown"], "scaleDown"]);
 });
 
 Deno.test("decide() holds everything from the answer until the pod shows it enacted (C41, C45)", () => {
   const sides = [side("cpu.requests", { cooldownMs: 0, bounds: { step: 10 } })];
   const story = new Story({ contenders: [policy({ sides })], load: { cpu: 150 }, answer: "hold" });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   story.observe({ kind: "answered", request: order, answer: { kind: "accepted", generation: 2 } });
   story.poll(4);
-  assertEquals([story.reason(), story.orders.length], ["ResizeInProgress", 1]);
+  assertEquals([story.reason(), story.requests.length], ["ResizeInProgress", 1]);
   story.change({ generation: 2, containers: [container({ spec: order.to, reported: SIZE })] });
   story.poll(4);
   assertEquals([story.reason(), story.enacted.length], ["ResizeInProgress", 0]);
   story.enact();
   assertEquals(story.enacted.map(({ action, tookMs }) => [action, tookMs]), [["scaleUp", 40 * SECOND]]);
-  story.pollToOrder(2);
+  story.pollToRequest(2);
 });
 
 Deno.test("decide() yields the time to apply once (C45)", () => {
   const story = new Story({ load: { cpu: 90 } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(3);
   assertEquals(story.enacted.map(({ tookMs }) => tookMs), [0]);
 });
@@ -74,7 +74,7 @@ const UNENACTED: readonly [string, (story: Story) => void][] = [
 for (const [sentence, happens] of UNENACTED) {
   Deno.test(`decide() yields no time to apply for a resize ${sentence} (C45)`, () => {
     const story = new Story({ load: { cpu: 90 }, answer: "accept" });
-    story.pollToOrder();
+    story.pollToRequest();
     happens(story);
     story.enact();
     assertEquals([story.enacted, story.state.command], [[], null]);
@@ -84,10 +84,10 @@ for (const [sentence, happens] of UNENACTED) {
 Deno.test("decide() yields the time of the later of two resizes, one replacing the other (C41, C45)", () => {
   const sides = [side("cpu.requests", { cooldownMs: 30 * SECOND })];
   const story = new Story({ contenders: [policy({ sides })], load: { cpu: 90 }, answer: "accept" });
-  story.pollToOrder();
+  story.pollToRequest();
   story.change({ observedGeneration: 2, pending: { reason: "Deferred", message: "", since: story.now } });
   story.use({ cpu: 30 });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals(order.to["cpu.requests"], 50);
   story.wait(3 * SECOND).enact();
   assertEquals(story.enacted.map(({ action, tookMs }) => [action, tookMs]), [["scaleDown", 3 * SECOND]]);
@@ -95,64 +95,64 @@ Deno.test("decide() yields the time of the later of two resizes, one replacing t
 
 Deno.test("decide() is silent on a conflict, waits for the newer pod, then decides on its change (C40)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: { kind: "conflict" } });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(2);
-  assertEquals([story.reason(), story.orders.length, story.told()], ["RetryLater", 1, []]);
+  assertEquals([story.reason(), story.requests.length, story.notified()], ["RetryLater", 1, []]);
   const outcome = story.change();
   assertEquals([outcome.request?.resourceVersion, story.reason()], ["101", "scaleUp"]);
 });
 
 Deno.test("decide() decides anew on the newer pod: another process may have resized it (C40)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: { kind: "conflict" } });
-  story.pollToOrder();
+  story.pollToRequest();
   const spec = { ...SIZE, "cpu.requests": 150 };
   story.change({ containers: [container({ spec })] });
   story.poll(4);
-  assertEquals(story.orders.length, 1);
+  assertEquals(story.requests.length, 1);
   assertEquals(story.reason(), "InBand");
 });
 
 Deno.test("decide() does not wait for ever for a newer pod that never comes (C40)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: { kind: "conflict" } });
-  story.pollToOrder();
+  story.pollToRequest();
   const metAt = story.now;
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.now - metAt, 30 * SECOND);
 });
 
 Deno.test("decide() is silent when the pod is gone (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: { kind: "gone" } });
-  story.pollToOrder();
-  assertEquals([story.told(), story.scaled], [[], []]);
+  story.pollToRequest();
+  assertEquals([story.notified(), story.scaled], [[], []]);
 });
 
-Deno.test("decide() tells an accepted PATCH though its autoscaler went before the answer came (C45)", () => {
+Deno.test("decide() notifies of an accepted PATCH though its autoscaler went before the answer came (C45)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: "hold" });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   story.contend([]);
   story.observe({ kind: "answered", request: order, answer: { kind: "accepted", generation: 2 } });
-  assertEquals([story.told(), story.scaled.length, story.state.generation], [["ScaleUp"], 1, 2]);
+  assertEquals([story.notified(), story.scaled.length, story.state.generation], [["ScaleUp"], 1, 2]);
 });
 
 Deno.test("decide() is silent on a refusal whose autoscaler has gone", () => {
   const story = new Story({ load: { cpu: 90 }, answer: "hold" });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   story.contend([]);
   const answer = { kind: "refused", reason: "Quota", message: "no", resources: [], waitMs: null } as const;
   story.observe({ kind: "answered", request: order, answer });
-  assertEquals([story.told(), story.state.containers], [[], {}]);
+  assertEquals([story.notified(), story.state.containers], [[], {}]);
 });
 
-Deno.test("decide() in a dry run orders nothing", () => {
+Deno.test("decide() in a dry run requests nothing", () => {
   const story = new Story({ load: { cpu: 90 }, dryRun: true });
   story.poll(8);
-  assertEquals([story.orders, story.told(), story.reason()], [[], [], "DryRun"]);
+  assertEquals([story.requests, story.notified(), story.reason()], [[], [], "DryRun"]);
 });
 
 Deno.test("decide() moves several sides in one PATCH (C40)", () => {
   const sides = [side("cpu.requests"), side("memory.requests")];
   const story = new Story({ contenders: [policy({ sides, cooldownMs: MINUTE })], load: { cpu: 90, memory: 120 * MI } });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals(order.changes, ["cpu.requests", "memory.requests"]);
   assertEquals(story.scaled[0]?.deltas, [
     { key: "cpu.requests", from: 100, to: 150 },
@@ -162,7 +162,7 @@ Deno.test("decide() moves several sides in one PATCH (C40)", () => {
 
 Deno.test("decide() starts from what a pod without reported sizes specifies (C30)", () => {
   const story = new Story({ pod: pod({ containers: [container({ reported: null })] }), load: { cpu: 90 } });
-  assertEquals(story.pollToOrder().to["cpu.requests"], 150);
+  assertEquals(story.pollToRequest().to["cpu.requests"], 150);
 });
 
 Deno.test("decide() measures utilization against the size in force, not the commanded one (C30)", () => {
@@ -173,7 +173,7 @@ Deno.test("decide() measures utilization against the size in force, not the comm
   assertEquals([assessment?.baseline, assessment?.wanted], [100, "up"]);
 });
 
-Deno.test("decide() tells an action over a failed resize from what is in force, not from what never was (C45, C47)", () => {
+Deno.test("decide() notifies of an action over a failed resize from what is in force, not from what never was (C45, C47)", () => {
   const spec = { ...SIZE, "cpu.requests": 180, "memory.limits": 64 * MI };
   const story = new Story({
     pod: pod({
@@ -185,7 +185,7 @@ Deno.test("decide() tells an action over a failed resize from what is in force, 
     load: { cpu: 90 },
     answer: "accept",
   });
-  const order = story.pollToOrder();
+  const order = story.pollToRequest();
   assertEquals([order.action, order.changes], ["scaleUp", ["cpu.requests", "memory.limits"]]);
   assertEquals(story.scaled.map(({ deltas }) => deltas), [[{ key: "cpu.requests", from: 100, to: 150 }]]);
 });

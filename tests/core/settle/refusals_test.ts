@@ -18,110 +18,110 @@ function gaps(story: Story, times: number): number[] {
   const seconds: number[] = [];
   for (let turn = 0; turn < times; turn++) {
     const { now } = story;
-    story.pollToOrder(200);
+    story.pollToRequest(200);
     seconds.push((story.now - now) / SECOND);
   }
   return seconds;
 }
 
 for (const reason of ["NodeCapacity", "Quota", "LimitRange", "Rights", "Invalid"] as const) {
-  Deno.test(`decide() tells ${reason} once, and tries again after 30s, doubling to 10m (C44)`, () => {
+  Deno.test(`decide() notifies of ${reason} once, and tries again after 30s, doubling to 10m (C44)`, () => {
     const story = new Story({ load: { cpu: 90 }, answer: refused(reason) });
-    story.pollToOrder();
+    story.pollToRequest();
     story.poll();
     assertEquals(story.reason(), reason);
     assertEquals(gaps(story, 7), [25, 60, 120, 240, 480, 600, 600]);
-    assertEquals(story.told(), ["ScaleFailed"]);
+    assertEquals(story.notified(), ["ScaleFailed"]);
   });
 }
 
-Deno.test("decide() tells Unsupported once and tries again every 5m (C44)", () => {
+Deno.test("decide() notifies of Unsupported once and tries again every 5m (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("Unsupported") });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(gaps(story, 3), [300, 300, 300]);
-  assertEquals(story.told(), ["ScaleFailed"]);
+  assertEquals(story.notified(), ["ScaleFailed"]);
 });
 
-Deno.test("decide() waits as told by a server that is busy, silently (C44)", () => {
+Deno.test("decide() waits as a busy server asked, silently (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater", { waitMs: 20 * SECOND }) });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(gaps(story, 3), [20, 20, 20]);
-  assertEquals(story.told(), []);
+  assertEquals(story.notified(), []);
 });
 
-Deno.test("decide() waits on its own when a busy server tells no time, silently (C44)", () => {
+Deno.test("decide() waits on its own when a busy server names no time, silently (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater") });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(gaps(story, 4), [5, 10, 20, 40]);
-  assertEquals(story.told(), []);
+  assertEquals(story.notified(), []);
 });
 
-Deno.test("decide() waits on its own when a busy server tells too short a time, growing to 60s (C44)", () => {
+Deno.test("decide() waits on its own when a busy server names too short a time, growing to 60s (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater", { waitMs: SECOND }) });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(gaps(story, 6), [5, 10, 20, 40, 60, 60]);
 });
 
-Deno.test("decide() waits as a busy server told, though the pod has changed (C44)", () => {
+Deno.test("decide() waits as a busy server asked, though the pod has changed (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater", { waitMs: 40 * SECOND }) });
-  story.pollToOrder();
+  story.pollToRequest();
   story.change({ generation: 2, observedGeneration: 2 });
-  assertEquals([story.reason(), story.orders.length], ["RetryLater", 1]);
+  assertEquals([story.reason(), story.requests.length], ["RetryLater", 1]);
 });
 
 Deno.test("decide() lets a smaller size go at once, a larger one wait (C44)", () => {
   const story = new Story({ load: { cpu: 110 }, answer: refused("NodeCapacity") });
-  assertEquals(story.pollToOrder().to["cpu.requests"], 184);
+  assertEquals(story.pollToRequest().to["cpu.requests"], 184);
   story.use({ cpu: 115 }).poll(2);
   assertEquals(story.reason(), "NodeCapacity");
   story.use({ cpu: 84 });
-  assertEquals(story.pollToOrder(1).to["cpu.requests"], 140);
+  assertEquals(story.pollToRequest(1).to["cpu.requests"], 140);
 });
 
 Deno.test("decide() lets a smaller step down go at once, one as far wait (C44)", () => {
   const story = new Story({ load: { cpu: 20 }, answer: refused("LimitRange") });
-  assertEquals(story.pollToOrder().to["cpu.requests"], 34);
+  assertEquals(story.pollToRequest().to["cpu.requests"], 34);
   story.poll(2);
   assertEquals(story.reason(), "LimitRange");
   story.use({ cpu: 36 });
-  assertEquals(story.pollToOrder(1).to["cpu.requests"], 60);
+  assertEquals(story.pollToRequest(1).to["cpu.requests"], 60);
 });
 
 Deno.test("decide() lets the other direction go at once (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("NodeCapacity") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.use({ cpu: 20 });
-  assertEquals(story.pollToOrder(2).action, "scaleDown");
+  assertEquals(story.pollToRequest(2).action, "scaleDown");
 });
 
 for (const reason of ["Rights", "Unsupported"] as const) {
   Deno.test(`decide() lets no size pass ${reason}: it is not about the size (C44)`, () => {
     const story = new Story({ load: { cpu: 110 }, answer: refused(reason) });
-    story.pollToOrder();
+    story.pollToRequest();
     story.use({ cpu: 20 }).poll(3);
-    assertEquals([story.reason(), story.orders.length], [reason, 1]);
+    assertEquals([story.reason(), story.requests.length], [reason, 1]);
   });
 }
 
 Deno.test("decide() tries at once when the pod has changed (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("NodeCapacity") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.change({ labels: { tier: "web" } });
-  assertEquals(story.orders.length, 1);
+  assertEquals(story.requests.length, 1);
   story.change({ generation: 2, observedGeneration: 2 });
-  assertEquals(story.orders.length, 2);
+  assertEquals(story.requests.length, 2);
 });
 
 Deno.test("decide() tries at once when the autoscaler has changed (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("NodeCapacity") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.contend([policy({ generation: 2 })]);
-  story.pollToOrder(2);
+  story.pollToRequest(2);
 });
 
 Deno.test("decide() waits 30s again after a change, not twice as long (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("NodeCapacity") });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(gaps(story, 2), [30, 60]);
   story.change({ generation: 2, observedGeneration: 2 });
   assertEquals(gaps(story, 1), [30]);
@@ -129,19 +129,19 @@ Deno.test("decide() waits 30s again after a change, not twice as long (C44)", ()
 
 Deno.test("decide() waits 30s again for a refusal that comes long after the last (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("NodeCapacity") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.use({ cpu: 60 }).wait(60 * MINUTE);
   story.poll(2);
   story.use({ cpu: 90 });
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(gaps(story, 1), [30]);
 });
 
 Deno.test("decide() does not wait longer when the wall clock steps back (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("NodeCapacity") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.wait(-60 * MINUTE).observe({ kind: "tick" });
-  assertEquals(story.orders.length, 2);
+  assertEquals(story.requests.length, 2);
 });
 
 Deno.test("decide() leaves out the resource a refusal names, so that the other still moves (C44)", () => {
@@ -150,30 +150,30 @@ Deno.test("decide() leaves out the resource a refusal names, so that the other s
     load: { cpu: 90, memory: 120 * MI },
     answer: refused("NodeCapacity", { resources: ["memory"] }),
   });
-  assertEquals(story.pollToOrder().changes, ["cpu.requests", "memory.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests", "memory.requests"]);
   story.answer = "enact";
   story.poll();
-  assertEquals(story.orders.at(-1)?.changes, ["cpu.requests"]);
+  assertEquals(story.requests.at(-1)?.changes, ["cpu.requests"]);
   assertEquals(story.scaled.length, 1);
 });
 
 Deno.test("decide() holds back every resource of a refusal that names none (C44)", () => {
   const story = new Story({ contenders: cpuAndMemory, load: { cpu: 90, memory: 120 * MI }, answer: refused("Quota") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(3);
-  assertEquals([story.reason(), story.orders.length], ["Quota", 1]);
+  assertEquals([story.reason(), story.requests.length], ["Quota", 1]);
 });
 
 Deno.test("decide() holds back what was asked when a refusal names something else (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("NodeCapacity", { resources: ["memory"] }) });
-  story.pollToOrder();
+  story.pollToRequest();
   story.poll(3);
-  assertEquals([story.reason(), story.orders.length], ["NodeCapacity", 1]);
+  assertEquals([story.reason(), story.requests.length], ["NodeCapacity", 1]);
 });
 
 Deno.test("decide() says until when a refused size waits, and for which side", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("Quota") });
-  story.pollToOrder();
+  story.pollToRequest();
   const { now } = story;
   story.poll();
   const [one] = story.last?.decisions ?? [];
@@ -181,21 +181,21 @@ Deno.test("decide() says until when a refused size waits, and for which side", (
   assertEquals(one?.candidates, ["cpu.requests"]);
 });
 
-Deno.test("decide() tells a refusal again after the wish had ended (C50)", () => {
+Deno.test("decide() notifies of a refusal again after the proposal had ended (C50)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("Quota") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.use({ cpu: 60 }).poll(2);
   story.use({ cpu: 90 });
-  story.pollToOrder();
-  assertEquals(story.told(), ["ScaleFailed", "ScaleFailed"]);
+  story.pollToRequest();
+  assertEquals(story.notified(), ["ScaleFailed", "ScaleFailed"]);
 });
 
 Deno.test("decide() forgets refusals with an accepted PATCH (C44)", () => {
   const sides = [side("cpu.requests", { cooldownMs: 0, bounds: { step: 10 } })];
   const story = new Story({ contenders: [policy({ sides })], load: { cpu: 150 }, answer: refused("NodeCapacity") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.answer = "enact";
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.state.containers["main"]?.refusals, {});
 });
 
@@ -206,27 +206,27 @@ Deno.test("decide() keeps a refused resource waiting while another one moves: it
     load: { cpu: 90, memory: 120 * MI },
     answer: refused("Quota", { resources: ["memory"] }),
   });
-  story.pollToOrder();
+  story.pollToRequest();
   const refusedAt = story.now;
   story.answer = "enact";
-  const moved = story.pollToOrder();
+  const moved = story.pollToRequest();
   assertEquals([moved.changes, story.now - refusedAt < 30 * SECOND], [["cpu.requests"], true]);
-  const again = story.pollToOrder();
+  const again = story.pollToRequest();
   assertEquals([again.changes, story.now - refusedAt >= 30 * SECOND], [["memory.requests"], true]);
 });
 
-Deno.test("decide() tells a refusal once, however often another resource moves meanwhile (C44, C50)", () => {
+Deno.test("decide() notifies of a refusal once, however often another resource moves meanwhile (C44, C50)", () => {
   const memory = side("memory.requests", { cooldownMs: 20 * SECOND, bounds: { step: 10 * MI } });
   const story = new Story({
     contenders: [policy({ sides: [side("cpu.requests", { cooldownMs: 15 * SECOND }), memory] })],
     load: { cpu: 90, memory: 400 * MI },
     answer: refused("Quota", { resources: ["cpu"] }),
   });
-  story.pollToOrder();
+  story.pollToRequest();
   story.answer = "enact";
-  assertEquals(story.pollToOrder().changes, ["memory.requests"]);
+  assertEquals(story.pollToRequest().changes, ["memory.requests"]);
   const between = [1, 2, 3].map(() => (story.poll(), story.reason()));
   assertEquals(between, ["StreakShort", "Cooldown", "Quota"]);
-  assertEquals(story.pollToOrder().changes, ["memory.requests"]);
-  assertEquals(story.told(), ["ScaleFailed", "ScaleUp", "ScaleUp"]);
+  assertEquals(story.pollToRequest().changes, ["memory.requests"]);
+  assertEquals(story.notified(), ["ScaleFailed", "ScaleUp", "ScaleUp"]);
 });

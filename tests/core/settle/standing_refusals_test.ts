@@ -69,45 +69,45 @@ Deno.test("nextGivenUp() keeps what waits of other resources (C44, C47)", () => 
 
 Deno.test("decide() does not forget a quota's wait because the server is busy later (C44)", () => {
   const story = new Story({ load: { cpu: 110 }, answer: refused("Quota") });
-  assertEquals(story.pollToOrder().to["cpu.requests"], 184);
+  assertEquals(story.pollToRequest().to["cpu.requests"], 184);
   const refusedAt = story.now;
   story.answer = refused("RetryLater", 15 * SECOND);
   story.use({ cpu: 84 });
-  assertEquals(story.pollToOrder(1).to["cpu.requests"], 140, "a smaller size may go");
+  assertEquals(story.pollToRequest(1).to["cpu.requests"], 140, "a smaller size may go");
   story.use({ cpu: 110 });
   const reasons = [1, 2, 3, 4].map(() => (story.poll(), story.reason()));
   assertEquals(reasons, ["Quota", "Quota", "Quota", "Quota"], "the longer of two waits counts");
-  assertEquals([story.pollToOrder(1).to["cpu.requests"], story.now - refusedAt], [184, 30 * SECOND]);
+  assertEquals([story.pollToRequest(1).to["cpu.requests"], story.now - refusedAt], [184, 30 * SECOND]);
 });
 
 Deno.test("decide() holds a smaller size back too while the server is busy, and no longer (C44)", () => {
   const story = new Story({ load: { cpu: 110 }, answer: refused("Quota") });
-  story.pollToOrder();
+  story.pollToRequest();
   story.answer = refused("RetryLater", 15 * SECOND);
-  story.use({ cpu: 84 }).pollToOrder(1);
+  story.use({ cpu: 84 }).pollToRequest(1);
   const busyAt = story.now;
   story.poll(2);
   assertEquals(story.reason(), "RetryLater");
-  assertEquals([story.pollToOrder().to["cpu.requests"], story.now - busyAt], [140, 15 * SECOND]);
+  assertEquals([story.pollToRequest().to["cpu.requests"], story.now - busyAt], [140, 15 * SECOND]);
 });
 
 Deno.test("decide() lets a refused limit wait no longer because its request is refused later (C44)", () => {
   const sides = [side("cpu.requests", { consecutiveSamples: 4 }), side("cpu.limits")];
   const story = new Story({ contenders: [policy({ sides })], load: { cpu: 170 }, answer: refused("Quota") });
-  assertEquals(story.pollToOrder().changes, ["cpu.limits"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.limits"]);
   const refusedAt = story.now;
-  assertEquals(story.pollToOrder().changes, ["cpu.requests"]);
+  assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   assertEquals(story.now - refusedAt, 10 * SECOND);
   story.poll();
   assertEquals([story.reason(), story.last?.decisions[0]?.candidates], ["Quota", ["cpu.limits", "cpu.requests"]]);
-  assertEquals([story.pollToOrder().changes, story.now - refusedAt], [["cpu.limits"], 30 * SECOND]);
+  assertEquals([story.pollToRequest().changes, story.now - refusedAt], [["cpu.limits"], 30 * SECOND]);
 });
 
 for (const reason of ["Rights", "Unsupported"] as const) {
   Deno.test(`decide() tries at once after ${reason} when the pod has changed (C44)`, () => {
     const story = new Story({ load: { cpu: 90 }, answer: refused(reason) });
-    story.pollToOrder();
+    story.pollToRequest();
     story.change({ generation: 2, observedGeneration: 2 });
-    assertEquals(story.orders.length, 2);
+    assertEquals(story.requests.length, 2);
   });
 }

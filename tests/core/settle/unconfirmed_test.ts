@@ -12,12 +12,12 @@ function losing(facts: Partial<PodFacts> = {}): Story {
     load: { cpu: 90 },
     answer: { kind: "unconfirmed", message: "no answer" },
   });
-  story.pollToOrder();
+  story.pollToRequest();
   return story;
 }
 
 function arrive(story: Story, which = 0, generation: number | null = 2): void {
-  const { to, changes } = story.orders[which] ?? { to: null, changes: [] };
+  const { to, changes } = story.requests[which] ?? { to: null, changes: [] };
   if (to === null) throw new Error("Nothing was ordered");
   const containers = story.pod.containers.map((one) => ({ ...one, spec: to, reported: to }));
   const resizes = [resizeEntry("podfit.main", story.now, { main: changes })];
@@ -31,24 +31,24 @@ function sizesOf(story: Story): readonly (number | undefined)[] {
 
 Deno.test("decide() says nothing of a PATCH without an answer until the pod does (C45)", () => {
   const story = losing();
-  assertEquals([story.scaled, story.told(), story.state.unconfirmed.map(({ container }) => container)], [[], [], [
+  assertEquals([story.scaled, story.notified(), story.state.unconfirmed.map(({ container }) => container)], [[], [], [
     "main",
   ]]);
   story.wait(2 * SECOND).change();
-  assertEquals([story.reason(), story.orders.length], ["RetryLater", 1]);
+  assertEquals([story.reason(), story.requests.length], ["RetryLater", 1]);
 });
 
-Deno.test("decide() tells a PATCH whose answer was lost once the pod shows that it arrived (C45)", () => {
+Deno.test("decide() notifies of a PATCH whose answer was lost once the pod shows that it arrived (C45)", () => {
   const story = losing();
   const sentAt = story.now;
   story.wait(2 * SECOND);
   arrive(story);
-  assertEquals(story.told(), ["ScaleUp"]);
+  assertEquals(story.notified(), ["ScaleUp"]);
   assertEquals(story.scaled.map(({ action, at }) => [action, at]), [["scaleUp", sentAt]]);
   assertEquals(sizesOf(story), [150]);
   assertEquals([story.state.unconfirmed, story.state.containers["main"]?.resizedAt], [[], sentAt + 2 * SECOND]);
   story.poll(8);
-  assertEquals([story.told(), story.orders.length], [["ScaleUp"], 1]);
+  assertEquals([story.notified(), story.requests.length], [["ScaleUp"], 1]);
 });
 
 Deno.test("decide() takes a pod of another size for none that shows it (C45)", () => {
@@ -59,33 +59,33 @@ Deno.test("decide() takes a pod of another size for none that shows it (C45)", (
   });
   const resizes = [resizeEntry("podfit.main", story.now, { main: ["cpu.requests"] })];
   story.change({ containers, resizes, generation: 2, observedGeneration: 2 });
-  assertEquals([story.told(), story.scaled], [[], []]);
+  assertEquals([story.notified(), story.scaled], [[], []]);
 });
 
 Deno.test("decide() sends again what never arrived (C45)", () => {
   const story = losing();
   story.answer = "enact";
-  story.pollToOrder();
-  assertEquals([story.orders.length, story.told(), story.state.unconfirmed], [2, ["ScaleUp"], []]);
+  story.pollToRequest();
+  assertEquals([story.requests.length, story.notified(), story.state.unconfirmed], [2, ["ScaleUp"], []]);
 });
 
 Deno.test("decide() takes somebody else's resize to the same size for somebody else's (C45)", () => {
   const story = losing();
-  const to = story.orders[0]?.to;
+  const to = story.requests[0]?.to;
   if (to === undefined) throw new Error("Nothing was ordered");
   const containers = story.pod.containers.map((one) => ({ ...one, spec: to, reported: to }));
   const resizes = [resizeEntry("kubectl", story.now, { main: ["cpu.requests"] })];
   story.change({ containers, resizes, generation: 2, observedGeneration: 2 });
-  assertEquals(story.told(), []);
+  assertEquals(story.notified(), []);
   story.poll(13);
-  assertEquals([story.told(), story.state.unconfirmed], [[], []]);
+  assertEquals([story.notified(), story.state.unconfirmed], [[], []]);
 });
 
 /** Two answers lost on one resourceVersion, the second for a larger size. */
 function losingTwo(): Story {
   const story = losing();
-  story.use({ cpu: 110 }).pollToOrder();
-  assertEquals(story.orders.map(({ resourceVersion, to }) => [resourceVersion, to["cpu.requests"]]), [["100", 150], [
+  story.use({ cpu: 110 }).pollToRequest();
+  assertEquals(story.requests.map(({ resourceVersion, to }) => [resourceVersion, to["cpu.requests"]]), [["100", 150], [
     "100",
     184,
   ]]);
@@ -93,20 +93,20 @@ function losingTwo(): Story {
 }
 
 for (const [which, millicores] of [150, 184].entries()) {
-  Deno.test(`decide() tells the one of two lost PATCHes that arrived: to ${millicores}m (C40, C45)`, () => {
+  Deno.test(`decide() notifies of the one of two unconfirmed PATCHes that arrived: to ${millicores}m (C40, C45)`, () => {
     const story = losingTwo();
     arrive(story, which);
     assertEquals(sizesOf(story), [millicores]);
-    assertEquals([story.told(), story.state.unconfirmed], [["ScaleUp"], []]);
+    assertEquals([story.notified(), story.state.unconfirmed], [["ScaleUp"], []]);
     story.poll(8);
-    assertEquals([story.told(), story.orders.length], [["ScaleUp"], 2]);
+    assertEquals([story.notified(), story.requests.length], [["ScaleUp"], 2]);
   });
 }
 
-Deno.test("decide() remembers no lost PATCH that a newer pod proves never to have arrived (C45)", () => {
+Deno.test("decide() remembers no unconfirmed PATCH that a newer pod proves never to have arrived (C45)", () => {
   const story = losingTwo();
   story.change();
-  story.pollToOrder();
+  story.pollToRequest();
   assertEquals(story.state.unconfirmed.map(({ resourceVersion }) => resourceVersion), ["101"]);
 });
 
@@ -116,20 +116,20 @@ Deno.test("decide() keeps to the later of when an answer was lost and when the s
   story.wait(14 * SECOND);
   const arrivedAt = story.now;
   arrive(story);
-  story.use({ cpu: 190 }).pollToOrder();
+  story.use({ cpu: 190 }).pollToRequest();
   assertEquals(story.now - arrivedAt >= 2 * MINUTE, true, `${story.now - arrivedAt}ms`);
 });
 
-Deno.test("decide() tells what arrived after the wall clock stepped back, and dates nothing ahead (C45)", () => {
+Deno.test("decide() notifies of what arrived after the wall clock stepped back, and dates nothing ahead (C45)", () => {
   const story = losing();
   story.wait(-10 * SECOND);
   const now = story.now;
   arrive(story);
-  assertEquals([story.told(), story.scaled.map(({ at }) => at)], [["ScaleUp"], [now]]);
+  assertEquals([story.notified(), story.scaled.map(({ at }) => at)], [["ScaleUp"], [now]]);
   assertEquals([story.state.unconfirmed, story.state.containers["main"]?.resizedAt], [[], now]);
 });
 
-Deno.test("decide() waits no longer for a lost PATCH because the wall clock stepped back an hour (C45)", () => {
+Deno.test("decide() waits no longer for an unconfirmed PATCH because the wall clock stepped back an hour (C45)", () => {
   const story = losing();
   story.answer = "hold";
   story.wait(-60 * MINUTE).change();
@@ -138,8 +138,8 @@ Deno.test("decide() waits no longer for a lost PATCH because the wall clock step
   assertEquals(story.state.unconfirmed, []);
 });
 
-Deno.test("decide() tells what arrived from a server that counts no generations (C45)", () => {
+Deno.test("decide() notifies of what arrived from a server that counts no generations (C45)", () => {
   const story = losing({ generation: null, observedGeneration: null });
   arrive(story, 0, null);
-  assertEquals([story.told(), sizesOf(story)], [["ScaleUp"], [150]]);
+  assertEquals([story.notified(), sizesOf(story)], [["ScaleUp"], [150]]);
 });

@@ -19,20 +19,20 @@ const FLOORS: readonly [string, Load, number][] = [
 ];
 for (const [sentence, load, mebibytes] of FLOORS) {
   Deno.test(`decide() lowers a memory limit ${sentence} (C46)`, () => {
-    assertEquals(story(load).pollToOrder().to["memory.limits"], mebibytes * MI);
+    assertEquals(story(load).pollToRequest().to["memory.limits"], mebibytes * MI);
   });
 }
 
 Deno.test("decide() heeds the highest page cache of the streak (C46)", () => {
   const told = story({ memory: 100 * MI, cache: 600 * MI });
   told.poll(2);
-  assertEquals(told.use({ cache: 100 * MI }).pollToOrder().to["memory.limits"], 660 * MI);
+  assertEquals(told.use({ cache: 100 * MI }).pollToRequest().to["memory.limits"], 660 * MI);
 });
 
 Deno.test("decide() forgets a page cache from before the streak (C46)", () => {
   const told = story({ memory: 700 * MI, cache: 900 * MI });
   told.poll(3);
-  assertEquals(told.use({ memory: 100 * MI, cache: 100 * MI }).pollToOrder().to["memory.limits"], 125 * MI);
+  assertEquals(told.use({ memory: 100 * MI, cache: 100 * MI }).pollToRequest().to["memory.limits"], 125 * MI);
 });
 
 Deno.test("decide() forgets a page cache from long ago in the same streak (C46)", () => {
@@ -41,28 +41,28 @@ Deno.test("decide() forgets a page cache from long ago in the same streak (C46)"
   assertEquals(told.reason(), "MemoryInUse");
   told.use({ cache: 100 * MI });
   const { now } = told;
-  assertEquals(told.pollToOrder().to["memory.limits"], 125 * MI);
+  assertEquals(told.pollToRequest().to["memory.limits"], 125 * MI);
   assertEquals((told.now - now) / SECOND, 20, "twice consecutiveSamples at most");
 });
 
 Deno.test("decide() says MemoryInUse where the page cache leaves no room, once (C46)", () => {
   const told = story({ memory: 100 * MI, cache: 950 * MI });
   told.poll(6);
-  assertEquals([told.reason(), told.told(), told.orders], ["MemoryInUse", ["ScaleFailed"], []]);
+  assertEquals([told.reason(), told.notified(), told.requests], ["MemoryInUse", ["ScaleFailed"], []]);
 });
 
 Deno.test("decide() never lowers a memory limit without usageBytes (C46)", () => {
   const told = story({ memory: 100 * MI, cache: null });
   told.poll(6);
-  assertEquals([told.reason(), told.orders], ["MemoryInUse", []]);
+  assertEquals([told.reason(), told.requests], ["MemoryInUse", []]);
 });
 
 Deno.test("decide() lowers a request without usageBytes, and raises a limit (C46)", () => {
   const sides = [side("memory.requests")];
   const options = { pod: pod(), contenders: [policy({ sides })] };
-  assertEquals(story({ memory: 10 * MI, cache: null }, options).pollToOrder().action, "scaleDown");
+  assertEquals(story({ memory: 10 * MI, cache: null }, options).pollToRequest().action, "scaleDown");
   const up = story({ memory: 950 * MI, cache: null });
-  assertEquals(up.pollToOrder().action, "scaleUp");
+  assertEquals(up.pollToRequest().action, "scaleUp");
 });
 
 Deno.test("decide() lowers the request where the limit must stay (C46)", () => {
@@ -70,7 +70,7 @@ Deno.test("decide() lowers the request where the limit must stay (C46)", () => {
     contenders: [policy({ sides: [side("memory.requests"), side("memory.limits")] })],
     load: { memory: 40 * MI, cache: 250 * MI },
   });
-  assertEquals(told.pollToOrder().changes, ["memory.requests"]);
+  assertEquals(told.pollToRequest().changes, ["memory.requests"]);
 });
 
 const proxy = (limit: number | null) =>
@@ -93,11 +93,11 @@ const SUMS: readonly [string, ReturnType<typeof container>[], number | null, num
 for (const [sentence, others, podUsage, mebibytes] of SUMS) {
   Deno.test(`decide() lowers a memory limit ${sentence} (C46)`, () => {
     const told = story({ memory: 100 * MI }, { pod: pod({ containers: [big, ...others] }) });
-    for (let turn = 0; turn < 4 && told.orders.length === 0; turn++) {
+    for (let turn = 0; turn < 4 && told.requests.length === 0; turn++) {
       told.wait(5 * SECOND);
       const reading = told.read();
       told.observe({ ...reading, usage: { ...reading.usage, usageBytes: podUsage } });
     }
-    assertEquals(told.orders[0]?.to["memory.limits"], mebibytes * MI);
+    assertEquals(told.requests[0]?.to["memory.limits"], mebibytes * MI);
   });
 }

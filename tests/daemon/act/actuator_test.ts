@@ -129,7 +129,7 @@ Deno.test("createActuator() sends 32 at once, and each has its ten seconds from 
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("createActuator() gives up waiting for its turn after ten seconds, and tries later", async () => {
+Deno.test("createActuator() gives up waiting for its slot after ten seconds, and tries later", async () => {
   const clock = new VirtualClock();
   const transport: Transport = () => new Promise(() => {});
   const actuate = createWith(transport, { clock });
@@ -145,7 +145,7 @@ Deno.test("createActuator() gives up waiting for its turn after ten seconds, and
   });
 });
 
-Deno.test("createActuator() sends no order that waited for its turn while its pod or its owner changed (C12, C40)", async () => {
+Deno.test("createActuator() sends no request that waited for its slot while its pod or its owner changed (C12, C40)", async () => {
   const answers: ((response: Response) => void)[] = [];
   const transport: Transport = () => new Promise((resolve) => answers.push(resolve));
   let isCurrent = true;

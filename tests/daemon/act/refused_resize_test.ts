@@ -52,7 +52,7 @@ Deno.test("createDaemon() tells a refusal once and waits, when refused for (C44)
   }
 });
 
-Deno.test("createDaemon() waits as told by a busy server, without an event (C44)", async () => {
+Deno.test("createDaemon() waits as a busy server asked, without an event (C44)", async () => {
   await using run = new Run();
   run.use({ "web-1": { cpu: 150 } });
   const sent: number[] = [];

@@ -79,7 +79,7 @@ Deno.test("runNodeLoop() evaluates changed pods alone, between readings", async 
   assertEquals(loop.turns, ["b changed"]);
 });
 
-Deno.test("runNodeLoop() takes no turn before the last has ended, and then one for all that has changed", async () => {
+Deno.test("runNodeLoop() begins no evaluation before the last has ended, and then one for all that has changed", async () => {
   const loop = new Loop();
   let release = () => {};
   loop.busy = new Promise((resolve) => release = resolve);
@@ -97,7 +97,7 @@ Deno.test("runNodeLoop() takes no turn before the last has ended, and then one f
   assertEquals(loop.turns, ["a usage", "b usage", "a changed", "b changed"]);
 });
 
-Deno.test("runNodeLoop() keeps a reading that comes during a turn", async () => {
+Deno.test("runNodeLoop() keeps a reading that comes during an evaluation", async () => {
   const loop = new Loop();
   let release = () => {};
   loop.busy = new Promise((resolve) => release = resolve);

@@ -33,7 +33,11 @@ export function quickSpec(pods: Pods, options: QuickOptions = {}): Readonly<Reco
     ...pods,
     containerName,
     policy: {
-      ...{ pollInterval: "5s", consecutiveSamples: 1, cooldown, after, delay: "0s" },
+      pollInterval: "5s",
+      consecutiveSamples: 1,
+      cooldown,
+      after,
+      delay: "0s",
       cpu: { requests: { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 50 } },
     },
     ...(Object.keys(bounds).length === 0 ? {} : { bounds: { cpu: { requests: bounds } } }),

@@ -35,8 +35,13 @@ const NODE = { name: "node1", cpuMillicores: 2000, memoryBytes: 24 * 2 ** 30 };
 
 /** What openEmbeddedCluster has, of what scenarios may need. */
 export const EMBEDDED_FACTS: Facts = {
-  ...{ hasLoadImage: true, kubelet: "signed", nodes: 1, freePods: 110, freeMillicores: NODE.cpuMillicores },
-  ...{ hasMetricsServer: false, minorVersion: "1.36" },
+  hasLoadImage: true,
+  kubelet: "signed",
+  nodes: 1,
+  freePods: 110,
+  freeMillicores: NODE.cpuMillicores,
+  hasMetricsServer: false,
+  minorVersion: "1.36",
 };
 
 /** With the custom resource definition installed. */
@@ -45,7 +50,10 @@ export async function openEmbeddedCluster(): Promise<Backend> {
   const { clock } = time;
   const errors: unknown[] = [];
   const cluster = await startCluster({
-    ...{ clock, seed: SEED, nodes: [NODE], tokens: new Map([[ADMIN_TOKEN, ADMIN]]) },
+    clock,
+    seed: SEED,
+    nodes: [NODE],
+    tokens: new Map([[ADMIN_TOKEN, ADMIN]]),
     onError: (error) => errors.push(error),
   });
   const connect = (token = ADMIN_TOKEN) => cluster.connect(token);

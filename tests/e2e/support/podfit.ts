@@ -27,7 +27,12 @@ export async function startPodfit(options: PodfitOptions): Promise<Podfit> {
   const process = backend().startPodfit({
     args: [
       ...namespaces.flatMap((namespace) => ["--namespace", namespace]),
-      ...["--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"],
+      "--listen",
+      "127.0.0.1:0",
+      "--log-format",
+      "json",
+      "--log-level",
+      "debug",
       ...args,
     ],
     env: { PRA_ENABLED: "true", ...env },

@@ -69,7 +69,9 @@ export const REQUESTS: readonly ApiRequest[] = [
     PODS,
     toPod("policy", { limits: { cpu: "1", memory: "64Mi" } }, {
       containers: [{
-        ...{ name: "main", image: "x:1", resources: { limits: { cpu: "1", memory: "64Mi" } } },
+        name: "main",
+        image: "x:1",
+        resources: { limits: { cpu: "1", memory: "64Mi" } },
         resizePolicy: [{ resourceName: "memory", restartPolicy: "RestartContainer" }],
       }],
     }),
@@ -158,13 +160,19 @@ export const REQUESTS: readonly ApiRequest[] = [
     status: { conditions: [{ $patch: "delete", type: "Ready" }] },
   }),
   patch("a label by apply", APPLY, `${PODS}/a?fieldManager=applier`, {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "a", labels: { applied: "1" } } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "a", labels: { applied: "1" } },
   }),
   patch("an apply over another's label", APPLY, `${PODS}/a?fieldManager=applier`, {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "a", labels: { applied: "1", team: "y" } } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "a", labels: { applied: "1", team: "y" } },
   }),
   patch("the same by force", APPLY, `${PODS}/a?fieldManager=applier&force=true`, {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "a", labels: { team: "y" } } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "a", labels: { team: "y" } },
   }),
   patch("an apply without a manager", APPLY, `${PODS}/a`, { apiVersion: "v1", kind: "Pod", metadata: { name: "a" } }),
 
@@ -358,7 +366,8 @@ function toPod(name: string, resources: Json = {}, spec: Json = {}): Json {
     spec: {
       containers: [toContainer(resources)],
       // Nobody binds it, and the volume of its token is the one thing that is not imitated.
-      ...{ schedulerName: "nobody", automountServiceAccountToken: false },
+      schedulerName: "nobody",
+      automountServiceAccountToken: false,
       ...spec,
     },
   };
@@ -372,8 +381,12 @@ function toEvent(name: string, fields: Json = {}): Json {
   return {
     metadata: { name },
     involvedObject: { kind: "Pod", namespace: "NS", name: "a", apiVersion: "v1" },
-    ...{ reason: "Tested", message: "It was", type: "Normal", count: 1 },
-    ...{ firstTimestamp: "2026-01-01T00:00:00Z", lastTimestamp: "2026-01-01T00:00:00Z" },
+    reason: "Tested",
+    message: "It was",
+    type: "Normal",
+    count: 1,
+    firstTimestamp: "2026-01-01T00:00:00Z",
+    lastTimestamp: "2026-01-01T00:00:00Z",
     ...fields,
   };
 }
@@ -382,7 +395,9 @@ function toWorkload(kind: string, name: string, spec: Json = {}): Json {
   const labels = { app: name };
   return {
     // With an annotation, or the first would be the controller's.
-    ...{ apiVersion: "apps/v1", kind, metadata: { name, labels, annotations: { a: "0" } } },
+    apiVersion: "apps/v1",
+    kind,
+    metadata: { name, labels, annotations: { a: "0" } },
     spec: { replicas: 0, selector: { matchLabels: labels }, ...toTemplate(toContainer(), labels).spec, ...spec },
   };
 }

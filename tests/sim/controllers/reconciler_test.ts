@@ -11,7 +11,8 @@ function start(reconcile: (key: string) => Promise<number | void>) {
   const ending = new AbortController();
   const running = reconciler.run(ending.signal);
   return {
-    ...{ clock, reconciler },
+    clock,
+    reconciler,
     async [Symbol.asyncDispose]() {
       ending.abort();
       await running;
@@ -53,12 +54,17 @@ Deno.test("a cache passes over news that is older than what was written, and of 
   const told: string[] = [];
   const cache = new Cache({
     server: { origin: "http://none", transport: () => Promise.reject(new Error("nobody")) },
-    ...{ clock: new VirtualClock(), random: () => 1, onError: () => {} },
+    clock: new VirtualClock(),
+    random: () => 1,
+    onError: () => {},
     onChange: (_, object: Json) => told.push(object.metadata.resourceVersion),
   });
   const pod = (resourceVersion: string, uid = "u1") => ({
     metadata: {
-      ...{ name: "a", namespace: "x", uid, resourceVersion },
+      name: "a",
+      namespace: "x",
+      uid,
+      resourceVersion,
       ownerReferences: [{ controller: true, kind: "ReplicaSet", name: "web", uid: "owner" }],
     },
   });

@@ -48,7 +48,10 @@ Deno.test("C54 a kubelet asks its API server who comes and what they may, and re
   };
   const { clock } = run.server;
   const client = createObjectsClient({
-    ...{ server: { origin: ORIGIN, transport }, clock, agent: "kubelet", signal: new AbortController().signal },
+    server: { origin: ORIGIN, transport },
+    clock,
+    agent: "kubelet",
+    signal: new AbortController().signal,
   });
   const check = reviewAccess(client);
   await client.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {

@@ -72,7 +72,8 @@ function record(run: KubeletRun) {
     }
   })();
   return {
-    ...{ events, summaries },
+    events,
+    summaries,
     async poll(seconds: number): Promise<void> {
       for (let second = 0; second < seconds; second++) {
         await run.advance(1);

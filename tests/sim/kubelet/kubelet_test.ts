@@ -125,7 +125,11 @@ Deno.test("a load is told to change, by port, and its limits are read", async ()
   assert(rate("side") > 130 && rate("side") < 260, `${rate("side")}m`);
   assert(rate("main") < 5, `${rate("main")}m`);
   assertEquals(run.kubelet.loads.readLimits(at(8080)), {
-    ...{ cgroupVersion: 1, cpuMillicores: 500, memoryBytes: 128 * 2 ** 20, cpuShares: 102, cpuWeight: null },
+    cgroupVersion: 1,
+    cpuMillicores: 500,
+    memoryBytes: 128 * 2 ** 20,
+    cpuShares: 102,
+    cpuWeight: null,
   });
   assertEquals(run.kubelet.loads.readLimits(at(9999)), null);
 });

@@ -10,7 +10,9 @@ function open(options: Pick<OutboxOptions<number>, "send"> & Partial<OutboxOptio
   const ending = new AbortController();
   const running = outbox.run(ending.signal);
   return {
-    ...{ clock, errors, outbox },
+    clock,
+    errors,
+    outbox,
     async [Symbol.asyncDispose]() {
       ending.abort();
       await running;
@@ -62,7 +64,10 @@ Deno.test("an outbox keeps what could not be sent for its next run, and no more 
   const clock = new VirtualClock();
   const sent: string[] = [];
   const outbox = new Outbox<number>({
-    ...{ clock, random: () => 1, onError: () => {}, maxKeys: 2 },
+    clock,
+    random: () => 1,
+    onError: () => {},
+    maxKeys: 2,
     send: (_, key) => Promise.resolve(void sent.push(key)),
   });
   for (const key of ["a", "b", "c"]) outbox.put(key, 1);

@@ -73,13 +73,11 @@ function toGroup(name: string, types: readonly ResourceType[]): JsonObject {
 function toResourceList(groupVersion: string, types: readonly ResourceType[]): JsonObject {
   const resources = types.filter((type) => apiVersionOf(type) === groupVersion).flatMap((type) => [
     {
-      ...{
-        name: type.plural,
-        singularName: type.singular,
-        namespaced: type.isNamespaced,
-        kind: type.kind,
-        verbs: VERBS,
-      },
+      name: type.plural,
+      singularName: type.singular,
+      namespaced: type.isNamespaced,
+      kind: type.kind,
+      verbs: VERBS,
       ...(type.shortNames.length === 0 ? {} : { shortNames: [...type.shortNames] }),
       ...(type.categories.length === 0 ? {} : { categories: [...type.categories] }),
     },

@@ -75,14 +75,17 @@ export const DEPLOYMENT_COLUMNS: readonly Column[] = [
   column("Ready", (it) => `${statusCount(it, "readyReplicas")}/${numberAt(it, "spec", "replicas") ?? 0}`),
   column("Up-to-date", (it) => statusCount(it, "updatedReplicas")),
   column("Available", (it) => statusCount(it, "availableReplicas")),
-  ...[AGE, ...CONTAINERS, SELECTOR],
+  AGE,
+  ...CONTAINERS,
+  SELECTOR,
 ];
 
 /** The columns of StatefulSets. */
 export const STATEFUL_SET_COLUMNS: readonly Column[] = [
   NAME,
   column("Ready", (it) => `${statusCount(it, "readyReplicas")}/${numberAt(it, "spec", "replicas") ?? 0}`),
-  ...[AGE, ...CONTAINERS],
+  AGE,
+  ...CONTAINERS,
 ];
 
 /** The columns of ReplicaSets. */
@@ -91,7 +94,9 @@ export const REPLICA_SET_COLUMNS: readonly Column[] = [
   integer("Desired", (it) => numberAt(it, "spec", "replicas") ?? 0),
   integer("Current", (it) => statusCount(it, "replicas")),
   integer("Ready", (it) => statusCount(it, "readyReplicas")),
-  ...[AGE, ...CONTAINERS, SELECTOR],
+  AGE,
+  ...CONTAINERS,
+  SELECTOR,
 ];
 
 /** The columns of DaemonSets. */
@@ -103,7 +108,9 @@ export const DAEMON_SET_COLUMNS: readonly Column[] = [
   integer("Up-to-date", (it) => statusCount(it, "updatedNumberScheduled")),
   integer("Available", (it) => statusCount(it, "numberAvailable")),
   column("Node Selector", (it) => formatLabels(objectAt(it, "spec", "template", "spec", "nodeSelector"))),
-  ...[AGE, ...CONTAINERS, SELECTOR],
+  AGE,
+  ...CONTAINERS,
+  SELECTOR,
 ];
 
 /** The columns of ResourceQuotas. */

@@ -92,7 +92,10 @@ const ROWS: readonly Row[] = [
     selectableFields: [
       ...["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"]
         .map((field) => `involvedObject.${field}`),
-      ...["reason", "reportingComponent", "source", "type"],
+      "reason",
+      "reportingComponent",
+      "source",
+      "type",
     ],
     setDefaults: small.setEventDefaults,
     validate: small.validateEvent,

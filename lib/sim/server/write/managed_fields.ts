@@ -77,6 +77,14 @@ function pickOwned(metadata: JsonObject): JsonObject {
 }
 
 const SYSTEM = [
-  ...["name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink"],
-  ...["deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"],
+  "name",
+  "namespace",
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "selfLink",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
 ];

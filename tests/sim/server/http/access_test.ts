@@ -72,7 +72,9 @@ Deno.test("a role is good for its namespace alone", async () => {
   }, AS_ADMIN);
   const list = async (path: string) => (await sim.call("GET", path, undefined, { headers })).code;
   assertEquals([await list(PODS), await list("/api/v1/pods"), await list("/api/v1/namespaces/default/pods")], [
-    ...[200, 403, 403],
+    200,
+    403,
+    403,
   ]);
 });
 

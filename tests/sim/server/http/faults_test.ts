@@ -14,7 +14,10 @@ async function list(sim: SimServer): Promise<{ kind: string; code: number | null
   const from = sim.clock.monotonic();
   let result = { kind: "pending", code: null as number | null, seconds: 0 };
   const ended = fetchPage(sim.api.handle, null, {
-    ...{ origin: ORIGIN, path: PATH, clock: sim.clock, signal: new AbortController().signal },
+    origin: ORIGIN,
+    path: PATH,
+    clock: sim.clock,
+    signal: new AbortController().signal,
     project: (object: KubeObject) => object,
   }).then(() => ({ kind: "fine", code: null }), (error) => {
     assert(error instanceof CollectionFailure, String(error));
@@ -66,7 +69,10 @@ Deno.test("429 says how long to wait, in its header and its body", async () => {
   const response = await sim.send("GET", PATH);
   const { reason, details } = await response.json();
   assertEquals([response.status, response.headers.get("retry-after"), reason, details], [
-    ...[429, "7", "TooManyRequests", { retryAfterSeconds: 7 }],
+    429,
+    "7",
+    "TooManyRequests",
+    { retryAfterSeconds: 7 },
   ]);
 });
 

@@ -24,7 +24,12 @@ function follow(sim: SimServer, query: { fieldSelector?: string; pageSize?: numb
   const errors: string[] = [];
   const following = (async () => {
     const events = watchList(sim.api.handle, {
-      ...{ origin: ORIGIN, path: PODS, clock: sim.clock, random: () => 0, signal: ending.signal, ...query },
+      origin: ORIGIN,
+      path: PODS,
+      clock: sim.clock,
+      random: () => 0,
+      signal: ending.signal,
+      ...query,
       project: ({ metadata }: KubeObject) => metadata.name,
       onError: (error) => errors.push(error.message),
     });
@@ -175,8 +180,11 @@ Deno.test("bookmarks come each minute, as recorded, and a watch ends when its ti
     Array(2).fill({
       type: "BOOKMARK",
       object: {
-        ...{ kind: "Pod", apiVersion: "v1", metadata: { resourceVersion: String(sim.api.store.version) } },
-        ...{ spec: { containers: null }, status: {} },
+        kind: "Pod",
+        apiVersion: "v1",
+        metadata: { resourceVersion: String(sim.api.store.version) },
+        spec: { containers: null },
+        status: {},
       },
     }),
   );
@@ -194,9 +202,13 @@ Deno.test("a watch from a version that is forgotten ends with 410 in its stream,
   assertEquals(watch.events, [{
     type: "ERROR",
     object: {
-      ...{ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" },
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
       message: `too old resource version: 3 (${sim.api.store.version})`,
-      ...{ reason: "Expired", code: 410 },
+      reason: "Expired",
+      code: 410,
     },
   }]);
   assertEquals(watch.end(), "closed");

@@ -18,12 +18,10 @@ async function listNamespaces(kubeconfig: string): Promise<readonly string[]> {
   try {
     await using server = await connect({ version: "0.0.0", kubeconfigPaths: [file] });
     const page = await fetchPage(server.transport, null, {
-      ...{
-        origin: server.origin,
-        path: "/api/v1/namespaces",
-        clock: systemClock,
-        signal: new AbortController().signal,
-      },
+      origin: server.origin,
+      path: "/api/v1/namespaces",
+      clock: systemClock,
+      signal: new AbortController().signal,
       project: ({ metadata }: KubeObject) => metadata.name,
     });
     return page.objects;

@@ -122,13 +122,20 @@ Deno.test("kubectl's columns of an autoscaler are those of the definition (C6)",
   await sim.create(PATH, autoscaler());
   const status = {
     conditions: [{ ...CONDITION, type: "Ready", status: "True" }, { ...CONDITION, type: "Active", status: "False" }],
-    ...{ scaling: true, lastScaleTime: "2026-11-20T10:58:30Z" },
+    scaling: true,
+    lastScaleTime: "2026-11-20T10:58:30Z",
   };
   await sim.patch(`${PATH}/web/status`, { status }, { contentType: MERGE });
   const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
   const { body } = await sim.call("GET", PATH, undefined, { headers: { accept } });
   assertEquals(body.columnDefinitions.map(({ name }: Json) => name), [
-    ...["Name", "Ready", "Active", "Scaling", "Paused", "Last Scale", "Last Change"],
+    "Name",
+    "Ready",
+    "Active",
+    "Scaling",
+    "Paused",
+    "Last Scale",
+    "Last Change",
   ]);
   assertEquals(body.rows[0].cells, ["web", "True", "False", true, false, "90s", null]);
 });

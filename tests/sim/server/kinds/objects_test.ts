@@ -26,22 +26,38 @@ Deno.test("a pod is completed as by a real server", async () => {
   const { managedFields: _fields, uid, ...metadata } = pod.metadata;
   assertMatch(uid, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   assertEquals(metadata, {
-    ...{ name: "a", namespace: "rec", generation: 1, labels: { app: "a" } },
-    ...{ creationTimestamp: secondsAfterStart(0), resourceVersion: String(sim.api.store.version) },
+    name: "a",
+    namespace: "rec",
+    generation: 1,
+    labels: { app: "a" },
+    creationTimestamp: secondsAfterStart(0),
+    resourceVersion: String(sim.api.store.version),
   });
   assertEquals(pod.spec, {
     containers: [{
-      ...{ name: "main", image: "localhost/load:1", imagePullPolicy: "IfNotPresent" },
+      name: "main",
+      image: "localhost/load:1",
+      imagePullPolicy: "IfNotPresent",
       ports: [{ containerPort: 80, protocol: "TCP" }],
       resources: { limits: { cpu: "200m", memory: "64Mi" }, requests: { cpu: "200m", memory: "64Mi" } },
-      ...{ terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File" },
+      terminationMessagePath: "/dev/termination-log",
+      terminationMessagePolicy: "File",
     }],
-    ...{ restartPolicy: "Always", terminationGracePeriodSeconds: 30, dnsPolicy: "ClusterFirst", securityContext: {} },
-    ...{ schedulerName: "default-scheduler", enableServiceLinks: true },
-    ...{ serviceAccountName: "default", serviceAccount: "default" },
-    ...{ priority: 0, preemptionPolicy: "PreemptLowerPriority" },
+    restartPolicy: "Always",
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: "ClusterFirst",
+    securityContext: {},
+    schedulerName: "default-scheduler",
+    enableServiceLinks: true,
+    serviceAccountName: "default",
+    serviceAccount: "default",
+    priority: 0,
+    preemptionPolicy: "PreemptLowerPriority",
     tolerations: ["not-ready", "unreachable"].map((name) => ({
-      ...{ key: `node.kubernetes.io/${name}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 },
+      key: `node.kubernetes.io/${name}`,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: 300,
     })),
   });
   assertEquals(pod.status, { phase: "Pending", qosClass: "Guaranteed" });
@@ -51,15 +67,46 @@ Deno.test("quantities are spelled as a real server spells them", async () => {
   const sim = await start();
   const cases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     cpu: {
-      ...{ "1.2": "1200m", "1.23": "1230m", "1.234": "1.234", "0.123": "123m", "1.2345": "1235m", "1e3": "1e3" },
-      ...{ "1E-3": "1E-3", "100.5": "100500m", "1000m": "1", "1500m": "1500m", "0.0001": "1m", "1k": "1k" },
-      ...{ "123456": "123456", "+1": "+1", "01": "01", ".5": "500m", "1.": "1.", "1000000u": "1", "1234567u": "1235m" },
-      ...{ "0": "0", "00": "0", "0.0": "0", "0m": "0" },
+      "1.2": "1200m",
+      "1.23": "1230m",
+      "1.234": "1.234",
+      "0.123": "123m",
+      "1.2345": "1235m",
+      "1e3": "1e3",
+      "1E-3": "1E-3",
+      "100.5": "100500m",
+      "1000m": "1",
+      "1500m": "1500m",
+      "0.0001": "1m",
+      "1k": "1k",
+      "123456": "123456",
+      "+1": "+1",
+      "01": "01",
+      ".5": "500m",
+      "1.": "1.",
+      "1000000u": "1",
+      "1234567u": "1235m",
+      "0": "0",
+      "00": "0",
+      "0.0": "0",
+      "0m": "0",
     },
     memory: {
-      ...{ "1Gi": "1Gi", "1024Mi": "1Gi", "1000": "1k", "1024": "1024", "1000Ki": "1000Ki", "0.5Gi": "512Mi" },
-      ...{ "1.5Mi": "1536Ki", "1000M": "1G", "1e6": "1e6", "512000000": "512M", "129e6": "129e6", "50000k": "50M" },
-      ...{ "128974848000m": "128974848", "1.1Mi": "1153433600m", "1.0Gi": "1Gi" },
+      "1Gi": "1Gi",
+      "1024Mi": "1Gi",
+      "1000": "1k",
+      "1024": "1024",
+      "1000Ki": "1000Ki",
+      "0.5Gi": "512Mi",
+      "1.5Mi": "1536Ki",
+      "1000M": "1G",
+      "1e6": "1e6",
+      "512000000": "512M",
+      "129e6": "129e6",
+      "50000k": "50M",
+      "128974848000m": "128974848",
+      "1.1Mi": "1153433600m",
+      "1.0Gi": "1Gi",
     },
   };
   for (const [resource, spellings] of Object.entries(cases)) {
@@ -175,14 +222,19 @@ Deno.test("workloads are completed as by a real server", async () => {
   const rollingUpdate = { type: "RollingUpdate" };
   assertEquals(await make("deployments", "Deployment"), {
     spec: {
-      ...{ replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 },
+      replicas: 1,
+      revisionHistoryLimit: 10,
+      progressDeadlineSeconds: 600,
       strategy: { ...rollingUpdate, rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
     },
     status: {},
   });
   assertEquals(await make("statefulsets", "StatefulSet"), {
     spec: {
-      ...{ replicas: 1, revisionHistoryLimit: 10, podManagementPolicy: "OrderedReady", serviceName: "" },
+      replicas: 1,
+      revisionHistoryLimit: 10,
+      podManagementPolicy: "OrderedReady",
+      serviceName: "",
       persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
       updateStrategy: { ...rollingUpdate, rollingUpdate: { partition: 0 } },
     },
@@ -248,7 +300,9 @@ Deno.test("updates are guarded by version and UID, and a dry run keeps nothing",
   await sim.patch(path, { spec: { replicas: 2 } });
   const stale = await sim.call("PUT", path, made);
   assertEquals([stale.code, stale.body.reason, stale.body.details], [409, "Conflict", {
-    ...{ name: "s", group: "apps", kind: "deployments" },
+    name: "s",
+    group: "apps",
+    kind: "deployments",
   }]);
   const again = await sim.call("POST", DEPLOYMENTS, workload("Deployment"));
   assertEquals([again.code, again.body.message], [409, 'deployments.apps "s" already exists']);
@@ -269,7 +323,9 @@ Deno.test("a pod on a node takes its time to go, others go at once", async () =>
   assertEquals((await sim.call("GET", `${PODS}/waits`)).code, 404);
   const { metadata } = expectOk(await sim.call("DELETE", `${PODS}/runs`, { gracePeriodSeconds: 20 }));
   assertEquals([metadata.deletionTimestamp, metadata.deletionGracePeriodSeconds, metadata.generation], [
-    ...[secondsAfterStart(20), 20, 2],
+    secondsAfterStart(20),
+    20,
+    2,
   ]);
   expectOk(await sim.call("DELETE", `${PODS}/runs`, { gracePeriodSeconds: 0 }));
   assertEquals((await sim.call("GET", `${PODS}/runs`)).code, 404);

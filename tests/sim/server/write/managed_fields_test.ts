@@ -137,7 +137,8 @@ Deno.test("server-side apply owns what it names, gives up what it no longer name
       `${path}${force ? "?force=true" : ""}`,
       JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", data }),
       {
-        ...{ contentType: "application/apply-patch+yaml", manager },
+        contentType: "application/apply-patch+yaml",
+        manager,
       },
     );
   assertEquals((await send({ a: "1", b: "1" }, "one")).code, 201);

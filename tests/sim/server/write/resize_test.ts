@@ -34,8 +34,12 @@ interface Case {
 }
 
 const CONTAINER_LIMITS = {
-  ...{ type: "Container", max: { cpu: "800m", memory: "1Gi" }, min: { cpu: "5m" } },
-  ...{ maxLimitRequestRatio: { cpu: "20" }, default: {}, defaultRequest: {} },
+  type: "Container",
+  max: { cpu: "800m", memory: "1Gi" },
+  min: { cpu: "5m" },
+  maxLimitRequestRatio: { cpu: "20" },
+  default: {},
+  defaultRequest: {},
 };
 
 /** By the name of the recorded refusal. */

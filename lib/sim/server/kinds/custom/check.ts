@@ -61,8 +61,11 @@ interface Compiled {
 
 /** After these no rule can be asked: it might not find what it reads. */
 const BLOCKING = new Set([
-  ...["FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany"],
-  ...["FieldValueTypeInvalid"],
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
 ]);
 
 const UNCHECKED: Problem = {

@@ -37,9 +37,22 @@ const INT32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
 const INT64 = { minimum: -(2 ** 63 - 1024), maximum: 2 ** 63 - 1024 };
 
 const SAME = new Set([
-  ...["required", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum"],
-  ...["exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"],
-  ...["x-kubernetes-int-or-string"],
+  "required",
+  "enum",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minItems",
+  "maxItems",
+  "uniqueItems",
+  "minProperties",
+  "maxProperties",
+  "x-kubernetes-int-or-string",
 ]);
 /** Formats of texts that both know; others are not checked. */
 const FORMATS = new Set(["date", "date-time", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"]);

@@ -11,7 +11,9 @@ function definition(schema: Json): Json {
       scope: "Namespaced",
       names: { kind: "Foo", plural: "foos" },
       versions: [{
-        ...{ name: "v1", served: true, storage: true },
+        name: "v1",
+        served: true,
+        storage: true,
         schema: { openAPIV3Schema: { type: "object", properties: { spec: schema } } },
       }],
     },
