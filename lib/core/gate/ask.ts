@@ -44,9 +44,11 @@ export function firstObjection(candidate: Candidate): Objection | null {
 }
 
 function findObjection(candidate: Candidate): Found | null {
-  for (const [position, gate] of GATES.entries()) {
+  let position = 0;
+  for (const gate of GATES) {
     const objection = gate(candidate);
     if (objection !== null) return { objection, position };
+    position++;
   }
   return null;
 }

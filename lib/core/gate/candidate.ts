@@ -10,7 +10,7 @@ import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
 import { listStuck, revertTo } from "../propose/revert.ts";
 import { fit, type Mover, resultOf, type Sized } from "../size/fit.ts";
-import { readMemoryFloor } from "../size/memory_floor.ts";
+import { NO_FLOOR, readMemoryFloor } from "../size/memory_floor.ts";
 
 /** A case whose choice has been sized. */
 export interface Candidate extends Case {
@@ -35,20 +35,22 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
   const { direction, action, proposals } = choice;
   const { autoscaler, container, input: { pod } } = it;
   const actual = readActual(container);
-  const movers: Mover[] = autoscaler.sides.flatMap((rule) => {
+  const movers: Mover[] = [];
+  for (const rule of autoscaler.sides) {
     const proposal = proposals.find(({ side }) => side === rule.key);
     const amount = actual[rule.key];
-    return proposal === undefined || amount === null ? [] : [{ rule, amount: proposal.amount, actual: amount }];
-  });
+    if (proposal !== undefined && amount !== null) movers.push({ rule, amount: proposal.amount, actual: amount });
+  }
   const base = revertTo(container, listGivenUp(it, direction));
   const sized = fit(movers, {
     direction,
     base,
-    memoryFloor: readMemoryFloor(it),
+    memoryFloor: direction === "up" ? NO_FLOOR : readMemoryFloor(it),
     makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && readQosWith(pod, container, to) === "Guaranteed",
   });
   const to = resultOf(base, sized);
-  const moving = sized.flatMap((one) => one.kind === "moves" ? [one.key] : []);
+  const moving: SideKey[] = [];
+  for (const one of sized) if (one.kind === "moves") moving.push(one.key);
   return {
     ...it,
     direction,

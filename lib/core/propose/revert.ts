@@ -50,6 +50,7 @@ export function listStuck(pod: PodFacts, container: ContainerFacts): readonly Si
 
 /** The container's spec with these of its sides at what is in force. */
 export function revertTo(container: ContainerFacts, sides: readonly SideKey[]): Resources {
+  if (sides.length === 0) return container.spec;
   const to: Record<SideKey, number | null> = { ...container.spec };
   for (const key of sides) to[key] = readActual(container)[key] ?? container.spec[key];
   return to;

@@ -12,6 +12,9 @@ export type MemoryFloor =
   /** The usage source does not say what the page cache holds. */
   | { readonly kind: "unknown"; readonly why: string };
 
+/** For a limit that goes up: no floor stops it. */
+export const NO_FLOOR: MemoryFloor = { kind: "floor", bytes: 0, why: "" };
+
 const MARGIN_PERCENT = 10;
 const MARGIN_BYTES = 8 * 1024 * 1024;
 
