@@ -6,6 +6,7 @@ import type { Point } from "../../lib/api/usage.ts";
 import type { Input, Observation } from "../../lib/core/decision.ts";
 import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
 import type { ResizeRequest } from "../../lib/core/resize_request.ts";
+import type { Sample } from "../../lib/core/state.ts";
 import type { Autoscaler, Bounds, SideRule } from "../../lib/autoscaler/autoscaler.ts";
 import {
   NO_RESOURCES,
@@ -157,6 +158,20 @@ export function input(overrides: Partial<Input> = {}): Input {
     contenders: [policy()],
     observation: { kind: "tick" },
     dryRun: false,
+    ...overrides,
+  };
+}
+
+/** 90m of cpu over the 5 s before START, and 64Mi of memory with 6Mi of page cache. */
+export function sample(overrides: Partial<Sample> = {}): Sample {
+  return {
+    at: START,
+    from: START - 5 * SECOND,
+    seenAt: START,
+    cpuMillicores: 90,
+    workingSetBytes: 64 * MI,
+    usageBytes: 70 * MI,
+    podUsageBytes: null,
     ...overrides,
   };
 }

@@ -1,21 +1,8 @@
 /** One sample against the thresholds, and streaks, one step at a time (C30, C31, C46). */
 import { assertEquals } from "@std/assert";
 import { isCounted, judge, nextStreaks, readBaseline, readUsage } from "../../../lib/core/observe/streaks.ts";
-import type { Sample, View } from "../../../lib/core/state.ts";
-import { MI, resources, side, SIZE, START } from "../../support/builders.ts";
-
-function sample(overrides: Partial<Sample> = {}): Sample {
-  return {
-    at: START,
-    from: START - 5000,
-    seenAt: START,
-    cpuMillicores: 90,
-    workingSetBytes: 64 * MI,
-    usageBytes: 70 * MI,
-    podUsageBytes: null,
-    ...overrides,
-  };
-}
+import type { View } from "../../../lib/core/state.ts";
+import { MI, resources, sample, side, SIZE, START } from "../../support/builders.ts";
 
 const LINES: readonly [string, number, "up" | "down" | null][] = [
   ["up above the upper threshold", 81, "up"],

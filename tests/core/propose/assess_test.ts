@@ -4,21 +4,8 @@ import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import { assess } from "../../../lib/core/propose/assess.ts";
 import type { Proposal } from "../../../lib/core/propose/proposal.ts";
 import { choose } from "../../../lib/core/propose/propose.ts";
-import type { Sample, View } from "../../../lib/core/state.ts";
-import { MI, side, SIZE, START } from "../../support/builders.ts";
-
-function sample(overrides: Partial<Sample> = {}): Sample {
-  return {
-    at: START,
-    from: START - 5000,
-    seenAt: START,
-    cpuMillicores: 90,
-    workingSetBytes: 64 * MI,
-    usageBytes: 70 * MI,
-    podUsageBytes: null,
-    ...overrides,
-  };
-}
+import type { View } from "../../../lib/core/state.ts";
+import { MI, sample, side, SIZE, START } from "../../support/builders.ts";
 
 function view(overrides: Partial<View> = {}): View {
   const sampling = { ...newSampling(START), sample: sample() };

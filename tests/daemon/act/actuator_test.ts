@@ -4,55 +4,41 @@ import { createActuator, toPatch } from "../../../lib/daemon/act/actuator.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
-import { MI, pod, policy, resources, SIZE } from "../../support/builders.ts";
+import { MI, pod, policy, request, resources, SIZE } from "../../support/builders.ts";
 import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const POD: Tracked = { pod: pod(), contenders: [policy()] };
 
-function newOrder(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
-  return {
-    autoscaler: policy().uid,
-    autoscalerGeneration: 1,
-    container: "main",
-    kind: "container",
-    action: "scaleUp",
-    uid: "pod-1",
-    resourceVersion: "100",
-    generation: 1,
-    from: SIZE,
-    to: { ...SIZE, "cpu.requests": 150, "memory.limits": 300 * MI },
-    changes: ["cpu.requests", "memory.limits"],
-    why: "cpu.requests at 90 %",
-    stuck: null,
-    ...overrides,
-  };
+function newRequest(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
+  const to = { ...SIZE, "cpu.requests": 150, "memory.limits": 300 * MI };
+  return request({ to, changes: ["cpu.requests", "memory.limits"], ...overrides });
 }
 
-const PATCHES: Record<string, { order: Partial<ResizeRequest>; spec: unknown }> = {
+const PATCHES: Record<string, { differs: Partial<ResizeRequest>; spec: unknown }> = {
   "only the fields that change": {
-    order: {},
+    differs: {},
     spec: {
       containers: [{ name: "main", resources: { requests: { cpu: "150m" }, limits: { memory: "300Mi" } } }],
     },
   },
   "one side alone": {
-    order: { changes: ["cpu.requests"] },
+    differs: { changes: ["cpu.requests"] },
     spec: { containers: [{ name: "main", resources: { requests: { cpu: "150m" } } }] },
   },
   "a native sidecar under initContainers (C15)": {
-    order: { kind: "sidecar", changes: ["cpu.requests"] },
+    differs: { kind: "sidecar", changes: ["cpu.requests"] },
     spec: { initContainers: [{ name: "main", resources: { requests: { cpu: "150m" } } }] },
   },
   "never a removal, whatever is said to change (C37)": {
-    order: { to: resources({ "cpu.requests": 150 }) },
+    differs: { to: resources({ "cpu.requests": 150 }) },
     spec: { containers: [{ name: "main", resources: { requests: { cpu: "150m" } } }] },
   },
 };
 
 Deno.test("toPatch() has, guarded by uid and resourceVersion (C40)", async (t) => {
-  for (const [name, { order, spec }] of Object.entries(PATCHES)) {
+  for (const [name, { differs, spec }] of Object.entries(PATCHES)) {
     await t.step(name, () => {
-      assertEquals<unknown>(toPatch(newOrder(order)), { metadata: { uid: "pod-1", resourceVersion: "100" }, spec });
+      assertEquals<unknown>(toPatch(newRequest(differs)), { metadata: { uid: "pod-1", resourceVersion: "100" }, spec });
     });
   }
 });
@@ -63,7 +49,7 @@ function createWith(transport: Transport, { clock = new VirtualClock(), isCurren
 
 function actuateWith(transport: Transport, clock = new VirtualClock()) {
   const actuate = createWith(transport, { clock });
-  return { clock, answer: actuate(newOrder(), POD) };
+  return { clock, answer: actuate(newRequest(), POD) };
 }
 
 Deno.test("createActuator() gives the generation of the pod that the server answers with", async () => {
@@ -117,7 +103,7 @@ Deno.test("createActuator() sends 32 at once, and each has its ten seconds from 
     });
   };
   const actuate = createWith(transport, { clock });
-  const answers = Array.from({ length: 33 }, () => actuate(newOrder(), POD));
+  const answers = Array.from({ length: 33 }, () => actuate(newRequest(), POD));
   await clock.advance(6_000);
   assertEquals(sent, 32);
   waiting[0]?.(Response.json({ metadata: { generation: 7 } }));
@@ -133,8 +119,8 @@ Deno.test("createActuator() gives up waiting for its slot after ten seconds, and
   const clock = new VirtualClock();
   const transport: Transport = () => new Promise(() => {});
   const actuate = createWith(transport, { clock });
-  for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);
-  const last = actuate(newOrder(), POD);
+  for (let i = 0; i < 32; i++) void actuate(newRequest(), POD);
+  const last = actuate(newRequest(), POD);
   await clock.advance(10_000);
   assertEquals(await last, {
     kind: "refused",
@@ -150,8 +136,8 @@ Deno.test("createActuator() sends no request that waited for its slot while its 
   const transport: Transport = () => new Promise((resolve) => answers.push(resolve));
   let isCurrent = true;
   const actuate = createWith(transport, { isCurrent: () => isCurrent });
-  for (let i = 0; i < 32; i++) void actuate(newOrder(), POD);
-  const last = actuate(newOrder(), POD);
+  for (let i = 0; i < 32; i++) void actuate(newRequest(), POD);
+  const last = actuate(newRequest(), POD);
   await settle();
   isCurrent = false;
   answers[0]?.(Response.json({ metadata: { generation: 7 } }));
