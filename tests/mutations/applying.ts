@@ -259,7 +259,7 @@ export const APPLYING: Mutations = {
       in: "notifyOfRestart",
       find: "it?.container.restartsOn[resourceOf(key)] === true",
       replace: "it?.container.restartsOn.cpu || it?.container.restartsOn.memory",
-      test: "decide() notifies of of no restart for another resource (C43)",
+      test: "decide() notifies of no restart for another resource (C43)",
     },
     {
       breaks: "speaks of a restart for limits alone",

@@ -123,8 +123,8 @@ Deno.test("decide() lets the cooldown run on over a restart (C43)", () => {
 
 /** [sentence, restarting resources, side that moves, whether it is told] */
 const RESTARTS: readonly [string, ReturnType<typeof restartsOn>, "cpu.requests" | "memory.requests", boolean][] = [
-  ["tells of a restart for a limit or request of that resource", restartsOn("memory"), "memory.requests", true],
-  ["tells of no restart for another resource", restartsOn("memory"), "cpu.requests", false],
+  ["notifies of a restart for a limit or request of that resource", restartsOn("memory"), "memory.requests", true],
+  ["notifies of no restart for another resource", restartsOn("memory"), "cpu.requests", false],
   ["tells of no restart where nothing restarts", restartsOn(), "memory.requests", false],
 ];
 for (const [sentence, policies, key, isTold] of RESTARTS) {
