@@ -12,6 +12,7 @@ export function describeChange(from: Resources, to: Resources, keys: readonly Si
   return keys.map((key) => `${key} ${formatSide(key, from[key])} -> ${formatSide(key, to[key])}`).join(", ");
 }
 
-function formatSide(key: SideKey, amount: number | null): string {
+/** The amount of a side as it stands in a pod's spec: `50m`, `96Mi`; `none` where the side is absent. */
+export function formatSide(key: SideKey, amount: number | null): string {
   return amount === null ? "none" : formatAmount(amount, resourceOf(key));
 }

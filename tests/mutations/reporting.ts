@@ -128,7 +128,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "flaps at a slow poll",
       in: "UsageHealth.#explain",
-      find: "Math.max(SILENCE_MS, 3 * autoscaler.pollIntervalMs)",
+      find: "readSilenceMs(autoscaler)",
       replace: "SILENCE_MS",
       test: "silence of a running container is Metrics=False, but not before three of its polls (C22, C51)",
     },

@@ -1,6 +1,6 @@
 /** Stories of the demo by their few facts: what a container used at a look, and what the daemon evaluated. */
 import type { Action } from "../../lib/autoscaler/autoscaler.ts";
-import { formatSide } from "../../lib/cli/demo/explain_notice.ts";
+import { formatSide } from "../../lib/core/changes.ts";
 import { noteEvaluation } from "../../lib/cli/demo/note_evaluation.ts";
 import { newStory, nextStory, type Story } from "../../lib/cli/demo/story.ts";
 import type { ContainerUse } from "../../lib/cli/demo/use.ts";

@@ -1,12 +1,10 @@
 /** The reason of a notice and what more is known of it, found in the evaluation that the notice comes from. */
+import { describeChange } from "../../core/changes.ts";
 import { isStuck, readResizeStatus, STUCK_REASONS } from "../../core/pod/resize_status.ts";
 import { BLOCK_NOTICE, type Notice } from "../../core/reasons.ts";
-import type { ResizeRequest } from "../../core/resize_request.ts";
 import { findContainerState } from "../../core/state.ts";
 import { listAllRefusals, type Refusal } from "../../core/settle/refusal.ts";
 import { type Evaluation, findOwner } from "../../daemon/report/sink.ts";
-import { formatAmount } from "../../units/quantity.ts";
-import { resourceOf, type SideKey } from "../../units/resources.ts";
 
 /** A notice in short. */
 export interface Explanation {
@@ -14,11 +12,6 @@ export interface Explanation {
   readonly text: string;
   /** In words; empty where the text says it all. */
   readonly why: string;
-}
-
-/** The amounts of a side, as they stand in a pod's spec. */
-export function formatSide(key: SideKey, amount: number | null): string {
-  return amount === null ? "none" : formatAmount(amount, resourceOf(key));
 }
 
 /** Says of `evaluation.outcome.notices` what each is about, without reading its message. */
@@ -33,7 +26,11 @@ function explainRefusal({ name }: Notice, { input: { observation }, outcome }: E
   const { request } = observation;
   const refusals = listAllRefusals(findContainerState(outcome.state, request.container)?.refusals ?? {});
   const newest = refusals.reduce<Refusal | null>((a, b) => a === null || b.until > a.until ? b : a, null);
-  return newest && { text: newest.reason, why: `${newest.message}; wanted ${describe(request)}` };
+  return newest &&
+    {
+      text: newest.reason,
+      why: `${newest.message}; wanted ${describeChange(request.from, request.to, request.changes)}`,
+    };
 }
 
 function explainStuck({ name }: Notice, { input, outcome }: Evaluation): Explanation | null {
@@ -50,8 +47,4 @@ function explainBlock(notice: Notice, evaluation: Evaluation): Explanation | nul
     return { text: decision.reason, why: decision.message };
   }
   return null;
-}
-
-function describe({ changes, from, to }: ResizeRequest): string {
-  return changes.map((key) => `${key} ${formatSide(key, from[key])} -> ${formatSide(key, to[key])}`).join(", ");
 }

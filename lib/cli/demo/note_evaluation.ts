@@ -1,10 +1,11 @@
 /** What a story becomes with one evaluation of the daemon, and with what goes wrong beside evaluations. */
 import type { ContainerDecision, Scaled } from "../../core/decision.ts";
+import { formatSide } from "../../core/changes.ts";
 import type { Notice } from "../../core/reasons.ts";
 import { type Evaluation, findOwner } from "../../daemon/report/sink.ts";
 import type { Trouble } from "../../daemon/report/trouble.ts";
 import { resourceOf, sideOf } from "../../units/resources.ts";
-import { explainNotice, formatSide } from "./explain_notice.ts";
+import { explainNotice } from "./explain_notice.ts";
 import { addEvent, type Change, type Story, type Tone } from "./story.ts";
 
 /** The story with the notices, decisions, request and resize of one evaluation. */

@@ -1,7 +1,7 @@
 /** Which tracked pods have no usage, and why (C51): their node cannot be read, or a running container is not in it. */
 import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
-import { SILENCE_MS } from "../../core/observe/silence.ts";
+import { readSilenceMs, SILENCE_MS } from "../../core/observe/silence.ts";
 import type { PodState } from "../../core/state.ts";
 import type { Reading } from "../../api/usage.ts";
 import { formatDuration } from "../../units/duration.ts";
@@ -71,7 +71,7 @@ export class UsageHealth {
     if (view === undefined) return this.#explainUnseen(pod, now);
     this.#unseen.delete(pod.uid);
     // As long as the fold waits (C22): a poll interval above it is no silence.
-    const limitMs = Math.max(SILENCE_MS, 3 * autoscaler.pollIntervalMs);
+    const limitMs = readSilenceMs(autoscaler);
     // Nearly every pod ends here.
     if (now - view.sampling.newAt < limitMs) return null;
     const runningAt = findContainer(pod, autoscaler.containerName)?.runningAt ?? null;
