@@ -5,10 +5,17 @@
 import type { Mutations } from "../tools/mutation.ts";
 import { APPLYING } from "./mutations/applying.ts";
 import { DECIDING } from "./mutations/deciding.ts";
+import { EVIDENCE } from "./mutations/evidence.ts";
+import { NEW_PODS } from "./mutations/new_pods.ts";
+import { OOM } from "./mutations/oom.ts";
 import { PODS } from "./mutations/pods.ts";
+import { PROFILES } from "./mutations/profiles.ts";
 import { REPORTING } from "./mutations/reporting.ts";
 import { RESOURCE } from "./mutations/resource.ts";
+import { ROOM } from "./mutations/room.ts";
 import { SAMPLING } from "./mutations/sampling.ts";
+import { SATURATION } from "./mutations/saturation.ts";
+import { SEEING } from "./mutations/seeing.ts";
 
 export const MUTATIONS: Mutations = {
   ...RESOURCE,
@@ -17,4 +24,11 @@ export const MUTATIONS: Mutations = {
   ...DECIDING,
   ...APPLYING,
   ...REPORTING,
+  ...EVIDENCE,
+  ...OOM,
+  ...SATURATION,
+  ...ROOM,
+  ...NEW_PODS,
+  ...PROFILES,
+  ...SEEING,
 };

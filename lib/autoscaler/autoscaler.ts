@@ -10,6 +10,10 @@ export type Action = "scaleUp" | "scaleDown";
 /** What must be true of a container or its pod before it is resized (C23); sampling does not wait for it. */
 export type After = "running" | "containerReady" | "podReady";
 export type WorkloadKind = "deployment" | "daemonset" | "statefulset";
+/** Stands for every container and native sidecar of a pod, in `containerName`. */
+export const EVERY_CONTAINER = "*";
+/** A policy under one word (L50); what the manifest gives overrides it. */
+export type ProfileName = "latency" | "balanced" | "thrifty";
 
 /** Names of fields are those of the custom resource, with a unit; `crds/` describes them. */
 export interface Autoscaler {
@@ -23,6 +27,28 @@ export interface Autoscaler {
   readonly target: { readonly kind: WorkloadKind; readonly name: string } | null;
   readonly selector: Selector | null;
   readonly containerName: string;
+  /**
+   * Tells contenders of one pod apart: the uid, and where `containerName` was EVERY_CONTAINER, the container that this
+   * one stands for as well.
+   */
+  readonly key: string;
+  /** `containerName` is EVERY_CONTAINER in the manifest: an exact name goes first at equal priority (L50). */
+  readonly isWildcard: boolean;
+  /** Those that EVERY_CONTAINER leaves out. */
+  readonly excludeContainers: readonly string[];
+  readonly profile: ProfileName | null;
+  /** `recommend`: everything is decided and nothing resized (L51). */
+  readonly mode: "apply" | "recommend";
+  /** `inherit`: a new pod gets the size of its siblings (L40). */
+  readonly newPods: "template" | "inherit";
+  /** `resource`: a side that wants up and cannot holds its own resource only (L34). */
+  readonly veto: "all" | "resource";
+  /** What an OOM kill does beside being told of: `raise` = the limit goes up at once (L11). */
+  readonly oom: "raise" | "ignore";
+  /** `measure`: CPU that a limit has held back counts as demand (L21). */
+  readonly throttling: "measure" | "ignore";
+  /** Memory may be scaled down where that restarts the container (L6). */
+  readonly restartToShrink: boolean;
   readonly pollIntervalMs: number;
   readonly cooldownMs: number;
   readonly after: After;
@@ -38,12 +64,38 @@ export interface SideRule {
   readonly side: Side;
   readonly scaleUpThresholdPercent: number;
   readonly scaleDownThresholdPercent: number;
-  readonly targetUtilizationPercent: number;
-  /** The side's own value, otherwise the policy's (C36). */
-  readonly consecutiveSamples: number;
-  /** The side's own value, otherwise the policy's (C36). */
-  readonly cooldownMs: number;
+  readonly up: DirectionRule;
+  readonly down: DownRule;
+  /**
+   * A cooldown was given for one direction: then a scale-up waits for the last scale-up only (L3). Else both directions
+   * wait for the last resize (C36).
+   */
+  readonly hasOwnCooldowns: boolean;
+  /** A profile manages the side where the container has it: nothing is missing where it has not. */
+  readonly isOptional: boolean;
   readonly bounds: Bounds;
+}
+
+/** What a side does in one direction: its value for the direction, its own, or the policy's, in this order (C36, L3). */
+export interface DirectionRule {
+  readonly consecutiveSamples: number;
+  readonly cooldownMs: number;
+  readonly targetUtilizationPercent: number;
+}
+
+/** What a scale-down rests on, beside its streak. */
+export interface DownRule extends DirectionRule {
+  /** How long usage must have been low (L2); 0 = the streak alone. */
+  readonly windowMs: number;
+  /** Takes the place of the peak (L4); `null` = the peak. CPU only. */
+  readonly percentile: Percentile | null;
+}
+
+/** A percentile of samples whose weight halves with age. */
+export interface Percentile {
+  /** 50 to 100. */
+  readonly percent: number;
+  readonly halfLifeMs: number;
 }
 
 /** The bounds of one side, in millicores or bytes; `null` for no bound. */
@@ -52,4 +104,9 @@ export interface Bounds {
   readonly max: number | null;
   readonly step: number | null;
   readonly stepPercent: number | null;
+}
+
+/** The `key` of a contender that stands for one container of EVERY_CONTAINER. */
+export function toContenderKey(uid: string, container: string): string {
+  return `${uid}/${container}`;
 }

@@ -6,7 +6,7 @@ import { parseSelector } from "../units/parse_selector.ts";
 import type { Problem } from "../units/problem.ts";
 import { type Resource, SIDE_KEYS, type SideKey, sideOf } from "../units/resources.ts";
 import { isEmptySelector, type Selector } from "../units/selector.ts";
-import type { Autoscaler, Bounds, SideRule } from "./autoscaler.ts";
+import type { Autoscaler, Bounds, DirectionRule, SideRule } from "./autoscaler.ts";
 import { type Fields, openFields } from "./fields.ts";
 import { NO_BOUNDS, parseBounds, requireSide } from "./parse_bounds.ts";
 import { warnOfBounds, warnOfLimits, warnOfTargets } from "./warnings.ts";
@@ -30,11 +30,11 @@ export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   const spec = fields === null ? null : parseSpec(fields, bounds);
   if (identity === null || spec === null || problems.length > 0) return { ok: false, problems };
   const warnings = [...warnOfTargets(spec), ...warnOfLimits(spec), ...warnOfBounds(spec, bounds.keys())];
-  return { ok: true, autoscaler: { ...identity, ...spec }, warnings };
+  return { ok: true, autoscaler: { ...identity, key: identity.uid, ...spec }, warnings };
 }
 
 type Identity = Pick<Autoscaler, "namespace" | "name" | "uid" | "generation">;
-type Spec = Omit<Autoscaler, keyof Identity>;
+type Spec = Omit<Autoscaler, keyof Identity | "key">;
 
 const SPEC_FIELDS = ["paused", "priority", "target", "selector", "containerName", "policy", "bounds"];
 
@@ -77,7 +77,12 @@ function parseSpec(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Spec | n
     target,
     selector,
     containerName: spec.text("containerName", LABEL_RULE) ?? "",
-  };
+    isWildcard: false,
+    excludeContainers: [],
+    profile: null,
+    mode: "apply",
+    newPods: "template",
+  } as const;
   const policy = parsePolicy(spec, bounds);
   return policy === null ? null : { ...common, ...policy };
 }
@@ -114,7 +119,18 @@ function parsePodSelector(spec: Fields): Selector | null {
 }
 
 /** What stands under `spec.policy`. */
-type Policy = Pick<Spec, "pollIntervalMs" | "cooldownMs" | "after" | "delayMs" | "sides">;
+type Policy = Pick<
+  Spec,
+  | "pollIntervalMs"
+  | "cooldownMs"
+  | "after"
+  | "delayMs"
+  | "veto"
+  | "oom"
+  | "throttling"
+  | "restartToShrink"
+  | "sides"
+>;
 
 function parsePolicy(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Policy | null {
   const known = ["pollInterval", "consecutiveSamples", "cooldown", "after", "delay", "cpu", "memory"];
@@ -134,6 +150,10 @@ function parsePolicy(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Policy
     cooldownMs,
     after: policy.word("after", ["running", "containerReady", "podReady"]) ?? "containerReady",
     delayMs: policy.durationMs("delay") ?? 15_000,
+    veto: "all",
+    oom: "raise",
+    throttling: "measure",
+    restartToShrink: false,
     sides: (["cpu", "memory"] as const).flatMap((resource) =>
       parseSides(policy, { resource, consecutiveSamples, cooldownMs, bounds })
     ),
@@ -171,15 +191,21 @@ function parseSide(fields: Fields, { key, resource, ...inherited }: SideContext 
   if (up !== null && down !== null && up <= down) {
     fields.report("scaleUpThreshold", `Cannot use scaleUpThreshold ${up}: not greater than scaleDownThreshold ${down}`);
   }
+  const either: DirectionRule = {
+    targetUtilizationPercent: fields.integer("targetUtilization", { min: 1, max: 100 }) ?? INVALID,
+    consecutiveSamples: fields.integer("consecutiveSamples", { min: 1 }) ?? inherited.consecutiveSamples,
+    cooldownMs: fields.durationMs("cooldown") ?? inherited.cooldownMs,
+  };
   return {
     key,
     resource,
     side: sideOf(key),
     scaleUpThresholdPercent: up ?? INVALID,
     scaleDownThresholdPercent: down ?? INVALID,
-    targetUtilizationPercent: fields.integer("targetUtilization", { min: 1, max: 100 }) ?? INVALID,
-    consecutiveSamples: fields.integer("consecutiveSamples", { min: 1 }) ?? inherited.consecutiveSamples,
-    cooldownMs: fields.durationMs("cooldown") ?? inherited.cooldownMs,
+    up: either,
+    down: { ...either, windowMs: 0, percentile: null },
+    hasOwnCooldowns: false,
+    isOptional: false,
     bounds: inherited.bounds.get(key) ?? NO_BOUNDS,
   };
 }

@@ -11,7 +11,7 @@ type Rules = Pick<Autoscaler, "sides">;
 /** Warns of targets outside of their thresholds: accepted (C8), but a resize ends where the next one is due. */
 export function warnOfTargets({ sides }: Rules): readonly Problem[] {
   return sides.flatMap((side) => {
-    const target = side.targetUtilizationPercent;
+    const target = side.up.targetUtilizationPercent;
     const [up, down] = [side.scaleUpThresholdPercent, side.scaleDownThresholdPercent];
     const path = `spec.policy.${side.key}.targetUtilization`;
     if (target >= up) {
@@ -33,7 +33,7 @@ export function warnOfLimits({ sides }: Rules): readonly Problem[] {
   return sides.filter(({ side }) => side === "limits").flatMap((limit) => {
     const request = sides.find(({ side, resource }) => side === "requests" && resource === limit.resource);
     if (request === undefined || !isBlocking(request, limit) || isApart(request, limit)) return [];
-    const { targetUtilizationPercent: target } = limit;
+    const { targetUtilizationPercent: target } = limit.up;
     const up = request.scaleUpThresholdPercent;
     return [{
       path: `spec.policy.${limit.key}.targetUtilization`,
@@ -54,7 +54,7 @@ const AGAIN = "a resize ends where the next sample asks to scale";
 
 /** A limit whose target is outside of its own thresholds never stays there, and warnOfTargets() warns of it. */
 function isBlocking(request: SideRule, limit: SideRule): boolean {
-  const target = limit.targetUtilizationPercent;
+  const target = limit.up.targetUtilizationPercent;
   return target >= request.scaleUpThresholdPercent && target < limit.scaleUpThresholdPercent;
 }
 

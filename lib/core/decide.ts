@@ -43,7 +43,7 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const others = listOthers(sampled, cases);
   const decisions = others.length === 0 ? weighed.decisions : [...weighed.decisions, ...others];
   const views: Record<string, View> = {};
-  for (const { autoscaler, view } of sampled) views[autoscaler.uid] = view;
+  for (const { autoscaler, view } of sampled) views[autoscaler.key] = view;
   const state: PodState = { ...known, at: input.now, views };
   const notified = notifyOfEvaluation({ input, state, late, sampled, cases, decisions, request });
   return {

@@ -2,14 +2,14 @@
  * What the fold remembers of one pod between two decisions: plain JSON with a format version, so that it can be shown,
  * recorded and replayed. Nothing in it is ever changed in place; `next...` functions return the state that follows.
  */
-import type { Action } from "../autoscaler/autoscaler.ts";
+import { type Action, toContenderKey } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
 import type { Notified } from "./notify/edge.ts";
 import type { ResizeRequest } from "./resize_request.ts";
 import type { Refusals } from "./settle/refusal.ts";
 
 /** The version of PodState's shape. A record of another version is refused by its parser. */
-export const STATE_VERSION = 2;
+export const STATE_VERSION = 3;
 
 /** The state of one pod; JSON keeps it whole. */
 export interface PodState {
@@ -20,7 +20,7 @@ export interface PodState {
   readonly at: number;
   /** By container name: the containers that some contender targets. */
   readonly containers: Readonly<Record<string, ContainerState>>;
-  /** By autoscaler uid: what each contender has sampled of its container. */
+  /** By the key of an autoscaler: what each contender has sampled of its container. */
   readonly views: Readonly<Record<string, View>>;
   /** The highest generation that a PATCH of ours was answered with; a watch may still show an older one. */
   readonly generation: number;
@@ -77,6 +77,17 @@ export function findContainerState(
   name: string,
 ): ContainerState | undefined {
   return Object.hasOwn(containers, name) ? containers[name] : undefined;
+}
+
+/**
+ * The key of the view that a request, decision or notice of an autoscaler is about: they name the autoscaler by its uid
+ * and the container.
+ */
+export function readViewKey(
+  { views }: Pick<PodState, "views">,
+  { autoscaler, container }: { readonly autoscaler: string; readonly container: string },
+): string {
+  return views[autoscaler]?.container === container ? autoscaler : toContenderKey(autoscaler, container);
 }
 
 /** A state that another clock has dated: it is never taken to begin later than it was first seen. */

@@ -36,15 +36,22 @@ const selector: v.GenericSchema<unknown, Selector> = v.strictObject({
   }),
 });
 
+const direction = { consecutiveSamples: number, cooldownMs: number, targetUtilizationPercent: number };
+
 const rule: v.GenericSchema<unknown, SideRule> = v.strictObject({
   key: side,
   resource,
   side: v.picklist(["requests", "limits"]),
   scaleUpThresholdPercent: number,
   scaleDownThresholdPercent: number,
-  targetUtilizationPercent: number,
-  consecutiveSamples: number,
-  cooldownMs: number,
+  up: v.strictObject(direction),
+  down: v.strictObject({
+    ...direction,
+    windowMs: number,
+    percentile: v.nullable(v.strictObject({ percent: number, halfLifeMs: number })),
+  }),
+  hasOwnCooldowns: flag,
+  isOptional: flag,
   bounds: v.strictObject({ min: numberOrNull, max: numberOrNull, step: numberOrNull, stepPercent: numberOrNull }),
 });
 
@@ -60,6 +67,16 @@ const autoscaler: v.GenericSchema<unknown, Autoscaler> = v.strictObject({
   ),
   selector: v.nullable(selector),
   containerName: text,
+  key: text,
+  isWildcard: flag,
+  excludeContainers: v.array(text),
+  profile: v.nullable(v.picklist(["latency", "balanced", "thrifty"])),
+  mode: v.picklist(["apply", "recommend"]),
+  newPods: v.picklist(["template", "inherit"]),
+  veto: v.picklist(["all", "resource"]),
+  oom: v.picklist(["raise", "ignore"]),
+  throttling: v.picklist(["measure", "ignore"]),
+  restartToShrink: flag,
   pollIntervalMs: number,
   cooldownMs: number,
   after: v.picklist(["running", "containerReady", "podReady"]),

@@ -7,6 +7,7 @@ import type { Problem } from "../../lib/units/problem.ts";
 import { BAD_MANIFESTS } from "../support/bad_manifests.ts";
 import { GOOD_MANIFESTS } from "../support/good_manifests.ts";
 import { EXAMPLE, QUICK_START, toManifest } from "../support/manifests.ts";
+import { side } from "../support/builders.ts";
 
 for (const { sentence, manifest } of GOOD_MANIFESTS) {
   Deno.test(`parseAutoscaler() accepts ${sentence}`, () => assertEquals(problemsOf(manifest), []));
@@ -41,33 +42,36 @@ Deno.test("C3 C36 parseAutoscaler() applies defaults and resolves what a side ov
     target: { kind: "deployment", name: "web" },
     selector: null,
     containerName: "app",
+    key: "u-1",
+    isWildcard: false,
+    excludeContainers: [],
+    profile: null,
+    mode: "apply",
+    newPods: "template",
+    veto: "all",
+    oom: "raise",
+    throttling: "measure",
+    restartToShrink: false,
     pollIntervalMs: 10_000,
     cooldownMs: 120_000,
     after: "containerReady",
     delayMs: 15_000,
     sides: [
-      {
-        key: "cpu.requests",
-        resource: "cpu",
-        side: "requests",
+      side("cpu.requests", {
         scaleUpThresholdPercent: 80,
         scaleDownThresholdPercent: 50,
         targetUtilizationPercent: 70,
         consecutiveSamples: 3,
         cooldownMs: 120_000,
         bounds: { min: 100, max: 2000, step: 100, stepPercent: 25 },
-      },
-      {
-        key: "memory.limits",
-        resource: "memory",
-        side: "limits",
+      }),
+      side("memory.limits", {
         scaleUpThresholdPercent: 90,
         scaleDownThresholdPercent: 60,
         targetUtilizationPercent: 75,
         consecutiveSamples: 9,
         cooldownMs: 0,
-        bounds: { min: null, max: null, step: null, stepPercent: null },
-      },
+      }),
     ],
   });
 });

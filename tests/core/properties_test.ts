@@ -98,7 +98,7 @@ Deno.test("decide() gives a lone side its target, within a unit, where neither b
       const [order] = story.requests;
       if (order === undefined || first.key === "memory.limits") return;
       const used = first.resource === "cpu" ? load.cpu : load.memory;
-      const target = Math.max(unit, Math.ceil(used * 100 / first.targetUtilizationPercent / unit - 1e-6) * unit);
+      const target = Math.max(unit, Math.ceil(used * 100 / first.up.targetUtilizationPercent / unit - 1e-6) * unit);
       const moved = order.to[first.key] ?? 0;
       assert(Math.abs(moved - target) <= unit, `${moved} is not ${target}`);
     }),

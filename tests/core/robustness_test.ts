@@ -32,6 +32,7 @@ const contenders = fc.array(sanePolicies, { maxLength: 3 }).map((drawn) =>
     ...one,
     name: `p${index}`,
     uid: `uid-${index}`,
+    key: `uid-${index}`,
     containerName: index === 1 ? "proxy" : "main",
     after: (["running", "containerReady", "podReady"] as const)[index] ?? "running",
     cooldownMs: index * 30 * SECOND,

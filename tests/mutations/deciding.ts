@@ -150,8 +150,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "wants a direction one sample early",
       in: "isFull",
-      find: "rule.consecutiveSamples",
-      replace: "rule.consecutiveSamples - 1",
+      find: "rule[streak.direction].consecutiveSamples",
+      replace: "rule[streak.direction].consecutiveSamples - 1",
       test: "assess() gives utilization, and wants a direction only by a full streak (C30, C32)",
     },
     {
@@ -159,7 +159,7 @@ export const DECIDING: Mutations = {
       in: "weigh",
       find: "(propose(it))",
       replace:
-        "(propose(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.cooldownMs ?? 0) <= it.input.now))",
+        "(propose(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.up.cooldownMs ?? 0) <= it.input.now))",
       test: "decide() lets a cooling side veto scale-downs (C32, C36)",
     },
     {
@@ -179,7 +179,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "counts proposals that are less urgent",
       in: "choose",
-      find: "proposals.filter((one) => one.urgency === urgency)",
+      find: "proposals.filter(({ cause }) => URGENCY[cause] === urgency)",
       replace: "proposals",
       test: "choose() goes where the more urgent go (C32)",
     },
@@ -223,8 +223,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "aims at the threshold",
       in: "recommend",
-      find: "{ targetUtilizationPercent }",
-      replace: "{ scaleUpThresholdPercent: targetUtilizationPercent }",
+      find: "targetUtilizationPercent;",
+      replace: "(targetUtilizationPercent + 5);",
       test: "fit() moves up to usage / target (C33)",
     },
     {
@@ -439,7 +439,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "goes by the policy's cooldown for each side",
       in: "cooledDown",
-      find: "rule?.cooldownMs ?? autoscaler.cooldownMs",
+      find: "rule?.[direction].cooldownMs ?? autoscaler.cooldownMs",
       replace: "autoscaler.cooldownMs",
       test: "decide() moves only the cooled of two full sides (C36)",
     },
@@ -471,7 +471,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "never says that a baseline came back",
       in: "notifyOfUsage",
-      find: "else if (draft.read(uid) !== NOTHING_NOTIFIED)",
+      find: "else if (draft.read(viewKey) !== NOTHING_NOTIFIED)",
       replace: "else if (false)",
       test: "decide() notifies of a baseline that came back, and its next loss (C37)",
     },

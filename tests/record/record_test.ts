@@ -63,7 +63,7 @@ const [RECORD] = play({ load: { cpu: 90 } });
 if (RECORD === undefined) throw new Error("Cannot play a record");
 
 Deno.test("parseState() refuses another version by name", () => {
-  const message = "Cannot read a state of version 1: this podfit reads version 2";
+  const message = "Cannot read a state of version 1: this podfit reads version 3";
   assertEquals(parseState({ ...NEW_POD_STATE, version: 1 }), { ok: false, problems: [{ path: "version", message }] });
 });
 

@@ -7,7 +7,7 @@ import type { Input, Observation } from "../../lib/core/decision.ts";
 import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
 import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { Sample } from "../../lib/core/state.ts";
-import type { Autoscaler, Bounds, SideRule } from "../../lib/autoscaler/autoscaler.ts";
+import type { Autoscaler, Bounds, DirectionRule, DownRule, SideRule } from "../../lib/autoscaler/autoscaler.ts";
 import {
   NO_RESOURCES,
   type Resource,
@@ -35,21 +35,27 @@ export function resources(amounts: Partial<Resources> = {}): Resources {
   return { ...NO_RESOURCES, ...amounts };
 }
 
-export type SideOverrides = Partial<Omit<SideRule, "bounds">> & { readonly bounds?: Partial<Bounds> };
+export type SideOverrides =
+  & Partial<Omit<SideRule, "bounds" | "up" | "down">>
+  & Partial<DirectionRule>
+  & { readonly bounds?: Partial<Bounds>; readonly up?: Partial<DirectionRule>; readonly down?: Partial<DownRule> };
 
-/** Up from 80 %, down to 40 %, target 60 %, after 2 samples, cooldown 2m. */
-export function side(key: SideKey, { bounds, ...overrides }: SideOverrides = {}): SideRule {
+/** Up from 80 %, down to 40 %, target 60 %, after 2 samples, cooldown 2m, as the document has it: no window. */
+export function side(key: SideKey, { bounds, up, down, ...overrides }: SideOverrides = {}): SideRule {
+  const { targetUtilizationPercent = 60, consecutiveSamples = 2, cooldownMs = 2 * MINUTE, ...more } = overrides;
+  const either: DirectionRule = { targetUtilizationPercent, consecutiveSamples, cooldownMs };
   return {
     key,
     resource: resourceOf(key),
     side: sideOf(key),
     scaleUpThresholdPercent: 80,
     scaleDownThresholdPercent: 40,
-    targetUtilizationPercent: 60,
-    consecutiveSamples: 2,
-    cooldownMs: 2 * MINUTE,
+    up: { ...either, ...up },
+    down: { ...either, windowMs: 0, percentile: null, ...down },
+    hasOwnCooldowns: false,
+    isOptional: false,
     bounds: { min: null, max: null, step: null, stepPercent: null, ...bounds },
-    ...overrides,
+    ...more,
   };
 }
 
@@ -66,6 +72,16 @@ export function policy(overrides: Partial<Autoscaler> = {}): Autoscaler {
     target: { kind: "deployment", name: "web" },
     selector: null,
     containerName: "main",
+    key: overrides.uid ?? `uid-of-${name}`,
+    isWildcard: false,
+    excludeContainers: [],
+    profile: null,
+    mode: "apply",
+    newPods: "template",
+    veto: "all",
+    oom: "ignore",
+    throttling: "ignore",
+    restartToShrink: true,
     pollIntervalMs: 5 * SECOND,
     cooldownMs: 2 * MINUTE,
     after: "running",

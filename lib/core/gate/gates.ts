@@ -50,7 +50,7 @@ function cooledDown({ input: { now }, autoscaler, containerState, proposals, dir
   let until = Infinity;
   for (const { side } of proposals) {
     const rule = autoscaler.sides.find(({ key }) => key === side);
-    const endsAt = readCooldownEnd(containerState, rule?.cooldownMs ?? autoscaler.cooldownMs);
+    const endsAt = readCooldownEnd(containerState, rule?.[direction].cooldownMs ?? autoscaler.cooldownMs);
     if (endsAt <= now) continue;
     sides.push(side);
     until = Math.min(until, endsAt);

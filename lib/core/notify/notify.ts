@@ -53,25 +53,25 @@ export function notifyOfSettled(settled: Settled, pod: string): Notified {
 function notifyOfAnswer({ state, accepted, refused }: Settled, pod: string, draft: Draft): void {
   if (accepted !== null) {
     const { request } = accepted;
-    const { autoscaler, container } = request;
-    const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
-    if (!isWaiting(refusals, draft.read(autoscaler)?.block)) draft.note(autoscaler, "block", null);
+    const key = draft.readKey(request);
+    const refusals = findContainerState(state, request.container)?.refusals ?? NO_REFUSALS;
+    if (!isWaiting(refusals, draft.read(key)?.block)) draft.note(key, "block", null);
     draft.publish(words.resized(request, pod));
   }
   // A server that is busy is asked again soon: nobody need know.
   if (refused !== null && refused.answer.reason !== "RetryLater") {
     const { request, answer } = refused;
-    draft.note(request.autoscaler, "block", answer.reason, () => words.resizeRefused(request, pod, answer));
+    draft.note(draft.readKey(request), "block", answer.reason, () => words.resizeRefused(request, pod, answer));
   }
 }
 
 function notifyOfUsage({ autoscaler, view, isNewSample, isDue }: Sampled, { input }: Evaluation, draft: Draft): void {
   if (!isDue) return;
-  const { uid, sides, containerName } = autoscaler;
+  const { uid, key: viewKey, sides, containerName } = autoscaler;
   const subject = { autoscaler: uid, container: containerName, pod: input.pod.name };
   if (view.silentSince !== null) {
     const silentMs = input.now - view.silentSince;
-    draft.note(uid, "metrics", "MetricsUnavailable", () => words.metricsUnavailable(subject, silentMs));
+    draft.note(viewKey, "metrics", "MetricsUnavailable", () => words.metricsUnavailable(subject, silentMs));
   }
   const container = isNewSample ? findContainer(input.pod, containerName) : null;
   if (container === null) return;
@@ -79,23 +79,23 @@ function notifyOfUsage({ autoscaler, view, isNewSample, isDue }: Sampled, { inpu
   for (const rule of sides) {
     const { key } = rule;
     if (readBaseline(rule, actual) === null) {
-      draft.note(uid, `baseline ${key}`, "BaselineUnavailable", () => words.baselineUnavailable(subject, key));
-    } else if (draft.read(uid) !== NOTHING_NOTIFIED) {
-      draft.note(uid, `baseline ${key}`, null, () => words.baselineAvailable(subject, key));
+      draft.note(viewKey, `baseline ${key}`, "BaselineUnavailable", () => words.baselineUnavailable(subject, key));
+    } else if (draft.read(viewKey) !== NOTHING_NOTIFIED) {
+      draft.note(viewKey, `baseline ${key}`, null, () => words.baselineAvailable(subject, key));
     }
   }
-  if (draft.read(uid) !== NOTHING_NOTIFIED) {
-    draft.note(uid, "metrics", null, () => words.metricsRecovered(subject));
+  if (draft.read(viewKey) !== NOTHING_NOTIFIED) {
+    draft.note(viewKey, "metrics", null, () => words.metricsRecovered(subject));
   }
 }
 
 /** A stuck resize is news whether or not anything is wanted. */
 function notifyOfStuck({ status, autoscaler, container, input: { pod } }: Case, draft: Draft): void {
   if (status.kind === "inProgress") return;
-  if (!isStuck(status)) return draft.note(autoscaler.uid, "stuck", null);
+  if (!isStuck(status)) return draft.note(autoscaler.key, "stuck", null);
   const reason = STUCK_REASONS[status.kind];
   const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
-  draft.note(autoscaler.uid, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
+  draft.note(autoscaler.key, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
 }
 
 /** What passes by itself, e.g. after another resource has moved, and does not end a refusal that was published. */
@@ -109,19 +109,20 @@ function notifyOfBlock(
   draft: Draft,
 ): void {
   if (decision.kind === "resize" || decision.kind === "revert") return;
-  const before = draft.read(autoscaler);
+  const key = draft.readKey({ autoscaler, container });
+  const before = draft.read(key);
   if (before === undefined) return;
   if (decision.kind === "hold" && before === NOTHING_NOTIFIED) return;
   const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
   if (PASSING.has(decision.reason) && isWaiting(refusals, before.block)) return;
-  if (decision.kind === "hold") return draft.note(autoscaler, "block", null);
+  if (decision.kind === "hold") return draft.note(key, "block", null);
   const { action, reason, message: why } = decision;
   const name = BLOCK_NOTICE[reason];
   // One that is published as stuck already is no news.
   const isSilent = name === undefined || before.stuck === reason;
   const subject = { autoscaler, container, pod: pod.name };
   draft.note(
-    autoscaler,
+    key,
     "block",
     reason,
     isSilent ? null : () => words.blocked(subject, { name, action, reason, why }),
@@ -134,11 +135,11 @@ function notifyOfBlock(
  */
 function notifyOfRestart({ request, cases, input: { now, pod } }: Evaluation, draft: Draft): void {
   if (request === null) return;
-  const it = cases.find(({ autoscaler }) => autoscaler.uid === request.autoscaler);
+  const it = cases.find(({ container }) => container.name === request.container);
   const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
   if (restarting.length === 0) return;
   // A revert rests on no proposal: it is the same one as long as the pod is.
   const since = request.action === "revert" ? request.generation : it?.view.wantedSince ?? now;
   const key = `${request.action} ${since}`;
-  draft.note(request.autoscaler, "restart", key, () => words.resizeMayRestart(request, pod.name, restarting));
+  draft.note(draft.readKey(request), "restart", key, () => words.resizeMayRestart(request, pod.name, restarting));
 }

@@ -37,9 +37,9 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
   for (const autoscaler of contenders) {
     const container = findContainerState({ containers }, autoscaler.containerName);
     if (container === undefined) continue;
-    const view = nextView(state.views[autoscaler.uid], autoscaler, now);
+    const view = nextView(state.views[autoscaler.key], autoscaler, now);
     const before = findContainerState(state, autoscaler.containerName);
-    views[autoscaler.uid] = before === undefined ? view : nextViewOfContainer(view, { before, container, now });
+    views[autoscaler.key] = before === undefined ? view : nextViewOfContainer(view, { before, container, now });
   }
   return {
     version: STATE_VERSION,
@@ -64,10 +64,10 @@ function isSeen(state: PodState, pod: PodFacts, contenders: readonly Autoscaler[
   if (state.resourceVersion !== pod.resourceVersion) return false;
   if (state.differingSince !== null || state.conflict !== null) return false;
   let known = 0;
-  for (const uid in views) if (views[uid] !== undefined) known++;
+  for (const key in views) if (views[key] !== undefined) known++;
   if (known !== contenders.length) return false;
-  for (const { uid, generation, containerName } of contenders) {
-    const view = views[uid];
+  for (const { key, generation, containerName } of contenders) {
+    const view = views[key];
     if (view === undefined || view.generation !== generation || view.container !== containerName) return false;
   }
   return true;

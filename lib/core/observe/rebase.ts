@@ -12,9 +12,9 @@ export function rebase(state: PodState, { now, contenders }: Pick<Input, "now" |
   const containers: Record<string, ContainerState> = {};
   for (const [name, one] of Object.entries(state.containers)) containers[name] = rebaseContainer(one, now);
   const views: Record<string, View> = {};
-  for (const [uid, view] of Object.entries(state.views)) {
-    const intervalMs = contenders.find((one) => one.uid === uid)?.pollIntervalMs ?? null;
-    views[uid] = rebaseView(view, { now, intervalMs });
+  for (const [key, view] of Object.entries(state.views)) {
+    const intervalMs = contenders.find((one) => one.key === key)?.pollIntervalMs ?? null;
+    views[key] = rebaseView(view, { now, intervalMs });
   }
   const { conflict, command, differingSince } = state;
   return {

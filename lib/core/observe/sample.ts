@@ -26,7 +26,7 @@ export interface Sampled {
 export function sample(state: PodState, input: Input): readonly Sampled[] {
   const sampled: Sampled[] = [];
   for (const autoscaler of input.contenders) {
-    const view = state.views[autoscaler.uid];
+    const view = state.views[autoscaler.key];
     if (view !== undefined) sampled.push(sampleOne(view, autoscaler, { state, input }));
   }
   return sampled;

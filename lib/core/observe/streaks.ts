@@ -49,14 +49,15 @@ export function nextStreaks(
 
 /** Whether the side's streak has as many samples as its rule asks for. */
 export function isFull(rule: SideRule, streaks: View["streaks"]): boolean {
-  return (streaks[rule.key]?.count ?? 0) >= rule.consecutiveSamples;
+  const streak = streaks[rule.key];
+  return streak !== undefined && streak.count >= rule[streak.direction].consecutiveSamples;
 }
 
 /** A blocked streak may last for days: its peaks are renewed with every whole `consecutiveSamples`. */
-function nextStreak(before: Streak, { consecutiveSamples }: SideRule, { usageBytes }: Sample): Streak {
+function nextStreak(before: Streak, rule: SideRule, { usageBytes }: Sample): Streak {
   const { direction, peakUsageBytes, olderPeakUsageBytes } = before;
   const count = before.count + 1;
-  return before.count % consecutiveSamples === 0
+  return before.count % rule[direction].consecutiveSamples === 0
     ? { direction, count, peakUsageBytes: usageBytes, olderPeakUsageBytes: peakUsageBytes }
     : { direction, count, peakUsageBytes: highest(peakUsageBytes, usageBytes), olderPeakUsageBytes };
 }

@@ -39,7 +39,7 @@ export function assess(rules: readonly SideRule[], view: View, actual: Resources
 
 /** As `assess`, from a pod's state; empty while nothing is known. */
 export function readAssessments(autoscaler: Autoscaler, state: PodState, pod: PodFacts): readonly Assessment[] {
-  const view = state.views[autoscaler.uid];
+  const view = state.views[autoscaler.key];
   const container = findContainer(pod, autoscaler.containerName);
   return view === undefined || container === null ? [] : assess(autoscaler.sides, view, readActual(container));
 }

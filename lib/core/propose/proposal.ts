@@ -11,9 +11,14 @@ export interface Proposal {
   readonly amount: number;
   /** In words, for the event: `cpu.requests at 107 %`. */
   readonly why: string;
-  /** Of proposals that disagree the more urgent ones count; thresholds have 0. */
-  readonly urgency: number;
+  readonly cause: Cause;
 }
+
+/** What makes a side be proposed: usage, an OOM kill (L11), or that the pod is new (L40). */
+export type Cause = "usage" | "newPod" | "oom";
+
+/** Of proposals that disagree the more urgent ones count. */
+export const URGENCY: Readonly<Record<Cause, number>> = { usage: 0, newPod: 1, oom: 2 };
 
 /** Shared, as most evaluations propose nothing. */
 export const NO_PROPOSALS: readonly Proposal[] = [];

@@ -3,7 +3,7 @@ import type { Action } from "../../autoscaler/autoscaler.ts";
 import type { SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
-import { NO_PROPOSALS, type Proposal, type Proposer } from "./proposal.ts";
+import { NO_PROPOSALS, type Proposal, type Proposer, URGENCY } from "./proposal.ts";
 import { proposeByThresholds } from "./thresholds.ts";
 
 /** All rules, in no order of rank: urgency decides between them. */
@@ -32,8 +32,8 @@ export interface Choice {
  */
 export function choose(proposals: readonly Proposal[]): Choice | null {
   if (proposals.length === 0) return null;
-  const urgency = Math.max(...proposals.map((one) => one.urgency));
-  const urgent = proposals.filter((one) => one.urgency === urgency);
+  const urgency = Math.max(...proposals.map(({ cause }) => URGENCY[cause]));
+  const urgent = proposals.filter(({ cause }) => URGENCY[cause] === urgency);
   const direction = urgent.some((one) => one.direction === "up") ? "up" : "down";
   const bySide = new Map<SideKey, Proposal>();
   for (const one of urgent) {

@@ -16,9 +16,9 @@ export function proposeByThresholds({ autoscaler, view, container }: Case): read
     proposals.push({
       side: rule.key,
       direction: wanted,
-      amount: recommend(rule, usage),
+      amount: recommend(rule[wanted], usage),
       why: `${rule.key} at ${Math.round(utilizationPercent ?? 0)} %`,
-      urgency: 0,
+      cause: "usage",
     });
   }
   return proposals;

@@ -34,8 +34,8 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
   // Its last contender may have gone while the answer was on its way: it is an action all the same.
   const container = findContainerState(state, request.container);
   const views: Record<string, View> = {};
-  for (const [uid, view] of Object.entries(state.views)) {
-    views[uid] = view.container === request.container ? { ...view, streaks: NO_STREAKS, wantedSince: null } : view;
+  for (const [key, view] of Object.entries(state.views)) {
+    views[key] = view.container === request.container ? { ...view, streaks: NO_STREAKS, wantedSince: null } : view;
   }
   const next: PodState = {
     ...state,

@@ -110,8 +110,9 @@ function keepBurstable(movers: readonly Mover[], sized: Map<SideKey, Sized>, con
   }
 }
 
-function toHeld({ cappedBy }: Fitted, { rule, actual, memoryFloor }: CapContext): Sized {
-  const { key, resource, targetUtilizationPercent } = rule;
+function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: CapContext): Sized {
+  const { key, resource } = rule;
+  const { targetUtilizationPercent } = rule[direction];
   if (cappedBy === null) {
     const message = `${key} already holds usage at its target of ${targetUtilizationPercent} %`;
     return { kind: "holds", key, reason: "AtTarget", message };

@@ -67,7 +67,7 @@ export class UsageHealth {
   #explain(autoscaler: Autoscaler, pod: PodFacts, now: number): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
     if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
-    const view = this.#readState(pod.uid)?.views[autoscaler.uid];
+    const view = this.#readState(pod.uid)?.views[autoscaler.key];
     if (view === undefined) return this.#explainUnseen(pod, now);
     this.#unseen.delete(pod.uid);
     // As long as the fold waits (C22): a poll interval above it is no silence.

@@ -76,7 +76,7 @@ export function candidate(differs: Differs): Candidate {
     isNewSample: true,
     direction: "up",
     action: "scaleUp",
-    proposals: [{ side: "cpu.requests", direction: "up", amount: 150, why: "", urgency: 0 }],
+    proposals: [{ side: "cpu.requests", direction: "up", amount: 150, why: "", cause: "usage" }],
     sized: [{ kind: "moves", key: "cpu.requests", to: 150, cappedBy: null }],
     moving: ["cpu.requests"],
     base: one.spec,

@@ -39,7 +39,7 @@ Deno.test("assess() knows no usage before the first sample", () => {
 });
 
 function proposal(overrides: Partial<Proposal> = {}): Proposal {
-  return { side: "cpu.requests", direction: "up", amount: 150, why: "", urgency: 0, ...overrides };
+  return { side: "cpu.requests", direction: "up", amount: 150, why: "", cause: "usage", ...overrides };
 }
 
 const down = proposal({ side: "cpu.limits", direction: "down", amount: 50 });
@@ -48,7 +48,7 @@ const CHOICES: readonly [string, readonly Proposal[], string][] = [
   ["up when any side wants up", [proposal()], "scaleUp cpu.requests 150"],
   ["up though another side wants down", [down, proposal()], "scaleUp cpu.requests 150"],
   ["down when a side wants down and none up", [down], "scaleDown cpu.limits 50"],
-  ["where the more urgent go", [proposal(), { ...down, urgency: 1 }], "scaleDown cpu.limits 50"],
+  ["where the more urgent go", [proposal(), { ...down, cause: "oom" }], "scaleDown cpu.limits 50"],
   ["by the larger of two amounts for one side", [proposal(), proposal({ amount: 200 })], "scaleUp cpu.requests 200"],
   ["by the larger of two amounts on the way down", [{ ...down, amount: 60 }, down], "scaleDown cpu.limits 60"],
   ["nowhere without a proposal", [], "nowhere"],

@@ -33,7 +33,7 @@ function mover(key: SideKey, of: Case["request"]): { rule: SideRule; amount: num
   if (of === undefined) return null;
   const { usage, ...overrides } = of;
   const rule = side(key, { targetUtilizationPercent: 50, ...overrides });
-  return [{ rule, amount: recommend(rule, usage) }];
+  return [{ rule, amount: recommend(rule.up, usage) }];
 }
 
 const PAIRS: readonly [string, Case, readonly [number | null, number | null]][] = [
@@ -138,7 +138,7 @@ Deno.test("fit() takes one resource a unit back, not both, to stay out of Guaran
   const keys: readonly SideKey[] = ["cpu.requests", "memory.requests"];
   const sized: readonly Sized[] = fit(
     keys.map((key) => {
-      const amount = recommend(side(key), resourceOf(key) === "cpu" ? 90 : 90 * MI);
+      const amount = recommend(side(key).up, resourceOf(key) === "cpu" ? 90 : 90 * MI);
       return { rule: side(key), amount, actual: from[key] ?? 0 };
     }),
     {

@@ -24,7 +24,7 @@ function sizeOne({ direction = "up", key = "cpu.requests", usage, actual, target
     makesGuaranteed: () => false,
   };
   const rule = side(key, { targetUtilizationPercent: target, bounds });
-  const [sized] = fit([{ rule, amount: recommend(rule, usage), actual }], context);
+  const [sized] = fit([{ rule, amount: recommend(rule.up, usage), actual }], context);
   if (sized === undefined) throw new Error("Cannot size: no result");
   return sized;
 }

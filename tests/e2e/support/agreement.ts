@@ -42,7 +42,7 @@ function findChange(sent: ParsedAutoscaler, stored: ParsedAutoscaler): string | 
 
 function toMeaning(parsed: ParsedAutoscaler): unknown {
   if (!parsed.ok) return parsed;
-  const { namespace: _, uid: _uid, generation: _generation, ...meaning } = parsed.autoscaler;
+  const { namespace: _, uid: _uid, key: _key, generation: _generation, ...meaning } = parsed.autoscaler;
   return meaning;
 }
 
