@@ -8,6 +8,16 @@ export type Cpu =
   | { readonly kind: "counter"; readonly counterNs: number }
   | { readonly kind: "rate"; readonly millicores: number; readonly windowMs: number };
 
+/** How long a container's CPU was held back, in total since its instance started (L20); `null` = not measured. */
+export interface Pressure {
+  /** PSI `cpu.full`: some thread of it wanted to run and none did, ns. */
+  readonly fullNs: number | null;
+  /** Held back by its CPU limit, summed over CPUs, ns. */
+  readonly throttledNs: number | null;
+  /** What the CPU that it used most has run of it, ns. */
+  readonly largestCpuNs: number | null;
+}
+
 /** One container's usage at one time. */
 export interface Point {
   readonly container: string;
@@ -21,6 +31,8 @@ export interface Point {
   readonly workingSetBytes: number;
   /** Memory with page cache, which the kernel compares with the limit; `null` when the source doesn't have it. */
   readonly usageBytes: number | null;
+  /** `null` when the source measures nothing of it. */
+  readonly pressure: Pressure | null;
 }
 
 /** One pod's usage in one reading. */

@@ -137,6 +137,9 @@ const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
     ]),
     workingSetBytes: number,
     usageBytes: numberOrNull,
+    pressure: v.nullable(
+      v.strictObject({ fullNs: numberOrNull, throttledNs: numberOrNull, largestCpuNs: numberOrNull }),
+    ),
   })),
 });
 

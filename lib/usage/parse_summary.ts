@@ -126,6 +126,7 @@ function toPoint(container: Fields, { latestAt, readTime }: PointContext): Point
     cpu: { kind: "counter", counterNs },
     workingSetBytes,
     usageBytes,
+    pressure: null,
   };
 }
 

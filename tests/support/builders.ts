@@ -150,6 +150,7 @@ export function point({ counterNs = 1e9, rate, ...overrides }: PointOverrides = 
     cpu: rate === undefined ? { kind: "counter", counterNs } : { kind: "rate", ...rate },
     workingSetBytes: 100 * MI,
     usageBytes: 110 * MI,
+    pressure: null,
     ...overrides,
   };
 }

@@ -209,6 +209,7 @@ export class Story {
         cpu: { kind: "counter", counterNs: one.counterNs },
         workingSetBytes: memory,
         usageBytes: cache,
+        pressure: null,
       });
       usageBytes = cache === null || usageBytes === null ? null : usageBytes + cache;
     }

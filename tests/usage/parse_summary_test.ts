@@ -21,6 +21,7 @@ Deno.test("parseSummary() reads the points of tracked pods and of no others", ()
     cpu: { kind: "counter", counterNs: 221001776 },
     workingSetBytes: 7172096,
     usageBytes: 7172096,
+    pressure: null,
   });
 });
 
