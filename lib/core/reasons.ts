@@ -42,6 +42,7 @@ export const BLOCK_REASONS = [
   "ResizeError",
   "QoSInvariantBlocked",
   "MemoryInUse",
+  "ScaleDownWindow",
   ...REFUSAL_REASONS,
   "DryRun",
 ] as const;

@@ -4,6 +4,7 @@
  */
 import { type Action, toContenderKey } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
+import type { Evidence } from "./observe/evidence.ts";
 import type { Notified } from "./notify/edge.ts";
 import type { ResizeRequest } from "./resize_request.ts";
 import type { Refusals } from "./settle/refusal.ts";
@@ -64,6 +65,8 @@ export interface ContainerState {
   readonly countsFrom: number;
   /** The last resize of the container (C42), and the managedFields time it was last read from, epoch ms. */
   readonly resizedAt: number | null;
+  /** The last scale-up of the container (L3), epoch ms; an entry of managedFields tells no direction, and counts as one. */
+  readonly raisedAt: number | null;
   readonly entryAt: number | null;
   /** When a stuck resize was last reverted (C47), epoch ms. */
   readonly revertedAt: number | null;
@@ -105,6 +108,8 @@ export interface View {
   readonly dueAt: number;
   readonly sampling: Sampling;
   readonly streaks: Readonly<Partial<Record<SideKey, Streak>>>;
+  /** What scale-downs rest on beside their streaks (L2, L4). */
+  readonly evidence: Evidence;
   /** Since when some streak has been full without a break, epoch ms; `null` while none is. */
   readonly wantedSince: number | null;
   /** Since when there has been no new usage, once that lasted too long (C22), epoch ms; `null` while usage comes. */
@@ -117,6 +122,9 @@ export interface View {
 export interface Streak {
   readonly direction: "up" | "down";
   readonly count: number;
+  /** Highest usage of the side since the last whole `consecutiveSamples`, and of those before (L1). */
+  readonly peakUsage: number;
+  readonly olderPeakUsage: number | null;
   /** Highest usageBytes since the last whole `consecutiveSamples`, and of those before; `null` without any (C46). */
   readonly peakUsageBytes: number | null;
   readonly olderPeakUsageBytes: number | null;

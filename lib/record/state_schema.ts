@@ -50,6 +50,7 @@ const container = v.strictObject({
   actual: resources,
   countsFrom: number,
   resizedAt: numberOrNull,
+  raisedAt: numberOrNull,
   entryAt: numberOrNull,
   revertedAt: numberOrNull,
   refusals: v.strictObject({
@@ -73,9 +74,22 @@ const sample = v.strictObject({
 const streak = v.strictObject({
   direction,
   count: number,
+  peakUsage: number,
+  olderPeakUsage: numberOrNull,
   peakUsageBytes: numberOrNull,
   olderPeakUsageBytes: numberOrNull,
 });
+
+const sideEvidence = v.variant("kind", [
+  v.strictObject({ kind: v.literal("peaks"), windowMs: number, pairs: v.array(number) }),
+  v.strictObject({
+    kind: v.literal("histogram"),
+    at: number,
+    halfLifeMs: number,
+    top: number,
+    weights: v.array(number),
+  }),
+]);
 
 const view = v.strictObject({
   generation: number,
@@ -92,6 +106,16 @@ const view = v.strictObject({
     "cpu.limits": v.exactOptional(streak),
     "memory.requests": v.exactOptional(streak),
     "memory.limits": v.exactOptional(streak),
+  }),
+  evidence: v.strictObject({
+    since: numberOrNull,
+    until: number,
+    sides: v.strictObject({
+      "cpu.requests": v.exactOptional(sideEvidence),
+      "cpu.limits": v.exactOptional(sideEvidence),
+      "memory.requests": v.exactOptional(sideEvidence),
+      "memory.limits": v.exactOptional(sideEvidence),
+    }),
   }),
   wantedSince: numberOrNull,
   silentSince: numberOrNull,

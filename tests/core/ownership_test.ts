@@ -14,6 +14,7 @@ const STATE: ContainerState = {
   actual: SIZE,
   countsFrom: 0,
   resizedAt: null,
+  raisedAt: null,
   entryAt: null,
   revertedAt: null,
   refusals: {},

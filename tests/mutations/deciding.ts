@@ -45,8 +45,8 @@ export const DECIDING: Mutations = {
       breaks: "wants less than the threshold to go down",
       in: "judge",
       under: "lib/core",
-      find: "usage * 100 <=",
-      replace: "usage * 100 <",
+      find: "low * 100 <=",
+      replace: "low * 100 <",
       test: "judge() says down exactly at it (C31)",
     },
     {
@@ -165,8 +165,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "has streaks without a baseline",
       in: "nextStreaks",
-      find: "(usage === null || baseline === null) continue; const direction = judge(rule, usage, baseline)",
-      replace: "(usage === null) continue; const direction = judge(rule, usage, baseline ?? 0)",
+      find: "(usage === null || baseline === null) continue;",
+      replace: "(usage === null) continue;",
       test: "nextStreaks() has none for a side without baseline (C32)",
     },
     {
@@ -439,8 +439,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "goes by the policy's cooldown for each side",
       in: "cooledDown",
-      find: "rule?.[direction].cooldownMs ?? autoscaler.cooldownMs",
-      replace: "autoscaler.cooldownMs",
+      find: "readSideCooldownEnd(containerState, rule, direction)",
+      replace: "(containerState.resizedAt ?? -Infinity) + autoscaler.cooldownMs",
       test: "decide() moves only the cooled of two full sides (C36)",
     },
     {
@@ -455,8 +455,8 @@ export const DECIDING: Mutations = {
       breaks: "asks for bounds before cooldowns",
       in: "GATES",
       under: "lib/core/gate",
-      find: "cooledDown, withRoom,",
-      replace: "withRoom, cooledDown,",
+      find: "cooledDown, lowForLong, withRoom,",
+      replace: "withRoom, cooledDown, lowForLong,",
       test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
     },
   ],

@@ -12,7 +12,8 @@ import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
 import { listStuck, PATIENCE_MS } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
-import { readCooldownEnd, readGateStart } from "./eligibility.ts";
+import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
+import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
 
@@ -23,6 +24,7 @@ export type Gate = (candidate: Candidate) => Objection | null;
 export const GATES: readonly Gate[] = [
   fresh,
   cooledDown,
+  lowForLong,
   withRoom,
   memoryFree,
   refusalsOver,
@@ -50,7 +52,7 @@ function cooledDown({ input: { now }, autoscaler, containerState, proposals, dir
   let until = Infinity;
   for (const { side } of proposals) {
     const rule = autoscaler.sides.find(({ key }) => key === side);
-    const endsAt = readCooldownEnd(containerState, rule?.[direction].cooldownMs ?? autoscaler.cooldownMs);
+    const endsAt = rule === undefined ? now : readSideCooldownEnd(containerState, rule, direction);
     if (endsAt <= now) continue;
     sides.push(side);
     until = Math.min(until, endsAt);
@@ -58,6 +60,25 @@ function cooledDown({ input: { now }, autoscaler, containerState, proposals, dir
   if (sides.length === 0) return null;
   const message = `${sides.join(", ")} would scale ${direction}; ${formatWait(until - now)} of the cooldown are left`;
   return { kind: "blocked", reason: "Cooldown", message, until, sides };
+}
+
+/** A scale-down waits until usage has been low for the whole window, and was watched for long enough to tell (L2). */
+function lowForLong({ input: { now }, direction, proposals, ...it }: Candidate): Objection | null {
+  if (direction === "up") return null;
+  const { autoscaler, container, containerState, view } = it;
+  const sides: SideKey[] = [];
+  let [until, why] = [-Infinity, ""];
+  for (const { side } of proposals) {
+    const rule = autoscaler.sides.find(({ key }) => key === side);
+    const wait = rule === undefined ? null : readWindowWait(rule, { now, view, container, containerState });
+    if (wait === null) continue;
+    sides.push(side);
+    if (wait.until >= until) ({ until, why } = wait);
+  }
+  if (sides.length === 0) return null;
+  const message = `${sides.join(", ")} would scale down, but ${why}`;
+  const known = Number.isFinite(until) ? { until } : {};
+  return { kind: "blocked", reason: "ScaleDownWindow", message, ...known, sides };
 }
 
 /** Sizing leaves these where they are: at their bound, or at their target. */

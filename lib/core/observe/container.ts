@@ -31,12 +31,14 @@ export function nextContainer(before: ContainerState | undefined, context: Conta
       actual,
       countsFrom: resizedAt ?? 0,
       resizedAt,
+      raisedAt: resizedAt,
       entryAt,
       revertedAt: null,
       refusals: NO_REFUSALS,
     };
   }
   const isRestarted = hasRestarted(before, container);
+  const resizedAt = nextResizedAt(before, entryAt, context);
   return {
     ...before,
     instance: container.instance ?? before.instance,
@@ -45,7 +47,8 @@ export function nextContainer(before: ContainerState | undefined, context: Conta
     readySince: container.ready ? (isRestarted ? now : before.readySince ?? now) : null,
     actual,
     countsFrom: isSameSize(actual, before.actual) ? before.countsFrom : now,
-    resizedAt: nextResizedAt(before, entryAt, context),
+    resizedAt,
+    raisedAt: resizedAt === before.resizedAt ? before.raisedAt : resizedAt,
     entryAt,
   };
 }

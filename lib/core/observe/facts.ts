@@ -17,6 +17,7 @@ import {
   type View,
 } from "../state.ts";
 import { nextContainer } from "./container.ts";
+import { NO_EVIDENCE } from "./evidence.ts";
 import { newSampling } from "./sampling.ts";
 
 /** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
@@ -86,6 +87,7 @@ function nextView(before: View | undefined, autoscaler: Autoscaler, now: number)
       dueAt: now,
       sampling: newSampling(now),
       streaks: NO_STREAKS,
+      evidence: NO_EVIDENCE,
       wantedSince: null,
       silentSince: null,
       notified: NOTHING_NOTIFIED,

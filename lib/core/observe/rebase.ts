@@ -4,6 +4,7 @@
  */
 import type { Input } from "../decision.ts";
 import { rebaseRefusals } from "../settle/refusals.ts";
+import { rebaseEvidence } from "./evidence.ts";
 import type { ContainerState, PodState, Since, View } from "../state.ts";
 
 /** The same object while time has passed as it should. */
@@ -37,6 +38,7 @@ function rebaseContainer(container: ContainerState, now: number): ContainerState
     readySince: noLater(container.readySince, now),
     countsFrom: Math.min(container.countsFrom, now),
     resizedAt: noLater(container.resizedAt, now),
+    raisedAt: noLater(container.raisedAt, now),
     revertedAt: noLater(container.revertedAt, now),
     refusals: rebaseRefusals(container.refusals, now),
   };
@@ -53,6 +55,7 @@ function rebaseView(view: View, { now, intervalMs }: { now: number; intervalMs: 
     ...view,
     // Whole intervals back: the phase stays.
     dueAt: intervalMs === null ? dueAt : dueAt - Math.max(0, Math.ceil((dueAt - now) / intervalMs)) * intervalMs,
+    evidence: rebaseEvidence(view.evidence, now),
     silentSince: noLater(view.silentSince, now),
     sampling: {
       ...sampling,

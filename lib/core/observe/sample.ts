@@ -7,9 +7,10 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { Input, Observation } from "../decision.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
 import { findContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
+import { nextEvidence } from "./evidence.ts";
 import { newSampling, nextSampling, type SamplingStep } from "./sampling.ts";
 import { readSilenceMs } from "./silence.ts";
-import { isCounted, isFull, nextStreaks } from "./streaks.ts";
+import { isCounted, isFull, nextStreaks, readUsage } from "./streaks.ts";
 
 /** A contender after the observation. */
 export interface Sampled {
@@ -104,16 +105,21 @@ function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step 
   const { state, input: { pod, observation, now } } = context;
   const { sampling, sample } = step;
   const container = findContainer(pod, view.container);
+  const evidence = nextEvidence(view.evidence, autoscaler.sides, {
+    at: now,
+    silenceMs: readSilenceMs(autoscaler),
+    readUsage: (rule) => readUsage(rule, sample),
+  });
   const countsFrom = findContainerState(state, view.container)?.countsFrom ?? Infinity;
   const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
   // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
   if (container === null || !isCounted(sample, countsFrom + offsetMs)) {
-    return { ...view, dueAt, sampling, silentSince: null };
+    return { ...view, dueAt, sampling, evidence, silentSince: null };
   }
-  const streaks = nextStreaks(autoscaler.sides, view.streaks, { sample, actual: readActual(container) });
+  const streaks = nextStreaks(autoscaler.sides, view.streaks, { sample, actual: readActual(container), evidence });
   const isWanted = streaks !== NO_STREAKS && autoscaler.sides.some((rule) => isFull(rule, streaks));
   const wantedSince = isWanted ? view.wantedSince ?? now : null;
-  return { ...view, dueAt, sampling, silentSince: null, streaks, wantedSince };
+  return { ...view, dueAt, sampling, evidence, silentSince: null, streaks, wantedSince };
 }
 
 function watchSilence(view: View, autoscaler: Autoscaler, { input: { pod, now } }: Context): View {

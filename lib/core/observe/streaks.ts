@@ -5,6 +5,7 @@
 import type { SideRule } from "../../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
+import { type Evidence, readEvidence } from "./evidence.ts";
 import { NO_STREAKS, type Sample, type Streak, type View } from "../state.ts";
 
 /** Usage of the side's resource, millicores or bytes; `null` while no rate is known. */
@@ -18,31 +19,43 @@ export function readBaseline(rule: SideRule, actual: Resources): number | null {
   return actual[rule.key] || null;
 }
 
-/** Thresholds are inclusive. Compared without dividing, so that exactly 75 % is 75 %. */
-export function judge(rule: SideRule, usage: number, baseline: number): Direction | null {
+/**
+ * Thresholds are inclusive. Compared without dividing, so that exactly 75 % is 75 %. `low`: what the lower threshold is
+ * held against, where that is not the usage itself (L4).
+ */
+export function judge(rule: SideRule, usage: number, baseline: number, low = usage): Direction | null {
   if (usage * 100 >= rule.scaleUpThresholdPercent * baseline) return "up";
-  if (usage * 100 <= rule.scaleDownThresholdPercent * baseline) return "down";
+  if (low * 100 <= rule.scaleDownThresholdPercent * baseline) return "down";
   return null;
+}
+
+/** What one more sample is held against. */
+export interface StreakContext {
+  readonly sample: Sample;
+  readonly actual: Resources;
+  /** With the sample in it. */
+  readonly evidence: Evidence;
 }
 
 /** The streaks after one more sample that counts. */
 export function nextStreaks(
   rules: readonly SideRule[],
   streaks: View["streaks"],
-  { sample, actual }: { sample: Sample; actual: Resources },
+  { sample, actual, evidence }: StreakContext,
 ): View["streaks"] {
   let next: Partial<Record<SideKey, Streak>> | null = null;
   for (const rule of rules) {
     const usage = readUsage(rule, sample);
     const baseline = readBaseline(rule, actual);
     if (usage === null || baseline === null) continue;
-    const direction = judge(rule, usage, baseline);
+    const low = rule.down.percentile === null ? usage : readEvidence(evidence, rule) ?? usage;
+    const direction = judge(rule, usage, baseline, low);
     if (direction === null) continue;
     const before = streaks[rule.key];
     next ??= {};
     next[rule.key] = before?.direction === direction
-      ? nextStreak(before, rule, sample)
-      : { direction, count: 1, peakUsageBytes: sample.usageBytes, olderPeakUsageBytes: null };
+      ? nextStreak(before, rule, { usage, usageBytes: sample.usageBytes })
+      : newStreak(direction, { usage, usageBytes: sample.usageBytes });
   }
   return next ?? NO_STREAKS;
 }
@@ -53,13 +66,43 @@ export function isFull(rule: SideRule, streaks: View["streaks"]): boolean {
   return streak !== undefined && streak.count >= rule[streak.direction].consecutiveSamples;
 }
 
+interface Used {
+  readonly usage: number;
+  readonly usageBytes: number | null;
+}
+
+function newStreak(direction: Direction, { usage, usageBytes }: Used): Streak {
+  return {
+    direction,
+    count: 1,
+    peakUsage: usage,
+    olderPeakUsage: null,
+    peakUsageBytes: usageBytes,
+    olderPeakUsageBytes: null,
+  };
+}
+
 /** A blocked streak may last for days: its peaks are renewed with every whole `consecutiveSamples`. */
-function nextStreak(before: Streak, rule: SideRule, { usageBytes }: Sample): Streak {
-  const { direction, peakUsageBytes, olderPeakUsageBytes } = before;
+function nextStreak(before: Streak, rule: SideRule, { usage, usageBytes }: Used): Streak {
+  const { direction, peakUsage, olderPeakUsage, peakUsageBytes, olderPeakUsageBytes } = before;
   const count = before.count + 1;
   return before.count % rule[direction].consecutiveSamples === 0
-    ? { direction, count, peakUsageBytes: usageBytes, olderPeakUsageBytes: peakUsageBytes }
-    : { direction, count, peakUsageBytes: highest(peakUsageBytes, usageBytes), olderPeakUsageBytes };
+    ? {
+      direction,
+      count,
+      peakUsage: usage,
+      olderPeakUsage: peakUsage,
+      peakUsageBytes: usageBytes,
+      olderPeakUsageBytes: peakUsageBytes,
+    }
+    : {
+      direction,
+      count,
+      peakUsage: Math.max(peakUsage, usage),
+      olderPeakUsage,
+      peakUsageBytes: highest(peakUsageBytes, usageBytes),
+      olderPeakUsageBytes,
+    };
 }
 
 function highest(a: number | null, b: number | null): number | null {

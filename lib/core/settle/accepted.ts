@@ -96,6 +96,7 @@ function nextResized(
     ...container,
     // An answer that failed to come is settled late: the resize, and another in force, may have come since.
     resizedAt: Math.max(container.resizedAt ?? at, at),
+    raisedAt: request.action === "scaleUp" ? Math.max(container.raisedAt ?? at, at) : container.raisedAt,
     countsFrom: Math.max(container.countsFrom, at),
     revertedAt: isRevert ? at : container.revertedAt,
     refusals: isRevert

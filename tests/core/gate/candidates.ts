@@ -1,4 +1,5 @@
 /** A candidate for the gates: scales "main" up from 100m to 150m of cpu, and nothing is in its way unless said otherwise. */
+import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { listChanges } from "../../../lib/core/changes.ts";
 import type { Candidate } from "../../../lib/core/gate/candidate.ts";
@@ -34,6 +35,7 @@ export const VIEW: View = {
   dueAt: START,
   sampling: newSampling(START),
   streaks: {},
+  evidence: NO_EVIDENCE,
   wantedSince: START,
   silentSince: null,
   notified: {},
@@ -51,6 +53,7 @@ export function candidate(differs: Differs): Candidate {
     actual: one.spec,
     countsFrom: 0,
     resizedAt: null,
+    raisedAt: null,
     entryAt: null,
     revertedAt: null,
     refusals: {},

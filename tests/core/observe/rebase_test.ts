@@ -1,4 +1,5 @@
 /** A wall clock that stepped back: nothing in the state lies ahead of now, and what lies behind stays as it was. */
+import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import { assertEquals } from "@std/assert";
 import { rebase } from "../../../lib/core/observe/rebase.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
@@ -39,6 +40,7 @@ function stateOf(at: number): PodState {
     actual: SIZE,
     countsFrom: at,
     resizedAt: at,
+    raisedAt: at,
     entryAt: null,
     revertedAt: at,
     refusals,
@@ -60,6 +62,7 @@ function stateOf(at: number): PodState {
       },
     },
     streaks: {},
+    evidence: NO_EVIDENCE,
     wantedSince: at,
     silentSince: at,
     notified: {},

@@ -1,5 +1,6 @@
 /** One sample against the thresholds, and streaks, one step at a time (C30, C31, C46). */
 import { assertEquals } from "@std/assert";
+import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import { isCounted, judge, nextStreaks, readBaseline, readUsage } from "../../../lib/core/observe/streaks.ts";
 import type { View } from "../../../lib/core/state.ts";
 import { MI, resources, sample, side, SIZE, START } from "../../support/builders.ts";
@@ -40,28 +41,40 @@ Deno.test("readBaseline() takes a zero for none (C37)", () => {
 
 Deno.test("nextStreaks() counts on in one direction, starts at one in the other, and ends in the band (C31)", () => {
   const sides = [side("cpu.requests")];
-  const up = nextStreaks(sides, {}, { sample: sample(), actual: SIZE });
+  const up = nextStreaks(sides, {}, { sample: sample(), actual: SIZE, evidence: NO_EVIDENCE });
   assertEquals(up["cpu.requests"]?.count, 1);
-  const twice = nextStreaks(sides, up, { sample: sample(), actual: SIZE });
+  const twice = nextStreaks(sides, up, { sample: sample(), actual: SIZE, evidence: NO_EVIDENCE });
   assertEquals(twice["cpu.requests"], {
     direction: "up",
     count: 2,
+    peakUsage: 90,
+    olderPeakUsage: null,
     peakUsageBytes: 70 * MI,
     olderPeakUsageBytes: null,
   });
-  const down = nextStreaks(sides, twice, { sample: sample({ cpuMillicores: 10 }), actual: SIZE });
+  const down = nextStreaks(sides, twice, {
+    sample: sample({ cpuMillicores: 10 }),
+    actual: SIZE,
+    evidence: NO_EVIDENCE,
+  });
   assertEquals([down["cpu.requests"]?.direction, down["cpu.requests"]?.count], ["down", 1]);
-  assertEquals(nextStreaks(sides, twice, { sample: sample({ cpuMillicores: 60 }), actual: SIZE }), {});
+  assertEquals(
+    nextStreaks(sides, twice, { sample: sample({ cpuMillicores: 60 }), actual: SIZE, evidence: NO_EVIDENCE }),
+    {},
+  );
 });
 
 Deno.test("nextStreaks() has none for a side without baseline (C32)", () => {
   const actual = resources({ "cpu.requests": 0 });
-  assertEquals(nextStreaks([side("cpu.requests"), side("memory.limits")], {}, { sample: sample(), actual }), {});
+  assertEquals(
+    nextStreaks([side("cpu.requests"), side("memory.limits")], {}, { sample: sample(), actual, evidence: NO_EVIDENCE }),
+    {},
+  );
 });
 
 Deno.test("nextStreaks() counts each side for itself (C31)", () => {
   const sides = [side("cpu.requests"), side("cpu.limits"), side("memory.limits")];
-  const streaks = nextStreaks(sides, {}, { sample: sample(), actual: SIZE });
+  const streaks = nextStreaks(sides, {}, { sample: sample(), actual: SIZE, evidence: NO_EVIDENCE });
   assertEquals(Object.entries(streaks).map(([key, one]) => `${key} ${one.direction}`), [
     "cpu.requests up",
     "memory.limits down",
@@ -79,7 +92,11 @@ for (const [sentence, amounts, peak] of PEAKS) {
     let streaks: View["streaks"] = {};
     for (const usageBytes of amounts) {
       const one = sample({ workingSetBytes: MI, usageBytes });
-      streaks = nextStreaks([side("memory.limits", { consecutiveSamples: 3 })], streaks, { sample: one, actual: SIZE });
+      streaks = nextStreaks([side("memory.limits", { consecutiveSamples: 3 })], streaks, {
+        sample: one,
+        actual: SIZE,
+        evidence: NO_EVIDENCE,
+      });
     }
     assertEquals(streaks["memory.limits"]?.peakUsageBytes, peak);
   });

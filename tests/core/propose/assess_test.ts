@@ -1,5 +1,6 @@
 /** Every side as it stands, and which direction is chosen of what is proposed (C30, C32). */
 import { assertEquals } from "@std/assert";
+import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import { assess } from "../../../lib/core/propose/assess.ts";
 import type { Proposal } from "../../../lib/core/propose/proposal.ts";
@@ -15,6 +16,7 @@ function view(overrides: Partial<View> = {}): View {
     dueAt: 0,
     sampling,
     streaks: {},
+    evidence: NO_EVIDENCE,
     wantedSince: null,
     silentSince: null,
     notified: {},
@@ -23,7 +25,8 @@ function view(overrides: Partial<View> = {}): View {
 }
 
 Deno.test("assess() gives utilization, and wants a direction only by a full streak (C30, C32)", () => {
-  const streak = { direction: "up" as const, peakUsageBytes: null, olderPeakUsageBytes: null };
+  const peaks = { peakUsage: 90, olderPeakUsage: null, peakUsageBytes: null, olderPeakUsageBytes: null };
+  const streak = { direction: "up" as const, ...peaks };
   const sides = [side("cpu.requests"), side("cpu.limits", { consecutiveSamples: 3 }), side("memory.requests")];
   const streaks = { "cpu.requests": { ...streak, count: 2 }, "cpu.limits": { ...streak, count: 2 } };
   assertEquals(assess(sides, view({ streaks }), { ...SIZE, "memory.requests": null }), [
