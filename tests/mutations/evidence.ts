@@ -53,14 +53,14 @@ export const EVIDENCE: Mutations = {
       in: "nextEvidence",
       find: "at - before.until > silenceMs",
       replace: "false",
-      test: "decide() begins to watch anew after a silence, and keeps the peaks from before (L2)",
+      test: "decide() begins to watch anew after a silence (L2)",
     },
     {
       breaks: "forgets the peaks before a gap",
       in: "nextEvidence",
       find: "nextSides(before.sides, rules, seen)",
       replace: "nextSides(isGap ? NO_SIDES : before.sides, rules, seen)",
-      test: "decide() begins to watch anew after a silence, and keeps the peaks from before (L2)",
+      test: "decide() keeps the peaks from before a silence (L2)",
     },
     {
       breaks: "begins anew with each instance",
@@ -139,8 +139,7 @@ export const EVIDENCE: Mutations = {
       in: "readSideCooldownEnd",
       find: 'direction === "up" && rule.hasOwnCooldowns',
       replace: "rule.hasOwnCooldowns",
-      test: "decide() takes an entry of managedFields for a resize in either direction (L3)",
-      testFile: "tests/core/gate/directions_test.ts",
+      test: "decide() lets a down wait for the last down, too (L3)",
     },
     {
       breaks: "has directions where none was given",
@@ -153,8 +152,8 @@ export const EVIDENCE: Mutations = {
       breaks: "takes an entry for a scale-down",
       in: "nextContainer",
       under: "lib/core",
-      find: "raisedAt: resizedAt, entryAt",
-      replace: "raisedAt: null, entryAt",
+      find: "raisedAt: resizedAt, entryAt, revertedAt",
+      replace: "raisedAt: null, entryAt, revertedAt",
       test: "decide() takes an entry of managedFields for a resize in either direction (L3)",
     },
     {

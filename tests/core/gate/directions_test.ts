@@ -1,6 +1,6 @@
 /** Samples, cooldowns and targets of each direction (L3). */
 import { assert, assertEquals } from "@std/assert";
-import { type DirectionRule, type DownRule } from "../../../lib/autoscaler/autoscaler.ts";
+import type { DirectionRule, DownRule } from "../../../lib/autoscaler/autoscaler.ts";
 import { MINUTE, policy, SECOND, side, START } from "../../support/builders.ts";
 import { Story } from "../../support/story.ts";
 
@@ -45,6 +45,14 @@ Deno.test("decide() lets an up wait for the last up, and a down for the last res
   // Up after an up.
   const up = wait(told, 180);
   assert(up >= 25 * SECOND && up <= 35 * SECOND, `${up}`);
+});
+
+Deno.test("decide() lets a down wait for the last down, too (L3)", () => {
+  const told = story({ cooldownMs: 0 }, { cooldownMs: 5 * MINUTE });
+  told.use({ cpu: 60 }).poll(3);
+  wait(told, 30);
+  const down = wait(told, 15);
+  assert(down >= 5 * MINUTE - 5 * SECOND, `${down}`);
 });
 
 Deno.test("decide() lets both directions wait for the last resize where no direction has a cooldown (L3)", () => {

@@ -74,17 +74,30 @@ Deno.test("decide() wants a quarter of an hour watched before a longer window co
   assertEquals(pollFor(told, 2 * MINUTE), 1);
 });
 
-Deno.test("decide() begins to watch anew after a silence, and keeps the peaks from before (L2)", () => {
-  const told = story({ load: { memory: 80 * MI } });
-  pollFor(told, 14 * MINUTE);
-  told.use({ memory: 30 * MI });
+/** No usage for 75 s. */
+function silence(told: Story): void {
   for (let polls = 0; polls < 15; polls++) {
     told.wait(5 * SECOND);
     told.observe({ kind: "tick" });
   }
+}
+
+Deno.test("decide() begins to watch anew after a silence (L2)", () => {
+  const told = story({ load: { memory: 30 * MI } });
+  pollFor(told, 14 * MINUTE);
+  silence(told);
   assertEquals(pollFor(told, 14 * MINUTE), 0);
   assertEquals(told.reason(), "ScaleDownWindow");
-  assertEquals(pollFor(told, 17 * MINUTE), 1);
+  assertEquals(pollFor(told, 2 * MINUTE), 1);
+});
+
+Deno.test("decide() keeps the peaks from before a silence (L2)", () => {
+  const told = story({ load: { memory: 80 * MI } });
+  pollFor(told, 14 * MINUTE);
+  told.use({ memory: 30 * MI });
+  silence(told);
+  assertEquals(pollFor(told, 28 * MINUTE), 0);
+  assertEquals(pollFor(told, 3 * MINUTE), 1);
 });
 
 Deno.test("decide() counts what an instance before used (L2)", () => {
@@ -108,10 +121,11 @@ Deno.test("decide() shrinks no instance's memory in its first minute, unless the
 });
 
 Deno.test("decide() goes by the longest of what several sides wait for (L2)", () => {
-  const rules = [side("memory.requests", { down: { windowMs: 5 * MINUTE } }), memory];
-  const told = story({
-    contenders: [policy({ sides: [{ ...memory, key: "memory.limits", side: "limits" }, ...rules] })],
-  });
+  const sides = [
+    side("memory.requests", { down: { windowMs: 5 * MINUTE } }),
+    side("memory.limits", { down: { windowMs: WINDOW } }),
+  ];
+  const told = story({ contenders: [policy({ sides })] });
   told.use({ memory: 30 * MI });
   told.poll(3);
   const decision = told.decision();
@@ -157,14 +171,12 @@ const percentile = side("cpu.requests", {
 });
 
 Deno.test("decide() goes down by the percentile, not by a sample above it (L4)", () => {
-  const told = new Story({ contenders: [policy({ sides: [percentile], cooldownMs: 0 })] });
-  for (let polls = 0; told.requests.length === 0 && polls < 400; polls++) {
-    // One sample in twenty is far above the lower threshold, and below the upper one.
-    told.use({ cpu: polls % 20 === 19 ? 70 : 20 });
-    told.poll();
-  }
-  const [request] = told.requests;
-  const to = request?.to["cpu.requests"] ?? 0;
+  const told = new Story({ contenders: [policy({ sides: [percentile], cooldownMs: 0 })], load: { cpu: 20 } });
+  assertEquals(pollFor(told, 10 * MINUTE), 0);
+  // Above the lower threshold, and below the upper one.
+  told.use({ cpu: 70 });
+  const request = told.pollToRequest(2);
+  const to = request.to["cpu.requests"] ?? 0;
   assert(to >= 20 / 0.6 * 0.9 && to <= 20 / 0.6 * 1.11, `${to}`);
 });
 
