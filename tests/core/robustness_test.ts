@@ -7,6 +7,7 @@ import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import { BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/core/reasons.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
 import { oddFacts, oddUsage, sanePolicies } from "../support/arbitraries.ts";
+import { lawPolicies } from "../support/law_arbitraries.ts";
 import { deepFreeze, MINUTE, pod, SECOND, START } from "../support/builders.ts";
 
 const RUNS = { seed: 20261120, numRuns: 200 };
@@ -27,7 +28,7 @@ const answers: fc.Arbitrary<Extract<Observation, { kind: "answered" }>["answer"]
   }),
 );
 
-const contenders = fc.array(sanePolicies, { maxLength: 3 }).map((drawn) =>
+const contenders = fc.array(fc.oneof(sanePolicies, lawPolicies), { maxLength: 3 }).map((drawn) =>
   drawn.map((one, index) => ({
     ...one,
     name: `p${index}`,
