@@ -8,6 +8,7 @@ import {
   flag,
   number,
   numberOrNull,
+  pressure,
   requestAction,
   resources,
   stuckReason,
@@ -65,6 +66,9 @@ const sample = v.strictObject({
   from: number,
   seenAt: number,
   cpuMillicores: number,
+  heldBack: numberOrNull,
+  isSaturated: flag,
+  demandMillicores: number,
   workingSetBytes: number,
   usageBytes: numberOrNull,
   podUsageBytes: numberOrNull,
@@ -73,6 +77,7 @@ const sample = v.strictObject({
 const streak = v.strictObject({
   direction,
   count: number,
+  isSaturated: flag,
   peakUsageBytes: numberOrNull,
   olderPeakUsageBytes: numberOrNull,
 });
@@ -82,7 +87,12 @@ const view = v.strictObject({
   container: text,
   dueAt: number,
   sampling: v.strictObject({
-    anchor: v.nullable(v.strictObject({ instance: text, at: number, counterNs: number })),
+    anchor: v.nullable(v.strictObject({
+      instance: text,
+      at: number,
+      counterNs: number,
+      pressure: v.nullable(pressure),
+    })),
     sample: v.nullable(sample),
     newAt: number,
     warming: flag,

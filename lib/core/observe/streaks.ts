@@ -7,10 +7,13 @@ import type { Resources, SideKey } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
 import { NO_STREAKS, type Sample, type Streak, type View } from "../state.ts";
 
-/** Usage of the side's resource, millicores or bytes; `null` while no rate is known. */
+/**
+ * The number that the side is judged and sized by, millicores or bytes: of CPU the demand, which is never below usage
+ * (L21). `null` while no rate is known.
+ */
 export function readUsage(rule: SideRule, sample: Sample | null): number | null {
   if (sample === null) return null;
-  return rule.resource === "cpu" ? sample.cpuMillicores : sample.workingSetBytes;
+  return rule.resource === "cpu" ? sample.demandMillicores : sample.workingSetBytes;
 }
 
 /** The request or limit in force that usage is compared with; a zero is as good as none (C37). */
@@ -37,24 +40,26 @@ export function nextStreaks(
     const baseline = readBaseline(rule, actual);
     if (usage === null || baseline === null) continue;
     const direction = judge(rule, usage, baseline);
-    if (direction === null) continue;
+    const isSaturated = rule.resource === "cpu" && sample.isSaturated;
+    // What a limit holds back is no evidence that less would do (L1).
+    if (direction === null || isSaturated && direction === "down") continue;
     const before = streaks[rule.key];
     next ??= {};
     next[rule.key] = before?.direction === direction
-      ? nextStreak(before, rule, sample)
-      : { direction, count: 1, peakUsageBytes: sample.usageBytes, olderPeakUsageBytes: null };
+      ? { ...nextStreak(before, rule, sample), isSaturated }
+      : { direction, count: 1, isSaturated, peakUsageBytes: sample.usageBytes, olderPeakUsageBytes: null };
   }
   return next ?? NO_STREAKS;
 }
 
-/** Whether the side's streak has as many samples as its rule asks for. */
+/** Whether the side's streak has as many samples as its rule asks for; a saturated one is full at once (L22). */
 export function isFull(rule: SideRule, streaks: View["streaks"]): boolean {
   const streak = streaks[rule.key];
-  return streak !== undefined && streak.count >= rule[streak.direction].consecutiveSamples;
+  return streak !== undefined && (streak.isSaturated || streak.count >= rule[streak.direction].consecutiveSamples);
 }
 
 /** A blocked streak may last for days: its peaks are renewed with every whole `consecutiveSamples`. */
-function nextStreak(before: Streak, rule: SideRule, { usageBytes }: Sample): Streak {
+function nextStreak(before: Streak, rule: SideRule, { usageBytes }: Sample): Omit<Streak, "isSaturated"> {
   const { direction, peakUsageBytes, olderPeakUsageBytes } = before;
   const count = before.count + 1;
   return before.count % rule[direction].consecutiveSamples === 0

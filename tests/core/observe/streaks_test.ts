@@ -46,6 +46,7 @@ Deno.test("nextStreaks() counts on in one direction, starts at one in the other,
   assertEquals(twice["cpu.requests"], {
     direction: "up",
     count: 2,
+    isSaturated: false,
     peakUsageBytes: 70 * MI,
     olderPeakUsageBytes: null,
   });

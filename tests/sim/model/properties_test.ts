@@ -34,6 +34,7 @@ function curves(max: number): fc.Arbitrary<Curve> {
 
 const loads: fc.Arbitrary<Partial<Load>> = fc.record({
   cpuMillicores: curves(1500),
+  threads: fc.integer({ min: 1, max: 3 }),
   workingSetBytes: curves(80 * MI),
   pageCacheBytes: curves(30 * MI),
   readyAfterMs: fc.constantFrom(0, 0, 3000),
@@ -217,7 +218,9 @@ Deno.test("nextNode() counts each instance up in whole nanoseconds, and nobody p
         let total = 0;
         for (const { key, meter, limit } of listMeters(state)) {
           const before = known.get(key);
-          for (const amount of [meter.cpuNs, meter.throttledNs, meter.workingSetBytes, meter.cacheBytes]) {
+          for (
+            const amount of [meter.cpuNs, meter.unmetNs, meter.throttledNs, meter.workingSetBytes, meter.cacheBytes]
+          ) {
             assert(Number.isSafeInteger(amount) && amount >= 0, `${key}: ${amount}`);
           }
           if (before !== undefined) {
@@ -229,7 +232,7 @@ Deno.test("nextNode() counts each instance up in whole nanoseconds, and nobody p
               grown >= 0 && grown <= most * 1000 * (at - before.at),
               `${key}: ${grown} ns in ${at - before.at} ms`,
             );
-            assert(meter.throttledNs >= before.meter.throttledNs, key);
+            assert(meter.throttledNs >= before.meter.throttledNs && meter.unmetNs >= before.meter.unmetNs, key);
           }
           total += meter.millicores;
           throttled += meter.throttledNs;
