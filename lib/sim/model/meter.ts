@@ -3,7 +3,7 @@
  * then. Measured: from 11 to 24 s after a start on, every 10 to 19 s, each container by itself.
  */
 import { drawBetween, type Key } from "./random.ts";
-import { nextPressure, NO_PRESSURE } from "./pressure.ts";
+import { type Holding, nextPressure, NO_PRESSURE } from "./pressure.ts";
 import type { Meter, Sample } from "./state.ts";
 
 /** The resources that an instance gets in one step. */

@@ -34,7 +34,6 @@ function curves(max: number): fc.Arbitrary<Curve> {
 
 const loads: fc.Arbitrary<Partial<Load>> = fc.record({
   cpuMillicores: curves(1500),
-  threads: fc.integer({ min: 1, max: 3 }),
   workingSetBytes: curves(80 * MI),
   pageCacheBytes: curves(30 * MI),
   readyAfterMs: fc.constantFrom(0, 0, 3000),
@@ -43,7 +42,7 @@ const loads: fc.Arbitrary<Partial<Load>> = fc.record({
     { weight: 1, arbitrary: fc.record({ afterMs: fc.integer({ min: 1, max: 60_000 }), code: fc.nat(2) }) },
   ),
   stops: fc.record({ afterMs: fc.constantFrom(10, 900, 9000), code: fc.nat(2) }),
-});
+}).map((load) => ({ ...load, threads: 1 + load.stops.code }));
 
 const mebibytes = fc.integer({ min: 16, max: 160 });
 const sizes: fc.Arbitrary<Pick<ContainerOptions, "requests" | "limits">> = fc.record({
