@@ -39,6 +39,23 @@ export interface CpuStats {
    * A counter since the instance started. Beyond 2^53, after 104 core-days, it is rounded to 2 ns, harmless for rates.
    */
   readonly usageCoreNanoSeconds?: number;
+  /** Since 1.34; zeros for ever on nodes whose kernel or cgroup version doesn't measure it. */
+  readonly psi?: PsiStats;
+}
+
+/** Time that threads of the cgroup waited for the CPU: any of them, or all that wanted to run (KEP-4205). */
+export interface PsiStats {
+  readonly some?: PsiData;
+  readonly full?: PsiData;
+}
+
+export interface PsiData {
+  /** Documented as ns, which is what a runtime gives; cAdvisor's numbers are the kernel's microseconds. */
+  readonly total?: number;
+  /** Percent of the last 10, 60 and 300 s. */
+  readonly avg10?: number;
+  readonly avg60?: number;
+  readonly avg300?: number;
 }
 
 export interface MemoryStats {

@@ -8,10 +8,23 @@ export type Cpu =
   | { readonly kind: "counter"; readonly counterNs: number }
   | { readonly kind: "rate"; readonly millicores: number; readonly windowMs: number };
 
+/**
+ * A kubelet passes on the kernel's total in microseconds (cAdvisor), or that of the runtime in nanoseconds, and does not
+ * say which: https://github.com/google/cadvisor/blob/v0.56.2/container/libcontainer/handler.go (setPSIData)
+ */
+export interface PsiHint {
+  /** What the total was taken for. No difference spans a change of it. */
+  readonly unit: "us" | "ns";
+  /** The higher of the kernel's own means over the last 10 and 60 s, percent: it bears the unit out or not. */
+  readonly percent: number;
+}
+
 /** How long a container's CPU was held back, in total since its instance started (L20); `null` = not measured. */
 export interface Pressure {
   /** PSI `cpu.full`: some thread of it wanted to run and none did, ns. */
   readonly fullNs: number | null;
+  /** What a source adds that does not say in which unit it has PSI; absent where the unit is known. */
+  readonly fullHint?: PsiHint;
   /** Held back by its CPU limit, summed over CPUs, ns. */
   readonly throttledNs: number | null;
   /** What the CPU that it used most has run of it, ns. */

@@ -2,6 +2,7 @@
  * What the fold remembers of one pod between two decisions: plain JSON with a format version, so that it can be shown,
  * recorded and replayed. Nothing in it is ever changed in place; `next...` functions return the state that follows.
  */
+import type { Pressure } from "../api/usage.ts";
 import { type Action, toContenderKey } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
 import type { Evidence } from "./observe/evidence.ts";
@@ -125,6 +126,8 @@ export interface Streak {
   /** Highest usage of the side since the last whole `consecutiveSamples`, and of those before (L1). */
   readonly peakUsage: number;
   readonly olderPeakUsage: number | null;
+  /** The newest sample showed a CPU side at its limit: one is enough to go up (L22). */
+  readonly isSaturated: boolean;
   /** Highest usageBytes since the last whole `consecutiveSamples`, and of those before; `null` without any (C46). */
   readonly peakUsageBytes: number | null;
   readonly olderPeakUsageBytes: number | null;
@@ -133,12 +136,20 @@ export interface Streak {
 /** How far the sampling of a container has come. */
 export interface Sampling {
   /** The older point of the next rate. */
-  readonly anchor: { readonly instance: string; readonly at: number; readonly counterNs: number } | null;
+  readonly anchor: Anchor | null;
   readonly sample: Sample | null;
   /** When something new was last seen, or sampling began: receive time, epoch ms. */
   readonly newAt: number;
   /** The next point only warms up, a rate too: the container was seen to restart, or was not seen for long. */
   readonly warming: boolean;
+}
+
+/** A point that a later one is held against; `counterNs` is 0 for a source of rates. */
+export interface Anchor {
+  readonly instance: string;
+  readonly at: number;
+  readonly counterNs: number;
+  readonly pressure: Pressure | null;
 }
 
 /** One usage of one container. `at` and `from` are times of the source's clock, `seenAt` is one of ours. */
@@ -147,6 +158,12 @@ export interface Sample {
   readonly from: number;
   readonly seenAt: number;
   readonly cpuMillicores: number;
+  /** The share of the interval, 0 to 1, in which the CPU limit held it back; `null` = not measured (L20). */
+  readonly heldBack: number | null;
+  /** At its CPU limit, or held back by it. */
+  readonly isSaturated: boolean;
+  /** What it would have used without the limit, never less than it used (L21). */
+  readonly demandMillicores: number;
   readonly workingSetBytes: number;
   readonly usageBytes: number | null;
   readonly podUsageBytes: number | null;

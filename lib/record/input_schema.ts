@@ -12,6 +12,7 @@ import {
   flag,
   number,
   numberOrNull,
+  pressure,
   refusalReason,
   request,
   resource,
@@ -137,9 +138,7 @@ const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
     ]),
     workingSetBytes: number,
     usageBytes: numberOrNull,
-    pressure: v.nullable(
-      v.strictObject({ fullNs: numberOrNull, throttledNs: numberOrNull, largestCpuNs: numberOrNull }),
-    ),
+    pressure: v.nullable(pressure),
   })),
 });
 

@@ -1,5 +1,6 @@
 /** What the schemas of states, inputs and outcomes share. */
 import * as v from "valibot";
+import type { Pressure } from "../api/usage.ts";
 import type { Action } from "../autoscaler/autoscaler.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { BLOCK_REASONS, type BlockReason, REFUSAL_REASONS, type StuckReason } from "../core/reasons.ts";
@@ -48,6 +49,13 @@ export const resources: v.GenericSchema<unknown, Resources> = v.strictObject({
   "cpu.limits": numberOrNull,
   "memory.requests": numberOrNull,
   "memory.limits": numberOrNull,
+});
+
+export const pressure: v.GenericSchema<unknown, Pressure> = v.strictObject({
+  fullNs: numberOrNull,
+  fullHint: v.exactOptional(v.strictObject({ unit: v.picklist(["us", "ns"]), percent: number })),
+  throttledNs: numberOrNull,
+  largestCpuNs: numberOrNull,
 });
 
 const requestEntries = {

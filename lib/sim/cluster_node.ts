@@ -80,6 +80,7 @@ const DEFAULTS: Omit<NodeConfig, "name" | "hostIP" | "seed"> = {
   // Samples and statuses have whole seconds, so a finer step would not be seen.
   stepMs: 1000,
   hasCadvisor: true,
+  hasPsi: true,
 };
 
 /** A kubelet refuses in plain text. */

@@ -5,6 +5,7 @@
  */
 import type { PodUsage, Point } from "../api/usage.ts";
 import { isRecord } from "../units/untrusted.ts";
+import { readPressure } from "./read_pressure.ts";
 
 /**
  * An honest summary is 3 to 4 kB a pod: 0.4 MB for 110 pods, 15 MB for 1,000 pods of ten containers. Parsing this much
@@ -126,7 +127,7 @@ function toPoint(container: Fields, { latestAt, readTime }: PointContext): Point
     cpu: { kind: "counter", counterNs },
     workingSetBytes,
     usageBytes,
-    pressure: null,
+    pressure: readPressure(cpu.psi, at - (readTime(startTime) ?? at)),
   };
 }
 

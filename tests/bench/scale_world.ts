@@ -38,6 +38,7 @@ export function nodeConfig(node: number): NodeConfig {
     hostIP: "127.0.0.1",
     seed: name,
     hasCadvisor: true,
+    hasPsi: true,
     cpuMillicores: 8000,
     memoryBytes: 32 * 2 ** 30,
     pods: 110,

@@ -105,6 +105,7 @@ async function startNode(): Promise<HollowNode> {
         system: { cpuMillicores: 10, memoryBytes: 2 ** 27 },
         stepMs: 250,
         hasCadvisor: true,
+        hasPsi: true,
       },
       port: served.port,
       taints: [{ key: "podfit.dev/hollow", effect: "NoSchedule" }],

@@ -142,9 +142,9 @@ export const DECIDING: Mutations = {
     {
       breaks: "moves every side of the policy",
       in: "proposeByThresholds",
-      find: "const { wanted, usage, utilizationPercent } = assessments[index] ?? {};",
+      find: "const { wanted, demand, utilizationPercent } = assessments[index] ?? {};",
       replace:
-        "const { usage, utilizationPercent } = assessments[index] ?? {}; const wanted = assessments.find((one) => one.wanted !== null)?.wanted;",
+        "const { demand, utilizationPercent } = assessments[index] ?? {}; const wanted = assessments.find((one) => one.wanted !== null)?.wanted;",
       test: "decide() moves no side whose streak is short (C32)",
     },
     {

@@ -132,9 +132,9 @@ export const SAMPLING: Mutations = {
     {
       breaks: "counts the newest sample again at each repeat",
       in: "sampleOne",
-      find: "const step = takeSample(before, autoscaler, { observation, now });",
+      find: "const step = takeSample(before, autoscaler, context);",
       replace:
-        'let step = takeSample(before, autoscaler, { observation, now }); const { sampling } = before; if (step?.kind === "nothing" && sampling.sample !== null) step = { kind: "sample", sampling, sample: sampling.sample };',
+        'let step = takeSample(before, autoscaler, context); const { sampling } = before; if (step?.kind === "nothing" && sampling.sample !== null) step = { kind: "sample", sampling, sample: sampling.sample };',
       test: "decide() advances no streak by repeats, but puts standing proposals to the gates again for 60s (C22)",
     },
     {

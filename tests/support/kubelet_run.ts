@@ -20,6 +20,7 @@ export const NODE: NodeConfig = {
   seed: "test",
   stepMs: 250,
   hasCadvisor: true,
+  hasPsi: true,
 };
 
 export interface KubeletRunOptions extends Partial<Omit<KubeletOptions, "server">> {

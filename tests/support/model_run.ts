@@ -24,6 +24,7 @@ export const NODE: NodeConfig = {
   seed: "test",
   stepMs: 250,
   hasCadvisor: true,
+  hasPsi: true,
 };
 
 export interface ContainerOptions {

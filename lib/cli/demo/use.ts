@@ -30,7 +30,7 @@ function toUse({ spec, meters }: PodState, container: ContainerState): Container
     container: name,
     size: actual,
     used: meter === undefined ? null : { cpuMillicores: meter.millicores, memoryBytes: meter.workingSetBytes },
-    throttled: { instance: instances, ns: meter?.throttledNs ?? 0 },
+    throttled: { instance: instances, ns: meter?.unmetNs ?? 0 },
     killedAt: ended?.reason === "OOMKilled" ? ended.finishedAt : null,
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { PodUsage } from "../../api/usage.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
-import type { Input, Observation } from "../decision.ts";
+import type { Input } from "../decision.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
 import { findContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
 import { nextEvidence } from "./evidence.ts";
@@ -49,7 +49,7 @@ function sampleOne(before: View, autoscaler: Autoscaler, context: Context): Samp
     return { autoscaler, view: before, isDue: false, isNewSample: false, isImplausible: false };
   }
   const dueAt = nextDue(before.dueAt, autoscaler.pollIntervalMs, now + toleranceMs);
-  const step = takeSample(before, autoscaler, { observation, now });
+  const step = takeSample(before, autoscaler, context);
   if (step?.kind === "sample") {
     const view = countSample(before, autoscaler, { context, dueAt, step });
     return { autoscaler, view, isDue: true, isNewSample: true, isImplausible: false };
@@ -67,13 +67,17 @@ function nextDue(dueAt: number, pollIntervalMs: number, now: number): number {
 function takeSample(
   view: View,
   autoscaler: Autoscaler,
-  { observation, now }: { observation: Observation; now: number },
+  { input: { observation, now, pod } }: Context,
 ): SamplingStep | null {
   if (observation.kind !== "usage") return null;
   const point = findPoint(observation.usage, view.container);
   if (point === null) return null;
   const { capacity, usage } = observation;
-  const step = nextSampling(view.sampling, point, { now, capacity, podUsageBytes: usage.usageBytes });
+  const container = findContainer(pod, view.container);
+  const cpuLimitMillicores = container === null ? null : readActual(container)["cpu.limits"];
+  const { throttling } = autoscaler;
+  const { usageBytes: podUsageBytes } = usage;
+  const step = nextSampling(view.sampling, point, { now, capacity, podUsageBytes, cpuLimitMillicores, throttling });
   if (step.kind !== "sample" || step.sample.at - step.sample.from < readSilenceMs(autoscaler)) return step;
   // The source's clock was set forward, or nobody looked for so long: the mean says nothing about now.
   return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };

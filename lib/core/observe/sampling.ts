@@ -3,8 +3,10 @@
  * so the first one only warms up; repeats are no samples, and a counter that starts over warms up again. Only the source's own times are compared.
  */
 import type { Point } from "../../api/usage.ts";
+import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { Capacity } from "../decision.ts";
 import type { Sample, Sampling } from "../state.ts";
+import { type HeldBack, readHeldBack } from "./pressure.ts";
 
 /** What one more point comes to. */
 export type SamplingStep =
@@ -23,6 +25,10 @@ export interface PointContext {
   readonly now: number;
   readonly capacity: Capacity;
   readonly podUsageBytes: number | null;
+  /** The container's CPU limit in force; `null` = none. */
+  readonly cpuLimitMillicores: number | null;
+  /** Whether what the limit held back counts (`throttling`). */
+  readonly throttling: Autoscaler["throttling"];
 }
 
 /** Below four times the source's time resolution a rate would be mostly rounding. */
@@ -42,7 +48,7 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const { counterNs } = point.cpu;
   const { anchor } = sampling;
   if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
-  const here = { instance: point.instance, at: point.at, counterNs };
+  const here = { instance: point.instance, at: point.at, counterNs, pressure: point.pressure };
   // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
   if (anchor === null) return isOverMemory(point, context) ? { kind: "implausible" } : warmUp(here, context.now);
   if (anchor.instance !== point.instance) return restarted(here, context.now);
@@ -59,7 +65,9 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   if (leastMillicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
     return { kind: "implausible" };
   }
-  const sample = newSample(point, { from: anchor.at, cpuMillicores: usedNs / elapsedMs / 1000 }, context);
+  const cpuMillicores = usedNs / elapsedMs / 1000;
+  const held = hold(point, { elapsedMs, cpuMillicores, before: anchor.pressure }, context);
+  const sample = newSample(point, { from: anchor.at, cpuMillicores, ...held }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
 }
 
@@ -71,7 +79,7 @@ function nextRate(
 ): SamplingStep {
   const { anchor } = sampling;
   if (millicores === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
-  const here = { instance: point.instance, at: point.at, counterNs: 0 };
+  const here = { instance: point.instance, at: point.at, counterNs: 0, pressure: null };
   if (anchor !== null && anchor.instance !== point.instance) return restarted(here, context.now);
   if (sampling.warming && anchor !== null && point.at < anchor.at) return warmUp(here, context.now);
   if (anchor !== null && point.at <= anchor.at) return { kind: "nothing" };
@@ -80,7 +88,9 @@ function nextRate(
   if (millicores > (context.capacity.cpuMillicores ?? MOST) || isOverMemory(point, context)) {
     return { kind: "implausible" };
   }
-  const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores }, context);
+  // Who gives rates gives no counters of what was held back: usage near the limit is all there is.
+  const held = hold(point, { elapsedMs: windowMs, cpuMillicores: millicores, before: null }, context);
+  const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores, ...held }, context);
   return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
 }
 
@@ -112,9 +122,19 @@ function zeroed({ anchor, warming }: Sampling, now: number): SamplingStep {
   return anchor === null && warming ? { kind: "nothing" } : restarted(null, now);
 }
 
+function hold(
+  { pressure, resolutionMs }: Point,
+  usage: { readonly elapsedMs: number; readonly cpuMillicores: number; readonly before: Point["pressure"] },
+  { capacity, cpuLimitMillicores, throttling }: PointContext,
+): HeldBack {
+  const nodeMillicores = capacity.cpuMillicores;
+  const measures = throttling === "measure";
+  return readHeldBack({ ...usage, resolutionMs, after: pressure }, { cpuLimitMillicores, nodeMillicores, measures });
+}
+
 function newSample(
   point: Point,
-  computed: Pick<Sample, "from" | "cpuMillicores">,
+  computed: Pick<Sample, "from" | "cpuMillicores"> & HeldBack,
   { now, podUsageBytes, capacity }: PointContext,
 ): Sample {
   return {
@@ -122,6 +142,9 @@ function newSample(
     from: computed.from,
     seenAt: now,
     cpuMillicores: computed.cpuMillicores,
+    heldBack: computed.heldBack,
+    isSaturated: computed.isSaturated,
+    demandMillicores: computed.demandMillicores,
     workingSetBytes: point.workingSetBytes,
     usageBytes: point.usageBytes,
     podUsageBytes: isReal(podUsageBytes ?? NaN) && (podUsageBytes ?? 0) <= (capacity.memoryBytes ?? MOST)

@@ -8,10 +8,13 @@ import type { Direction } from "../decision.ts";
 import { type Evidence, readEvidence } from "./evidence.ts";
 import { NO_STREAKS, type Sample, type Streak, type View } from "../state.ts";
 
-/** Usage of the side's resource, millicores or bytes; `null` while no rate is known. */
+/**
+ * The number that the side is judged and sized by, millicores or bytes: of CPU the demand, which is never below usage
+ * (L21). `null` while no rate is known.
+ */
 export function readUsage(rule: SideRule, sample: Sample | null): number | null {
   if (sample === null) return null;
-  return rule.resource === "cpu" ? sample.cpuMillicores : sample.workingSetBytes;
+  return rule.resource === "cpu" ? sample.demandMillicores : sample.workingSetBytes;
 }
 
 /** The request or limit in force that usage is compared with; a zero is as good as none (C37). */
@@ -50,31 +53,34 @@ export function nextStreaks(
     if (usage === null || baseline === null) continue;
     const low = rule.down.percentile === null ? usage : readEvidence(evidence, rule) ?? usage;
     const direction = judge(rule, usage, baseline, low);
-    if (direction === null) continue;
+    const isSaturated = rule.resource === "cpu" && sample.isSaturated;
+    // What a limit holds back is no evidence that less would do (L1).
+    if (direction === null || isSaturated && direction === "down") continue;
     const before = streaks[rule.key];
+    const used: Used = { usage, usageBytes: sample.usageBytes, isSaturated };
     next ??= {};
-    next[rule.key] = before?.direction === direction
-      ? nextStreak(before, rule, { usage, usageBytes: sample.usageBytes })
-      : newStreak(direction, { usage, usageBytes: sample.usageBytes });
+    next[rule.key] = before?.direction === direction ? nextStreak(before, rule, used) : newStreak(direction, used);
   }
   return next ?? NO_STREAKS;
 }
 
-/** Whether the side's streak has as many samples as its rule asks for. */
+/** Whether the side's streak has as many samples as its rule asks for; a saturated one is full at once (L22). */
 export function isFull(rule: SideRule, streaks: View["streaks"]): boolean {
   const streak = streaks[rule.key];
-  return streak !== undefined && streak.count >= rule[streak.direction].consecutiveSamples;
+  return streak !== undefined && (streak.isSaturated || streak.count >= rule[streak.direction].consecutiveSamples);
 }
 
 interface Used {
   readonly usage: number;
   readonly usageBytes: number | null;
+  readonly isSaturated: boolean;
 }
 
-function newStreak(direction: Direction, { usage, usageBytes }: Used): Streak {
+function newStreak(direction: Direction, { usage, usageBytes, isSaturated }: Used): Streak {
   return {
     direction,
     count: 1,
+    isSaturated,
     peakUsage: usage,
     olderPeakUsage: null,
     peakUsageBytes: usageBytes,
@@ -83,13 +89,14 @@ function newStreak(direction: Direction, { usage, usageBytes }: Used): Streak {
 }
 
 /** A blocked streak may last for days: its peaks are renewed with every whole `consecutiveSamples`. */
-function nextStreak(before: Streak, rule: SideRule, { usage, usageBytes }: Used): Streak {
+function nextStreak(before: Streak, rule: SideRule, { usage, usageBytes, isSaturated }: Used): Streak {
   const { direction, peakUsage, olderPeakUsage, peakUsageBytes, olderPeakUsageBytes } = before;
   const count = before.count + 1;
   return before.count % rule[direction].consecutiveSamples === 0
     ? {
       direction,
       count,
+      isSaturated,
       peakUsage: usage,
       olderPeakUsage: peakUsage,
       peakUsageBytes: usageBytes,
@@ -98,6 +105,7 @@ function nextStreak(before: Streak, rule: SideRule, { usage, usageBytes }: Used)
     : {
       direction,
       count,
+      isSaturated,
       peakUsage: Math.max(peakUsage, usage),
       olderPeakUsage,
       peakUsageBytes: highest(peakUsageBytes, usageBytes),

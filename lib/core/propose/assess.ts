@@ -9,8 +9,10 @@ import type { PodState, View } from "../state.ts";
 /** One side with the newest sample. */
 export interface Assessment {
   readonly key: SideKey;
-  /** Millicores or bytes; `null` while no rate is known. */
+  /** Measured, in millicores or bytes; `null` while no rate is known. */
   readonly usage: number | null;
+  /** What it is judged and sized by: usage, or of CPU more where a limit holds it back (L21). */
+  readonly demand: number | null;
   /** The request or limit in force; `null` when it is missing or zero (C37). */
   readonly baseline: number | null;
   readonly utilizationPercent: number | null;
@@ -23,12 +25,15 @@ export interface Assessment {
 /** One per rule, in their order. */
 export function assess(rules: readonly SideRule[], view: View, actual: Resources): readonly Assessment[] {
   return rules.map((rule) => {
-    const usage = readUsage(rule, view.sampling.sample);
+    const { sample } = view.sampling;
+    const demand = readUsage(rule, sample);
+    const usage = sample !== null && rule.resource === "cpu" ? sample.cpuMillicores : demand;
     const baseline = readBaseline(rule, actual);
     const streak = view.streaks[rule.key];
     return {
       key: rule.key,
       usage,
+      demand,
       baseline,
       utilizationPercent: usage === null || baseline === null ? null : usage / baseline * 100,
       samples: streak?.count ?? 0,

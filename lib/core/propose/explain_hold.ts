@@ -3,6 +3,7 @@ import type { Case } from "../case.ts";
 import type { Decision } from "../decision.ts";
 import { isCounted, readBaseline } from "../observe/streaks.ts";
 import { readActual } from "../pod/pod_facts.ts";
+import { heldBackWords } from "./held_back_words.ts";
 import type { HoldReason } from "../reasons.ts";
 import { NO_STREAKS } from "../state.ts";
 
@@ -16,7 +17,11 @@ export function explainHold({ input, view, container, containerState, autoscaler
   if (!isCounted(sample, containerState.countsFrom + offsetMs)) return NEW_SIZE;
   const actual = readActual(container);
   if (autoscaler.sides.every((rule) => readBaseline(rule, actual) === null)) return NO_BASELINE;
-  return view.streaks === NO_STREAKS || Object.keys(view.streaks).length === 0 ? IN_BAND : STREAK_SHORT;
+  const held = view.streaks === NO_STREAKS || Object.keys(view.streaks).length === 0 ? IN_BAND : STREAK_SHORT;
+  const words = heldBackWords("cpu", sample);
+  return words === ""
+    ? held
+    : hold(held.reason, `${held.message}; cpu at ${Math.round(sample.cpuMillicores)}m${words}`);
 }
 
 const NOT_RUNNING = hold("NotRunning", "the container is not running");
@@ -27,6 +32,6 @@ const NO_BASELINE = hold("BaselineUnavailable", "no configured side has a reques
 const STREAK_SHORT = hold("StreakShort", "outside the thresholds, but not for enough samples yet");
 const IN_BAND = hold("InBand", "inside the thresholds");
 
-function hold(reason: HoldReason, message: string): Decision {
+function hold(reason: HoldReason, message: string): Extract<Decision, { kind: "hold" }> {
   return { kind: "hold", reason, message };
 }

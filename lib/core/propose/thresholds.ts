@@ -9,6 +9,7 @@ import type { View } from "../state.ts";
 import { readActual } from "../pod/pod_facts.ts";
 import { recommend } from "../size/recommend.ts";
 import { assess } from "./assess.ts";
+import { heldBackWords } from "./held_back_words.ts";
 import { NO_PROPOSALS, type Proposal } from "./proposal.ts";
 
 /** One proposal per side with a full streak; none while nothing is known. */
@@ -17,13 +18,15 @@ export function proposeByThresholds({ autoscaler, view, container }: Case): read
   const assessments = assess(autoscaler.sides, view, readActual(container));
   const proposals: Proposal[] = [];
   for (const [index, rule] of autoscaler.sides.entries()) {
-    const { wanted, usage, utilizationPercent } = assessments[index] ?? {};
-    if (!wanted || usage === undefined || usage === null) continue;
+    const { wanted, demand, utilizationPercent } = assessments[index] ?? {};
+    if (!wanted || demand === undefined || demand === null) continue;
     proposals.push({
       side: rule.key,
       direction: wanted,
-      amount: recommend(rule[wanted], wanted === "up" ? usage : readLowUsage(rule, view, usage)),
-      why: `${rule.key} at ${Math.round(utilizationPercent ?? 0)} %`,
+      amount: recommend(rule[wanted], wanted === "up" ? demand : readLowUsage(rule, view, demand)),
+      why: `${rule.key} at ${Math.round(utilizationPercent ?? 0)} %${
+        heldBackWords(rule.resource, view.sampling.sample)
+      }`,
       cause: "usage",
     });
   }

@@ -9,6 +9,8 @@ import { parseCurve, type Problem } from "./parse_curve.ts";
 /** What a container uses and how it starts and ends. */
 export interface Load {
   readonly cpuMillicores: Curve;
+  /** How many threads share that work: a limit holds them back on as many CPUs at a time. */
+  readonly threads: number;
   readonly workingSetBytes: Curve;
   /** Reclaimed before the limit kills: part of usageBytes, not of the working set. */
   readonly pageCacheBytes: Curve;
@@ -28,6 +30,7 @@ export type ParsedLoad =
 /** A container that uses next to nothing and ends as soon as it is asked to. */
 export const IDLE: Load = {
   cpuMillicores: { kind: "constant", value: 1 },
+  threads: 1,
   workingSetBytes: { kind: "constant", value: 4 * 2 ** 20 },
   pageCacheBytes: { kind: "constant", value: 0 },
   readyAfterMs: 0,
@@ -47,6 +50,7 @@ export function parseLoad(value: unknown): ParsedLoad {
     value[key] === undefined ? IDLE[key] : parseCurve(value[key], { path: key, problems });
   const load: Load = {
     cpuMillicores: curve("cpuMillicores"),
+    threads: parseThreads(value.threads ?? IDLE.threads, problems),
     workingSetBytes: curve("workingSetBytes"),
     pageCacheBytes: curve("pageCacheBytes"),
     readyAfterMs: parseWhole(value.readyAfterMs ?? 0, "readyAfterMs", problems),
@@ -71,6 +75,13 @@ function parseEnd(
     afterMs: parseWhole(fields.afterMs ?? 0, `${path}.afterMs`, problems),
     code: parseWhole(fields.code ?? 0, `${path}.code`, problems),
   };
+}
+
+function parseThreads(value: unknown, problems: Problem[]): number {
+  const threads = parseWhole(value, "threads", problems);
+  if (threads >= 1 || problems.length > 0) return threads;
+  problems.push({ path: "threads", message: "must be at least 1" });
+  return threads;
 }
 
 function parseWhole(value: unknown, path: string, problems: Problem[]): number {

@@ -3,13 +3,12 @@
  * then. Measured: from 11 to 24 s after a start on, every 10 to 19 s, each container by itself.
  */
 import { drawBetween, type Key } from "./random.ts";
+import { type Holding, nextPressure, NO_PRESSURE } from "./pressure.ts";
 import type { Meter, Sample } from "./state.ts";
 
 /** The resources that an instance gets in one step. */
-export interface Got {
+export interface Got extends Holding {
   readonly millicores: number;
-  /** The part of its demand that it did not get. */
-  readonly throttledMillicores: number;
   readonly workingSetBytes: number;
   readonly cacheBytes: number;
 }
@@ -31,13 +30,18 @@ export const HOUSEKEEPING_MS = [10_000, 19_000] as const;
 
 /** 1 millicore for 1 ms. */
 const NS = 1000;
+/** Of a CPU that does nothing else. */
+const MILLICORES = 1000;
 
 /** The meter of what has just started. */
 export function newMeter(startedAt: number, key: Key, takeoverMs: readonly [number, number] = TAKEOVER_MS): Meter {
   return {
     startedAt,
     cpuNs: 0,
+    unmetNs: 0,
     throttledNs: 0,
+    largestCpuNs: 0,
+    psi: NO_PRESSURE,
     millicores: 0,
     workingSetBytes: 0,
     cacheBytes: 0,
@@ -60,7 +64,10 @@ export function nextMeter(meter: Meter, got: Got, { from, to, key }: Slice): Met
   return {
     startedAt: meter.startedAt,
     cpuNs: meter.cpuNs + toNs(got.millicores, ms),
-    throttledNs: meter.throttledNs + toNs(got.throttledMillicores, ms),
+    unmetNs: meter.unmetNs + toNs(got.unmetMillicores, ms),
+    throttledNs: meter.throttledNs + toNs(got.throttled * got.cpus * MILLICORES, ms),
+    largestCpuNs: meter.largestCpuNs + toNs(got.millicores / got.cpus, ms),
+    psi: nextPressure(meter.psi, got.stalled, ms),
     millicores: got.millicores,
     workingSetBytes: got.workingSetBytes,
     cacheBytes: got.cacheBytes,
@@ -84,6 +91,7 @@ function toSample(meter: Meter, got: Got, ms: number): Sample {
     at,
     cpuNs,
     nanoCores: at > sinceAt ? Math.round((cpuNs - sinceNs) / (at - sinceAt) * NS) : 0,
+    psi: nextPressure(meter.psi, got.stalled, ms),
     workingSetBytes: got.workingSetBytes,
     usageBytes: got.workingSetBytes + got.cacheBytes,
   };

@@ -2,8 +2,10 @@
  * What `/stats/summary` answers: a young container as it is this second, an older one as cAdvisor read it last, one whose
  * process has just exited as zeros, and who has none not at all. Whole seconds; pods and containers in no order.
  */
-import type { ContainerStats, CpuStats, MemoryStats, PodStats, Summary } from "../../api/summary.ts";
+import type { ContainerStats, CpuStats, MemoryStats, PodStats, PsiStats, Summary } from "../../api/summary.ts";
 import { readCounterNs } from "./meter.ts";
+import { NO_PRESSURE } from "./pressure.ts";
+import { toPsi } from "./psi.ts";
 import { formatTime } from "../../units/time.ts";
 import { draw, drawBetween } from "./random.ts";
 import type { ContainerState, Meter, NodeState, PodState, Sample } from "./state.ts";
@@ -67,11 +69,13 @@ function readContainer(pod: PodState, container: ContainerState, { state, now }:
     // The runtime's numbers have a zero where cAdvisor's have nothing.
     const availableBytes = limit === null ? 0 : Math.max(0, limit - fresh.workingSetBytes);
     const isFirst = now - meter.startedAt < FIRST_RATE_MS;
-    return [toContainer(name, meter.startedAt, { time: now, ...fresh, availableBytes, isFirst })];
+    const cpuPsi = state.config.hasPsi ? toPsi(fresh.psi, "ns") : null;
+    return [toContainer(name, meter.startedAt, { time: now, ...fresh, availableBytes, isFirst, cpuPsi })];
   }
   const time = sample.at - drawBetween(STAMP_MS, [...key, "stamp", sample.at]);
   const available = limit === null ? {} : { availableBytes: Math.max(0, limit - sample.workingSetBytes) };
-  return [toContainer(name, meter.startedAt, { ...sample, time, ...available })];
+  const cpuPsi = toPsi(state.config.hasPsi ? sample.psi : null, "us");
+  return [toContainer(name, meter.startedAt, { ...sample, time, ...available, cpuPsi })];
 }
 
 function readFresh(meter: Meter, { state, now }: Reading): Sample {
@@ -79,6 +83,7 @@ function readFresh(meter: Meter, { state, now }: Reading): Sample {
     at: now,
     cpuNs: readCounterNs(meter, Math.max(0, now - state.at)),
     nanoCores: Math.round(meter.millicores * 1e6),
+    psi: meter.psi,
     workingSetBytes: meter.workingSetBytes,
     usageBytes: meter.workingSetBytes + meter.cacheBytes,
   };
@@ -88,9 +93,10 @@ interface Numbers extends Omit<Sample, "at"> {
   readonly time: number;
   readonly availableBytes?: number;
   readonly isFirst?: boolean;
+  readonly cpuPsi?: PsiStats | null;
 }
 
-const ZEROS = { cpuNs: 0, nanoCores: 0, workingSetBytes: 0, usageBytes: 0 };
+const ZEROS = { cpuNs: 0, nanoCores: 0, psi: NO_PRESSURE, workingSetBytes: 0, usageBytes: 0 };
 
 function toContainer(name: string, startedAt: number, numbers: Numbers): ContainerStats {
   const time = formatTime(numbers.time);
@@ -102,6 +108,7 @@ function toContainer(name: string, startedAt: number, numbers: Numbers): Contain
       time,
       ...(numbers.isFirst === true ? {} : { usageNanoCores: numbers.nanoCores }),
       usageCoreNanoSeconds: numbers.cpuNs,
+      ...(numbers.cpuPsi === undefined || numbers.cpuPsi === null ? {} : { psi: numbers.cpuPsi }),
     },
     memory: {
       time,

@@ -25,6 +25,8 @@ export interface NodeConfig {
   readonly stepMs: number;
   /** False for the kubelets of some runtimes, whose containers are always read fresh. */
   readonly hasCadvisor: boolean;
+  /** False for a node of cgroup v1, whose kernel measures no CPU pressure of a container (PSI). */
+  readonly hasPsi: boolean;
 }
 
 /** A node at one moment. */
@@ -57,8 +59,13 @@ export interface PodState {
 export interface Meter {
   readonly startedAt: number;
   readonly cpuNs: number;
-  /** The time that the limit or the node held back. */
+  /** The part of the demand that the limit or the node held back. */
+  readonly unmetNs: number;
+  /** What `cpu.stat` calls throttled: held back by the limit alone, summed over the CPUs that ran it. */
   readonly throttledNs: number;
+  /** What the CPU that ran most of it has run of it (`cpuacct.usage_percpu`). */
+  readonly largestCpuNs: number;
+  readonly psi: CpuPressure;
   /** The usage in the last step. */
   readonly millicores: number;
   readonly workingSetBytes: number;
@@ -69,12 +76,21 @@ export interface Meter {
   readonly samples: number;
 }
 
+/** PSI `cpu.full`: the time in which threads wanted to run and none did. The means are percent, as the kernel's. */
+export interface CpuPressure {
+  readonly fullNs: number;
+  readonly avg10: number;
+  readonly avg60: number;
+  readonly avg300: number;
+}
+
 /** What was last measured, which summaries show. */
 export interface Sample {
   readonly at: number;
   readonly cpuNs: number;
   /** The mean since the sample before. */
   readonly nanoCores: number;
+  readonly psi: CpuPressure;
   readonly workingSetBytes: number;
   readonly usageBytes: number;
 }

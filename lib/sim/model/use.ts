@@ -6,6 +6,7 @@ import type { BoundContainer } from "./bound_pod.ts";
 import { end } from "./container.ts";
 import { readCurve } from "./curve.ts";
 import { type Got, newMeter, nextMeter } from "./meter.ts";
+import { readHeld } from "./pressure.ts";
 import { shareCpu, type Want } from "./share.ts";
 import type { ContainerState, Meter, NodeState, PodState } from "./state.ts";
 import type { PodUse } from "./too_small.ts";
@@ -17,9 +18,9 @@ export function useSlice(state: NodeState, to: number): NodeState {
   const wants = runs.flat().map(({ want }) => want);
   const shares = shareCpu(wants, Math.max(0, config.cpuMillicores - config.system.cpuMillicores));
   let next = 0;
-  const used = { millicores: config.system.cpuMillicores, throttledMillicores: 0, workingSetBytes: 0, cacheBytes: 0 };
+  const used = { ...NOTHING, millicores: config.system.cpuMillicores };
   const pods = state.pods.map((pod, index) => {
-    const gots = (runs[index] ?? []).map((run) => ({ run, got: toGot(run, shares[next++] ?? 0) }));
+    const gots = (runs[index] ?? []).map((run) => ({ run, got: toGot(run, shares[next++] ?? 0, config) }));
     if (gots.length === 0 && Object.keys(pod.meters).length === 0 && pod.life.sandbox.kind !== "ready") return pod;
     const whole = addUp(gots.map(({ got }) => got));
     used.millicores += whole.millicores;
@@ -77,19 +78,45 @@ function listRuns({ spec, life }: PodState, to: number): readonly ProcessRun[] {
   });
 }
 
-function toGot({ want, workingSetBytes, cacheBytes }: ProcessRun, millicores: number): Got {
-  return { millicores, throttledMillicores: want.millicores - millicores, workingSetBytes, cacheBytes };
+function toGot(
+  { want, bound, workingSetBytes, cacheBytes }: ProcessRun,
+  millicores: number,
+  { cpuMillicores }: NodeState["config"],
+): Got {
+  const held = readHeld({
+    wanted: want.millicores,
+    got: millicores,
+    limit: want.limitMillicores,
+    threads: bound.load.threads,
+    nodeMillicores: cpuMillicores,
+  });
+  return { millicores, ...held, workingSetBytes, cacheBytes };
 }
 
+/** What a cgroup without processes got. */
+const NOTHING: Got = {
+  millicores: 0,
+  unmetMillicores: 0,
+  stalled: 0,
+  throttled: 0,
+  cpus: 1,
+  workingSetBytes: 0,
+  cacheBytes: 0,
+};
+
 function addUp(gots: readonly Got[]): Got {
-  const total = { millicores: 0, throttledMillicores: 0, workingSetBytes: 0, cacheBytes: 0 };
-  for (const got of gots) {
-    total.millicores += got.millicores;
-    total.throttledMillicores += got.throttledMillicores;
-    total.workingSetBytes += got.workingSetBytes;
-    total.cacheBytes += got.cacheBytes;
-  }
-  return total;
+  if (gots.length === 0) return NOTHING;
+  const add = (read: (got: Got) => number) => gots.reduce((sum, got) => sum + read(got), 0);
+  return {
+    millicores: add(({ millicores }) => millicores),
+    unmetMillicores: add(({ unmetMillicores }) => unmetMillicores),
+    // A pod is stalled while all of its containers are; its own cgroup has no quota of its own that binds first.
+    stalled: Math.min(...gots.map(({ stalled }) => stalled)),
+    throttled: 0,
+    cpus: Math.max(...gots.map(({ cpus }) => cpus)),
+    workingSetBytes: add(({ workingSetBytes }) => workingSetBytes),
+    cacheBytes: add(({ cacheBytes }) => cacheBytes),
+  };
 }
 
 interface PodSlice {

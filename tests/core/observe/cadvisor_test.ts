@@ -29,6 +29,8 @@ function poll(pod: string): { readonly steps: SamplingStep["kind"][]; readonly s
         now: START + second * SECOND,
         capacity: { cpuMillicores: 2000, memoryBytes: 24000 * MI },
         podUsageBytes: null,
+        cpuLimitMillicores: null,
+        throttling: "measure",
       },
     );
     steps.push(step.kind);

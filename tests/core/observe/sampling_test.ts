@@ -1,10 +1,16 @@
 /** From points to samples: rates, repeats, restarts, and numbers that cannot be (C21, C22). */
 import { assertEquals } from "@std/assert";
-import { newSampling, nextSampling, type SamplingStep } from "../../../lib/core/observe/sampling.ts";
+import { newSampling, nextSampling, type PointContext, type SamplingStep } from "../../../lib/core/observe/sampling.ts";
 import type { Sampling } from "../../../lib/core/state.ts";
 import { MI, point, type PointOverrides, SECOND, START } from "../../support/builders.ts";
 
-const CONTEXT = { now: START, capacity: { cpuMillicores: 8000, memoryBytes: 32768 * MI }, podUsageBytes: 150 * MI };
+const CONTEXT: PointContext = {
+  now: START,
+  capacity: { cpuMillicores: 8000, memoryBytes: 32768 * MI },
+  podUsageBytes: 150 * MI,
+  cpuLimitMillicores: null,
+  throttling: "measure",
+};
 
 /** One point accepted at START, with a counter of 1s. */
 const STARTED: Sampling = take(newSampling(START), {}).sampling;
@@ -36,6 +42,9 @@ Deno.test("nextSampling() divides the counter's growth by the samples' own times
     from: START,
     seenAt: START + 17 * SECOND,
     cpuMillicores: 250,
+    heldBack: null,
+    isSaturated: false,
+    demandMillicores: 250,
     workingSetBytes: 100 * MI,
     usageBytes: 110 * MI,
     podUsageBytes: 150 * MI,

@@ -47,6 +47,7 @@ Deno.test("nextStreaks() counts on in one direction, starts at one in the other,
   assertEquals(twice["cpu.requests"], {
     direction: "up",
     count: 2,
+    isSaturated: false,
     peakUsage: 90,
     olderPeakUsage: null,
     peakUsageBytes: 70 * MI,

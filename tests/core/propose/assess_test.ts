@@ -26,13 +26,21 @@ function view(overrides: Partial<View> = {}): View {
 
 Deno.test("assess() gives utilization, and wants a direction only by a full streak (C30, C32)", () => {
   const peaks = { peakUsage: 90, olderPeakUsage: null, peakUsageBytes: null, olderPeakUsageBytes: null };
-  const streak = { direction: "up" as const, ...peaks };
+  const streak = { direction: "up" as const, isSaturated: false, ...peaks };
   const sides = [side("cpu.requests"), side("cpu.limits", { consecutiveSamples: 3 }), side("memory.requests")];
   const streaks = { "cpu.requests": { ...streak, count: 2 }, "cpu.limits": { ...streak, count: 2 } };
   assertEquals(assess(sides, view({ streaks }), { ...SIZE, "memory.requests": null }), [
-    { key: "cpu.requests", usage: 90, baseline: 100, utilizationPercent: 90, samples: 2, wanted: "up" },
-    { key: "cpu.limits", usage: 90, baseline: 200, utilizationPercent: 45, samples: 2, wanted: null },
-    { key: "memory.requests", usage: 64 * MI, baseline: null, utilizationPercent: null, samples: 0, wanted: null },
+    { key: "cpu.requests", usage: 90, demand: 90, baseline: 100, utilizationPercent: 90, samples: 2, wanted: "up" },
+    { key: "cpu.limits", usage: 90, demand: 90, baseline: 200, utilizationPercent: 45, samples: 2, wanted: null },
+    {
+      key: "memory.requests",
+      usage: 64 * MI,
+      demand: 64 * MI,
+      baseline: null,
+      utilizationPercent: null,
+      samples: 0,
+      wanted: null,
+    },
   ]);
 });
 

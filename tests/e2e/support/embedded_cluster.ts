@@ -31,7 +31,8 @@ const ROUND_TRIP_MS = 50;
 /** Another one is another course of events: where cAdvisor's phases fall, how long resizes take. */
 const SEED = Deno.env.get("E2E_SEED") ?? "e2e";
 const ADMIN_TOKEN = "e2e";
-const NODE = { name: "node1", cpuMillicores: 2000, memoryBytes: 24 * 2 ** 30 };
+/** Of cgroup v1, as the real one is. */
+const NODE = { name: "node1", cpuMillicores: 2000, memoryBytes: 24 * 2 ** 30, hasPsi: false };
 
 /** What openEmbeddedCluster has, of what scenarios may need. */
 export const EMBEDDED_FACTS: Facts = {

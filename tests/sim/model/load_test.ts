@@ -50,6 +50,7 @@ const BAD: Readonly<Record<string, readonly [value: unknown, path: string]>> = {
     { pageCacheBytes: { kind: "sum", curves: [1, { kind: "leak", base: "x", perHour: 1 }] } },
     "pageCacheBytes.curves[1].base",
   ],
+  "no threads at all": [{ threads: 0 }, "threads"],
   "a broken end": [{ exits: { afterMs: -1 } }, "exits.afterMs"],
 };
 

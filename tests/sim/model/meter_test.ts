@@ -3,7 +3,15 @@ import { assert, assertEquals } from "@std/assert";
 import { newMeter, nextMeter } from "../../../lib/sim/model/meter.ts";
 import type { Sample } from "../../../lib/sim/model/state.ts";
 
-const GOT = { millicores: 100, throttledMillicores: 0, workingSetBytes: 2 ** 20, cacheBytes: 0 };
+const GOT = {
+  millicores: 100,
+  unmetMillicores: 0,
+  stalled: 0,
+  throttled: 0,
+  cpus: 1,
+  workingSetBytes: 2 ** 20,
+  cacheBytes: 0,
+};
 const KEY = ["node1", "pod1"];
 
 /** The last sample of each minute, counted in slices of that length. */

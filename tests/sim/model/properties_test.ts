@@ -42,7 +42,7 @@ const loads: fc.Arbitrary<Partial<Load>> = fc.record({
     { weight: 1, arbitrary: fc.record({ afterMs: fc.integer({ min: 1, max: 60_000 }), code: fc.nat(2) }) },
   ),
   stops: fc.record({ afterMs: fc.constantFrom(10, 900, 9000), code: fc.nat(2) }),
-});
+}).map((load) => ({ ...load, threads: 1 + load.stops.code }));
 
 const mebibytes = fc.integer({ min: 16, max: 160 });
 const sizes: fc.Arbitrary<Pick<ContainerOptions, "requests" | "limits">> = fc.record({
@@ -217,7 +217,9 @@ Deno.test("nextNode() counts each instance up in whole nanoseconds, and nobody p
         let total = 0;
         for (const { key, meter, limit } of listMeters(state)) {
           const before = known.get(key);
-          for (const amount of [meter.cpuNs, meter.throttledNs, meter.workingSetBytes, meter.cacheBytes]) {
+          for (
+            const amount of [meter.cpuNs, meter.unmetNs, meter.throttledNs, meter.workingSetBytes, meter.cacheBytes]
+          ) {
             assert(Number.isSafeInteger(amount) && amount >= 0, `${key}: ${amount}`);
           }
           if (before !== undefined) {
@@ -229,7 +231,7 @@ Deno.test("nextNode() counts each instance up in whole nanoseconds, and nobody p
               grown >= 0 && grown <= most * 1000 * (at - before.at),
               `${key}: ${grown} ns in ${at - before.at} ms`,
             );
-            assert(meter.throttledNs >= before.meter.throttledNs, key);
+            assert(meter.throttledNs >= before.meter.throttledNs && meter.unmetNs >= before.meter.unmetNs, key);
           }
           total += meter.millicores;
           throttled += meter.throttledNs;

@@ -1,0 +1,158 @@
+/** What a sample at its CPU limit leads to: one is enough to go up, none to go down, and people are told both numbers. */
+import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import type { Point, Pressure } from "../../../lib/api/usage.ts";
+import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
+import type { Observation, Outcome } from "../../../lib/core/decision.ts";
+import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
+import { decide } from "../../../lib/core/decide.ts";
+import { isFull, nextStreaks, readUsage } from "../../../lib/core/observe/streaks.ts";
+import type { Sample } from "../../../lib/core/state.ts";
+import { parseRecord } from "../../../lib/record/parse.ts";
+import { type EvaluationRecord, toRecord } from "../../../lib/record/record.ts";
+import { MI, point, policy, resources, sample, SECOND, side, SIZE, usage } from "../../support/builders.ts";
+import { Story } from "../../support/story.ts";
+
+/** The limit of "main" is 200m, its request 100m. */
+const SIDES = [
+  side("cpu.requests", { consecutiveSamples: 3 }),
+  side("cpu.limits", { consecutiveSamples: 3 }),
+];
+
+/** Polls of a container that runs so fast, and is held back for that share of the time. */
+class Held {
+  readonly story: Story;
+  #counterNs = 1e9;
+  #fullNs = 1e9;
+
+  constructor(autoscaler: Partial<Autoscaler> = {}) {
+    const contenders = [policy({ sides: SIDES, throttling: "measure", ...autoscaler })];
+    this.story = new Story({ contenders });
+  }
+
+  poll(ran: Ran): Outcome {
+    return this.story.observe(this.#pass(ran));
+  }
+
+  /** As `poll`, with a record of it. */
+  record(ran: Ran): { readonly outcome: Outcome; readonly record: EvaluationRecord } {
+    const observation = this.#pass(ran);
+    const { state: before, now, pod, contenders } = this.story;
+    const input = { now, pod, contenders, observation, dryRun: false };
+    const outcome = decide(before, input);
+    return { outcome, record: toRecord({ before, input, outcome }) };
+  }
+
+  #pass({ cpu, share }: Ran): Extract<Observation, { kind: "usage" }> {
+    this.story.wait(15 * SECOND);
+    this.#counterNs += cpu * 15e6;
+    this.#fullNs += (share ?? 0) * 15e9;
+    return usage([toPoint(this.story.now, this.#counterNs, share === null ? null : this.#fullNs)]);
+  }
+}
+
+/** Millicores that ran in 15 s, and the share of them that was held back; `null` = not measured. */
+interface Ran {
+  readonly cpu: number;
+  readonly share: number | null;
+}
+
+function toPoint(at: number, counterNs: number, fullNs: number | null): Point {
+  const pressure: Pressure | null = fullNs === null
+    ? null
+    : { fullNs, fullHint: { unit: "us", percent: 60 }, throttledNs: null, largestCpuNs: null };
+  return point({ at, counterNs, pressure, workingSetBytes: 64 * MI, usageBytes: 70 * MI });
+}
+
+Deno.test("decide() sizes requests and limits by demand after one saturated sample (L21, L22)", () => {
+  const held = new Held();
+  held.poll({ cpu: 190, share: 0 });
+  const { request } = held.poll({ cpu: 190, share: 0.5 });
+  // 380m at targets of 60 %.
+  assertEquals(request?.to, { ...SIZE, "cpu.requests": 634, "cpu.limits": 634 });
+});
+
+Deno.test("decide() waits for the whole streak where usage is below the limit and nothing holds it back (L22)", () => {
+  const held = new Held();
+  for (let polls = 0; polls < 3; polls++) assertEquals(held.poll({ cpu: 180, share: 0.02 }).request, null);
+  assert(held.poll({ cpu: 180, share: 0.02 }).request !== null);
+});
+
+Deno.test("decide() has one sample at 95 % of the limit for enough, and makes no demand up (L20, L21, L22)", () => {
+  const held = new Held();
+  held.poll({ cpu: 192, share: null });
+  assertEquals(held.poll({ cpu: 192, share: null }).request?.to["cpu.limits"], 320);
+});
+
+Deno.test("decide() keeps the cooldown of a saturated side (L22)", () => {
+  const held = new Held();
+  held.poll({ cpu: 190, share: 0 });
+  assert(held.poll({ cpu: 190, share: 0.9 }).request !== null);
+  held.poll({ cpu: 1200, share: 0.5 });
+  const { request, decisions } = held.poll({ cpu: 1200, share: 0.5 });
+  assertEquals(request, null);
+  const [decision] = decisions;
+  assertEquals(decision?.decision.kind === "blocked" && decision.decision.reason, "Cooldown");
+});
+
+Deno.test("decide() goes by the letter under `throttling: ignore` (L21)", () => {
+  const held = new Held({ throttling: "ignore" });
+  for (let polls = 0; polls < 3; polls++) assertEquals(held.poll({ cpu: 199, share: 0.5 }).request, null);
+  assertEquals(held.poll({ cpu: 199, share: 0.5 }).request?.to["cpu.limits"], 332);
+});
+
+Deno.test("nextStreaks() ends a down streak of cpu at a saturated sample, and none of memory (L20, L22)", () => {
+  const sides = [side("cpu.limits"), side("memory.requests", { scaleDownThresholdPercent: 90 })];
+  const actual = resources({ "cpu.limits": 1000, "memory.requests": 100 * MI });
+  const low = sample({ cpuMillicores: 90, workingSetBytes: 50 * MI });
+  const down = nextStreaks(sides, {}, { sample: low, actual, evidence: NO_EVIDENCE });
+  assertEquals([down["cpu.limits"]?.direction, down["memory.requests"]?.direction], ["down", "down"]);
+  const next = nextStreaks(sides, down, { sample: { ...low, isSaturated: true }, actual, evidence: NO_EVIDENCE });
+  assertEquals([next["cpu.limits"], next["memory.requests"]?.count], [undefined, 2]);
+});
+
+Deno.test("isFull() has a saturated streak of cpu for full while its newest sample is, and no other (L22)", () => {
+  const sides = [side("cpu.limits", { consecutiveSamples: 3 }), side("memory.limits", { consecutiveSamples: 3 })];
+  const actual = resources({ "cpu.limits": 100, "memory.limits": 64 * MI });
+  const busy: Sample = sample({ isSaturated: true });
+  const once = nextStreaks(sides, {}, { sample: busy, actual, evidence: NO_EVIDENCE });
+  assertEquals(sides.map((one) => isFull(one, once)), [true, false]);
+  const twice = nextStreaks(sides, once, { sample: { ...busy, isSaturated: false }, actual, evidence: NO_EVIDENCE });
+  assertEquals(sides.map((one) => isFull(one, twice)), [false, false]);
+  assertEquals(twice["cpu.limits"]?.count, 2);
+});
+
+Deno.test("readUsage() gives the demand of cpu, which up and down are judged by (L21)", () => {
+  const held = sample({ demandMillicores: 300 });
+  assertEquals([readUsage(side("cpu.limits"), held), readUsage(side("cpu.requests"), held)], [300, 300]);
+});
+
+Deno.test("a request says how much was used and asked for, and so does its record (L21)", () => {
+  const held = new Held();
+  held.poll({ cpu: 180, share: 0 });
+  const { outcome, record } = held.record({ cpu: 180, share: 0.6 });
+  assertMatch(outcome.request?.why ?? "", /^cpu.limits at 90 %, held back 60 % of the time: demand 450m/);
+  const parsed = parseRecord(JSON.parse(JSON.stringify(record)));
+  assert(parsed.ok, JSON.stringify(parsed));
+  const { sampling } = parsed.value.outcome.state.views["uid-of-web"] ?? {};
+  assertEquals([sampling?.sample?.cpuMillicores, sampling?.sample?.demandMillicores], [180, 450]);
+  assertAlmostEquals(sampling?.sample?.heldBack ?? 0, 0.6, 1e-9);
+  assertEquals(parsed.value.before.views["uid-of-web"]?.sampling.anchor?.pressure, {
+    fullNs: 1e9,
+    fullHint: { unit: "us", percent: 60 },
+    throttledNs: null,
+    largestCpuNs: null,
+  });
+});
+
+Deno.test("explainHold() says what a limit hides where nothing is wanted (L21)", () => {
+  const held = new Held({
+    sides: [side("cpu.limits", { scaleUpThresholdPercent: 99, scaleDownThresholdPercent: 10 })],
+  });
+  held.poll({ cpu: 150, share: 0 });
+  const [one] = held.poll({ cpu: 150, share: 0.2 }).decisions;
+  assertEquals(one?.decision.kind === "hold" && one.decision, {
+    kind: "hold",
+    reason: "InBand",
+    message: "inside the thresholds; cpu at 150m, held back 20 % of the time: demand 188m",
+  });
+});
