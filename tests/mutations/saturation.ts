@@ -174,8 +174,8 @@ export const SATURATION: Mutations = {
     {
       breaks: "is full for ever after one saturated sample",
       in: "nextStreaks",
-      find: "usageBytes: sample.usageBytes, isSaturated }",
-      replace: "usageBytes: sample.usageBytes, isSaturated: isSaturated || before?.isSaturated === true }",
+      find: "{ ...nextStreak(before, rule, sample), isSaturated }",
+      replace: "{ ...nextStreak(before, rule, sample), isSaturated: before.isSaturated || isSaturated }",
       test: "isFull() has a saturated streak of cpu for full while its newest sample is, and no other (L22)",
     },
     {
