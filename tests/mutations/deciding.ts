@@ -82,15 +82,15 @@ export const DECIDING: Mutations = {
     {
       breaks: "keeps the streaks over an accepted PATCH",
       in: "settleAccepted",
-      find: ", streaks: NO_STREAKS, wantedSince: null",
+      find: ", streaks: keepOverPatch(view.streaks, request.changes), wantedSince: null",
       replace: "",
       test: "decide() ends the streaks with an accepted PATCH, before the size is in force (C31)",
     },
     {
       breaks: "keeps the streaks over a change of the size in force",
       in: "nextViewOfContainer",
-      find: "isSameSize(before.actual, container.actual) ? view : { ...view, streaks: NO_STREAKS, wantedSince: null }",
-      replace: "view",
+      find: "if (isSameSize(before.actual, container.actual)) return view;",
+      replace: "if (before !== null) return view;",
       test: "decide() ends the streaks when anybody changes the size in force (C31)",
     },
     {

@@ -18,6 +18,7 @@ import {
 } from "../state.ts";
 import { nextContainer } from "./container.ts";
 import { NO_EVIDENCE } from "./evidence.ts";
+import { keepInForce } from "./kept_streaks.ts";
 import { newSampling } from "./sampling.ts";
 
 /** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
@@ -40,7 +41,8 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     if (container === undefined) continue;
     const view = nextView(state.views[autoscaler.key], autoscaler, now);
     const before = findContainerState(state, autoscaler.containerName);
-    views[autoscaler.key] = before === undefined ? view : nextViewOfContainer(view, { before, container, now });
+    const isOwn = state.command?.container === autoscaler.containerName;
+    views[autoscaler.key] = before === undefined ? view : nextViewOfContainer(view, { before, container, isOwn, now });
   }
   return {
     version: STATE_VERSION,
@@ -99,9 +101,16 @@ function nextView(before: View | undefined, autoscaler: Autoscaler, now: number)
 
 function nextViewOfContainer(
   view: View,
-  { before, container, now }: { before: ContainerState; container: ContainerState; now: number },
+  { before, container, isOwn, now }: {
+    readonly before: ContainerState;
+    readonly container: ContainerState;
+    readonly isOwn: boolean;
+    readonly now: number;
+  },
 ): View {
   const isRestarted = before.instance !== null && before.instance !== container.instance;
   if (isRestarted) return { ...view, streaks: NO_STREAKS, wantedSince: null, sampling: newSampling(now, true) };
-  return isSameSize(before.actual, container.actual) ? view : { ...view, streaks: NO_STREAKS, wantedSince: null };
+  if (isSameSize(before.actual, container.actual)) return view;
+  const streaks = keepInForce(view.streaks, { before: before.actual, after: container.actual, isOwn });
+  return { ...view, streaks, wantedSince: null };
 }

@@ -3,10 +3,11 @@
  * pod shows it in force. One that changed nothing is no action, and counts as refused.
  */
 import type { Action } from "../../autoscaler/autoscaler.ts";
+import { keepOverPatch } from "../observe/kept_streaks.ts";
 import { describeChange, listChanges } from "../changes.ts";
 import type { Scaled } from "../decision.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
-import { type ContainerState, findContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
+import { type ContainerState, findContainerState, type PodState, type View } from "../state.ts";
 import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
 import { NO_REFUSALS } from "./refusal.ts";
 
@@ -35,7 +36,9 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
   const container = findContainerState(state, request.container);
   const views: Record<string, View> = {};
   for (const [key, view] of Object.entries(state.views)) {
-    views[key] = view.container === request.container ? { ...view, streaks: NO_STREAKS, wantedSince: null } : view;
+    views[key] = view.container === request.container
+      ? { ...view, streaks: keepOverPatch(view.streaks, request.changes), wantedSince: null }
+      : view;
   }
   const next: PodState = {
     ...state,
