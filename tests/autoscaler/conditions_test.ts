@@ -16,6 +16,7 @@ const FACTS: StatusFacts = {
   unread: 0,
   unreadWhy: "",
   lastScale: null,
+  effectivePolicy: null,
   cooldownMs: 2 * MINUTE,
 };
 
