@@ -61,7 +61,7 @@ export const NO_NAMES = [
 
 export const NO_CONTAINER_LISTS = [
   ...words("* A -a a.b a_b").map((text) => `[${text}]`),
-  `["a",""]`,
+  `["","a"]`,
   JSON.stringify(["a".repeat(64)]),
   JSON.stringify(Array.from({ length: 101 }, (_, index) => `c${index}`)),
 ];
