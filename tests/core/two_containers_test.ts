@@ -79,12 +79,12 @@ Deno.test("decide() resizes a container that is named like a property of every o
 Deno.test("decide() resizes each container for the one autoscaler of every container (L50)", () => {
   const every = (containerName: string) =>
     policy({ name: "all", containerName, key: `uid-of-all/${containerName}`, isWildcard: true });
-  const story = twoWishes({ contenders: [every("main"), every("proxy")], answer: "accept" }).use({ cpu: 90 });
+  const story = twoWishes({ contenders: [every("main"), every("proxy")] }).use({ cpu: 90 });
   story.poll(20);
   assertEquals(story.requests.map(({ autoscaler, container }) => [autoscaler, container]), [
     ["uid-of-all", "main"],
     ["uid-of-all", "proxy"],
   ]);
-  assertEquals(story.notified(), ["ScaleUp", "ScaleUp"]);
+  assertEquals(story.notified(), ["ResizeInProgress", "ScaleUp", "ScaleUp"]);
   assertEquals(Object.keys(story.state.views).sort(), ["uid-of-all/main", "uid-of-all/proxy"]);
 });
