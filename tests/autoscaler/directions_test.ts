@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 const QUARTER = HOUR / 4;
 const CPU = "spec.policy.cpu.requests";
 
-Deno.test("parseAutoscaler() takes side.scaleUp.X, side.X, policy.scaleUp.X, policy.X, in this order (L3)", () => {
+Deno.test("parseAutoscaler() takes side.scaleUp.X, side.X, policy.scaleUp.X, policy.X, in this order (C36)", () => {
   const policy = { "spec.policy.consecutiveSamples": 1, "spec.policy.cooldown": "1s" };
   const direction = {
     "spec.policy.scaleUp": { consecutiveSamples: 2, cooldown: "2s" },
@@ -43,7 +43,7 @@ Deno.test("parseAutoscaler() takes side.scaleUp.X, side.X, policy.scaleUp.X, pol
   assertEquals([half.up.targetUtilizationPercent, half.down.targetUtilizationPercent], [70, 66]);
 });
 
-Deno.test("parseAutoscaler() gives memory a window of 15m and cpu none, unless the policy or a side says so (L2)", () => {
+Deno.test("parseAutoscaler() gives memory a window of 15m and cpu none, unless the policy or a side says so (C3)", () => {
   const all = { "spec.policy.memory": { requests: SIDE, limits: SIDE } };
   const own = { "spec.policy.memory": { requests: { ...SIDE, scaleDown: { window: "0s" } }, limits: SIDE } };
   const policy = { "spec.policy.scaleDown": { window: "1h" } };
@@ -54,7 +54,7 @@ Deno.test("parseAutoscaler() gives memory a window of 15m and cpu none, unless t
   assertEquals(windowsOf({ ...all, "spec.policy.scaleDown": { window: "0" } }), [0, 0, 0]);
 });
 
-Deno.test("parseAutoscaler() gives both cpu sides the resource's percentile, unless a side has its own (L4)", () => {
+Deno.test("parseAutoscaler() gives both cpu sides the resource's percentile, unless a side has its own (C3)", () => {
   const sides = { "spec.policy.cpu": { requests: SIDE, limits: { ...SIDE } }, "spec.policy.memory": { limits: SIDE } };
   const percentiles = (edits: Edits) => sidesOf({ ...sides, ...edits }).map(({ down }) => down.percentile);
   assertEquals(percentiles({}), [null, null, null]);
@@ -68,7 +68,7 @@ Deno.test("parseAutoscaler() gives both cpu sides the resource's percentile, unl
   assertEquals(percentiles(other), [given, { percent: 50, halfLifeMs: HOUR / 2 }, null]);
 });
 
-Deno.test("parseAutoscaler() reads what the law adds, and gives its defaults without it (L6 L11 L21 L34 L40 L51)", () => {
+Deno.test("parseAutoscaler() reads what the law adds, and gives its defaults without it (C3)", () => {
   const defaults = toWords({ "spec.policy.memory": { limits: SIDE } });
   assertEquals(defaults, ["apply", "template", "all", "raise", "measure", false]);
   const others = toWords({

@@ -247,12 +247,12 @@ const BAD: readonly BadRow[] = [
   ["cpu with a percentile alone", { "spec.policy.cpu": { scaleDown: { percentile: 90 } } }],
   ["memory with words alone", { "spec.policy.memory": { oom: "raise" } }],
   [
-    "L3: a direction's negative cooldown",
+    "a direction's negative cooldown",
     side({ scaleUp: { cooldown: "-1s" } }),
     "spec.policy.cpu.requests.scaleUp.cooldown",
   ],
   [
-    "L3: a direction's consecutiveSamples 0",
+    "a direction's consecutiveSamples 0",
     { "spec.policy.scaleDown": { consecutiveSamples: 0 } },
     "spec.policy.scaleDown.consecutiveSamples",
   ],

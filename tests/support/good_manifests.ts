@@ -117,21 +117,21 @@ const GOOD: readonly GoodRow[] = [
   ["L50: every container by *", { "spec.containerName": "*" }],
   ["L50: every container by * but two", { "spec.containerName": "*", "spec.excludeContainers": ["proxy", "log"] }],
   ["no container left out", { "spec.excludeContainers": [] }],
-  ["L51: recommend", { "spec.mode": "recommend" }],
-  ["L51: apply", { "spec.mode": "apply" }],
-  ["L40: inherit", { "spec.newPods": "inherit" }],
-  ["L40: the template's size", { "spec.newPods": "template" }],
-  ["L34: a veto of the resource", { "spec.policy.veto": "resource" }],
-  ["L34: a veto of all", { "spec.policy.veto": "all" }],
-  ["L6 L11: what memory does on a restart and a kill", {
+  ["recommend", { "spec.mode": "recommend" }],
+  ["apply", { "spec.mode": "apply" }],
+  ["inherit", { "spec.newPods": "inherit" }],
+  ["the template's size", { "spec.newPods": "template" }],
+  ["a veto of the resource", { "spec.policy.veto": "resource" }],
+  ["a veto of all", { "spec.policy.veto": "all" }],
+  ["what memory does on a restart and a kill", {
     "spec.policy.memory": { requests: SIDE, restartToShrink: true, oom: "ignore" },
   }],
-  ["L21: usage alone", { "spec.policy.cpu.throttling": "ignore" }],
-  ["L3: directions of the policy", {
+  ["usage alone", { "spec.policy.cpu.throttling": "ignore" }],
+  ["directions of the policy", {
     "spec.policy.scaleUp": { consecutiveSamples: 1, cooldown: "0s" },
     "spec.policy.scaleDown": { consecutiveSamples: 5, cooldown: "10m", window: "24h" },
   }],
-  ["L3: directions of a side", {
+  ["directions of a side", {
     "spec.policy.memory.limits": {
       ...SIDE,
       scaleUp: { targetUtilization: 60, consecutiveSamples: 1, cooldown: "0s" },
@@ -139,13 +139,13 @@ const GOOD: readonly GoodRow[] = [
     },
   }],
   ["directions that say nothing", { "spec.policy.scaleUp": {}, "spec.policy.cpu.requests.scaleDown": {} }],
-  ["L4: a percentile", { "spec.policy.cpu.scaleDown": { percentile: 50 } }],
-  ["L4: a percentile and its half-life", { "spec.policy.cpu.scaleDown": { percentile: 100, halfLife: "1m" } }],
-  ["L4: a side's half-life of the resource's percentile", {
+  ["a percentile", { "spec.policy.cpu.scaleDown": { percentile: 50 } }],
+  ["a percentile and its half-life", { "spec.policy.cpu.scaleDown": { percentile: 100, halfLife: "1m" } }],
+  ["a side's half-life of the resource's percentile", {
     "spec.policy.cpu.scaleDown": { percentile: 95 },
     "spec.policy.cpu.requests.scaleDown": { halfLife: "24h" },
   }],
-  ["L4: a side's percentile", { "spec.policy.cpu.requests.scaleDown": { percentile: 90, halfLife: "30m" } }],
+  ["a side's percentile", { "spec.policy.cpu.requests.scaleDown": { percentile: 90, halfLife: "30m" } }],
   ["memory with an empty scaleDown", { "spec.policy.memory": { limits: SIDE, scaleDown: {} } }],
 ];
 

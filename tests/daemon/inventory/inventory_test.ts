@@ -283,3 +283,12 @@ Deno.test("Inventory sorts the contenders of a pod by name, those of * by contai
   book.inventory.setAutoscaler(autoscaler({ ...EVERY, name: "all" }));
   assertEquals(keysOf(book), ["uid-of-all/main", "uid-of-all/proxy", "uid-of-web"]);
 });
+
+Deno.test("Inventory gives * the rules of a changed spec (L50)", () => {
+  const book = filled();
+  for (const generation of [2, 3]) {
+    book.inventory.setAutoscaler(autoscaler({ ...EVERY, generation, pollIntervalMs: generation * 1000 }));
+    const [contender] = book.inventory.tracked.get("pod-1")?.contenders ?? [];
+    assertEquals([contender?.generation, contender?.pollIntervalMs], [generation, generation * 1000]);
+  }
+});
