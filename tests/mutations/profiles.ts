@@ -119,7 +119,7 @@ export const PROFILES: Mutations = {
       in: "compareContenders",
       find: "a.isWildcard ? 1 : -1",
       replace: "0",
-      test: "chooseOwner() takes an exact name before every container, though it is eligible later (L50)",
+      test: "chooseOwner() takes an exact name before every container, though it is eligible later (L50) (C12)",
     },
     {
       breaks: "misses a baseline that nobody asked for",
