@@ -7,7 +7,7 @@ import { isRecord } from "../units/untrusted.ts";
 import type { Autoscaler, Bounds, Percentile, ProfileName, SideRule } from "./autoscaler.ts";
 import type { Fields } from "./fields.ts";
 import { requireSide } from "./parse_bounds.ts";
-import { type Inherited, parseSide, readDown, readPercentile, readUp, refusePercentile } from "./parse_side.ts";
+import { type Inherited, parseSide, readDown, readPercentileRule, readUp, refusePercentile } from "./parse_side.ts";
 
 /** What stands under `spec.policy`. */
 export type Policy = Pick<
@@ -101,7 +101,7 @@ function parseCpu(policy: Fields, context: ResourceContext): Pick<Policy, "sides
   const cpu = policy.object("cpu", ["requests", "limits", "scaleDown", "throttling"]);
   if (cpu === null) return { sides: [], throttling: "measure" };
   const down = cpu.object("scaleDown", ["percentile", "halfLife"]);
-  const percentile = down === null ? null : readPercentile(down, null);
+  const percentile = down === null ? null : readPercentileRule(down, null);
   return {
     sides: parseSides(cpu, { ...context, resource: "cpu", percentile, windowMs: 0 }),
     throttling: cpu.word("throttling", ["measure", "ignore"]) ?? "measure",

@@ -84,7 +84,7 @@ export function readDown(fields: Fields | null): DirectionFields {
 }
 
 /** Gives the percentile that a `scaleDown` of CPU states, whose parts may come from `outer` (L4). */
-export function readPercentile(fields: Fields, outer: Percentile | null): Percentile | null {
+export function readPercentileRule(fields: Fields, outer: Percentile | null): Percentile | null {
   const percent = fields.integer("percentile", { min: 50, max: 100 }) ?? outer?.percent ?? null;
   const halfLifeMs = fields.durationMs("halfLife", { min: 60_000, max: DAY_MS }) ?? outer?.halfLifeMs ?? HOUR_MS;
   if (percent !== null) return { percent, halfLifeMs };
@@ -141,7 +141,7 @@ function readEither(fields: Fields | null): Omit<DirectionFields, "windowMs"> {
 
 function parsePercentile(down: Fields | null, { key, percentile }: SideContext): DownRule["percentile"] {
   if (down === null) return percentile;
-  if (resourceOf(key) === "cpu") return readPercentile(down, percentile);
+  if (resourceOf(key) === "cpu") return readPercentileRule(down, percentile);
   refusePercentile(down);
   return null;
 }

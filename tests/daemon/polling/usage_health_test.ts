@@ -1,6 +1,7 @@
 /** Of which pods usage cannot be read, beyond what whole-daemon stories show (C51). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { UsageHealth } from "../../../lib/daemon/polling/usage_health.ts";
+import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import { NEW_POD_STATE, type PodState, type View } from "../../../lib/core/state.ts";
 import { container, MINUTE, pod, policy, START } from "../../support/builders.ts";
@@ -45,5 +46,6 @@ function viewOf(name: string, newAt: number): View {
     wantedSince: null,
     silentSince: null,
     notified: {},
+    evidence: NO_EVIDENCE,
   };
 }
