@@ -415,18 +415,18 @@ export const DECIDING: Mutations = {
   C36: [
     {
       breaks: "overrides no cooldown for a side",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_autoscaler.ts",
-      find: 'fields.durationMs("cooldown") ?? inherited.cooldownMs',
-      replace: 'inherited.cooldownMs ?? fields.durationMs("cooldown")',
+      in: "resolve",
+      under: "lib/autoscaler/parse_side.ts",
+      find: "own.cooldownMs ?? outer.direction.cooldownMs",
+      replace: "outer.direction.cooldownMs",
       test: "C3 C36 parseAutoscaler() applies defaults and resolves what a side overrides",
     },
     {
       breaks: "overrides no consecutiveSamples for a side",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_autoscaler.ts",
-      find: 'fields.integer("consecutiveSamples", { min: 1 }) ?? inherited.consecutiveSamples',
-      replace: 'inherited.consecutiveSamples ?? fields.integer("consecutiveSamples", { min: 1 })',
+      in: "resolve",
+      under: "lib/autoscaler/parse_side.ts",
+      find: "own.consecutiveSamples ?? outer.direction.consecutiveSamples",
+      replace: "outer.direction.consecutiveSamples",
       test: "C3 C36 parseAutoscaler() applies defaults and resolves what a side overrides",
     },
     {

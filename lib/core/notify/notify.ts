@@ -77,8 +77,10 @@ function notifyOfUsage({ autoscaler, view, isNewSample, isDue }: Sampled, { inpu
   if (container === null) return;
   const actual = readActual(container);
   for (const rule of sides) {
-    const { key } = rule;
-    if (readBaseline(rule, actual) === null) {
+    const { key, isOptional } = rule;
+    // Nothing is missing where a profile manages what there is (L50).
+    if (isOptional) draft.note(viewKey, `baseline ${key}`, null);
+    else if (readBaseline(rule, actual) === null) {
       draft.note(viewKey, `baseline ${key}`, "BaselineUnavailable", () => words.baselineUnavailable(subject, key));
     } else if (draft.read(viewKey) !== NOTHING_NOTIFIED) {
       draft.note(viewKey, `baseline ${key}`, null, () => words.baselineAvailable(subject, key));

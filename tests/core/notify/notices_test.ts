@@ -150,3 +150,16 @@ Deno.test("NOTICES are Normal for what goes well and Warning for the rest (C50)"
   );
   assertEquals(Object.keys(NOTICES).length, 14);
 });
+
+Deno.test("decide() says nothing of a baseline that a profile manages only where there is one (L50)", () => {
+  const sides = [side("cpu.requests", { isOptional: true }), side("memory.requests", { isOptional: true })];
+  const story = new Story({
+    pod: pod({ containers: [container({ spec: noRequest })] }),
+    contenders: [policy({ sides })],
+    load: { cpu: 90, memory: 120 * MI },
+  });
+  assertEquals(story.pollToRequest().changes, ["memory.requests"]);
+  story.changeContainer({ spec: SIZE, reported: SIZE });
+  story.poll(3);
+  assertEquals(story.notified(), ["ScaleUp"]);
+});
