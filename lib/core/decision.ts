@@ -21,6 +21,8 @@ export interface Input {
   /** Autoscalers that match the pod and whose container it has: unpaused, valid, resolved (C12). */
   readonly contenders: readonly Autoscaler[];
   readonly observation: Observation;
+  /** A request of the pod has been sent and not answered yet: it is sampled, and not resized (C23, C41). */
+  readonly inFlight: boolean;
   /** One more gate: decide everything, resize nothing. */
   readonly dryRun: boolean;
 }

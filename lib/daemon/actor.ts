@@ -137,6 +137,8 @@ export function createActor(options: ActorOptions): Actor {
     const closing = new AbortController();
     const recording = recorder.run(closing.signal);
     try {
+      // Ends after the nodes, when every answer is folded in.
+      await using _evaluator = evaluator;
       await using _nodes = nodes;
       await sweep(signal);
     } finally {

@@ -1,6 +1,7 @@
 /**
- * Drives the fold: for each tracked pod it gathers the arguments, decides, sends the request and folds the answer in.
- * A pod is on one node and a node's evaluations come one after the other, so each state has one writer.
+ * Drives the fold: for each tracked pod it gathers the arguments, decides, sends the request and folds the answer in
+ * when it comes. A pod is on one node, a node's evaluations come one after the other, and each fold is done in one go: so each
+ * state has one writer, and no answer that is late holds up a reading (C23).
  */
 import { decide } from "../core/decide.ts";
 import type { Input, Observation, Outcome } from "../core/decision.ts";
@@ -24,10 +25,14 @@ export interface EvaluatorOptions {
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
 
-/** Owns the state of every tracked pod. */
-export class Evaluator {
+/** Owns the state of every tracked pod. Disposal waits for the answers that are still to come. */
+export class Evaluator implements AsyncDisposable {
   readonly #options: EvaluatorOptions;
   readonly #states = new Map<string, PodState>();
+  /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
+  readonly #inFlight = new Map<string, Tracked | null>();
+  readonly #sending = new Set<Promise<void>>();
+  #isClosed = false;
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
@@ -41,29 +46,63 @@ export class Evaluator {
   /** The pod is no longer tracked: when it comes back, its streaks are fresh (C11). */
   drop(uid: string): void {
     this.#states.delete(uid);
+    if (this.#inFlight.has(uid)) this.#inFlight.set(uid, null);
   }
 
-  /** Decides for each pod, then sends all requests at once; resolves when every answer is folded in, never rejects. */
-  async evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
-    const sent: Promise<void>[] = [];
+  /** Decides for each pod and sends the requests, at most one per pod at a time. Waits for no answer, and never throws. */
+  evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): void {
+    if (this.#isClosed) return;
     // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
     const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
       const { namespace } = tracked.pod;
       const canDecide = verdicts.get(namespace) ?? this.#options.canDecide(namespace);
       verdicts.set(namespace, canDecide);
-      if (canDecide) sent.push(this.#evaluateOne(tracked, observe));
+      if (canDecide) this.#evaluateOne(tracked, observe);
     }
-    await Promise.all(sent);
   }
 
-  async #evaluateOne(tracked: Tracked, observe: (tracked: Tracked) => Observation): Promise<void> {
+  /** Resolves when every request that was sent is answered and folded in; never rejects. */
+  async answered(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.all(this.#sending);
+  }
+
+  /** Nothing is evaluated from now on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.answered();
+  }
+
+  #evaluateOne(tracked: Tracked, observe: (tracked: Tracked) => Observation): void {
     try {
-      const request = this.#decide(tracked, observe(tracked));
-      if (request !== null) await this.#perform(tracked, request);
+      const observation = observe(tracked);
+      const { uid } = tracked.pod;
+      if (observation.kind === "changed" && this.#inFlight.has(uid)) {
+        // Often it is what the request has done; the answer is to be known first.
+        this.#inFlight.set(uid, tracked);
+        return;
+      }
+      const request = this.#decide(tracked, observation);
+      if (request !== null) this.#send(tracked, request);
     } catch (error) {
       this.#options.onError(tracked, error);
     }
+  }
+
+  #send(tracked: Tracked, request: ResizeRequest): void {
+    this.#inFlight.set(tracked.pod.uid, null);
+    const sending = this.#perform(tracked, request)
+      .catch((error) => this.#options.onError(tracked, error))
+      .then(() => this.#land(tracked.pod.uid))
+      .finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  /** What has changed meanwhile is decided about now. */
+  #land(uid: string): void {
+    const changed = this.#inFlight.get(uid) ?? null;
+    this.#inFlight.delete(uid);
+    if (changed !== null) this.evaluate([changed], () => ({ kind: "changed" }));
   }
 
   #decide(tracked: Tracked, observation: Observation): ResizeRequest | null {
@@ -91,6 +130,6 @@ export class Evaluator {
 
   #toInput({ pod, contenders }: Tracked, observation: Observation): Input {
     const { clock, dryRun } = this.#options;
-    return { now: clock.now(), pod, contenders, observation, dryRun };
+    return { now: clock.now(), pod, contenders, observation, inFlight: this.#inFlight.has(pod.uid), dryRun };
   }
 }

@@ -175,5 +175,6 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   pod,
   contenders: v.array(autoscaler),
   observation,
+  inFlight: flag,
   dryRun: flag,
 });

@@ -18,6 +18,8 @@ import {
 
 const since = v.strictObject({ at: number, since: number });
 
+const conditionSince = v.strictObject({ reason: text, at: numberOrNull, since: number });
+
 const wait = {
   message: text,
   until: number,
@@ -128,6 +130,7 @@ const view = v.strictObject({
     }),
   }),
   wantedSince: numberOrNull,
+  vetoedSince: numberOrNull,
   silentSince: numberOrNull,
   notified: v.strictObject({
     metrics: v.exactOptional(text),
@@ -158,6 +161,8 @@ export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
   containers: dictionary(container),
   views: dictionary(view),
   generation: number,
+  pendingSince: v.nullable(conditionSince),
+  inProgressSince: v.nullable(conditionSince),
   differingSince: numberOrNull,
   conflict: v.nullable(v.strictObject({ resourceVersion: text, at: number })),
   command: v.nullable(command),

@@ -60,7 +60,14 @@ Deno.test("decide() never throws, changes nothing it was given, answers alike, a
       let state: PodState = deepFreeze(NEW_POD_STATE);
       let [now, facts, matching, version] = [START, pod(), first, 1000];
       const fold = (observation: Observation): ResizeRequest | null => {
-        const input: Input = deepFreeze({ now, pod: facts, contenders: matching, observation, dryRun });
+        const input: Input = deepFreeze({
+          now,
+          pod: facts,
+          contenders: matching,
+          observation,
+          inFlight: false,
+          dryRun,
+        });
         const outcome = decide(state, input);
         assertEquals(decide(state, input), outcome);
         // Facts seen before are not looked at again; looking would change nothing.

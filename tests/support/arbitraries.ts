@@ -11,7 +11,7 @@ import { container, MI, pod, point, policy, SECOND, side, START, usage } from ".
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 3 });
 
 /** down < target < up, bounds in whole units with min <= max. */
-function saneSide(key: SideKey): fc.Arbitrary<SideRule> {
+export function saneSide(key: SideKey): fc.Arbitrary<SideRule> {
   const unit = UNIT[resourceOf(key)];
   return fc.record({
     percents: fc.oneof(

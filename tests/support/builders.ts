@@ -174,6 +174,7 @@ export function input(overrides: Partial<Input> = {}): Input {
     pod: pod(),
     contenders: [policy()],
     observation: { kind: "tick" },
+    inFlight: false,
     dryRun: false,
     ...overrides,
   };

@@ -40,6 +40,8 @@ export class Story {
   contenders: readonly Autoscaler[];
   answer: NonNullable<StoryOptions["answer"]>;
   state: PodState = NEW_POD_STATE;
+  /** A request is on its way. */
+  inFlight = false;
   last: Outcome | null = null;
   readonly requests: ResizeRequest[] = [];
   readonly notices: Notice[] = [];
@@ -125,7 +127,14 @@ export class Story {
 
   fold(observation: Observation, onOrder: (order: ResizeRequest) => void): Outcome {
     const { now, pod, contenders } = this;
-    const input: Input = deepFreeze({ now, pod, contenders, observation, dryRun: this.#dryRun });
+    const input: Input = deepFreeze({
+      now,
+      pod,
+      contenders,
+      observation,
+      inFlight: this.inFlight,
+      dryRun: this.#dryRun,
+    });
     const outcome = this.decide(deepFreeze(this.state), input);
     this.state = outcome.state;
     this.notices.push(...outcome.notices);

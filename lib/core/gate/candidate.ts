@@ -9,8 +9,9 @@ import { readQosWith } from "../pod/qos.ts";
 import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
 import { listStuck, revertTo } from "../propose/revert.ts";
-import { fit, type Mover, resultOf, type Sized } from "../size/fit.ts";
+import { fit, resultOf } from "../size/fit.ts";
 import { NO_FLOOR, readMemoryFloor } from "../size/memory_floor.ts";
+import type { Mover, Sized } from "../size/sized.ts";
 
 /** A case whose choice has been sized. */
 export interface Candidate extends Case {
@@ -39,7 +40,8 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
   for (const rule of autoscaler.sides) {
     const proposal = proposals.find(({ side }) => side === rule.key);
     const amount = actual[rule.key];
-    if (proposal !== undefined && amount !== null) movers.push({ rule, amount: proposal.amount, actual: amount });
+    if (proposal === undefined || amount === null) continue;
+    movers.push({ rule, amount: proposal.amount, actual: amount, isPaired: proposal.isPaired === true });
   }
   const base = revertTo(container, listGivenUp(it, direction));
   const sized = fit(movers, {

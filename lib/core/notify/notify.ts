@@ -12,7 +12,7 @@ import { isStuck, STUCK_REASONS } from "../pod/resize_status.ts";
 import { BLOCK_NOTICE, type BlockReason, type HoldReason } from "../reasons.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import type { Settled } from "../settle/accepted.ts";
-import { NO_REFUSALS } from "../settle/refusal.ts";
+import { NO_REFUSALS, type Refusals } from "../settle/refusal.ts";
 import { isWaiting } from "../settle/refusals.ts";
 import { findContainerState, type PodState } from "../state.ts";
 import { Draft, type Notified } from "./draft.ts";
@@ -55,7 +55,7 @@ function notifyOfAnswer({ state, accepted, refused }: Settled, pod: string, draf
     const { request } = accepted;
     const key = draft.readKey(request);
     const refusals = findContainerState(state, request.container)?.refusals ?? NO_REFUSALS;
-    if (!isWaiting(refusals, draft.read(key)?.block)) draft.note(key, "block", null);
+    if (!isStanding(refusals, draft.read(key)?.block)) draft.note(key, "block", null);
     draft.publish(words.resized(request, pod));
   }
   // A server that is busy is asked again soon: nobody need know.
@@ -100,23 +100,32 @@ function notifyOfStuck({ status, autoscaler, container, input: { pod } }: Case, 
   draft.note(autoscaler.key, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
 }
 
-/** What passes by itself, e.g. after another resource has moved, and does not end a refusal that was published. */
+/** What passes by itself, e.g. after another resource has moved, and does not end what was published of a standing block. */
 const PASSING: ReadonlySet<HoldReason | BlockReason> = new Set(
   ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
 );
 
+/** Blocks that the size of the pod or its usage makes: other resources may move meanwhile, and usage may be late. */
+const LASTING: ReadonlySet<string> = new Set<BlockReason>(["QoSInvariantBlocked", "MemoryInUse"]);
+
+/** What was published has not ended with what passes. */
+function isStanding(refusals: Refusals, block: string | undefined): boolean {
+  return block !== undefined && (LASTING.has(block) || isWaiting(refusals, block));
+}
+
 function notifyOfBlock(
   { autoscaler, container, decision }: ContainerDecision,
-  { state, input: { pod } }: Evaluation,
+  { state, input: { pod, inFlight } }: Evaluation,
   draft: Draft,
 ): void {
-  if (decision.kind === "resize" || decision.kind === "revert") return;
+  // The answer to the request that is under way says more.
+  if (decision.kind === "resize" || decision.kind === "revert" || inFlight) return;
   const key = draft.readKey({ autoscaler, container });
   const before = draft.read(key);
   if (before === undefined) return;
   if (decision.kind === "hold" && before === NOTHING_NOTIFIED) return;
   const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
-  if (PASSING.has(decision.reason) && isWaiting(refusals, before.block)) return;
+  if (PASSING.has(decision.reason) && isStanding(refusals, before.block)) return;
   if (decision.kind === "hold") return draft.note(key, "block", null);
   const { action, reason, message: why } = decision;
   const name = BLOCK_NOTICE[reason];

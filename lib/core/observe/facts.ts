@@ -6,9 +6,11 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { isSameSize } from "../../units/resources.ts";
 import type { Input } from "../decision.ts";
 import { NOTHING_NOTIFIED } from "../notify/edge.ts";
-import { findContainer, type PodFacts } from "../pod/pod_facts.ts";
+import { findContainer, type PodFacts, type ResizeCondition } from "../pod/pod_facts.ts";
 import { hasBareDifference } from "../pod/resize_status.ts";
+import { listStuck } from "../propose/revert.ts";
 import {
+  type ConditionSince,
   type ContainerState,
   findContainerState,
   NO_STREAKS,
@@ -16,7 +18,7 @@ import {
   STATE_VERSION,
   type View,
 } from "../state.ts";
-import { nextContainer } from "./container.ts";
+import { nextContainer, toOurClock } from "./container.ts";
 import { NO_EVIDENCE } from "./evidence.ts";
 import { keepInForce } from "./kept_streaks.ts";
 import { newSampling } from "./sampling.ts";
@@ -28,12 +30,13 @@ const CONFLICT_MS = 30_000;
 export function nextFacts(state: PodState, { pod, contenders, now }: Input): PodState {
   if (isSeen(state, pod, contenders)) return state;
   const containers: Record<string, ContainerState> = {};
-  for (const { containerName } of contenders) {
-    const container = findContainer(pod, containerName);
-    if (container === null || Object.hasOwn(containers, containerName)) continue;
+  const seenAt = state.at;
+  for (const name of listNames(pod, contenders)) {
+    const container = findContainer(pod, name);
+    if (container === null || Object.hasOwn(containers, name)) continue;
     const { generation } = state;
-    const before = findContainerState(state, containerName);
-    containers[containerName] = nextContainer(before, { pod, container, generation, now });
+    const before = findContainerState(state, name);
+    containers[name] = nextContainer(before, { pod, container, generation, seenAt, now });
   }
   const views: Record<string, View> = {};
   for (const autoscaler of contenders) {
@@ -51,6 +54,8 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     containers,
     views,
     generation: state.generation,
+    pendingSince: nextCondition(state.pendingSince, pod.pending, { seenAt, now }),
+    inProgressSince: nextCondition(state.inProgressSince, pod.inProgress, { seenAt, now }),
     differingSince: hasBareDifference(pod, state, now) ? state.differingSince ?? now : null,
     conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
     command: state.command,
@@ -76,6 +81,26 @@ function isSeen(state: PodState, pod: PodFacts, contenders: readonly Autoscaler[
   return true;
 }
 
+/** Containers that are contended for, and those in which a resize of podfit's is stuck for nobody any more (C47). */
+function listNames(pod: PodFacts, contenders: readonly Autoscaler[]): readonly string[] {
+  const names = contenders.map(({ containerName }) => containerName);
+  if (pod.pending === null && pod.inProgress === null) return names;
+  const stuck = pod.containers.filter((one) => listStuck(pod, one).length > 0);
+  return [...names, ...stuck.map(({ name }) => name)];
+}
+
+/** A condition begins anew with another reason, whatever its time says. */
+function nextCondition(
+  before: ConditionSince | null,
+  condition: ResizeCondition | null,
+  { seenAt, now }: { readonly seenAt: number; readonly now: number },
+): ConditionSince | null {
+  if (condition === null) return null;
+  const { reason, since: at } = condition;
+  if (before !== null && before.reason === reason && before.at === at) return before;
+  return { reason, at, since: at === null ? now : toOurClock(at, { seenAt, now }) };
+}
+
 function isOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
   if (conflict === null || conflict.resourceVersion !== pod.resourceVersion) return false;
   return now - conflict.at < CONFLICT_MS;
@@ -91,6 +116,7 @@ function nextView(before: View | undefined, autoscaler: Autoscaler, now: number)
       streaks: NO_STREAKS,
       evidence: NO_EVIDENCE,
       wantedSince: null,
+      vetoedSince: null,
       silentSince: null,
       notified: NOTHING_NOTIFIED,
     };

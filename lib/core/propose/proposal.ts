@@ -12,6 +12,8 @@ export interface Proposal {
   /** In words, for the event: `cpu.requests at 107 %`. */
   readonly why: string;
   readonly cause: Cause;
+  /** It moves with the other side of its resource or not at all (L35). */
+  readonly isPaired?: boolean;
 }
 
 /** What makes a side be proposed: usage, an OOM kill (L11), or that the pod is new (L40). */

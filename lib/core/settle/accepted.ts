@@ -54,15 +54,19 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
   return { state: next, accepted: { request, at }, refused: null };
 }
 
-/** What a refusal names waits; nothing else changes. */
+/** What a refusal names waits, or the whole pod for a server that is busy; nothing else changes. */
 export function settleRefused(
   state: PodState,
   { request, answer, now }: { readonly request: ResizeRequest; readonly answer: Refused; readonly now: number },
 ): Settled {
   const container = findContainerState(state, request.container);
   if (container === undefined) return { state, accepted: null, refused: null };
-  const refusals = nextRefused(container.refusals, request, { answer, now });
-  const containers = { ...state.containers, [request.container]: { ...container, refusals } };
+  const containers: Record<string, ContainerState> = { ...state.containers };
+  for (const name in state.containers) {
+    const one = findContainerState(state, name);
+    if (one === undefined || (name !== request.container && answer.reason !== "RetryLater")) continue;
+    containers[name] = { ...one, refusals: nextRefused(one.refusals, request, { answer, now }) };
+  }
   return { state: { ...state, containers }, accepted: null, refused: { request, answer } };
 }
 

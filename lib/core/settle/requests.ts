@@ -5,11 +5,14 @@ import type { Asked } from "../gate/ask.ts";
 import type { Candidate } from "../gate/candidate.ts";
 import { explainHold } from "../propose/explain_hold.ts";
 import type { ResizeRequest } from "../resize_request.ts";
+import { withVeto } from "./veto.ts";
 
 /** A case, and how its proposals fared; `asked` is `null` where there were none. */
 export interface Weighed {
   readonly it: Case;
   readonly asked: Asked | null;
+  /** Since when a side at its bound has held the scale-downs of another resource, epoch ms; `null` = none does (L34). */
+  readonly vetoedSince: number | null;
 }
 
 /** One resize in flight per pod: the proposals that have stood longest go first (C12). `null` when nothing passed. */
@@ -29,11 +32,12 @@ export function toRequest(candidate: Candidate): ResizeRequest {
 }
 
 /** What is said of a case that was asked about. */
-export function toDecision({ it, asked }: Weighed): ContainerDecision {
+export function toDecision({ it, asked, vetoedSince }: Weighed): ContainerDecision {
   const { autoscaler: { uid: autoscaler }, container: { name: container }, isNewSample } = it;
   if (asked === null) return { autoscaler, container, decision: explainHold(it), candidates: [], isNewSample };
   if (asked.kind === "stopped") {
-    return { autoscaler, container, decision: asked.decision, candidates: asked.candidates, isNewSample };
+    const decision = withVeto(asked.decision, it.input.now, vetoedSince);
+    return { autoscaler, container, decision, candidates: asked.candidates, isNewSample };
   }
   const { action, base, to, moving } = asked.candidate;
   const decision = { kind: "resize", action, from: base, to } as const;

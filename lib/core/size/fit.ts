@@ -8,15 +8,8 @@ import { type Resources, type SideKey, UNIT } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
 import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
-
-/** A side that is proposed to move. */
-export interface Mover {
-  readonly rule: SideRule;
-  /** The recommendation, millicores or bytes. */
-  readonly amount: number;
-  /** The size in force: what steps and directions are measured from. */
-  readonly actual: number;
-}
+import { joinPairs, toPaired } from "./pair.ts";
+import type { Mover, Sized } from "./sized.ts";
 
 /** What the sides of a container are fitted to. */
 export interface FitContext {
@@ -28,29 +21,16 @@ export interface FitContext {
   readonly makesGuaranteed: (to: Resources) => boolean;
 }
 
-/** Where a side goes, or why it stays. */
-export type Sized =
-  | {
-    readonly kind: "moves";
-    readonly key: SideKey;
-    readonly to: number;
-    readonly cappedBy: Fitted["cappedBy"];
-  }
-  | {
-    readonly kind: "holds";
-    readonly key: SideKey;
-    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse";
-    readonly message: string;
-  };
-
 /** One result per mover, leaders first; `to` differs from actual in the wanted direction. */
 export function fit(movers: readonly Mover[], context: FitContext): readonly Sized[] {
   const sized = new Map<SideKey, Sized>();
   for (const side of context.direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST) {
     for (const mover of movers) {
-      if (mover.rule.side === side) sized.set(mover.rule.key, fitSide(mover, sized, context));
+      if (mover.rule.side !== side) continue;
+      sized.set(mover.rule.key, fitSide(toPaired(mover, movers, context.direction), sized, context));
     }
   }
+  joinPairs(movers, sized, context.direction);
   keepBurstable(movers, sized, context);
   return [...sized.values()];
 }

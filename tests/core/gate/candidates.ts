@@ -16,6 +16,7 @@ export interface Differs {
   readonly containerState?: Partial<ContainerState>;
   readonly state?: Partial<PodState>;
   readonly candidate?: Partial<Candidate>;
+  readonly inFlight?: boolean;
   readonly dryRun?: boolean;
 }
 
@@ -40,6 +41,7 @@ export const VIEW: View = {
   streaks: {},
   evidence: NO_EVIDENCE,
   wantedSince: START,
+  vetoedSince: null,
   silentSince: null,
   notified: {},
 };
@@ -70,6 +72,7 @@ export function candidate(differs: Differs): Candidate {
       pod: facts,
       contenders: [autoscaler],
       observation: { kind: "tick" },
+      inFlight: differs.inFlight ?? false,
       dryRun: differs.dryRun ?? false,
     },
     container: facts.containers[0] ?? one,

@@ -42,7 +42,7 @@ class Held {
   record(ran: Ran): { readonly outcome: Outcome; readonly record: EvaluationRecord } {
     const observation = this.#pass(ran);
     const { state: before, now, pod, contenders } = this.story;
-    const input = { now, pod, contenders, observation, dryRun: false };
+    const input = { now, pod, contenders, observation, inFlight: false, dryRun: false };
     const outcome = decide(before, input);
     return { outcome, record: toRecord({ before, input, outcome }) };
   }
