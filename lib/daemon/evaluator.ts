@@ -19,6 +19,8 @@ export interface EvaluatorOptions {
   /** Takes every evaluation, and the one that folds in an answer. */
   readonly report: Sink;
   readonly dryRun: boolean;
+  /** The node runs out of memory, as far as it says so. */
+  readonly hasMemoryPressure: (node: string) => boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;
   /** A pod that cannot be decided is left alone until its next evaluation; the other pods go on. */
@@ -129,7 +131,9 @@ export class Evaluator implements AsyncDisposable {
   }
 
   #toInput({ pod, contenders }: Tracked, observation: Observation): Input {
-    const { clock, dryRun } = this.#options;
-    return { now: clock.now(), pod, contenders, observation, inFlight: this.#inFlight.has(pod.uid), dryRun };
+    const { clock, dryRun, hasMemoryPressure } = this.#options;
+    const inFlight = this.#inFlight.has(pod.uid);
+    const input: Input = { now: clock.now(), pod, contenders, observation, inFlight, dryRun };
+    return hasMemoryPressure(pod.nodeName ?? "") ? { ...input, memoryPressure: true } : input;
   }
 }

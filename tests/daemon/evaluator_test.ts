@@ -30,6 +30,7 @@ class Desk {
       this.outcomes.push(outcome);
     },
     dryRun: false,
+    hasMemoryPressure: () => false,
     canDecide: () => this.canDecide,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });

@@ -4,6 +4,7 @@ import { isSameSize } from "../../units/resources.ts";
 import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
 import { NO_REFUSALS } from "../settle/refusal.ts";
 import type { ContainerState, Since } from "../state.ts";
+import type { Ended } from "./endings.ts";
 
 /** What the state of a container follows from. */
 export interface ContainerContext {
@@ -14,6 +15,8 @@ export interface ContainerContext {
   /** When the pod was last evaluated, epoch ms; 0 = never. */
   readonly seenAt: number;
   readonly now: number;
+  /** How the container's instances have ended. */
+  readonly ended: Ended;
 }
 
 /** managedFields times are whole seconds, cut off: the resize happened up to this much later, ms. */
@@ -21,7 +24,7 @@ const ENTRY_RESOLUTION_MS = 999;
 
 /** `before` is undefined for a container that is seen for the first time. */
 export function nextContainer(before: ContainerState | undefined, context: ContainerContext): ContainerState {
-  const { pod, container, seenAt, now } = context;
+  const { pod, container, seenAt, now, ended } = context;
   const entryAt = readEntryAt(pod, container.name);
   const actual = readActual(container);
   if (before === undefined) {
@@ -38,6 +41,9 @@ export function nextContainer(before: ContainerState | undefined, context: Conta
       entryAt,
       revertedAt: null,
       refusals: NO_REFUSALS,
+      endings: ended.endings,
+      reflex: ended.reflex,
+      killFloor: ended.killFloor,
     };
   }
   const isRestarted = hasRestarted(before, container);
@@ -53,6 +59,9 @@ export function nextContainer(before: ContainerState | undefined, context: Conta
     resizedAt,
     raisedAt: resizedAt === before.resizedAt ? before.raisedAt : resizedAt,
     entryAt,
+    endings: ended.endings,
+    reflex: ended.reflex,
+    killFloor: ended.killFloor,
   };
 }
 

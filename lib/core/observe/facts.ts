@@ -6,7 +6,7 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { isSameSize } from "../../units/resources.ts";
 import type { Input } from "../decision.ts";
 import { NOTHING_NOTIFIED } from "../notify/edge.ts";
-import { findContainer, type PodFacts, type ResizeCondition } from "../pod/pod_facts.ts";
+import { type ContainerFacts, findContainer, type PodFacts, type ResizeCondition } from "../pod/pod_facts.ts";
 import { hasBareDifference } from "../pod/resize_status.ts";
 import { listStuck } from "../propose/revert.ts";
 import {
@@ -19,15 +19,17 @@ import {
   type View,
 } from "../state.ts";
 import { nextContainer, toOurClock } from "./container.ts";
-import { NO_EVIDENCE } from "./evidence.ts";
+import { addPeak, NO_EVIDENCE } from "./evidence.ts";
 import { keepInForce } from "./kept_streaks.ts";
+import { type Ended, nextEnded, NOT_ENDED } from "./endings.ts";
 import { newSampling } from "./sampling.ts";
 
 /** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
 const CONFLICT_MS = 30_000;
 
 /** The same object when nothing has changed since the last evaluation. */
-export function nextFacts(state: PodState, { pod, contenders, now }: Input): PodState {
+export function nextFacts(state: PodState, input: Input): PodState {
+  const { pod, contenders, now } = input;
   if (isSeen(state, pod, contenders)) return state;
   const containers: Record<string, ContainerState> = {};
   const seenAt = state.at;
@@ -36,14 +38,16 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     if (container === null || Object.hasOwn(containers, name)) continue;
     const { generation } = state;
     const before = findContainerState(state, name);
-    containers[name] = nextContainer(before, { pod, container, generation, seenAt, now });
+    const ended = readEnded(state, container, input);
+    containers[name] = nextContainer(before, { pod, container, generation, seenAt, now, ended });
   }
   const views: Record<string, View> = {};
   for (const autoscaler of contenders) {
     const container = findContainerState({ containers }, autoscaler.containerName);
     if (container === undefined) continue;
-    const view = nextView(state.views[autoscaler.key], autoscaler, now);
     const before = findContainerState(state, autoscaler.containerName);
+    const killed = listNewKills(before, container);
+    const view = addKills(nextView(state.views[autoscaler.key], autoscaler, now), autoscaler, { killed, now });
     const isOwn = state.command?.container === autoscaler.containerName;
     views[autoscaler.key] = before === undefined ? view : nextViewOfContainer(view, { before, container, isOwn, now });
   }
@@ -99,6 +103,39 @@ function nextCondition(
   const { reason, since: at } = condition;
   if (before !== null && before.reason === reason && before.at === at) return before;
   return { reason, at, since: at === null ? now : toOurClock(at, { seenAt, now }) };
+}
+
+/** Shared, as most evaluations show no kill. */
+const NO_KILLS: readonly number[] = [];
+
+/** The memory limits at which the container was killed since the last evaluation, bytes. */
+function listNewKills(before: ContainerState | undefined, { endings }: ContainerState): readonly number[] {
+  if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
+  const known = new Set(before?.endings.map(({ id }) => id));
+  return endings.flatMap(({ id, kind, limitBytes }) =>
+    kind === "oom" && limitBytes !== null && !known.has(id) ? [limitBytes] : []
+  );
+}
+
+/** A kill says that so much memory was used, though no poll has brought a sample of it (L10). */
+function addKills(
+  view: View,
+  { sides }: Autoscaler,
+  { killed, now }: { readonly killed: readonly number[]; readonly now: number },
+): View {
+  if (killed.length === 0) return view;
+  return { ...view, evidence: addPeak(view.evidence, sides, { at: now, bytes: Math.max(...killed) }) };
+}
+
+/** Most containers never end. */
+function readEnded(state: PodState, container: ContainerFacts, { pod, now, memoryPressure = false }: Input): Ended {
+  const before = findContainerState(state, container.name);
+  if (container.terminations.length === 0) return before ?? NOT_ENDED;
+  let usageBytes: number | null = null;
+  for (const { container: name, sampling: { sample } } of Object.values(state.views)) {
+    if (name === container.name && sample !== null) usageBytes = Math.max(usageBytes ?? 0, sample.workingSetBytes);
+  }
+  return nextEnded(before, { pod, container, now, lastAt: state.at, usageBytes, memoryPressure });
 }
 
 function isOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {

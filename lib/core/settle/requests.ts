@@ -3,6 +3,7 @@ import { type Case, newRequest } from "../case.ts";
 import type { ContainerDecision } from "../decision.ts";
 import type { Asked } from "../gate/ask.ts";
 import type { Candidate } from "../gate/candidate.ts";
+import { isAfterOom } from "../propose/proposal.ts";
 import { explainHold } from "../propose/explain_hold.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import { withVeto } from "./veto.ts";
@@ -27,8 +28,9 @@ export function chooseFirst(weighed: readonly Weighed[]): Candidate | null {
 
 /** The PATCH for a candidate that passed every gate. */
 export function toRequest(candidate: Candidate): ResizeRequest {
-  const { action, base, to, changes } = candidate;
-  return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate) });
+  const { action, base, to, changes, proposals } = candidate;
+  const reflex = proposals[0]?.reflex ?? null;
+  return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate), reflex });
 }
 
 /** What is said of a case that was asked about. */
@@ -39,9 +41,11 @@ export function toDecision({ it, asked, vetoedSince }: Weighed): ContainerDecisi
     const decision = withVeto(asked.decision, it.input.now, vetoedSince);
     return { autoscaler, container, decision, candidates: asked.candidates, isNewSample };
   }
-  const { action, base, to, moving } = asked.candidate;
+  const { action, base, to, moving, proposals } = asked.candidate;
   const decision = { kind: "resize", action, from: base, to } as const;
-  return { autoscaler, container, decision, candidates: moving, isNewSample };
+  // A kill is a sample of its own (L10): it is counted where it is acted on (C52).
+  const isNew = isNewSample || isAfterOom(proposals);
+  return { autoscaler, container, decision, candidates: moving, isNewSample: isNew };
 }
 
 /** A revert stands beside what else was decided about its container. */
@@ -50,8 +54,9 @@ export function toRevertDecision({ autoscaler, container, from, to, stuck }: Res
   return { autoscaler, container, decision, candidates: [], isNewSample: false };
 }
 
-function readSince({ view }: Case): number {
-  return view.wantedSince ?? Infinity;
+/** A kill waits for nobody (L11). */
+function readSince({ view, proposals }: Candidate): number {
+  return isAfterOom(proposals) ? -Infinity : view.wantedSince ?? Infinity;
 }
 
 function explainMoves({ sized, proposals }: Candidate): string {
@@ -60,5 +65,6 @@ function explainMoves({ sized, proposals }: Candidate): string {
     const why = proposals.find(({ side }) => side === one.key)?.why ?? one.key;
     return [one.cappedBy === null ? why : `${why}, capped by ${one.cappedBy}`];
   });
-  return whys.join("; ");
+  // Sides that answer one kill have one reason.
+  return [...new Set(whys)].join("; ");
 }

@@ -12,6 +12,8 @@ export interface Mover {
   readonly actual: number;
   /** It moves with the other side of its resource, which is a mover too, or not at all (L35). */
   readonly isPaired?: boolean;
+  /** An answer to an OOM kill goes as far as it needs (L11). */
+  readonly ignoresStep?: boolean;
 }
 
 /** Where a side goes, or why it stays. */
