@@ -23,6 +23,10 @@ export interface Input {
   readonly observation: Observation;
   /** One more gate: decide everything, resize nothing. */
   readonly dryRun: boolean;
+  /** The node has condition MemoryPressure (L13). */
+  readonly memoryPressure?: boolean;
+  /** By container: what scale-downs leave of its memory limit because siblings were OOM-killed, bytes (L14). */
+  readonly killFloors?: Readonly<Record<string, number>>;
 }
 
 /** What made the pod be evaluated. */

@@ -7,6 +7,7 @@ import { type Action, toContenderKey } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
 import type { Evidence } from "./observe/evidence.ts";
 import type { Notified } from "./notify/edge.ts";
+import type { Ending, KillFloor, Reflex } from "./observe/ending.ts";
 import type { ResizeRequest } from "./resize_request.ts";
 import type { Refusals } from "./settle/refusal.ts";
 
@@ -73,6 +74,11 @@ export interface ContainerState {
   readonly revertedAt: number | null;
   /** What the API server refused, or was given up, by side (C44, C47). */
   readonly refusals: Refusals;
+  /** How its instances have ended in the last half hour, at most a dozen, oldest first (L7, L10). */
+  readonly endings: readonly Ending[];
+  /** The answer to the last OOM kill; `null` before there was one (L11). */
+  readonly reflex: Reflex | null;
+  readonly killFloor: KillFloor | null;
 }
 
 /** Undefined while no contender targets the container. A container may be named `constructor`, as a property of every object. */

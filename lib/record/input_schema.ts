@@ -117,7 +117,9 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
     runningAt: numberOrNull,
     ready: flag,
     instance: v.nullable(text),
+    terminations: v.array(v.strictObject({ id: text, reason: text, exitCode: number, finishedAt: number })),
   })),
+  memoryLimitBytes: numberOrNull,
   resizes: v.array(v.strictObject({
     manager: text,
     at: number,
@@ -176,4 +178,6 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   contenders: v.array(autoscaler),
   observation,
   dryRun: flag,
+  memoryPressure: v.exactOptional(flag),
+  killFloors: v.exactOptional(dictionary(number)),
 });

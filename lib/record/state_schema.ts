@@ -9,6 +9,7 @@ import {
   number,
   numberOrNull,
   pressure,
+  reflex,
   requestAction,
   resources,
   stuckReason,
@@ -60,6 +61,14 @@ const container = v.strictObject({
     "memory.requests": v.exactOptional(sideRefusals),
     "memory.limits": v.exactOptional(sideRefusals),
   }),
+  endings: v.array(v.strictObject({
+    id: text,
+    at: number,
+    kind: v.picklist(["oom", "node", "crash", "exit"]),
+    limitBytes: numberOrNull,
+  })),
+  reflex: v.nullable(reflex),
+  killFloor: v.nullable(v.strictObject({ bytes: number, until: number })),
 });
 
 const sample = v.strictObject({
@@ -134,6 +143,8 @@ const view = v.strictObject({
     stuck: v.exactOptional(text),
     block: v.exactOptional(text),
     restart: v.exactOptional(text),
+    shrink: v.exactOptional(text),
+    kill: v.exactOptional(text),
     "baseline cpu.requests": v.exactOptional(text),
     "baseline cpu.limits": v.exactOptional(text),
     "baseline memory.requests": v.exactOptional(text),

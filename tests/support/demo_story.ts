@@ -79,6 +79,7 @@ export function requested(at: number, why: string): Evaluation {
     changes: [],
     stuck: null,
     why,
+    reflex: null,
   };
   const decision = { kind: "resize", action: "scaleUp", from, to } as const;
   return evaluated(at, {

@@ -10,7 +10,7 @@ import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
 import { listStuck, revertTo } from "../propose/revert.ts";
 import { fit, type Mover, resultOf, type Sized } from "../size/fit.ts";
-import { NO_FLOOR, readMemoryFloor } from "../size/memory_floor.ts";
+import { NO_FLOOR, readKillFloor, readMemoryFloor } from "../size/memory_floor.ts";
 
 /** A case whose choice has been sized. */
 export interface Candidate extends Case {
@@ -39,13 +39,15 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
   for (const rule of autoscaler.sides) {
     const proposal = proposals.find(({ side }) => side === rule.key);
     const amount = actual[rule.key];
-    if (proposal !== undefined && amount !== null) movers.push({ rule, amount: proposal.amount, actual: amount });
+    if (proposal === undefined || amount === null) continue;
+    movers.push({ rule, amount: proposal.amount, actual: amount, ignoresStep: proposal.cause === "oom" });
   }
   const base = revertTo(container, listGivenUp(it, direction));
   const sized = fit(movers, {
     direction,
     base,
     memoryFloor: direction === "up" ? NO_FLOOR : readMemoryFloor(it),
+    killFloorBytes: direction === "up" ? 0 : readKillFloor(it),
     makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && readQosWith(pod, container, to) === "Guaranteed",
   });
   const to = resultOf(base, sized);

@@ -11,7 +11,9 @@ import { readActual } from "../pod/pod_facts.ts";
 import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
 import { listStuck, PATIENCE_MS } from "../propose/revert.ts";
+import { isAfterOom } from "../propose/proposal.ts";
 import type { Candidate } from "./candidate.ts";
+import { crashFree, restartAllowed } from "./shrink_gates.ts";
 import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
@@ -27,6 +29,8 @@ export const GATES: readonly Gate[] = [
   lowForLong,
   withRoom,
   memoryFree,
+  restartAllowed,
+  crashFree,
   refusalsOver,
   notCommanded,
   running,
@@ -41,6 +45,8 @@ export const GATES: readonly Gate[] = [
 
 /** Nothing is resized by usage that is old (C22). */
 function fresh({ input: { now }, view, proposals }: Candidate): Objection | null {
+  // A kill says what was used, whatever was read (L10).
+  if (isAfterOom(proposals)) return null;
   const { sample } = view.sampling;
   if (sample !== null && now - sample.seenAt < SILENCE_MS) return null;
   const message = `the newest usage was first seen ${sample === null ? "never" : "over 60s ago"}`;
@@ -48,6 +54,7 @@ function fresh({ input: { now }, view, proposals }: Candidate): Objection | null
 }
 
 function cooledDown({ input: { now }, autoscaler, containerState, proposals, direction }: Candidate): Objection | null {
+  if (isAfterOom(proposals)) return null;
   const sides: SideKey[] = [];
   let until = Infinity;
   for (const { side } of proposals) {
@@ -114,14 +121,15 @@ function running({ container, moving }: Candidate): Objection | null {
   return { kind: "blocked", reason: "NotRunning", message, sides: moving };
 }
 
-function started({ autoscaler, container, containerState, moving }: Candidate): Objection | null {
-  if (readGateStart(autoscaler, containerState) !== null) return null;
+function started({ autoscaler, container, containerState, moving, proposals }: Candidate): Objection | null {
+  if (isAfterOom(proposals) || readGateStart(autoscaler, containerState) !== null) return null;
   const what = autoscaler.after === "podReady" ? "the pod" : `container "${container.name}"`;
   const message = `${what} is not ready (after: ${autoscaler.after})`;
   return { kind: "blocked", reason: "NotReady", message, sides: moving };
 }
 
-function delayed({ input: { now }, autoscaler, containerState, moving }: Candidate): Objection | null {
+function delayed({ input: { now }, autoscaler, containerState, moving, proposals }: Candidate): Objection | null {
+  if (isAfterOom(proposals)) return null;
   const until = (readGateStart(autoscaler, containerState) ?? now) + autoscaler.delayMs;
   if (now >= until) return null;
   const message = `${formatWait(until - now)} of the delay are left`;

@@ -6,9 +6,11 @@ import { resourceOf } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { ContainerDecision, Input } from "../decision.ts";
 import type { Sampled } from "../observe/sample.ts";
+import { isKill, KILL_MS } from "../observe/ending.ts";
 import { readBaseline } from "../observe/streaks.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
 import { isStuck, STUCK_REASONS } from "../pod/resize_status.ts";
+import { judgeKill } from "../propose/oom.ts";
 import { BLOCK_NOTICE, type BlockReason, type HoldReason } from "../reasons.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import type { Settled } from "../settle/accepted.ts";
@@ -37,7 +39,10 @@ export function notifyOfEvaluation(evaluation: Evaluation): Notified {
   const draft = new Draft(state);
   notifyOfAnswer(late, pod.name, draft);
   for (const one of sampled) notifyOfUsage(one, evaluation, draft);
-  for (const it of cases) notifyOfStuck(it, draft);
+  for (const it of cases) {
+    notifyOfStuck(it, draft);
+    notifyOfKill(it, draft);
+  }
   for (const decision of decisions) notifyOfBlock(decision, evaluation, draft);
   notifyOfRestart(evaluation, draft);
   return draft.end();
@@ -120,6 +125,9 @@ function notifyOfBlock(
   if (decision.kind === "hold") return draft.note(key, "block", null);
   const { action, reason, message: why } = decision;
   const name = BLOCK_NOTICE[reason];
+  if (reason === "RestartRequired") {
+    return notifyOfRestartRequired({ autoscaler, container, pod: pod.name, why }, draft);
+  }
   // One that is published as stuck already is no news.
   const isSilent = name === undefined || before.stuck === reason;
   const subject = { autoscaler, container, pod: pod.name };
@@ -129,6 +137,28 @@ function notifyOfBlock(
     reason,
     isSilent ? null : () => words.blocked(subject, { name, action, reason, why }),
   );
+}
+
+/** Stays so as long as the pod and the policy do: one event is enough, whatever holds other resizes in between (L6). */
+function notifyOfRestartRequired({ why, ...subject }: words.Subject & { readonly why: string }, draft: Draft): void {
+  const key = draft.readKey(subject);
+  draft.note(key, "block", "RestartRequired");
+  const blocked = { name: "ResizeMayRestart", action: "scaleDown", reason: "RestartRequired", why } as const;
+  draft.note(key, "shrink", "RestartRequired", () => words.blocked(subject, blocked));
+}
+
+/** A kill that nothing answers: one event in ten minutes, with the count (L13). */
+function notifyOfKill(it: Case, draft: Draft): void {
+  const verdict = judgeKill(it);
+  if (verdict?.kind !== "unanswered") return;
+  const { autoscaler, container, containerState: { endings }, input: { now, pod } } = it;
+  const [toldAt = "", told = ""] = draft.read(autoscaler.key)?.kill?.split(" ") ?? [];
+  if (told === verdict.kill.id || (toldAt !== "" && Math.abs(now - Number(toldAt)) < KILL_MS)) return;
+  const before = endings.findIndex(({ id }) => id === told);
+  const count = endings.slice(before + 1).filter(isKill).length;
+  const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
+  const killed = { why: verdict.why, limitBytes: verdict.kill.limitBytes, count };
+  draft.note(autoscaler.key, "kill", `${now} ${verdict.kill.id}`, () => words.oomKilled(subject, killed));
 }
 
 /**
@@ -141,7 +171,8 @@ function notifyOfRestart({ request, cases, input: { now, pod } }: Evaluation, dr
   const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
   if (restarting.length === 0) return;
   // A revert rests on no proposal: it is the same one as long as the pod is.
-  const since = request.action === "revert" ? request.generation : it?.view.wantedSince ?? now;
+  const stood = request.reflex?.kill ?? it?.view.wantedSince ?? now;
+  const since = request.action === "revert" ? request.generation : stood;
   const key = `${request.action} ${since}`;
   draft.note(draft.readKey(request), "restart", key, () => words.resizeMayRestart(request, pod.name, restarting));
 }

@@ -3,6 +3,7 @@ import { isSameSize } from "../../units/resources.ts";
 import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
 import { NO_REFUSALS } from "../settle/refusal.ts";
 import type { ContainerState, Since } from "../state.ts";
+import type { Ended } from "./endings.ts";
 
 /** What the state of a container follows from. */
 export interface ContainerContext {
@@ -11,6 +12,8 @@ export interface ContainerContext {
   /** The highest that a PATCH of ours was answered with. */
   readonly generation: number;
   readonly now: number;
+  /** How the container's instances have ended. */
+  readonly ended: Ended;
 }
 
 /** managedFields times are whole seconds, cut off: the resize happened up to this much later, ms. */
@@ -18,7 +21,7 @@ const ENTRY_RESOLUTION_MS = 999;
 
 /** `before` is undefined for a container that is seen for the first time. */
 export function nextContainer(before: ContainerState | undefined, context: ContainerContext): ContainerState {
-  const { pod, container, now } = context;
+  const { pod, container, now, ended } = context;
   const entryAt = readEntryAt(pod, container.name);
   const actual = readActual(container);
   if (before === undefined) {
@@ -35,6 +38,9 @@ export function nextContainer(before: ContainerState | undefined, context: Conta
       entryAt,
       revertedAt: null,
       refusals: NO_REFUSALS,
+      endings: ended.endings,
+      reflex: ended.reflex,
+      killFloor: ended.killFloor,
     };
   }
   const isRestarted = hasRestarted(before, container);
@@ -50,6 +56,9 @@ export function nextContainer(before: ContainerState | undefined, context: Conta
     resizedAt,
     raisedAt: resizedAt === before.resizedAt ? before.raisedAt : resizedAt,
     entryAt,
+    endings: ended.endings,
+    reflex: ended.reflex,
+    killFloor: ended.killFloor,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { isSameSize } from "../../units/resources.ts";
 import type { Input } from "../decision.ts";
 import { NOTHING_NOTIFIED } from "../notify/edge.ts";
-import { findContainer, type PodFacts } from "../pod/pod_facts.ts";
+import { type ContainerFacts, findContainer, type PodFacts } from "../pod/pod_facts.ts";
 import { hasBareDifference } from "../pod/resize_status.ts";
 import {
   type ContainerState,
@@ -19,13 +19,15 @@ import {
 import { nextContainer } from "./container.ts";
 import { NO_EVIDENCE } from "./evidence.ts";
 import { keepInForce } from "./kept_streaks.ts";
+import { type Ended, nextEnded, NOT_ENDED } from "./endings.ts";
 import { newSampling } from "./sampling.ts";
 
 /** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
 const CONFLICT_MS = 30_000;
 
 /** The same object when nothing has changed since the last evaluation. */
-export function nextFacts(state: PodState, { pod, contenders, now }: Input): PodState {
+export function nextFacts(state: PodState, input: Input): PodState {
+  const { pod, contenders, now } = input;
   if (isSeen(state, pod, contenders)) return state;
   const containers: Record<string, ContainerState> = {};
   for (const { containerName } of contenders) {
@@ -33,7 +35,8 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     if (container === null || Object.hasOwn(containers, containerName)) continue;
     const { generation } = state;
     const before = findContainerState(state, containerName);
-    containers[containerName] = nextContainer(before, { pod, container, generation, now });
+    const ended = readEnded(state, container, input);
+    containers[containerName] = nextContainer(before, { pod, container, generation, now, ended });
   }
   const views: Record<string, View> = {};
   for (const autoscaler of contenders) {
@@ -74,6 +77,17 @@ function isSeen(state: PodState, pod: PodFacts, contenders: readonly Autoscaler[
     if (view === undefined || view.generation !== generation || view.container !== containerName) return false;
   }
   return true;
+}
+
+/** Most containers never end. */
+function readEnded(state: PodState, container: ContainerFacts, { pod, now, memoryPressure = false }: Input): Ended {
+  const before = findContainerState(state, container.name);
+  if (container.terminations.length === 0) return before ?? NOT_ENDED;
+  let usageBytes: number | null = null;
+  for (const { container: name, sampling: { sample } } of Object.values(state.views)) {
+    if (name === container.name && sample !== null) usageBytes = Math.max(usageBytes ?? 0, sample.workingSetBytes);
+  }
+  return nextEnded(before, { pod, container, now, lastAt: state.at, usageBytes, memoryPressure });
 }
 
 function isOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {

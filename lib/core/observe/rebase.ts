@@ -5,6 +5,7 @@
 import type { Input } from "../decision.ts";
 import { rebaseRefusals } from "../settle/refusals.ts";
 import { rebaseEvidence } from "./evidence.ts";
+import { rebaseEnded } from "./endings.ts";
 import type { ContainerState, PodState, Since, View } from "../state.ts";
 
 /** The same object while time has passed as it should. */
@@ -41,6 +42,7 @@ function rebaseContainer(container: ContainerState, now: number): ContainerState
     raisedAt: noLater(container.raisedAt, now),
     revertedAt: noLater(container.revertedAt, now),
     refusals: rebaseRefusals(container.refusals, now),
+    ...rebaseEnded(container, now),
   };
 }
 

@@ -3,11 +3,12 @@ import type { Action } from "../../autoscaler/autoscaler.ts";
 import type { SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
+import { proposeAfterOom } from "./oom.ts";
 import { NO_PROPOSALS, type Proposal, type Proposer, URGENCY } from "./proposal.ts";
 import { proposeByThresholds } from "./thresholds.ts";
 
 /** All rules, in no order of rank: urgency decides between them. */
-export const PROPOSERS: readonly Proposer[] = [proposeByThresholds];
+export const PROPOSERS: readonly Proposer[] = [proposeByThresholds, proposeAfterOom];
 
 /** In the order of the proposers; most cases have none, and then it is always the same array. */
 export function propose(it: Case): readonly Proposal[] {

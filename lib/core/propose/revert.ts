@@ -35,6 +35,7 @@ export function proposeRevert(cases: readonly Case[]): ResizeRequest | null {
       changes,
       stuck: STUCK_REASONS[status.kind],
       why: status.message,
+      reflex: null,
     });
   }
   return null;

@@ -102,6 +102,7 @@ function nextResized(
     raisedAt: request.action === "scaleUp" ? Math.max(container.raisedAt ?? at, at) : container.raisedAt,
     countsFrom: Math.max(container.countsFrom, at),
     revertedAt: isRevert ? at : container.revertedAt,
+    reflex: request.reflex ?? container.reflex,
     refusals: isRevert
       ? nextGivenUp(before, request, { generation, now: at })
       : before === NO_REFUSALS

@@ -3,6 +3,7 @@ import { type Case, newRequest } from "../case.ts";
 import type { ContainerDecision } from "../decision.ts";
 import type { Asked } from "../gate/ask.ts";
 import type { Candidate } from "../gate/candidate.ts";
+import { isAfterOom } from "../propose/proposal.ts";
 import { explainHold } from "../propose/explain_hold.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 
@@ -24,8 +25,9 @@ export function chooseFirst(weighed: readonly Weighed[]): Candidate | null {
 
 /** The PATCH for a candidate that passed every gate. */
 export function toRequest(candidate: Candidate): ResizeRequest {
-  const { action, base, to, changes } = candidate;
-  return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate) });
+  const { action, base, to, changes, proposals } = candidate;
+  const reflex = proposals[0]?.reflex ?? null;
+  return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate), reflex });
 }
 
 /** What is said of a case that was asked about. */
@@ -46,8 +48,9 @@ export function toRevertDecision({ autoscaler, container, from, to, stuck }: Res
   return { autoscaler, container, decision, candidates: [], isNewSample: false };
 }
 
-function readSince({ view }: Case): number {
-  return view.wantedSince ?? Infinity;
+/** A kill waits for nobody (L11). */
+function readSince({ view, proposals }: Candidate): number {
+  return isAfterOom(proposals) ? -Infinity : view.wantedSince ?? Infinity;
 }
 
 function explainMoves({ sized, proposals }: Candidate): string {

@@ -16,6 +16,8 @@ export interface Mover {
   readonly amount: number;
   /** The size in force: what steps and directions are measured from. */
   readonly actual: number;
+  /** An answer to an OOM kill goes as far as it needs (L11). */
+  readonly ignoresStep?: boolean;
 }
 
 /** What the sides of a container are fitted to. */
@@ -24,6 +26,8 @@ export interface FitContext {
   /** What sides that do not move count with: the spec, or actual where a pending resize is given up (C41). */
   readonly base: Resources;
   readonly memoryFloor: MemoryFloor;
+  /** What is left of a memory limit after an OOM kill, bytes (L12). */
+  readonly killFloorBytes?: number;
   /** True when these sizes would make a pod Guaranteed that is not (C34). */
   readonly makesGuaranteed: (to: Resources) => boolean;
 }
@@ -66,9 +70,18 @@ export function resultOf(base: Resources, sized: Iterable<Sized>): Resources {
 const LIMITS_FIRST = ["limits", "requests"] as const;
 const REQUESTS_FIRST = ["requests", "limits"] as const;
 
-function fitSide({ rule, amount, actual }: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
-  const { direction, base, memoryFloor } = context;
-  const capContext: CapContext = { rule, direction, actual, partner: readPartner(rule, sized, base), memoryFloor };
+function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
+  const { rule, amount, actual, ignoresStep = false } = mover;
+  const { direction, base, memoryFloor, killFloorBytes = 0 } = context;
+  const capContext: CapContext = {
+    rule,
+    direction,
+    actual,
+    partner: readPartner(rule, sized, base),
+    memoryFloor,
+    killFloorBytes,
+    ignoresStep,
+  };
   let fitted: Fitted = { to: amount, cappedBy: null };
   if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
   for (const cap of CAPS) {
@@ -118,6 +131,7 @@ function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: 
     return { kind: "holds", key, reason: "AtTarget", message };
   }
   if (cappedBy === "memory in use") return { kind: "holds", key, reason: "MemoryInUse", message: memoryFloor.why };
-  const message = `${key} stays at ${formatAmount(actual, resource)}: ${cappedBy} leaves no room`;
+  const why = cappedBy === "OOM kill" ? "it was OOM-killed less than 24h ago" : `${cappedBy} leaves no room`;
+  const message = `${key} stays at ${formatAmount(actual, resource)}: ${why}`;
   return { kind: "holds", key, reason: "AtBound", message };
 }

@@ -15,7 +15,13 @@ import {
   SIDE_KEYS,
   sideOf,
 } from "../../units/resources.ts";
-import type { ContainerFacts, PodFacts, ResizeCondition } from "../../core/pod/pod_facts.ts";
+import {
+  type ContainerFacts,
+  NO_TERMINATIONS,
+  type PodFacts,
+  type ResizeCondition,
+  type Termination,
+} from "../../core/pod/pod_facts.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
 /** Written by the kubelet on the mirror of a static pod. */
@@ -47,6 +53,7 @@ export function readPod(pod: Pod): PodFacts {
     readyAt: readTrueSince(conditions, "Ready"),
     containersReadyAt: readTrueSince(conditions, "ContainersReady"),
     containers: readContainers(pod),
+    memoryLimitBytes: readMemoryLimit(pod),
     resizes: readResizeEntries(metadata.managedFields),
   };
 }
@@ -79,8 +86,31 @@ function readContainer(
     runningAt: status?.state?.running === undefined ? null : readTime(status.state.running.startedAt) ?? 0,
     ready: status?.ready === true,
     instance: status?.containerID ?? null,
+    terminations: readTerminations(status),
   };
 }
+
+/** How cgroup v1 says that there is no limit: the largest whole number of pages. */
+const NO_LIMIT = 2 ** 62;
+
+function readMemoryLimit({ status }: Pod): number | null {
+  const quantity = status?.resources?.limits?.["memory"];
+  const parsed = quantity === undefined ? null : parseAmount(quantity, "memory");
+  return parsed?.ok === true && parsed.amount < NO_LIMIT ? parsed.amount : null;
+}
+
+function readTerminations(status: ContainerStatus | undefined): readonly Termination[] {
+  const [last, now] = [status?.lastState?.terminated, status?.state?.terminated];
+  if (!last && !now) return NO_TERMINATIONS;
+  return [last, now].flatMap((one) => {
+    // Without an ID it could not be told from the next one.
+    if (!one?.containerID) return [];
+    const { containerID: id, reason = "", exitCode = 0, finishedAt } = one;
+    return [{ id, reason: reason.slice(0, MAX_REASON), exitCode, finishedAt: readTime(finishedAt) ?? 0 }];
+  });
+}
+
+const MAX_REASON = 64;
 
 function readResources(resources: ResourceRequirements | undefined): Resources {
   if (resources === undefined) return NO_RESOURCES;

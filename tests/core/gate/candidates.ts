@@ -3,6 +3,7 @@ import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { listChanges } from "../../../lib/core/changes.ts";
 import type { Candidate } from "../../../lib/core/gate/candidate.ts";
+import { NO_ENDINGS } from "../../../lib/core/observe/ending.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
 import { readResizeStatus } from "../../../lib/core/pod/resize_status.ts";
@@ -60,6 +61,9 @@ export function candidate(differs: Differs): Candidate {
     entryAt: null,
     revertedAt: null,
     refusals: {},
+    endings: NO_ENDINGS,
+    reflex: null,
+    killFloor: null,
     ...differs.containerState,
   };
   const autoscaler = policy(differs.policy);

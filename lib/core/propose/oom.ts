@@ -1,0 +1,95 @@
+/**
+ * The answer to an OOM kill (L10, L11, L13): the limit goes up at once, however little usage was ever read. Each kill is
+ * answered once, by its containerID; one that cannot be answered has a word for why, which people are notified of.
+ */
+import { UNIT } from "../../units/resources.ts";
+import { formatAmount } from "../../units/quantity.ts";
+import type { Case } from "../case.ts";
+import { type Ending, isKill, KILL_FACTOR, KILL_MS, NO_ENDINGS, type Reflex } from "../observe/ending.ts";
+import { readShortfall } from "../pod/pod_cgroup.ts";
+import { readActual } from "../pod/pod_facts.ts";
+import { NO_PROPOSALS, type Proposal } from "./proposal.ts";
+
+/** What is to be done about the newest kill of a container. */
+export type KillVerdict = Raise | { readonly kind: "unanswered"; readonly kill: Ending; readonly why: Unanswered };
+
+interface Raise {
+  readonly kind: "raise";
+  readonly kill: Ending;
+  /** The limit in force, and the wanted one before `max`, bytes. */
+  readonly from: number;
+  readonly to: number;
+  /** What is remembered once it is accepted. */
+  readonly reflex: Reflex;
+}
+
+/** Why a kill has no answer (L13); `unreached`: the pod's cgroup does not get the size. */
+export type Unanswered = "ignored" | "unmanaged" | "unlimited" | "atMax" | "node" | "unreached";
+
+/** A limit grows by no less than this after a kill, bytes. */
+const LEAST_GROWTH = 100 * 1024 * 1024;
+/** So often a size that did not reach the pod's cgroup is sent again. */
+const MOST_RESENDS = 3;
+
+/** `null` where there was no kill, or nothing is left to do about it. */
+export function judgeKill(it: Case): KillVerdict | null {
+  const { endings } = it.containerState;
+  if (endings === NO_ENDINGS || endings.length === 0) return null;
+  const kill = endings.findLast(isKill);
+  if (kill === undefined || it.input.now - kill.at > KILL_MS) return null;
+  const unanswered = (why: Unanswered) => ({ kind: "unanswered", kill, why }) as const;
+  const limit = it.container.spec["memory.limits"];
+  if (limit === null || kill.limitBytes === null) return unanswered("unlimited");
+  if (kill.kind === "node") return unanswered("node");
+  if (it.autoscaler.oom === "ignore") return unanswered("ignored");
+  const rule = it.autoscaler.sides.find(({ key }) => key === "memory.limits");
+  if (rule === undefined) return unanswered("unmanaged");
+  const { reflex } = it.containerState;
+  const { max } = rule.bounds;
+  const isShort = it.status.kind === "idle" && readShortfall(it.input.pod) > 0;
+  const isAnswered = reflex?.kill === kill.id;
+  if (isAnswered && (!isShort || reflex.instance === it.container.instance)) return null;
+  const resends = isShort ? (reflex?.resends ?? 0) + 1 : 0;
+  const wanted = kill.limitBytes + readGrowth(kill, endings);
+  // An equal size would be no change, and write nothing.
+  const to = isShort ? Math.max(wanted, limit + UNIT.memory) : wanted;
+  if (isShort && (resends > MOST_RESENDS || Math.min(to, max ?? Infinity) <= limit)) return unanswered("unreached");
+  // A kill at a limit that has been raised since: by a person, or by an answer that is on its way.
+  if (to <= limit) return null;
+  if (max !== null && max <= limit) return unanswered("atMax");
+  const answer: Reflex = { kill: kill.id, instance: it.container.instance, resends };
+  return { kind: "raise", kill, from: limit, to, reflex: answer };
+}
+
+/** The limit, and the request in the same ratio, each where it is managed; nothing where no kill waits for an answer. */
+export function proposeAfterOom(it: Case): readonly Proposal[] {
+  const verdict = judgeKill(it);
+  if (verdict?.kind !== "raise") return NO_PROPOSALS;
+  const { kill, from, to, reflex } = verdict;
+  const proposals: Proposal[] = [];
+  for (const { key, resource, bounds } of it.autoscaler.sides) {
+    const amount = readActual(it.container)[key];
+    if (resource !== "memory" || amount === null) continue;
+    // The request follows what the limit may become.
+    const ratio = Math.min(to, it.autoscaler.sides.find((one) => one.key === "memory.limits")?.bounds.max ?? to) / from;
+    const wanted = key === "memory.limits" ? to : amount * ratio;
+    if (bounds.max !== null && amount >= bounds.max) continue;
+    const why = `OOM-killed at a memory limit of ${formatAmount(kill.limitBytes ?? from, "memory")}`;
+    proposals.push({ side: key, direction: "up", amount: wanted, why, cause: "oom", reflex });
+  }
+  return proposals;
+}
+
+/**
+ * A fifth of the limit or 100Mi, twice as much for each larger limit that has killed within ten minutes before; bytes. A
+ * second kill at the same limit says nothing new.
+ */
+function readGrowth({ limitBytes, at }: Ending, endings: readonly Ending[]): number {
+  const limit = limitBytes ?? 0;
+  const before = new Set<number>();
+  for (const one of endings) {
+    if (one.kind !== "oom" || one.limitBytes === null || one.limitBytes >= limit) continue;
+    if (at - one.at <= KILL_MS) before.add(one.limitBytes);
+  }
+  return Math.max(limit * (KILL_FACTOR - 1), LEAST_GROWTH) * 2 ** before.size;
+}
