@@ -74,6 +74,7 @@ export function createActor(options: ActorOptions): Actor {
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     dryRun: options.dryRun,
+    hasMemoryPressure: (node) => observer.nodes.get(node)?.memoryPressure === true,
     canDecide: observer.canDecide,
     onError({ pod }, error) {
       metrics.failed(pod.namespace, "Evaluation");

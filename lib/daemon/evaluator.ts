@@ -18,6 +18,8 @@ export interface EvaluatorOptions {
   /** Takes every evaluation, and the one that folds in an answer. */
   readonly report: Sink;
   readonly dryRun: boolean;
+  /** The node runs out of memory, as far as it says so. */
+  readonly hasMemoryPressure: (node: string) => boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;
   /** A pod that cannot be decided is left alone until its next evaluation; the other pods go on. */
@@ -90,7 +92,8 @@ export class Evaluator {
   }
 
   #toInput({ pod, contenders }: Tracked, observation: Observation): Input {
-    const { clock, dryRun } = this.#options;
-    return { now: clock.now(), pod, contenders, observation, dryRun };
+    const { clock, dryRun, hasMemoryPressure } = this.#options;
+    const input: Input = { now: clock.now(), pod, contenders, observation, dryRun };
+    return hasMemoryPressure(pod.nodeName ?? "") ? { ...input, memoryPressure: true } : input;
   }
 }

@@ -24,6 +24,7 @@ class Desk {
     },
     report: ({ outcome }) => void this.outcomes.push(outcome),
     dryRun: false,
+    hasMemoryPressure: () => false,
     canDecide: () => this.canDecide,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });

@@ -36,6 +36,8 @@ export interface NodeFacts {
   readonly host: string | null;
   readonly port: number;
   readonly capacity: Capacity;
+  /** Its condition MemoryPressure is True. */
+  readonly memoryPressure: boolean;
 }
 
 /** As kubectl and people name a namespaced object: `namespace/name`. */

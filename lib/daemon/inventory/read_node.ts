@@ -20,6 +20,7 @@ export function readNode({ metadata, status }: Node): NodeFacts {
       cpuMillicores: readAmount(status?.capacity?.["cpu"], "cpu"),
       memoryBytes: readAmount(status?.capacity?.["memory"], "memory"),
     },
+    memoryPressure: status?.conditions?.some((one) => one.type === "MemoryPressure" && one.status === "True") ?? false,
   };
 }
 
