@@ -147,14 +147,16 @@ function notifyOfRestartRequired({ why, ...subject }: words.Subject & { readonly
   draft.note(key, "shrink", "RestartRequired", () => words.blocked(subject, blocked));
 }
 
-/** A kill that nothing answers: one event in ten minutes, with the count (L13). */
+/** A kill that nothing answers: one event in ten minutes, with the count of those since (L13). */
 function notifyOfKill(it: Case, draft: Draft): void {
-  const verdict = judgeKill(it);
-  if (verdict?.kind !== "unanswered") return;
-  const { autoscaler, container, containerState: { endings }, input: { now, pod } } = it;
-  const [toldAt = "", told = ""] = draft.read(autoscaler.key)?.kill?.split(" ") ?? [];
-  if (told === verdict.kill.id || (toldAt !== "" && Math.abs(now - Number(toldAt)) < KILL_MS)) return;
-  const before = endings.findIndex(({ id }) => id === told);
+  const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
+  if (endings.length === 0) return;
+  const [toldAt, told] = draft.read(autoscaler.key)?.kill?.split(" ") ?? [];
+  if (toldAt !== undefined && Math.abs(now - Number(toldAt)) < KILL_MS) return;
+  // Those that came while nobody was told may be older by now.
+  const verdict = judgeKill(it, toldAt === undefined ? KILL_MS : 2 * KILL_MS);
+  if (verdict?.kind !== "unanswered" || verdict.kill.id === told) return;
+  const before = endings.findLastIndex(({ id }) => id === told || id === reflex?.kill);
   const count = endings.slice(before + 1).filter(isKill).length;
   const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
   const killed = { why: verdict.why, limitBytes: verdict.kill.limitBytes, count };

@@ -31,12 +31,12 @@ const LEAST_GROWTH = 100 * 1024 * 1024;
 /** So often a size that did not reach the pod's cgroup is sent again. */
 const MOST_RESENDS = 3;
 
-/** `null` where there was no kill, or nothing is left to do about it. */
-export function judgeKill(it: Case): KillVerdict | null {
+/** `null` where there was no kill for so long, or nothing is left to do about it. */
+export function judgeKill(it: Case, withinMs = KILL_MS): KillVerdict | null {
   const { endings } = it.containerState;
   if (endings === NO_ENDINGS || endings.length === 0) return null;
   const kill = endings.findLast(isKill);
-  if (kill === undefined || it.input.now - kill.at > KILL_MS) return null;
+  if (kill === undefined || it.input.now - kill.at > withinMs) return null;
   const unanswered = (why: Unanswered) => ({ kind: "unanswered", kill, why }) as const;
   const limit = it.container.spec["memory.limits"];
   if (limit === null || kill.limitBytes === null) return unanswered("unlimited");
