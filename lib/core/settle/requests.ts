@@ -37,9 +37,11 @@ export function toDecision({ it, asked }: Weighed): ContainerDecision {
   if (asked.kind === "stopped") {
     return { autoscaler, container, decision: asked.decision, candidates: asked.candidates, isNewSample };
   }
-  const { action, base, to, moving } = asked.candidate;
+  const { action, base, to, moving, proposals } = asked.candidate;
   const decision = { kind: "resize", action, from: base, to } as const;
-  return { autoscaler, container, decision, candidates: moving, isNewSample };
+  // A kill is a sample of its own (L10): it is counted where it is acted on (C52).
+  const isNew = isNewSample || isAfterOom(proposals);
+  return { autoscaler, container, decision, candidates: moving, isNewSample: isNew };
 }
 
 /** A revert stands beside what else was decided about its container. */
@@ -59,5 +61,6 @@ function explainMoves({ sized, proposals }: Candidate): string {
     const why = proposals.find(({ side }) => side === one.key)?.why ?? one.key;
     return [one.cappedBy === null ? why : `${why}, capped by ${one.cappedBy}`];
   });
-  return whys.join("; ");
+  // Sides that answer one kill have one reason.
+  return [...new Set(whys)].join("; ");
 }

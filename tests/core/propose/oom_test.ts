@@ -49,8 +49,11 @@ Deno.test("decide() raises the limit by 100Mi or a fifth once a killed container
   story.wait(12 * SECOND).restartContainer();
   assertEquals(limits(story), [356], "on the change that shows it running, without a poll");
   assertEquals(story.requests[0]?.to["memory.requests"], 178 * MI);
-  assertEquals(story.requests[0]?.why, "OOM-killed at a memory limit of 256Mi; OOM-killed at a memory limit of 256Mi");
+  assertEquals(story.requests[0]?.why, "OOM-killed at a memory limit of 256Mi");
   assertEquals(story.notified(), ["ScaleUp"]);
+  const [decision] = story.last?.decisions ?? [];
+  assertEquals(decision?.candidates, ["memory.limits", "memory.requests"]);
+  assertEquals(decision?.isNewSample, true, "counted, as a sample is (C52)");
 });
 
 Deno.test("decide() raises a large limit by a fifth (L11)", () => {
