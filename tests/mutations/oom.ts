@@ -246,6 +246,15 @@ export const OOM: Mutations = {
       test: RESENDS,
     },
     {
+      breaks: "sends it again to whatever runs",
+      in: "RESEND_MS",
+      under: "lib/core/propose",
+      find: "5_000",
+      replace: "0",
+      test:
+        "decide() sends it again to a run that lives for five seconds, not to one that the resize itself has started (L11)",
+    },
+    {
       breaks: "sends it again for ever",
       in: "judgeKill",
       find: "resends > MOST_RESENDS ||",

@@ -30,6 +30,11 @@ export type Unanswered = "ignored" | "unmanaged" | "unlimited" | "atMax" | "node
 const LEAST_GROWTH = 100 * 1024 * 1024;
 /** So often a size that did not reach the pod's cgroup is sent again. */
 const MOST_RESENDS = 3;
+/**
+ * A resize ends the back-off, and of the start that follows at once podfit hears too late (docs/kubernetes-138760.md): it is sent again
+ * to a run that lives for this long, or to the one after the next back-off, of 10 s at least; ms.
+ */
+const RESEND_MS = 5_000;
 
 /** `null` where there was no kill for so long, or nothing is left to do about it. */
 export function judgeKill(it: Case, withinMs = KILL_MS): KillVerdict | null {
@@ -49,6 +54,7 @@ export function judgeKill(it: Case, withinMs = KILL_MS): KillVerdict | null {
   const isShort = it.status.kind === "idle" && readShortfall(it.input.pod) > 0;
   const isAnswered = reflex?.kill === kill.id;
   if (isAnswered && (!isShort || reflex.instance === it.container.instance)) return null;
+  if (isShort && it.input.now - (it.containerState.resizedAt ?? -Infinity) < RESEND_MS) return null;
   const resends = isShort ? (reflex?.resends ?? 0) + 1 : 0;
   const wanted = kill.limitBytes + readGrowth(kill, endings);
   // An equal size would be no change, and write nothing.

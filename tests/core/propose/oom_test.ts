@@ -243,6 +243,17 @@ Deno.test("decide() sends a size that has not reached the pod's cgroup again at 
   assert(told[0]?.includes("delete the pod"), told[0]);
 });
 
+Deno.test("decide() sends it again to a run that lives for five seconds, not to one that the resize itself has started (L11)", () => {
+  const story = newStory({}, { pod: pod({ memoryLimitBytes: LIMIT * MI }), answer: "hold" });
+  story.poll();
+  killAndRestart(story);
+  enactContainerOnly(story, story.requests[0] ?? fail());
+  killAndRestart(story);
+  assertEquals(limits(story), [356], "2 s later: it may be dead already");
+  story.wait(SECOND).poll();
+  assertEquals(limits(story), [356, 357], "at the poll that finds it alive");
+});
+
 Deno.test("decide() sends it again to a run that was not killed, but for another reason is the next (L11)", () => {
   const story = newStory({}, { pod: pod({ memoryLimitBytes: LIMIT * MI }), answer: "hold" });
   story.poll();
