@@ -16,9 +16,10 @@ export type KillVerdict = Raise | { readonly kind: "unanswered"; readonly kill: 
 interface Raise {
   readonly kind: "raise";
   readonly kill: Ending;
-  /** The limit in force, and the wanted one before `max`, bytes. */
+  /** The limit as it stands in the spec, the wanted one, and what bounds let it become, bytes. */
   readonly from: number;
   readonly to: number;
+  readonly most: number;
   /** What is remembered once it is accepted. */
   readonly reflex: Reflex;
 }
@@ -50,7 +51,7 @@ export function judgeKill(it: Case, withinMs = KILL_MS): KillVerdict | null {
   const rule = it.autoscaler.sides.find(({ key }) => key === "memory.limits");
   if (rule === undefined) return unanswered("unmanaged");
   const { reflex } = it.containerState;
-  const { max } = rule.bounds;
+  const most = rule.bounds.max ?? Infinity;
   const isShort = it.status.kind === "idle" && readShortfall(it.input.pod) > 0;
   const isAnswered = reflex?.kill === kill.id;
   if (isAnswered && (!isShort || reflex.instance === it.container.instance)) return null;
@@ -59,28 +60,26 @@ export function judgeKill(it: Case, withinMs = KILL_MS): KillVerdict | null {
   const wanted = kill.limitBytes + readGrowth(kill, endings);
   // An equal size would be no change, and write nothing.
   const to = isShort ? Math.max(wanted, limit + UNIT.memory) : wanted;
-  if (isShort && (resends > MOST_RESENDS || Math.min(to, max ?? Infinity) <= limit)) return unanswered("unreached");
+  if (isShort && (resends > MOST_RESENDS || Math.min(to, most) <= limit)) return unanswered("unreached");
   // A kill at a limit that has been raised since: by a person, or by an answer that is on its way.
   if (to <= limit) return null;
-  if (max !== null && max <= limit) return unanswered("atMax");
+  if (most <= limit) return unanswered("atMax");
   const answer: Reflex = { kill: kill.id, instance: it.container.instance, resends };
-  return { kind: "raise", kill, from: limit, to, reflex: answer };
+  return { kind: "raise", kill, from: limit, to, most, reflex: answer };
 }
 
 /** The limit, and the request in the same ratio, each where it is managed; nothing where no kill waits for an answer. */
 export function proposeAfterOom(it: Case): readonly Proposal[] {
   const verdict = judgeKill(it);
   if (verdict?.kind !== "raise") return NO_PROPOSALS;
-  const { kill, from, to, reflex } = verdict;
+  const { kill, from, to, most, reflex } = verdict;
+  const why = `OOM-killed at a memory limit of ${formatAmount(kill.limitBytes ?? from, "memory")}`;
   const proposals: Proposal[] = [];
   for (const { key, resource, bounds } of it.autoscaler.sides) {
     const amount = readActual(it.container)[key];
-    if (resource !== "memory" || amount === null) continue;
+    if (resource !== "memory" || amount === null || amount >= (bounds.max ?? Infinity)) continue;
     // The request follows what the limit may become.
-    const ratio = Math.min(to, it.autoscaler.sides.find((one) => one.key === "memory.limits")?.bounds.max ?? to) / from;
-    const wanted = key === "memory.limits" ? to : amount * ratio;
-    if (bounds.max !== null && amount >= bounds.max) continue;
-    const why = `OOM-killed at a memory limit of ${formatAmount(kill.limitBytes ?? from, "memory")}`;
+    const wanted = key === "memory.limits" ? to : amount * Math.min(to, most) / from;
     proposals.push({ side: key, direction: "up", amount: wanted, why, cause: "oom", reflex });
   }
   return proposals;

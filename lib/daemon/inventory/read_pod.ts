@@ -90,13 +90,11 @@ function readContainer(
   };
 }
 
-/** How cgroup v1 says that there is no limit: the largest whole number of pages. */
-const NO_LIMIT = 2 ** 62;
-
 function readMemoryLimit({ status }: Pod): number | null {
   const quantity = status?.resources?.limits?.["memory"];
   const parsed = quantity === undefined ? null : parseAmount(quantity, "memory");
-  return parsed?.ok === true && parsed.amount < NO_LIMIT ? parsed.amount : null;
+  // How cgroup v1 says that there is no limit, 9007199254740988Ki, is more than an amount can be.
+  return parsed?.ok === true ? parsed.amount : null;
 }
 
 function readTerminations(status: ContainerStatus | undefined): readonly Termination[] {

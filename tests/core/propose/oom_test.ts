@@ -85,6 +85,15 @@ Deno.test("decide() answers a kill once, by its containerID (L10)", () => {
   assertEquals(limits(story), [356]);
 });
 
+Deno.test("decide() leaves alone a limit that a person lowers after the answer (L10)", () => {
+  const story = newStory();
+  story.poll();
+  killAndRestart(story);
+  story.wait(SECOND).changeContainer({ spec: SIZE, reported: SIZE });
+  story.poll();
+  assertEquals(limits(story), [356]);
+});
+
 const SKIPPED: readonly [string, Partial<Autoscaler>][] = [
   ["a cooldown", { cooldownMs: 60 * MINUTE }],
   ["the delay", { delayMs: 60 * MINUTE }],
