@@ -723,8 +723,8 @@ export const APPLYING: Mutations = {
       breaks: "says MemoryInUse though what could move is refused",
       in: "GATES",
       under: "lib/core/gate",
-      find: "memoryFree, refusalsOver,",
-      replace: "refusalsOver, memoryFree,",
+      find: "memoryFree, restartAllowed, crashFree, refusalsOver,",
+      replace: "refusalsOver, memoryFree, restartAllowed, crashFree,",
       test: "ask() says the refusal where another side's memory is in use (C46)",
     },
     {

@@ -105,7 +105,7 @@ export const OOM: Mutations = {
       in: "nextResized",
       find: "request.reflex ?? container.reflex",
       replace: "container.reflex",
-      test: "decide() answers a kill once, by its containerID (L10)",
+      test: "decide() leaves alone a limit that a person lowers after the answer (L10)",
     },
     {
       breaks: "believes the node's clock",
@@ -219,8 +219,8 @@ export const OOM: Mutations = {
     {
       breaks: "raises a request without regard to what the limit may become",
       in: "proposeAfterOom",
-      find: 'Math.min(to, it.autoscaler.sides.find((one) => one.key === "memory.limits")?.bounds.max ?? to) / from',
-      replace: "to / from",
+      find: "Math.min(to, most)",
+      replace: "to",
       test: "decide() goes no further than max, and starts the cooldown (L11)",
     },
     {
@@ -274,13 +274,6 @@ export const OOM: Mutations = {
       find: "if (limit === null) return 0;",
       replace: "if (limit === null) continue;",
       test: "decide() takes a pod's cgroup as it is where a container has no limit, or the pod has its own (L11)",
-    },
-    {
-      breaks: "takes unlimited for a limit",
-      in: "readMemoryLimit",
-      find: "&& parsed.amount < NO_LIMIT",
-      replace: "",
-      test: "readPod() reads of the pod's own cgroup none that cgroup v1 calls unlimited (L11)",
     },
   ],
   L12: [
@@ -352,8 +345,8 @@ export const OOM: Mutations = {
     {
       breaks: "is silent at max",
       in: "judgeKill",
-      find: 'if (max !== null && max <= limit) return unanswered("atMax");',
-      replace: "if (max !== null && max <= limit) return null;",
+      find: 'if (most <= limit) return unanswered("atMax");',
+      replace: "if (most <= limit) return null;",
       test: "decide() tells of a kill at a limit that was raised to max (L13)",
     },
     {
@@ -373,6 +366,7 @@ export const OOM: Mutations = {
     {
       breaks: "does not read the node's condition",
       in: "readNode",
+      under: "lib/daemon",
       find: 'one.type === "MemoryPressure" && one.status === "True"',
       replace: "false",
       test:
@@ -390,8 +384,8 @@ export const OOM: Mutations = {
     {
       breaks: "takes what another container needs",
       in: "readKillFloor",
-      find: "killFloors[name] ?? 0",
-      replace: "Math.max(...Object.values(killFloors))",
+      find: "killFloors !== undefined && Object.hasOwn(killFloors, name) ? killFloors[name] ?? 0 : 0",
+      replace: "Math.max(0, ...Object.values(killFloors ?? {}))",
       test: "decide() keeps of a limit what siblings that were killed need (L14)",
     },
   ],

@@ -189,9 +189,8 @@ export const SAMPLING: Mutations = {
     {
       breaks: "asks the gates about standing proposals with new samples only",
       in: "isAsked",
-      find: "{ isDue, input: { observation }, view }: Case): boolean { return isDue",
-      replace:
-        "{ isDue, isNewSample, input: { observation }, view }: Case): boolean { return (isDue && (isNewSample || view.wantedSince === null))",
+      find: "if (isDue) return true;",
+      replace: "if (isDue && (it.isNewSample || view.wantedSince === null)) return true;",
       test: "decide() advances no streak by repeats, but puts standing proposals to the gates again for 60s (C22)",
     },
     {
