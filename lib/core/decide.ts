@@ -18,7 +18,7 @@ import { proposeRevert } from "./propose/revert.ts";
 import { readScaled } from "./settle/accepted.ts";
 import { settleAnswer } from "./settle/answers.ts";
 import { settleCommand } from "./settle/command.ts";
-import { chooseFirst, toDecision, toRequest, toRevertDecision } from "./settle/requests.ts";
+import { chooseFirst, listHeldBack, toDecision, toRequest, toRevertDecision, type Weighed } from "./settle/requests.ts";
 import { settleUnconfirmed } from "./settle/unconfirmed.ts";
 import type { PodState, View } from "./state.ts";
 
@@ -39,13 +39,13 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const status = readResizeStatus(input.pod, known, input.now);
   const cases = listCases(sampled, { input, state: known, status });
   const weighed = weigh(cases);
-  const { request } = weighed;
+  const { request, asked } = weighed;
   const others = listOthers(sampled, cases);
   const decisions = others.length === 0 ? weighed.decisions : [...weighed.decisions, ...others];
   const views: Record<string, View> = {};
   for (const { autoscaler, view } of sampled) views[autoscaler.key] = view;
   const state: PodState = { ...known, at: input.now, views };
-  const notified = notifyOfEvaluation({ input, state, late, sampled, cases, decisions, request });
+  const notified = notifyOfEvaluation({ input, state, late, sampled, cases, asked, decisions, request });
   return {
     state: notified.state,
     decisions,
@@ -58,23 +58,26 @@ function evaluate(facts: PodState, input: Input): Outcome {
 }
 
 /** Proposals are made, one direction chosen, the sizes found and the gates asked: for each container, then for the pod. */
-function weigh(cases: readonly Case[]): Pick<Outcome, "decisions" | "request"> {
+function weigh(
+  cases: readonly Case[],
+): Pick<Outcome, "decisions" | "request"> & { readonly asked: readonly Weighed[] } {
   const weighed = cases.filter(isAsked).map((it) => {
     const choice = choose(propose(it));
     return { it, choice, asked: choice === null ? null : ask(it, choice) };
   });
   const first = chooseFirst(weighed);
   if (first === null) {
-    const revert = proposeRevert(cases);
+    const revert = proposeRevert(cases, listHeldBack(weighed));
     const decisions = weighed.map(toDecision);
-    return { decisions: revert === null ? decisions : [...decisions, toRevertDecision(revert)], request: revert };
+    const all = revert === null ? decisions : [...decisions, toRevertDecision(revert)];
+    return { asked: weighed, decisions: all, request: revert };
   }
   // Whoever passed as well is asked again, now that another goes first.
   const decisions = weighed.map(({ it, choice, asked }) => {
     const isBehind = asked?.kind === "passed" && asked.candidate !== first;
     return toDecision({ it, asked: isBehind && choice !== null ? ask(it, choice, first.container.name) : asked });
   });
-  return { decisions, request: toRequest(first) };
+  return { asked: weighed, decisions, request: toRequest(first) };
 }
 
 function settle(state: PodState, input: Input, observation: Answered): Outcome {

@@ -71,6 +71,7 @@ const requestEntries = {
   to: resources,
   changes: v.array(side),
   stuck: v.nullable(stuckReason),
+  givesUp: v.nullable(resources),
   why: text,
 };
 

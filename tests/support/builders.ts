@@ -126,6 +126,7 @@ export function pod(overrides: Partial<PodFacts> = {}): PodFacts {
     windows: false,
     qosClass: "Burstable",
     podResources: null,
+    requests: { cpuMillicores: 100, memoryBytes: 128 * MI },
     pending: null,
     inProgress: null,
     readyAt: START - 60 * MINUTE,
@@ -174,6 +175,9 @@ export function input(overrides: Partial<Input> = {}): Input {
     pod: pod(),
     contenders: [policy()],
     observation: { kind: "tick" },
+    room: null,
+    limits: null,
+    lowersMemoryLimits: true,
     dryRun: false,
     ...overrides,
   };
@@ -211,6 +215,7 @@ export function request(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
     to: { ...SIZE, "cpu.requests": 150 },
     changes: ["cpu.requests"],
     stuck: null,
+    givesUp: null,
     why: "cpu.requests at 90 %",
     ...overrides,
   };

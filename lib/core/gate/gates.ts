@@ -16,6 +16,7 @@ import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
+import { enoughLeft, isOwnWaiting, isShort, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
 
 /** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
@@ -26,7 +27,10 @@ export const GATES: readonly Gate[] = [
   cooledDown,
   lowForLong,
   withRoom,
+  enoughLeft,
   memoryFree,
+  memoryLowered,
+  limitRangeKept,
   refusalsOver,
   notCommanded,
   running,
@@ -83,7 +87,9 @@ function lowForLong({ input: { now }, direction, proposals, ...it }: Candidate):
 
 /** Sizing leaves these where they are: at their bound, or at their target. */
 function withRoom({ sized }: Candidate): Objection | null {
-  const held = sized.filter((one) => one.kind === "holds").filter(({ reason }) => reason !== "MemoryInUse");
+  const held = sized.filter((one) => one.kind === "holds").filter((one) =>
+    one.reason !== "MemoryInUse" && !isShort(one)
+  );
   if (held.length === 0) return null;
   const reason = held.some((one) => one.reason === "AtBound") ? "AtBound" : "AtTarget";
   const message = held.map((one) => one.message).join("; ");
@@ -128,7 +134,8 @@ function delayed({ input: { now }, autoscaler, containerState, moving }: Candida
   return { kind: "blocked", reason: "Delay", message, until, sides: moving };
 }
 
-function resizeIdle({ status, action, input: { now, pod }, container, moving }: Candidate): Objection | null {
+function resizeIdle(candidate: Candidate): Objection | null {
+  const { status, action, input: { now, pod }, container, moving } = candidate;
   switch (status.kind) {
     case "idle":
       return null;
@@ -146,8 +153,12 @@ function resizeIdle({ status, action, input: { now, pod }, container, moving }: 
     case "infeasible": {
       // A scale-down only frees resources: it may replace what is waiting for room.
       if (action === "scaleDown") return null;
+      // One of ours is taken back for what can go now; only what would wait for room again is held (L31).
+      const isReturned = status.kind === "deferred" && isOwnWaiting(pod, container);
+      const sides = isReturned ? listWaitingOn(candidate) : moving;
+      if (sides.length === 0) return null;
       const message = `a resize of the pod is ${status.kind}: ${status.message}`;
-      return { kind: "blocked", reason: STUCK_REASONS[status.kind], message, sides: moving };
+      return { kind: "blocked", reason: STUCK_REASONS[status.kind], message, sides };
     }
   }
 }

@@ -9,14 +9,17 @@ import type { Sampled } from "../observe/sample.ts";
 import { readBaseline } from "../observe/streaks.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
 import { isStuck, STUCK_REASONS } from "../pod/resize_status.ts";
-import { BLOCK_NOTICE, type BlockReason, type HoldReason } from "../reasons.ts";
+import { BLOCK_NOTICE } from "../reasons.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import type { Settled } from "../settle/accepted.ts";
 import { NO_REFUSALS } from "../settle/refusal.ts";
+import type { Weighed } from "../settle/requests.ts";
 import { isWaiting } from "../settle/refusals.ts";
 import { findContainerState, type PodState } from "../state.ts";
 import { Draft, type Notified } from "./draft.ts";
 import { NOTHING_NOTIFIED } from "./edge.ts";
+import { isHeld, notifyOfHeld } from "./held.ts";
+import { PASSING } from "./passing.ts";
 import * as words from "./words.ts";
 
 /** One evaluation, before anybody was notified of it. */
@@ -27,17 +30,20 @@ export interface Evaluation {
   readonly late: Settled;
   readonly sampled: readonly Sampled[];
   readonly cases: readonly Case[];
+  /** The cases that were asked about, and what gates said of them. */
+  readonly asked: readonly Weighed[];
   readonly decisions: readonly ContainerDecision[];
   readonly request: ResizeRequest | null;
 }
 
 /** The notices of an evaluation, and the state that remembers them. */
 export function notifyOfEvaluation(evaluation: Evaluation): Notified {
-  const { state, input: { pod }, late, sampled, cases, decisions } = evaluation;
+  const { state, input: { pod }, late, sampled, cases, asked, decisions } = evaluation;
   const draft = new Draft(state);
   notifyOfAnswer(late, pod.name, draft);
   for (const one of sampled) notifyOfUsage(one, evaluation, draft);
   for (const it of cases) notifyOfStuck(it, draft);
+  for (const one of asked) notifyOfHeld(one, decisions, draft);
   for (const decision of decisions) notifyOfBlock(decision, evaluation, draft);
   notifyOfRestart(evaluation, draft);
   return draft.end();
@@ -98,11 +104,6 @@ function notifyOfStuck({ status, autoscaler, container, input: { pod } }: Case, 
   draft.note(autoscaler.key, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
 }
 
-/** What passes by itself, e.g. after another resource has moved, and does not end a refusal that was published. */
-const PASSING: ReadonlySet<HoldReason | BlockReason> = new Set(
-  ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
-);
-
 function notifyOfBlock(
   { autoscaler, container, decision }: ContainerDecision,
   { state, input: { pod } }: Evaluation,
@@ -118,8 +119,8 @@ function notifyOfBlock(
   if (decision.kind === "hold") return draft.note(key, "block", null);
   const { action, reason, message: why } = decision;
   const name = BLOCK_NOTICE[reason];
-  // One that is published as stuck already is no news.
-  const isSilent = name === undefined || before.stuck === reason;
+  // One that is published as stuck or held already is no news.
+  const isSilent = name === undefined || before.stuck === reason || isHeld(before, reason);
   const subject = { autoscaler, container, pod: pod.name };
   draft.note(
     key,

@@ -19,11 +19,14 @@ export const PATIENCE_MS: Readonly<Record<Stuck["kind"], number>> = {
   infeasible: 0,
 };
 
-/** The request to revert, for the first container that can; `null` when there is nothing to give up. */
-export function proposeRevert(cases: readonly Case[]): ResizeRequest | null {
+/**
+ * The request to revert, for the first container that can; `null` when there is nothing to give up. What waits for room
+ * goes back at once where it holds up one of `heldBack`, other containers of the pod (L31).
+ */
+export function proposeRevert(cases: readonly Case[], heldBack: readonly string[] = []): ResizeRequest | null {
   for (const it of cases) {
     const { status, container, input: { pod, dryRun } } = it;
-    if (dryRun || !isStuck(status) || !isDue(it, status)) continue;
+    if (dryRun || !isStuck(status) || !isDue(it, status, heldBack)) continue;
     const from = container.spec;
     const to = revertTo(container, listStuck(pod, container));
     if (isSameSize(to, from) || exceedsLimit(to) || readQosWith(pod, container, to) !== pod.qosClass) continue;
@@ -34,6 +37,7 @@ export function proposeRevert(cases: readonly Case[]): ResizeRequest | null {
       to,
       changes,
       stuck: STUCK_REASONS[status.kind],
+      givesUp: null,
       why: status.message,
     });
   }
@@ -56,11 +60,13 @@ export function revertTo(container: ContainerFacts, sides: readonly SideKey[]): 
   return to;
 }
 
-function isDue({ input: { now }, state, container, containerState, autoscaler }: Case, status: Stuck): boolean {
+function isDue(it: Case, status: Stuck, heldBack: readonly string[]): boolean {
+  const { input: { now }, state, container, containerState, autoscaler } = it;
   if (container.runningAt === null || state.conflict !== null) return false;
   const { revertedAt, refusals } = containerState;
   if (listAllRefusals(refusals).some((refusal) => holdsRevert(refusal, now))) return false;
   if (revertedAt !== null && now - revertedAt < autoscaler.cooldownMs) return false;
+  if (status.kind === "deferred" && heldBack.some((name) => name !== container.name)) return true;
   return now - status.since >= PATIENCE_MS[status.kind];
 }
 

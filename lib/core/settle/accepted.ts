@@ -7,7 +7,7 @@ import { describeChange, listChanges } from "../changes.ts";
 import type { Scaled } from "../decision.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
 import { type ContainerState, findContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
-import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
+import { nextAccepted, nextGivenUp, nextRefused, nextTakenBack } from "./refusals.ts";
 import { NO_REFUSALS } from "./refusal.ts";
 
 /** The state after an answer, and what the answer came to. */
@@ -101,6 +101,8 @@ function nextResized(
     revertedAt: isRevert ? at : container.revertedAt,
     refusals: isRevert
       ? nextGivenUp(before, request, { generation, now: at })
+      : request.givesUp !== null
+      ? nextTakenBack(before, request, { generation, now: at })
       : before === NO_REFUSALS
       ? before
       : nextAccepted(before, request, generation),

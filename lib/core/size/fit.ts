@@ -6,6 +6,7 @@ import type { SideRule } from "../../autoscaler/autoscaler.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { type Resources, type SideKey, UNIT } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
+import { type Allowance, type AllowedBy, ALLOWS_ALL } from "./allowance.ts";
 import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
 
@@ -24,6 +25,8 @@ export interface FitContext {
   /** What sides that do not move count with: the spec, or actual where a pending resize is given up (C41). */
   readonly base: Resources;
   readonly memoryFloor: MemoryFloor;
+  /** How far node and namespace let a side go (L30, L32); as far as it likes where it is left out. */
+  readonly allow?: (key: SideKey) => Allowance;
   /** True when these sizes would make a pod Guaranteed that is not (C34). */
   readonly makesGuaranteed: (to: Resources) => boolean;
 }
@@ -39,9 +42,18 @@ export type Sized =
   | {
     readonly kind: "holds";
     readonly key: SideKey;
-    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse";
+    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse" | ShortReason;
     readonly message: string;
   };
+
+/** Why a side stays that node or namespace have nothing left for. */
+export type ShortReason = "NodeCapacity" | "Quota" | "LimitRange";
+
+const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
+  node: "NodeCapacity",
+  Quota: "Quota",
+  LimitRange: "LimitRange",
+};
 
 /** One result per mover, leaders first; `to` differs from actual in the wanted direction. */
 export function fit(movers: readonly Mover[], context: FitContext): readonly Sized[] {
@@ -68,7 +80,9 @@ const REQUESTS_FIRST = ["requests", "limits"] as const;
 
 function fitSide({ rule, amount, actual }: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
   const { direction, base, memoryFloor } = context;
-  const capContext: CapContext = { rule, direction, actual, partner: readPartner(rule, sized, base), memoryFloor };
+  const allowance = context.allow?.(rule.key) ?? ALLOWS_ALL;
+  const partner = readPartner(rule, sized, base);
+  const capContext: CapContext = { rule, direction, actual, partner, memoryFloor, allowance };
   let fitted: Fitted = { to: amount, cappedBy: null };
   if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
   for (const cap of CAPS) {
@@ -105,12 +119,13 @@ function keepBurstable(movers: readonly Mover[], sized: Map<SideKey, Sized>, con
       rule.key,
       moves(direction, actual, fitted.to)
         ? { ...one, ...fitted }
-        : toHeld(fitted, { rule, direction, actual, partner, memoryFloor }),
+        : toHeld(fitted, { rule, direction, actual, partner, memoryFloor, allowance: ALLOWS_ALL }),
     );
   }
 }
 
-function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: CapContext): Sized {
+function toHeld({ cappedBy }: Fitted, context: CapContext): Sized {
+  const { rule, direction, actual, memoryFloor } = context;
   const { key, resource } = rule;
   const { targetUtilizationPercent } = rule[direction];
   if (cappedBy === null) {
@@ -118,6 +133,20 @@ function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: 
     return { kind: "holds", key, reason: "AtTarget", message };
   }
   if (cappedBy === "memory in use") return { kind: "holds", key, reason: "MemoryInUse", message: memoryFloor.why };
-  const message = `${key} stays at ${formatAmount(actual, resource)}: ${cappedBy} leaves no room`;
+  const stays = `${key} stays at ${formatAmount(actual, resource)}`;
+  if (cappedBy === "node" || cappedBy === "Quota" || cappedBy === "LimitRange") {
+    const message = `${stays}: ${explainShort(cappedBy, context)}`;
+    return { kind: "holds", key, reason: SHORT_REASONS[cappedBy], message };
+  }
+  const message = `${stays}: ${cappedBy} leaves no room`;
   return { kind: "holds", key, reason: "AtBound", message };
+}
+
+function explainShort(by: AllowedBy, { rule, direction, actual, allowance: { most, least } }: CapContext): string {
+  if (by === "LimitRange") {
+    const amount = formatAmount(direction === "up" ? most : least, rule.resource);
+    return `a limit range of the namespace allows ${direction === "up" ? "at most" : "at least"} ${amount}`;
+  }
+  const left = formatAmount(Math.max(0, Math.floor(most - actual)), rule.resource);
+  return by === "node" ? `the node has room for ${left} more` : `the namespace's quota has ${left} left`;
 }

@@ -16,6 +16,8 @@ import {
   sideOf,
 } from "../../units/resources.ts";
 import type { ContainerFacts, PodFacts, ResizeCondition } from "../../core/pod/pod_facts.ts";
+import { type Summed, sumPod } from "../../core/pod/pod_sum.ts";
+import type { Amounts } from "../../core/pod/room.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
 /** Written by the kubelet on the mirror of a static pod. */
@@ -26,6 +28,10 @@ export function readPod(pod: Pod): PodFacts {
   const { metadata = {}, spec, status } = pod;
   const annotations = metadata.annotations ?? {};
   const conditions = status?.conditions ?? [];
+  const summed: Summed = {
+    containers: readContainers(pod),
+    podResources: spec?.resources === undefined ? null : readResources(spec.resources),
+  };
   return {
     uid: metadata.uid ?? "",
     namespace: metadata.namespace ?? "",
@@ -41,13 +47,23 @@ export function readPod(pod: Pod): PodFacts {
     mirror: annotations[MIRROR] !== undefined,
     windows: spec?.os?.name === "windows",
     qosClass: readQosClass(status?.qosClass),
-    podResources: spec?.resources === undefined ? null : readResources(spec.resources),
+    podResources: summed.podResources,
+    requests: readRequests(summed, spec?.overhead),
     pending: readResizeCondition(conditions, "PodResizePending"),
     inProgress: readResizeCondition(conditions, "PodResizeInProgress"),
     readyAt: readTrueSince(conditions, "Ready"),
     containersReadyAt: readTrueSince(conditions, "ContainersReady"),
-    containers: readContainers(pod),
+    containers: summed.containers,
     resizes: readResizeEntries(metadata.managedFields),
+  };
+}
+
+/** The pod's overhead is what its RuntimeClass needs beside the containers. */
+function readRequests(summed: Summed, overhead: Readonly<Record<string, unknown>> = {}): Amounts {
+  const extra = readResources({ requests: overhead as Record<string, string> });
+  return {
+    cpuMillicores: sumPod(summed, "cpu.requests") + (extra["cpu.requests"] ?? 0),
+    memoryBytes: sumPod(summed, "memory.requests") + (extra["memory.requests"] ?? 0),
   };
 }
 
