@@ -75,6 +75,7 @@ export function createActor(options: ActorOptions): Actor {
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     dryRun: options.dryRun,
     canDecide: observer.canDecide,
+    surroundings: observer.surroundings,
     onError({ pod }, error) {
       metrics.failed(pod.namespace, "Evaluation");
       fail("Cannot evaluate pod", { pod: formatName(pod), error });
@@ -119,6 +120,7 @@ export function createActor(options: ActorOptions): Actor {
       evaluator.drop(pod.uid);
       health.forgetPod(pod.uid);
     },
+    onRoom: (node) => nodes.wake(node, evaluator.waiting),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);
       metrics.forget(autoscaler);

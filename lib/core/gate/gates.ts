@@ -10,13 +10,13 @@ import { SILENCE_MS } from "../observe/silence.ts";
 import { readActual } from "../pod/pod_facts.ts";
 import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
-import { listStuck, PATIENCE_MS } from "../propose/revert.ts";
+import { isOwnWaiting, listStuck, PATIENCE_MS } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
 import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
-import { enoughLeft, isOwnWaiting, isShort, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
+import { enoughLeft, isShort, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
 
 /** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;

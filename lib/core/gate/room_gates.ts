@@ -2,9 +2,8 @@
  * Gates about what node, namespace and Kubernetes version allow (L30 to L33): each holds the sides that it is about, so
  * that the others go. They know before a PATCH is sent, so nothing is refused for them.
  */
-import { resourceOf, SIDE_KEYS, type SideKey } from "../../units/resources.ts";
+import { resourceOf, type SideKey } from "../../units/resources.ts";
 import { findViolation } from "../pod/namespace_limits.ts";
-import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
 import { listStuck } from "../propose/revert.ts";
 import type { ShortReason, Sized } from "../size/fit.ts";
 import type { Candidate } from "./candidate.ts";
@@ -50,20 +49,6 @@ export function memoryLowered({ input, container, direction, moving }: Candidate
   const message = "memory.limits is not lowered: API server or kubelet are older than Kubernetes 1.34; give the " +
     "container the resizePolicy RestartContainer for memory, or no memory.limits policy";
   return { kind: "blocked", reason: "Unsupported", message, sides: ["memory.limits"] };
-}
-
-/**
- * Whether all that waits for room in the pod is of podfit's own making, in this container: then it may be taken back
- * together with what can go now (L31).
- */
-export function isOwnWaiting(pod: PodFacts, container: ContainerFacts): boolean {
-  const own = listStuck(pod, container);
-  if (own.length === 0) return false;
-  return pod.containers.every((one) => {
-    if (one.kind === "init") return true;
-    const actual = readActual(one);
-    return SIDE_KEYS.every((key) => one.spec[key] === actual[key] || (one === container && own.includes(key)));
-  });
 }
 
 /** Of the sides that move, those that wait for room already and would wait on: the same size, or one not known to fit. */

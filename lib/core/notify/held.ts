@@ -7,6 +7,7 @@ import { SIDE_KEYS, type SideKey } from "../../units/resources.ts";
 import type { Objection } from "../gate/objection.ts";
 import { BLOCK_NOTICE, type BlockReason } from "../reasons.ts";
 import type { Weighed } from "../settle/requests.ts";
+import type { PodState } from "../state.ts";
 import type { Draft } from "./draft.ts";
 import { NOTHING_NOTIFIED, type Notified } from "./edge.ts";
 import { PASSING } from "./passing.ts";
@@ -18,6 +19,15 @@ const LASTING: ReadonlySet<string> = new Set<BlockReason>(["NodeCapacity", "Quot
 /** Whether people know of a side that is held for that reason. */
 export function isHeld(notified: Notified, reason: string): boolean {
   return notified !== NOTHING_NOTIFIED && SIDE_KEYS.some((key) => notified[`held ${key}`] === reason);
+}
+
+/** Whether some side of the pod waits for room on the node (L30). */
+export function isWaitingForRoom({ views }: PodState): boolean {
+  for (const key in views) {
+    const notified = views[key]?.notified ?? NOTHING_NOTIFIED;
+    if (isHeld(notified, "NodeCapacity")) return true;
+  }
+  return false;
 }
 
 /** For one container that was asked about, and what was decided about it. */

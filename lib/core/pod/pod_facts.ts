@@ -4,8 +4,7 @@
  */
 import type { QosClass } from "../../units/qos.ts";
 import type { ResizeEntry } from "../../units/managed_fields.ts";
-import type { Resource, Resources } from "../../units/resources.ts";
-import type { Amounts } from "./room.ts";
+import type { Amounts, Resource, Resources } from "../../units/resources.ts";
 
 /** A pod as far as decisions depend on it; plain JSON. */
 export interface PodFacts {

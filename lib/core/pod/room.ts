@@ -1,13 +1,7 @@
 /** How much of its node a pod may still ask for (L30), and how much a resize would take. */
-import type { Resources, SideKey } from "../../units/resources.ts";
+import type { Amounts, Resources, SideKey } from "../../units/resources.ts";
 import type { PodFacts } from "./pod_facts.ts";
 import { sumPod } from "./pod_sum.ts";
-
-/** Amounts of cpu and memory: what is asked for, or left. */
-export interface Amounts {
-  readonly cpuMillicores: number;
-  readonly memoryBytes: number;
-}
 
 /**
  * What requests leave of the node's allocatable: for a pod on it, beyond what it counts for itself. Negative where more

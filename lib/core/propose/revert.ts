@@ -3,7 +3,7 @@
  * so that the node's scheduler and the pod's other resizes are not held up. At most once per cooldown.
  */
 import { readOwnedSides } from "../../units/managed_fields.ts";
-import { isSameSize, type Resources, type SideKey } from "../../units/resources.ts";
+import { isSameSize, type Resources, SIDE_KEYS, type SideKey } from "../../units/resources.ts";
 import { type Case, newRequest } from "../case.ts";
 import { listChanges } from "../changes.ts";
 import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
@@ -50,6 +50,20 @@ export function listStuck(pod: PodFacts, container: ContainerFacts): readonly Si
   return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)
     .flatMap(({ owned }) => readOwnedSides(owned, container.name))
     .filter((key) => container.spec[key] !== actual[key]);
+}
+
+/**
+ * Whether all that waits for room in the pod is of podfit's own making, in this container: then it may be taken back
+ * together with what can go now (L31).
+ */
+export function isOwnWaiting(pod: PodFacts, container: ContainerFacts): boolean {
+  const own = listStuck(pod, container);
+  if (own.length === 0) return false;
+  return pod.containers.every((one) => {
+    if (one.kind === "init") return true;
+    const actual = readActual(one);
+    return SIDE_KEYS.every((key) => one.spec[key] === actual[key] || (one === container && own.includes(key)));
+  });
 }
 
 /** The container's spec with these of its sides at what is in force. */

@@ -7,6 +7,7 @@ import { readResizeEntries } from "../../units/managed_fields.ts";
 import type { QosClass } from "../../units/qos.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import {
+  type Amounts,
   isSameSize,
   NO_RESOURCES,
   type Resource,
@@ -17,7 +18,6 @@ import {
 } from "../../units/resources.ts";
 import type { ContainerFacts, PodFacts, ResizeCondition } from "../../core/pod/pod_facts.ts";
 import { type Summed, sumPod } from "../../core/pod/pod_sum.ts";
-import type { Amounts } from "../../core/pod/room.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
 /** Written by the kubelet on the mirror of a static pod. */
