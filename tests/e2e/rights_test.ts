@@ -100,8 +100,8 @@ scenario(
       await waitForAllTold(namespace);
       const said = podfit.log("Not watched without the right to: refusals are believed");
       assertEquals(said.map(({ resource, level }) => [resource, level]).sort(), [
-        ["limitranges", "info"],
-        ["resourcequotas", "info"],
+        ["limitranges", "INFO"],
+        ["resourcequotas", "INFO"],
       ]);
       assertEquals(
         podfit.log().filter(isWarning).filter(({ message }) => String(message).startsWith("Cannot watch")),
