@@ -65,7 +65,7 @@ export class Feed {
   constructor(options: FeedOptions) {
     this.#options = options;
     this.#sources = listSources(options);
-    for (const source of this.#sources) if (source.isOptional !== true) this.#unsynced.set(source.path, source);
+    for (const source of this.#sources.filter(isAwaited)) this.#unsynced.set(source.path, source);
   }
 
   /** Paths that have not been listed yet: their objects are not known. */
@@ -90,7 +90,7 @@ export class Feed {
     const { resource, path, fieldSelector, project } = source;
     let isForbidden = false;
     const onError = (error: Error, failures: number) => {
-      if (source.isOptional === true && error instanceof CollectionFailure && error.code === 403) {
+      if (!isAwaited(source) && isNoRight(error)) {
         if (isForbidden) return;
         isForbidden = true;
         source.replaceAll([]);
@@ -120,6 +120,14 @@ export class Feed {
       else source.set(event.object);
     }
   }
+}
+
+function isAwaited({ isOptional }: Source<unknown>): boolean {
+  return isOptional !== true;
+}
+
+function isNoRight(error: Error): boolean {
+  return error instanceof CollectionFailure && error.code === 403;
 }
 
 const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
