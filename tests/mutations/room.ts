@@ -6,6 +6,7 @@ export const ROOM: Mutations = {
     {
       breaks: "forgets that an init container needs the sidecars before it too",
       in: "sumPod",
+      under: "lib/core",
       find: "sidecars + amount",
       replace: "amount",
       test: "sumPod() counts an init container beside the sidecars before it (L30)",
@@ -20,6 +21,7 @@ export const ROOM: Mutations = {
     {
       breaks: "adds containers up in a pod that has resources of its own",
       in: "sumPod",
+      under: "lib/core",
       find: "own !== null",
       replace: "own === -1",
       test: "sumPod() counts a pod's own resources instead of its containers', which then share them (L30)",
@@ -84,10 +86,10 @@ export const ROOM: Mutations = {
     },
     {
       breaks: "lets a limit wait for room, which it does not need",
-      in: "readAllowance",
-      find: 'room !== null && sideOf(key) === "requests"',
-      replace: "room !== null",
-      test: "fit() lets pass what fits exactly (L30, L32)",
+      in: "readRoom",
+      find: "Infinity",
+      replace: "0",
+      test: "readAllowance() lets a request take the node's room beyond what it has, and a limit all (L30)",
     },
     {
       breaks: "resizes for next to nothing",
@@ -106,6 +108,7 @@ export const ROOM: Mutations = {
     {
       breaks: "tells again with each resize of the limit",
       in: "isOver",
+      under: "lib/core",
       find: "!PASSING.has(own.decision.reason)",
       replace: "true",
       test: "decide() tells once of a held request, though its limit is resized again and again (L30)",
@@ -113,6 +116,7 @@ export const ROOM: Mutations = {
     {
       breaks: "never tells again",
       in: "isOver",
+      under: "lib/core",
       find: 'own?.decision.kind === "hold"',
       replace: 'own?.decision.kind === "resize"',
       test: "decide() tells once of a held request, though its limit is resized again and again (L30)",
@@ -230,6 +234,7 @@ export const ROOM: Mutations = {
     {
       breaks: "overlooks what defaults would add",
       in: "checkContainers",
+      under: "lib/core",
       find: "size[key] === null && rule.defaults[key] !== null",
       replace: "false",
       test: "L32 a resize to which a limit range would add its defaults is held",
@@ -237,6 +242,7 @@ export const ROOM: Mutations = {
     {
       breaks: "looks at the resized container alone",
       in: "checkContainers",
+      under: "lib/core",
       find: "of pod.containers",
       replace: "of [container]",
       test: "findViolation() finds what a sibling breaks, which no size of this one heals (L32)",
@@ -309,6 +315,7 @@ export const ROOM: Mutations = {
     {
       breaks: "takes a node without support for an invalid resize",
       in: "readReason",
+      under: "lib/daemon",
       find: 'message.includes("on node without support for resize")',
       replace: "false",
       test: "toAnswer() takes a node without support for resize for unsupported (L33)",

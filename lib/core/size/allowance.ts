@@ -2,7 +2,7 @@
  * How far the cluster lets a side of a container go (L30, L32): the room of the node, the quotas and the limit ranges of the
  * namespace. Only what is known counts; the rest is left to the API server's refusal.
  */
-import { resourceOf, type SideKey, sideOf } from "../../units/resources.ts";
+import { resourceOf, type SideKey } from "../../units/resources.ts";
 import type { Input } from "../decision.ts";
 import type { ContainerFacts } from "../pod/pod_facts.ts";
 import { readMost, sumPod } from "../pod/pod_sum.ts";
@@ -33,7 +33,7 @@ export function readAllowance({ pod, room, limits }: Surroundings, container: Co
     if (most < allowance.most) allowance = { ...allowance, most, by };
   };
   const capPod = (by: AllowedBy, limit: number) => cap(by, readMost(pod, container, { key, limit }));
-  if (room !== null && sideOf(key) === "requests") capPod("node", sumPod(pod, key) + readRoom(room, key));
+  if (room !== null) capPod("node", sumPod(pod, key) + readRoom(room, key));
   if (limits === null) return allowance;
   const left = limits.quota[key];
   if (left !== null) capPod("Quota", sumPod(pod, key) + left);
