@@ -24,12 +24,12 @@ export class Namespaces {
 
   set(rule: NamespaceRule): void {
     const rules = this.#rules.get(rule.namespace) ?? new Map<string, NamespaceRule>();
-    this.#rules.set(rule.namespace, rules.set(toKey(rule), rule));
+    this.#rules.set(rule.namespace, rules.set(toRuleKey(rule), rule));
     this.#workOut(rule.namespace);
   }
 
   remove(rule: Pick<NamespaceRule, "kind" | "namespace" | "name">): void {
-    this.#rules.get(rule.namespace)?.delete(toKey(rule));
+    this.#rules.get(rule.namespace)?.delete(toRuleKey(rule));
     this.#workOut(rule.namespace);
   }
 
@@ -66,6 +66,6 @@ function pickTighter(a: Resources, b: Resources): Resources {
   return tighter;
 }
 
-function toKey({ kind, name }: Pick<NamespaceRule, "kind" | "name">): string {
+function toRuleKey({ kind, name }: Pick<NamespaceRule, "kind" | "name">): string {
   return `${kind}/${name}`;
 }
