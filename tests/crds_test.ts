@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml";
 import { parseAutoscaler } from "../lib/autoscaler/parse_autoscaler.ts";
-import { toManifest } from "./support/manifests.ts";
+import { type Edits, SIDE, toManifest } from "./support/manifests.ts";
 
 interface Schema {
   readonly type?: string;
@@ -20,7 +20,13 @@ interface Schema {
   readonly "x-kubernetes-int-or-string"?: boolean;
   readonly "x-kubernetes-list-type"?: string;
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
-  readonly "x-kubernetes-validations"?: readonly { readonly rule: string; readonly message: string }[];
+  readonly "x-kubernetes-validations"?: readonly Rule[];
+}
+
+interface Rule {
+  readonly rule: string;
+  readonly message: string;
+  readonly fieldPath?: string;
 }
 
 interface Version {
@@ -95,7 +101,7 @@ Deno.test("C2 C3 the definition has the defaults that the parser applies, and no
 
 Deno.test("C2 C3 C4 the parser knows the same fields as the definition, in every object of spec", () => {
   const objects = [...FIELDS].filter(([path, { properties }]) => path.startsWith("spec") && properties !== undefined);
-  assertEquals(objects.length, 18);
+  assertEquals(objects.length, 30);
   for (const [path, { properties = {} }] of objects) {
     const place = path.replaceAll("[]", "");
     const value = path.endsWith("[]") ? [{ bogus: 1 }] : { bogus: 1 };
@@ -109,27 +115,43 @@ Deno.test("C2 C3 the parser requires the same fields as the definition", () => {
   const required = [...FIELDS].flatMap(([path, schema]) =>
     path.startsWith("spec") && !path.endsWith("[]") ? (schema.required ?? []).map((key) => `${path}.${key}`) : []
   );
-  assertEquals(required.length, 19);
-  for (const path of required) {
+  const all = [...required, ...listRequiredByRule()];
+  assertEquals(all.length, 2 + 2 + 3 + 4 * 3);
+  for (const path of all) {
     const parent = path.slice(0, path.lastIndexOf("."));
-    const missing = problemsAt(parent, {}).filter((problem) => problem.path === path);
-    assertEquals(missing.map(({ message }) => message), [`Missing field "${path.slice(parent.length + 1)}"`]);
+    const [missing] = problemsAt(parent, {}).filter((problem) => problem.path === path);
+    assertStringIncludes(missing?.message ?? "", `Missing field "${path.slice(parent.length + 1)}"`, path);
+  }
+});
+
+Deno.test("the parser requires nothing of what a profile fills in (L50)", () => {
+  for (const path of listRequiredByRule()) {
+    const parent = path.slice(0, path.lastIndexOf("."));
+    const given = parent === "spec" ? { target: { kind: "deployment", name: "web" }, profile: "balanced" } : {};
+    assertEquals(problemsOf({ [parent]: given, "spec.profile": "balanced" }), []);
   }
 });
 
 Deno.test("C2 C3 the parser takes every word that the definition lists, and no other", () => {
-  for (const path of ["spec.target.kind", "spec.policy.after"]) {
-    const words = FIELDS.get(path)?.enum ?? [];
-    assertEquals(words.length, 3);
-    for (const word of words) assertEquals(problemsAt(path, word), []);
-    assertStringIncludes(problemsAt(path, "other")[0]?.message ?? "", `must be one of ${words.join(", ")}`);
+  const fields = [...FIELDS].filter(([path, schema]) => path.startsWith("spec") && schema.enum !== undefined);
+  assertEquals(fields.length, 9);
+  for (const [path, { enum: words = [] }] of fields) {
+    // An expression's operator is read by the selector's own parser.
+    if (path.endsWith("operator")) continue;
+    const edits = { "spec.policy.memory": { limits: SIDE } };
+    for (const word of words) assertEquals(problemsOf({ ...edits, [path]: word }), []);
+    const [problem] = problemsOf({ ...edits, [path]: "other" });
+    assertEquals(problem, {
+      path,
+      message: `Cannot use "other" as ${lastOf(path)}: must be one of ${words.join(", ")}`,
+    });
   }
 });
 
 Deno.test("C3 C4 requests and limits of a resource, and both resources, have the same schema but for their words", () => {
   for (const part of ["policy", "bounds"]) {
     const [first, ...others] = ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"]
-      .map((side) => withoutWords(FIELDS.get(`spec.${part}.${side}`)));
+      .map((side) => withoutWords(FIELDS.get(`spec.${part}.${side}`), side));
     for (const other of others) assertEquals(other, first);
   }
 });
@@ -163,6 +185,8 @@ Deno.test("C5 the definition has the fields of the status", () => {
     "lastScaleAction",
     "lastScaleResourceChange",
     "scaling",
+    "effectivePolicy",
+    "recommendations",
   ]);
   const conditions = FIELDS.get("status.conditions");
   assertEquals(conditions?.["x-kubernetes-list-type"], "map");
@@ -179,8 +203,24 @@ function walk(schema: Schema, path: string): readonly (readonly [string, Schema]
 }
 
 function problemsAt(path: string, value: unknown) {
-  const parsed = parseAutoscaler(toManifest({ [path]: value }));
+  return problemsOf({ [path]: value });
+}
+
+function problemsOf(edits: Edits) {
+  const parsed = parseAutoscaler(toManifest(edits));
   return parsed.ok ? [] : parsed.problems;
+}
+
+function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf(".") + 1);
+}
+
+/** Fields that a rule of spec requires unless there is a profile. */
+function listRequiredByRule(): readonly string[] {
+  const rules = FIELDS.get("spec")?.["x-kubernetes-validations"] ?? [];
+  return rules.flatMap(({ rule, fieldPath = "" }) => {
+    return rule.startsWith("has(self.profile)") && rule.endsWith(`has(self${fieldPath})`) ? [`spec${fieldPath}`] : [];
+  });
 }
 
 function isBounded(schema: Schema): boolean {
@@ -193,10 +233,12 @@ function isBounded(schema: Schema): boolean {
   return !isFree || schema.maxLength !== undefined;
 }
 
-/** Descriptions, messages and the rule that bounds a quantity differ by resource and side. */
-function withoutWords(schema: unknown): unknown {
+/** Descriptions, messages, the thresholds of requests and the rule that bounds a quantity differ by resource and side. */
+function withoutWords(schema: unknown, side: string): unknown {
+  const most = side.endsWith("requests") ? 200 : 100;
   return JSON.parse(JSON.stringify(schema, (key, value) => {
     if (key === "description" || key === "message") return undefined;
+    if (key.endsWith("Threshold")) return { ...value, maximum: value.maximum - most };
     return key === "rule" ? value.replace(/'(9T|8Pi)'/, "'limit'") : value;
   }));
 }

@@ -280,49 +280,137 @@ export interface components {
           };
         };
       };
-      containerName: string;
+      containerName?: string;
+      excludeContainers?: string[];
+      /** @enum {string} */
+      mode?: "apply" | "recommend";
+      /** @enum {string} */
+      newPods?: "template" | "inherit";
       paused?: boolean;
-      policy: {
+      policy?: {
         /** @enum {string} */
         after?: "running" | "containerReady" | "podReady";
-        consecutiveSamples: number;
-        cooldown: string;
+        consecutiveSamples?: number;
+        cooldown?: string;
         cpu?: {
           limits?: {
             consecutiveSamples?: number;
             cooldown?: string;
-            scaleDownThreshold: number;
-            scaleUpThreshold: number;
-            targetUtilization: number;
+            scaleDown?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              halfLife?: string;
+              percentile?: number;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleDownThreshold?: number;
+            scaleUp?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleUpThreshold?: number;
+            targetUtilization?: number;
           };
           requests?: {
             consecutiveSamples?: number;
             cooldown?: string;
-            scaleDownThreshold: number;
-            scaleUpThreshold: number;
-            targetUtilization: number;
+            scaleDown?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              halfLife?: string;
+              percentile?: number;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleDownThreshold?: number;
+            scaleUp?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleUpThreshold?: number;
+            targetUtilization?: number;
           };
+          scaleDown?: {
+            halfLife?: string;
+            percentile?: number;
+          };
+          /** @enum {string} */
+          throttling?: "measure" | "ignore";
         };
         delay?: string;
         memory?: {
           limits?: {
             consecutiveSamples?: number;
             cooldown?: string;
-            scaleDownThreshold: number;
-            scaleUpThreshold: number;
-            targetUtilization: number;
+            scaleDown?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              halfLife?: string;
+              percentile?: number;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleDownThreshold?: number;
+            scaleUp?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleUpThreshold?: number;
+            targetUtilization?: number;
           };
+          /** @enum {string} */
+          oom?: "raise" | "ignore";
           requests?: {
             consecutiveSamples?: number;
             cooldown?: string;
-            scaleDownThreshold: number;
-            scaleUpThreshold: number;
-            targetUtilization: number;
+            scaleDown?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              halfLife?: string;
+              percentile?: number;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleDownThreshold?: number;
+            scaleUp?: {
+              consecutiveSamples?: number;
+              cooldown?: string;
+              targetUtilization?: number;
+              window?: string;
+            };
+            scaleUpThreshold?: number;
+            targetUtilization?: number;
+          };
+          restartToShrink?: boolean;
+          scaleDown?: {
+            halfLife?: string;
+            percentile?: number;
           };
         };
-        pollInterval: string;
+        pollInterval?: string;
+        scaleDown?: {
+          consecutiveSamples?: number;
+          cooldown?: string;
+          window?: string;
+        };
+        scaleUp?: {
+          consecutiveSamples?: number;
+          cooldown?: string;
+          window?: string;
+        };
+        /** @enum {string} */
+        veto?: "all" | "resource";
       };
       priority?: number;
+      /** @enum {string} */
+      profile?: "latency" | "balanced" | "thrifty";
       selector?: {
         matchExpressions?: {
           key: string;
@@ -350,6 +438,7 @@ export interface components {
         status: "True" | "False" | "Unknown";
         type: string;
       }[];
+      effectivePolicy?: Record<string, unknown>;
       effectiveSelector?: {
         matchExpressions?: {
           key: string;
@@ -365,6 +454,49 @@ export interface components {
       lastScaleResourceChange?: string;
       lastScaleTime?: string;
       observedGeneration?: number;
+      recommendations?: {
+        container: string;
+        max?: {
+          limits?: {
+            cpu?: string;
+            memory?: string;
+          };
+          requests?: {
+            cpu?: string;
+            memory?: string;
+          };
+        };
+        median?: {
+          limits?: {
+            cpu?: string;
+            memory?: string;
+          };
+          requests?: {
+            cpu?: string;
+            memory?: string;
+          };
+        };
+        min?: {
+          limits?: {
+            cpu?: string;
+            memory?: string;
+          };
+          requests?: {
+            cpu?: string;
+            memory?: string;
+          };
+        };
+        template?: {
+          limits?: {
+            cpu?: string;
+            memory?: string;
+          };
+          requests?: {
+            cpu?: string;
+            memory?: string;
+          };
+        };
+      }[];
       scaling?: boolean;
     };
     ShardInfo: {

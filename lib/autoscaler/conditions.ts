@@ -6,7 +6,8 @@
 import type { Problem } from "../units/problem.ts";
 import type { LabelSelector } from "../units/selector.ts";
 import { formatTime } from "../units/time.ts";
-import type { Action } from "./autoscaler.ts";
+import { type Action, EVERY_CONTAINER } from "./autoscaler.ts";
+import type { PolicyFields } from "./profiles.ts";
 
 /** A condition as the API has it. */
 export interface Condition {
@@ -28,6 +29,8 @@ export interface AutoscalerStatus {
   readonly lastScaleAction?: Action;
   readonly lastScaleResourceChange?: string;
   readonly scaling?: boolean;
+  /** What a profile came to (L50). */
+  readonly effectivePolicy?: PolicyFields;
 }
 
 /** What a status is computed from. */
@@ -51,6 +54,8 @@ export interface StatusFacts {
   readonly unreadWhy: string;
   readonly lastScale: LastScale | null;
   readonly cooldownMs: number;
+  /** What its profile came to; `null` without one. */
+  readonly effectivePolicy: PolicyFields | null;
 }
 
 /** The last resize of any pod of an autoscaler. */
@@ -71,7 +76,7 @@ const CLOCKS_DIFFER_MS = 60_000;
  * status stays.
  */
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
-  const { lastScale, selector } = facts;
+  const { lastScale, selector, effectivePolicy } = facts;
   const verdicts = [judgeReady(facts), judgeActive(facts), judgeScaling(facts, now), judgeMetrics(facts)];
   return {
     conditions: verdicts.map((verdict) => toCondition(verdict, before, { generation: facts.generation, now })),
@@ -83,6 +88,7 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
       lastScaleResourceChange: lastScale.change,
     }),
     scaling: verdicts.some(({ type, status }) => type === "Scaling" && status === "True"),
+    ...(effectivePolicy === null ? {} : { effectivePolicy }),
   };
 }
 
@@ -114,7 +120,7 @@ function judgeActive(facts: StatusFacts): Verdict {
   }
   if (facts.tracked > 0) return { type, status: "True", reason: "Tracking", message: countPods(facts.tracked) };
   if (facts.matched > 0) {
-    const message = `none of ${countPods(facts.matched)} has a container "${facts.containerName}"`;
+    const message = `none of ${countPods(facts.matched)} has ${describeContainer(facts)}`;
     return { type, status: "False", reason: "ContainerNotFound", message };
   }
   return { type, status: "False", reason: "NoPods", message: "no eligible pod matches" };
@@ -153,6 +159,13 @@ function toCondition(
     lastTransitionTime: old?.status === verdict.status ? old.lastTransitionTime : formatTime(now),
     observedGeneration: generation,
   };
+}
+
+/** Names the container that pods lack: one, or any at all that is not left out. */
+export function describeContainer({ containerName }: Pick<StatusFacts, "containerName">): string {
+  return containerName === EVERY_CONTAINER
+    ? "a container that excludeContainers does not leave out"
+    : `a container "${containerName}"`;
 }
 
 /** Joins problems to one sentence, each with its path. */

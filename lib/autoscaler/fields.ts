@@ -3,7 +3,7 @@
  * gives `null` where a field is absent, null (which is absent for Kubernetes) or invalid, so the values may be used
  * only when no problem was found. Nothing here throws.
  */
-import { parseDuration } from "../units/duration.ts";
+import { formatDuration, parseDuration } from "../units/duration.ts";
 import { parseAmount } from "../units/quantity.ts";
 import { addProblem, type Problem } from "../units/problem.ts";
 import type { Resource } from "../units/resources.ts";
@@ -54,6 +54,11 @@ export class Fields {
   /** Gives a value unchecked; own properties only, since a key may be a name such as `constructor`. */
   get(key: string): unknown {
     return (Object.hasOwn(this.#values, key) ? this.#values[key] : null) ?? null;
+  }
+
+  /** Gives a reader of these fields with another value for one of them, for the same problems. */
+  with(key: string, value: unknown): Fields {
+    return new Fields({ ...this.#values, [key]: value }, { path: this.path, problems: this.#problems });
   }
 
   /** Gives the path of a field. */
@@ -117,24 +122,38 @@ export class Fields {
     return word ?? this.#refuse(key, words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(", ")}`);
   }
 
-  /** Gives a string of at most `max` characters that matches the pattern; `rule` says in words what that is. */
-  text(key: string, { max, pattern, rule }: { max: number; pattern: RegExp; rule: string }): string | null {
+  /** Gives a string that keeps to the rule. */
+  text(key: string, rule: TextRule): string | null {
     const value = this.get(key);
-    if (value === null) return null;
-    if (typeof value === "string" && value.length <= max && pattern.test(value)) return value;
-    return this.#refuse(key, rule);
+    if (value === null || isText(value, rule)) return value;
+    return this.#refuse(key, rule.rule);
   }
 
-  /** Gives a duration in whole ms, rounded up. */
-  durationMs(key: string): number | null {
+  /** Gives a list of at most `most` strings that keep to the rule. */
+  texts(key: string, { most, ...rule }: TextRule & { readonly most: number }): readonly string[] | null {
+    const value = this.get(key);
+    if (value === null) return null;
+    if (!Array.isArray(value)) return this.#refuse(key, "must be a list");
+    if (value.length > most) return this.#refuse(key, `must have at most ${most} entries`);
+    const texts = value.filter((one) => isText(one, rule));
+    for (const [index, one] of value.entries()) {
+      if (!isText(one, rule)) this.report(`${key}[${index}]`, `Cannot use ${quote(one)} in ${key}: ${rule.rule}`);
+    }
+    return texts;
+  }
+
+  /** Gives a duration in whole ms, rounded up, from `min` to `max`, durations in ms. */
+  durationMs(key: string, { min = 0, max = Infinity }: { min?: number; max?: number } = {}): number | null {
     const value = this.get(key);
     if (value === null) return null;
     // Go accepts a 0 without a unit, and manifests have it.
-    if (value === "0" || value === "+0") return 0;
-    const parsed = parseDuration(value);
-    if (parsed.ok) return parsed.ms;
-    this.report(key, parsed.message);
-    return null;
+    const parsed = value === "0" || value === "+0" ? { ok: true, ms: 0 } as const : parseDuration(value);
+    if (!parsed.ok) {
+      this.report(key, parsed.message);
+      return null;
+    }
+    if (parsed.ms >= min && parsed.ms <= max) return parsed.ms;
+    return this.#refuse(key, `must be ${min === 0 ? "at most" : `${formatDuration(min)} to`} ${formatDuration(max)}`);
   }
 
   /**
@@ -155,7 +174,18 @@ export class Fields {
   }
 }
 
+/** At most `max` characters that match the pattern; `rule` says in words what that is. */
+export interface TextRule {
+  readonly max: number;
+  readonly pattern: RegExp;
+  readonly rule: string;
+}
+
 const MAX_INT32 = 2 ** 31 - 1;
+
+function isText(value: unknown, { max, pattern }: TextRule): value is string {
+  return typeof value === "string" && value.length <= max && pattern.test(value);
+}
 
 function between(min: number, max: number): string {
   return `must be an integer from ${min} to ${max}`;

@@ -4,12 +4,14 @@
  */
 import { parseSelector } from "../units/parse_selector.ts";
 import type { Problem } from "../units/problem.ts";
-import { type Resource, SIDE_KEYS, type SideKey, sideOf } from "../units/resources.ts";
+import type { SideKey } from "../units/resources.ts";
 import { isEmptySelector, type Selector } from "../units/selector.ts";
-import type { Autoscaler, Bounds, DirectionRule, SideRule } from "./autoscaler.ts";
+import { type Autoscaler, type Bounds, EVERY_CONTAINER, type ProfileName } from "./autoscaler.ts";
 import { type Fields, openFields } from "./fields.ts";
-import { NO_BOUNDS, parseBounds, requireSide } from "./parse_bounds.ts";
-import { warnOfBounds, warnOfLimits, warnOfTargets } from "./warnings.ts";
+import { parseBounds } from "./parse_bounds.ts";
+import { listNamedSides, parsePolicy } from "./parse_policy.ts";
+import { fillPolicy, PROFILE_NAMES } from "./profiles.ts";
+import { warnOfBounds, warnOfDelay, warnOfLimits, warnOfTargets } from "./warnings.ts";
 
 export type ParsedAutoscaler =
   | { readonly ok: true; readonly autoscaler: Autoscaler; readonly warnings: readonly Problem[] }
@@ -27,27 +29,45 @@ export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   const identity = parseIdentity(root);
   const fields = root.object("spec", SPEC_FIELDS);
   const bounds = fields === null ? new Map<SideKey, Bounds>() : parseBounds(fields);
-  const spec = fields === null ? null : parseSpec(fields, bounds);
+  const isStored = (identity?.uid ?? "") !== "";
+  const spec = fields === null ? null : parseSpec(fields, { bounds, isStored });
   if (identity === null || spec === null || problems.length > 0) return { ok: false, problems };
-  const warnings = [...warnOfTargets(spec), ...warnOfLimits(spec), ...warnOfBounds(spec, bounds.keys())];
+  const warnings = [
+    ...warnOfTargets(spec),
+    ...warnOfLimits(spec),
+    ...warnOfDelay(spec),
+    ...warnOfBounds(spec, bounds.keys()),
+  ];
   return { ok: true, autoscaler: { ...identity, key: identity.uid, ...spec }, warnings };
 }
 
 type Identity = Pick<Autoscaler, "namespace" | "name" | "uid" | "generation">;
 type Spec = Omit<Autoscaler, keyof Identity | "key">;
 
-const SPEC_FIELDS = ["paused", "priority", "target", "selector", "containerName", "policy", "bounds"];
-
-/** Takes the place of a value with a problem. It is never seen, since an autoscaler with a problem is not returned. */
-const INVALID = 0;
+const SPEC_FIELDS = [
+  "paused",
+  "priority",
+  "target",
+  "selector",
+  "containerName",
+  "excludeContainers",
+  "profile",
+  "mode",
+  "newPods",
+  "policy",
+  "bounds",
+];
 
 /** The schema's bound, on matchLabels and on matchExpressions each. */
 const MAX_REQUIREMENTS = 100;
+/** The schema's bound. */
+const MAX_EXCLUDED = 100;
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const NAME_RULE = { max: 253, pattern: NAME, rule: `must be 1 to 253 lower case letters, digits, "-" and "."` };
 const LABEL_RULE = { max: 63, pattern: LABEL, rule: `must be 1 to 63 lower case letters, digits and "-"` };
+const CONTAINER_RULE = { ...LABEL_RULE, rule: `${LABEL_RULE.rule}, or "*" for every container` };
 
 /** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
 function parseIdentity(root: Fields): Identity | null {
@@ -61,8 +81,15 @@ function parseIdentity(root: Fields): Identity | null {
   return { namespace, name: name ?? "", uid, generation };
 }
 
-function parseSpec(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Spec | null {
-  spec.require(["containerName", "policy"]);
+interface SpecContext {
+  readonly bounds: ReadonlyMap<SideKey, Bounds>;
+  /** It comes from an API server, whose definition may have dropped fields. */
+  readonly isStored: boolean;
+}
+
+function parseSpec(spec: Fields, { bounds, isStored }: SpecContext): Spec | null {
+  const profile = spec.word("profile", PROFILE_NAMES);
+  if (!spec.has("profile")) requireWithoutProfile(spec, isStored);
   const target = parseTarget(spec);
   const selector = parsePodSelector(spec);
   if (spec.has("target") && spec.has("selector")) {
@@ -76,17 +103,42 @@ function parseSpec(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Spec | n
     priority: spec.integer("priority") ?? 0,
     target,
     selector,
-    containerName: spec.text("containerName", LABEL_RULE) ?? "",
-    isWildcard: false,
-    excludeContainers: [],
-    profile: null,
-    mode: "apply",
-    newPods: "template",
+    ...parseContainers(spec),
+    profile,
+    mode: spec.word("mode", ["apply", "recommend"]) ?? "apply",
+    newPods: spec.word("newPods", ["template", "inherit"]) ?? "template",
   } as const;
-  const policy = parsePolicy(spec, bounds);
+  const policy = parsePolicy(profile === null ? spec : withProfile(spec, profile), {
+    profile,
+    named: listNamedSides(spec),
+    bounds,
+  });
   return policy === null ? null : { ...common, ...policy };
 }
 
+/** A profile fills in what is not given, and a definition older than podfit drops the profile (L50). */
+function requireWithoutProfile(spec: Fields, isStored: boolean): void {
+  const why = isStored ? "; one that was set is dropped by a CRD older than podfit: apply podfit's own CRD" : "";
+  for (const key of ["containerName", "policy"].filter((key) => !spec.has(key))) {
+    spec.report(key, `Missing field "${key}": add it, or a profile${why}`);
+  }
+}
+
+/** The spec with a policy that its profile has filled in: one parser reads both. */
+function withProfile(spec: Fields, profile: ProfileName): Fields {
+  return spec.with("policy", fillPolicy(profile, spec.get("policy")));
+}
+
+/** Which containers: one, or with a profile or EVERY_CONTAINER all but some. */
+function parseContainers(spec: Fields): Pick<Spec, "containerName" | "isWildcard" | "excludeContainers"> {
+  const isWildcard = spec.has("containerName") ? spec.get("containerName") === EVERY_CONTAINER : spec.has("profile");
+  const excludeContainers = spec.texts("excludeContainers", { ...LABEL_RULE, most: MAX_EXCLUDED }) ?? [];
+  if (excludeContainers.length > 0 && !isWildcard) {
+    spec.report("excludeContainers", `Cannot use excludeContainers beside one container: set containerName "*"`);
+  }
+  const containerName = isWildcard ? EVERY_CONTAINER : spec.text("containerName", CONTAINER_RULE) ?? "";
+  return { containerName, isWildcard, excludeContainers };
+}
 function parseTarget(spec: Fields): Autoscaler["target"] {
   const target = spec.object("target", ["kind", "name"]);
   if (target === null) return null;
@@ -116,96 +168,4 @@ function parsePodSelector(spec: Fields): Selector | null {
     }
   }
   return parsed.selector;
-}
-
-/** What stands under `spec.policy`. */
-type Policy = Pick<
-  Spec,
-  | "pollIntervalMs"
-  | "cooldownMs"
-  | "after"
-  | "delayMs"
-  | "veto"
-  | "oom"
-  | "throttling"
-  | "restartToShrink"
-  | "sides"
->;
-
-function parsePolicy(spec: Fields, bounds: ReadonlyMap<SideKey, Bounds>): Policy | null {
-  const known = ["pollInterval", "consecutiveSamples", "cooldown", "after", "delay", "cpu", "memory"];
-  const policy = spec.object("policy", known);
-  if (policy === null) return null;
-  policy.require(["pollInterval", "consecutiveSamples", "cooldown"]);
-  const pollIntervalMs = policy.durationMs("pollInterval");
-  if (pollIntervalMs === 0) policy.report("pollInterval", "Cannot use pollInterval 0: must be greater, such as 10s");
-  const consecutiveSamples = policy.integer("consecutiveSamples", { min: 1 }) ?? INVALID;
-  const cooldownMs = policy.durationMs("cooldown") ?? INVALID;
-  if (!policy.has("cpu") && !policy.has("memory")) {
-    const sides = SIDE_KEYS.join(", ");
-    policy.reportWhole(`Cannot use policy without a side: add at least one of ${sides}`);
-  }
-  return {
-    pollIntervalMs: pollIntervalMs ?? INVALID,
-    cooldownMs,
-    after: policy.word("after", ["running", "containerReady", "podReady"]) ?? "containerReady",
-    delayMs: policy.durationMs("delay") ?? 15_000,
-    veto: "all",
-    oom: "raise",
-    throttling: "measure",
-    restartToShrink: false,
-    sides: (["cpu", "memory"] as const).flatMap((resource) =>
-      parseSides(policy, { resource, consecutiveSamples, cooldownMs, bounds })
-    ),
-  };
-}
-
-/** What a side takes from elsewhere in the spec. */
-interface SideContext {
-  readonly resource: Resource;
-  readonly consecutiveSamples: number;
-  readonly cooldownMs: number;
-  readonly bounds: ReadonlyMap<SideKey, Bounds>;
-}
-
-function parseSides(policy: Fields, context: SideContext): readonly SideRule[] {
-  const sides = policy.object(context.resource, ["requests", "limits"]);
-  if (sides === null) return [];
-  requireSide(sides, context.resource);
-  return (["requests", "limits"] as const).flatMap((side) => {
-    const fields = sides.object(side, [
-      "scaleUpThreshold",
-      "scaleDownThreshold",
-      "targetUtilization",
-      "consecutiveSamples",
-      "cooldown",
-    ]);
-    return fields === null ? [] : [parseSide(fields, { ...context, key: `${context.resource}.${side}` })];
-  });
-}
-
-function parseSide(fields: Fields, { key, resource, ...inherited }: SideContext & { key: SideKey }): SideRule {
-  fields.require(["scaleUpThreshold", "scaleDownThreshold", "targetUtilization"]);
-  const up = fields.integer("scaleUpThreshold", { min: 1, max: 100 });
-  const down = fields.integer("scaleDownThreshold", { min: 0, max: 100 });
-  if (up !== null && down !== null && up <= down) {
-    fields.report("scaleUpThreshold", `Cannot use scaleUpThreshold ${up}: not greater than scaleDownThreshold ${down}`);
-  }
-  const either: DirectionRule = {
-    targetUtilizationPercent: fields.integer("targetUtilization", { min: 1, max: 100 }) ?? INVALID,
-    consecutiveSamples: fields.integer("consecutiveSamples", { min: 1 }) ?? inherited.consecutiveSamples,
-    cooldownMs: fields.durationMs("cooldown") ?? inherited.cooldownMs,
-  };
-  return {
-    key,
-    resource,
-    side: sideOf(key),
-    scaleUpThresholdPercent: up ?? INVALID,
-    scaleDownThresholdPercent: down ?? INVALID,
-    up: either,
-    down: { ...either, windowMs: 0, percentile: null },
-    hasOwnCooldowns: false,
-    isOptional: false,
-    bounds: inherited.bounds.get(key) ?? NO_BOUNDS,
-  };
 }

@@ -29,8 +29,14 @@ export interface Input {
   readonly limits: NamespaceLimits | null;
   /** False where API server or kubelet lower no memory limit without a restart: before Kubernetes 1.34 (L33). */
   readonly lowersMemoryLimits: boolean;
+  /** A request of the pod has been sent and not answered yet: it is sampled, and not resized (C23, C41). */
+  readonly inFlight: boolean;
   /** One more gate: decide everything, resize nothing. */
   readonly dryRun: boolean;
+  /** The node has condition MemoryPressure (L13). */
+  readonly memoryPressure?: boolean;
+  /** By container: what scale-downs leave of its memory limit because siblings were OOM-killed, bytes (L14). */
+  readonly killFloors?: Readonly<Record<string, number>>;
 }
 
 /** What made the pod be evaluated. */

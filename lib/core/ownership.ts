@@ -1,6 +1,6 @@
 /**
- * Which of several autoscalers resizes a container (C12): highest priority, then the one that may act earliest, then
- * the smaller name. Chosen anew at each evaluation; the others keep their streaks.
+ * Which of several autoscalers resizes a container (C12): highest priority, then one that names the container before
+ * one that stands for every container (L50), then the one that may act earliest, then the smaller name. Chosen anew at each evaluation; the others keep their streaks.
  */
 import type { Autoscaler } from "../autoscaler/autoscaler.ts";
 import { readCooldownEnd, readGateStart } from "./gate/eligibility.ts";
@@ -26,6 +26,7 @@ export function chooseOwner(contenders: readonly Autoscaler[], context: Ownershi
 
 function compareContenders(a: Autoscaler, b: Autoscaler, context: OwnershipContext): number {
   if (a.priority !== b.priority) return b.priority - a.priority;
+  if (a.isWildcard !== b.isWildcard) return a.isWildcard ? 1 : -1;
   const [first, second] = [readEligibleAt(a, context), readEligibleAt(b, context)];
   if (first !== second) return first - second;
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;

@@ -4,6 +4,7 @@
  */
 import type { Action } from "../autoscaler/autoscaler.ts";
 import type { Resource, Resources, SideKey } from "../units/resources.ts";
+import type { Reflex } from "./observe/ending.ts";
 import type { RefusalReason, StuckReason } from "./reasons.ts";
 
 /** At most one per pod at a time. */
@@ -33,6 +34,8 @@ export interface ResizeRequest {
   readonly givesUp: Resources | null;
   /** In words, for the event: what was used of what. */
   readonly why: string;
+  /** What is remembered of an answer to an OOM kill once it is accepted (L11); `null` for any other request. */
+  readonly reflex: Reflex | null;
 }
 
 /** What came of a request. */

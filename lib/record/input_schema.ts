@@ -135,7 +135,9 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
     runningAt: numberOrNull,
     ready: flag,
     instance: v.nullable(text),
+    terminations: v.array(v.strictObject({ id: text, reason: text, exitCode: number, finishedAt: number })),
   })),
+  memoryLimitBytes: numberOrNull,
   resizes: v.array(v.strictObject({
     manager: text,
     at: number,
@@ -196,5 +198,8 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   room: v.nullable(v.strictObject(amounts)),
   limits: v.nullable(limits),
   lowersMemoryLimits: flag,
+  inFlight: flag,
   dryRun: flag,
+  memoryPressure: v.exactOptional(flag),
+  killFloors: v.exactOptional(dictionary(number)),
 });

@@ -57,6 +57,7 @@ export const pressure: v.GenericSchema<unknown, Pressure> = v.strictObject({
   throttledNs: numberOrNull,
   largestCpuNs: numberOrNull,
 });
+export const reflex = v.strictObject({ kill: text, instance: v.nullable(text), resends: number });
 
 const requestEntries = {
   autoscaler: text,
@@ -73,6 +74,7 @@ const requestEntries = {
   stuck: v.nullable(stuckReason),
   givesUp: v.nullable(resources),
   why: text,
+  reflex: v.nullable(reflex),
 };
 
 export const request: v.GenericSchema<unknown, ResizeRequest> = v.strictObject(requestEntries);

@@ -31,6 +31,11 @@ export function sideOf(key: SideKey): Side {
   return key.endsWith("requests") ? "requests" : "limits";
 }
 
+/** Gives the other side of its resource: `cpu.limits` of `cpu.requests`. */
+export function partnerOf(key: SideKey): SideKey {
+  return `${resourceOf(key)}.${sideOf(key) === "requests" ? "limits" : "requests"}`;
+}
+
 /** Says whether two sizes agree in all four amounts. */
 export function isSameSize(a: Resources, b: Resources): boolean {
   return SIDE_KEYS.every((key) => a[key] === b[key]);

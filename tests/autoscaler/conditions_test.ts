@@ -16,6 +16,7 @@ const FACTS: StatusFacts = {
   unread: 0,
   unreadWhy: "",
   lastScale: null,
+  effectivePolicy: null,
   cooldownMs: 2 * MINUTE,
 };
 
@@ -185,3 +186,9 @@ Deno.test("nextStatus() shortens a message to what a person reads", () => {
 function readTransitions({ conditions = [] }: AutoscalerStatus): string[] {
   return conditions.map(({ lastTransitionTime }) => lastTransitionTime);
 }
+
+Deno.test("nextStatus() writes the effective policy where there is a profile (L50)", () => {
+  const effectivePolicy = { pollInterval: "5s" };
+  assertEquals(nextStatus({}, { ...FACTS, effectivePolicy }, START).effectivePolicy, effectivePolicy);
+  assertEquals("effectivePolicy" in nextStatus({ effectivePolicy }, FACTS, START), false);
+});

@@ -71,6 +71,7 @@ Deno.test("C3 C36 parseAutoscaler() applies defaults and resolves what a side ov
         targetUtilizationPercent: 75,
         consecutiveSamples: 9,
         cooldownMs: 0,
+        down: { windowMs: 900_000 },
       }),
     ],
   });
@@ -112,7 +113,7 @@ Deno.test("C8 parseAutoscaler() finds every problem, each once", () => {
     "spec.target.kind": "Deployment",
     "spec.containerName": undefined,
     "spec.policy.cooldown": "1d",
-    "spec.policy.cpu.requests.scaleUpThreshold": 150,
+    "spec.policy.cpu.requests.scaleUpThreshold": 250,
     "spec.policy.memory": {},
     "spec.bounds.cpu.requests.step": 0,
     "spec.bounds.storage": {},
@@ -160,7 +161,7 @@ Deno.test("C1 parseAutoscaler() refuses another kind, another version and metada
 
 Deno.test("parseAutoscaler() says what is wrong with its reason", () => {
   const cases = {
-    "spec.policy.cpu.requests.scaleUpThreshold": [101, "Cannot use 101 as scaleUpThreshold: must be an integer from 1"],
+    "spec.policy.cpu.requests.scaleUpThreshold": [201, "Cannot use 201 as scaleUpThreshold: must be an integer from 1"],
     "spec.policy.cooldown": ["1d", `Cannot parse duration "1d": unknown unit "d"`],
     "spec.bounds.cpu.requests.max": ["2Q", `Cannot parse quantity "2Q": unknown suffix "Q"`],
     "spec.bounds.cpu.requests.min": ["3", `Cannot use min "3": greater than max "2"`],

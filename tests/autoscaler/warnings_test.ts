@@ -1,8 +1,8 @@
 /** Is there a warning of limits that hold their requests above the threshold (C32, C34), and of no others? */
-import { assertEquals } from "@std/assert";
-import { warnOfLimits } from "../../lib/autoscaler/warnings.ts";
-import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
-import { container, MI, pod, policy, side, type SideOverrides } from "../support/builders.ts";
+import { assertEquals, assertMatch } from "@std/assert";
+import { warnOfDelay, warnOfLimits, warnOfTargets } from "../../lib/autoscaler/warnings.ts";
+import type { Autoscaler, SideRule } from "../../lib/autoscaler/autoscaler.ts";
+import { container, MI, pod, policy, SECOND, side, type SideOverrides } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 
 interface Case {
@@ -60,6 +60,16 @@ Deno.test("warnOfLimits() accepts one side alone, and the requests and limits of
   }
 });
 
+Deno.test("warnOfLimits() names the veto that comes of it, and what narrows it (L34)", () => {
+  const contender = autoscalerOf();
+  const words = (["all", "resource"] as const).map((veto) => warnOfLimits({ ...contender, veto })[0]?.message ?? "");
+  assertMatch(
+    words[0] ?? "",
+    /which holds every scale-down \(with policy\.veto: resource, only those of its own resource\)$/,
+  );
+  assertMatch(words[1] ?? "", /which holds every scale-down of its resource$/);
+});
+
 Deno.test("what warnOfLimits() warns of comes about: idle memory never shrinks under a steady load (C32 C34)", () => {
   const restless = settle(autoscalerOf());
   assertEquals(restless.reason(), "AtBound");
@@ -80,3 +90,43 @@ function settle(contender: Autoscaler): Story {
   for (let polls = 0; polls < 100; polls++) story.poll();
   return story;
 }
+
+Deno.test("warnOfTargets() judges each direction by where its resize ends", () => {
+  const warned = (up: number, down: number) => {
+    const rule = side("cpu.requests", {
+      scaleUpThresholdPercent: 80,
+      scaleDownThresholdPercent: 50,
+      up: { targetUtilizationPercent: up },
+      down: { targetUtilizationPercent: down },
+    });
+    return warnOfTargets({ sides: [rule] }).map(({ path }) => path.replace("spec.policy.cpu.requests.", ""));
+  };
+  assertEquals(warned(70, 70), []);
+  assertEquals(warned(60, 75), []);
+  // An up goes far, and the down that follows settles it.
+  assertEquals(warned(45, 75), []);
+  assertEquals(warned(80, 80), ["targetUtilization"]);
+  assertEquals(warned(50, 50), ["targetUtilization"]);
+  assertEquals(warned(80, 70), ["scaleUp.targetUtilization"]);
+  assertEquals(warned(70, 80), ["scaleDown.targetUtilization"]);
+  assertEquals(warned(70, 50), ["scaleDown.targetUtilization"]);
+  assertEquals(warned(90, 40), ["scaleUp.targetUtilization", "scaleDown.targetUtilization"]);
+});
+
+Deno.test("warnOfDelay() warns of memory limits that may shrink while the app starts", () => {
+  const limits = (windowMs: number) => side("memory.limits", { down: { windowMs } });
+  const warned = (delayMs: number, ...sides: readonly SideRule[]) =>
+    warnOfDelay({ delayMs, sides }).map(({ path }) => path);
+  assertEquals(warned(59 * SECOND, limits(0)), ["spec.policy.delay"]);
+  assertEquals(warned(60 * SECOND, limits(0)), []);
+  assertEquals(warned(0, limits(1)), []);
+  assertEquals(warned(0, side("memory.requests"), side("cpu.limits")), []);
+});
+
+Deno.test("warnOfLimits() takes the higher of a limit's two targets", () => {
+  const targets = (up: number, down: number) =>
+    warnOfLimits(autoscalerOf({
+      limits: { up: { targetUtilizationPercent: up }, down: { targetUtilizationPercent: down } },
+    })).length;
+  assertEquals([targets(74, 80), targets(80, 74), targets(74, 70)], [1, 1, 0]);
+});

@@ -54,6 +54,7 @@ export function measurePoll(rounds: number): PollCost {
         room: null,
         limits: null,
         lowersMemoryLimits: true,
+        inFlight: false,
         dryRun: true,
       };
       const outcome = decide(states.get(facts.uid) ?? NEW_POD_STATE, input);

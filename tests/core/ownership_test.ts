@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { chooseOwner, readEligibleAt } from "../../lib/core/ownership.ts";
 import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
+import { NO_ENDINGS } from "../../lib/core/observe/ending.ts";
 import type { ContainerState } from "../../lib/core/state.ts";
 import { container, MINUTE, pod, policy, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
@@ -18,6 +19,9 @@ const STATE: ContainerState = {
   entryAt: null,
   revertedAt: null,
   refusals: {},
+  endings: NO_ENDINGS,
+  reflex: null,
+  killFloor: null,
 };
 
 function context(containerState: Partial<ContainerState> = {}) {
@@ -26,12 +30,16 @@ function context(containerState: Partial<ContainerState> = {}) {
 
 const a = (overrides: Partial<Autoscaler> = {}) => policy({ name: "a", ...overrides });
 const b = (overrides: Partial<Autoscaler> = {}) => policy({ name: "b", ...overrides });
+const EVERY = { isWildcard: true };
 const late = { after: "containerReady", delayMs: 10 * MINUTE } as const;
 const resized = { resizedAt: START - MINUTE };
 
 const OWNERS: readonly [string, Autoscaler, Autoscaler, Partial<ContainerState>, string][] = [
   ["the higher priority", a(), b({ priority: 1 }), {}, "b"],
   ["the higher priority though it is eligible later", a(), b({ priority: 1, ...late }), {}, "b"],
+  ["an exact name before every container, though it is eligible later (L50)", a(EVERY), b(late), {}, "b"],
+  ["every container before an exact name of a lower priority (L50)", a({ ...EVERY, priority: 1 }), b(), {}, "a"],
+  ["the smaller name of two of every container (L50)", b(EVERY), a(EVERY), {}, "a"],
   ["the one eligible earlier", a(late), b(), {}, "b"],
   ["the one whose cooldown ends earlier", a({ cooldownMs: 5 * MINUTE }), b({ cooldownMs: 2 * MINUTE }), resized, "b"],
   ["the smaller name when both are eligible now", a({ cooldownMs: 30 * SECOND }), b({ cooldownMs: 0 }), resized, "a"],

@@ -97,6 +97,7 @@ Deno.test("decide() never throws, changes nothing it was given, answers alike, a
           contenders: matching,
           observation,
           ...around,
+          inFlight: false,
           dryRun,
         });
         const outcome = decide(state, input);

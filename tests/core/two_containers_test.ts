@@ -75,3 +75,16 @@ Deno.test("decide() resizes a container that is named like a property of every o
   assertEquals([story.pollToRequest().container, story.poll().request], [name, null]);
   assertEquals(Object.keys(story.state.containers), [name]);
 });
+
+Deno.test("decide() resizes each container for the one autoscaler of every container (L50)", () => {
+  const every = (containerName: string) =>
+    policy({ name: "all", containerName, key: `uid-of-all/${containerName}`, isWildcard: true });
+  const story = twoWishes({ contenders: [every("main"), every("proxy")] }).use({ cpu: 90 });
+  story.poll(20);
+  assertEquals(story.requests.map(({ autoscaler, container }) => [autoscaler, container]), [
+    ["uid-of-all", "main"],
+    ["uid-of-all", "proxy"],
+  ]);
+  assertEquals(story.notified(), ["ResizeInProgress", "ScaleUp", "ScaleUp"]);
+  assertEquals(Object.keys(story.state.views).sort(), ["uid-of-all/main", "uid-of-all/proxy"]);
+});

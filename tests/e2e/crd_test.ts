@@ -11,7 +11,7 @@ import { eachRow, openDryRun } from "./support/dry_run.ts";
 import { kubectl, tryKubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 
-scenario("C1 C7 the API server agrees with every row of the table", {
+scenario("C1 C7 L50 L54 the API server agrees with every row of the table", {
   async run({ namespace }) {
     await using server = await openDryRun(namespace);
     const refused = await eachRow(GOOD_MANIFESTS, async ({ sentence, manifest }) => {

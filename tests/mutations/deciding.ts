@@ -82,15 +82,15 @@ export const DECIDING: Mutations = {
     {
       breaks: "keeps the streaks over an accepted PATCH",
       in: "settleAccepted",
-      find: ", streaks: NO_STREAKS, wantedSince: null",
+      find: ", streaks: keepOverPatch(view.streaks, request.changes), wantedSince: null",
       replace: "",
       test: "decide() ends the streaks with an accepted PATCH, before the size is in force (C31)",
     },
     {
       breaks: "keeps the streaks over a change of the size in force",
       in: "nextViewOfContainer",
-      find: "isSameSize(before.actual, container.actual) ? view : { ...view, streaks: NO_STREAKS, wantedSince: null }",
-      replace: "view",
+      find: "if (isSameSize(before.actual, container.actual)) return view;",
+      replace: "if (before !== null) return view;",
       test: "decide() ends the streaks when anybody changes the size in force (C31)",
     },
     {
@@ -157,9 +157,9 @@ export const DECIDING: Mutations = {
     {
       breaks: "lets a cooling side veto nothing",
       in: "weigh",
-      find: "(propose(it))",
+      find: "propose(it)",
       replace:
-        "(propose(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.up.cooldownMs ?? 0) <= it.input.now))",
+        "propose(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.up.cooldownMs ?? 0) <= it.input.now)",
       test: "decide() lets a cooling side veto scale-downs (C32, C36)",
     },
     {
@@ -411,22 +411,36 @@ export const DECIDING: Mutations = {
       replace: 'pod.containers.filter(({ kind }) => kind !== "init").map',
       test: "firstObjection() counts other containers into the QoS class (C35)",
     },
+    {
+      breaks: "holds the resource that is not in the way",
+      in: "qosUnchanged",
+      find: "listInTheWay(candidate)",
+      replace: "candidate.moving",
+      test: "decide() lets a class that one resource would change hold that resource alone (C35)",
+    },
+    {
+      breaks: "tells of a class again after each resize of the other resource",
+      in: "LASTING",
+      find: '"QoSInvariantBlocked", ',
+      replace: "",
+      test: "decide() tells of a class in the way once, however often the other resource moves meanwhile (C35, C50)",
+    },
   ],
   C36: [
     {
       breaks: "overrides no cooldown for a side",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_autoscaler.ts",
-      find: 'fields.durationMs("cooldown") ?? inherited.cooldownMs',
-      replace: 'inherited.cooldownMs ?? fields.durationMs("cooldown")',
+      in: "resolve",
+      under: "lib/autoscaler/parse_side.ts",
+      find: "own.cooldownMs ?? outer.direction.cooldownMs",
+      replace: "outer.direction.cooldownMs",
       test: "C3 C36 parseAutoscaler() applies defaults and resolves what a side overrides",
     },
     {
       breaks: "overrides no consecutiveSamples for a side",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_autoscaler.ts",
-      find: 'fields.integer("consecutiveSamples", { min: 1 }) ?? inherited.consecutiveSamples',
-      replace: 'inherited.consecutiveSamples ?? fields.integer("consecutiveSamples", { min: 1 })',
+      in: "resolve",
+      under: "lib/autoscaler/parse_side.ts",
+      find: "own.consecutiveSamples ?? outer.direction.consecutiveSamples",
+      replace: "outer.direction.consecutiveSamples",
       test: "C3 C36 parseAutoscaler() applies defaults and resolves what a side overrides",
     },
     {
@@ -444,20 +458,21 @@ export const DECIDING: Mutations = {
       test: "decide() moves only the cooled of two full sides (C36)",
     },
     {
-      breaks: "says Cooldown though a cooled side is at its bound",
+      breaks: "says AtBound though another side is cooling",
       in: "ask",
       under: "lib/core/gate",
       find: "found.position > furthest.position",
       replace: "found.position < furthest.position",
-      test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
+      test: "ask() says Cooldown, of the cooling side alone, where another is at its bound (C36)",
     },
     {
-      breaks: "asks for bounds before cooldowns",
+      breaks: "counts a side at its bound as cooling",
       in: "GATES",
       under: "lib/core/gate",
-      find: "cooledDown, lowForLong, withRoom,",
-      replace: "withRoom, cooledDown, lowForLong,",
-      test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
+      find: "withRoom, cooledDown,",
+      replace: "cooledDown, withRoom,",
+      test:
+        "ask() says AtBound of a side at its max, cooling or not: nothing is blocked that could not go anyway (C33, C36)",
     },
   ],
   C37: [

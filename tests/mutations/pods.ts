@@ -146,7 +146,7 @@ export const PODS: Mutations = {
       breaks: "asks who is eligible before the priority",
       in: "compareContenders",
       find:
-        "if (a.priority !== b.priority) return b.priority - a.priority; const [first, second] = [readEligibleAt(a, context), readEligibleAt(b, context)]; if (first !== second) return first - second",
+        "if (a.priority !== b.priority) return b.priority - a.priority; if (a.isWildcard !== b.isWildcard) return a.isWildcard ? 1 : -1; const [first, second] = [readEligibleAt(a, context), readEligibleAt(b, context)]; if (first !== second) return first - second",
       replace:
         "const [first, second] = [readEligibleAt(a, context), readEligibleAt(b, context)]; if (first !== second) return first - second; if (a.priority !== b.priority) return b.priority - a.priority",
       test: "chooseOwner() takes the higher priority though it is eligible later (C12)",

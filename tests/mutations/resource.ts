@@ -56,9 +56,9 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "does without a containerName",
-      in: "parseSpec",
-      find: '"containerName", "policy"',
-      replace: '"policy"',
+      in: "requireWithoutProfile",
+      find: '["containerName", "policy"]',
+      replace: '["policy"]',
       test: "C2 C3 the parser requires the same fields as the definition",
     },
     {
@@ -94,16 +94,16 @@ export const RESOURCE: Mutations = {
     {
       breaks: "does without a targetUtilization",
       in: "parseSide",
-      under: "lib/autoscaler/parse_autoscaler.ts",
+      under: "lib/autoscaler/parse_side.ts",
       find: ', "targetUtilization"',
       replace: "",
       test: "C2 C3 the parser requires the same fields as the definition",
     },
     {
       breaks: "knows no limits of a resource",
-      in: "parseSides",
-      find: ', ["requests", "limits"]',
-      replace: ', ["requests"]',
+      in: "parseCpu",
+      find: '"requests", "limits", "scaleDown"',
+      replace: '"requests", "scaleDown"',
       test: "C2 C3 C4 the parser knows the same fields as the definition, in every object of spec",
     },
   ],
@@ -181,8 +181,8 @@ export const RESOURCE: Mutations = {
   C7: [
     {
       breaks: "takes equal thresholds",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_autoscaler.ts",
+      in: "parseThresholds",
+      under: "lib/autoscaler/parse_side.ts",
       find: "<= down",
       replace: "< down",
       test: "parseAutoscaler() names spec.policy.cpu.requests.scaleUpThreshold when there is C7: up equal to down",
@@ -211,7 +211,7 @@ export const RESOURCE: Mutations = {
     {
       breaks: "takes a target of 0 %",
       in: "parseSide",
-      under: "lib/autoscaler/parse_autoscaler.ts",
+      under: "lib/autoscaler/parse_side.ts",
       find: '"targetUtilization", { min: 1, max: 100 }',
       replace: '"targetUtilization", { min: 0, max: 100 }',
       test: "parseAutoscaler() names spec.policy.cpu.requests.targetUtilization when there is C7: targetUtilization 0",
@@ -250,26 +250,24 @@ export const RESOURCE: Mutations = {
     {
       breaks: "takes a policy without a side",
       file: "crds/podresourceautoscaler.yaml",
-      find:
-        'rule: "has(self.cpu) || has(self.memory)"\n                      message: >-\n                        policy',
-      replace:
-        'rule: "has(self.after) || has(self.cpu) || has(self.memory)"\n                      message: >-\n                        policy',
-      test: "C1 C7 the API server agrees with every row of the table",
+      find: "has(self.profile) || !has(self.policy) || has(self.policy.cpu) || has(self.policy.memory)\n",
+      replace: "has(self.policy) || has(self.profile)\n",
+      test: "C1 C7 L50 L54 the API server agrees with every row of the table",
     },
   ],
   C8: [
     {
       breaks: "stops at the first problem of a resource",
       in: "parseSides",
-      find: "requireSide(sides, context.resource)",
-      replace: 'if (!sides.has("requests") && !sides.has("limits")) return []',
+      find: "requireSide(fields, resource)",
+      replace: 'if (!fields.has("requests") && !fields.has("limits")) return []',
       test: "C8 parseAutoscaler() finds every problem, each once",
     },
     {
       breaks: "does not warn of a target at its threshold",
       in: "warnOfTargets",
-      find: "target >=",
-      replace: "target >",
+      find: "targets.down <= down",
+      replace: "targets.down < down",
       test: "C8 parseAutoscaler() warns of a target outside its thresholds and accepts it",
     },
     {

@@ -192,6 +192,34 @@ export const SATURATION: Mutations = {
       replace: "",
       test: "nextStreaks() ends a down streak of cpu at a saturated sample, and none of memory (L20, L22)",
     },
+    {
+      breaks: "starts memory's streak anew with each resize behind the limit",
+      in: "keepOverPatch",
+      find: 'changes.every((key) => key.startsWith("cpu.")) ? keepMemory(streaks) : NO_STREAKS',
+      replace: "changes.length > 9 ? keepMemory(streaks) : NO_STREAKS",
+      test: "decide() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L22)",
+    },
+    {
+      breaks: "starts memory's streak anew once the size is in force",
+      in: "keepInForce",
+      find: "isOwn && isCpuAlone ? keepMemory(streaks)",
+      replace: "isOwn && !isCpuAlone ? keepMemory(streaks)",
+      test: "decide() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L22)",
+    },
+    {
+      breaks: "keeps streaks over any resize of CPU",
+      in: "keepOverPatch",
+      find: "isSaturated && changes",
+      replace: "changes",
+      test: "decide() ends memory's streak with a resize that no saturated sample brought (L22)",
+    },
+    {
+      breaks: "keeps streaks over a resize by anybody",
+      in: "keepInForce",
+      find: "isOwn && isCpuAlone",
+      replace: "isCpuAlone",
+      test: "decide() ends memory's streak when somebody else changes CPU (L22)",
+    },
   ],
   L23: [
     {

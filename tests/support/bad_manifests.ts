@@ -118,9 +118,15 @@ const BAD: readonly BadRow[] = [
     "spec.policy.memory.limits": { scaleUpThreshold: 10, scaleDownThreshold: 20, targetUtilization: 15 },
   }, "spec.policy.memory.limits.scaleUpThreshold"],
   ["C7: scaleUpThreshold 0", { [UP]: 0 }],
-  ["C7: scaleUpThreshold 101", { [UP]: 101 }],
+  ["C7: scaleUpThreshold 201", { [UP]: 201 }],
   ["C7: scaleDownThreshold -1", { [DOWN]: -1 }],
-  ["C7: scaleDownThreshold 101", { [DOWN]: 101 }],
+  ["C7: scaleDownThreshold 201", { [DOWN]: 201 }],
+  ["C7: a limit's scaleUpThreshold 101", limits({ scaleUpThreshold: 101 }), "spec.policy.cpu.limits.scaleUpThreshold"],
+  [
+    "C7: a limit's scaleDownThreshold 101",
+    limits({ scaleDownThreshold: 101 }),
+    "spec.policy.cpu.limits.scaleDownThreshold",
+  ],
   ["C7: targetUtilization 0", { [TARGET]: 0 }],
   ["C7: targetUtilization 101", { [TARGET]: 101 }],
   ["a threshold with a percent sign", { [UP]: "80%" }],
@@ -154,11 +160,126 @@ const BAD: readonly BadRow[] = [
   ["C7: stepPercent 0", { [STEP_PERCENT]: 0 }],
   ["C7: stepPercent 101", { [STEP_PERCENT]: 101 }],
   ["stepPercent with a percent sign", { [STEP_PERCENT]: "25%" }],
+  ["L54: an unknown profile", { "spec.profile": "fast" }],
+  ["L54: a profile in upper case", { "spec.profile": "Balanced" }],
+  ["an unknown mode", { "spec.mode": "dryRun" }],
+  ["an unknown word for new pods", { "spec.newPods": "median" }],
+  ["an unknown veto", { "spec.policy.veto": "none" }],
+  ["an unknown word for OOM kills", { "spec.policy.memory": { limits: SIDE, oom: "kill" } }, "spec.policy.memory.oom"],
+  ["an unknown word for throttling", { "spec.policy.cpu.throttling": true }],
+  [
+    "restartToShrink as text",
+    { "spec.policy.memory": { limits: SIDE, restartToShrink: "yes" } },
+    "spec.policy.memory.restartToShrink",
+  ],
+  ["L54: containers left out beside one", { "spec.excludeContainers": ["proxy"] }],
+  [
+    "L54: containers left out of a profile with one container",
+    { "spec.excludeContainers": ["proxy"], "spec.profile": "balanced" },
+  ],
+  ["containers left out as text", { "spec.excludeContainers": "proxy", "spec.containerName": "*" }],
+  [
+    "a container left out by a pattern",
+    { "spec.excludeContainers": ["istio-*"], "spec.containerName": "*" },
+    "spec.excludeContainers[0]",
+  ],
+  ["a pattern for containerName", { "spec.containerName": "app-*" }],
+  ["L54: a window of more than a day", { "spec.policy.scaleDown": { window: "25h" } }, "spec.policy.scaleDown.window"],
+  [
+    "L54: a side's window of a day and a moment",
+    side({ scaleDown: { window: "24h1ns" } }),
+    "spec.policy.cpu.requests.scaleDown.window",
+  ],
+  ["a negative window", { "spec.policy.scaleDown": { window: "-1s" } }, "spec.policy.scaleDown.window"],
+  ["L54: a window of scale-ups", { "spec.policy.scaleUp": { window: "15m" } }, "spec.policy.scaleUp.window"],
+  [
+    "L54: both directions' windows of a side",
+    side({ scaleUp: { window: "15m" }, scaleDown: { window: "15m" } }),
+    "spec.policy.cpu.requests.scaleUp.window",
+  ],
+  [
+    "L54: a percentile of memory",
+    { "spec.policy.memory": { limits: SIDE, scaleDown: { percentile: 95 } } },
+    "spec.policy.memory.scaleDown.percentile",
+  ],
+  [
+    "L54: a half-life of memory",
+    { "spec.policy.memory": { limits: SIDE, scaleDown: { halfLife: "1h" } } },
+    "spec.policy.memory.scaleDown.halfLife",
+  ],
+  [
+    "L54: a percentile of a memory side",
+    { "spec.policy.memory": { limits: { ...SIDE, scaleDown: { percentile: 95, halfLife: "1h" } } } },
+    "spec.policy.memory.limits.scaleDown.percentile",
+  ],
+  [
+    "L54: a percentile of memory beside a profile",
+    { "spec.profile": "balanced", "spec.policy.memory": { requests: { scaleDown: { percentile: 95 } } } },
+    "spec.policy.memory.requests.scaleDown.percentile",
+  ],
+  [
+    "a percentile of both resources",
+    { "spec.policy.scaleDown": { percentile: 95 } },
+    "spec.policy.scaleDown.percentile",
+  ],
+  ["a percentile of 49", { "spec.policy.cpu.scaleDown": { percentile: 49 } }, "spec.policy.cpu.scaleDown.percentile"],
+  ["a percentile of 101", { "spec.policy.cpu.scaleDown": { percentile: 101 } }, "spec.policy.cpu.scaleDown.percentile"],
+  [
+    "a half-life without percentile",
+    { "spec.policy.cpu.scaleDown": { halfLife: "1h" } },
+    "spec.policy.cpu.scaleDown.halfLife",
+  ],
+  [
+    "a side's half-life without percentile",
+    side({ scaleDown: { halfLife: "1h" } }),
+    "spec.policy.cpu.requests.scaleDown.halfLife",
+  ],
+  [
+    "a half-life of less than a minute",
+    { "spec.policy.cpu.scaleDown": { percentile: 90, halfLife: "59s" } },
+    "spec.policy.cpu.scaleDown.halfLife",
+  ],
+  [
+    "a half-life of more than a day",
+    { "spec.policy.cpu.scaleDown": { percentile: 90, halfLife: "24h0.001s" } },
+    "spec.policy.cpu.scaleDown.halfLife",
+  ],
+  ["cpu with a percentile alone", { "spec.policy.cpu": { scaleDown: { percentile: 90 } } }],
+  ["memory with words alone", { "spec.policy.memory": { oom: "raise" } }],
+  [
+    "a direction's negative cooldown",
+    side({ scaleUp: { cooldown: "-1s" } }),
+    "spec.policy.cpu.requests.scaleUp.cooldown",
+  ],
+  [
+    "a direction's consecutiveSamples 0",
+    { "spec.policy.scaleDown": { consecutiveSamples: 0 } },
+    "spec.policy.scaleDown.consecutiveSamples",
+  ],
+  [
+    "a direction's targetUtilization 101",
+    side({ scaleUp: { targetUtilization: 101 } }),
+    "spec.policy.cpu.requests.scaleUp.targetUtilization",
+  ],
+  [
+    "a target of the policy",
+    { "spec.policy.scaleUp": { targetUtilization: 50 } },
+    "spec.policy.scaleUp.targetUtilization",
+  ],
+  ["a third direction", side({ scale: {} }), "spec.policy.cpu.requests.scale"],
 ];
 
 export const BAD_MANIFESTS: readonly BadManifest[] = BAD.map(([sentence, edits, path]) => {
   return { sentence, manifest: toManifest(edits), path: path ?? Object.keys(edits)[0] ?? "" };
 });
+
+function side(fields: Readonly<Record<string, unknown>>): Edits {
+  return { "spec.policy.cpu.requests": { ...SIDE, ...fields } };
+}
+
+function limits(fields: Readonly<Record<string, unknown>>): Edits {
+  return { "spec.policy.cpu.limits": { ...SIDE, ...fields } };
+}
 
 function expression(requirement: unknown): Edits {
   return { [EXPRESSIONS]: [requirement], ...NO_TARGET };

@@ -80,6 +80,7 @@ export function requested(at: number, why: string): Evaluation {
     stuck: null,
     givesUp: null,
     why,
+    reflex: null,
   };
   const decision = { kind: "resize", action: "scaleUp", from, to } as const;
   return evaluated(at, {

@@ -67,7 +67,8 @@ const GOOD: readonly GoodRow[] = [
     "spec.policy.cpu.requests.consecutiveSamples": 1,
     "spec.policy.cpu.requests.cooldown": "0s",
   }],
-  ["the widest thresholds", { [UP]: 100, [DOWN]: 0, [TARGET]: 100 }],
+  ["the widest thresholds", { [UP]: 200, [DOWN]: 0, [TARGET]: 100 }],
+  ["the highest thresholds", { [UP]: 200, [DOWN]: 199, [TARGET]: 100 }],
   ["the narrowest thresholds", { [UP]: 1, [DOWN]: 0, [TARGET]: 1 }],
   ["a target above its thresholds", { [TARGET]: 90 }],
   ["a target below its thresholds", { [TARGET]: 10 }],
@@ -95,6 +96,57 @@ const GOOD: readonly GoodRow[] = [
     "spec.bounds.memory": null,
   }],
   ["null for bounds", { "spec.bounds": null }],
+  ["L50: a target and a profile alone", {
+    "spec": { target: { kind: "deployment", name: "web" }, profile: "balanced" },
+  }],
+  ["L50: a profile with one container", { ...profile("latency"), "spec.containerName": "app" }],
+  ["L50: a profile with an empty policy", { ...profile("thrifty"), "spec.policy": {} }],
+  ["L50: a profile with null for what it fills in", {
+    ...profile("balanced"),
+    "spec.policy": { pollInterval: null, cooldown: null, cpu: null, memory: { requests: null } },
+    "spec.containerName": null,
+  }],
+  ["L50: a profile with parts of resources and sides", {
+    ...profile("balanced"),
+    "spec.policy": {
+      cpu: { throttling: "ignore", scaleDown: { halfLife: "5m" }, limits: { targetUtilization: 50 } },
+      memory: { oom: "ignore", requests: {}, limits: { scaleDown: { window: "1h" } } },
+    },
+  }],
+  ["L50: a profile with containers left out", { ...profile("balanced"), "spec.excludeContainers": ["proxy"] }],
+  ["L50: every container by *", { "spec.containerName": "*" }],
+  ["L50: every container by * but two", { "spec.containerName": "*", "spec.excludeContainers": ["proxy", "log"] }],
+  ["no container left out", { "spec.excludeContainers": [] }],
+  ["recommend", { "spec.mode": "recommend" }],
+  ["apply", { "spec.mode": "apply" }],
+  ["inherit", { "spec.newPods": "inherit" }],
+  ["the template's size", { "spec.newPods": "template" }],
+  ["a veto of the resource", { "spec.policy.veto": "resource" }],
+  ["a veto of all", { "spec.policy.veto": "all" }],
+  ["what memory does on a restart and a kill", {
+    "spec.policy.memory": { requests: SIDE, restartToShrink: true, oom: "ignore" },
+  }],
+  ["usage alone", { "spec.policy.cpu.throttling": "ignore" }],
+  ["directions of the policy", {
+    "spec.policy.scaleUp": { consecutiveSamples: 1, cooldown: "0s" },
+    "spec.policy.scaleDown": { consecutiveSamples: 5, cooldown: "10m", window: "24h" },
+  }],
+  ["directions of a side", {
+    "spec.policy.memory.limits": {
+      ...SIDE,
+      scaleUp: { targetUtilization: 60, consecutiveSamples: 1, cooldown: "0s" },
+      scaleDown: { targetUtilization: 70, consecutiveSamples: 5, cooldown: "10m", window: "0s" },
+    },
+  }],
+  ["directions that say nothing", { "spec.policy.scaleUp": {}, "spec.policy.cpu.requests.scaleDown": {} }],
+  ["a percentile", { "spec.policy.cpu.scaleDown": { percentile: 50 } }],
+  ["a percentile and its half-life", { "spec.policy.cpu.scaleDown": { percentile: 100, halfLife: "1m" } }],
+  ["a side's half-life of the resource's percentile", {
+    "spec.policy.cpu.scaleDown": { percentile: 95 },
+    "spec.policy.cpu.requests.scaleDown": { halfLife: "24h" },
+  }],
+  ["a side's percentile", { "spec.policy.cpu.requests.scaleDown": { percentile: 90, halfLife: "30m" } }],
+  ["memory with an empty scaleDown", { "spec.policy.memory": { limits: SIDE, scaleDown: {} } }],
 ];
 
 export const GOOD_MANIFESTS: readonly GoodManifest[] = [
@@ -102,6 +154,11 @@ export const GOOD_MANIFESTS: readonly GoodManifest[] = [
   { sentence: "the documentation's quick start", manifest: parse(QUICK_START) as Manifest },
   ...GOOD.map(([sentence, edits]) => ({ sentence, manifest: toManifest(edits) })),
 ];
+
+/** Edits that leave what only a profile allows to leave out. */
+function profile(name: string): Edits {
+  return { "spec.containerName": undefined, "spec.policy": undefined, "spec.profile": name };
+}
 
 function both(side: unknown): unknown {
   return { requests: side, limits: side };

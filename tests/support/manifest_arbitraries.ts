@@ -4,25 +4,31 @@
  */
 import * as fc from "fast-check";
 import {
+  CONTAINER_LISTS,
   COUNTS,
   DURATIONS,
   type Edit,
+  HALF_LIVES,
   LISTS,
   OBJECTS,
+  PERCENTILES,
   PERCENTS,
   QUANTITIES,
+  REFUSED,
+  REQUEST_THRESHOLDS,
   toText,
   UNKNOWN,
+  WINDOWS,
 } from "./manifest_fields.ts";
 import { type Sort, SORTS } from "./traps.ts";
 
 export function anyManifest(): fc.Arbitrary<string> {
   return fc.uniqueArray(anyEdit(), { minLength: 1, maxLength: 4, selector: ([path]) => path })
-    .map((edits) => toText(edits.filter(([path]) => !edits.some(([other]) => isAbove(other, path)))));
+    .map((edits) => toText(edits.filter((edit) => edits.every((other) => isBeside(edit, other)))));
 }
 
 function anyEdit(): fc.Arbitrary<Edit> {
-  const isRare = ({ paths }: Sort) => [LISTS, OBJECTS, UNKNOWN].includes(paths);
+  const isRare = ({ paths }: Sort) => [LISTS, CONTAINER_LISTS, OBJECTS, REFUSED, UNKNOWN].includes(paths);
   const sorts = SORTS.map((sort) => ({ weight: isRare(sort) ? 1 : 8, arbitrary: fc.constant(sort) }));
   return fc.oneof(...sorts).chain(({ paths, refused, accepted = [], others = [] }) => {
     const values = fc.oneof(
@@ -40,11 +46,17 @@ function anyEdit(): fc.Arbitrary<Edit> {
 function nearly(paths: readonly string[]): fc.Arbitrary<string | undefined> {
   switch (paths) {
     case DURATIONS:
+    case WINDOWS:
+    case HALF_LIVES:
       return fc.stringMatching(DURATION).map((text) => JSON.stringify(text));
     case QUANTITIES:
       return fc.oneof(fc.stringMatching(QUANTITY).map((text) => JSON.stringify(text)), integer(-1, 20));
     case PERCENTS:
       return integer(0, 101);
+    case PERCENTILES:
+      return integer(49, 101);
+    case REQUEST_THRESHOLDS:
+      return integer(0, 201);
     case COUNTS:
       return integer(0, 2 ** 31);
     default:
@@ -57,6 +69,16 @@ const QUANTITY = /^\+?[0-9]{1,4}\.?[0-9]{0,12}(?:[eE][+-]?[0-9]{1,2}|n|u|m|k|M|G
 
 function integer(min: number, max: number): fc.Arbitrary<string> {
   return fc.integer({ min, max }).map(String);
+}
+
+/**
+ * Two edits fit together unless one is within the other; and a threshold without the other one, where a profile fills
+ * that in, is for podfit alone to judge.
+ */
+function isBeside([path, json]: Edit, [other]: Edit): boolean {
+  const isThreshold = /Threshold$|[.](cpu|memory)([.](requests|limits))?$|[.]policy$/.test(path);
+  if (isThreshold && other === "spec.profile" && (json === undefined || json === "null" || json === "{}")) return false;
+  return !isAbove(other, path);
 }
 
 function isAbove(path: string, other: string): boolean {

@@ -10,22 +10,52 @@ export type Edit = readonly [path: string, json: string | undefined];
 
 const SIDES = SIDE_KEYS.map((key) => `spec.policy.${key}`);
 const BOUNDS = SIDE_KEYS.map((key) => `spec.bounds.${key}`);
+const SIDE_UPS = below(SIDES, ["scaleUp"]);
+const SIDE_DOWNS = below(SIDES, ["scaleDown"]);
+const UPS = ["spec.policy.scaleUp", ...SIDE_UPS];
+const DOWNS = ["spec.policy.scaleDown", ...SIDE_DOWNS];
+const CPU_DOWNS = ["spec.policy.cpu.scaleDown", ...SIDE_DOWNS.filter((path) => path.includes("cpu"))];
+const MEMORY_DOWNS = ["spec.policy.memory.scaleDown", ...SIDE_DOWNS.filter((path) => path.includes("memory"))];
 const RESOURCES = ["spec.policy.cpu", "spec.policy.memory", "spec.bounds.cpu", "spec.bounds.memory"];
 
 export const DURATIONS = [
   ...below(["spec.policy"], ["pollInterval", "cooldown", "delay"]),
-  ...below(SIDES, ["cooldown"]),
+  ...below([...SIDES, ...UPS, ...DOWNS], ["cooldown"]),
 ];
+/** At most 24h. */
+export const WINDOWS = below(DOWNS, ["window"]);
+/** From 1m to 24h; in each place there is a percentile. */
+export const HALF_LIVES = below(CPU_DOWNS, ["halfLife"]);
+export const PERCENTILES = below(CPU_DOWNS, ["percentile"]);
+/** Fields that are known to be refused, so that somebody reads what to write instead. */
+export const REFUSED = [...below(UPS, ["window"]), ...below(MEMORY_DOWNS, ["percentile", "halfLife"])];
 export const QUANTITIES = below(BOUNDS, ["min", "max", "step"]);
 export const PERCENTS = [
-  ...below(SIDES, ["scaleUpThreshold", "scaleDownThreshold", "targetUtilization"]),
+  ...below(SIDES.filter((side) => side.endsWith("limits")), ["scaleUpThreshold", "scaleDownThreshold"]),
+  ...below([...SIDES, ...SIDE_UPS, ...SIDE_DOWNS], ["targetUtilization"]),
   ...below(BOUNDS, ["stepPercent"]),
 ];
-export const COUNTS = below(["spec.policy", ...SIDES], ["consecutiveSamples"]);
+/** At most 200, as usage can exceed a request. */
+export const REQUEST_THRESHOLDS = below(SIDES.filter((side) => side.endsWith("requests")), [
+  "scaleUpThreshold",
+  "scaleDownThreshold",
+]);
+export const COUNTS = below(["spec.policy", ...SIDES, ...UPS, ...DOWNS], ["consecutiveSamples"]);
 export const PRIORITY = ["spec.priority"];
-export const PAUSED = ["spec.paused"];
+export const FLAGS = ["spec.paused", "spec.policy.memory.restartToShrink"];
 export const NAMES = ["spec.containerName", "spec.target.name"];
-export const WORDS = ["spec.target.kind", "spec.policy.after", `${EXPRESSIONS}[0].operator`];
+export const WORDS = [
+  "spec.target.kind",
+  "spec.profile",
+  "spec.mode",
+  "spec.newPods",
+  "spec.policy.after",
+  "spec.policy.veto",
+  "spec.policy.cpu.throttling",
+  "spec.policy.memory.oom",
+  `${EXPRESSIONS}[0].operator`,
+];
+export const CONTAINER_LISTS = ["spec.excludeContainers"];
 export const LABEL_VALUES = [`${LABELS}.app`, `${EXPRESSIONS}[0].values[0]`];
 export const LABEL_KEYS = [`${EXPRESSIONS}[0].key`];
 export const LISTS = [EXPRESSIONS, `${EXPRESSIONS}[0].values`];
@@ -40,16 +70,31 @@ export const OBJECTS = [
   ...RESOURCES,
   ...SIDES,
   ...BOUNDS,
+  ...UPS,
+  ...DOWNS,
+  "spec.policy.cpu.scaleDown",
+  "spec.policy.memory.scaleDown",
 ];
 export const UNKNOWN = below(OBJECTS.filter((path) => path !== LABELS), ["bogus", "Min", "constructor", "a b"]);
 
-/** Every side is there, so that each field has its place; the bounds are empty, for one alone contradicts none. */
+/**
+ * Every side is there, so that each field has its place; the bounds are empty, for one alone contradicts none. A
+ * half-life has its percentile beside it, and containers that are left out their "*".
+ */
 export function toText(edits: readonly Edit[]): string {
   const isSelector = edits.some(([path]) => path.startsWith("spec.selector"));
+  const isHalfLife = edits.some(([path]) => path.endsWith("halfLife"));
+  const isExcluding = edits.some(([path]) => path.startsWith("spec.excludeContainers"));
   const marked = edits.map(([path, json], index) => {
     return [path.replace(/\[([0-9]+)\]/g, ".$1"), json === undefined ? undefined : toMark(index)] as const;
   });
-  const text = JSON.stringify(toManifest({ ...FULL, ...(isSelector && SELECTOR), ...Object.fromEntries(marked) }));
+  const text = JSON.stringify(toManifest({
+    ...FULL,
+    ...(isSelector && SELECTOR),
+    ...(isHalfLife && PERCENTILE),
+    ...(isExcluding && { "spec.containerName": "*" }),
+    ...Object.fromEntries(marked),
+  }));
   return edits.reduce((done, [, json = ""], index) => done.replace(`"${toMark(index)}"`, () => json), text);
 }
 
@@ -58,6 +103,7 @@ const FULL: Edits = {
   "spec.policy.memory": { requests: { ...SIDE }, limits: { ...SIDE } },
   "spec.bounds": { cpu: { requests: {}, limits: {} }, memory: { requests: {}, limits: {} } },
 };
+const PERCENTILE: Edits = Object.fromEntries(PERCENTILES.map((path) => [path, 90]));
 const SELECTOR: Edits = {
   ...NO_TARGET,
   [LABELS]: { app: "web" },

@@ -30,6 +30,9 @@ export const SOME_DURATIONS = [
   ...words("2562047h47m16.854775807s 9223372036854775807ns"),
   ...texts([`${"1\u00b5s".repeat(10)}1s`, `0.${"0".repeat(25)}1m1s`]),
 ];
+/** Durations all the same. */
+export const LONG_DURATIONS = words("24h0.001s 24h1ns 25h 1440m1s 2562047h47m16.854775807s");
+export const SHORT_DURATIONS = words("0 0s 1ns 1s 59s 59.999s .5m");
 /** No time at all, which a poll interval cannot be. */
 export const ZERO_DURATIONS = words("0 +0 0s +0s 0h0m0.0s 0.1ns .0ms");
 
@@ -51,9 +54,16 @@ export const EDGE_QUANTITIES = [
 ];
 
 export const NO_NAMES = [
-  ...words("-a a- .a a. a..b a.-b A aB a_b a/b a:b *"),
+  ...words("-a a- .a a. a..b a.-b A aB a_b a/b a:b ** *a"),
   ...texts(["", " ", "a b", "a\n", "\na", "a\t", "a\u0000", "a\u200b", "a\u202e", "a".repeat(254)]),
   ...texts(["\u0430", "\uff41", "\u00e9", "\u0661", "\u{1f600}"]),
+];
+
+export const NO_CONTAINER_LISTS = [
+  ...words("* A -a a.b a_b").map((text) => `[${text}]`),
+  `["","a"]`,
+  JSON.stringify(["a".repeat(64)]),
+  JSON.stringify(Array.from({ length: 101 }, (_, index) => `c${index}`)),
 ];
 
 export const NO_LABELS = [

@@ -32,6 +32,23 @@ export const SORTS: readonly Sort[] = [
     others: value.ZERO_DURATIONS,
   },
   {
+    paths: field.WINDOWS,
+    refused: [...value.NO_STRINGS, ...value.NO_DURATIONS, ...value.LONG_DURATIONS],
+    accepted: ["24h", "23h59m59.999999999s", "1s", "2m30s", ".5h", "01s"].map((text) => JSON.stringify(text)),
+    others: value.ZERO_DURATIONS,
+  },
+  {
+    paths: field.HALF_LIVES,
+    refused: [...value.NO_STRINGS, ...value.NO_DURATIONS, ...value.LONG_DURATIONS, ...value.SHORT_DURATIONS],
+    accepted: texts(["1m", "60s", "59.9999999s", "1h30m", "24h"]),
+  },
+  {
+    paths: field.PERCENTILES,
+    refused: [...value.NO_INTEGERS, "-1", "0", "49", "101", "2147483648"],
+    accepted: ["50", "95", "100", "5e1"],
+  },
+  { paths: field.REFUSED, refused: [...value.NO_STRINGS, `"1h"`, `""`, `"0s"`, "50", "0"] },
+  {
     paths: field.QUANTITIES,
     refused: ["-1", "1.5", "-0.5", "true", "false", "[]", `["1"]`, "{}", "1e19", "1e400", ...value.NO_QUANTITIES],
     accepted: ["1", "4", ...value.SOME_QUANTITIES],
@@ -41,6 +58,11 @@ export const SORTS: readonly Sort[] = [
     paths: field.PERCENTS,
     refused: [...value.NO_INTEGERS, "-1", "101", "2147483648"],
     others: ["0", "-0", "1", "50", "99", "100"],
+  },
+  {
+    paths: field.REQUEST_THRESHOLDS,
+    refused: [...value.NO_INTEGERS, "-1", "201", "2147483648"],
+    others: ["0", "-0", "1", "50", "99", "100", "101", "200"],
   },
   {
     paths: field.COUNTS,
@@ -53,7 +75,7 @@ export const SORTS: readonly Sort[] = [
     accepted: ["0", "-0", "-1", "2147483647", "-2147483648", "1e2", "5.0"],
   },
   {
-    paths: field.PAUSED,
+    paths: field.FLAGS,
     refused: ["0", "1", "1.5", `""`, `"true"`, `"yes"`, "[]", "{}"],
     accepted: ["true", "false"],
   },
@@ -61,7 +83,7 @@ export const SORTS: readonly Sort[] = [
     paths: field.NAMES,
     refused: [...value.NO_STRINGS, ...value.NO_NAMES],
     accepted: texts(["a", "0", "a-b", "a1", "a--b", "a".repeat(63)]),
-    others: texts(["a.b", "a.b.c-d", "a".repeat(253)]),
+    others: texts(["a.b", "a.b.c-d", "a".repeat(253), "*"]),
   },
   {
     paths: field.WORDS,
@@ -69,7 +91,25 @@ export const SORTS: readonly Sort[] = [
       ...value.NO_STRINGS,
       ...texts(["", " ", "Deployment", "deployment ", "Running", "in", "exists", "a\u0000"]),
     ],
-    others: texts(["statefulset", "podReady", "NotIn", "Exists"]),
+    others: texts([
+      "statefulset",
+      "podReady",
+      "NotIn",
+      "Exists",
+      "balanced",
+      "latency",
+      "apply",
+      "recommend",
+      "inherit",
+      "resource",
+      "ignore",
+      "measure",
+    ]),
+  },
+  {
+    paths: field.CONTAINER_LISTS,
+    refused: ["1", "true", `"a"`, "{}", "[1]", "[[]]", "[{}]", "[null]", ...value.NO_CONTAINER_LISTS],
+    accepted: ["[]", `["a"]`, `["a","a-b"]`, `["a","a"]`],
   },
   {
     paths: field.LABEL_VALUES,
@@ -111,7 +151,15 @@ const DIGITS = "1".repeat(1e6);
 /** A megabyte must cost the parser and the server next to nothing. */
 const LONG_SORTS: readonly Sort[] = [
   {
-    paths: [...field.DURATIONS, ...field.QUANTITIES, ...field.NAMES, ...field.WORDS, ...field.LABEL_VALUES],
+    paths: [
+      ...field.DURATIONS,
+      ...field.WINDOWS,
+      ...field.HALF_LIVES,
+      ...field.QUANTITIES,
+      ...field.NAMES,
+      ...field.WORDS,
+      ...field.LABEL_VALUES,
+    ],
     refused: texts([DIGITS, `${DIGITS}s`, `1e${DIGITS}`, "x".repeat(1e6)]),
   },
   { paths: [...field.DURATIONS, ...field.QUANTITIES, ...field.COUNTS, ...field.PRIORITY], refused: [DIGITS] },

@@ -4,6 +4,7 @@
  */
 import { openFields } from "../../autoscaler/fields.ts";
 import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
+import { adviseOnCooldown } from "../../autoscaler/warnings.ts";
 import { findKeyFault, findValueFault } from "../../units/labels.ts";
 import type { Problem } from "../../units/problem.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
@@ -23,7 +24,10 @@ export interface CheckedManifest {
 export function checkManifest(manifest: Manifest): CheckedManifest {
   const isGenerated = hasGeneratedName(manifest);
   const parsed = parseAutoscaler(isGenerated ? withGeneratedName(manifest) : manifest);
-  if (parsed.ok) return { problems: findFileProblems(manifest), warnings: parsed.warnings };
+  if (parsed.ok) {
+    const warnings = [...parsed.warnings, ...adviseOnCooldown(parsed.autoscaler)];
+    return { problems: findFileProblems(manifest), warnings };
+  }
   const problems = parsed.problems.map((problem) =>
     isGenerated && problem.path === "metadata.name" ? { ...problem, path: "metadata.generateName" } : problem
   );

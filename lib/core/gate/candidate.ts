@@ -10,8 +10,9 @@ import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
 import { isOwnWaiting, listStuck, revertTo } from "../propose/revert.ts";
 import { readAllowance } from "../size/allowance.ts";
-import { fit, type Mover, resultOf, type Sized } from "../size/fit.ts";
-import { NO_FLOOR, readMemoryFloor } from "../size/memory_floor.ts";
+import { fit, resultOf } from "../size/fit.ts";
+import { NO_FLOOR, readKillFloor, readMemoryFloor } from "../size/memory_floor.ts";
+import type { Mover, Sized } from "../size/sized.ts";
 
 /** A case whose choice has been sized. */
 export interface Candidate extends Case {
@@ -40,7 +41,9 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
   for (const rule of autoscaler.sides) {
     const proposal = proposals.find(({ side }) => side === rule.key);
     const amount = actual[rule.key];
-    if (proposal !== undefined && amount !== null) movers.push({ rule, amount: proposal.amount, actual: amount });
+    if (proposal === undefined || amount === null) continue;
+    const { isPaired = false, cause } = proposal;
+    movers.push({ rule, amount: proposal.amount, actual: amount, isPaired, ignoresStep: cause === "oom" });
   }
   const base = revertTo(container, listGivenUp(it, direction));
   const sized = fit(movers, {
@@ -48,6 +51,7 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
     base,
     allow: (key) => readAllowance(it.input, container, key),
     memoryFloor: direction === "up" ? NO_FLOOR : readMemoryFloor(it),
+    killFloorBytes: direction === "up" ? 0 : readKillFloor(it),
     makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && readQosWith(pod, container, to) === "Guaranteed",
   });
   const to = resultOf(base, sized);

@@ -5,7 +5,7 @@
 import { resourceOf, type SideKey } from "../../units/resources.ts";
 import { findViolation } from "../pod/namespace_limits.ts";
 import { listStuck } from "../propose/revert.ts";
-import type { ShortReason, Sized } from "../size/fit.ts";
+import type { ShortReason, Sized } from "../size/sized.ts";
 import type { Candidate } from "./candidate.ts";
 import type { Objection } from "./objection.ts";
 

@@ -6,13 +6,15 @@ import { resourceOf } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { ContainerDecision, Input } from "../decision.ts";
 import type { Sampled } from "../observe/sample.ts";
+import { isKill, KILL_MS } from "../observe/ending.ts";
 import { readBaseline } from "../observe/streaks.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
 import { isStuck, STUCK_REASONS } from "../pod/resize_status.ts";
-import { BLOCK_NOTICE } from "../reasons.ts";
+import { judgeKill } from "../propose/oom.ts";
+import { BLOCK_NOTICE, type BlockReason } from "../reasons.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import type { Settled } from "../settle/accepted.ts";
-import { NO_REFUSALS } from "../settle/refusal.ts";
+import { NO_REFUSALS, type Refusals } from "../settle/refusal.ts";
 import type { Weighed } from "../settle/requests.ts";
 import { isWaiting } from "../settle/refusals.ts";
 import { findContainerState, type PodState } from "../state.ts";
@@ -42,7 +44,10 @@ export function notifyOfEvaluation(evaluation: Evaluation): Notified {
   const draft = new Draft(state);
   notifyOfAnswer(late, pod.name, draft);
   for (const one of sampled) notifyOfUsage(one, evaluation, draft);
-  for (const it of cases) notifyOfStuck(it, draft);
+  for (const it of cases) {
+    notifyOfStuck(it, draft);
+    notifyOfKill(it, draft);
+  }
   for (const one of asked) notifyOfHeld(one, decisions, draft);
   for (const decision of decisions) notifyOfBlock(decision, evaluation, draft);
   notifyOfRestart(evaluation, draft);
@@ -61,7 +66,7 @@ function notifyOfAnswer({ state, accepted, refused }: Settled, pod: string, draf
     const { request } = accepted;
     const key = draft.readKey(request);
     const refusals = findContainerState(state, request.container)?.refusals ?? NO_REFUSALS;
-    if (!isWaiting(refusals, draft.read(key)?.block)) draft.note(key, "block", null);
+    if (!isStanding(refusals, draft.read(key)?.block)) draft.note(key, "block", null);
     draft.publish(words.resized(request, pod));
   }
   // A server that is busy is asked again soon: nobody need know.
@@ -83,8 +88,10 @@ function notifyOfUsage({ autoscaler, view, isNewSample, isDue }: Sampled, { inpu
   if (container === null) return;
   const actual = readActual(container);
   for (const rule of sides) {
-    const { key } = rule;
-    if (readBaseline(rule, actual) === null) {
+    const { key, isOptional } = rule;
+    // Nothing is missing where a profile manages what there is (L50).
+    if (isOptional) draft.note(viewKey, `baseline ${key}`, null);
+    else if (readBaseline(rule, actual) === null) {
       draft.note(viewKey, `baseline ${key}`, "BaselineUnavailable", () => words.baselineUnavailable(subject, key));
     } else if (draft.read(viewKey) !== NOTHING_NOTIFIED) {
       draft.note(viewKey, `baseline ${key}`, null, () => words.baselineAvailable(subject, key));
@@ -104,21 +111,33 @@ function notifyOfStuck({ status, autoscaler, container, input: { pod } }: Case, 
   draft.note(autoscaler.key, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
 }
 
+/** Blocks that the size of the pod or its usage makes: other resources may move meanwhile, and usage may be late. */
+const LASTING: ReadonlySet<string> = new Set<BlockReason>(["QoSInvariantBlocked", "MemoryInUse"]);
+
+/** What was published has not ended with what passes. */
+function isStanding(refusals: Refusals, block: string | undefined): boolean {
+  return block !== undefined && (LASTING.has(block) || isWaiting(refusals, block));
+}
+
 function notifyOfBlock(
   { autoscaler, container, decision }: ContainerDecision,
-  { state, input: { pod } }: Evaluation,
+  { state, input: { pod, inFlight } }: Evaluation,
   draft: Draft,
 ): void {
-  if (decision.kind === "resize" || decision.kind === "revert") return;
+  // The answer to the request that is under way says more.
+  if (decision.kind === "resize" || decision.kind === "revert" || inFlight) return;
   const key = draft.readKey({ autoscaler, container });
   const before = draft.read(key);
   if (before === undefined) return;
   if (decision.kind === "hold" && before === NOTHING_NOTIFIED) return;
   const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
-  if (PASSING.has(decision.reason) && isWaiting(refusals, before.block)) return;
+  if (PASSING.has(decision.reason) && isStanding(refusals, before.block)) return;
   if (decision.kind === "hold") return draft.note(key, "block", null);
   const { action, reason, message: why } = decision;
   const name = BLOCK_NOTICE[reason];
+  if (reason === "RestartRequired") {
+    return notifyOfRestartRequired({ autoscaler, container, pod: pod.name, why }, draft);
+  }
   // One that is published as stuck or held already is no news.
   const isSilent = name === undefined || before.stuck === reason || isHeld(before, reason);
   const subject = { autoscaler, container, pod: pod.name };
@@ -128,6 +147,30 @@ function notifyOfBlock(
     reason,
     isSilent ? null : () => words.blocked(subject, { name, action, reason, why }),
   );
+}
+
+/** Stays so as long as the pod and the policy do: one event is enough, whatever holds other resizes in between (L6). */
+function notifyOfRestartRequired({ why, ...subject }: words.Subject & { readonly why: string }, draft: Draft): void {
+  const key = draft.readKey(subject);
+  draft.note(key, "block", "RestartRequired");
+  const blocked = { name: "ResizeMayRestart", action: "scaleDown", reason: "RestartRequired", why } as const;
+  draft.note(key, "shrink", "RestartRequired", () => words.blocked(subject, blocked));
+}
+
+/** A kill that nothing answers: one event in ten minutes, with the count of those since (L13). */
+function notifyOfKill(it: Case, draft: Draft): void {
+  const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
+  if (endings.length === 0) return;
+  const [toldAt, told] = draft.read(autoscaler.key)?.kill?.split(" ") ?? [];
+  if (toldAt !== undefined && Math.abs(now - Number(toldAt)) < KILL_MS) return;
+  // Those that came while nobody was told may be older by now.
+  const verdict = judgeKill(it, toldAt === undefined ? KILL_MS : 2 * KILL_MS);
+  if (verdict?.kind !== "unanswered" || verdict.kill.id === told) return;
+  const before = endings.findLastIndex(({ id }) => id === told || id === reflex?.kill);
+  const count = endings.slice(before + 1).filter(isKill).length;
+  const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
+  const killed = { why: verdict.why, limitBytes: verdict.kill.limitBytes, count };
+  draft.note(autoscaler.key, "kill", `${now} ${verdict.kill.id}`, () => words.oomKilled(subject, killed));
 }
 
 /**
@@ -140,7 +183,8 @@ function notifyOfRestart({ request, cases, input: { now, pod } }: Evaluation, dr
   const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
   if (restarting.length === 0) return;
   // A revert rests on no proposal: it is the same one as long as the pod is.
-  const since = request.action === "revert" ? request.generation : it?.view.wantedSince ?? now;
+  const stood = request.reflex?.kill ?? it?.view.wantedSince ?? now;
+  const since = request.action === "revert" ? request.generation : stood;
   const key = `${request.action} ${since}`;
   draft.note(draft.readKey(request), "restart", key, () => words.resizeMayRestart(request, pod.name, restarting));
 }

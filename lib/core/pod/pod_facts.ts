@@ -38,6 +38,11 @@ export interface PodFacts {
   /** lastTransitionTime of condition ContainersReady, while it is True. */
   readonly containersReadyAt: number | null;
   readonly containers: readonly ContainerFacts[];
+  /**
+   * status.resources.limits.memory (1.34 and later): the limit of the pod's own cgroup, bytes; `null` when it has none or it
+   * is not reported.
+   */
+  readonly memoryLimitBytes: number | null;
   /** Who resized the pod, and when, from metadata.managedFields. */
   readonly resizes: readonly ResizeEntry[];
 }
@@ -65,7 +70,23 @@ export interface ContainerFacts {
   readonly ready: boolean;
   /** containerID of the present instance; changes with each restart. */
   readonly instance: string | null;
+  /** `lastState.terminated`, then `state.terminated`: at most these two, older first. */
+  readonly terminations: readonly Termination[];
 }
+
+/** The end of one instance of a container, as the kubelet tells it. */
+export interface Termination {
+  /** Its containerID. */
+  readonly id: string;
+  /** `OOMKilled`, `Error`, `Completed` and the like. */
+  readonly reason: string;
+  readonly exitCode: number;
+  /** By the node's clock; 0 when it is not told. */
+  readonly finishedAt: number;
+}
+
+/** Shared: most containers never end. */
+export const NO_TERMINATIONS: readonly Termination[] = Object.freeze([]);
 
 /** The size that is in force: what the kubelet reports, else what the spec says (C30). */
 export function readActual(container: ContainerFacts): Resources {

@@ -14,20 +14,24 @@ import {
   type SideRefusals,
 } from "./refusal.ts";
 
+const EVERY_RESOURCE: ReadonlySet<Resource> = new Set(["cpu", "memory"] as const);
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 10 * 60_000;
 const UNSUPPORTED_WAIT_MS = 5 * 60_000;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** After a refused PATCH: the resources it names wait, or all that were to change when it names none of them. */
+/**
+ * After a refused PATCH: the resources it names wait, or all that were to change when it names none of them. A server
+ * that is busy is so for every resource.
+ */
 export function nextRefused(
   refusals: Refusals,
   request: ResizeRequest,
   { answer, now }: { answer: Refused; now: number },
 ): Refusals {
   const { reason, message, waitMs } = answer;
-  const resources = listRefused(request.changes, answer.resources);
+  const resources = reason === "RetryLater" ? EVERY_RESOURCE : listRefused(request.changes, answer.resources);
   const next: Partial<Record<SideKey, SideRefusals>> = { ...refusals };
   for (const key of SIDE_KEYS) {
     if (!resources.has(resourceOf(key))) continue;
@@ -47,8 +51,8 @@ export function nextRefused(
 }
 
 /**
- * After an accepted PATCH: what the API server refused of its resources is forgotten, the others wait on. podfit's own
- * resize is no change of the pod that would free a waiting size.
+ * After an accepted PATCH: what the API server refused of its resources is forgotten, and that it was busy; the others
+ * wait on. podfit's own resize is no change of the pod that would free a waiting size.
  */
 export function nextAccepted(refusals: Refusals, request: ResizeRequest, generation: number | null): Refusals {
   const changed = new Set(request.changes.map(resourceOf));
@@ -59,7 +63,7 @@ export function nextAccepted(refusals: Refusals, request: ResizeRequest, generat
     const { everything, size, givenUp } = refusals[key] ?? {};
     const isKept = !changed.has(resourceOf(key));
     const kept: SideRefusals = {
-      ...(isKept && everything !== undefined && { everything: move(everything) }),
+      ...(isKept && everything !== undefined && everything.reason !== "RetryLater" && { everything: move(everything) }),
       ...(isKept && size !== undefined && { size: move(size) }),
       ...(givenUp !== undefined && { givenUp: move(givenUp) }),
     };

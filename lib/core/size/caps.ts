@@ -9,7 +9,7 @@ import type { Allowance, AllowedBy } from "./allowance.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
 
 /** The last cap that changed a size. */
-export type CapName = "min" | "max" | "step" | "memory in use" | AllowedBy | SideKey;
+export type CapName = "min" | "max" | "step" | "memory in use" | "OOM kill" | AllowedBy | SideKey;
 
 /** A size on its way through the caps. */
 export interface Fitted {
@@ -30,12 +30,16 @@ export interface CapContext {
   readonly memoryFloor: MemoryFloor;
   /** How far node and namespace let the side go. */
   readonly allowance: Allowance;
+  /** What is left of a memory limit after an OOM kill, bytes (L12). */
+  readonly killFloorBytes?: number;
+  /** An answer to an OOM kill goes as far as it needs (L11). */
+  readonly ignoresStep?: boolean;
 }
 
 type Cap = (fitted: Fitted, context: CapContext) => Fitted;
 
 /** A size that no longer moves in its direction after one of them is held by that one. */
-export const CAPS: readonly Cap[] = [bounds, worthAUnit, step, allowed, memoryInUse, partner];
+export const CAPS: readonly Cap[] = [bounds, worthAUnit, step, allowed, memoryInUse, killFloor, partner];
 
 /** Whether `to` lies beyond `from` in that direction. */
 export function moves(direction: Direction, from: number, to: number): boolean {
@@ -60,9 +64,10 @@ function worthAUnit(fitted: Fitted, { rule, direction, actual }: CapContext): Fi
 }
 
 /** No further than `step` and `stepPercent` from actual, then up to a whole unit: the one place that rounds. */
-function step({ to, cappedBy }: Fitted, { rule, direction, actual }: CapContext): Fitted {
+function step({ to, cappedBy }: Fitted, { rule, direction, actual, ignoresStep = false }: CapContext): Fitted {
   const { min, max, step, stepPercent } = rule.bounds;
-  const most = Math.min(step ?? Infinity, stepPercent === null ? Infinity : actual * stepPercent / 100);
+  const steps = Math.min(step ?? Infinity, stepPercent === null ? Infinity : actual * stepPercent / 100);
+  const most = ignoresStep ? Infinity : steps;
   const stepped = clamp(to, actual - most, actual + most);
   const unit = UNIT[rule.resource];
   const rounded = Math.max(roundTowards(direction, { amount: stepped, actual, unit }), unit);
@@ -93,6 +98,13 @@ function memoryInUse(fitted: Fitted, { rule, direction, actual, memoryFloor }: C
   if (memoryFloor.kind === "unknown") return { to: actual, cappedBy: "memory in use" };
   const floor = Math.ceil(memoryFloor.bytes / UNIT.memory) * UNIT.memory;
   return fitted.to < floor || floor >= actual ? { to: floor, cappedBy: "memory in use" } : fitted;
+}
+
+/** A limit that has killed is not gone back to for a day, nor near to it (L12). */
+function killFloor(fitted: Fitted, { rule, direction, killFloorBytes = 0 }: CapContext): Fitted {
+  if (rule.key !== "memory.limits" || direction === "up") return fitted;
+  const floor = roundUp(killFloorBytes, UNIT.memory);
+  return fitted.to < floor ? { to: floor, cappedBy: "OOM kill" } : fitted;
 }
 
 /** requests <= limits (C34). */

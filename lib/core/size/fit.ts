@@ -9,15 +9,8 @@ import type { Direction } from "../decision.ts";
 import { type Allowance, type AllowedBy, ALLOWS_ALL } from "./allowance.ts";
 import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
-
-/** A side that is proposed to move. */
-export interface Mover {
-  readonly rule: SideRule;
-  /** The recommendation, millicores or bytes. */
-  readonly amount: number;
-  /** The size in force: what steps and directions are measured from. */
-  readonly actual: number;
-}
+import { joinPairs, toPaired } from "./pair.ts";
+import type { Mover, ShortReason, Sized } from "./sized.ts";
 
 /** What the sides of a container are fitted to. */
 export interface FitContext {
@@ -27,27 +20,11 @@ export interface FitContext {
   readonly memoryFloor: MemoryFloor;
   /** How far node and namespace let a side go (L30, L32); as far as it likes where it is left out. */
   readonly allow?: (key: SideKey) => Allowance;
+  /** What is left of a memory limit after an OOM kill, bytes (L12). */
+  readonly killFloorBytes?: number;
   /** True when these sizes would make a pod Guaranteed that is not (C34). */
   readonly makesGuaranteed: (to: Resources) => boolean;
 }
-
-/** Where a side goes, or why it stays. */
-export type Sized =
-  | {
-    readonly kind: "moves";
-    readonly key: SideKey;
-    readonly to: number;
-    readonly cappedBy: Fitted["cappedBy"];
-  }
-  | {
-    readonly kind: "holds";
-    readonly key: SideKey;
-    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse" | ShortReason;
-    readonly message: string;
-  };
-
-/** Why a side stays that node or namespace have nothing left for. */
-export type ShortReason = "NodeCapacity" | "Quota" | "LimitRange";
 
 const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
   node: "NodeCapacity",
@@ -60,9 +37,11 @@ export function fit(movers: readonly Mover[], context: FitContext): readonly Siz
   const sized = new Map<SideKey, Sized>();
   for (const side of context.direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST) {
     for (const mover of movers) {
-      if (mover.rule.side === side) sized.set(mover.rule.key, fitSide(mover, sized, context));
+      if (mover.rule.side !== side) continue;
+      sized.set(mover.rule.key, fitSide(toPaired(mover, movers, context.direction), sized, context));
     }
   }
+  joinPairs(movers, sized, context.direction);
   keepBurstable(movers, sized, context);
   return [...sized.values()];
 }
@@ -78,11 +57,19 @@ export function resultOf(base: Resources, sized: Iterable<Sized>): Resources {
 const LIMITS_FIRST = ["limits", "requests"] as const;
 const REQUESTS_FIRST = ["requests", "limits"] as const;
 
-function fitSide({ rule, amount, actual }: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
-  const { direction, base, memoryFloor } = context;
-  const allowance = context.allow?.(rule.key) ?? ALLOWS_ALL;
-  const partner = readPartner(rule, sized, base);
-  const capContext: CapContext = { rule, direction, actual, partner, memoryFloor, allowance };
+function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
+  const { rule, amount, actual, ignoresStep = false } = mover;
+  const { direction, base, memoryFloor, killFloorBytes = 0 } = context;
+  const capContext: CapContext = {
+    rule,
+    direction,
+    actual,
+    partner: readPartner(rule, sized, base),
+    memoryFloor,
+    killFloorBytes,
+    allowance: context.allow?.(rule.key) ?? ALLOWS_ALL,
+    ignoresStep,
+  };
   let fitted: Fitted = { to: amount, cappedBy: null };
   if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
   for (const cap of CAPS) {
@@ -138,7 +125,8 @@ function toHeld({ cappedBy }: Fitted, context: CapContext): Sized {
     const message = `${stays}: ${explainShort(cappedBy, context)}`;
     return { kind: "holds", key, reason: SHORT_REASONS[cappedBy], message };
   }
-  const message = `${stays}: ${cappedBy} leaves no room`;
+  const why = cappedBy === "OOM kill" ? "it was OOM-killed less than 24h ago" : `${cappedBy} leaves no room`;
+  const message = `${stays}: ${why}`;
   return { kind: "holds", key, reason: "AtBound", message };
 }
 

@@ -40,6 +40,8 @@ export interface NodeFacts {
   readonly allocatable: Capacity;
   /** `v1.36.3`; `null` when it does not say. */
   readonly kubeletVersion: string | null;
+  /** Its condition MemoryPressure is True. */
+  readonly memoryPressure: boolean;
 }
 
 /** As kubectl and people name a namespaced object: `namespace/name`. */

@@ -2,16 +2,18 @@
  * Who is tracked, where, and by whom: autoscalers, workloads and pods as the watches show them, and the matches that
  * follow (C10 to C15). Knows no API: it is given typed facts, and notifies its listener of the pods that changed.
  */
-import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
+import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
+import { byName, Contenders } from "./contenders.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
 import type { Resolution, Tracked } from "./tracked.ts";
 import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 
 /** Shared, so that an unchanged resolution is the same object. */
 const NO_PROBLEMS: readonly Problem[] = [];
+const NO_CONTENDERS: readonly Autoscaler[] = [];
 
 /** Which pods are eligible, and who hears of changes. */
 export interface InventoryOptions {
@@ -32,8 +34,9 @@ interface Entry {
   selector: Selector | null;
   /** UIDs of eligible pods. */
   readonly matched: Set<string>;
-  /** Those of them that have the container. */
+  /** Those of them that have the container, or one of those that EVERY_CONTAINER stands for. */
   readonly tracked: Map<string, PodFacts>;
+  readonly perContainer: Contenders;
 }
 
 /** What is tracked, kept current by every change that it is given. */
@@ -157,7 +160,13 @@ export class Inventory {
     this.#entries.set(facts.namespace, inNamespace);
     const before = inNamespace.get(facts.uid);
     if (before === undefined) {
-      const entry: Entry = { facts, selector: null, matched: new Set(), tracked: new Map() };
+      const entry: Entry = {
+        facts,
+        selector: null,
+        matched: new Set(),
+        tracked: new Map(),
+        perContainer: new Contenders(),
+      };
       inNamespace.set(facts.uid, entry);
       return entry;
     }
@@ -211,17 +220,19 @@ export class Inventory {
   /** Notes which autoscalers the pod matches, and gives those that contend for it. */
   #match(pod: PodFacts): readonly Autoscaler[] {
     const contenders: Autoscaler[] = [];
-    for (const { facts, selector, matched, tracked } of this.#entries.get(pod.namespace)?.values() ?? []) {
+    for (
+      const { facts, selector, matched, tracked, perContainer } of this.#entries.get(pod.namespace)?.values() ?? []
+    ) {
       const { autoscaler } = facts;
       const isMatch = this.#isMatch(pod, selector);
       if (isMatch) matched.add(pod.uid);
       else matched.delete(pod.uid);
-      if (isMatch && autoscaler !== null && findContainer(pod, autoscaler.containerName) !== null) {
-        tracked.set(pod.uid, pod);
-        contenders.push(autoscaler);
-      } else tracked.delete(pod.uid);
+      const own = isMatch && autoscaler !== null ? perContainer.list(autoscaler, pod) : NO_CONTENDERS;
+      if (own.length > 0) tracked.set(pod.uid, pod);
+      else tracked.delete(pod.uid);
+      contenders.push(...own);
     }
-    return contenders.sort((a, b) => a.name < b.name ? -1 : 1);
+    return contenders.sort(byName);
   }
 
   #drop(uid: string): void {

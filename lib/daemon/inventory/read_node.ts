@@ -20,6 +20,7 @@ export function readNode({ metadata, status }: Node): NodeFacts {
     capacity: readCapacity(status?.capacity),
     allocatable: readCapacity(status?.allocatable),
     kubeletVersion: status?.nodeInfo?.kubeletVersion ?? null,
+    memoryPressure: status?.conditions?.some((one) => one.type === "MemoryPressure" && one.status === "True") ?? false,
   };
 }
 

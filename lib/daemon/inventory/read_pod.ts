@@ -16,7 +16,13 @@ import {
   SIDE_KEYS,
   sideOf,
 } from "../../units/resources.ts";
-import type { ContainerFacts, PodFacts, ResizeCondition } from "../../core/pod/pod_facts.ts";
+import {
+  type ContainerFacts,
+  NO_TERMINATIONS,
+  type PodFacts,
+  type ResizeCondition,
+  type Termination,
+} from "../../core/pod/pod_facts.ts";
 import { type Summed, sumPod } from "../../core/pod/pod_sum.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
@@ -54,6 +60,7 @@ export function readPod(pod: Pod): PodFacts {
     readyAt: readTrueSince(conditions, "Ready"),
     containersReadyAt: readTrueSince(conditions, "ContainersReady"),
     containers: summed.containers,
+    memoryLimitBytes: readMemoryLimit(pod),
     resizes: readResizeEntries(metadata.managedFields),
   };
 }
@@ -95,8 +102,29 @@ function readContainer(
     runningAt: status?.state?.running === undefined ? null : readTime(status.state.running.startedAt) ?? 0,
     ready: status?.ready === true,
     instance: status?.containerID ?? null,
+    terminations: readTerminations(status),
   };
 }
+
+function readMemoryLimit({ status }: Pod): number | null {
+  const quantity = status?.resources?.limits?.["memory"];
+  const parsed = quantity === undefined ? null : parseAmount(quantity, "memory");
+  // How cgroup v1 says that there is no limit, 9007199254740988Ki, is more than an amount can be.
+  return parsed?.ok === true ? parsed.amount : null;
+}
+
+function readTerminations(status: ContainerStatus | undefined): readonly Termination[] {
+  const [last, now] = [status?.lastState?.terminated, status?.state?.terminated];
+  if (!last && !now) return NO_TERMINATIONS;
+  return [last, now].flatMap((one) => {
+    // Without an ID it could not be told from the next one.
+    if (!one?.containerID) return [];
+    const { containerID: id, reason = "", exitCode = 0, finishedAt } = one;
+    return [{ id, reason: reason.slice(0, MAX_REASON), exitCode, finishedAt: readTime(finishedAt) ?? 0 }];
+  });
+}
+
+const MAX_REASON = 64;
 
 function readResources(resources: ResourceRequirements | undefined): Resources {
   if (resources === undefined) return NO_RESOURCES;

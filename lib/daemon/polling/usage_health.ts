@@ -1,6 +1,7 @@
 /** Which tracked pods have no usage, and why (C51): their node cannot be read, or a running container is not in it. */
 import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
-import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
+import { type Autoscaler, toContenderKey } from "../../autoscaler/autoscaler.ts";
+import { listContainers } from "../../core/pod/resizable.ts";
 import { readSilenceMs, SILENCE_MS } from "../../core/observe/silence.ts";
 import type { PodState } from "../../core/state.ts";
 import type { Reading } from "../../api/usage.ts";
@@ -67,16 +68,20 @@ export class UsageHealth {
   #explain(autoscaler: Autoscaler, pod: PodFacts, now: number): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
     if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
-    const view = this.#readState(pod.uid)?.views[autoscaler.key];
-    if (view === undefined) return this.#explainUnseen(pod, now);
-    this.#unseen.delete(pod.uid);
+    const views = this.#readState(pod.uid)?.views;
     // As long as the fold waits (C22): a poll interval above it is no silence.
     const limitMs = readSilenceMs(autoscaler);
-    // Nearly every pod ends here.
-    if (now - view.sampling.newAt < limitMs) return null;
-    const runningAt = findContainer(pod, autoscaler.containerName)?.runningAt ?? null;
-    if (runningAt === null || now - Math.min(runningAt, now) < limitMs) return null;
-    const words = `pod "${pod.name}" has had no new usage for ${formatDuration(limitMs)} or more`;
-    return failure === undefined ? words : `${words}: ${failure.message}`;
+    for (const name of listContainers(autoscaler, pod)) {
+      const view = views?.[autoscaler.isWildcard ? toContenderKey(autoscaler.uid, name) : autoscaler.key];
+      if (view === undefined) return this.#explainUnseen(pod, now);
+      this.#unseen.delete(pod.uid);
+      // Nearly every pod ends here.
+      if (now - view.sampling.newAt < limitMs) continue;
+      const runningAt = findContainer(pod, name)?.runningAt ?? null;
+      if (runningAt === null || now - Math.min(runningAt, now) < limitMs) continue;
+      const words = `pod "${pod.name}" has had no new usage for ${formatDuration(limitMs)} or more`;
+      return failure === undefined ? words : `${words}: ${failure.message}`;
+    }
+    return null;
   }
 }

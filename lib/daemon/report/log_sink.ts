@@ -37,7 +37,7 @@ function logDecision(decided: ContainerDecision, evaluation: Evaluation, log: Lo
   const where = {
     autoscaler: formatName(autoscaler),
     pod: pod.name,
-    container: autoscaler.containerName,
+    container: decided.container,
     isNewSample,
     utilization,
   };
@@ -66,11 +66,10 @@ function logRequest(request: ResizeRequest, evaluation: Evaluation, log: Log): v
 
 function logScaled(scaled: Scaled, evaluation: Evaluation, log: Log): void {
   const { action, change } = scaled;
-  const autoscaler = findOwner(evaluation, scaled);
   log.info("Resized pod", {
     autoscaler: nameOwner(evaluation, scaled),
     pod: evaluation.input.pod.name,
-    container: autoscaler?.containerName,
+    container: scaled.container,
     action,
     change,
   });

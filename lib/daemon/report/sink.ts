@@ -19,6 +19,13 @@ export interface Evaluation {
 /** Takes one evaluation. It may throw: then the others are called all the same. */
 export type Sink = (evaluation: Evaluation) => void;
 
+/** What belongs to an autoscaler. */
+export interface Owned {
+  /** The autoscaler's uid. */
+  readonly autoscaler: string;
+  readonly container?: string;
+}
+
 /** One sink out of several, called in their order. Never throws as long as `onError` does not. */
 export function combineSinks(
   sinks: readonly Sink[],
@@ -35,10 +42,16 @@ export function combineSinks(
   };
 }
 
-/** The contender that a decision, a request or a resize belongs to; `null` when it contends no more. */
-export function findOwner(
-  { input: { contenders } }: Evaluation,
-  { autoscaler }: { readonly autoscaler: string },
-): Autoscaler | null {
-  return contenders.find(({ uid }) => uid === autoscaler) ?? null;
+/**
+ * The contender that a decision, a request or a resize belongs to; `null` when its autoscaler contends no more. One of
+ * EVERY_CONTAINER has a contender per container (L50): for a container that is gone another one of them stands in.
+ */
+export function findOwner({ input: { contenders } }: Evaluation, { autoscaler, container }: Owned): Autoscaler | null {
+  let owner: Autoscaler | null = null;
+  for (const contender of contenders) {
+    if (contender.uid !== autoscaler) continue;
+    if (contender.containerName === container) return contender;
+    owner ??= contender;
+  }
+  return owner;
 }

@@ -1,11 +1,13 @@
 /** What an autoscaler's status follows from, put together from what the daemon knows; and which of it makes an event. */
 import {
   type AutoscalerStatus,
+  describeContainer,
   isAhead,
   type LastScale,
   listProblems,
   type StatusFacts,
 } from "../../autoscaler/conditions.ts";
+import { toEffectivePolicy } from "../../autoscaler/effective_policy.ts";
 import type { NoticeName } from "../../core/reasons.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Resolution } from "../inventory/tracked.ts";
@@ -41,6 +43,7 @@ export function toStatusFacts(
     unreadWhy: unread.why,
     lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
     cooldownMs: autoscaler?.cooldownMs ?? 0,
+    effectivePolicy: autoscaler === null || autoscaler.profile === null ? null : toEffectivePolicy(autoscaler),
   };
 }
 
@@ -56,7 +59,7 @@ export function findTrouble(facts: StatusFacts): readonly [NoticeName | null, st
   if (facts.problems.length > 0) return ["InvalidSpec", listProblems(facts.problems)];
   if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", facts.missingTarget];
   if (facts.matched > 0 && facts.tracked === 0) {
-    return ["ContainerNotFound", `no matching pod has a container "${facts.containerName}"`];
+    return ["ContainerNotFound", `no matching pod has ${describeContainer(facts)}`];
   }
   return [null, ""];
 }

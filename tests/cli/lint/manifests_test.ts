@@ -5,7 +5,7 @@ import { type Finding, lintManifests, type LintResult } from "../../../lib/cli/l
 import { parseAutoscaler } from "../../../lib/autoscaler/parse_autoscaler.ts";
 import { BAD_MANIFESTS } from "../../support/bad_manifests.ts";
 import { GOOD_MANIFESTS } from "../../support/good_manifests.ts";
-import { EXAMPLE, QUICK_START, toManifest } from "../../support/manifests.ts";
+import { type Edits, EXAMPLE, type Manifest, QUICK_START, toManifest } from "../../support/manifests.ts";
 
 for (const { sentence, manifest, path } of BAD_MANIFESTS) {
   Deno.test(`C8 lint names ${path} on its line, in the daemon's words, when there is ${sentence}`, () => {
@@ -29,6 +29,25 @@ Deno.test("lint finds no error in good manifests, in YAML and in JSON", () => {
       assertEquals([autoscalers, others], [1, 0]);
     }
   }
+});
+
+Deno.test("lint advises against a long wait before a scale-up, where it is not the author's own", () => {
+  const path = "spec.policy.cooldown";
+  const side = "spec.policy.cpu.requests";
+  const cases: readonly (readonly [Edits, readonly string[]])[] = [
+    [{ [path]: "30s" }, []],
+    [{ [path]: "31s" }, [path]],
+    [{ [path]: "2m", "spec.policy.scaleUp": { cooldown: "0s" } }, []],
+    [{ [path]: "2m", "spec.policy.scaleUp": { cooldown: "1m" } }, []],
+    [{ [path]: "2m", "spec.policy.scaleDown": { cooldown: "10m" } }, [path]],
+    [{ [path]: "2m", [`${side}.cooldown`]: "10s" }, []],
+    [{ [path]: "10s", [`${side}.cooldown`]: "2m" }, [`${side}.cooldown`]],
+  ];
+  for (const [edits, paths] of cases) assertEquals(pathsOf(toManifest(edits)), paths, JSON.stringify(edits));
+  const [advice] = lint(toYaml(toManifest({}))).findings;
+  assertStringIncludes(advice?.message ?? "", "scaleUp: {cooldown: 0s}");
+  const parsed = parseAutoscaler(toManifest({}));
+  assertEquals(parsed.ok && parsed.warnings, [], "the condition Ready says nothing of it");
 });
 
 Deno.test("lint gives the parser's warnings", () => {
@@ -73,7 +92,7 @@ Deno.test("lint points at the field, and where there is none, at its parent", ()
 
 Deno.test("lint points at a field whose name its path shows only in part", () => {
   for (const name of ["a\nb", "\u202egnp", "\u2028", "k".repeat(1000)]) {
-    const text = JSON.stringify(toManifest({ "spec.policy": { [name]: 1 } }), null, 1);
+    const text = JSON.stringify(toBrisk({ "spec.policy": { [name]: 1 } }), null, 1);
     const found = lint(text).findings.find(({ message }) => message.startsWith("Cannot use field"));
     assertEquals(found?.place.line, lineOf(text, JSON.stringify(name)), JSON.stringify(found));
   }
@@ -97,8 +116,8 @@ Deno.test("lint reads several documents, empty ones among them, and passes over 
 });
 
 Deno.test("lint opens lists, of which an item may leave its kind to the list", () => {
-  const item = toManifest({ "spec.policy.cooldown": "5m?" });
-  const list = { apiVersion: "v1", kind: "List", items: [{ kind: "Foo" }, item, toManifest({ "metadata.name": "b" })] };
+  const item = toBrisk({ "spec.policy.cooldown": "5m?" });
+  const list = { apiVersion: "v1", kind: "List", items: [{ kind: "Foo" }, item, toBrisk({ "metadata.name": "b" })] };
   const text = JSON.stringify(list, null, 2);
   const { findings, ...counts } = lint(text);
   assertEquals(counts, { autoscalers: 2, others: 1 });
@@ -119,7 +138,7 @@ Deno.test("lint knows an autoscaler of another version or group, with a slip in 
     ["kind", undefined, "must be PodResourceAutoscaler"],
   ];
   for (const [path, value, words] of cases) {
-    const [finding] = lint(JSON.stringify(toManifest({ [path]: value }))).findings;
+    const [finding] = lint(JSON.stringify(toBrisk({ [path]: value }))).findings;
     assertEquals(finding?.path, path);
     assertStringIncludes(finding?.message ?? "", words);
   }
@@ -139,24 +158,24 @@ Deno.test("lint finds metadata that the API server would refuse", () => {
     ["metadata.annotations.at", 5],
     ["metadata.generateName", 5],
   ];
-  for (const [path, value] of cases.slice(0, -1)) assertEquals(pathsOf(toManifest({ [path]: value })), [path]);
+  for (const [path, value] of cases.slice(0, -1)) assertEquals(pathsOf(toBrisk({ [path]: value })), [path]);
   const generated = { "metadata.name": undefined, "metadata.generateName": "Web-" };
-  assertEquals(pathsOf(toManifest(generated)), ["metadata.generateName"]);
-  assertEquals(pathsOf(toManifest({ ...generated, "metadata.generateName": "web-" })), []);
-  assertEquals(pathsOf(toManifest({ ...generated, "metadata.generateName": 5 })), ["metadata.name"]);
+  assertEquals(pathsOf(toBrisk(generated)), ["metadata.generateName"]);
+  assertEquals(pathsOf(toBrisk({ ...generated, "metadata.generateName": "web-" })), []);
+  assertEquals(pathsOf(toBrisk({ ...generated, "metadata.generateName": 5 })), ["metadata.name"]);
   const annotations = { note: "any text: at all", empty: "", nothing: null };
-  assertEquals(pathsOf(toManifest({ "metadata.annotations": annotations, "metadata.labels": { a: "", b: null } })), []);
+  assertEquals(pathsOf(toBrisk({ "metadata.annotations": annotations, "metadata.labels": { a: "", b: null } })), []);
 });
 
 Deno.test("lint warns of a second autoscaler of one name in one namespace", () => {
-  const manifest = (namespace: string | undefined) => toYaml(toManifest({ "metadata.namespace": namespace }));
+  const manifest = (namespace: string | undefined) => toYaml(toBrisk({ "metadata.namespace": namespace }));
   const texts = [manifest("a"), manifest("b"), `# the second\n${manifest("a")}`, manifest(undefined)];
   const { findings } = lintManifests(texts.map((text, index) => ({ name: `${index}.yaml`, text })));
   assertEquals(findings.map(({ file, place, level, path }) => [file, place.line, level, path]), [
     ["2.yaml", 5, "warning", "metadata.name"],
   ]);
   assertStringIncludes(findings[0]?.message ?? "", "0.yaml:4");
-  const nameless = toYaml(toManifest({ "metadata.name": undefined }));
+  const nameless = toYaml(toBrisk({ "metadata.name": undefined }));
   assertEquals(lint(`${nameless}---\n${nameless}`).findings.map(({ level }) => level), ["error", "error"]);
 });
 
@@ -181,7 +200,7 @@ Deno.test("lint finds duplicate fields, which kubectl silently drops, at whateve
 
 Deno.test("lint finds duplicate fields of the autoscaler of a list that has them, and passes over other kinds", () => {
   const item = (name: string, more = "") =>
-    `- ${JSON.stringify(toManifest({ "metadata.name": name })).slice(0, -1)}${more}}\n`;
+    `- ${JSON.stringify(toBrisk({ "metadata.name": name })).slice(0, -1)}${more}}\n`;
   const list = ["kind: List\napiVersion: v1\nitems:\n", item("a"), item("b", ', "kind": "PodResourceAutoscaler"')];
   const { findings } = lint(`${list.join("")}- {kind: Foo, a: 1, a: 2}\n`);
   assertEquals(findings.map(({ autoscaler, path, place }) => [autoscaler, path, place.line]), [["b", "kind", 5]]);
@@ -190,7 +209,7 @@ Deno.test("lint finds duplicate fields of the autoscaler of a list that has them
 Deno.test("lint resolves anchors, aliases and merged fields", () => {
   const text = QUICK_START.replace(
     "        scaleUpThreshold: 1\n",
-    "        <<: [&up {scaleUpThreshold: 101}, {scaleUpThreshold: 2}]\n",
+    "        <<: [&up {scaleUpThreshold: 201}, {scaleUpThreshold: 2}]\n",
   )
     .replace("bounds:\n", "bounds: &bounds\n    memory: *bounds\n");
   const errors = lint(text).findings.filter(({ level }) => level === "error");
@@ -198,7 +217,7 @@ Deno.test("lint resolves anchors, aliases and merged fields", () => {
   assert(errors.some(({ message }) => message.includes("levels deep")), "an alias of itself");
   const overridden = QUICK_START.replace(
     "        scaleUpThreshold: 1\n",
-    "        scaleUpThreshold: 80\n        <<: {scaleUpThreshold: 101}\n",
+    "        scaleUpThreshold: 80\n        <<: {scaleUpThreshold: 201}\n",
   );
   assertEquals(countsOf(lint(overridden)).errors, 0);
   const { findings } = lint(QUICK_START.replace("name: my-app\n", "name: *nobody\n"));
@@ -221,7 +240,7 @@ Deno.test("lint bounds what aliases stand for, depth, and the findings of a docu
 
 Deno.test("lint takes a field's name for what it is, whatever it is", () => {
   const odd = { "a.b": 1, "__proto__x": 1, "a\nb": 1, "constructor": 1, 'quo"te': 1 };
-  const text = toYaml({ ...toManifest({}), ...odd });
+  const text = toYaml({ ...toBrisk({}), ...odd });
   const { findings } = lint(text);
   assertEquals(findings.length, 5);
   for (const { path, place } of findings) {
@@ -235,6 +254,11 @@ Deno.test("lint takes a field's name for what it is, whatever it is", () => {
 });
 
 /** Every text in quotes, or some would be numbers. */
+/** The base with a cooldown that no finding is about. */
+function toBrisk(edits: Edits): Manifest {
+  return toManifest({ "spec.policy.cooldown": "30s", ...edits });
+}
+
 function toYaml(manifest: unknown): string {
   return stringify(manifest, { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN", lineWidth: 0 });
 }

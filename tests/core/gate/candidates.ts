@@ -3,6 +3,7 @@ import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { listChanges } from "../../../lib/core/changes.ts";
 import type { Candidate } from "../../../lib/core/gate/candidate.ts";
+import { NO_ENDINGS } from "../../../lib/core/observe/ending.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import type { NamespaceLimits } from "../../../lib/core/pod/namespace_limits.ts";
 import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
@@ -18,6 +19,7 @@ export interface Differs {
   readonly containerState?: Partial<ContainerState>;
   readonly state?: Partial<PodState>;
   readonly candidate?: Partial<Candidate>;
+  readonly inFlight?: boolean;
   readonly dryRun?: boolean;
   readonly room?: Room;
   readonly limits?: NamespaceLimits;
@@ -45,6 +47,7 @@ export const VIEW: View = {
   streaks: {},
   evidence: NO_EVIDENCE,
   wantedSince: START,
+  vetoedSince: null,
   silentSince: null,
   notified: {},
 };
@@ -65,6 +68,9 @@ export function candidate(differs: Differs): Candidate {
     entryAt: null,
     revertedAt: null,
     refusals: {},
+    endings: NO_ENDINGS,
+    reflex: null,
+    killFloor: null,
     ...differs.containerState,
   };
   const autoscaler = policy(differs.policy);
@@ -78,6 +84,7 @@ export function candidate(differs: Differs): Candidate {
       room: differs.room ?? null,
       limits: differs.limits ?? null,
       lowersMemoryLimits: differs.lowersMemoryLimits ?? true,
+      inFlight: differs.inFlight ?? false,
       dryRun: differs.dryRun ?? false,
     },
     container: facts.containers[0] ?? one,

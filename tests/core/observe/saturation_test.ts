@@ -33,11 +33,16 @@ class Held {
     return this.story.observe(this.#pass(ran));
   }
 
+  /** How many samples the streak of memory has. */
+  memory(): number | undefined {
+    return this.story.state.views["uid-of-web"]?.streaks["memory.requests"]?.count;
+  }
+
   /** As `poll`, with a record of it. */
   record(ran: Ran): { readonly outcome: Outcome; readonly record: EvaluationRecord } {
     const observation = this.#pass(ran);
     const { state: before, now, pod, contenders, surroundings } = this.story;
-    const input = { now, pod, contenders, observation, ...surroundings, dryRun: false };
+    const input = { now, pod, contenders, observation, ...surroundings, inFlight: false, dryRun: false };
     const outcome = decide(before, input);
     return { outcome, record: toRecord({ before, input, outcome }) };
   }
@@ -155,4 +160,48 @@ Deno.test("explainHold() says what a limit hides where nothing is wanted (L21)",
     reason: "InBand",
     message: "inside the thresholds; cpu at 150m, held back 20 % of the time: demand 188m",
   });
+});
+
+const QUICK = { cooldownMs: SECOND, consecutiveSamples: 3 };
+const WITH_MEMORY = [
+  side("cpu.requests", QUICK),
+  side("cpu.limits", QUICK),
+  side("memory.requests", {
+    ...QUICK,
+    scaleUpThresholdPercent: 45,
+    targetUtilizationPercent: 40,
+    scaleDownThresholdPercent: 10,
+  }),
+];
+
+Deno.test("decide() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L22)", () => {
+  const held = new Held({ sides: WITH_MEMORY, cooldownMs: SECOND });
+  held.poll({ cpu: 190, share: 0 });
+  const first = held.poll({ cpu: 190, share: 0.6 });
+  assertEquals(first.request?.changes, ["cpu.requests", "cpu.limits"]);
+  assertEquals(held.memory(), 1);
+  assertEquals(held.story.state.views["uid-of-web"]?.streaks["cpu.limits"], undefined);
+  assertEquals(held.poll({ cpu: 700, share: 0.6 }).request?.changes, ["cpu.requests", "cpu.limits"]);
+  const third = held.poll({ cpu: 2600, share: 0.6 });
+  assert(third.request?.changes.includes("memory.requests"), third.request?.changes.join());
+});
+
+Deno.test("decide() ends memory's streak with a resize that no saturated sample brought (L22)", () => {
+  const held = new Held({
+    sides: [side("cpu.requests", { cooldownMs: SECOND, consecutiveSamples: 1 }), ...WITH_MEMORY.slice(2)],
+    cooldownMs: SECOND,
+  });
+  held.poll({ cpu: 150, share: 0 });
+  assert(held.poll({ cpu: 150, share: 0 }).request !== null);
+  assertEquals(held.story.state.views["uid-of-web"]?.streaks, {});
+});
+
+Deno.test("decide() ends memory's streak when somebody else changes CPU (L22)", () => {
+  const held = new Held({ sides: WITH_MEMORY });
+  held.poll({ cpu: 75, share: 0 });
+  held.poll({ cpu: 75, share: 0 });
+  assertEquals(held.memory(), 1);
+  const size = { ...SIZE, "cpu.limits": 300 };
+  held.story.changeContainer({ spec: size, reported: size });
+  assertEquals(held.memory(), undefined);
 });

@@ -20,6 +20,7 @@ Deno.test("decide() requests one PATCH of what changes, guarded by uid and resou
     changes: ["cpu.requests"],
     stuck: null,
     givesUp: null,
+    reflex: null,
   });
 });
 

@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import type { Input } from "../../../lib/core/decision.ts";
 import { ALLOWS_ALL, readAllowance } from "../../../lib/core/size/allowance.ts";
-import { fit, type Sized } from "../../../lib/core/size/fit.ts";
+import { fit } from "../../../lib/core/size/fit.ts";
+import type { Sized } from "../../../lib/core/size/sized.ts";
 import { NO_RESOURCES, type SideKey } from "../../../lib/units/resources.ts";
 import { container, input, MI, pod, resources, side, SIZE } from "../../support/builders.ts";
 

@@ -236,3 +236,59 @@ Deno.test("Inventory matches each pod once per list of autoscalers, and no pod i
   for (const one of inventory.autoscalers()) assertEquals(inventory.resolve(one).matched, 50);
   assertEquals(looks, 50 * 20);
 });
+
+const EVERY = { containerName: "*", isWildcard: true };
+const TWO = [container({ name: "main" }), container({ name: "proxy", kind: "sidecar" as const })];
+
+/** The keys of the contenders of the pod, as they stand. */
+function keysOf({ inventory }: Book): readonly string[] {
+  return inventory.tracked.get("pod-1")?.contenders.map(({ key }) => key) ?? [];
+}
+
+Deno.test("Inventory makes * one contender per container and sidecar, none for init containers and excluded (L50)", () => {
+  const book = filled();
+  book.inventory.setPod(webPod({ containers: [...TWO, container({ name: "setup", kind: "init" })] }));
+  book.inventory.setAutoscaler(autoscaler({ ...EVERY, generation: 2 }));
+  const contenders = book.inventory.tracked.get("pod-1")?.contenders ?? [];
+  assertEquals(contenders.map(({ uid, containerName, key, isWildcard }) => [uid, containerName, key, isWildcard]), [
+    ["uid-of-web", "main", "uid-of-web/main", true],
+    ["uid-of-web", "proxy", "uid-of-web/proxy", true],
+  ]);
+  book.inventory.setAutoscaler(autoscaler({ ...EVERY, excludeContainers: ["main"], generation: 3 }));
+  assertEquals(keysOf(book), ["uid-of-web/proxy"]);
+  book.inventory.setAutoscaler(autoscaler({ ...EVERY, excludeContainers: ["main", "proxy"], generation: 4 }));
+  assertEquals([keysOf(book), book.inventory.tracked.size], [[], 0]);
+});
+
+Deno.test("Inventory tells of no change while the contenders of * are the same, and of a container more (L50)", () => {
+  const book = new Book();
+  book.inventory.setAutoscaler(autoscaler(EVERY));
+  book.inventory.setWorkload(workload());
+  const [first, second] = [webPod({ containers: TWO }), webPod({ uid: "pod-2", name: "web-2", containers: TWO })];
+  book.inventory.setPod(first);
+  book.inventory.setPod(second);
+  book.take();
+  book.inventory.setPod(first);
+  book.inventory.setAutoscaler(autoscaler(EVERY));
+  assertEquals(book.take(), []);
+  const [one, other] = [...book.inventory.tracked.values()].map(({ contenders }) => contenders);
+  assertEquals(one?.every((contender, index) => contender === other?.[index]), true);
+  book.inventory.setPod(webPod({ containers: [...TWO, container({ name: "log" })] }));
+  assertEquals([book.take(), keysOf(book).length], [["web-1: web web web"], 3]);
+});
+
+Deno.test("Inventory sorts the contenders of a pod by name, those of * by container (L50)", () => {
+  const book = filled();
+  book.inventory.setPod(webPod({ containers: [...TWO].reverse() }));
+  book.inventory.setAutoscaler(autoscaler({ ...EVERY, name: "all" }));
+  assertEquals(keysOf(book), ["uid-of-all/main", "uid-of-all/proxy", "uid-of-web"]);
+});
+
+Deno.test("Inventory gives * the rules of a changed spec (L50)", () => {
+  const book = filled();
+  for (const generation of [2, 3]) {
+    book.inventory.setAutoscaler(autoscaler({ ...EVERY, generation, pollIntervalMs: generation * 1000 }));
+    const [contender] = book.inventory.tracked.get("pod-1")?.contenders ?? [];
+    assertEquals([contender?.generation, contender?.pollIntervalMs], [generation, generation * 1000]);
+  }
+});

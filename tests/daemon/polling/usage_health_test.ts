@@ -1,7 +1,10 @@
 /** Of which pods usage cannot be read, beyond what whole-daemon stories show (C51). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { UsageHealth } from "../../../lib/daemon/polling/usage_health.ts";
-import { MINUTE, pod, policy, START } from "../../support/builders.ts";
+import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
+import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import { NEW_POD_STATE, type PodState, type View } from "../../../lib/core/state.ts";
+import { container, MINUTE, pod, policy, START } from "../../support/builders.ts";
 
 Deno.test("UsageHealth.unread() names a tracked pod that is never evaluated, after a minute (C51)", () => {
   let now = START;
@@ -14,3 +17,36 @@ Deno.test("UsageHealth.unread() names a tracked pod that is never evaluated, aft
   health.forgetPod("pod-1");
   assertEquals(health.unread(policy(), [pod()]).count, 0);
 });
+
+Deno.test("UsageHealth.unread() looks at each container that * stands for (L50)", () => {
+  const every = policy({ containerName: "*", isWildcard: true, excludeContainers: ["log"] });
+  const containers = ["main", "proxy", "log"].map((name) => container({ name, runningAt: START - 10 * MINUTE }));
+  const newAt: Record<string, number> = { main: START, proxy: START };
+  const read = (): PodState => ({
+    ...NEW_POD_STATE,
+    views: Object.fromEntries(
+      Object.entries(newAt).map(([name, at]) => [`${every.uid}/${name}`, viewOf(name, at)]),
+    ),
+  });
+  const health = new UsageHealth({ readState: read, now: () => START });
+  assertEquals(health.unread(every, [pod({ containers })]).count, 0);
+  newAt.proxy = START - 5 * MINUTE;
+  const { count, why } = health.unread(every, [pod({ containers })]);
+  assertEquals(count, 1);
+  assertStringIncludes(why, "no new usage");
+});
+
+function viewOf(name: string, newAt: number): View {
+  return {
+    generation: 1,
+    container: name,
+    dueAt: START,
+    sampling: { ...newSampling(START), newAt },
+    streaks: {},
+    wantedSince: null,
+    vetoedSince: null,
+    silentSince: null,
+    notified: {},
+    evidence: NO_EVIDENCE,
+  };
+}

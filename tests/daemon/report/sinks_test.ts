@@ -4,7 +4,7 @@ import type { ContainerDecision, Decision, Outcome } from "../../../lib/core/dec
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { createLogSink } from "../../../lib/daemon/report/log_sink.ts";
 import { createMetricsSink } from "../../../lib/daemon/report/metrics_sink.ts";
-import { combineSinks, type Sink } from "../../../lib/daemon/report/sink.ts";
+import { combineSinks, findOwner, type Sink } from "../../../lib/daemon/report/sink.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { MI, policy, resources } from "../../support/builders.ts";
 import { busyRun } from "../../support/daemon_run.ts";
@@ -128,4 +128,16 @@ Deno.test("createDaemon() resizes and reports although a further sink throws, an
   assertEquals([seen, run.cpu(), run.events], [["web-1"], "250m", ["ScaleUp x1"]]);
   const complaints = run.log.filter(({ message }) => message === "Cannot report evaluation");
   assertEquals(new Set(complaints.map(({ level, pod }) => `${level} ${pod}`)), new Set(["ERROR shop/web-1"]));
+});
+
+Deno.test("findOwner() gives the contender of the container, of several of one autoscaler (L50)", () => {
+  const every = ["main", "proxy"].map((containerName) =>
+    policy({ name: "all", containerName, key: `uid-of-all/${containerName}`, isWildcard: true })
+  );
+  const seen = evaluation({ input: { contenders: [CART, ...every] } });
+  const find = (container?: string) =>
+    findOwner(seen, { autoscaler: "uid-of-all", ...(container !== undefined && { container }) })?.key;
+  assertEquals([find("main"), find("proxy")], ["uid-of-all/main", "uid-of-all/proxy"]);
+  assertEquals([find("gone"), find()], ["uid-of-all/main", "uid-of-all/main"]);
+  assertEquals(findOwner(seen, { autoscaler: "uid-of-nobody", container: "main" }), null);
 });

@@ -1,6 +1,7 @@
 /** What an autoscaler's status follows from: of several places that know a thing, the right one is believed. */
 import { assertEquals } from "@std/assert";
-import { toStatusFacts } from "../../../lib/daemon/report/status_facts.ts";
+import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
+import { findTrouble, toStatusFacts } from "../../../lib/daemon/report/status_facts.ts";
 import { policy, SECOND, START } from "../../support/builders.ts";
 
 const RESOLUTION = { selector: null, matched: 0, tracked: new Map(), isTargetMissing: false, targetProblems: [] };
@@ -22,4 +23,28 @@ Deno.test("toStatusFacts() knows the newest resize, of this process or of one be
     return toStatusFacts(autoscaler, { resolution: RESOLUTION, unread, lastScale, now }).lastScale?.change;
   });
   assertEquals(seen, ["old", "old", "mine"]);
+});
+
+Deno.test("toStatusFacts() has the effective policy of a profile, and none without one (L50)", () => {
+  const effectivePolicyOf = (autoscaler: Autoscaler | null) => {
+    const { uid, namespace, name, generation } = policy();
+    const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [], status: {} };
+    return toStatusFacts({ ...facts, autoscaler }, {
+      resolution: RESOLUTION,
+      unread: { count: 0, why: "" },
+      lastScale: null,
+      now: START,
+    }).effectivePolicy;
+  };
+  assertEquals([effectivePolicyOf(null), effectivePolicyOf(policy())], [null, null]);
+  assertEquals(effectivePolicyOf(policy({ profile: "balanced", pollIntervalMs: 7 * SECOND }))?.pollInterval, "7s");
+});
+
+Deno.test("findTrouble() names what pods lack, one container or all (L50)", () => {
+  const facts = { problems: [], missingTarget: null, paused: false, matched: 1, tracked: 0 };
+  const words = ["main", "*"].map((containerName) => findTrouble({ ...facts, containerName } as never)[1]);
+  assertEquals(words, [
+    'no matching pod has a container "main"',
+    "no matching pod has a container that excludeContainers does not leave out",
+  ]);
 });

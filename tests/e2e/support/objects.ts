@@ -78,6 +78,7 @@ export interface AutoscalerJson {
     readonly conditions?: readonly Condition[];
     readonly observedGeneration?: number;
     readonly effectiveSelector?: Readonly<Record<string, unknown>>;
+    readonly effectivePolicy?: Readonly<Record<string, unknown>>;
     readonly lastScaleTime?: string;
     readonly lastScaleAction?: string;
     readonly lastScaleResourceChange?: string;

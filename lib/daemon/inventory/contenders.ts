@@ -1,0 +1,42 @@
+/**
+ * What an autoscaler contends as: itself where it names a container, or with EVERY_CONTAINER one contender per container
+ * (L50). An unchanged contender is the same object, for the inventory compares them so.
+ */
+import { type Autoscaler, EVERY_CONTAINER, toContenderKey } from "../../autoscaler/autoscaler.ts";
+import { listContainers } from "../../core/pod/resizable.ts";
+import type { PodFacts } from "../../core/pod/pod_facts.ts";
+
+/** Names of containers come from pods, and there may be any number in the life of an autoscaler. */
+const MOST = 1000;
+
+/** The contenders of one autoscaler. */
+export class Contenders {
+  #of: Autoscaler | null = null;
+  readonly #byContainer = new Map<string, Autoscaler>();
+
+  /** Gives those for the containers of a pod; empty where it has none of them. */
+  list(autoscaler: Autoscaler, pod: PodFacts): readonly Autoscaler[] {
+    const names = listContainers(autoscaler, pod);
+    if (names.length === 0) return NONE;
+    if (autoscaler.containerName !== EVERY_CONTAINER) return [autoscaler];
+    if (this.#of !== autoscaler || this.#byContainer.size > MOST) this.#byContainer.clear();
+    this.#of = autoscaler;
+    return names.map((name) => this.#find(autoscaler, name));
+  }
+
+  #find(autoscaler: Autoscaler, containerName: string): Autoscaler {
+    const known = this.#byContainer.get(containerName);
+    if (known !== undefined) return known;
+    const contender = { ...autoscaler, containerName, key: toContenderKey(autoscaler.uid, containerName) };
+    this.#byContainer.set(containerName, contender);
+    return contender;
+  }
+}
+
+/** Sorts by name; those of one name are one autoscaler's. */
+export function byName(a: Autoscaler, b: Autoscaler): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return a.containerName < b.containerName ? -1 : 1;
+}
+
+const NONE: readonly Autoscaler[] = [];
