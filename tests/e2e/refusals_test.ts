@@ -18,7 +18,14 @@ import { assertNotices } from "./support/notices.ts";
 import { autoscaler, type LoadContainer, pod } from "./support/workloads.ts";
 
 const MI = 1024 ** 2;
-const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
+/** The letter: memory may go down as soon as it is low. */
+const TIMES = {
+  pollInterval: "5s",
+  consecutiveSamples: 1,
+  cooldown: "5s",
+  delay: "0s",
+  scaleDown: { window: "0s" },
+};
 const UP = { scaleUpThreshold: 80, scaleDownThreshold: 0, targetUtilization: 60 };
 const DOWN = { scaleUpThreshold: 90, scaleDownThreshold: 30, targetUtilization: 60 };
 const BARELY = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 2 };
