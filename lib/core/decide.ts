@@ -18,7 +18,7 @@ import { proposeRevert } from "./propose/revert.ts";
 import { readScaled } from "./settle/accepted.ts";
 import { settleAnswer } from "./settle/answers.ts";
 import { settleCommand } from "./settle/command.ts";
-import { chooseFirst, toDecision, toRequest, toRevertDecision, type Weighed } from "./settle/requests.ts";
+import { chooseFirst, listHeldBack, toDecision, toRequest, toRevertDecision, type Weighed } from "./settle/requests.ts";
 import { settleUnconfirmed } from "./settle/unconfirmed.ts";
 import { readVetoedSince } from "./settle/veto.ts";
 import type { PodState, View } from "./state.ts";
@@ -40,7 +40,7 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const status = readResizeStatus(input.pod, known, input.now);
   const cases = listCases(sampled, { input, state: known, status });
   const weighed = weigh(cases);
-  const { request } = weighed;
+  const { request, weighed: asked } = weighed;
   const others = listOthers(sampled, cases);
   const decisions = others.length === 0 ? weighed.decisions : [...weighed.decisions, ...others];
   const views: Record<string, View> = {};
@@ -49,7 +49,7 @@ function evaluate(facts: PodState, input: Input): Outcome {
     if (vetoedSince !== view.vetoedSince) views[autoscaler.key] = { ...view, vetoedSince };
   }
   const state: PodState = { ...known, at: input.now, views };
-  const notified = notifyOfEvaluation({ input, state, late, sampled, cases, decisions, request });
+  const notified = notifyOfEvaluation({ input, state, late, sampled, cases, asked, decisions, request });
   return {
     state: notified.state,
     decisions,
@@ -73,7 +73,7 @@ function weigh(
   });
   const first = chooseFirst(weighed);
   if (first === null) {
-    const revert = proposeRevert(cases);
+    const revert = proposeRevert(cases, listHeldBack(weighed));
     const decisions = weighed.map(toDecision);
     return {
       decisions: revert === null ? decisions : [...decisions, toRevertDecision(revert)],

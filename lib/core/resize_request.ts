@@ -27,6 +27,11 @@ export interface ResizeRequest {
   readonly changes: readonly SideKey[];
   /** What the resize that a revert gives up is stuck in; `null` for scale actions. */
   readonly stuck: StuckReason | null;
+  /**
+   * The size that the spec had, where a scale-up takes back sides that waited for room (L31): they wait like refused
+   * ones. `null` = it takes back none, or room is known and says when they go.
+   */
+  readonly givesUp: Resources | null;
   /** In words, for the event: what was used of what. */
   readonly why: string;
   /** What is remembered of an answer to an OOM kill once it is accepted (L11); `null` for any other request. */

@@ -76,6 +76,7 @@ export function createActor(options: ActorOptions): Actor {
     dryRun: options.dryRun,
     hasMemoryPressure: (node) => observer.nodes.get(node)?.memoryPressure === true,
     canDecide: observer.canDecide,
+    surroundings: observer.surroundings,
     onError({ pod }, error) {
       metrics.failed(pod.namespace, "Evaluation");
       fail("Cannot evaluate pod", { pod: formatName(pod), error });
@@ -120,6 +121,7 @@ export function createActor(options: ActorOptions): Actor {
       evaluator.drop(pod.uid);
       health.forgetPod(pod.uid);
     },
+    onRoom: (node) => nodes.wake(node, evaluator.waiting),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);
       metrics.forget(autoscaler);

@@ -5,11 +5,15 @@
  */
 import { decide } from "../core/decide.ts";
 import type { Input, Observation, Outcome } from "../core/decision.ts";
+import { isWaitingForRoom } from "../core/notify/held.ts";
+import type { PodFacts } from "../core/pod/pod_facts.ts";
+import { readGrowth } from "../core/pod/room.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Actuate } from "./act/actuator.ts";
 import type { Tracked } from "./inventory/tracked.ts";
+import type { Surroundings } from "./observer.ts";
 import type { Sink } from "./report/sink.ts";
 
 /** How a pod is resized, and who hears of its evaluations. */
@@ -23,6 +27,8 @@ export interface EvaluatorOptions {
   readonly hasMemoryPressure: (node: string) => boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;
+  /** What else a decision looks at. */
+  readonly surroundings: Surroundings;
   /** A pod that cannot be decided is left alone until its next evaluation; the other pods go on. */
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
@@ -31,6 +37,7 @@ export interface EvaluatorOptions {
 export class Evaluator implements AsyncDisposable {
   readonly #options: EvaluatorOptions;
   readonly #states = new Map<string, PodState>();
+  readonly #waiting = new Set<string>();
   /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
   readonly #inFlight = new Map<string, Tracked | null>();
   readonly #sending = new Set<Promise<void>>();
@@ -45,9 +52,16 @@ export class Evaluator implements AsyncDisposable {
     return this.#states.get(uid) ?? null;
   }
 
+  /** UIDs of pods that wait for room on their node (L30). */
+  get waiting(): ReadonlySet<string> {
+    return this.#waiting;
+  }
+
   /** The pod is no longer tracked: when it comes back, its streaks are fresh (C11). */
   drop(uid: string): void {
     this.#states.delete(uid);
+    this.#waiting.delete(uid);
+    this.#options.surroundings.rooms.release(uid);
     if (this.#inFlight.has(uid)) this.#inFlight.set(uid, null);
   }
 
@@ -114,6 +128,7 @@ export class Evaluator implements AsyncDisposable {
     const input = this.#toInput(tracked, observation);
     const outcome = decide(before, input);
     this.#states.set(tracked.pod.uid, outcome.state);
+    this.#noteRoom(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
     return outcome.request;
   }
@@ -122,6 +137,9 @@ export class Evaluator implements AsyncDisposable {
     const { actuate, report } = this.#options;
     const { pod } = tracked;
     const answer = await actuate(request, tracked);
+    const { rooms } = this.#options.surroundings;
+    if (answer.kind === "accepted") rooms.accept(pod, answer.generation);
+    else if (answer.kind !== "unconfirmed") rooms.release(pod.uid);
     // Dropped meanwhile: what was accepted is still reported, but no state comes back to life.
     const before = this.#states.get(pod.uid);
     const input = this.#toInput(tracked, { kind: "answered", request, answer });
@@ -130,10 +148,30 @@ export class Evaluator implements AsyncDisposable {
     report({ before: before ?? NEW_POD_STATE, input, outcome, tookMs: 0 });
   }
 
+  /** What is commanded takes its room at once, or two pods of a round would both be fitted into it. */
+  #noteRoom(pod: PodFacts, { request, state }: Outcome): void {
+    const { rooms } = this.#options.surroundings;
+    if (isWaitingForRoom(state)) this.#waiting.add(pod.uid);
+    else this.#waiting.delete(pod.uid);
+    if (request !== null) rooms.command(pod, readGrowth(pod, request.container, request.to));
+    else if (!this.#inFlight.has(pod.uid) && state.command === null && state.unconfirmed.length === 0) {
+      rooms.release(pod.uid);
+    }
+  }
+
   #toInput({ pod, contenders }: Tracked, observation: Observation): Input {
-    const { clock, dryRun, hasMemoryPressure } = this.#options;
-    const inFlight = this.#inFlight.has(pod.uid);
-    const input: Input = { now: clock.now(), pod, contenders, observation, inFlight, dryRun };
+    const { clock, dryRun, hasMemoryPressure, surroundings } = this.#options;
+    const input: Input = {
+      now: clock.now(),
+      pod,
+      contenders,
+      observation,
+      room: surroundings.rooms.read(pod),
+      limits: surroundings.readLimits(pod.namespace),
+      lowersMemoryLimits: surroundings.lowersMemoryLimits(pod.nodeName),
+      inFlight: this.#inFlight.has(pod.uid),
+      dryRun,
+    };
     return hasMemoryPressure(pod.nodeName ?? "") ? { ...input, memoryPressure: true } : input;
   }
 }

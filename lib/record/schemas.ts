@@ -72,6 +72,7 @@ const requestEntries = {
   to: resources,
   changes: v.array(side),
   stuck: v.nullable(stuckReason),
+  givesUp: v.nullable(resources),
   why: text,
   reflex: v.nullable(reflex),
 };

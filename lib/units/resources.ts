@@ -40,3 +40,9 @@ export function partnerOf(key: SideKey): SideKey {
 export function isSameSize(a: Resources, b: Resources): boolean {
   return SIDE_KEYS.every((key) => a[key] === b[key]);
 }
+
+/** Amounts of cpu and memory: what is asked for, or left. */
+export interface Amounts {
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+}

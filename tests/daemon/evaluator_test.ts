@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Observation, Outcome } from "../../lib/core/decision.ts";
 import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
 import { Evaluator } from "../../lib/daemon/evaluator.ts";
+import type { Surroundings } from "../../lib/daemon/observer.ts";
 import type { Tracked } from "../../lib/daemon/inventory/tracked.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
@@ -10,6 +11,12 @@ const BUSY: Tracked = { pod: pod({ uid: "busy" }), contenders: [policy()] };
 const OTHER: Tracked = { pod: pod({ uid: "other", name: "web-2" }), contenders: [policy()] };
 const ACCEPTED: Answer = { kind: "accepted", generation: 2 };
 const CHANGED = { kind: "changed" } as const;
+
+const NO_SURROUNDINGS: Surroundings = {
+  rooms: { read: () => null, command() {}, accept() {}, release() {} },
+  readLimits: () => null,
+  lowersMemoryLimits: () => true,
+};
 
 class Desk {
   readonly clock = new VirtualClock();
@@ -32,6 +39,7 @@ class Desk {
     dryRun: false,
     hasMemoryPressure: () => false,
     canDecide: () => this.canDecide,
+    surroundings: NO_SURROUNDINGS,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });
 

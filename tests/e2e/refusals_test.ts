@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { assertAccountsAgree, readSum } from "./support/accounts.ts";
+import { createAccount, LIMITS, without } from "./support/accounts_of_podfit.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, setLoad } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
@@ -88,7 +89,9 @@ scenario("C44 C50 C52 C53 a refusal is told once under its cause, counted, and t
     await waitForQuota(namespace, "memory", { "requests.memory": `${REQUESTED_MI}Mi` });
     await using stack = new AsyncDisposableStack();
     const stories = Object.fromEntries(cases.map(([name, { play }]) => [name, play]));
-    const podfit = await playTogether(stories, { namespace, stack });
+    // Who sees limit ranges and quotas is not refused for them (L32).
+    const account = stack.use(await createAccount(namespace, (text) => without(text, LIMITS)));
+    const podfit = await playTogether(stories, { namespace, stack, args: account.args });
 
     // Refused PATCHes: "most" 2 and "least" 3 times, "metered" once.
     await assertRefused(podfit, { namespace, times: { LimitRange: 5, Quota: 1 } });

@@ -145,8 +145,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "keeps the un-enacted fields of a pending resize",
       in: "listGivenUp",
-      find: 'direction === "down"',
-      replace: 'direction === "up"',
+      find: "? SIDE_KEYS : []",
+      replace: "? [] : []",
       test: "decide() lets a scale-down replace a pending resize and reverts the container's other fields (C41)",
     },
     {

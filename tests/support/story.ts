@@ -22,7 +22,11 @@ export interface Load {
   readonly cache?: number | null;
 }
 
+/** What node, namespace and version allow. */
+export type Surroundings = Pick<Input, "room" | "limits" | "lowersMemoryLimits">;
+
 export interface StoryOptions {
+  readonly surroundings?: Partial<Surroundings>;
   readonly pod?: PodFacts;
   readonly contenders?: readonly Autoscaler[];
   readonly dryRun?: boolean;
@@ -39,6 +43,8 @@ export class Story {
   pod: PodFacts;
   contenders: readonly Autoscaler[];
   answer: NonNullable<StoryOptions["answer"]>;
+  /** Nothing is known of the node and the namespace, unless said otherwise. */
+  surroundings: Surroundings;
   state: PodState = NEW_POD_STATE;
   /** A request is on its way. */
   inFlight = false;
@@ -56,6 +62,7 @@ export class Story {
     this.pod = options.pod ?? pod();
     this.contenders = options.contenders ?? [policy()];
     this.answer = options.answer ?? "enact";
+    this.surroundings = { room: null, limits: null, lowersMemoryLimits: true, ...options.surroundings };
     this.#dryRun = options.dryRun ?? false;
     this.#everyMs = options.everyMs ?? 5 * SECOND;
     if (options.load !== undefined) this.use(options.load);
@@ -132,6 +139,7 @@ export class Story {
       pod,
       contenders,
       observation,
+      ...this.surroundings,
       inFlight: this.inFlight,
       dryRun: this.#dryRun,
     });

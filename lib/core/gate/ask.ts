@@ -12,7 +12,12 @@ import { GATES } from "./gates.ts";
 import type { Objection } from "./objection.ts";
 
 /** How a choice fared: some of it passed every gate, or it was stopped. */
-export type Asked =
+export type Asked = Answered & {
+  /** All that gates said on the way, in the order in which sides were left out. */
+  readonly objections: readonly Objection[];
+};
+
+type Answered =
   | { readonly kind: "passed"; readonly candidate: Candidate }
   /** `candidates`: the sides that would have moved, or that wait (C52). */
   | { readonly kind: "stopped"; readonly decision: Decision; readonly candidates: readonly SideKey[] };
@@ -20,16 +25,20 @@ export type Asked =
 /** `ahead`: the container of the same pod that is resized first. */
 export function ask(it: Case, choice: Choice, ahead: string | null = null): Asked {
   let furthest: Found | null = null;
+  const objections: Objection[] = [];
   let { proposals } = choice;
   for (;;) {
     const candidate = newCandidate(it, { ...choice, proposals }, ahead);
     const found = findObjection(candidate);
-    if (found === null) return { kind: "passed", candidate };
+    if (found === null) return { kind: "passed", candidate, objections };
     const objection = withPartners(found.objection, proposals);
+    objections.push(objection);
     if (furthest === null || found.position > furthest.position) furthest = { ...found, objection };
     const { sides } = objection;
     const rest: typeof proposals = proposals.filter(({ side }) => !sides.includes(side));
-    if (rest.length === 0 || rest.length === proposals.length) return stop(furthest.objection, candidate);
+    if (rest.length === 0 || rest.length === proposals.length) {
+      return { ...stop(furthest.objection, candidate), objections };
+    }
     proposals = rest;
   }
 }
@@ -82,7 +91,7 @@ function findObjection(candidate: Candidate): Found | null {
   return null;
 }
 
-function stop(objection: Objection, { action }: Candidate): Asked {
+function stop(objection: Objection, { action }: Candidate): Answered {
   const { sides, ...why } = objection;
   return why.kind === "hold"
     ? { kind: "stopped", decision: why, candidates: [] }

@@ -11,13 +11,14 @@ import { readActual } from "../pod/pod_facts.ts";
 import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
 import { isAfterOom } from "../propose/proposal.ts";
-import { isPatienceOver, listStuck } from "../propose/revert.ts";
+import { isOwnWaiting, isPatienceOver, listStuck } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
 import { crashFree, restartAllowed } from "./shrink_gates.ts";
 import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
+import { enoughLeft, isShort, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
 
 /** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
@@ -32,6 +33,9 @@ export const GATES: readonly Gate[] = [
   restartAllowed,
   crashFree,
   refusalsOver,
+  enoughLeft,
+  memoryLowered,
+  limitRangeKept,
   notCommanded,
   running,
   started,
@@ -90,7 +94,9 @@ function lowForLong({ input: { now }, direction, proposals, ...it }: Candidate):
 
 /** Sizing leaves these where they are: at their bound, or at their target. */
 function withRoom({ sized }: Candidate): Objection | null {
-  const held = sized.filter((one) => one.kind === "holds").filter(({ reason }) => reason !== "MemoryInUse");
+  const held = sized.filter((one) => one.kind === "holds").filter((one) =>
+    one.reason !== "MemoryInUse" && !isShort(one)
+  );
   if (held.length === 0) return null;
   const reason = held.some((one) => one.reason === "AtBound") ? "AtBound" : "AtTarget";
   const message = held.map((one) => one.message).join("; ");
@@ -159,8 +165,12 @@ function resizeIdle(candidate: Candidate): Objection | null {
     case "infeasible": {
       // A scale-down only frees resources: it may replace what is waiting for room.
       if (action === "scaleDown") return null;
+      // One of ours is taken back for what can go now; only what would wait for room again is held (L31).
+      const isReturned = status.kind === "deferred" && isOwnWaiting(pod, container);
+      const sides = isReturned ? listWaitingOn(candidate) : moving;
+      if (sides.length === 0) return null;
       const message = `a resize of the pod is ${status.kind}: ${status.message}`;
-      return { kind: "blocked", reason: STUCK_REASONS[status.kind], message, sides: moving };
+      return { kind: "blocked", reason: STUCK_REASONS[status.kind], message, sides };
     }
   }
 }

@@ -11,14 +11,17 @@ import { readBaseline } from "../observe/streaks.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
 import { isStuck, STUCK_REASONS } from "../pod/resize_status.ts";
 import { judgeKill } from "../propose/oom.ts";
-import { BLOCK_NOTICE, type BlockReason, type HoldReason } from "../reasons.ts";
+import { BLOCK_NOTICE, type BlockReason } from "../reasons.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import type { Settled } from "../settle/accepted.ts";
 import { NO_REFUSALS, type Refusals } from "../settle/refusal.ts";
+import type { Weighed } from "../settle/requests.ts";
 import { isWaiting } from "../settle/refusals.ts";
 import { findContainerState, type PodState } from "../state.ts";
 import { Draft, type Notified } from "./draft.ts";
 import { NOTHING_NOTIFIED } from "./edge.ts";
+import { isHeld, notifyOfHeld } from "./held.ts";
+import { PASSING } from "./passing.ts";
 import * as words from "./words.ts";
 
 /** One evaluation, before anybody was notified of it. */
@@ -29,13 +32,15 @@ export interface Evaluation {
   readonly late: Settled;
   readonly sampled: readonly Sampled[];
   readonly cases: readonly Case[];
+  /** The cases that were asked about, and what gates said of them. */
+  readonly asked: readonly Weighed[];
   readonly decisions: readonly ContainerDecision[];
   readonly request: ResizeRequest | null;
 }
 
 /** The notices of an evaluation, and the state that remembers them. */
 export function notifyOfEvaluation(evaluation: Evaluation): Notified {
-  const { state, input: { pod }, late, sampled, cases, decisions } = evaluation;
+  const { state, input: { pod }, late, sampled, cases, asked, decisions } = evaluation;
   const draft = new Draft(state);
   notifyOfAnswer(late, pod.name, draft);
   for (const one of sampled) notifyOfUsage(one, evaluation, draft);
@@ -43,6 +48,7 @@ export function notifyOfEvaluation(evaluation: Evaluation): Notified {
     notifyOfStuck(it, draft);
     notifyOfKill(it, draft);
   }
+  for (const one of asked) notifyOfHeld(one, decisions, draft);
   for (const decision of decisions) notifyOfBlock(decision, evaluation, draft);
   notifyOfRestart(evaluation, draft);
   return draft.end();
@@ -105,11 +111,6 @@ function notifyOfStuck({ status, autoscaler, container, input: { pod } }: Case, 
   draft.note(autoscaler.key, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
 }
 
-/** What passes by itself, e.g. after another resource has moved, and does not end what was published of a standing block. */
-const PASSING: ReadonlySet<HoldReason | BlockReason> = new Set(
-  ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
-);
-
 /** Blocks that the size of the pod or its usage makes: other resources may move meanwhile, and usage may be late. */
 const LASTING: ReadonlySet<string> = new Set<BlockReason>(["QoSInvariantBlocked", "MemoryInUse"]);
 
@@ -137,8 +138,8 @@ function notifyOfBlock(
   if (reason === "RestartRequired") {
     return notifyOfRestartRequired({ autoscaler, container, pod: pod.name, why }, draft);
   }
-  // One that is published as stuck already is no news.
-  const isSilent = name === undefined || before.stuck === reason;
+  // One that is published as stuck or held already is no news.
+  const isSilent = name === undefined || before.stuck === reason || isHeld(before, reason);
   const subject = { autoscaler, container, pod: pod.name };
   draft.note(
     key,

@@ -4,7 +4,7 @@
  */
 import type { QosClass } from "../../units/qos.ts";
 import type { ResizeEntry } from "../../units/managed_fields.ts";
-import type { Resource, Resources } from "../../units/resources.ts";
+import type { Amounts, Resource, Resources } from "../../units/resources.ts";
 
 /** A pod as far as decisions depend on it; plain JSON. */
 export interface PodFacts {
@@ -29,6 +29,8 @@ export interface PodFacts {
   readonly qosClass: QosClass | null;
   /** spec.resources, when set: the QoS class then depends on it alone. */
   readonly podResources: Resources | null;
+  /** What it counts for on its node, overhead included (L30). */
+  readonly requests: Amounts;
   readonly pending: ResizeCondition | null;
   readonly inProgress: ResizeCondition | null;
   /** lastTransitionTime of condition Ready, while it is True. */

@@ -3,7 +3,7 @@
  * so that the node's scheduler and the pod's other resizes are not held up. At most once per cooldown.
  */
 import { readOwnedSides } from "../../units/managed_fields.ts";
-import { isSameSize, type Resources, type SideKey } from "../../units/resources.ts";
+import { isSameSize, type Resources, SIDE_KEYS, type SideKey } from "../../units/resources.ts";
 import { type Case, newRequest } from "../case.ts";
 import { listChanges } from "../changes.ts";
 import { type ContainerFacts, findContainer, type PodFacts, readActual } from "../pod/pod_facts.ts";
@@ -20,13 +20,16 @@ const PATIENCE_MS: Readonly<Record<Stuck["kind"], number>> = {
   infeasible: 0,
 };
 
-/** The request to revert, for the first container that can; `null` when there is nothing to give up. */
-export function proposeRevert(cases: readonly Case[]): ResizeRequest | null {
+/**
+ * The request to revert, for the first container that can; `null` when there is nothing to give up. What waits for room
+ * goes back at once where it holds up one of `heldBack`, other containers of the pod (L31).
+ */
+export function proposeRevert(cases: readonly Case[], heldBack: readonly string[] = []): ResizeRequest | null {
   const [sponsor] = cases;
   if (sponsor === undefined || !isStuck(sponsor.status)) return null;
   for (const it of [...cases, ...listOrphans(cases, sponsor)]) {
     const { status, container, input: { pod, dryRun } } = it;
-    if (dryRun || !isStuck(status) || !isDue(it, status)) continue;
+    if (dryRun || !isStuck(status) || !isDue(it, status, heldBack)) continue;
     const from = container.spec;
     const to = revertTo(container, listStuck(pod, container));
     if (isSameSize(to, from) || exceedsLimit(to) || readQosWith(pod, container, to) !== pod.qosClass) continue;
@@ -37,6 +40,7 @@ export function proposeRevert(cases: readonly Case[]): ResizeRequest | null {
       to,
       changes,
       stuck: STUCK_REASONS[status.kind],
+      givesUp: null,
       why: status.message,
       reflex: null,
     });
@@ -50,6 +54,20 @@ export function listStuck(pod: PodFacts, container: ContainerFacts): readonly Si
   return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)
     .flatMap(({ owned }) => readOwnedSides(owned, container.name))
     .filter((key) => container.spec[key] !== actual[key]);
+}
+
+/**
+ * Whether all that waits for room in the pod is of podfit's own making, in this container: then it may be taken back
+ * together with what can go now (L31).
+ */
+export function isOwnWaiting(pod: PodFacts, container: ContainerFacts): boolean {
+  const own = listStuck(pod, container);
+  if (own.length === 0) return false;
+  return pod.containers.every((one) => {
+    if (one.kind === "init") return true;
+    const actual = readActual(one);
+    return SIDE_KEYS.every((key) => one.spec[key] === actual[key] || (one === container && own.includes(key)));
+  });
 }
 
 /** The container's spec with these of its sides at what is in force. */
@@ -83,12 +101,13 @@ function listOrphans(cases: readonly Case[], sponsor: Case): readonly Case[] {
   return orphans;
 }
 
-function isDue(it: Case, status: Stuck): boolean {
+function isDue(it: Case, status: Stuck, heldBack: readonly string[]): boolean {
   const { input: { now, inFlight }, state, container, containerState, autoscaler } = it;
   if (container.runningAt === null || state.conflict !== null || inFlight) return false;
   const { revertedAt, refusals } = containerState;
   if (listAllRefusals(refusals).some((refusal) => holdsRevert(refusal, now))) return false;
   if (revertedAt !== null && now - revertedAt < autoscaler.cooldownMs) return false;
+  if (status.kind === "deferred" && heldBack.some((name) => name !== container.name)) return true;
   return isPatienceOver(it, status);
 }
 

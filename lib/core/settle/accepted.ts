@@ -8,7 +8,7 @@ import { describeChange, listChanges } from "../changes.ts";
 import type { Scaled } from "../decision.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
 import { type ContainerState, findContainerState, type PodState, type View } from "../state.ts";
-import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
+import { nextAccepted, nextGivenUp, nextRefused, nextTakenBack } from "./refusals.ts";
 import { NO_REFUSALS } from "./refusal.ts";
 
 /** The state after an answer, and what the answer came to. */
@@ -109,6 +109,8 @@ function nextResized(
     reflex: request.reflex ?? container.reflex,
     refusals: isRevert
       ? nextGivenUp(before, request, { generation, now: at })
+      : request.givesUp !== null
+      ? nextTakenBack(before, request, { generation, now: at })
       : before === NO_REFUSALS
       ? before
       : nextAccepted(before, request, generation),

@@ -26,11 +26,22 @@ export function chooseFirst(weighed: readonly Weighed[]): Candidate | null {
   return first;
 }
 
+/** Containers whose proposals nothing holds up but a resize of the pod that waits for room (L31). */
+export function listHeldBack(weighed: readonly Weighed[]): readonly string[] {
+  const held = weighed.filter(({ asked }) =>
+    asked?.kind === "stopped" && asked.decision.kind === "blocked" && asked.decision.reason === "ResizeDeferred"
+  );
+  return held.map(({ it }) => it.container.name);
+}
+
 /** The PATCH for a candidate that passed every gate. */
 export function toRequest(candidate: Candidate): ResizeRequest {
-  const { action, base, to, changes, proposals } = candidate;
+  const { action, base, to, changes, proposals, container: { spec }, input: { room } } = candidate;
   const reflex = proposals[0]?.reflex ?? null;
-  return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate), reflex });
+  // Where room is known, it decides when what was taken back is asked for again (L31).
+  const givesUp = action === "scaleUp" && base !== spec && room === null ? spec : null;
+  const why = explainMoves(candidate);
+  return newRequest(candidate, { action, from: base, to, changes, stuck: null, givesUp, why, reflex });
 }
 
 /** What is said of a case that was asked about. */

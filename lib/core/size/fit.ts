@@ -6,10 +6,11 @@ import type { SideRule } from "../../autoscaler/autoscaler.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { type Resources, type SideKey, UNIT } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
+import { type Allowance, type AllowedBy, ALLOWS_ALL } from "./allowance.ts";
 import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
 import { joinPairs, toPaired } from "./pair.ts";
-import type { Mover, Sized } from "./sized.ts";
+import type { Mover, ShortReason, Sized } from "./sized.ts";
 
 /** What the sides of a container are fitted to. */
 export interface FitContext {
@@ -17,11 +18,19 @@ export interface FitContext {
   /** What sides that do not move count with: the spec, or actual where a pending resize is given up (C41). */
   readonly base: Resources;
   readonly memoryFloor: MemoryFloor;
+  /** How far node and namespace let a side go (L30, L32); as far as it likes where it is left out. */
+  readonly allow?: (key: SideKey) => Allowance;
   /** What is left of a memory limit after an OOM kill, bytes (L12). */
   readonly killFloorBytes?: number;
   /** True when these sizes would make a pod Guaranteed that is not (C34). */
   readonly makesGuaranteed: (to: Resources) => boolean;
 }
+
+const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
+  node: "NodeCapacity",
+  Quota: "Quota",
+  LimitRange: "LimitRange",
+};
 
 /** One result per mover, leaders first; `to` differs from actual in the wanted direction. */
 export function fit(movers: readonly Mover[], context: FitContext): readonly Sized[] {
@@ -58,6 +67,7 @@ function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitC
     partner: readPartner(rule, sized, base),
     memoryFloor,
     killFloorBytes,
+    allowance: context.allow?.(rule.key) ?? ALLOWS_ALL,
     ignoresStep,
   };
   let fitted: Fitted = { to: amount, cappedBy: null };
@@ -96,12 +106,13 @@ function keepBurstable(movers: readonly Mover[], sized: Map<SideKey, Sized>, con
       rule.key,
       moves(direction, actual, fitted.to)
         ? { ...one, ...fitted }
-        : toHeld(fitted, { rule, direction, actual, partner, memoryFloor }),
+        : toHeld(fitted, { rule, direction, actual, partner, memoryFloor, allowance: ALLOWS_ALL }),
     );
   }
 }
 
-function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: CapContext): Sized {
+function toHeld({ cappedBy }: Fitted, context: CapContext): Sized {
+  const { rule, direction, actual, memoryFloor } = context;
   const { key, resource } = rule;
   const { targetUtilizationPercent } = rule[direction];
   if (cappedBy === null) {
@@ -109,7 +120,21 @@ function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: 
     return { kind: "holds", key, reason: "AtTarget", message };
   }
   if (cappedBy === "memory in use") return { kind: "holds", key, reason: "MemoryInUse", message: memoryFloor.why };
+  const stays = `${key} stays at ${formatAmount(actual, resource)}`;
+  if (cappedBy === "node" || cappedBy === "Quota" || cappedBy === "LimitRange") {
+    const message = `${stays}: ${explainShort(cappedBy, context)}`;
+    return { kind: "holds", key, reason: SHORT_REASONS[cappedBy], message };
+  }
   const why = cappedBy === "OOM kill" ? "it was OOM-killed less than 24h ago" : `${cappedBy} leaves no room`;
-  const message = `${key} stays at ${formatAmount(actual, resource)}: ${why}`;
+  const message = `${stays}: ${why}`;
   return { kind: "holds", key, reason: "AtBound", message };
+}
+
+function explainShort(by: AllowedBy, { rule, direction, actual, allowance: { most, least } }: CapContext): string {
+  if (by === "LimitRange") {
+    const amount = formatAmount(direction === "up" ? most : least, rule.resource);
+    return `a limit range of the namespace allows ${direction === "up" ? "at most" : "at least"} ${amount}`;
+  }
+  const left = formatAmount(Math.max(0, Math.floor(most - actual)), rule.resource);
+  return by === "node" ? `the node has room for ${left} more` : `the namespace's quota has ${left} left`;
 }

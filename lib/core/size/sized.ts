@@ -16,6 +16,9 @@ export interface Mover {
   readonly ignoresStep?: boolean;
 }
 
+/** Why a side stays that node or namespace have nothing left for (L30, L32). */
+export type ShortReason = "NodeCapacity" | "Quota" | "LimitRange";
+
 /** Where a side goes, or why it stays. */
 export type Sized =
   | {
@@ -27,6 +30,6 @@ export type Sized =
   | {
     readonly kind: "holds";
     readonly key: SideKey;
-    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse";
+    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse" | ShortReason;
     readonly message: string;
   };

@@ -23,6 +23,8 @@ export interface InventoryOptions {
   readonly onChanged: (tracked: Tracked) => void;
   /** A pod is no longer tracked: nothing is reverted, what was known of it is dropped. */
   readonly onDropped: (pod: PodFacts) => void;
+  /** A pod came, changed or went, tracked or not; `null` = it was not there, or is not any more. */
+  readonly onMoved?: (before: PodFacts | null, after: PodFacts | null) => void;
 }
 
 /** Kept current pod by pod: asking every pod for every autoscaler would take seconds where there are many of both. */
@@ -102,12 +104,16 @@ export class Inventory {
 
   setPod(pod: PodFacts): void {
     const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
+    const before = inNamespace.get(pod.uid) ?? null;
     this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
+    this.#options.onMoved?.(before, pod);
     this.#retrack(pod);
   }
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
+    const before = this.#pods.get(namespace)?.get(uid) ?? null;
     this.#pods.get(namespace)?.delete(uid);
+    if (before !== null) this.#options.onMoved?.(before, null);
     for (const { matched, tracked } of this.#entries.get(namespace)?.values() ?? []) {
       matched.delete(uid);
       tracked.delete(uid);

@@ -7,6 +7,7 @@ import { readResizeEntries } from "../../units/managed_fields.ts";
 import type { QosClass } from "../../units/qos.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import {
+  type Amounts,
   isSameSize,
   NO_RESOURCES,
   type Resource,
@@ -22,6 +23,7 @@ import {
   type ResizeCondition,
   type Termination,
 } from "../../core/pod/pod_facts.ts";
+import { type Summed, sumPod } from "../../core/pod/pod_sum.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
 /** Written by the kubelet on the mirror of a static pod. */
@@ -32,6 +34,10 @@ export function readPod(pod: Pod): PodFacts {
   const { metadata = {}, spec, status } = pod;
   const annotations = metadata.annotations ?? {};
   const conditions = status?.conditions ?? [];
+  const summed: Summed = {
+    containers: readContainers(pod),
+    podResources: spec?.resources === undefined ? null : readResources(spec.resources),
+  };
   return {
     uid: metadata.uid ?? "",
     namespace: metadata.namespace ?? "",
@@ -47,14 +53,24 @@ export function readPod(pod: Pod): PodFacts {
     mirror: annotations[MIRROR] !== undefined,
     windows: spec?.os?.name === "windows",
     qosClass: readQosClass(status?.qosClass),
-    podResources: spec?.resources === undefined ? null : readResources(spec.resources),
+    podResources: summed.podResources,
+    requests: readRequests(summed, spec?.overhead),
     pending: readResizeCondition(conditions, "PodResizePending"),
     inProgress: readResizeCondition(conditions, "PodResizeInProgress"),
     readyAt: readTrueSince(conditions, "Ready"),
     containersReadyAt: readTrueSince(conditions, "ContainersReady"),
-    containers: readContainers(pod),
+    containers: summed.containers,
     memoryLimitBytes: readMemoryLimit(pod),
     resizes: readResizeEntries(metadata.managedFields),
+  };
+}
+
+/** The pod's overhead is what its RuntimeClass needs beside the containers. */
+function readRequests(summed: Summed, overhead: Readonly<Record<string, unknown>> = {}): Amounts {
+  const extra = readResources({ requests: overhead as Record<string, string> });
+  return {
+    cpuMillicores: sumPod(summed, "cpu.requests") + (extra["cpu.requests"] ?? 0),
+    memoryBytes: sumPod(summed, "memory.requests") + (extra["memory.requests"] ?? 0),
   };
 }
 

@@ -84,6 +84,13 @@ export class Nodes implements AsyncDisposable {
     entry.changes.add(tracked.pod.uid);
   }
 
+  /** Has those of the pods that are on the node evaluated now, rather than at the next reading (L30). */
+  wake(node: string, uids: ReadonlySet<string>): void {
+    const entry = this.#entries.get(node);
+    if (entry === undefined) return;
+    for (const uid of uids) if (entry.pods.has(uid)) entry.changes.add(uid);
+  }
+
   remove(uid: string, node: string | null): void {
     const entry = this.#entries.get(node ?? "");
     if (entry === undefined || node === null) return;

@@ -5,7 +5,9 @@ import { listChanges } from "../../../lib/core/changes.ts";
 import type { Candidate } from "../../../lib/core/gate/candidate.ts";
 import { NO_ENDINGS } from "../../../lib/core/observe/ending.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import type { NamespaceLimits } from "../../../lib/core/pod/namespace_limits.ts";
 import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
+import type { Room } from "../../../lib/core/pod/room.ts";
 import { readResizeStatus } from "../../../lib/core/pod/resize_status.ts";
 import { type ContainerState, NEW_POD_STATE, type PodState, type Sample, type View } from "../../../lib/core/state.ts";
 import { container, MI, pod, policy, SECOND, START } from "../../support/builders.ts";
@@ -19,6 +21,9 @@ export interface Differs {
   readonly candidate?: Partial<Candidate>;
   readonly inFlight?: boolean;
   readonly dryRun?: boolean;
+  readonly room?: Room;
+  readonly limits?: NamespaceLimits;
+  readonly lowersMemoryLimits?: boolean;
 }
 
 export const SAMPLE: Sample = {
@@ -76,6 +81,9 @@ export function candidate(differs: Differs): Candidate {
       pod: facts,
       contenders: [autoscaler],
       observation: { kind: "tick" },
+      room: differs.room ?? null,
+      limits: differs.limits ?? null,
+      lowersMemoryLimits: differs.lowersMemoryLimits ?? true,
       inFlight: differs.inFlight ?? false,
       dryRun: differs.dryRun ?? false,
     },

@@ -70,7 +70,7 @@ function changed(parts: { metadata?: unknown; spec?: unknown; status?: unknown }
 }
 
 Deno.test("readPod() reads what identifies and qualifies a pod", () => {
-  const { containers: _, resizes, pending, ...facts } = readPod(POD);
+  const { containers: _, requests: _requests, resizes, pending, ...facts } = readPod(POD);
   assertEquals(facts, {
     uid: "u1",
     namespace: "shop",

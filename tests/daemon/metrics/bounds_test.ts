@@ -153,7 +153,9 @@ Deno.test("createDaemon() makes no label of what servers and kubelets say (C53)"
   const known = [...ERROR_REASONS, ...BLOCK_REASONS, ...Object.values(WORDS).flat()];
   const ours = ["shop", "web", "test", Deno.version.deno, "ok", "unreachable", "failed", "rate_limited"];
   const verbs = ["get", "watch", "patch", "post", "listed", "added", "modified"];
-  const paths = /^(pods|nodes|events|(deployment|daemonset|statefulset|podresourceautoscaler)s)(\/resize|\/status)?$/;
+  // "none": the path of the server's version names no resource.
+  const paths =
+    /^(none|pods|nodes|events|limitranges|resourcequotas|(deployment|daemonset|statefulset|podresourceautoscaler)s)(\/resize|\/status)?$/;
   const others = labels.filter(([label, value]) =>
     label !== "le" && !/^[45]\d\d$|^200$/.test(value) && !paths.test(value) &&
     ![...known, ...ours, ...verbs].includes(value)
