@@ -51,10 +51,11 @@ export function treeV2(podPath: string, name: string): Tree {
   };
 }
 
-/** The tree without a file system; `stat` notes each path that is read. */
-export function toFiles(tree: Tree, onRead: (path: string) => void = () => {}): CgroupFiles {
+/** The tree without a file system; the listener notes each path that is read, or released. */
+export function toFiles(tree: Tree, onRead: (path: string) => void = () => {}, release = onRead): CgroupFiles {
   const paths = () => Object.keys(tree);
   return {
+    release,
     readText(path) {
       onRead(path);
       return tree[path] ?? null;

@@ -123,9 +123,10 @@ async function openSource(
   shell.metrics.setUsageSource(statsSource);
   if (node !== null && cgroupRoot !== null) {
     shell.log.info("Reading usage", { source: statsSource, node, root: cgroupRoot });
+    const files = openCgroups(cgroupRoot);
     return {
-      watchUsage: watchCgroups(openCgroups(cgroupRoot), { node, root: cgroupRoot, clock }),
-      ...NOTHING_TO_CLOSE,
+      watchUsage: watchCgroups(files, { node, root: cgroupRoot, clock }),
+      [Symbol.dispose]: () => files[Symbol.dispose](),
     };
   }
   shell.log.info("Reading usage", { source: statsSource });
@@ -136,9 +137,7 @@ async function openSource(
   };
 }
 
-const NOTHING_TO_CLOSE: Disposable = { [Symbol.dispose]() {} };
-
-function openCgroups(root: string): CgroupFiles {
+function openCgroups(root: string): CgroupFiles & Disposable {
   try {
     return openCgroupFiles(root);
   } catch (error) {

@@ -27,6 +27,7 @@ export function createCgroupFiles({ readState, now, ...layout }: CgroupFilesOpti
     return tree;
   };
   return {
+    release() {},
     readText: (path) => read().texts.get(path) ?? null,
     findKind: (path) => read().texts.has(path) ? "file" : read().directories.has(path) ? "directory" : null,
     listDirectories: (path) => [...read().directories.get(path) ?? []].sort(),

@@ -14,13 +14,14 @@ export type CgroupReading =
   /** `why` ends a sentence and says what to do. */
   | { readonly kind: "failed"; readonly why: string };
 
-/** Remembers where the containers of one node lie. */
-export class CgroupReader {
+/** Remembers where the containers of one node lie; disposal releases their files. */
+export class CgroupReader implements Disposable {
   readonly #files: CgroupFiles;
   readonly #now: () => number;
   #hierarchy: Hierarchy | null = null;
   #hasFound = false;
-  #places = new Map<string, Place>();
+  /** By instance, those that were there at the last look. */
+  #places: ReadonlyMap<string, Place> = new Map();
 
   /** `now` gives the node's own time, epoch ms. */
   constructor(files: CgroupFiles, now: () => number) {
@@ -41,14 +42,27 @@ export class CgroupReader {
       const usage = this.#readPod(pod, pass);
       if (usage !== null) pods.set(pod.uid, usage);
     }
-    // Only those that are still there are kept.
-    this.#places = pass.places;
+    this.#forgetAllBut(pass.places);
     if (pass.places.size > 0) this.#hasFound = true;
     // What was mounted may have changed with the node.
     if (pass.places.size === 0) this.#hierarchy = null;
     return pass.running > 0 && !this.#hasFound
       ? { kind: "failed", why: NONE_FOUND }
       : { kind: "usage", pods, skipped: pass.skipped };
+  }
+
+  /** Nothing is kept open. */
+  [Symbol.dispose](): void {
+    this.#forgetAllBut(new Map());
+  }
+
+  #forgetAllBut(kept: ReadonlyMap<string, Place>): void {
+    for (const [instance, place] of this.#places) if (!kept.has(instance)) this.#release(place);
+    this.#places = kept;
+  }
+
+  #release({ podMemory, paths }: Place): void {
+    for (const path of [podMemory, ...Object.values(paths)]) if (path !== null) this.#files.release(path);
   }
 
   #readPod(pod: UsagePod, pass: Pass): PodUsage | null {
@@ -67,7 +81,8 @@ export class CgroupReader {
     return { usageBytes: text === null ? null : parseBytes(text), points };
   }
 
-  #readContainer(container: UsageContainer, { instance, paths }: Place, pass: Pass): Point | null {
+  #readContainer(container: UsageContainer, place: Place, pass: Pass): Point | null {
+    const { instance, paths } = place;
     const { readText } = this.#files;
     // As near to the counter as can be: a rate divides by the time between two of them.
     const at = this.#now();
@@ -77,6 +92,7 @@ export class CgroupReader {
     if (usage === null || memory === null || memoryStat === null) {
       // Gone between the files.
       pass.places.delete(instance);
+      this.#release(place);
       return null;
     }
     const read = (path: string | null) => path === null ? null : path === paths.usage ? usage : readText(path);

@@ -20,9 +20,9 @@ export interface WatchCgroupsOptions {
 /** Reads `files` as often as the shortest interval asks for, at most each second; other nodes cannot be read. */
 export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): WatchUsage {
   const { clock } = options;
-  return (node, watch) => {
-    const reader = new CgroupReader(files, () => clock.now());
-    return readAtBeat(() => readOnce(node, { ...options, reader, watch }), { ...watch, clock });
+  return async function* (node, watch) {
+    using reader = new CgroupReader(files, () => clock.now());
+    yield* readAtBeat(() => readOnce(node, { ...options, reader, watch }), { ...watch, clock });
   };
 }
 

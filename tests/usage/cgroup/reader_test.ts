@@ -122,6 +122,29 @@ Deno.test("a cgroup that has gone is the container's end: no point, and nothing 
   assertEquals(reader.read([POD]), { kind: "usage", pods: new Map(), skipped: 0 });
 });
 
+Deno.test("the files of a container that ended, or is no longer tracked, are released, and all in the end (L61)", () => {
+  const pod = `kubepods/burstable/pod${UID}`;
+  const own = ["cpu.stat", "cpu.stat", "cpu.pressure", "memory.current", "memory.stat", "memory.events"];
+  const all = [`${pod}/memory.current`, ...own.map((file) => `${pod}/${ID}/${file}`)].sort();
+  const released: string[] = [];
+  const tree: Record<string, string> = { ...treeV2(pod, ID) };
+  const reader = new CgroupReader(toFiles(tree, () => {}, (path) => released.push(path)), () => NOW);
+  const take = () => [...new Set(released.splice(0))].sort();
+  reader.read([POD]);
+  reader.read([POD]);
+  assertEquals(take(), []);
+  reader.read([]);
+  assertEquals(take(), [...new Set(all)]);
+  reader.read([POD]);
+  delete tree[`${pod}/${ID}/memory.stat`];
+  reader.read([POD]);
+  assertEquals(take(), [...new Set(all)]);
+  tree[`${pod}/${ID}/memory.stat`] = "inactive_file 0\n";
+  reader.read([POD]);
+  reader[Symbol.dispose]();
+  assertEquals(take(), [...new Set(all)]);
+});
+
 Deno.test("the next instance of a container is found in its own cgroup, and the one before is forgotten (L61)", () => {
   const next = ID.replace("dde0", "0000");
   const tree: Record<string, string> = { ...treeV2(`kubepods/burstable/pod${UID}`, ID) };
