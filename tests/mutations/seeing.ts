@@ -99,6 +99,14 @@ export const SEEING: Mutations = {
       test: "names from the API server that are no names lead nowhere (L61)",
     },
     {
+      breaks: "makes a path of whatever stands for a container's id",
+      in: "CONTAINER_ID",
+      under: "lib/usage/cgroup",
+      find: "([\\da-f]{64})",
+      replace: "(.+)",
+      test: "names from the API server that are no names lead nowhere (L61)",
+    },
+    {
       breaks: "follows links",
       in: "openCgroupFiles",
       find: "if (Deno.realPathSync(full) !== full) return null;",

@@ -207,8 +207,14 @@ Deno.test("names from the API server that are no names lead nowhere (L61)", () =
     { ...POD, qosClass: null },
     { ...POD, containers: [{ ...POD.containers[0], instance: null }] },
   ];
+  const pod = `kubepods/burstable/pod${UID}`;
+  // As if such paths were there.
+  const tree = Object.assign(
+    {},
+    ...uids.map((uid) => treeV2(`kubepods/burstable/pod${uid}`, ID)),
+    ...ids.map((id) => treeV2(pod, id.slice(id.indexOf("://") + (id.includes("://") ? 3 : 1)))),
+  );
   const asked: string[] = [];
-  const tree = { ...RECORDED, "memory/kubepods/burstable/pod/x": "" };
   const files = toFiles(tree, (path) => asked.push(path));
   for (const pod of pods) new CgroupReader(files, () => NOW).read([pod]);
   assertEquals(asked, []);
