@@ -1,7 +1,9 @@
 /** Which options come of which flags and variables, and what is refused? */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { parse } from "@std/yaml";
 import { type FlagRow, FLAGS, VARIABLES } from "../../../lib/cli/run/flags.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
+import type { Json } from "../../support/api_objects.ts";
 import { StartError } from "../../../lib/cli/run/start_error.ts";
 
 const DEFAULTS: RunOptions = {
@@ -196,6 +198,23 @@ Deno.test("the cgroup source is one node's, and says what it lacks (L61)", async
     [args.slice(4), "Cannot use --cgroup-root with --stats-source kubelet: add --stats-source cgroup"],
   ];
   for (const [given, why] of cases) assertStringIncludes(await refuse(given, {}), why);
+});
+
+Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts (L61)", async () => {
+  const manifest = await Deno.readTextFile(new URL("../../../deploy/node-local.yaml", import.meta.url));
+  const { spec: { template } } = parse(manifest) as Json;
+  const [{ args, env, volumeMounts }] = template.spec.containers;
+  const set = env.map((
+    { name, value = "worker-1" }: { readonly name: string; readonly value?: string },
+  ) => [name, value]);
+  const options = await read(args, Object.fromEntries(set));
+  assertEquals([options.statsSource, options.node, options.environment.isEnabled], ["cgroup", "worker-1", true]);
+  const [{ name, mountPath, readOnly }] = volumeMounts;
+  assertEquals([mountPath, readOnly], [options.cgroupRoot, true]);
+  assertEquals(template.spec.volumes.find((one: { readonly name: string }) => one.name === name).hostPath, {
+    path: "/sys/fs/cgroup",
+    type: "Directory",
+  });
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
