@@ -5,7 +5,7 @@
 import type { QosClass } from "../../units/qos.ts";
 import type { CgroupFiles } from "../../usage/cgroup/files.ts";
 import { readCounterNs } from "../model/meter.ts";
-import type { Meter, NodeState, PodState } from "../model/state.ts";
+import type { CpuPressure, Meter, NodeState, PodState } from "../model/state.ts";
 
 /** The node, and how its cgroups are laid out. */
 export interface CgroupFilesOptions {
@@ -124,12 +124,16 @@ function toFilePath(file: string, cgroup: string, { version }: Layout): string {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** The kernel moves threads about, so the counters of the CPUs grow alike. */
 function toTextsV1(meter: Meter, { counterNs, cpus }: { readonly counterNs: number; readonly cpus: number }): Texts {
-  const share = Math.floor(counterNs / cpus);
-  const others = Array.from({ length: cpus - 1 }, () => share);
+  const largestNs = cpus === 1 ? counterNs : Math.min(counterNs, meter.largestCpuNs);
+  // One of them has what does not divide.
+  const share = Math.floor((counterNs - largestNs) / Math.max(1, cpus - 1));
+  const others = Array.from(
+    { length: cpus - 1 },
+    (_, at) => at > 0 ? share : counterNs - largestNs - share * (cpus - 2),
+  );
   return {
-    "cpuacct.usage_percpu": `${[counterNs - share * (cpus - 1), ...others].join(" ")} \n`,
+    "cpuacct.usage_percpu": `${[largestNs, ...others].join(" ")} \n`,
     "cpu.stat": `nr_periods 0\nnr_throttled 0\nthrottled_time ${meter.throttledNs}\n`,
     "memory.usage_in_bytes": `${meter.workingSetBytes + meter.cacheBytes}\n`,
     "memory.stat": `cache ${meter.cacheBytes}\nrss ${meter.workingSetBytes}\ntotal_inactive_file ${meter.cacheBytes}\n`,
@@ -143,8 +147,16 @@ function toTextsV2(meter: Meter, counterNs: number): Texts {
     "cpu.stat":
       `usage_usec ${us(counterNs)}\nuser_usec ${us(counterNs)}\nsystem_usec 0\nnr_periods 0\nnr_throttled 0\n` +
       `throttled_usec ${us(meter.throttledNs)}\n`,
+    "cpu.pressure": toPressure(meter.psi),
     "memory.current": `${meter.workingSetBytes + meter.cacheBytes}\n`,
     "memory.stat": `anon ${meter.workingSetBytes}\nfile ${meter.cacheBytes}\ninactive_file ${meter.cacheBytes}\n`,
     "memory.events": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\noom_group_kill 0\n",
   };
+}
+
+/** Whoever waits for all waits for some. */
+function toPressure({ fullNs, avg10, avg60, avg300 }: CpuPressure): string {
+  const means = `avg10=${avg10.toFixed(2)} avg60=${avg60.toFixed(2)} avg300=${avg300.toFixed(2)}`;
+  const line = `${means} total=${Math.floor(fullNs / 1000)}`;
+  return `some ${line}\nfull ${line}\n`;
 }

@@ -44,7 +44,12 @@ for (const { version, driver } of LAYOUTS) {
       assertEquals(usage?.usageBytes, point.usageBytes);
       const throttledNs = meter.throttledNs;
       assert(Math.abs((point.pressure?.throttledNs ?? NaN) - throttledNs) < 1000, `${name}: ${throttledNs}`);
-      assertEquals(point.pressure?.largestCpuNs === null, version === 2);
+      if (version === 1) assertEquals(point.pressure?.largestCpuNs, meter.largestCpuNs);
+      else assertEquals(Math.floor((point.pressure?.fullNs ?? NaN) / 1000), Math.floor(meter.psi.fullNs / 1000));
+      assertEquals([point.pressure?.largestCpuNs === null, point.pressure?.fullNs === null], [
+        version === 2,
+        version === 1,
+      ]);
     }
   });
 }
