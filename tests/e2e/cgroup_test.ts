@@ -89,44 +89,6 @@ scenario("L61 a container that restarts is found again in its new cgroup", {
   },
 });
 
-/** Beyond its limit a load is seen by how long it was held back; the limit's target leaves room for what is not. */
-const LIMITED = {
-  pollInterval: "1s",
-  consecutiveSamples: 2,
-  cooldown: "5s",
-  delay: "0s",
-  cpu: {
-    requests: { scaleUpThreshold: 90, scaleDownThreshold: 20, targetUtilization: 80 },
-    limits: { scaleUpThreshold: 80, scaleDownThreshold: 10, targetUtilization: 55 },
-  },
-};
-
-scenario("L20 L21 L22 a demand of 600m behind a limit of 168m fits after two resizes at most", {
-  needs: { images: "load", cgroups: true, freeMillicores: 1100 },
-  async run({ namespace }) {
-    const target = { kind: "deployment", name: "web" };
-    const container = { cpuMillicores: 50, requests: { cpu: "63m" }, limits: { cpu: "168m" } };
-    await applyManifests(namespace, [
-      deployment("web", { containers: [container] }),
-      autoscaler("web", { target, containerName: "main", policy: LIMITED }),
-    ]);
-    const pod = await findPod(namespace, "web");
-    const { spec: { nodeName = "" } } = await readPod(pod);
-    await using cgroups = await backend().mountCgroups();
-    await using recorder = await recordPod(pod);
-    const args = ["--stats-source", "cgroup", "--node", nodeName, "--cgroup-root", cgroups.root];
-    await using podfit = await startPodfit({ namespaces: [namespace], args });
-    await waitForReasons(podfit, { pod, count: 3 });
-    const idle = (await recorder.patches()).length;
-    await setLoad(pod, { cpuMillicores: 600 });
-    await waitForActual(pod, "cpu.limits", { fits: (millicores) => millicores > 600 / 0.9, timeoutMs: 60_000 });
-    await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores > 540, timeoutMs: 60_000 });
-    const resizes = (await recorder.patches()).length - idle;
-    assert(resizes >= 1 && resizes <= 2, `${resizes} resizes`);
-    await podfit.stop();
-  },
-});
-
 /** So many evaluations of new samples, none of which wants anything. */
 async function waitForReasons(
   podfit: Podfit,
