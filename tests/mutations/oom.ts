@@ -162,6 +162,7 @@ export const OOM: Mutations = {
     {
       breaks: "adds no more than 100Mi to a large limit",
       in: "readGrowth",
+      under: "lib/core/propose",
       find: "Math.max(limit * (KILL_FACTOR - 1), LEAST_GROWTH)",
       replace: "LEAST_GROWTH",
       test: "decide() raises a large limit by a fifth (L11)",
@@ -169,6 +170,7 @@ export const OOM: Mutations = {
     {
       breaks: "adds as much each time",
       in: "readGrowth",
+      under: "lib/core/propose",
       find: "* 2 ** before.size",
       replace: "",
       test: "decide() doubles what it adds for each further kill within ten minutes (L11)",
@@ -176,6 +178,7 @@ export const OOM: Mutations = {
     {
       breaks: "doubles for ever",
       in: "readGrowth",
+      under: "lib/core/propose",
       find: "at - one.at <= KILL_MS",
       replace: "true",
       test: "decide() doubles what it adds for each further kill within ten minutes (L11)",
@@ -366,7 +369,7 @@ export const OOM: Mutations = {
     {
       breaks: "does not read the node's condition",
       in: "readNode",
-      under: "lib/daemon",
+      under: "lib/daemon/inventory/read_node.ts",
       find: 'one.type === "MemoryPressure" && one.status === "True"',
       replace: "false",
       test:

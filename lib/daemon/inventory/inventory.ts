@@ -6,7 +6,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
-import { byName, Contenders } from "./contenders.ts";
+import { byName, Contenders, isSameContenders } from "./contenders.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
 import type { Resolution, Tracked } from "./tracked.ts";
 import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
@@ -211,7 +211,7 @@ export class Inventory {
     const contenders = this.#match(pod);
     if (contenders.length === 0) return this.#drop(pod.uid);
     const before = this.#tracked.get(pod.uid);
-    if (before?.pod === pod && isSame(before.contenders, contenders)) return;
+    if (before?.pod === pod && isSameContenders(before.contenders, contenders)) return;
     const tracked: Tracked = { pod, contenders };
     this.#tracked.set(pod.uid, tracked);
     this.#options.onChanged(tracked);
@@ -246,8 +246,4 @@ export class Inventory {
     if (pod.nodeName === null || pod.finished || pod.deleting || pod.mirror || pod.windows) return false;
     return pod.optedIn || !this.#options.requiresAnnotation;
   }
-}
-
-function isSame(a: readonly Autoscaler[], b: readonly Autoscaler[]): boolean {
-  return a.length === b.length && a.every((autoscaler, index) => autoscaler === b[index]);
 }
