@@ -159,6 +159,7 @@ const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
     workingSetBytes: number,
     usageBytes: numberOrNull,
     pressure: v.nullable(pressure),
+    oomKills: v.exactOptional(numberOrNull),
   })),
 });
 

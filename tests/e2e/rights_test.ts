@@ -130,6 +130,24 @@ scenario("C54 --stats-source proxy works with nodes/proxy, and says so", {
   },
 });
 
+scenario("C54 L61 --stats-source cgroup needs no right to usage, and says which source it is", {
+  needs: { ...NEEDS, cgroups: true },
+  async run({ namespace }) {
+    await using account = await createAccount(namespace, (text) => without(text, STATS));
+    await applyManifests(namespace, loadedPod());
+    const [{ spec: { nodeName = "" } } = { spec: {} }] = await waitForPods(namespace, "app=web");
+    await using cgroups = await backend().mountCgroups();
+    const args = [...account.args, "--stats-source", "cgroup", "--node", nodeName, "--cgroup-root", cgroups.root];
+    await using podfit = await startPodfit({ namespaces: [namespace], args });
+    await waitForResize(namespace);
+    await waitForAllTold(namespace);
+    await assertNothingForbidden(podfit);
+    assertEquals(podfit.log("Reading usage").map(({ source }) => source), ["cgroup"]);
+    assertEquals(sumOf(await podfit.metrics(), "podfit_usage_source", { source: "cgroup" }), 1);
+    await podfit.stop();
+  },
+});
+
 function loadedPod(): readonly Manifest[] {
   return [
     pod("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }] }),

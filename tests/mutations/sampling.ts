@@ -48,7 +48,7 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "polls twice as often",
-      in: "pollKubelet",
+      in: "readAtBeat",
       find: "- clock.monotonic",
       replace: "/ 2 - clock.monotonic",
       test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",

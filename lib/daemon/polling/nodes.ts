@@ -13,6 +13,7 @@ import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
+import { listUsagePods } from "./usage_pods.ts";
 import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
 
 /** Where usage comes from, who evaluates it, and what is known of nodes. */
@@ -122,6 +123,7 @@ export class Nodes implements AsyncDisposable {
     const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.intervalMs,
       isTracked: (uid) => entry.pods.has(uid),
+      pods: () => listUsagePods(entry.pods.values()),
       signal: AbortSignal.any([signal, ending.signal]),
     });
     try {
