@@ -7,7 +7,7 @@ import { decide } from "../core/decide.ts";
 import type { Input, Observation, Outcome } from "../core/decision.ts";
 import { isWaitingForRoom } from "../core/notify/held.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
-import { readGrowth } from "../core/pod/room.ts";
+import { readTaken } from "../core/pod/room.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -153,7 +153,7 @@ export class Evaluator implements AsyncDisposable {
     const { rooms } = this.#options.surroundings;
     if (isWaitingForRoom(state)) this.#waiting.add(pod.uid);
     else this.#waiting.delete(pod.uid);
-    if (request !== null) rooms.command(pod, readGrowth(pod, request.container, request.to));
+    if (request !== null) rooms.command(pod, readTaken(pod, request.container, request.to));
     else if (!this.#inFlight.has(pod.uid) && state.command === null && state.unconfirmed.length === 0) {
       rooms.release(pod.uid);
     }

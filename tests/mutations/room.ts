@@ -28,16 +28,14 @@ export const ROOM: Mutations = {
     },
     {
       breaks: "counts pods that have ended",
-      in: "readNode",
-      under: "lib/daemon/inventory/rooms.ts",
+      in: "readNodeOf",
       find: "pod === null || pod.finished",
       replace: "pod === null",
       test: "Rooms counts a pod that is being deleted, and none that has ended (L30)",
     },
     {
       breaks: "takes a pod that leaves for gone",
-      in: "readNode",
-      under: "lib/daemon/inventory/rooms.ts",
+      in: "readNodeOf",
       find: "pod.finished",
       replace: "pod.finished || pod.deleting",
       test: "Rooms counts a pod that is being deleted, and none that has ended (L30)",

@@ -14,7 +14,7 @@ import { PASSING } from "./passing.ts";
 import * as words from "./words.ts";
 
 /** What a gate knows before a PATCH is sent, and what does not pass by itself. */
-const KNOWN_BEFORE: ReadonlySet<string> = new Set<BlockReason>(["NodeCapacity", "Quota", "LimitRange", "Unsupported"]);
+const STANDING: ReadonlySet<string> = new Set<BlockReason>(["NodeCapacity", "Quota", "LimitRange", "Unsupported"]);
 
 /** Whether people know of a side that is held for that reason. */
 export function isHeld(notified: Notified, reason: string): boolean {
@@ -61,7 +61,7 @@ type Lasting = Extract<Objection, { kind: "blocked" }>;
 
 /** A refusal, which says when it is over, was told when it came. */
 function isLasting(objection: Objection): objection is Lasting {
-  return objection.kind === "blocked" && objection.until === undefined && KNOWN_BEFORE.has(objection.reason);
+  return objection.kind === "blocked" && objection.until === undefined && STANDING.has(objection.reason);
 }
 
 /** The side moves, or something else than what passes says why it does not. */

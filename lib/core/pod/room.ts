@@ -16,7 +16,7 @@ export function readRoom(room: Room, key: SideKey): number {
 }
 
 /** What the pod would count for beyond what it does now, with that container at that size; never below 0. */
-export function readGrowth(pod: PodFacts, name: string, to: Resources): Amounts {
+export function readTaken(pod: PodFacts, name: string, to: Resources): Amounts {
   const containers = pod.containers.map((one) => one.name === name ? { ...one, spec: to } : one);
   const grow = (key: SideKey) => Math.max(0, sumPod({ ...pod, containers }, key) - sumPod(pod, key));
   return { cpuMillicores: grow("cpu.requests"), memoryBytes: grow("memory.requests") };

@@ -26,12 +26,17 @@ export function chooseFirst(weighed: readonly Weighed[]): Candidate | null {
   return first;
 }
 
+/** Shared, as most evaluations have none. */
+const NO_NAMES: readonly string[] = [];
+
 /** Containers whose proposals nothing holds up but a resize of the pod that waits for room (L31). */
 export function listHeldBack(weighed: readonly Weighed[]): readonly string[] {
-  const held = weighed.filter(({ asked }) =>
-    asked?.kind === "stopped" && asked.decision.kind === "blocked" && asked.decision.reason === "ResizeDeferred"
-  );
-  return held.map(({ it }) => it.container.name);
+  let names = NO_NAMES;
+  for (const { it, asked } of weighed) {
+    if (asked?.kind !== "stopped" || asked.decision.kind !== "blocked") continue;
+    if (asked.decision.reason === "ResizeDeferred") names = [...names, it.container.name];
+  }
+  return names;
 }
 
 /** The PATCH for a candidate that passed every gate. */

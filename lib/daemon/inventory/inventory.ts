@@ -104,16 +104,14 @@ export class Inventory {
 
   setPod(pod: PodFacts): void {
     const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
-    const before = inNamespace.get(pod.uid) ?? null;
+    this.#options.onMoved?.(inNamespace.get(pod.uid) ?? null, pod);
     this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
-    this.#options.onMoved?.(before, pod);
     this.#retrack(pod);
   }
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
-    const before = this.#pods.get(namespace)?.get(uid) ?? null;
+    this.#options.onMoved?.(this.#pods.get(namespace)?.get(uid) ?? null, null);
     this.#pods.get(namespace)?.delete(uid);
-    if (before !== null) this.#options.onMoved?.(before, null);
     for (const { matched, tracked } of this.#entries.get(namespace)?.values() ?? []) {
       matched.delete(uid);
       tracked.delete(uid);
@@ -237,9 +235,7 @@ export class Inventory {
 
   #drop(uid: string): void {
     const tracked = this.#tracked.get(uid);
-    if (tracked === undefined) return;
-    this.#tracked.delete(uid);
-    this.#options.onDropped(tracked.pod);
+    if (tracked !== undefined && this.#tracked.delete(uid)) this.#options.onDropped(tracked.pod);
   }
 
   #isEligible(pod: PodFacts): boolean {

@@ -54,7 +54,7 @@ export class Rooms {
     const { uid } = after ?? before ?? { uid: "" };
     const commanded = this.#commanded.get(uid);
     if (commanded !== undefined && (after === null || isShown(commanded, after))) this.release(uid);
-    const [from, to] = [readNode(before), readNode(after)];
+    const [from, to] = [readNodeOf(before), readNodeOf(after)];
     if (from === to && isSame(before?.requests, after?.requests)) return;
     if (from !== null && before !== null) this.#add(from, before.requests, -1);
     if (to !== null && after !== null) this.#add(to, after.requests, 1);
@@ -132,7 +132,7 @@ export class Rooms {
 }
 
 /** The node on which the pod counts; `null` = on none, or not any more. */
-function readNode(pod: PodFacts | null): string | null {
+function readNodeOf(pod: PodFacts | null): string | null {
   return pod === null || pod.finished ? null : pod.nodeName;
 }
 

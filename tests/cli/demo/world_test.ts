@@ -43,7 +43,7 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
   assert(podfit.throttledNs < 0.3 * shadow.throttledNs, `${podfit.throttledNs} of ${shadow.throttledNs}`);
   assertEquals([podfit.kills, podfit.downMs], [0, 0]);
   assert(shadow.kills >= 2 && shadow.downMs > 0, `${shadow.kills} kills`);
-  assert((story.blocked.Cooldown ?? 0) > 0 && (story.blocked.ResizeDeferred ?? 0) > 0, JSON.stringify(story.blocked));
+  assert((story.blocked.Cooldown ?? 0) > 0 && (story.blocked.NodeCapacity ?? 0) > 0, JSON.stringify(story.blocked));
   assertEquals(story.events.filter(({ tone }) => tone === "trouble"), []);
 });
 

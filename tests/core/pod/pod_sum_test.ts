@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { readMost, sumPod } from "../../../lib/core/pod/pod_sum.ts";
 import type { ContainerFacts } from "../../../lib/core/pod/pod_facts.ts";
-import { readGrowth } from "../../../lib/core/pod/room.ts";
+import { readTaken } from "../../../lib/core/pod/room.ts";
 import { container, MI, pod, resources, SIZE } from "../../support/builders.ts";
 
 function cpu(kind: ContainerFacts["kind"], name: string, millicores: number): ContainerFacts {
@@ -64,8 +64,8 @@ Deno.test("sumPod() counts a pod's own resources instead of its containers', whi
   assertEquals(readMost(summed, MAIN, { key: "cpu.requests", limit: 400 }), Infinity);
 });
 
-Deno.test("readGrowth() gives what a resize takes of the node, and nothing for one that shrinks (L30)", () => {
+Deno.test("readTaken() gives what a resize takes of the node, and nothing for one that shrinks (L30)", () => {
   const facts = pod({ containers: [container(), container({ name: "aux" })] });
   const to = { ...SIZE, "cpu.requests": 180, "memory.requests": 64 * MI, "cpu.limits": 900 };
-  assertEquals(readGrowth(facts, "main", to), { cpuMillicores: 80, memoryBytes: 0 });
+  assertEquals(readTaken(facts, "main", to), { cpuMillicores: 80, memoryBytes: 0 });
 });
