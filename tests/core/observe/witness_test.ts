@@ -122,7 +122,10 @@ class Pair {
   }
 }
 
-const SIDES = [side("cpu.requests", { consecutiveSamples: 1, cooldownMs: SECOND }), side("memory.requests")];
+const SIDES = [
+  side("cpu.requests", { consecutiveSamples: 1, cooldownMs: SECOND }),
+  side("memory.requests", { scaleUpThresholdPercent: 45, consecutiveSamples: 9 }),
+];
 
 /** Quiet until both series have begun. */
 function begin(story: Story): Pair {
@@ -136,6 +139,7 @@ function begin(story: Story): Pair {
 Deno.test("decide() acts on the pod's counter before the container's is read again (L60)", () => {
   const pair = begin(new Story({ contenders: [policy({ sides: SIDES, throttling: "measure" })] }));
   const streak = pair.story.state.views["uid-of-web"]?.streaks["memory.requests"];
+  assertEquals(streak?.count, 1);
   assertEquals(pair.poll(190, "none").request, null);
   pair.poll(190, "none");
   const { request, state } = pair.poll(190, "pod");
