@@ -1,6 +1,6 @@
 /**
- * Usage of pods, in the shape that every source of it gives: a kubelet's summary today, metrics.k8s.io or a cgroup
- * reader later. The sources write these types and the core reads them.
+ * Usage of pods, in the shape that every source of it gives: a kubelet's summary, or the cgroups of a node. The sources
+ * write these types and the core reads them.
  */
 
 /** CPU as the source has it: a counter since the instance started, or a rate over a window. */
@@ -34,7 +34,7 @@ export interface Pressure {
 /** One container's usage at one time. */
 export interface Point {
   readonly container: string;
-  /** Identifies one run of the container: the text of its start time, to be compared for equality only. */
+  /** Identifies one run of the container: the text of its start time, or its id; to be compared for equality only. */
   readonly instance: string;
   /** When the source measured: epoch ms by the clock of the node. */
   readonly at: number;
@@ -46,6 +46,11 @@ export interface Point {
   readonly usageBytes: number | null;
   /** `null` when the source measures nothing of it. */
   readonly pressure: Pressure | null;
+  /**
+   * Processes that were killed in it for memory since the instance began, its first one or another (L13); absent or
+   * `null` when the source doesn't count them.
+   */
+  readonly oomKills?: number | null;
 }
 
 /** The counter of a pod's own cgroup, which is read apart from those of its containers (L60). */

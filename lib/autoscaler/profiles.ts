@@ -9,76 +9,87 @@ import type { ProfileName } from "./autoscaler.ts";
 /** As the manifest has it. */
 export type PolicyFields = { readonly [field: string]: string | number | boolean | PolicyFields };
 
-/** Memory is what kills: it shrinks on what a whole day has shown. */
+/** Memory is what kills: it shrinks on what a whole day has shown, to a limit that holds a burst of twice the peak. */
 const MEMORY: PolicyFields = {
   requests: {
-    scaleUpThreshold: 90,
-    scaleDownThreshold: 60,
-    targetUtilization: 75,
-    scaleDown: { window: "24h" },
+    scaleUpThreshold: 95,
+    scaleDownThreshold: 70,
+    targetUtilization: 85,
+    scaleDown: { window: "24h", cooldown: "5m" },
   },
   limits: {
-    scaleUpThreshold: 80,
-    scaleDownThreshold: 50,
-    targetUtilization: 60,
-    scaleDown: { window: "24h" },
+    scaleUpThreshold: 75,
+    scaleDownThreshold: 35,
+    targetUtilization: 50,
+    scaleDown: { window: "24h", cooldown: "5m" },
   },
 };
 
-const CPU_LIMITS: PolicyFields = { scaleUpThreshold: 80, scaleDownThreshold: 20, targetUtilization: 40 };
-
 /**
- * A request may be exceeded, so an up waits until usage is about at the request, and goes well above it; the down that
- * follows aims closer, once the percentile shows what is really used.
+ * What the numbers rest on stands in docs/quality.md. A request may be exceeded, so an up waits until usage is about at
+ * the request, and goes well above it at once; a down waits for a short window, and for one cooldown.
  */
 export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {
   latency: {
     pollInterval: "5s",
     consecutiveSamples: 1,
-    cooldown: "30s",
+    cooldown: "90s",
+    scaleUp: { cooldown: "0s" },
     cpu: {
       requests: {
-        scaleUpThreshold: 95,
-        scaleDownThreshold: 71,
-        targetUtilization: 70,
-        scaleDown: { targetUtilization: 75, cooldown: "120s" },
+        scaleUpThreshold: 93,
+        scaleDownThreshold: 58,
+        targetUtilization: 62,
+        scaleDown: { targetUtilization: 66, window: "3m" },
       },
-      limits: CPU_LIMITS,
-      scaleDown: { percentile: 50, halfLife: "30m" },
+      limits: { scaleUpThreshold: 60, scaleDownThreshold: 12, targetUtilization: 30, scaleDown: { window: "1h" } },
     },
     memory: MEMORY,
   },
   balanced: {
     pollInterval: "5s",
     consecutiveSamples: 1,
-    cooldown: "30s",
+    cooldown: "4m",
+    scaleUp: { cooldown: "0s" },
     cpu: {
       requests: {
         scaleUpThreshold: 105,
-        scaleDownThreshold: 71,
-        targetUtilization: 70,
-        scaleDown: { targetUtilization: 95, cooldown: "60s" },
+        scaleDownThreshold: 62,
+        targetUtilization: 72,
+        scaleDown: { targetUtilization: 80, window: "4m" },
       },
-      limits: CPU_LIMITS,
-      scaleDown: { percentile: 90, halfLife: "1m" },
+      limits: { scaleUpThreshold: 80, scaleDownThreshold: 24, targetUtilization: 40, scaleDown: { window: "1h" } },
     },
     memory: MEMORY,
   },
   thrifty: {
     pollInterval: "5s",
     consecutiveSamples: 1,
-    cooldown: "30s",
+    cooldown: "90s",
+    scaleUp: { cooldown: "0s" },
     cpu: {
       requests: {
-        scaleUpThreshold: 115,
-        scaleDownThreshold: 72,
-        targetUtilization: 70,
-        scaleDown: { targetUtilization: 85, cooldown: "60s" },
+        scaleUpThreshold: 113,
+        scaleDownThreshold: 68,
+        targetUtilization: 85,
+        scaleDown: { targetUtilization: 80, window: "2m" },
       },
-      limits: CPU_LIMITS,
-      scaleDown: { percentile: 50, halfLife: "2m" },
+      limits: { scaleUpThreshold: 80, scaleDownThreshold: 14, targetUtilization: 40, scaleDown: { window: "1h" } },
     },
-    memory: MEMORY,
+    memory: {
+      requests: {
+        scaleUpThreshold: 98,
+        scaleDownThreshold: 80,
+        targetUtilization: 90,
+        scaleDown: { targetUtilization: 92, window: "24h", cooldown: "5m" },
+      },
+      limits: {
+        scaleUpThreshold: 75,
+        scaleDownThreshold: 40,
+        targetUtilization: 55,
+        scaleDown: { window: "24h", cooldown: "5m" },
+      },
+    },
   },
 };
 

@@ -7,7 +7,7 @@ import type { Problem } from "../units/problem.ts";
 import type { SideKey } from "../units/resources.ts";
 import type { Autoscaler, SideRule } from "./autoscaler.ts";
 
-type Rules = Pick<Autoscaler, "sides">;
+type Rules = Pick<Autoscaler, "sides"> & Partial<Pick<Autoscaler, "veto">>;
 
 /**
  * Warns of targets outside of their thresholds: accepted (C8), but a resize ends where the next one is due. An up whose
@@ -44,9 +44,10 @@ export function warnOfTargets({ sides }: Rules): readonly Problem[] {
 /**
  * Warns of limits that aim below the requests of their resource. A request is capped at its limit (C34): once the limit
  * is at its target, a request of the same size is still above its threshold, and its direction up holds every
- * scale-down of the container (C32). Warns only where the targets alone lead there.
+ * scale-down of the container (C32), or with `veto: resource` those of its resource (L34). Warns only where the targets
+ * alone lead there.
  */
-export function warnOfLimits({ sides }: Rules): readonly Problem[] {
+export function warnOfLimits({ sides, veto = "all" }: Rules): readonly Problem[] {
   return sides.filter(({ side }) => side === "limits").flatMap((limit) => {
     const request = sides.find(({ side, resource }) => side === "requests" && resource === limit.resource);
     if (request === undefined || !isBlocking(request, limit) || isApart(request, limit)) return [];
@@ -57,7 +58,7 @@ export function warnOfLimits({ sides }: Rules): readonly Problem[] {
         `targetUtilization ${
           highestTarget(limit)
         } is not below scaleUpThreshold ${up} of the requests: a request that has ` +
-        "reached its limit goes on asking to scale up there, which holds every scale-down",
+        `reached its limit goes on asking to scale up there, which holds ${VETOED[veto]}`,
     }];
   });
 }
@@ -102,6 +103,10 @@ export function adviseOnCooldown({ sides, cooldownMs }: Pick<Autoscaler, "sides"
       "at once with scaleUp: {cooldown: 0s} in policy, cooldown then is for scale-downs",
   }];
 }
+const VETOED: Readonly<Record<Autoscaler["veto"], string>> = {
+  all: "every scale-down (with policy.veto: resource, only those of its own resource)",
+  resource: "every scale-down of its resource",
+};
 
 const AGAIN = "a resize ends where the next sample asks to scale";
 /** As long as no instance's memory shrinks by default (L2). */

@@ -5,6 +5,7 @@ import type { Sampled } from "./observe/sample.ts";
 import { chooseOwner, type OwnershipContext } from "./ownership.ts";
 import { findContainer } from "./pod/pod_facts.ts";
 import type { ResizeStatus } from "./pod/resize_status.ts";
+import { judgeKill } from "./propose/oom.ts";
 import { findContainerState, type PodState } from "./state.ts";
 
 interface Context {
@@ -29,9 +30,11 @@ export function listCases(sampled: readonly Sampled[], { input, state, status }:
   return cases;
 }
 
-/** A case is decided when it is due, and whenever something changed while proposals stand (C22, C40). */
-export function isAsked({ isDue, input: { observation }, view }: Case): boolean {
-  return isDue || (observation.kind === "changed" && view.wantedSince !== null);
+/** A case is decided when it is due, and whenever something changed while proposals stand (C22, C40) or a kill does (L10). */
+export function isAsked(it: Case): boolean {
+  const { isDue, input: { observation }, view } = it;
+  if (isDue) return true;
+  return observation.kind === "changed" && (view.wantedSince !== null || judgeKill(it)?.kind === "raise");
 }
 
 /** The decisions for contenders that do not own their container. */

@@ -7,19 +7,20 @@
 import type { Case } from "./case.ts";
 import type { Input, Observation, Outcome } from "./decision.ts";
 import { isAsked, listCases, listOthers } from "./cases.ts";
-import { ask } from "./gate/ask.ts";
+import { ask, askFirst } from "./gate/ask.ts";
 import { notifyOfEvaluation, notifyOfSettled } from "./notify/notify.ts";
 import { nextFacts } from "./observe/facts.ts";
 import { rebase } from "./observe/rebase.ts";
 import { sample, type Sampled } from "./observe/sample.ts";
 import { readResizeStatus } from "./pod/resize_status.ts";
-import { choose, propose } from "./propose/propose.ts";
+import { listChoices, propose } from "./propose/propose.ts";
 import { proposeRevert } from "./propose/revert.ts";
 import { readScaled } from "./settle/accepted.ts";
 import { settleAnswer } from "./settle/answers.ts";
 import { settleCommand } from "./settle/command.ts";
-import { chooseFirst, toDecision, toRequest, toRevertDecision } from "./settle/requests.ts";
+import { chooseFirst, listHeldBack, toDecision, toRequest, toRevertDecision, type Weighed } from "./settle/requests.ts";
 import { settleUnconfirmed } from "./settle/unconfirmed.ts";
+import { readVetoedSince } from "./settle/veto.ts";
 import type { PodState, View } from "./state.ts";
 
 type Answered = Extract<Observation, { kind: "answered" }>;
@@ -39,13 +40,16 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const status = readResizeStatus(input.pod, known, input.now);
   const cases = listCases(sampled, { input, state: known, status });
   const weighed = weigh(cases);
-  const { request } = weighed;
+  const { request, weighed: asked } = weighed;
   const others = listOthers(sampled, cases);
   const decisions = others.length === 0 ? weighed.decisions : [...weighed.decisions, ...others];
   const views: Record<string, View> = {};
   for (const { autoscaler, view } of sampled) views[autoscaler.key] = view;
+  for (const { it: { autoscaler, view }, vetoedSince } of weighed.weighed) {
+    if (vetoedSince !== view.vetoedSince) views[autoscaler.key] = { ...view, vetoedSince };
+  }
   const state: PodState = { ...known, at: input.now, views };
-  const notified = notifyOfEvaluation({ input, state, late, sampled, cases, decisions, request });
+  const notified = notifyOfEvaluation({ input, state, late, sampled, cases, asked, decisions, request });
   return {
     state: notified.state,
     decisions,
@@ -58,23 +62,32 @@ function evaluate(facts: PodState, input: Input): Outcome {
 }
 
 /** Proposals are made, one direction chosen, the sizes found and the gates asked: for each container, then for the pod. */
-function weigh(cases: readonly Case[]): Pick<Outcome, "decisions" | "request"> {
+function weigh(
+  cases: readonly Case[],
+): Pick<Outcome, "decisions" | "request"> & { readonly weighed: readonly Weighed[] } {
   const weighed = cases.filter(isAsked).map((it) => {
-    const choice = choose(propose(it));
-    return { it, choice, asked: choice === null ? null : ask(it, choice) };
+    const proposals = propose(it);
+    const first = askFirst(it, listChoices(proposals, it.autoscaler));
+    const asked = first?.asked ?? null;
+    return { it, choice: first?.choice ?? null, asked, vetoedSince: readVetoedSince(it, proposals, asked) };
   });
   const first = chooseFirst(weighed);
   if (first === null) {
-    const revert = proposeRevert(cases);
+    const revert = proposeRevert(cases, listHeldBack(weighed));
     const decisions = weighed.map(toDecision);
-    return { decisions: revert === null ? decisions : [...decisions, toRevertDecision(revert)], request: revert };
+    return {
+      decisions: revert === null ? decisions : [...decisions, toRevertDecision(revert)],
+      request: revert,
+      weighed,
+    };
   }
   // Whoever passed as well is asked again, now that another goes first.
-  const decisions = weighed.map(({ it, choice, asked }) => {
+  const decisions = weighed.map((one) => {
+    const { it, choice, asked } = one;
     const isBehind = asked?.kind === "passed" && asked.candidate !== first;
-    return toDecision({ it, asked: isBehind && choice !== null ? ask(it, choice, first.container.name) : asked });
+    return toDecision(isBehind && choice !== null ? { ...one, asked: ask(it, choice, first.container.name) } : one);
   });
-  return { decisions, request: toRequest(first) };
+  return { decisions, request: toRequest(first), weighed };
 }
 
 function settle(state: PodState, input: Input, observation: Answered): Outcome {

@@ -5,7 +5,9 @@
 import type { PodUsage } from "../api/usage.ts";
 import type { Action, Autoscaler } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
+import type { NamespaceLimits } from "./pod/namespace_limits.ts";
 import type { PodFacts } from "./pod/pod_facts.ts";
+import type { Room } from "./pod/room.ts";
 import type { BlockReason, HoldReason, Notice } from "./reasons.ts";
 import type { Answer, ResizeRequest } from "./resize_request.ts";
 import type { PodState } from "./state.ts";
@@ -21,8 +23,20 @@ export interface Input {
   /** Autoscalers that match the pod and whose container it has: unpaused, valid, resolved (C12). */
   readonly contenders: readonly Autoscaler[];
   readonly observation: Observation;
+  /** What the pod's node has left (L30); `null` = not known: refusals are believed. */
+  readonly room: Room | null;
+  /** Limit ranges and quotas of the pod's namespace (L32); `null` = none are known. */
+  readonly limits: NamespaceLimits | null;
+  /** False where API server or kubelet lower no memory limit without a restart: before Kubernetes 1.34 (L33). */
+  readonly lowersMemoryLimits: boolean;
+  /** A request of the pod has been sent and not answered yet: it is sampled, and not resized (C23, C41). */
+  readonly inFlight: boolean;
   /** One more gate: decide everything, resize nothing. */
   readonly dryRun: boolean;
+  /** The node has condition MemoryPressure (L13). */
+  readonly memoryPressure?: boolean;
+  /** By container: what scale-downs leave of its memory limit because siblings were OOM-killed, bytes (L14). */
+  readonly killFloors?: Readonly<Record<string, number>>;
 }
 
 /** What made the pod be evaluated. */

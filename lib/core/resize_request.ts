@@ -4,6 +4,7 @@
  */
 import type { Action } from "../autoscaler/autoscaler.ts";
 import type { Resource, Resources, SideKey } from "../units/resources.ts";
+import type { Reflex } from "./observe/ending.ts";
 import type { RefusalReason, StuckReason } from "./reasons.ts";
 
 /** At most one per pod at a time. */
@@ -26,8 +27,15 @@ export interface ResizeRequest {
   readonly changes: readonly SideKey[];
   /** What the resize that a revert gives up is stuck in; `null` for scale actions. */
   readonly stuck: StuckReason | null;
+  /**
+   * The size that the spec had, where a scale-up takes back sides that waited for room (L31): they wait like refused
+   * ones. `null` = it takes back none, or room is known and says when they go.
+   */
+  readonly givesUp: Resources | null;
   /** In words, for the event: what was used of what. */
   readonly why: string;
+  /** What is remembered of an answer to an OOM kill once it is accepted (L11); `null` for any other request. */
+  readonly reflex: Reflex | null;
 }
 
 /** What came of a request. */

@@ -7,6 +7,7 @@ import { type Action, toContenderKey } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
 import type { Evidence } from "./observe/evidence.ts";
 import type { Notified } from "./notify/edge.ts";
+import type { Ending, KillFloor, Reflex } from "./observe/ending.ts";
 import type { ResizeRequest } from "./resize_request.ts";
 import type { Refusals } from "./settle/refusal.ts";
 
@@ -20,12 +21,15 @@ export interface PodState {
   readonly resourceVersion: string | null;
   /** When the last evaluation was, epoch ms. A wall clock may step back: see `rebase`. */
   readonly at: number;
-  /** By container name: the containers that some contender targets. */
+  /** By container name: those that some contender targets, or in which a resize of podfit's is stuck for nobody any more. */
   readonly containers: Readonly<Record<string, ContainerState>>;
   /** By the key of an autoscaler: what each contender has sampled of its container. */
   readonly views: Readonly<Record<string, View>>;
   /** The highest generation that a PATCH of ours was answered with; a watch may still show an older one. */
   readonly generation: number;
+  /** Since when the pod has its conditions PodResizePending and PodResizeInProgress; `null` = it has none. */
+  readonly pendingSince: ConditionSince | null;
+  readonly inProgressSince: ConditionSince | null;
   /** When spec and reported size were first seen to differ without a resize condition, epoch ms. */
   readonly differingSince: number | null;
   /** A PATCH met a conflict on this resourceVersion: a newer pod is on its way. */
@@ -73,6 +77,11 @@ export interface ContainerState {
   readonly revertedAt: number | null;
   /** What the API server refused, or was given up, by side (C44, C47). */
   readonly refusals: Refusals;
+  /** How its instances have ended in the last half hour, at most a dozen, oldest first (L7, L10). */
+  readonly endings: readonly Ending[];
+  /** The answer to the last OOM kill; `null` before there was one (L11). */
+  readonly reflex: Reflex | null;
+  readonly killFloor: KillFloor | null;
 }
 
 /** Undefined while no contender targets the container. A container may be named `constructor`, as a property of every object. */
@@ -100,6 +109,13 @@ export interface Since {
   readonly since: number;
 }
 
+/** The same of a condition about a resize, which begins anew with another reason. */
+export interface ConditionSince {
+  readonly reason: string;
+  readonly at: number | null;
+  readonly since: number;
+}
+
 /** What one contender has seen of its container. */
 export interface View {
   /** The autoscaler's generation: a changed spec restarts the streaks (C16). */
@@ -113,6 +129,8 @@ export interface View {
   readonly evidence: Evidence;
   /** Since when some streak has been full without a break, epoch ms; `null` while none is. */
   readonly wantedSince: number | null;
+  /** Since when a side at its bound has held the scale-downs of another resource (L34), epoch ms; `null` = none does. */
+  readonly vetoedSince: number | null;
   /** Since when there has been no new usage, once that lasted too long (C22), epoch ms; `null` while usage comes. */
   readonly silentSince: number | null;
   /** What people have been notified of, and what has not ended since. */
@@ -179,6 +197,8 @@ export const NEW_POD_STATE: PodState = {
   containers: {},
   views: {},
   generation: 0,
+  pendingSince: null,
+  inProgressSince: null,
   differingSince: null,
   conflict: null,
   command: null,

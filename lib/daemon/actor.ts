@@ -74,7 +74,9 @@ export function createActor(options: ActorOptions): Actor {
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     dryRun: options.dryRun,
+    hasMemoryPressure: (node) => observer.nodes.get(node)?.memoryPressure === true,
     canDecide: observer.canDecide,
+    surroundings: observer.surroundings,
     onError({ pod }, error) {
       metrics.failed(pod.namespace, "Evaluation");
       fail("Cannot evaluate pod", { pod: formatName(pod), error });
@@ -119,6 +121,7 @@ export function createActor(options: ActorOptions): Actor {
       evaluator.drop(pod.uid);
       health.forgetPod(pod.uid);
     },
+    onRoom: (node) => nodes.wake(node, evaluator.waiting),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);
       metrics.forget(autoscaler);
@@ -137,6 +140,8 @@ export function createActor(options: ActorOptions): Actor {
     const closing = new AbortController();
     const recording = recorder.run(closing.signal);
     try {
+      // Ends after the nodes, when every answer is folded in.
+      await using _evaluator = evaluator;
       await using _nodes = nodes;
       await sweep(signal);
     } finally {

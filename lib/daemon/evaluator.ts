@@ -1,14 +1,19 @@
 /**
- * Drives the fold: for each tracked pod it gathers the arguments, decides, sends the request and folds the answer in.
- * A pod is on one node and a node's evaluations come one after the other, so each state has one writer.
+ * Drives the fold: for each tracked pod it gathers the arguments, decides, sends the request and folds the answer in
+ * when it comes. A pod is on one node, a node's evaluations come one after the other, and each fold is done in one go: so each
+ * state has one writer, and no answer that is late holds up a reading (C23).
  */
 import { decide } from "../core/decide.ts";
 import type { Input, Observation, Outcome } from "../core/decision.ts";
+import { isWaitingForRoom } from "../core/notify/held.ts";
+import type { PodFacts } from "../core/pod/pod_facts.ts";
+import { readGrowth } from "../core/pod/room.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Actuate } from "./act/actuator.ts";
 import type { Tracked } from "./inventory/tracked.ts";
+import type { Surroundings } from "./observer.ts";
 import type { Sink } from "./report/sink.ts";
 
 /** How a pod is resized, and who hears of its evaluations. */
@@ -18,16 +23,25 @@ export interface EvaluatorOptions {
   /** Takes every evaluation, and the one that folds in an answer. */
   readonly report: Sink;
   readonly dryRun: boolean;
+  /** The node runs out of memory, as far as it says so. */
+  readonly hasMemoryPressure: (node: string) => boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;
+  /** What else a decision looks at. */
+  readonly surroundings: Surroundings;
   /** A pod that cannot be decided is left alone until its next evaluation; the other pods go on. */
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
 
-/** Owns the state of every tracked pod. */
-export class Evaluator {
+/** Owns the state of every tracked pod. Disposal waits for the answers that are still to come. */
+export class Evaluator implements AsyncDisposable {
   readonly #options: EvaluatorOptions;
   readonly #states = new Map<string, PodState>();
+  readonly #waiting = new Set<string>();
+  /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
+  readonly #inFlight = new Map<string, Tracked | null>();
+  readonly #sending = new Set<Promise<void>>();
+  #isClosed = false;
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
@@ -38,32 +52,73 @@ export class Evaluator {
     return this.#states.get(uid) ?? null;
   }
 
+  /** UIDs of pods that wait for room on their node (L30). */
+  get waiting(): ReadonlySet<string> {
+    return this.#waiting;
+  }
+
   /** The pod is no longer tracked: when it comes back, its streaks are fresh (C11). */
   drop(uid: string): void {
     this.#states.delete(uid);
+    this.#waiting.delete(uid);
+    this.#options.surroundings.rooms.release(uid);
+    if (this.#inFlight.has(uid)) this.#inFlight.set(uid, null);
   }
 
-  /** Decides for each pod, then sends all requests at once; resolves when every answer is folded in, never rejects. */
-  async evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): Promise<void> {
-    const sent: Promise<void>[] = [];
+  /** Decides for each pod and sends the requests, at most one per pod at a time. Waits for no answer, and never throws. */
+  evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): void {
+    if (this.#isClosed) return;
     // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
     const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
       const { namespace } = tracked.pod;
       const canDecide = verdicts.get(namespace) ?? this.#options.canDecide(namespace);
       verdicts.set(namespace, canDecide);
-      if (canDecide) sent.push(this.#evaluateOne(tracked, observe));
+      if (canDecide) this.#evaluateOne(tracked, observe);
     }
-    await Promise.all(sent);
   }
 
-  async #evaluateOne(tracked: Tracked, observe: (tracked: Tracked) => Observation): Promise<void> {
+  /** Resolves when every request that was sent is answered and folded in; never rejects. */
+  async answered(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.all(this.#sending);
+  }
+
+  /** Nothing is evaluated from now on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.answered();
+  }
+
+  #evaluateOne(tracked: Tracked, observe: (tracked: Tracked) => Observation): void {
     try {
-      const request = this.#decide(tracked, observe(tracked));
-      if (request !== null) await this.#perform(tracked, request);
+      const observation = observe(tracked);
+      const { uid } = tracked.pod;
+      if (observation.kind === "changed" && this.#inFlight.has(uid)) {
+        // Often it is what the request has done; the answer is to be known first.
+        this.#inFlight.set(uid, tracked);
+        return;
+      }
+      const request = this.#decide(tracked, observation);
+      if (request !== null) this.#send(tracked, request);
     } catch (error) {
       this.#options.onError(tracked, error);
     }
+  }
+
+  #send(tracked: Tracked, request: ResizeRequest): void {
+    this.#inFlight.set(tracked.pod.uid, null);
+    const sending = this.#perform(tracked, request)
+      .catch((error) => this.#options.onError(tracked, error))
+      .then(() => this.#land(tracked.pod.uid))
+      .finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  /** What has changed meanwhile is decided about now. */
+  #land(uid: string): void {
+    const changed = this.#inFlight.get(uid) ?? null;
+    this.#inFlight.delete(uid);
+    if (changed !== null) this.evaluate([changed], () => ({ kind: "changed" }));
   }
 
   #decide(tracked: Tracked, observation: Observation): ResizeRequest | null {
@@ -73,6 +128,7 @@ export class Evaluator {
     const input = this.#toInput(tracked, observation);
     const outcome = decide(before, input);
     this.#states.set(tracked.pod.uid, outcome.state);
+    this.#noteRoom(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
     return outcome.request;
   }
@@ -81,6 +137,9 @@ export class Evaluator {
     const { actuate, report } = this.#options;
     const { pod } = tracked;
     const answer = await actuate(request, tracked);
+    const { rooms } = this.#options.surroundings;
+    if (answer.kind === "accepted") rooms.accept(pod, answer.generation);
+    else if (answer.kind !== "unconfirmed") rooms.release(pod.uid);
     // Dropped meanwhile: what was accepted is still reported, but no state comes back to life.
     const before = this.#states.get(pod.uid);
     const input = this.#toInput(tracked, { kind: "answered", request, answer });
@@ -89,8 +148,30 @@ export class Evaluator {
     report({ before: before ?? NEW_POD_STATE, input, outcome, tookMs: 0 });
   }
 
+  /** What is commanded takes its room at once, or two pods of a round would both be fitted into it. */
+  #noteRoom(pod: PodFacts, { request, state }: Outcome): void {
+    const { rooms } = this.#options.surroundings;
+    if (isWaitingForRoom(state)) this.#waiting.add(pod.uid);
+    else this.#waiting.delete(pod.uid);
+    if (request !== null) rooms.command(pod, readGrowth(pod, request.container, request.to));
+    else if (!this.#inFlight.has(pod.uid) && state.command === null && state.unconfirmed.length === 0) {
+      rooms.release(pod.uid);
+    }
+  }
+
   #toInput({ pod, contenders }: Tracked, observation: Observation): Input {
-    const { clock, dryRun } = this.#options;
-    return { now: clock.now(), pod, contenders, observation, dryRun };
+    const { clock, dryRun, hasMemoryPressure, surroundings } = this.#options;
+    const input: Input = {
+      now: clock.now(),
+      pod,
+      contenders,
+      observation,
+      room: surroundings.rooms.read(pod),
+      limits: surroundings.readLimits(pod.namespace),
+      lowersMemoryLimits: surroundings.lowersMemoryLimits(pod.nodeName),
+      inFlight: this.#inFlight.has(pod.uid),
+      dryRun,
+    };
+    return hasMemoryPressure(pod.nodeName ?? "") ? { ...input, memoryPressure: true } : input;
   }
 }

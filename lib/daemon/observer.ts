@@ -3,6 +3,7 @@
  * It changes nothing anywhere and runs by itself, so that a standby can observe before it may act.
  */
 import type { Autoscaler } from "../autoscaler/autoscaler.ts";
+import type { NamespaceLimits } from "../core/pod/namespace_limits.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
 import type { Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -11,8 +12,11 @@ import type { AutoscalerFacts, NodeFacts } from "./inventory/facts.ts";
 import { Feed } from "./inventory/feed.ts";
 import { Inventory } from "./inventory/inventory.ts";
 import { canDecide, canReportStatus } from "./inventory/knowledge.ts";
-import type { Scope } from "./inventory/scope.ts";
+import { Namespaces } from "./inventory/namespaces.ts";
+import { Rooms } from "./inventory/rooms.ts";
+import { type Scope, seesWholeNodes } from "./inventory/scope.ts";
 import type { Tracked } from "./inventory/tracked.ts";
+import { fetchServerVersion, lowersMemoryLimits } from "./inventory/version.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { Verdict } from "./verdict.ts";
@@ -30,6 +34,14 @@ export interface ObserverOptions {
   readonly onTrouble: OnTrouble;
 }
 
+/** What a decision looks at beside the pod and its contenders. */
+export interface Surroundings {
+  readonly rooms: Pick<Rooms, "read" | "command" | "accept" | "release">;
+  /** `null` = none are known. */
+  readonly readLimits: (namespace: string) => NamespaceLimits | null;
+  readonly lowersMemoryLimits: (node: string | null) => boolean;
+}
+
 /** Hears what changes in the inventory. Must not throw. */
 export interface ObserverListener {
   /** A tracked pod is new, has changed, or has other contenders. */
@@ -37,6 +49,8 @@ export interface ObserverListener {
   /** A pod is no longer tracked. */
   onDropped(pod: PodFacts): void;
   onAutoscalerGone(autoscaler: AutoscalerFacts): void;
+  /** A node has more room than before. */
+  onRoom(node: string): void;
 }
 
 /** The cluster as it is known at this moment. */
@@ -44,6 +58,8 @@ export interface Observer {
   readonly inventory: Pick<Inventory, "tracked" | "autoscalers" | "resolve">;
   /** By name: the nodes there are. */
   readonly nodes: ReadonlyMap<string, NodeFacts>;
+  /** What surrounds a pod: the room of its node, the limits of its namespace, the versions above and below it. */
+  readonly surroundings: Surroundings;
   /** Ready once every list has come. */
   readonly isReady: () => Verdict;
   /** False until `nodes` has all nodes there are. */
@@ -66,8 +82,18 @@ export interface Observer {
 export function createObserver({ requiresAnnotation, ...options }: ObserverOptions): Observer {
   const listeners = new Set<ObserverListener>();
   const nodes = new Map<string, NodeFacts>();
+  const namespaces = new Namespaces();
+  const rooms = new Rooms({
+    nodes,
+    seesAll: seesWholeNodes(options.scope),
+    onRoom(node) {
+      for (const listener of listeners) listener.onRoom(node);
+    },
+  });
+  let serverVersion: string | null = null;
   const inventory = new Inventory({
     requiresAnnotation,
+    onMoved: (before, after) => rooms.movePod(before, after),
     onChanged(tracked) {
       for (const listener of listeners) listener.onTracked(tracked);
     },
@@ -79,6 +105,8 @@ export function createObserver({ requiresAnnotation, ...options }: ObserverOptio
     ...options,
     inventory,
     nodes,
+    rooms,
+    namespaces,
     onAutoscalerGone(autoscaler) {
       for (const listener of listeners) listener.onAutoscalerGone(autoscaler);
     },
@@ -87,6 +115,11 @@ export function createObserver({ requiresAnnotation, ...options }: ObserverOptio
   return {
     inventory,
     nodes,
+    surroundings: {
+      rooms,
+      readLimits: (namespace) => namespaces.read(namespace),
+      lowersMemoryLimits: (node) => lowersMemoryLimits(serverVersion, nodes.get(node ?? "")?.kubeletVersion ?? null),
+    },
     isReady() {
       const waiting = feed.unsynced;
       return waiting.length === 0
@@ -104,6 +137,9 @@ export function createObserver({ requiresAnnotation, ...options }: ObserverOptio
       for (const tracked of inventory.tracked.values()) listener.onTracked(tracked);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
-    run: (signal) => feed.run(signal),
+    async run(signal) {
+      const asked = fetchServerVersion(options, signal).then((version) => serverVersion = version);
+      await Promise.all([asked, feed.run(signal)]);
+    },
   };
 }

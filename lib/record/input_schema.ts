@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { PodUsage } from "../api/usage.ts";
 import type { Autoscaler, SideRule } from "../autoscaler/autoscaler.ts";
 import type { Input, Observation } from "../core/decision.ts";
+import type { NamespaceLimits } from "../core/pod/namespace_limits.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
 import type { Answer } from "../core/resize_request.ts";
 import type { LabelExpression, Selector } from "../units/selector.ts";
@@ -85,6 +86,22 @@ const autoscaler: v.GenericSchema<unknown, Autoscaler> = v.strictObject({
   sides: v.array(rule),
 });
 
+const amounts = { cpuMillicores: number, memoryBytes: number };
+
+const ofResources = v.strictObject({ cpu: numberOrNull, memory: numberOrNull });
+
+const limits: v.GenericSchema<unknown, NamespaceLimits> = v.strictObject({
+  ranges: v.array(v.strictObject({
+    name: text,
+    type: v.picklist(["Container", "Pod"]),
+    min: ofResources,
+    max: ofResources,
+    maxLimitRequestRatio: ofResources,
+    defaults: resources,
+  })),
+  quota: resources,
+});
+
 const condition = v.strictObject({ reason: text, message: text, since: numberOrNull });
 
 const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
@@ -103,6 +120,7 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
   windows: flag,
   qosClass: v.nullable(v.picklist(["Guaranteed", "Burstable", "BestEffort"])),
   podResources: v.nullable(resources),
+  requests: v.strictObject(amounts),
   pending: v.nullable(condition),
   inProgress: v.nullable(condition),
   readyAt: numberOrNull,
@@ -117,7 +135,9 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
     runningAt: numberOrNull,
     ready: flag,
     instance: v.nullable(text),
+    terminations: v.array(v.strictObject({ id: text, reason: text, exitCode: number, finishedAt: number })),
   })),
+  memoryLimitBytes: numberOrNull,
   resizes: v.array(v.strictObject({
     manager: text,
     at: number,
@@ -145,6 +165,7 @@ const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
     workingSetBytes: number,
     usageBytes: numberOrNull,
     pressure: v.nullable(pressure),
+    oomKills: v.exactOptional(numberOrNull),
   })),
 });
 
@@ -181,5 +202,11 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   pod,
   contenders: v.array(autoscaler),
   observation,
+  room: v.nullable(v.strictObject(amounts)),
+  limits: v.nullable(limits),
+  lowersMemoryLimits: flag,
+  inFlight: flag,
   dryRun: flag,
+  memoryPressure: v.exactOptional(flag),
+  killFloors: v.exactOptional(dictionary(number)),
 });

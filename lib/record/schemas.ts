@@ -57,6 +57,7 @@ export const pressure: v.GenericSchema<unknown, Pressure> = v.strictObject({
   throttledNs: numberOrNull,
   largestCpuNs: numberOrNull,
 });
+export const reflex = v.strictObject({ kill: text, instance: v.nullable(text), resends: number });
 
 const requestEntries = {
   autoscaler: text,
@@ -71,7 +72,9 @@ const requestEntries = {
   to: resources,
   changes: v.array(side),
   stuck: v.nullable(stuckReason),
+  givesUp: v.nullable(resources),
   why: text,
+  reflex: v.nullable(reflex),
 };
 
 export const request: v.GenericSchema<unknown, ResizeRequest> = v.strictObject(requestEntries);

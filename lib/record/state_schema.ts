@@ -9,6 +9,7 @@ import {
   number,
   numberOrNull,
   pressure,
+  reflex,
   requestAction,
   resources,
   stuckReason,
@@ -17,6 +18,8 @@ import {
 } from "./schemas.ts";
 
 const since = v.strictObject({ at: number, since: number });
+
+const conditionSince = v.strictObject({ reason: text, at: numberOrNull, since: number });
 
 const wait = {
   message: text,
@@ -60,6 +63,14 @@ const container = v.strictObject({
     "memory.requests": v.exactOptional(sideRefusals),
     "memory.limits": v.exactOptional(sideRefusals),
   }),
+  endings: v.array(v.strictObject({
+    id: text,
+    at: number,
+    kind: v.picklist(["oom", "node", "crash", "exit"]),
+    limitBytes: numberOrNull,
+  })),
+  reflex: v.nullable(reflex),
+  killFloor: v.nullable(v.strictObject({ bytes: number, until: number })),
 });
 
 const sample = v.strictObject({
@@ -131,12 +142,19 @@ const view = v.strictObject({
     }),
   }),
   wantedSince: numberOrNull,
+  vetoedSince: numberOrNull,
   silentSince: numberOrNull,
   notified: v.strictObject({
     metrics: v.exactOptional(text),
     stuck: v.exactOptional(text),
     block: v.exactOptional(text),
     restart: v.exactOptional(text),
+    "held cpu.requests": v.exactOptional(text),
+    "held cpu.limits": v.exactOptional(text),
+    "held memory.requests": v.exactOptional(text),
+    "held memory.limits": v.exactOptional(text),
+    shrink: v.exactOptional(text),
+    kill: v.exactOptional(text),
     "baseline cpu.requests": v.exactOptional(text),
     "baseline cpu.limits": v.exactOptional(text),
     "baseline memory.requests": v.exactOptional(text),
@@ -161,6 +179,8 @@ export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
   containers: dictionary(container),
   views: dictionary(view),
   generation: number,
+  pendingSince: v.nullable(conditionSince),
+  inProgressSince: v.nullable(conditionSince),
   differingSince: numberOrNull,
   conflict: v.nullable(v.strictObject({ resourceVersion: text, at: number })),
   command: v.nullable(command),

@@ -31,7 +31,18 @@ export function sideOf(key: SideKey): Side {
   return key.endsWith("requests") ? "requests" : "limits";
 }
 
+/** Gives the other side of its resource: `cpu.limits` of `cpu.requests`. */
+export function partnerOf(key: SideKey): SideKey {
+  return `${resourceOf(key)}.${sideOf(key) === "requests" ? "limits" : "requests"}`;
+}
+
 /** Says whether two sizes agree in all four amounts. */
 export function isSameSize(a: Resources, b: Resources): boolean {
   return SIDE_KEYS.every((key) => a[key] === b[key]);
+}
+
+/** Amounts of cpu and memory: what is asked for, or left. */
+export interface Amounts {
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
 }

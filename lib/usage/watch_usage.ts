@@ -1,8 +1,9 @@
 /**
  * The port through which usage enters the daemon: one endless series of readings per node. The kubelets' summaries are
- * one source of them (`watch_kubelets.ts`); metrics.k8s.io or a reader of cgroups can be another.
+ * one source of them (`watch_kubelets.ts`), the node's own cgroups another (`cgroup/watch_cgroups.ts`).
  */
 import type { Reading } from "../api/usage.ts";
+import type { QosClass } from "../units/qos.ts";
 
 /** A node as a source of usage needs to know it. */
 export interface UsageNode {
@@ -18,12 +19,31 @@ export interface Address {
   readonly port: number;
 }
 
+/** A pod as a source that looks for its containers needs to know it. */
+export interface UsagePod {
+  readonly uid: string;
+  readonly qosClass: QosClass | null;
+  /** Those whose usage is wanted. */
+  readonly containers: readonly UsageContainer[];
+}
+
+/** A container whose usage is wanted. */
+export interface UsageContainer {
+  readonly name: string;
+  /** containerID of the present instance, such as `containerd://5f3c...`; `null` when it has none. */
+  readonly instance: string | null;
+  /** `null` while it is not running. */
+  readonly runningAt: number | null;
+}
+
 /** How often a node is read, for which pods, and until when. */
 export interface WatchUsageOptions {
   /** Ms from reading to reading; asked again while waiting, so that a shorter one counts at once. */
   readonly interval: () => number;
   /** Whether usage of the pod with this uid is wanted; asked for each reading. */
   readonly isTracked: (uid: string) => boolean;
+  /** The node's tracked pods at this moment, for a source that reads each by itself. */
+  readonly pods: () => Iterable<UsagePod>;
   /** Ends the iteration, without an error. */
   readonly signal: AbortSignal;
 }

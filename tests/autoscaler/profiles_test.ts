@@ -20,11 +20,11 @@ for (const profile of PROFILE_NAMES) {
       ["memory.requests", true],
       ["memory.limits", true],
     ]);
-    assertEquals(sides.map(({ down }) => [down.percentile !== null, down.windowMs === DAY]), [
-      [true, false],
-      [true, false],
-      [false, true],
-      [false, true],
+    assertEquals(sides.map(({ down }) => [down.percentile, down.windowMs > 0, down.windowMs === DAY]), [
+      [null, true, false],
+      [null, true, false],
+      [null, true, true],
+      [null, true, true],
     ]);
     assertEquals([autoscaler.throttling, autoscaler.oom], ["measure", "raise"]);
     assertEquals(warnings, []);
@@ -64,7 +64,7 @@ Deno.test("a given field that sides inherit goes before the profile's own overri
   const base = accept(toShort("balanced")).autoscaler;
   const downs = (policy: Edits) =>
     accept({ ...toShort("balanced"), "spec.policy": policy }).autoscaler.sides.map(({ down }) => down);
-  assert(base.sides[0]?.down.cooldownMs !== base.cooldownMs, "the profile has a cooldown of its own for scale-downs");
+  assert(base.sides[3]?.down.cooldownMs !== base.cooldownMs, "the profile has a cooldown of its own for memory");
   assertEquals(downs({ cooldown: "5m" }).map((down) => down.cooldownMs), Array(4).fill(300_000));
   assertEquals(downs({ scaleDown: { cooldown: "5m" } }).map((down) => down.cooldownMs), Array(4).fill(300_000));
   assertEquals(downs({ scaleUp: { cooldown: "5m" } }), base.sides.map(({ down }) => down));

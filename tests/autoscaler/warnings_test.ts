@@ -1,5 +1,5 @@
 /** Is there a warning of limits that hold their requests above the threshold (C32, C34), and of no others? */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { warnOfDelay, warnOfLimits, warnOfTargets } from "../../lib/autoscaler/warnings.ts";
 import type { Autoscaler, SideRule } from "../../lib/autoscaler/autoscaler.ts";
 import { container, MI, pod, policy, SECOND, side, type SideOverrides } from "../support/builders.ts";
@@ -58,6 +58,16 @@ Deno.test("warnOfLimits() accepts one side alone, and the requests and limits of
   for (const key of ["cpu.requests", "cpu.limits"]) {
     assertEquals(warnOfLimits({ sides: sides.filter((one) => one.key !== key) }), []);
   }
+});
+
+Deno.test("warnOfLimits() names the veto that comes of it, and what narrows it (L34)", () => {
+  const contender = autoscalerOf();
+  const words = (["all", "resource"] as const).map((veto) => warnOfLimits({ ...contender, veto })[0]?.message ?? "");
+  assertMatch(
+    words[0] ?? "",
+    /which holds every scale-down \(with policy\.veto: resource, only those of its own resource\)$/,
+  );
+  assertMatch(words[1] ?? "", /which holds every scale-down of its resource$/);
 });
 
 Deno.test("what warnOfLimits() warns of comes about: idle memory never shrinks under a steady load (C32 C34)", () => {

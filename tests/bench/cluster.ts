@@ -11,13 +11,12 @@ export interface BenchCluster extends AsyncDisposable {
 }
 
 const POLICY = {
-  pollInterval: "5s",
   consecutiveSamples: 3,
   cooldown: "2m",
   cpu: { requests: { scaleUpThreshold: 80, scaleDownThreshold: 20, targetUtilization: 60 } },
 };
 
-export async function startBenchCluster(pods: number): Promise<BenchCluster> {
+export async function startBenchCluster(pods: number, { pollInterval = "5s" } = {}): Promise<BenchCluster> {
   const template = JSON.parse(await Deno.readTextFile(new URL("../testdata/pods/fresh.json", import.meta.url)));
   const container: string = template.spec.containers[0].name;
   const lists: Record<string, readonly unknown[]> = {
@@ -25,7 +24,11 @@ export async function startBenchCluster(pods: number): Promise<BenchCluster> {
     nodes: [{ metadata: { name: "node1", uid: "node1" }, status: { capacity: { cpu: "8", memory: "32Gi" } } }],
     podresourceautoscalers: [{
       metadata: { name: "all", namespace: "bench", uid: "all", generation: 1 },
-      spec: { selector: { matchLabels: { bench: "yes" } }, containerName: container, policy: POLICY },
+      spec: {
+        selector: { matchLabels: { bench: "yes" } },
+        containerName: container,
+        policy: { ...POLICY, pollInterval },
+      },
     }],
   };
   let reads = 0;
@@ -49,7 +52,7 @@ export async function startBenchCluster(pods: number): Promise<BenchCluster> {
   };
 }
 
-function newPod(template: Record<string, Record<string, unknown>>, index: number): unknown {
+function newPod(template: Readonly<Record<string, Readonly<Record<string, unknown>>>>, index: number): unknown {
   const metadata = {
     ...template["metadata"],
     name: `pod-${index}`,
@@ -57,7 +60,25 @@ function newPod(template: Record<string, Record<string, unknown>>, index: number
     uid: toUid(index),
     labels: { bench: "yes" },
   };
-  return { ...template, metadata, spec: { ...template["spec"], nodeName: "node1" } };
+  const { containerStatuses, ...status } = template["status"] ?? {};
+  return {
+    ...template,
+    metadata,
+    spec: { ...template["spec"], nodeName: "node1" },
+    status: {
+      ...status,
+      qosClass: "Burstable",
+      containerStatuses: (containerStatuses as readonly object[]).map((one) => ({
+        ...one,
+        containerID: toInstance(index),
+      })),
+    },
+  };
+}
+
+/** containerID of the pod's container. */
+export function toInstance(index: number): string {
+  return `containerd://${String(index).padStart(64, "0")}`;
 }
 
 export function toUid(index: number): string {

@@ -30,8 +30,7 @@ export async function measureMemory(afterMs: number): Promise<MemoryCost> {
     const bundle = await bundleDaemon(directory);
     await Deno.writeTextFile(`${directory}/empty.js`, "setInterval(() => {}, 1000);");
     await using cluster = await startBenchCluster(PODS);
-    const kubeconfig = `${directory}/kubeconfig`;
-    await Deno.writeTextFile(kubeconfig, newKubeconfig(cluster.origin));
+    const kubeconfig = await writeBenchKubeconfig(directory, cluster.origin);
     const daemon = startDaemon(bundle, ["--kubeconfig", kubeconfig, "--stats-source", "proxy"]);
     const empty = startDeno(["run", "--no-config", `${directory}/empty.js`]);
     try {
@@ -49,6 +48,13 @@ export async function measureMemory(afterMs: number): Promise<MemoryCost> {
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+}
+
+/** Without a user. */
+export async function writeBenchKubeconfig(directory: string, server: string): Promise<string> {
+  const path = `${directory}/kubeconfig`;
+  await Deno.writeTextFile(path, newKubeconfig(server));
+  return path;
 }
 
 async function readRssMiB(pid: number): Promise<number> {

@@ -51,6 +51,10 @@ export function measurePoll(rounds: number): PollCost {
         pod: facts,
         contenders,
         observation: { kind: "usage", usage, clockOffsetMs: 0, capacity },
+        room: null,
+        limits: null,
+        lowersMemoryLimits: true,
+        inFlight: false,
         dryRun: true,
       };
       const outcome = decide(states.get(facts.uid) ?? NEW_POD_STATE, input);

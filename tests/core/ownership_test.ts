@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { chooseOwner, readEligibleAt } from "../../lib/core/ownership.ts";
 import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
+import { NO_ENDINGS } from "../../lib/core/observe/ending.ts";
 import type { ContainerState } from "../../lib/core/state.ts";
 import { container, MINUTE, pod, policy, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
@@ -18,6 +19,9 @@ const STATE: ContainerState = {
   entryAt: null,
   revertedAt: null,
   refusals: {},
+  endings: NO_ENDINGS,
+  reflex: null,
+  killFloor: null,
 };
 
 function context(containerState: Partial<ContainerState> = {}) {

@@ -40,6 +40,37 @@ const contenders = fc.array(fc.oneof(sanePolicies, lawPolicies), { maxLength: 3 
   }))
 );
 
+const amount = fc.option(fc.integer({ min: -1000, max: 2 ** 31 }), { nil: null });
+const ofResources = fc.record({ cpu: amount, memory: amount });
+const ofSides = fc.record({
+  "cpu.requests": amount,
+  "cpu.limits": amount,
+  "memory.requests": amount,
+  "memory.limits": amount,
+});
+
+const surroundings = fc.record({
+  room: fc.option(fc.record({ cpuMillicores: fc.integer(), memoryBytes: fc.integer() }), { nil: null }),
+  limits: fc.option(
+    fc.record({
+      ranges: fc.array(
+        fc.record({
+          name: fc.constant("sizes"),
+          type: fc.constantFrom<"Container" | "Pod">("Container", "Pod"),
+          min: ofResources,
+          max: ofResources,
+          maxLimitRequestRatio: ofResources,
+          defaults: ofSides,
+        }),
+        { maxLength: 2 },
+      ),
+      quota: ofSides,
+    }),
+    { nil: null },
+  ),
+  lowersMemoryLimits: fc.boolean(),
+});
+
 const steps = fc.array(
   fc.record({
     passMs: fc.oneof(fc.nat(20 * SECOND), fc.constantFrom(-60 * MINUTE, 10 * MINUTE)),
@@ -56,11 +87,19 @@ const steps = fc.array(
 
 Deno.test("decide() never throws, changes nothing it was given, answers alike, and keeps plain JSON", () => {
   fc.assert(
-    fc.property(contenders, fc.boolean(), steps, (first, dryRun, drawn) => {
+    fc.property(contenders, fc.boolean(), surroundings, steps, (first, dryRun, around, drawn) => {
       let state: PodState = deepFreeze(NEW_POD_STATE);
       let [now, facts, matching, version] = [START, pod(), first, 1000];
       const fold = (observation: Observation): ResizeRequest | null => {
-        const input: Input = deepFreeze({ now, pod: facts, contenders: matching, observation, dryRun });
+        const input: Input = deepFreeze({
+          now,
+          pod: facts,
+          contenders: matching,
+          observation,
+          ...around,
+          inFlight: false,
+          dryRun,
+        });
         const outcome = decide(state, input);
         assertEquals(decide(state, input), outcome);
         // Facts seen before are not looked at again; looking would change nothing.

@@ -191,8 +191,11 @@ Deno.test("createDaemon() watches its namespaces alone when it has a scope", asy
     paths,
     [
       "/api/v1/nodes metadata.name=node1",
+      "/version/",
       ...["shop", "other"].flatMap((namespace) => [
         `/api/v1/namespaces/${namespace}/pods spec.nodeName=node1`,
+        `/api/v1/namespaces/${namespace}/limitranges`,
+        `/api/v1/namespaces/${namespace}/resourcequotas`,
         `/apis/keda.kedify.io/v1alpha1/namespaces/${namespace}/podresourceautoscalers`,
         ...workloads.map((plural) => `/apis/apps/v1/namespaces/${namespace}/${plural}`),
       ]),

@@ -2,36 +2,52 @@ import { assertEquals } from "@std/assert";
 import type { Observation, Outcome } from "../../lib/core/decision.ts";
 import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
 import { Evaluator } from "../../lib/daemon/evaluator.ts";
+import type { Surroundings } from "../../lib/daemon/observer.ts";
 import type { Tracked } from "../../lib/daemon/inventory/tracked.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 const BUSY: Tracked = { pod: pod({ uid: "busy" }), contenders: [policy()] };
 const OTHER: Tracked = { pod: pod({ uid: "other", name: "web-2" }), contenders: [policy()] };
+const ACCEPTED: Answer = { kind: "accepted", generation: 2 };
+const CHANGED = { kind: "changed" } as const;
+
+const NO_SURROUNDINGS: Surroundings = {
+  rooms: { read: () => null, command() {}, accept() {}, release() {} },
+  readLimits: () => null,
+  lowersMemoryLimits: () => true,
+};
 
 class Desk {
   readonly clock = new VirtualClock();
   readonly requests: ResizeRequest[] = [];
   readonly outcomes: Outcome[] = [];
+  readonly observed: string[] = [];
   readonly errors: string[] = [];
   canDecide = true;
-  answer: () => Promise<Answer> = () => Promise.resolve({ kind: "accepted", generation: 2 });
+  answer: () => Promise<Answer> = () => Promise.resolve(ACCEPTED);
   readonly evaluator = new Evaluator({
     clock: this.clock,
     actuate: (request) => {
       this.requests.push(request);
       return this.answer();
     },
-    report: ({ outcome }) => void this.outcomes.push(outcome),
+    report: ({ input, outcome }) => {
+      this.observed.push(input.observation.kind);
+      this.outcomes.push(outcome);
+    },
     dryRun: false,
+    hasMemoryPressure: () => false,
     canDecide: () => this.canDecide,
+    surroundings: NO_SURROUNDINGS,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),
   });
 
-  /** Three polls of 150m of 100m: the third one sends a request. */
-  async pollToRequest(...pods: readonly Tracked[]): Promise<void> {
-    for (let i = 0; i < 3; i++) {
-      await this.evaluator.evaluate(pods, () => this.observe());
+  /** Polls of 150m of 100m: the third one sends a request. */
+  async poll(times: number, ...pods: readonly Tracked[]): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      this.evaluator.evaluate(pods, () => this.observe());
+      await settle();
       this.clock.setNow(this.clock.now() + 5 * SECOND);
     }
   }
@@ -40,11 +56,27 @@ class Desk {
     const at = this.clock.now();
     return usage([point({ at, counterNs: 1e9 + 150 * 1000 * (at - START) })]);
   }
+
+  /** No request is answered before what this returns is called. */
+  hold(): (answer?: Answer) => Promise<void> {
+    let release: (answer: Answer) => void = () => {};
+    const held = new Promise<Answer>((resolve) => release = resolve);
+    this.answer = () => held;
+    return async (answer = ACCEPTED) => {
+      release(answer);
+      await this.evaluator.answered();
+    };
+  }
+
+  /** When the newest sample of the pod was seen. */
+  sampledAt(uid: string): number | undefined {
+    return this.evaluator.readState(uid)?.views["uid-of-web"]?.sampling.sample?.seenAt;
+  }
 }
 
-Deno.test("evaluate() sends a request and folds its answer in before it returns", async () => {
+Deno.test("evaluate() sends a request and folds its answer in", async () => {
   const desk = new Desk();
-  await desk.pollToRequest(BUSY);
+  await desk.poll(3, BUSY);
   assertEquals(desk.requests.map(({ to }) => to["cpu.requests"]), [200], "capped at the limit");
   assertEquals(desk.evaluator.readState("busy")?.generation, 2);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
@@ -52,10 +84,10 @@ Deno.test("evaluate() sends a request and folds its answer in before it returns"
 
 Deno.test("evaluate() begins anew for a pod that was dropped and came back (C11)", async () => {
   const desk = new Desk();
-  await desk.pollToRequest(OTHER);
+  await desk.poll(3, OTHER);
   desk.evaluator.drop("other");
   assertEquals(desk.evaluator.readState("other"), null);
-  await desk.pollToRequest(OTHER);
+  await desk.poll(3, OTHER);
   assertEquals(
     desk.requests.length,
     2,
@@ -65,59 +97,92 @@ Deno.test("evaluate() begins anew for a pod that was dropped and came back (C11)
 
 Deno.test("evaluate() brings no state back for a pod dropped during its PATCH, and reports the action (C11)", async () => {
   const desk = new Desk();
-  desk.answer = async () => {
-    await settle(1);
-    desk.evaluator.drop("busy");
-    return { kind: "accepted", generation: 2 };
-  };
-  await desk.pollToRequest(BUSY);
+  const release = desk.hold();
+  await desk.poll(3, BUSY);
+  desk.evaluator.evaluate([BUSY], () => CHANGED);
+  desk.evaluator.drop("busy");
+  await release();
   assertEquals(desk.evaluator.readState("busy"), null);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
 Deno.test("evaluate() sends the requests of one round together", async () => {
   const desk = new Desk();
-  let release = () => {};
-  const held = new Promise<void>((resolve) => release = resolve);
-  desk.answer = async () => {
-    await held;
-    return { kind: "accepted", generation: 2 };
-  };
-  const polling = desk.pollToRequest(BUSY, OTHER);
-  await settle();
+  const release = desk.hold();
+  await desk.poll(3, BUSY, OTHER);
   assertEquals(desk.requests.map(({ uid }) => uid), ["busy", "other"]);
-  release();
-  await polling;
+  await release();
   assertEquals(desk.evaluator.readState("other")?.generation, 2);
+});
+
+Deno.test("evaluate() goes on sampling while a request is not answered, and sends no second one (C23, C41)", async () => {
+  const desk = new Desk();
+  const release = desk.hold();
+  await desk.poll(3, BUSY);
+  await desk.poll(5, BUSY);
+  assertEquals([desk.requests.length, desk.sampledAt("busy")], [1, START + 35 * SECOND]);
+  const [decision] = desk.outcomes.at(-1)?.decisions ?? [];
+  assertEquals(decision?.decision.kind === "blocked" && decision.decision.reason, "ResizeInProgress");
+  assertEquals(desk.outcomes.flatMap(({ notices }) => notices), [], "of which nobody need be notified");
+  await release({ kind: "refused", reason: "RetryLater", message: "", resources: [], waitMs: null });
+  await desk.poll(2, BUSY);
+  assertEquals(desk.requests.length, 2);
+});
+
+Deno.test("evaluate() decides about a pod that changed during its PATCH when the answer has come (C23, C40)", async () => {
+  const desk = new Desk();
+  const release = desk.hold();
+  await desk.poll(3, BUSY);
+  const newer: Tracked = { ...BUSY, pod: pod({ uid: "busy", resourceVersion: "101" }) };
+  desk.evaluator.evaluate([newer], () => CHANGED);
+  assertEquals(desk.observed.at(-1), "usage");
+  desk.answer = () => Promise.resolve(ACCEPTED);
+  await release({ kind: "conflict" });
+  assertEquals(desk.observed.slice(-3), ["answered", "changed", "answered"]);
+  assertEquals(desk.requests.map(({ resourceVersion }) => resourceVersion), ["100", "101"]);
 });
 
 Deno.test("evaluate() reports a pod that cannot be decided, and goes on with the others", async () => {
   const desk = new Desk();
   const broken = { pod: pod({ uid: "broken" }), contenders: null } as unknown as Tracked;
-  await desk.pollToRequest(broken, BUSY);
+  await desk.poll(3, broken, BUSY);
   assertEquals(desk.requests.map(({ uid }) => uid), ["busy"]);
   assertEquals(desk.errors.map((one) => one.split(":")[0]), ["broken", "broken", "broken"]);
 });
 
-Deno.test("evaluate() waits for every answer, also when another one fails", async () => {
+Deno.test("evaluate() folds every answer in, also when another one fails, and sends again for that pod", async () => {
   const desk = new Desk();
   let count = 0;
-  desk.answer = async () => {
-    if (count++ === 0) throw new Error("broken");
-    await settle();
-    return { kind: "accepted", generation: 2 };
-  };
-  await desk.pollToRequest(BUSY, OTHER);
+  desk.answer = () => count++ === 0 ? Promise.reject(new Error("broken")) : Promise.resolve(ACCEPTED);
+  await desk.poll(3, BUSY, OTHER);
   assertEquals(desk.errors, ["busy: broken"]);
   assertEquals(desk.evaluator.readState("other")?.generation, 2);
+  await desk.poll(1, BUSY);
+  assertEquals(desk.requests.map(({ uid }) => uid), ["busy", "other", "busy"]);
 });
 
 Deno.test("evaluate() passes a pod by whose contenders are not all known, and keeps what it knew of it (C12)", async () => {
   const desk = new Desk();
-  await desk.pollToRequest(BUSY);
+  await desk.poll(3, BUSY);
   const before = desk.evaluator.readState("busy");
   desk.canDecide = false;
-  await desk.pollToRequest(BUSY, OTHER);
+  await desk.poll(3, BUSY, OTHER);
   assertEquals([desk.requests.length, desk.evaluator.readState("busy") === before], [1, true]);
   assertEquals(desk.evaluator.readState("other"), null);
+});
+
+Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates nothing after that", async () => {
+  const desk = new Desk();
+  const release = desk.hold();
+  await desk.poll(3, BUSY);
+  desk.evaluator.evaluate([BUSY], () => CHANGED);
+  let isOver = false;
+  const over = desk.evaluator[Symbol.asyncDispose]().then(() => isOver = true);
+  await settle();
+  assertEquals(isOver, false);
+  await release();
+  await over;
+  assertEquals([desk.evaluator.readState("busy")?.generation, desk.observed.at(-1)], [2, "answered"]);
+  await desk.poll(1, BUSY);
+  assertEquals(desk.observed.at(-1), "answered");
 });

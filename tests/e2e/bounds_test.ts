@@ -11,7 +11,14 @@ import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
 const MI = 1024 ** 2;
-const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
+/** The letter: memory may go down as soon as it is low. */
+const TIMES = {
+  pollInterval: "5s",
+  consecutiveSamples: 1,
+  cooldown: "5s",
+  delay: "0s",
+  scaleDown: { window: "0s" },
+};
 const THRESHOLDS = { scaleUpThreshold: 80, scaleDownThreshold: 50, targetUtilization: 70 };
 
 scenario("C33 C53 step, stepPercent, min and max hold at every action, up and back down", {

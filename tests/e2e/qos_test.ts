@@ -4,10 +4,10 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { assertAccountsAgree, readSum } from "./support/accounts.ts";
-import { applyManifests, type PodRef, readEvents, readPod, waitFor } from "./support/cluster.ts";
+import { applyManifests, type PodRef, readEvents, readPod, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";
-import { recordPod } from "./support/patches.ts";
+import { type Change, type PodRecorder, recordPod } from "./support/patches.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { isBlocked, waitForBlocked } from "./support/blocks.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
@@ -77,4 +77,67 @@ async function assertBlocked(podfit: Podfit, pod: PodRef, name: "idle" | "full")
   const samples = await podfit.metrics();
   assert((readSum(samples, "scale_decisions_total", self) ?? 0) >= 3, "a blocked candidate counts as a decision");
   assertEquals(readSum(samples, "scale_delta_absolute_count", self), null);
+}
+
+/** The document's bands, in which each side by itself would go to and fro: 133m, 143m, 133m, 143m. */
+const REQUESTS = { scaleUpThreshold: 75, scaleDownThreshold: 60, targetUtilization: 70 };
+const LIMITS = { scaleUpThreshold: 85, scaleDownThreshold: 70, targetUtilization: 75 };
+const QUICK = { ...TIMES, consecutiveSamples: 2 };
+
+scenario("L35 C35 the request and the limit of a Guaranteed pod move as one, up and down, and come to rest", {
+  needs: { images: "load", kubelet: "signed", pods: 1, freeMillicores: 300 },
+  async run({ namespace }) {
+    const name = "pair";
+    await applyManifests(namespace, [
+      // The request alone is above its threshold.
+      deployment(name, { containers: [{ cpuMillicores: 80, requests: SIZE, limits: SIZE }] }),
+      autoscaler(name, {
+        target: { kind: "deployment", name },
+        containerName: "main",
+        policy: { ...QUICK, cpu: { requests: REQUESTS, limits: LIMITS } },
+      }),
+    ]);
+    const pod = await findPod(namespace, name);
+    await using recorder = await recordPod(pod);
+    await using podfit = await startPodfit({ namespaces: [namespace] });
+    const up = await waitForPatches(recorder, 1);
+    for (const changes of up) {
+      assertPaired(changes);
+      assert((changes[0]?.to ?? 0) > (changes[0]?.from ?? 0), "up first");
+    }
+    await setLoad(pod, { cpuMillicores: 20 });
+    const both = await waitForPatches(recorder, up.length + 1);
+    const last = both.at(-1) ?? [];
+    assertPaired(last);
+    assert((last[0]?.to ?? 0) < (last[0]?.from ?? 0), "down again");
+    // At rest: evaluations go on, and no PATCH comes any more.
+    await waitForDecisions(podfit, pod, 6);
+    const settled = (await recorder.patches()).length;
+    await waitForDecisions(podfit, pod, 12);
+    assertEquals((await recorder.patches()).length, settled);
+    assertEquals((await readPod(pod)).status.qosClass, "Guaranteed");
+    assertEquals(await readEvents(namespace, { reason: EVENT }), []);
+    await podfit.stop();
+  },
+});
+
+/** So many more of them than there are now. */
+async function waitForDecisions(podfit: Podfit, pod: PodRef, more: number): Promise<void> {
+  const before = podfit.decisions({ pod }).length;
+  await waitFor(`${more} decisions`, () => Promise.resolve(podfit.decisions({ pod }).length >= before + more), {
+    timeoutMs: 180_000,
+  });
+}
+
+function assertPaired(changes: readonly Change[]): void {
+  assertEquals(changes.map(({ key }) => key), ["cpu.requests", "cpu.limits"]);
+  assertEquals(changes[0]?.to, changes[1]?.to);
+}
+
+/** The changes of each PATCH, once there are so many. */
+function waitForPatches(recorder: PodRecorder, count: number): Promise<readonly (readonly Change[])[]> {
+  return waitFor(`${count} PATCHes`, async () => {
+    const patches = await recorder.patches();
+    return patches.length >= count ? patches.map(({ changes }) => changes) : null;
+  });
 }

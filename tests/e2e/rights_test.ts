@@ -4,10 +4,10 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ApiServer } from "../../lib/kube/transport.ts";
-import { parseAll } from "@std/yaml";
+import { createAccount, LIMITS, without } from "./support/accounts_of_podfit.ts";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
 import { backend } from "./support/backend.ts";
-import { applyManifests, deleteObject, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { applyManifests, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { isWarning } from "./support/log.ts";
 import { sumOf } from "./support/metrics.ts";
 import { scenario } from "./support/needs.ts";
@@ -15,7 +15,6 @@ import { readSpecSize } from "./support/patches.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { autoscaler, type Manifest, pod } from "./support/workloads.ts";
 
-const RBAC = new URL("../../deploy/rbac.yaml", import.meta.url);
 const STATS = `- { apiGroups: [""], resources: [nodes/stats], verbs: [get] }`;
 const PROXY = `- { apiGroups: [""], resources: [nodes/proxy], verbs: [get] }`;
 const NEEDS = { images: "load", kubelet: "signed", pods: 1, freeMillicores: 100 } as const;
@@ -56,6 +55,7 @@ const USED = [
   "create events",
   "patch events",
   "get nodes/stats",
+  ...["limitranges", "resourcequotas"].flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
 ];
 const BEYOND = [
   ...WATCHED.flatMap((resource) => ["create", "update", "patch", "delete"].map((verb) => `${verb} ${resource}`)),
@@ -64,6 +64,8 @@ const BEYOND = [
   "delete events",
   "get nodes/proxy",
   "get secrets",
+  "get limitranges",
+  "update resourcequotas",
 ];
 
 scenario("C54 without nodes/stats the kubelet refuses, and the missing right is named", {
@@ -86,6 +88,30 @@ scenario("C54 without nodes/stats the kubelet refuses, and the missing right is 
   },
 });
 
+scenario(
+  "C54 L32 without the right to limit ranges and quotas podfit is ready, says once what it does not see, and resizes",
+  {
+    needs: NEEDS,
+    async run({ namespace }) {
+      await using account = await createAccount(namespace, (text) => without(text, LIMITS));
+      await applyManifests(namespace, loadedPod());
+      await using podfit = await startPodfit({ namespaces: [namespace], args: account.args });
+      await waitForResize(namespace);
+      await waitForAllTold(namespace);
+      const said = podfit.log("Not watched without the right to: refusals are believed");
+      assertEquals(said.map(({ resource, level }) => [resource, level]).sort(), [
+        ["limitranges", "INFO"],
+        ["resourcequotas", "INFO"],
+      ]);
+      assertEquals(
+        podfit.log().filter(isWarning).filter(({ message }) => String(message).startsWith("Cannot watch")),
+        [],
+      );
+      await podfit.stop();
+    },
+  },
+);
+
 scenario("C54 --stats-source proxy works with nodes/proxy, and says so", {
   needs: NEEDS,
   async run({ namespace }) {
@@ -100,6 +126,24 @@ scenario("C54 --stats-source proxy works with nodes/proxy, and says so", {
     await assertNothingForbidden(podfit);
     assertEquals(podfit.log("Reading usage").map(({ source }) => source), ["proxy"]);
     assertEquals(sumOf(await podfit.metrics(), "podfit_usage_source", { source: "proxy" }), 1);
+    await podfit.stop();
+  },
+});
+
+scenario("C54 L61 --stats-source cgroup needs no right to usage, and says which source it is", {
+  needs: { ...NEEDS, cgroups: true },
+  async run({ namespace }) {
+    await using account = await createAccount(namespace, (text) => without(text, STATS));
+    await applyManifests(namespace, loadedPod());
+    const [{ spec: { nodeName = "" } } = { spec: {} }] = await waitForPods(namespace, "app=web");
+    await using cgroups = await backend().mountCgroups();
+    const args = [...account.args, "--stats-source", "cgroup", "--node", nodeName, "--cgroup-root", cgroups.root];
+    await using podfit = await startPodfit({ namespaces: [namespace], args });
+    await waitForResize(namespace);
+    await waitForAllTold(namespace);
+    await assertNothingForbidden(podfit);
+    assertEquals(podfit.log("Reading usage").map(({ source }) => source), ["cgroup"]);
+    assertEquals(sumOf(await podfit.metrics(), "podfit_usage_source", { source: "cgroup" }), 1);
     await podfit.stop();
   },
 });
@@ -133,38 +177,6 @@ async function assertNothingForbidden(podfit: Podfit): Promise<void> {
   assertEquals(podfit.log().filter((line) => JSON.stringify(line).toLowerCase().includes("forbidden")), []);
 }
 
-interface Account extends AsyncDisposable {
-  /** For podfit's command line. */
-  readonly args: readonly string[];
-}
-
-/** deploy/rbac.yaml, edited, under names of its own, and a way in for its service account. */
-async function createAccount(namespace: string, edit: (text: string) => string): Promise<Account> {
-  const manifests = parseAll(rename(edit(await Deno.readTextFile(RBAC)), namespace)) as readonly Manifest[];
-  // The namespace is there already.
-  const own = manifests.filter(({ kind }) => kind !== "Namespace");
-  await applyManifests(namespace, own);
-  const roles = {
-    async [Symbol.asyncDispose]() {
-      await deleteObject(namespace, `ClusterRole/${namespace}`);
-      await deleteObject(namespace, `ClusterRoleBinding/${namespace}`);
-    },
-  };
-  try {
-    const opened = await backend().openAccount({ namespace, name: namespace });
-    return {
-      args: ["--kubeconfig", opened.kubeconfig],
-      async [Symbol.asyncDispose]() {
-        await opened[Symbol.asyncDispose]();
-        await roles[Symbol.asyncDispose]();
-      },
-    };
-  } catch (error) {
-    await roles[Symbol.asyncDispose]();
-    throw error;
-  }
-}
-
 /** May this user do that here? `right`: `patch deployments.apps/scale`. */
 async function askRight(
   { origin, transport }: ApiServer,
@@ -186,15 +198,4 @@ async function askRight(
   );
   const { status } = await response.json();
   return status.allowed === true;
-}
-
-/** Everything in the file is called podfit; a test's namespace is a name that nothing else has. */
-function rename(text: string, name: string): string {
-  return text.replaceAll(/\b(name|namespace): podfit$/gm, `$1: ${name}`);
-}
-
-function without(text: string, rule: string): string {
-  const rest = text.replace(`  ${rule}\n`, "");
-  if (rest === text) throw new Error(`Cannot find the rule "${rule}" in deploy/rbac.yaml`);
-  return rest;
 }

@@ -14,7 +14,14 @@ import { autoscaler, type LoadContainer, pod } from "./support/workloads.ts";
 import { playEnacted, playGivenUp, playReplaced } from "./stories/deferred.ts";
 import { playForeign, playInUse, playReturned } from "./stories/failing.ts";
 
-const TIMES = { pollInterval: "5s", consecutiveSamples: 1, cooldown: "5s", delay: "0s" };
+/** The letter: memory may go down as soon as it is low. */
+const TIMES = {
+  pollInterval: "5s",
+  consecutiveSamples: 1,
+  cooldown: "5s",
+  delay: "0s",
+  scaleDown: { window: "0s" },
+};
 /** Far above what any bound allows, so that the wanted size is known. */
 const STEEP = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 10 };
 const BUSY = { cpuMillicores: 60, requests: { cpu: "10m" } };

@@ -157,9 +157,9 @@ export const DECIDING: Mutations = {
     {
       breaks: "lets a cooling side veto nothing",
       in: "weigh",
-      find: "(propose(it))",
+      find: "propose(it)",
       replace:
-        "(propose(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.up.cooldownMs ?? 0) <= it.input.now))",
+        "propose(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.up.cooldownMs ?? 0) <= it.input.now)",
       test: "decide() lets a cooling side veto scale-downs (C32, C36)",
     },
     {
@@ -411,6 +411,20 @@ export const DECIDING: Mutations = {
       replace: 'pod.containers.filter(({ kind }) => kind !== "init").map',
       test: "firstObjection() counts other containers into the QoS class (C35)",
     },
+    {
+      breaks: "holds the resource that is not in the way",
+      in: "qosUnchanged",
+      find: "listInTheWay(candidate)",
+      replace: "candidate.moving",
+      test: "decide() lets a class that one resource would change hold that resource alone (C35)",
+    },
+    {
+      breaks: "tells of a class again after each resize of the other resource",
+      in: "LASTING",
+      find: '"QoSInvariantBlocked", ',
+      replace: "",
+      test: "decide() tells of a class in the way once, however often the other resource moves meanwhile (C35, C50)",
+    },
   ],
   C36: [
     {
@@ -444,20 +458,21 @@ export const DECIDING: Mutations = {
       test: "decide() moves only the cooled of two full sides (C36)",
     },
     {
-      breaks: "says Cooldown though a cooled side is at its bound",
+      breaks: "says AtBound though another side is cooling",
       in: "ask",
       under: "lib/core/gate",
       find: "found.position > furthest.position",
       replace: "found.position < furthest.position",
-      test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
+      test: "ask() says Cooldown, of the cooling side alone, where another is at its bound (C36)",
     },
     {
-      breaks: "asks for bounds before cooldowns",
+      breaks: "counts a side at its bound as cooling",
       in: "GATES",
       under: "lib/core/gate",
-      find: "cooledDown, lowForLong, withRoom,",
-      replace: "withRoom, cooledDown, lowForLong,",
-      test: "ask() says AtBound where one side is cooling and another at its bound (C36)",
+      find: "withRoom, cooledDown,",
+      replace: "cooledDown, withRoom,",
+      test:
+        "ask() says AtBound of a side at its max, cooling or not: nothing is blocked that could not go anyway (C33, C36)",
     },
   ],
   C37: [

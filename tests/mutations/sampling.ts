@@ -48,7 +48,7 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "polls twice as often",
-      in: "pollKubelet",
+      in: "readAtBeat",
       find: "- clock.monotonic",
       replace: "/ 2 - clock.monotonic",
       test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",
@@ -189,9 +189,8 @@ export const SAMPLING: Mutations = {
     {
       breaks: "asks the gates about standing proposals with new samples only",
       in: "isAsked",
-      find: "{ isDue, input: { observation }, view }: Case): boolean { return isDue",
-      replace:
-        "{ isDue, isNewSample, input: { observation }, view }: Case): boolean { return (isDue && (isNewSample || view.wantedSince === null))",
+      find: "if (isDue) return true;",
+      replace: "if (isDue && (it.isNewSample || view.wantedSince === null)) return true;",
       test: "decide() advances no streak by repeats, but puts standing proposals to the gates again for 60s (C22)",
     },
     {
@@ -275,6 +274,35 @@ export const SAMPLING: Mutations = {
       replace:
         "nextStreaks(autoscaler.sides, findContainerState(state, view.container)?.readySince === null ? NO_STREAKS : view.streaks, taken)",
       test: "decide() samples on while the container is not ready (C23)",
+    },
+    {
+      breaks: "resizes while a request is not answered",
+      in: "resizeIdle",
+      find: "if (inFlight)",
+      replace: "if (false)",
+      test: "decide() resizes and reverts nothing while a request is not answered yet (C23, C41)",
+    },
+    {
+      breaks: "reverts while a request is not answered",
+      in: "isDue",
+      under: "lib/core/propose",
+      find: "|| inFlight",
+      replace: "",
+      test: "decide() resizes and reverts nothing while a request is not answered yet (C23, C41)",
+    },
+    {
+      breaks: "does not know that a request is not answered",
+      in: "Evaluator.#toInput",
+      find: "this.#inFlight.has(pod.uid)",
+      replace: "false",
+      test: "evaluate() goes on sampling while a request is not answered, and sends no second one (C23, C41)",
+    },
+    {
+      breaks: "forgets what changed while a request was not answered",
+      in: "Evaluator.#land",
+      find: "changed !== null",
+      replace: "false",
+      test: "evaluate() decides about a pod that changed during its PATCH when the answer has come (C23, C40)",
     },
   ],
   C24: [
@@ -364,6 +392,13 @@ export const SAMPLING: Mutations = {
       find: "Math.min(since.since, now)",
       replace: "now",
       test: "rebase() leaves alone what lies behind the new time: cooldowns, delays and waits run on (C24, C42, C44)",
+    },
+    {
+      breaks: "begins a delay before podfit saw the state begin",
+      in: "toOurClock",
+      find: "Math.max(at, seenAt)",
+      replace: "at",
+      test: "decide() begins a delay no earlier than podfit last saw the pod, where the node's clock is behind (C24)",
     },
   ],
 };

@@ -11,7 +11,7 @@ import { container, MI, pod, point, policy, SECOND, side, START, usage } from ".
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 3 });
 
 /** down < target < up, bounds in whole units with min <= max. */
-function saneSide(key: SideKey): fc.Arbitrary<SideRule> {
+export function saneSide(key: SideKey): fc.Arbitrary<SideRule> {
   const unit = UNIT[resourceOf(key)];
   return fc.record({
     percents: fc.oneof(
@@ -116,9 +116,19 @@ export const oddFacts: fc.Arbitrary<Partial<PodFacts>> = fc.record({
       runningAt: fc.option(fc.constantFrom(0, START, START + 60 * SECOND)),
       ready: fc.boolean(),
       instance: fc.option(fc.constantFrom("a", "b")),
+      terminations: fc.array(
+        fc.record({
+          id: fc.constantFrom("a", "b", "c"),
+          reason: fc.constantFrom("OOMKilled", "Error", ""),
+          exitCode: fc.constantFrom(0, 1, 137),
+          finishedAt: fc.constantFrom(0, START, START + 60 * SECOND),
+        }),
+        { maxLength: 2 },
+      ),
     }).map((one) => container(one)),
     { maxLength: 3 },
   ),
+  memoryLimitBytes: fc.option(fc.constantFrom(0, 64 * MI, 10_000 * MI)),
   resizes: fc.array(
     fc.record({
       manager: fc.constantFrom("podfit.main", "podfit.proxy", "kubectl"),

@@ -4,7 +4,7 @@
  */
 import type { Point } from "../../lib/api/usage.ts";
 import type { Input, Observation } from "../../lib/core/decision.ts";
-import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
+import { type ContainerFacts, NO_TERMINATIONS, type PodFacts } from "../../lib/core/pod/pod_facts.ts";
 import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { Sample } from "../../lib/core/state.ts";
 import type { Autoscaler, Bounds, DirectionRule, DownRule, SideRule } from "../../lib/autoscaler/autoscaler.ts";
@@ -104,6 +104,7 @@ export function container(overrides: Partial<ContainerFacts> = {}): ContainerFac
     runningAt: START - 60 * MINUTE,
     ready: true,
     instance: "containerd://1",
+    terminations: NO_TERMINATIONS,
     ...overrides,
   };
 }
@@ -126,11 +127,13 @@ export function pod(overrides: Partial<PodFacts> = {}): PodFacts {
     windows: false,
     qosClass: "Burstable",
     podResources: null,
+    requests: { cpuMillicores: 100, memoryBytes: 128 * MI },
     pending: null,
     inProgress: null,
     readyAt: START - 60 * MINUTE,
     containersReadyAt: START - 60 * MINUTE,
     containers: [container()],
+    memoryLimitBytes: null,
     resizes: [],
     ...overrides,
   };
@@ -174,6 +177,10 @@ export function input(overrides: Partial<Input> = {}): Input {
     pod: pod(),
     contenders: [policy()],
     observation: { kind: "tick" },
+    room: null,
+    limits: null,
+    lowersMemoryLimits: true,
+    inFlight: false,
     dryRun: false,
     ...overrides,
   };
@@ -211,7 +218,9 @@ export function request(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
     to: { ...SIZE, "cpu.requests": 150 },
     changes: ["cpu.requests"],
     stuck: null,
+    givesUp: null,
     why: "cpu.requests at 90 %",
+    reflex: null,
     ...overrides,
   };
 }

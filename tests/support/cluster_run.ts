@@ -8,6 +8,9 @@ import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../../lib/sim/cluster.ts";
+import { type CgroupFilesOptions, createCgroupFiles } from "../../lib/sim/kubelet/cgroup_files.ts";
+import { watchCgroups } from "../../lib/usage/cgroup/watch_cgroups.ts";
+import type { WatchUsage } from "../../lib/usage/watch_usage.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
@@ -88,6 +91,17 @@ export class ClusterRun implements AsyncDisposable {
     return new PodfitRun(this, scope);
   }
 
+  /** Beside the node, by whose cgroups it goes. */
+  startPodfitOn(node: string, layout: Pick<CgroupFilesOptions, "version" | "driver">): PodfitRun {
+    const { clock } = this;
+    const found = this.cluster.nodes.get(node);
+    if (found === undefined) throw new Error(`Cannot start podfit on node "${node}": there is none`);
+    const { readState } = found.kubelet;
+    const files = createCgroupFiles({ ...layout, readState, now: () => clock.now() });
+    const watchUsage = watchCgroups(files, { node, root: "/host/cgroup", clock });
+    return new PodfitRun(this, { ...WHOLE_CLUSTER, node }, watchUsage);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.cluster[Symbol.asyncDispose]();
     const { pending } = this.clock;
@@ -102,14 +116,14 @@ export class PodfitRun implements AsyncDisposable {
   readonly #ending = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(run: ClusterRun, scope: Scope) {
+  constructor(run: ClusterRun, scope: Scope, watchUsage?: WatchUsage) {
     const { clock, cluster } = run;
     const server = cluster.connect();
     const random = () => 0.5;
     this.#run = run;
     this.#ended = createDaemon({
       server,
-      watchUsage: watchKubelets(cluster.openSource(server), { clock, random }),
+      watchUsage: watchUsage ?? watchKubelets(cluster.openSource(server), { clock, random }),
       scope,
       clock,
       random,

@@ -78,7 +78,9 @@ export function requested(at: number, why: string): Evaluation {
     to,
     changes: [],
     stuck: null,
+    givesUp: null,
     why,
+    reflex: null,
   };
   const decision = { kind: "resize", action: "scaleUp", from, to } as const;
   return evaluated(at, {

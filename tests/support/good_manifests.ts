@@ -109,7 +109,7 @@ const GOOD: readonly GoodRow[] = [
   ["L50: a profile with parts of resources and sides", {
     ...profile("balanced"),
     "spec.policy": {
-      cpu: { throttling: "ignore", scaleDown: { halfLife: "5m" }, limits: { targetUtilization: 50 } },
+      cpu: { throttling: "ignore", scaleDown: { percentile: 90, halfLife: "5m" }, limits: { targetUtilization: 50 } },
       memory: { oom: "ignore", requests: {}, limits: { scaleDown: { window: "1h" } } },
     },
   }],

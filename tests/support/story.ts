@@ -8,7 +8,7 @@ import { decide } from "../../lib/core/decide.ts";
 import type { ContainerDecision, Input, Observation, Outcome, Scaled } from "../../lib/core/decision.ts";
 import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { Assessment } from "../../lib/core/propose/assess.ts";
-import type { ContainerFacts, PodFacts } from "../../lib/core/pod/pod_facts.ts";
+import { type ContainerFacts, findContainer, type PodFacts, type Termination } from "../../lib/core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import type { Notice } from "../../lib/core/reasons.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
@@ -22,7 +22,11 @@ export interface Load {
   readonly cache?: number | null;
 }
 
+/** What node, namespace and version allow. */
+export type Surroundings = Pick<Input, "room" | "limits" | "lowersMemoryLimits">;
+
 export interface StoryOptions {
+  readonly surroundings?: Partial<Surroundings>;
   readonly pod?: PodFacts;
   readonly contenders?: readonly Autoscaler[];
   readonly dryRun?: boolean;
@@ -39,7 +43,11 @@ export class Story {
   pod: PodFacts;
   contenders: readonly Autoscaler[];
   answer: NonNullable<StoryOptions["answer"]>;
+  /** Nothing is known of the node and the namespace, unless said otherwise. */
+  surroundings: Surroundings;
   state: PodState = NEW_POD_STATE;
+  /** A request is on its way. */
+  inFlight = false;
   last: Outcome | null = null;
   readonly requests: ResizeRequest[] = [];
   readonly notices: Notice[] = [];
@@ -54,6 +62,7 @@ export class Story {
     this.pod = options.pod ?? pod();
     this.contenders = options.contenders ?? [policy()];
     this.answer = options.answer ?? "enact";
+    this.surroundings = { room: null, limits: null, lowersMemoryLimits: true, ...options.surroundings };
     this.#dryRun = options.dryRun ?? false;
     this.#everyMs = options.everyMs ?? 5 * SECOND;
     if (options.load !== undefined) this.use(options.load);
@@ -125,7 +134,15 @@ export class Story {
 
   fold(observation: Observation, onOrder: (order: ResizeRequest) => void): Outcome {
     const { now, pod, contenders } = this;
-    const input: Input = deepFreeze({ now, pod, contenders, observation, dryRun: this.#dryRun });
+    const input: Input = deepFreeze({
+      now,
+      pod,
+      contenders,
+      observation,
+      ...this.surroundings,
+      inFlight: this.inFlight,
+      dryRun: this.#dryRun,
+    });
     const outcome = this.decide(deepFreeze(this.state), input);
     this.state = outcome.state;
     this.notices.push(...outcome.notices);
@@ -168,7 +185,14 @@ export class Story {
     const one = this.#loads.get(name);
     const instance = `run-${this.now}`;
     if (one !== undefined) this.#loads.set(name, { ...one, instance, counterNs: 1, readAt: this.now });
-    return this.changeContainer({ instance: `containerd://${this.now}`, runningAt: this.now }, name);
+    return this.changeContainer({ instance: `containerd://${this.now}`, runningAt: this.now, ready: true }, name);
+  }
+
+  /** The container's instance ends, by default killed at its memory limit; `restartContainer` brings the next one. */
+  endContainer({ reason = "OOMKilled", exitCode = 137 }: Partial<Termination> = {}, name = "main"): Outcome {
+    const one = findContainer(this.pod, name);
+    const termination = { id: one?.instance ?? "", reason, exitCode, finishedAt: Math.floor(this.now / 1000) * 1000 };
+    return this.changeContainer({ runningAt: null, ready: false, terminations: [termination] }, name);
   }
 
   decision(autoscaler = this.contenders[0]?.name): ContainerDecision["decision"] | null {

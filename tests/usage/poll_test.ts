@@ -160,6 +160,7 @@ function start(overrides: Partial<PollOptions>, { during = idle, after = idle }:
     clock,
     interval: () => 10_000,
     isTracked: () => true,
+    pods: () => [],
     signal: controller.signal,
     ...overrides,
     fetchSummary(node, signal) {

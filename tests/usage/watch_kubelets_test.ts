@@ -15,7 +15,7 @@ Deno.test("watchKubelets() asks nodes in groups, spread over the interval, and o
   const ended: Promise<void>[] = [];
   async function watch(name: string): Promise<void> {
     const node = { name, readAddress: () => ({ host: "10.0.0.1", port: 10250 }) };
-    const options = { interval: () => 15_000, isTracked: () => true, signal: ending.signal };
+    const options = { interval: () => 15_000, isTracked: () => true, pods: () => [], signal: ending.signal };
     for await (const reading of watchUsage(node, options)) assertEquals(reading.kind, "usage");
   }
   for (let index = 0; index < 100; index++) ended.push(watch(`node-${index}`));

@@ -43,8 +43,21 @@ export const FLAGS = {
     flag: "--stats-source",
     value: "<source>",
     variable: "PODFIT_STATS_SOURCE",
-    help: "where usage is read: kubelet (each node's own) or proxy (the API server's, which needs nodes/proxy)",
+    help: "where usage is read: kubelet (each node's own), proxy (the API server's, which needs nodes/proxy) or " +
+      "cgroup (files of the node of --node)",
     fallback: "kubelet",
+  },
+  node: {
+    flag: "--node",
+    value: "<name>",
+    variable: "PODFIT_NODE",
+    help: "look after the pods of this node only (default: all)",
+  },
+  cgroupRoot: {
+    flag: "--cgroup-root",
+    value: "<directory>",
+    variable: "PODFIT_CGROUP_ROOT",
+    help: "where the node's /sys/fs/cgroup is mounted, for --stats-source cgroup",
   },
   kubeletCa: {
     flag: "--kubelet-ca",

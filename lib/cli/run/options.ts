@@ -7,7 +7,7 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../ru
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { createLintCommand } from "../lint/options.ts";
-import { parseBoolean, parseChoice, parseListen, parseNamespaces, type Written } from "./parse_values.ts";
+import { parseBoolean, parseChoice, parseListen, parseNamespaces, parseNode, type Written } from "./parse_values.ts";
 import { StartError } from "./start_error.ts";
 import { VERSION } from "../version.ts";
 
@@ -17,7 +17,11 @@ export interface RunOptions {
   readonly context: string | null;
   /** `null` = all. */
   readonly namespaces: readonly string[] | null;
-  readonly statsSource: "kubelet" | "proxy";
+  readonly statsSource: StatsSource;
+  /** `null` = all. */
+  readonly node: string | null;
+  /** Where the cgroups of `node` are; `null` unless they are the source. */
+  readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
   readonly kubeletInsecureTls: boolean;
   readonly dryRun: boolean;
@@ -26,6 +30,11 @@ export interface RunOptions {
   readonly listen: { readonly hostname: string; readonly port: number };
   readonly environment: Environment;
 }
+
+/** Where usage is read. */
+export type StatsSource = typeof STATS_SOURCES[number];
+
+const STATS_SOURCES = ["kubelet", "proxy", "cgroup"] as const;
 
 /** Variables without a flag: those of the product that podfit stands in for, and the platform's. */
 export interface Environment {
@@ -95,7 +104,9 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     kubeconfigPaths: list("kubeconfig").map(({ text }) => text),
     context: last("context")?.text ?? null,
     namespaces: parseNamespaces(list("namespace")),
-    statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), ["kubelet", "proxy"]),
+    statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), STATS_SOURCES),
+    node: parseNode(last("node")),
+    cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
     dryRun: parseBoolean(lastOr("dryRun", "false")),
@@ -110,7 +121,29 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
         "any; leave one of them out (or its variable)",
     );
   }
+  checkNodeLocal(options);
   return options;
+}
+
+/** The cgroup source reads files of one machine, so it has to know which node that is. */
+function checkNodeLocal({ statsSource, node, cgroupRoot }: Pick<RunOptions, "statsSource" | "node" | "cgroupRoot">) {
+  if (statsSource === "cgroup" && node === null) {
+    throw new StartError(
+      "Cannot use --stats-source cgroup without --node: name the node whose cgroups these are (in a pod: PODFIT_NODE " +
+        "from the field spec.nodeName)",
+    );
+  }
+  if (statsSource === "cgroup" && cgroupRoot === null) {
+    throw new StartError(
+      "Cannot use --stats-source cgroup without --cgroup-root: mount the node's /sys/fs/cgroup read-only at another " +
+        "path, and name that",
+    );
+  }
+  if (statsSource !== "cgroup" && cgroupRoot !== null) {
+    throw new StartError(
+      `Cannot use --cgroup-root with --stats-source ${statsSource}: add --stats-source cgroup, or leave it out`,
+    );
+  }
 }
 
 /** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */

@@ -44,6 +44,15 @@ export function parseNamespaces(all: readonly Written[]): readonly string[] | nu
   return [...names];
 }
 
+/** `null` = all. */
+export function parseNode(written: Written | null): string | null {
+  if (written === null) return null;
+  if (!isSubdomain(written.text)) {
+    throw refuse(written, 'it is no node name: lower case letters, digits, "-" and ".", at most 253');
+  }
+  return written.text;
+}
+
 /** Without a host, every IPv4 address. Port 0 takes any free one. */
 export function parseListen(written: Written): { readonly hostname: string; readonly port: number } {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(written.text);
@@ -62,6 +71,11 @@ export function parseBetween(written: Written, [least, most]: readonly [number, 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names */
 function isLabel(name: string): boolean {
   return name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);
+}
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
+function isSubdomain(name: string): boolean {
+  return name.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name);
 }
 
 function refuse({ name, text }: Written, why: string): StartError {

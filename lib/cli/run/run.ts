@@ -10,10 +10,13 @@ import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
 import { readPem } from "../../kube/config/pem.ts";
 import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
+import { type CgroupFiles, openCgroupFiles } from "../../usage/cgroup/files.ts";
+import { watchCgroups } from "../../usage/cgroup/watch_cgroups.ts";
 import { watchKubelets } from "../../usage/watch_kubelets.ts";
+import type { WatchUsage } from "../../usage/watch_usage.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
 import type { ApiServer } from "../../kube/transport.ts";
-import { systemClock } from "../../runtime/clock.ts";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { LoopLag } from "../../runtime/loop_lag.ts";
 import { checkCluster } from "./check_cluster.ts";
@@ -35,11 +38,11 @@ export async function run(options: RunOptions): Promise<void> {
 
   await using server = await connectTo(options);
   await checkCluster(server, options.namespaces);
-  using source = await openSource(options, { server, log, metrics });
-  const scope: Scope = { namespaces: options.namespaces, node: null, pod: null };
+  using source = await openSource(options, { server, log, metrics, clock: lag.clock });
+  const scope: Scope = { namespaces: options.namespaces, node: options.node, pod: null };
   const daemon = createDaemon({
     server,
-    watchUsage: watchKubelets(source, { clock: lag.clock, random: Math.random }),
+    watchUsage: source.watchUsage,
     scope,
     dryRun: options.dryRun,
     requiresAnnotation: options.environment.requiresAnnotation,
@@ -107,13 +110,45 @@ async function connectTo({ kubeconfigPaths, context, environment }: RunOptions):
   }
 }
 
+interface Source extends Disposable {
+  readonly watchUsage: WatchUsage;
+}
+
 /** Which source serves is never silent (C54). */
 async function openSource(
   options: RunOptions,
-  { server, log, metrics }: { server: ApiServer; log: Log; metrics: Metrics },
+  { clock, ...shell }: { server: ApiServer; log: Log; metrics: Metrics; clock: Clock },
+): Promise<Source> {
+  const { statsSource, node, cgroupRoot } = options;
+  shell.metrics.setUsageSource(statsSource);
+  if (node !== null && cgroupRoot !== null) {
+    shell.log.info("Reading usage", { source: statsSource, node, root: cgroupRoot });
+    const files = openCgroups(cgroupRoot);
+    return {
+      watchUsage: watchCgroups(files, { node, root: cgroupRoot, clock }),
+      [Symbol.dispose]: () => files[Symbol.dispose](),
+    };
+  }
+  shell.log.info("Reading usage", { source: statsSource });
+  const summaries = await openSummaries(options, shell);
+  return {
+    watchUsage: watchKubelets(summaries, { clock, random: Math.random }),
+    [Symbol.dispose]: () => summaries[Symbol.dispose](),
+  };
+}
+
+function openCgroups(root: string): CgroupFiles & Disposable {
+  try {
+    return openCgroupFiles(root);
+  } catch (error) {
+    throw toStartError(error);
+  }
+}
+
+async function openSummaries(
+  options: RunOptions,
+  { server, log }: { server: ApiServer; log: Log },
 ): Promise<SummarySource> {
-  metrics.setUsageSource(options.statsSource);
-  log.info("Reading usage", { source: options.statsSource });
   if (options.statsSource === "proxy") return createProxySource(server, { clock: systemClock });
   if (options.kubeletInsecureTls) {
     log.warn(

@@ -2,16 +2,22 @@
  * Takes a choice through the gates. Sides that a gate objects to are left out, and the rest is sized and asked about
  * again, until what is left passes every gate or nothing is left. Then the objection counts that came from furthest down the list.
  */
-import type { SideKey } from "../../units/resources.ts";
+import { partnerOf, type SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Decision } from "../decision.ts";
+import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
 import { type Candidate, newCandidate } from "./candidate.ts";
 import { GATES } from "./gates.ts";
 import type { Objection } from "./objection.ts";
 
 /** How a choice fared: some of it passed every gate, or it was stopped. */
-export type Asked =
+export type Asked = Answered & {
+  /** All that gates said on the way, in the order in which sides were left out. */
+  readonly objections: readonly Objection[];
+};
+
+type Answered =
   | { readonly kind: "passed"; readonly candidate: Candidate }
   /** `candidates`: the sides that would have moved, or that wait (C52). */
   | { readonly kind: "stopped"; readonly decision: Decision; readonly candidates: readonly SideKey[] };
@@ -19,15 +25,20 @@ export type Asked =
 /** `ahead`: the container of the same pod that is resized first. */
 export function ask(it: Case, choice: Choice, ahead: string | null = null): Asked {
   let furthest: Found | null = null;
+  const objections: Objection[] = [];
   let { proposals } = choice;
   for (;;) {
     const candidate = newCandidate(it, { ...choice, proposals }, ahead);
     const found = findObjection(candidate);
-    if (found === null) return { kind: "passed", candidate };
-    if (furthest === null || found.position > furthest.position) furthest = found;
-    const { sides } = found.objection;
+    if (found === null) return { kind: "passed", candidate, objections };
+    const objection = withPartners(found.objection, proposals);
+    objections.push(objection);
+    if (furthest === null || found.position > furthest.position) furthest = { ...found, objection };
+    const { sides } = objection;
     const rest: typeof proposals = proposals.filter(({ side }) => !sides.includes(side));
-    if (rest.length === 0 || rest.length === proposals.length) return stop(furthest.objection, candidate);
+    if (rest.length === 0 || rest.length === proposals.length) {
+      return { ...stop(furthest.objection, candidate), objections };
+    }
     proposals = rest;
   }
 }
@@ -36,6 +47,33 @@ interface Found {
   readonly objection: Objection;
   /** Of its gate in the list. */
   readonly position: number;
+}
+
+/** How the choices of a case fared: the first that passes, or what stopped them. */
+export interface AskedFirst {
+  readonly choice: Choice;
+  readonly asked: Asked;
+}
+
+/** `null` where there is no choice. A choice that is blocked says more than one that has nowhere to go. */
+export function askFirst(it: Case, choices: readonly Choice[]): AskedFirst | null {
+  let stopped: AskedFirst | null = null;
+  for (const choice of choices) {
+    const asked = ask(it, choice);
+    if (asked.kind === "passed") return { choice, asked };
+    const isHeld = stopped?.asked.kind === "stopped" && stopped.asked.decision.kind === "hold";
+    if (stopped === null || (isHeld && asked.decision.kind === "blocked")) stopped = { choice, asked };
+  }
+  return stopped;
+}
+
+/** What holds one side of a pair holds the other (L35). */
+function withPartners(objection: Objection, proposals: readonly Proposal[]): Objection {
+  const partners = proposals.filter(({ isPaired, side }) =>
+    isPaired && objection.sides.includes(partnerOf(side)) && !objection.sides.includes(side)
+  );
+  if (partners.length === 0) return objection;
+  return { ...objection, sides: [...objection.sides, ...partners.map(({ side }) => side)] };
 }
 
 /** What the first gate of the list that objects says; `null` when the candidate may go. */
@@ -53,7 +91,7 @@ function findObjection(candidate: Candidate): Found | null {
   return null;
 }
 
-function stop(objection: Objection, { action }: Candidate): Asked {
+function stop(objection: Objection, { action }: Candidate): Answered {
   const { sides, ...why } = objection;
   return why.kind === "hold"
     ? { kind: "stopped", decision: why, candidates: [] }

@@ -8,9 +8,11 @@ import { readActual } from "../pod/pod_facts.ts";
 import { readQosWith } from "../pod/qos.ts";
 import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
-import { listStuck, revertTo } from "../propose/revert.ts";
-import { fit, type Mover, resultOf, type Sized } from "../size/fit.ts";
-import { NO_FLOOR, readMemoryFloor } from "../size/memory_floor.ts";
+import { isOwnWaiting, listStuck, revertTo } from "../propose/revert.ts";
+import { readAllowance } from "../size/allowance.ts";
+import { fit, resultOf } from "../size/fit.ts";
+import { NO_FLOOR, readKillFloor, readMemoryFloor } from "../size/memory_floor.ts";
+import type { Mover, Sized } from "../size/sized.ts";
 
 /** A case whose choice has been sized. */
 export interface Candidate extends Case {
@@ -39,13 +41,17 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
   for (const rule of autoscaler.sides) {
     const proposal = proposals.find(({ side }) => side === rule.key);
     const amount = actual[rule.key];
-    if (proposal !== undefined && amount !== null) movers.push({ rule, amount: proposal.amount, actual: amount });
+    if (proposal === undefined || amount === null) continue;
+    const { isPaired = false, cause } = proposal;
+    movers.push({ rule, amount: proposal.amount, actual: amount, isPaired, ignoresStep: cause === "oom" });
   }
   const base = revertTo(container, listGivenUp(it, direction));
   const sized = fit(movers, {
     direction,
     base,
+    allow: (key) => readAllowance(it.input, container, key),
     memoryFloor: direction === "up" ? NO_FLOOR : readMemoryFloor(it),
+    killFloorBytes: direction === "up" ? 0 : readKillFloor(it),
     makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && readQosWith(pod, container, to) === "Guaranteed",
   });
   const to = resultOf(base, sized);
@@ -65,8 +71,14 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
   };
 }
 
-/** Over a pending resize a scale-down starts from what is in force (C41); over a failed one of ours both do (C47). */
+/**
+ * Over a pending resize a scale-down starts from what is in force (C41), and a scale-up takes back what of podfit's waits
+ * for room (L31); over a failed one of ours both do (C47).
+ */
 function listGivenUp({ status, container, input: { pod } }: Case, direction: Direction): readonly SideKey[] {
   if (status.kind === "error") return listStuck(pod, container);
-  return direction === "down" && (status.kind === "deferred" || status.kind === "infeasible") ? SIDE_KEYS : [];
+  if (direction === "up") {
+    return status.kind === "deferred" && isOwnWaiting(pod, container) ? listStuck(pod, container) : [];
+  }
+  return status.kind === "deferred" || status.kind === "infeasible" ? SIDE_KEYS : [];
 }

@@ -4,18 +4,21 @@
  * sampling (C23).
  */
 import { formatDuration } from "../../units/duration.ts";
-import type { SideKey } from "../../units/resources.ts";
+import { partnerOf, resourceOf, type SideKey } from "../../units/resources.ts";
 import { describeChange } from "../changes.ts";
 import { SILENCE_MS } from "../observe/silence.ts";
 import { readActual } from "../pod/pod_facts.ts";
 import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
-import { listStuck, PATIENCE_MS } from "../propose/revert.ts";
+import { isAfterOom } from "../propose/proposal.ts";
+import { isOwnWaiting, isPatienceOver, listStuck } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
+import { crashFree, restartAllowed } from "./shrink_gates.ts";
 import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
+import { enoughLeft, isShort, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
 
 /** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
@@ -23,11 +26,16 @@ export type Gate = (candidate: Candidate) => Objection | null;
 /** All gates, in the order in which they are asked. */
 export const GATES: readonly Gate[] = [
   fresh,
-  cooledDown,
   lowForLong,
   withRoom,
+  cooledDown,
   memoryFree,
+  restartAllowed,
+  crashFree,
   refusalsOver,
+  enoughLeft,
+  memoryLowered,
+  limitRangeKept,
   notCommanded,
   running,
   started,
@@ -39,15 +47,18 @@ export const GATES: readonly Gate[] = [
   siblingDone,
 ];
 
-/** Nothing is resized by usage that is old (C22). */
-function fresh({ input: { now }, view, proposals }: Candidate): Objection | null {
+/** Nothing is resized by usage that is old (C22); of a container that does not run there is none, which `running` says. */
+function fresh({ input: { now }, view, container, proposals }: Candidate): Objection | null {
+  // A kill says what was used, whatever was read (L10).
+  if (isAfterOom(proposals)) return null;
   const { sample } = view.sampling;
-  if (sample !== null && now - sample.seenAt < SILENCE_MS) return null;
+  if ((sample !== null && now - sample.seenAt < SILENCE_MS) || container.runningAt === null) return null;
   const message = `the newest usage was first seen ${sample === null ? "never" : "over 60s ago"}`;
   return { kind: "hold", reason: "MetricsUnavailable", message, sides: proposals.map(({ side }) => side) };
 }
 
 function cooledDown({ input: { now }, autoscaler, containerState, proposals, direction }: Candidate): Objection | null {
+  if (isAfterOom(proposals)) return null;
   const sides: SideKey[] = [];
   let until = Infinity;
   for (const { side } of proposals) {
@@ -83,7 +94,9 @@ function lowForLong({ input: { now }, direction, proposals, ...it }: Candidate):
 
 /** Sizing leaves these where they are: at their bound, or at their target. */
 function withRoom({ sized }: Candidate): Objection | null {
-  const held = sized.filter((one) => one.kind === "holds").filter(({ reason }) => reason !== "MemoryInUse");
+  const held = sized.filter((one) => one.kind === "holds").filter((one) =>
+    one.reason !== "MemoryInUse" && !isShort(one)
+  );
   if (held.length === 0) return null;
   const reason = held.some((one) => one.reason === "AtBound") ? "AtBound" : "AtTarget";
   const message = held.map((one) => one.message).join("; ");
@@ -114,21 +127,27 @@ function running({ container, moving }: Candidate): Objection | null {
   return { kind: "blocked", reason: "NotRunning", message, sides: moving };
 }
 
-function started({ autoscaler, container, containerState, moving }: Candidate): Objection | null {
-  if (readGateStart(autoscaler, containerState) !== null) return null;
+function started({ autoscaler, container, containerState, moving, proposals }: Candidate): Objection | null {
+  if (isAfterOom(proposals) || readGateStart(autoscaler, containerState) !== null) return null;
   const what = autoscaler.after === "podReady" ? "the pod" : `container "${container.name}"`;
   const message = `${what} is not ready (after: ${autoscaler.after})`;
   return { kind: "blocked", reason: "NotReady", message, sides: moving };
 }
 
-function delayed({ input: { now }, autoscaler, containerState, moving }: Candidate): Objection | null {
+function delayed({ input: { now }, autoscaler, containerState, moving, proposals }: Candidate): Objection | null {
+  if (isAfterOom(proposals)) return null;
   const until = (readGateStart(autoscaler, containerState) ?? now) + autoscaler.delayMs;
   if (now >= until) return null;
   const message = `${formatWait(until - now)} of the delay are left`;
   return { kind: "blocked", reason: "Delay", message, until, sides: moving };
 }
 
-function resizeIdle({ status, action, input: { now, pod }, container, moving }: Candidate): Objection | null {
+function resizeIdle(candidate: Candidate): Objection | null {
+  const { status, action, input: { pod, inFlight }, container, moving } = candidate;
+  if (inFlight) {
+    const message = "a resize of the pod has been sent and not answered yet";
+    return { kind: "blocked", reason: "ResizeInProgress", message, sides: moving };
+  }
   switch (status.kind) {
     case "idle":
       return null;
@@ -138,7 +157,7 @@ function resizeIdle({ status, action, input: { now, pod }, container, moving }: 
     }
     case "error": {
       // One of ours may be overwritten by the next wanted size (C47).
-      if (now - status.since >= PATIENCE_MS.error && listStuck(pod, container).length > 0) return null;
+      if (isPatienceOver(candidate, status) && listStuck(pod, container).length > 0) return null;
       const message = `the kubelet cannot apply the pod's resize: ${status.message}`;
       return { kind: "blocked", reason: STUCK_REASONS.error, message, sides: moving };
     }
@@ -146,8 +165,12 @@ function resizeIdle({ status, action, input: { now, pod }, container, moving }: 
     case "infeasible": {
       // A scale-down only frees resources: it may replace what is waiting for room.
       if (action === "scaleDown") return null;
+      // One of ours is taken back for what can go now; only what would wait for room again is held (L31).
+      const isReturned = status.kind === "deferred" && isOwnWaiting(pod, container);
+      const sides = isReturned ? listWaitingOn(candidate) : moving;
+      if (sides.length === 0) return null;
       const message = `a resize of the pod is ${status.kind}: ${status.message}`;
-      return { kind: "blocked", reason: STUCK_REASONS[status.kind], message, sides: moving };
+      return { kind: "blocked", reason: STUCK_REASONS[status.kind], message, sides };
     }
   }
 }
@@ -158,18 +181,35 @@ function conflictSettled({ state, moving }: Candidate): Objection | null {
   return { kind: "blocked", reason: "RetryLater", message, sides: moving };
 }
 
-function qosUnchanged({ input: { pod }, container, to, moving }: Candidate): Objection | null {
+/** Objects to the resource that is in the way; the other may go (L31). */
+function qosUnchanged(candidate: Candidate): Objection | null {
+  const { input: { pod }, container, to } = candidate;
   const qosClass = readQosWith(pod, container, to);
   if (pod.qosClass === null || qosClass === pod.qosClass) return null;
+  const sides = listInTheWay(candidate);
   const message = `the pod would turn from ${pod.qosClass} into ${qosClass}, which a resize may not do; ` +
-    adviseQos(pod.qosClass);
-  return { kind: "blocked", reason: "QoSInvariantBlocked", message, sides: moving };
+    adviseQos(pod.qosClass, sides);
+  return { kind: "blocked", reason: "QoSInvariantBlocked", message, sides };
 }
 
-function adviseQos(qosClass: string): string {
-  return qosClass === "Guaranteed"
-    ? "manage requests and limits with the same thresholds, or give the pod a request below its limit"
-    : "keep requests below limits by bounds";
+/** The moves of resources that would change the class by themselves; where only all together would, of the last one. */
+function listInTheWay({ input: { pod }, container, base, to, moving }: Candidate): readonly SideKey[] {
+  const alone = moving.filter((key) => {
+    const [request, limit] = [`${resourceOf(key)}.requests`, `${resourceOf(key)}.limits`] as const;
+    return readQosWith(pod, container, { ...base, [request]: to[request], [limit]: to[limit] }) !== pod.qosClass;
+  });
+  const last = moving.at(-1);
+  return alone.length > 0 || last === undefined ? alone : moving.filter((key) => resourceOf(key) === resourceOf(last));
+}
+
+function adviseQos(qosClass: string, sides: readonly SideKey[]): string {
+  if (qosClass !== "Guaranteed") {
+    const requests = new Set(sides.map((key) => `${resourceOf(key)}.requests`));
+    return `keep ${[...requests].join(", ")} below the limit by bounds`;
+  }
+  const partners = sides.map(partnerOf).filter((key) => !sides.includes(key)).join(", ");
+  return `${sides.join(", ")} would part from ${partners || "each other"}: manage ${partners || "both"} ` +
+    "too, so that they move together, or give the pod a request below its limit";
 }
 
 function notDryRun({ input: { dryRun }, container, to, changes, moving }: Candidate): Objection | null {

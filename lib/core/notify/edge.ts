@@ -2,7 +2,15 @@
 import type { SideKey } from "../../units/resources.ts";
 
 /** What a person may be notified of, each apart from the others. */
-export type Topic = "metrics" | "stuck" | "block" | "restart" | `baseline ${SideKey}`;
+export type Topic =
+  | "metrics"
+  | "stuck"
+  | "block"
+  | "restart"
+  | "shrink"
+  | "kill"
+  | `baseline ${SideKey}`
+  | `held ${SideKey}`;
 
 /** By topic, what was last published and still stands; nothing where nothing does. */
 export type Notified = Readonly<Partial<Record<Topic, string>>>;

@@ -6,17 +6,22 @@ import { resourceOf } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { ContainerDecision, Input } from "../decision.ts";
 import type { Sampled } from "../observe/sample.ts";
+import { isKill, KILL_MS } from "../observe/ending.ts";
 import { readBaseline } from "../observe/streaks.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
 import { isStuck, STUCK_REASONS } from "../pod/resize_status.ts";
-import { BLOCK_NOTICE, type BlockReason, type HoldReason } from "../reasons.ts";
+import { judgeKill } from "../propose/oom.ts";
+import { BLOCK_NOTICE, type BlockReason } from "../reasons.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import type { Settled } from "../settle/accepted.ts";
-import { NO_REFUSALS } from "../settle/refusal.ts";
+import { NO_REFUSALS, type Refusals } from "../settle/refusal.ts";
+import type { Weighed } from "../settle/requests.ts";
 import { isWaiting } from "../settle/refusals.ts";
 import { findContainerState, type PodState } from "../state.ts";
 import { Draft, type Notified } from "./draft.ts";
 import { NOTHING_NOTIFIED } from "./edge.ts";
+import { isHeld, notifyOfHeld } from "./held.ts";
+import { PASSING } from "./passing.ts";
 import * as words from "./words.ts";
 
 /** One evaluation, before anybody was notified of it. */
@@ -27,17 +32,23 @@ export interface Evaluation {
   readonly late: Settled;
   readonly sampled: readonly Sampled[];
   readonly cases: readonly Case[];
+  /** The cases that were asked about, and what gates said of them. */
+  readonly asked: readonly Weighed[];
   readonly decisions: readonly ContainerDecision[];
   readonly request: ResizeRequest | null;
 }
 
 /** The notices of an evaluation, and the state that remembers them. */
 export function notifyOfEvaluation(evaluation: Evaluation): Notified {
-  const { state, input: { pod }, late, sampled, cases, decisions } = evaluation;
+  const { state, input: { pod }, late, sampled, cases, asked, decisions } = evaluation;
   const draft = new Draft(state);
   notifyOfAnswer(late, pod.name, draft);
   for (const one of sampled) notifyOfUsage(one, evaluation, draft);
-  for (const it of cases) notifyOfStuck(it, draft);
+  for (const it of cases) {
+    notifyOfStuck(it, draft);
+    notifyOfKill(it, draft);
+  }
+  for (const one of asked) notifyOfHeld(one, decisions, draft);
   for (const decision of decisions) notifyOfBlock(decision, evaluation, draft);
   notifyOfRestart(evaluation, draft);
   return draft.end();
@@ -55,7 +66,7 @@ function notifyOfAnswer({ state, accepted, refused }: Settled, pod: string, draf
     const { request } = accepted;
     const key = draft.readKey(request);
     const refusals = findContainerState(state, request.container)?.refusals ?? NO_REFUSALS;
-    if (!isWaiting(refusals, draft.read(key)?.block)) draft.note(key, "block", null);
+    if (!isStanding(refusals, draft.read(key)?.block)) draft.note(key, "block", null);
     draft.publish(words.resized(request, pod));
   }
   // A server that is busy is asked again soon: nobody need know.
@@ -100,28 +111,35 @@ function notifyOfStuck({ status, autoscaler, container, input: { pod } }: Case, 
   draft.note(autoscaler.key, "stuck", reason, () => words.resizeStuck(subject, { reason, why: status.message }));
 }
 
-/** What passes by itself, e.g. after another resource has moved, and does not end a refusal that was published. */
-const PASSING: ReadonlySet<HoldReason | BlockReason> = new Set(
-  ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
-);
+/** Blocks that the size of the pod or its usage makes: other resources may move meanwhile, and usage may be late. */
+const LASTING: ReadonlySet<string> = new Set<BlockReason>(["QoSInvariantBlocked", "MemoryInUse"]);
+
+/** What was published has not ended with what passes. */
+function isStanding(refusals: Refusals, block: string | undefined): boolean {
+  return block !== undefined && (LASTING.has(block) || isWaiting(refusals, block));
+}
 
 function notifyOfBlock(
   { autoscaler, container, decision }: ContainerDecision,
-  { state, input: { pod } }: Evaluation,
+  { state, input: { pod, inFlight } }: Evaluation,
   draft: Draft,
 ): void {
-  if (decision.kind === "resize" || decision.kind === "revert") return;
+  // The answer to the request that is under way says more.
+  if (decision.kind === "resize" || decision.kind === "revert" || inFlight) return;
   const key = draft.readKey({ autoscaler, container });
   const before = draft.read(key);
   if (before === undefined) return;
   if (decision.kind === "hold" && before === NOTHING_NOTIFIED) return;
   const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
-  if (PASSING.has(decision.reason) && isWaiting(refusals, before.block)) return;
+  if (PASSING.has(decision.reason) && isStanding(refusals, before.block)) return;
   if (decision.kind === "hold") return draft.note(key, "block", null);
   const { action, reason, message: why } = decision;
   const name = BLOCK_NOTICE[reason];
-  // One that is published as stuck already is no news.
-  const isSilent = name === undefined || before.stuck === reason;
+  if (reason === "RestartRequired") {
+    return notifyOfRestartRequired({ autoscaler, container, pod: pod.name, why }, draft);
+  }
+  // One that is published as stuck or held already is no news.
+  const isSilent = name === undefined || before.stuck === reason || isHeld(before, reason);
   const subject = { autoscaler, container, pod: pod.name };
   draft.note(
     key,
@@ -129,6 +147,30 @@ function notifyOfBlock(
     reason,
     isSilent ? null : () => words.blocked(subject, { name, action, reason, why }),
   );
+}
+
+/** Stays so as long as the pod and the policy do: one event is enough, whatever holds other resizes in between (L6). */
+function notifyOfRestartRequired({ why, ...subject }: words.Subject & { readonly why: string }, draft: Draft): void {
+  const key = draft.readKey(subject);
+  draft.note(key, "block", "RestartRequired");
+  const blocked = { name: "ResizeMayRestart", action: "scaleDown", reason: "RestartRequired", why } as const;
+  draft.note(key, "shrink", "RestartRequired", () => words.blocked(subject, blocked));
+}
+
+/** A kill that nothing answers: one event in ten minutes, with the count of those since (L13). */
+function notifyOfKill(it: Case, draft: Draft): void {
+  const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
+  if (endings.length === 0) return;
+  const [toldAt, told] = draft.read(autoscaler.key)?.kill?.split(" ") ?? [];
+  if (toldAt !== undefined && Math.abs(now - Number(toldAt)) < KILL_MS) return;
+  // Those that came while nobody was told may be older by now.
+  const verdict = judgeKill(it, toldAt === undefined ? KILL_MS : 2 * KILL_MS);
+  if (verdict?.kind !== "unanswered" || verdict.kill.id === told) return;
+  const before = endings.findLastIndex(({ id }) => id === told || id === reflex?.kill);
+  const count = endings.slice(before + 1).filter(isKill).length;
+  const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
+  const killed = { why: verdict.why, limitBytes: verdict.kill.limitBytes, count };
+  draft.note(autoscaler.key, "kill", `${now} ${verdict.kill.id}`, () => words.oomKilled(subject, killed));
 }
 
 /**
@@ -141,7 +183,8 @@ function notifyOfRestart({ request, cases, input: { now, pod } }: Evaluation, dr
   const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
   if (restarting.length === 0) return;
   // A revert rests on no proposal: it is the same one as long as the pod is.
-  const since = request.action === "revert" ? request.generation : it?.view.wantedSince ?? now;
+  const stood = request.reflex?.kill ?? it?.view.wantedSince ?? now;
+  const since = request.action === "revert" ? request.generation : stood;
   const key = `${request.action} ${since}`;
   draft.note(draft.readKey(request), "restart", key, () => words.resizeMayRestart(request, pod.name, restarting));
 }

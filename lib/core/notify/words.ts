@@ -1,6 +1,7 @@
 /** The words of every event that the core publishes, one function each: what happened, to which object, what to do. */
 import type { SideKey } from "../../units/resources.ts";
-import { describeChange, listChanges } from "../changes.ts";
+import { describeChange, formatSide, listChanges } from "../changes.ts";
+import type { Unanswered } from "../propose/oom.ts";
 import type { Notice, NoticeName } from "../reasons.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
 
@@ -64,6 +65,37 @@ export function resizeMayRestart(request: ResizeRequest, pod: string, restarting
     `(resizePolicy RestartContainer): ${describeChange(from, to, restarting)}`;
   return { autoscaler, name: "ResizeMayRestart", message };
 }
+
+/** A kill that nothing answers, and why. */
+export interface KillWords {
+  readonly why: Unanswered;
+  /** The limit at the kill, bytes. */
+  readonly limitBytes: number | null;
+  /** How many kills the event stands for. */
+  readonly count: number;
+}
+
+/** Killed for want of memory, and podfit does not raise the limit (L13). */
+export function oomKilled({ autoscaler, container, pod }: Subject, { why, limitBytes, count }: KillWords): Notice {
+  const times = count > 1 ? ` ${count} times` : "";
+  const limit = limitBytes === null ? "" : ` at a memory limit of ${formatSide("memory.limits", limitBytes)}`;
+  const message = `container "${container}" of pod "${pod}" was OOM-killed${times}${limit}: ${KILL_ADVICE[why]}`;
+  return { autoscaler, name: "OOMKilled", message };
+}
+
+const KILL_ADVICE: Readonly<Record<Unanswered, string>> = {
+  ignored: "policy.memory.oom is ignore; raise the limit in the pod template, or set it to raise",
+  unmanaged: "the limit is not managed; raise it in the pod template, or add policy.memory.limits",
+  unlimited: "it has no memory limit of its own; the node, or a limit of the whole pod, had no more to give: raise " +
+    "memory.requests, or the pod's limit",
+  atMax: "the limit is at its bound; raise bounds.memory.limits.max",
+  node:
+    "the node ran out of memory, while the container was well below its limit; raise memory.requests, so that the " +
+    "pod gets a node with more room",
+  unreached:
+    "its larger limit does not reach the pod's cgroup (https://github.com/kubernetes/kubernetes/issues/138760); " +
+    "delete the pod, and raise the limit in the pod template",
+};
 
 /** The API server accepted it: ScaleUp, ScaleDown, or ResizePending for a stuck resize that was given up. */
 export function resized(request: ResizeRequest, pod: string): Notice {

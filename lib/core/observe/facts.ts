@@ -6,9 +6,11 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { isSameSize } from "../../units/resources.ts";
 import type { Input } from "../decision.ts";
 import { NOTHING_NOTIFIED } from "../notify/edge.ts";
-import { findContainer, type PodFacts } from "../pod/pod_facts.ts";
+import { type ContainerFacts, findContainer, type PodFacts, type ResizeCondition } from "../pod/pod_facts.ts";
 import { hasBareDifference } from "../pod/resize_status.ts";
+import { listStuck } from "../propose/revert.ts";
 import {
+  type ConditionSince,
   type ContainerState,
   findContainerState,
   NO_STREAKS,
@@ -16,31 +18,36 @@ import {
   STATE_VERSION,
   type View,
 } from "../state.ts";
-import { nextContainer } from "./container.ts";
-import { NO_EVIDENCE } from "./evidence.ts";
+import { nextContainer, toOurClock } from "./container.ts";
+import { addPeak, NO_EVIDENCE } from "./evidence.ts";
 import { keepInForce } from "./kept_streaks.ts";
+import { type Ended, nextEnded, NOT_ENDED } from "./endings.ts";
 import { newSampling } from "./sampling.ts";
 
 /** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
 const CONFLICT_MS = 30_000;
 
 /** The same object when nothing has changed since the last evaluation. */
-export function nextFacts(state: PodState, { pod, contenders, now }: Input): PodState {
+export function nextFacts(state: PodState, input: Input): PodState {
+  const { pod, contenders, now } = input;
   if (isSeen(state, pod, contenders)) return state;
   const containers: Record<string, ContainerState> = {};
-  for (const { containerName } of contenders) {
-    const container = findContainer(pod, containerName);
-    if (container === null || Object.hasOwn(containers, containerName)) continue;
+  const seenAt = state.at;
+  for (const name of listNames(pod, contenders)) {
+    const container = findContainer(pod, name);
+    if (container === null || Object.hasOwn(containers, name)) continue;
     const { generation } = state;
-    const before = findContainerState(state, containerName);
-    containers[containerName] = nextContainer(before, { pod, container, generation, now });
+    const before = findContainerState(state, name);
+    const ended = readEnded(state, container, input);
+    containers[name] = nextContainer(before, { pod, container, generation, seenAt, now, ended });
   }
   const views: Record<string, View> = {};
   for (const autoscaler of contenders) {
     const container = findContainerState({ containers }, autoscaler.containerName);
     if (container === undefined) continue;
-    const view = nextView(state.views[autoscaler.key], autoscaler, now);
     const before = findContainerState(state, autoscaler.containerName);
+    const killed = listNewKills(before, container);
+    const view = addKills(nextView(state.views[autoscaler.key], autoscaler, now), autoscaler, { killed, now });
     const isOwn = state.command?.container === autoscaler.containerName;
     views[autoscaler.key] = before === undefined ? view : nextViewOfContainer(view, { before, container, isOwn, now });
   }
@@ -51,6 +58,8 @@ export function nextFacts(state: PodState, { pod, contenders, now }: Input): Pod
     containers,
     views,
     generation: state.generation,
+    pendingSince: nextCondition(state.pendingSince, pod.pending, { seenAt, now }),
+    inProgressSince: nextCondition(state.inProgressSince, pod.inProgress, { seenAt, now }),
     differingSince: hasBareDifference(pod, state, now) ? state.differingSince ?? now : null,
     conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
     command: state.command,
@@ -76,6 +85,59 @@ function isSeen(state: PodState, pod: PodFacts, contenders: readonly Autoscaler[
   return true;
 }
 
+/** Containers that are contended for, and those in which a resize of podfit's is stuck for nobody any more (C47). */
+function listNames(pod: PodFacts, contenders: readonly Autoscaler[]): readonly string[] {
+  const names = contenders.map(({ containerName }) => containerName);
+  if (pod.pending === null && pod.inProgress === null) return names;
+  const stuck = pod.containers.filter((one) => listStuck(pod, one).length > 0);
+  return [...names, ...stuck.map(({ name }) => name)];
+}
+
+/** A condition begins anew with another reason, whatever its time says. */
+function nextCondition(
+  before: ConditionSince | null,
+  condition: ResizeCondition | null,
+  { seenAt, now }: { readonly seenAt: number; readonly now: number },
+): ConditionSince | null {
+  if (condition === null) return null;
+  const { reason, since: at } = condition;
+  if (before !== null && before.reason === reason && before.at === at) return before;
+  return { reason, at, since: at === null ? now : toOurClock(at, { seenAt, now }) };
+}
+
+/** Shared, as most evaluations show no kill. */
+const NO_KILLS: readonly number[] = [];
+
+/** The memory limits at which the container was killed since the last evaluation, bytes. */
+function listNewKills(before: ContainerState | undefined, { endings }: ContainerState): readonly number[] {
+  if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
+  const known = new Set(before?.endings.map(({ id }) => id));
+  return endings.flatMap(({ id, kind, limitBytes }) =>
+    kind === "oom" && limitBytes !== null && !known.has(id) ? [limitBytes] : []
+  );
+}
+
+/** A kill says that so much memory was used, though no poll has brought a sample of it (L10). */
+function addKills(
+  view: View,
+  { sides }: Autoscaler,
+  { killed, now }: { readonly killed: readonly number[]; readonly now: number },
+): View {
+  if (killed.length === 0) return view;
+  return { ...view, evidence: addPeak(view.evidence, sides, { at: now, bytes: Math.max(...killed) }) };
+}
+
+/** Most containers never end. */
+function readEnded(state: PodState, container: ContainerFacts, { pod, now, memoryPressure = false }: Input): Ended {
+  const before = findContainerState(state, container.name);
+  if (container.terminations.length === 0) return before ?? NOT_ENDED;
+  let usageBytes: number | null = null;
+  for (const { container: name, sampling: { sample } } of Object.values(state.views)) {
+    if (name === container.name && sample !== null) usageBytes = Math.max(usageBytes ?? 0, sample.workingSetBytes);
+  }
+  return nextEnded(before, { pod, container, now, lastAt: state.at, usageBytes, memoryPressure });
+}
+
 function isOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
   if (conflict === null || conflict.resourceVersion !== pod.resourceVersion) return false;
   return now - conflict.at < CONFLICT_MS;
@@ -91,6 +153,7 @@ function nextView(before: View | undefined, autoscaler: Autoscaler, now: number)
       streaks: NO_STREAKS,
       evidence: NO_EVIDENCE,
       wantedSince: null,
+      vetoedSince: null,
       silentSince: null,
       notified: NOTHING_NOTIFIED,
     };

@@ -5,7 +5,8 @@
 import type { Input } from "../decision.ts";
 import { rebaseRefusals } from "../settle/refusals.ts";
 import { rebaseEvidence } from "./evidence.ts";
-import type { ContainerState, PodState, Since, View } from "../state.ts";
+import { rebaseEnded } from "./endings.ts";
+import type { ContainerState, PodState, View } from "../state.ts";
 
 /** The same object while time has passed as it should. */
 export function rebase(state: PodState, { now, contenders }: Pick<Input, "now" | "contenders">): PodState {
@@ -17,12 +18,14 @@ export function rebase(state: PodState, { now, contenders }: Pick<Input, "now" |
     const intervalMs = contenders.find((one) => one.key === key)?.pollIntervalMs ?? null;
     views[key] = rebaseView(view, { now, intervalMs });
   }
-  const { conflict, command, differingSince } = state;
+  const { conflict, command, differingSince, pendingSince, inProgressSince } = state;
   return {
     ...state,
     at: now,
     containers,
     views,
+    pendingSince: rebaseSince(pendingSince, now),
+    inProgressSince: rebaseSince(inProgressSince, now),
     differingSince: noLater(differingSince, now),
     conflict: conflict !== null && conflict.at > now ? null : conflict,
     command: command === null ? null : { ...command, at: Math.min(command.at, now) },
@@ -41,10 +44,11 @@ function rebaseContainer(container: ContainerState, now: number): ContainerState
     raisedAt: noLater(container.raisedAt, now),
     revertedAt: noLater(container.revertedAt, now),
     refusals: rebaseRefusals(container.refusals, now),
+    ...rebaseEnded(container, now),
   };
 }
 
-function rebaseSince(since: Since | null, now: number): Since | null {
+function rebaseSince<T extends { readonly since: number }>(since: T | null, now: number): T | null {
   return since === null ? null : { ...since, since: Math.min(since.since, now) };
 }
 
@@ -56,6 +60,7 @@ function rebaseView(view: View, { now, intervalMs }: { now: number; intervalMs: 
     // Whole intervals back: the phase stays.
     dueAt: intervalMs === null ? dueAt : dueAt - Math.max(0, Math.ceil((dueAt - now) / intervalMs)) * intervalMs,
     evidence: rebaseEvidence(view.evidence, now),
+    vetoedSince: noLater(view.vetoedSince, now),
     silentSince: noLater(view.silentSince, now),
     sampling: {
       ...sampling,

@@ -4,7 +4,7 @@
  */
 import type { QosClass } from "../../units/qos.ts";
 import type { ResizeEntry } from "../../units/managed_fields.ts";
-import type { Resource, Resources } from "../../units/resources.ts";
+import type { Amounts, Resource, Resources } from "../../units/resources.ts";
 
 /** A pod as far as decisions depend on it; plain JSON. */
 export interface PodFacts {
@@ -29,6 +29,8 @@ export interface PodFacts {
   readonly qosClass: QosClass | null;
   /** spec.resources, when set: the QoS class then depends on it alone. */
   readonly podResources: Resources | null;
+  /** What it counts for on its node, overhead included (L30). */
+  readonly requests: Amounts;
   readonly pending: ResizeCondition | null;
   readonly inProgress: ResizeCondition | null;
   /** lastTransitionTime of condition Ready, while it is True. */
@@ -36,6 +38,11 @@ export interface PodFacts {
   /** lastTransitionTime of condition ContainersReady, while it is True. */
   readonly containersReadyAt: number | null;
   readonly containers: readonly ContainerFacts[];
+  /**
+   * status.resources.limits.memory (1.34 and later): the limit of the pod's own cgroup, bytes; `null` when it has none or it
+   * is not reported.
+   */
+  readonly memoryLimitBytes: number | null;
   /** Who resized the pod, and when, from metadata.managedFields. */
   readonly resizes: readonly ResizeEntry[];
 }
@@ -63,7 +70,23 @@ export interface ContainerFacts {
   readonly ready: boolean;
   /** containerID of the present instance; changes with each restart. */
   readonly instance: string | null;
+  /** `lastState.terminated`, then `state.terminated`: at most these two, older first. */
+  readonly terminations: readonly Termination[];
 }
+
+/** The end of one instance of a container, as the kubelet tells it. */
+export interface Termination {
+  /** Its containerID. */
+  readonly id: string;
+  /** `OOMKilled`, `Error`, `Completed` and the like. */
+  readonly reason: string;
+  readonly exitCode: number;
+  /** By the node's clock; 0 when it is not told. */
+  readonly finishedAt: number;
+}
+
+/** Shared: most containers never end. */
+export const NO_TERMINATIONS: readonly Termination[] = Object.freeze([]);
 
 /** The size that is in force: what the kubelet reports, else what the spec says (C30). */
 export function readActual(container: ContainerFacts): Resources {

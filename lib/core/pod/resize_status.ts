@@ -17,7 +17,7 @@ export type Stuck = Unfinished<"deferred" | "infeasible" | "error">;
 interface Unfinished<Kind> {
   readonly kind: Kind;
   readonly message: string;
-  /** Epoch ms, as the pod's conditions have it. */
+  /** Epoch ms, by our clock as well as it can be known. */
   readonly since: number;
 }
 
@@ -69,12 +69,13 @@ function readFromPod(pod: PodFacts, state: PodState, now: number): ResizeStatus 
   if (pod.inProgress !== null) {
     const { reason, message, since } = pod.inProgress;
     const kind = reason === "Error" ? "error" : "inProgress";
-    return { kind, message: message || "the kubelet is applying it", since: since ?? now };
+    const began = state.inProgressSince?.since ?? since ?? now;
+    return { kind, message: message || "the kubelet is applying it", since: began };
   }
   if (pod.pending !== null) {
     const { reason, message, since } = pod.pending;
     const kind = reason === "Infeasible" ? "infeasible" : "deferred";
-    return { kind, message: message || reason, since: since ?? now };
+    return { kind, message: message || reason, since: state.pendingSince?.since ?? since ?? now };
   }
   if (pod.observedGeneration === null && pod.containers.some(isAllocating)) {
     return { kind: "inProgress", message: "allocated requests differ from the spec's", since: now };

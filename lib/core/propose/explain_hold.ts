@@ -6,9 +6,11 @@ import { readActual } from "../pod/pod_facts.ts";
 import { heldBackWords } from "./held_back_words.ts";
 import type { HoldReason } from "../reasons.ts";
 import { NO_STREAKS } from "../state.ts";
+import { explainPair } from "./pairs.ts";
 
 /** The first that applies; every case without a proposal has one. */
-export function explainHold({ input, view, container, containerState, autoscaler }: Case): Decision {
+export function explainHold(it: Case): Decision {
+  const { input, view, container, containerState, autoscaler } = it;
   const { sample } = view.sampling;
   if (container.runningAt === null) return NOT_RUNNING;
   if (view.silentSince !== null) return UNREAD;
@@ -17,7 +19,9 @@ export function explainHold({ input, view, container, containerState, autoscaler
   if (!isCounted(sample, containerState.countsFrom + offsetMs)) return NEW_SIZE;
   const actual = readActual(container);
   if (autoscaler.sides.every((rule) => readBaseline(rule, actual) === null)) return NO_BASELINE;
-  const held = view.streaks === NO_STREAKS || Object.keys(view.streaks).length === 0 ? IN_BAND : STREAK_SHORT;
+  const isInBand = view.streaks === NO_STREAKS || Object.keys(view.streaks).length === 0;
+  const paired = view.wantedSince === null ? null : explainPair(it);
+  const held = isInBand ? IN_BAND : paired ?? STREAK_SHORT;
   const words = heldBackWords("cpu", sample);
   return words === ""
     ? held

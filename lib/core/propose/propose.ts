@@ -1,22 +1,24 @@
 /** Every rule that may want something of a container is asked, and of all proposals one direction is chosen. */
-import type { Action } from "../../autoscaler/autoscaler.ts";
-import type { SideKey } from "../../units/resources.ts";
+import type { Action, Autoscaler } from "../../autoscaler/autoscaler.ts";
+import { type Resource, resourceOf, type SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
+import { proposeAfterOom } from "./oom.ts";
+import { pairUp } from "./pairs.ts";
 import { NO_PROPOSALS, type Proposal, type Proposer, URGENCY } from "./proposal.ts";
 import { proposeByThresholds } from "./thresholds.ts";
 
 /** All rules, in no order of rank: urgency decides between them. */
-export const PROPOSERS: readonly Proposer[] = [proposeByThresholds];
+export const PROPOSERS: readonly Proposer[] = [proposeByThresholds, proposeAfterOom];
 
-/** In the order of the proposers; most cases have none, and then it is always the same array. */
+/** In the order of the proposers, pairs settled (L35); most cases have none, and then it is always the same array. */
 export function propose(it: Case): readonly Proposal[] {
   let all = NO_PROPOSALS;
   for (const proposer of PROPOSERS) {
     const some = proposer(it);
     if (some.length > 0) all = [...all, ...some];
   }
-  return all;
+  return pairUp(it, all);
 }
 
 /** A direction, and one proposal for each side that is to move in it. */
@@ -43,3 +45,24 @@ export function choose(proposals: readonly Proposal[]): Choice | null {
   }
   return { direction, action: direction === "up" ? "scaleUp" : "scaleDown", proposals: [...bySide.values()] };
 }
+
+/**
+ * The choices to be asked in their order, until one passes. A wish to go up holds every scale-down (C32), or with
+ * `veto: resource` those of its own resource only: then what else goes down is a second choice (L34).
+ */
+export function listChoices(proposals: readonly Proposal[], { veto }: Pick<Autoscaler, "veto">): readonly Choice[] {
+  const first = choose(proposals);
+  if (first === null) return NO_CHOICES;
+  if (veto === "all" || first.direction === "down") return [first];
+  const second = choose(listHeldDowns(proposals));
+  return second === null ? [first] : [first, second];
+}
+
+/** The scale-downs of resources of which no side wants up. */
+export function listHeldDowns(proposals: readonly Proposal[]): readonly Proposal[] {
+  const up = new Set<Resource>();
+  for (const { side, direction } of proposals) if (direction === "up") up.add(resourceOf(side));
+  return proposals.filter(({ side }) => !up.has(resourceOf(side)));
+}
+
+const NO_CHOICES: readonly Choice[] = [];

@@ -8,7 +8,7 @@ import { describeChange, listChanges } from "../changes.ts";
 import type { Scaled } from "../decision.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
 import { type ContainerState, findContainerState, type PodState, type View } from "../state.ts";
-import { nextAccepted, nextGivenUp, nextRefused } from "./refusals.ts";
+import { nextAccepted, nextGivenUp, nextRefused, nextTakenBack } from "./refusals.ts";
 import { NO_REFUSALS } from "./refusal.ts";
 
 /** The state after an answer, and what the answer came to. */
@@ -54,15 +54,19 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
   return { state: next, accepted: { request, at }, refused: null };
 }
 
-/** What a refusal names waits; nothing else changes. */
+/** What a refusal names waits, or the whole pod for a server that is busy; nothing else changes. */
 export function settleRefused(
   state: PodState,
   { request, answer, now }: { readonly request: ResizeRequest; readonly answer: Refused; readonly now: number },
 ): Settled {
   const container = findContainerState(state, request.container);
   if (container === undefined) return { state, accepted: null, refused: null };
-  const refusals = nextRefused(container.refusals, request, { answer, now });
-  const containers = { ...state.containers, [request.container]: { ...container, refusals } };
+  const containers: Record<string, ContainerState> = { ...state.containers };
+  for (const name in state.containers) {
+    const one = findContainerState(state, name);
+    if (one === undefined || (name !== request.container && answer.reason !== "RetryLater")) continue;
+    containers[name] = { ...one, refusals: nextRefused(one.refusals, request, { answer, now }) };
+  }
   return { state: { ...state, containers }, accepted: null, refused: { request, answer } };
 }
 
@@ -102,8 +106,11 @@ function nextResized(
     raisedAt: request.action === "scaleUp" ? Math.max(container.raisedAt ?? at, at) : container.raisedAt,
     countsFrom: Math.max(container.countsFrom, at),
     revertedAt: isRevert ? at : container.revertedAt,
+    reflex: request.reflex ?? container.reflex,
     refusals: isRevert
       ? nextGivenUp(before, request, { generation, now: at })
+      : request.givesUp !== null
+      ? nextTakenBack(before, request, { generation, now: at })
       : before === NO_REFUSALS
       ? before
       : nextAccepted(before, request, generation),

@@ -2,7 +2,7 @@
  * What waits after an answer (C44, C47): sizes that the API server refused, or that were given up because the kubelet
  * could not enact them. Each further time the wait doubles, as long as pod and autoscaler are the same but for podfit's own resizes.
  */
-import { type Resource, resourceOf, SIDE_KEYS, type SideKey } from "../../units/resources.ts";
+import { type Resource, resourceOf, SIDE_KEYS, type SideKey, sideOf } from "../../units/resources.ts";
 import type { RefusalReason, StuckReason } from "../reasons.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
 import {
@@ -14,20 +14,24 @@ import {
   type SideRefusals,
 } from "./refusal.ts";
 
+const EVERY_RESOURCE: ReadonlySet<Resource> = new Set(["cpu", "memory"] as const);
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 10 * 60_000;
 const UNSUPPORTED_WAIT_MS = 5 * 60_000;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** After a refused PATCH: the resources it names wait, or all that were to change when it names none of them. */
+/**
+ * After a refused PATCH: the resources it names wait, or all that were to change when it names none of them. A server
+ * that is busy is so for every resource.
+ */
 export function nextRefused(
   refusals: Refusals,
   request: ResizeRequest,
   { answer, now }: { answer: Refused; now: number },
 ): Refusals {
   const { reason, message, waitMs } = answer;
-  const resources = listRefused(request.changes, answer.resources);
+  const resources = reason === "RetryLater" ? EVERY_RESOURCE : listRefused(request.changes, answer.resources);
   const next: Partial<Record<SideKey, SideRefusals>> = { ...refusals };
   for (const key of SIDE_KEYS) {
     if (!resources.has(resourceOf(key))) continue;
@@ -37,8 +41,9 @@ export function nextRefused(
       continue;
     }
     const to = request.to[key];
-    // A side that was not to change is not refused.
+    // A side that was not to change is not refused, and a limit needs no room (L31).
     if (!request.changes.includes(key) || to === null) continue;
+    if (reason === "NodeCapacity" && isBesideRequest(key, request)) continue;
     const wait = newWait(request, refusals[key]?.size, { reason, message, askedMs: waitMs, now });
     next[key] = { ...refusals[key], size: { kind: "size", ...wait, to } };
   }
@@ -46,8 +51,8 @@ export function nextRefused(
 }
 
 /**
- * After an accepted PATCH: what the API server refused of its resources is forgotten, the others wait on. podfit's own
- * resize is no change of the pod that would free a waiting size.
+ * After an accepted PATCH: what the API server refused of its resources is forgotten, and that it was busy; the others
+ * wait on. podfit's own resize is no change of the pod that would free a waiting size.
  */
 export function nextAccepted(refusals: Refusals, request: ResizeRequest, generation: number | null): Refusals {
   const changed = new Set(request.changes.map(resourceOf));
@@ -58,7 +63,7 @@ export function nextAccepted(refusals: Refusals, request: ResizeRequest, generat
     const { everything, size, givenUp } = refusals[key] ?? {};
     const isKept = !changed.has(resourceOf(key));
     const kept: SideRefusals = {
-      ...(isKept && everything !== undefined && { everything: move(everything) }),
+      ...(isKept && everything !== undefined && everything.reason !== "RetryLater" && { everything: move(everything) }),
       ...(isKept && size !== undefined && { size: move(size) }),
       ...(givenUp !== undefined && { givenUp: move(givenUp) }),
     };
@@ -87,6 +92,20 @@ export function nextGivenUp(
   return next;
 }
 
+/** After a scale-up that took back sides that waited for room (L31): they wait as after a revert, the others go on. */
+export function nextTakenBack(
+  refusals: Refusals,
+  request: ResizeRequest,
+  context: { generation: number | null; now: number },
+): Refusals {
+  const { givesUp, to, changes } = request;
+  const accepted = nextAccepted(refusals, request, context.generation);
+  if (givesUp === null) return accepted;
+  const returned = changes.filter((key) => request.from[key] === to[key]);
+  const revert: ResizeRequest = { ...request, from: givesUp, changes: returned, stuck: "ResizeDeferred" };
+  return nextGivenUp(accepted, { ...revert, why: "the node had no room for it" }, context);
+}
+
 /** Some size still waits for this reason: it has been neither accepted nor refused for another since. */
 export function isWaiting(refusals: Refusals, reason: string | undefined): boolean {
   return refusals !== NO_REFUSALS && listAllRefusals(refusals).some((refusal) => refusal.reason === reason);
@@ -108,6 +127,10 @@ export function rebaseRefusals(refusals: Refusals, now: number): Refusals {
     };
   }
   return next;
+}
+
+function isBesideRequest(key: SideKey, { changes }: ResizeRequest): boolean {
+  return sideOf(key) === "limits" && changes.includes(`${resourceOf(key)}.requests`);
 }
 
 function isAboutEverything(reason: RefusalReason): reason is EverythingReason {

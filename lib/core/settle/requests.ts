@@ -3,13 +3,17 @@ import { type Case, newRequest } from "../case.ts";
 import type { ContainerDecision } from "../decision.ts";
 import type { Asked } from "../gate/ask.ts";
 import type { Candidate } from "../gate/candidate.ts";
+import { isAfterOom } from "../propose/proposal.ts";
 import { explainHold } from "../propose/explain_hold.ts";
 import type { ResizeRequest } from "../resize_request.ts";
+import { withVeto } from "./veto.ts";
 
 /** A case, and how its proposals fared; `asked` is `null` where there were none. */
 export interface Weighed {
   readonly it: Case;
   readonly asked: Asked | null;
+  /** Since when a side at its bound has held the scale-downs of another resource, epoch ms; `null` = none does (L34). */
+  readonly vetoedSince: number | null;
 }
 
 /** One resize in flight per pod: the proposals that have stood longest go first (C12). `null` when nothing passed. */
@@ -22,22 +26,37 @@ export function chooseFirst(weighed: readonly Weighed[]): Candidate | null {
   return first;
 }
 
+/** Containers whose proposals nothing holds up but a resize of the pod that waits for room (L31). */
+export function listHeldBack(weighed: readonly Weighed[]): readonly string[] {
+  const held = weighed.filter(({ asked }) =>
+    asked?.kind === "stopped" && asked.decision.kind === "blocked" && asked.decision.reason === "ResizeDeferred"
+  );
+  return held.map(({ it }) => it.container.name);
+}
+
 /** The PATCH for a candidate that passed every gate. */
 export function toRequest(candidate: Candidate): ResizeRequest {
-  const { action, base, to, changes } = candidate;
-  return newRequest(candidate, { action, from: base, to, changes, stuck: null, why: explainMoves(candidate) });
+  const { action, base, to, changes, proposals, container: { spec }, input: { room } } = candidate;
+  const reflex = proposals[0]?.reflex ?? null;
+  // Where room is known, it decides when what was taken back is asked for again (L31).
+  const givesUp = action === "scaleUp" && base !== spec && room === null ? spec : null;
+  const why = explainMoves(candidate);
+  return newRequest(candidate, { action, from: base, to, changes, stuck: null, givesUp, why, reflex });
 }
 
 /** What is said of a case that was asked about. */
-export function toDecision({ it, asked }: Weighed): ContainerDecision {
+export function toDecision({ it, asked, vetoedSince }: Weighed): ContainerDecision {
   const { autoscaler: { uid: autoscaler }, container: { name: container }, isNewSample } = it;
   if (asked === null) return { autoscaler, container, decision: explainHold(it), candidates: [], isNewSample };
   if (asked.kind === "stopped") {
-    return { autoscaler, container, decision: asked.decision, candidates: asked.candidates, isNewSample };
+    const decision = withVeto(asked.decision, it.input.now, vetoedSince);
+    return { autoscaler, container, decision, candidates: asked.candidates, isNewSample };
   }
-  const { action, base, to, moving } = asked.candidate;
+  const { action, base, to, moving, proposals } = asked.candidate;
   const decision = { kind: "resize", action, from: base, to } as const;
-  return { autoscaler, container, decision, candidates: moving, isNewSample };
+  // A kill is a sample of its own (L10): it is counted where it is acted on (C52).
+  const isNew = isNewSample || isAfterOom(proposals);
+  return { autoscaler, container, decision, candidates: moving, isNewSample: isNew };
 }
 
 /** A revert stands beside what else was decided about its container. */
@@ -46,8 +65,9 @@ export function toRevertDecision({ autoscaler, container, from, to, stuck }: Res
   return { autoscaler, container, decision, candidates: [], isNewSample: false };
 }
 
-function readSince({ view }: Case): number {
-  return view.wantedSince ?? Infinity;
+/** A kill waits for nobody (L11). */
+function readSince({ view, proposals }: Candidate): number {
+  return isAfterOom(proposals) ? -Infinity : view.wantedSince ?? Infinity;
 }
 
 function explainMoves({ sized, proposals }: Candidate): string {
@@ -56,5 +76,6 @@ function explainMoves({ sized, proposals }: Candidate): string {
     const why = proposals.find(({ side }) => side === one.key)?.why ?? one.key;
     return [one.cappedBy === null ? why : `${why}, capped by ${one.cappedBy}`];
   });
-  return whys.join("; ");
+  // Sides that answer one kill have one reason.
+  return [...new Set(whys)].join("; ");
 }

@@ -5,10 +5,11 @@
 import type { SideRule } from "../../autoscaler/autoscaler.ts";
 import { type SideKey, UNIT } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
+import type { Allowance, AllowedBy } from "./allowance.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
 
 /** The last cap that changed a size. */
-export type CapName = "min" | "max" | "step" | "memory in use" | SideKey;
+export type CapName = "min" | "max" | "step" | "memory in use" | "OOM kill" | AllowedBy | SideKey;
 
 /** A size on its way through the caps. */
 export interface Fitted {
@@ -27,12 +28,18 @@ export interface CapContext {
   /** The other side of the resource as it will be: `null` = there is none. */
   readonly partner: { readonly key: SideKey; readonly amount: number } | null;
   readonly memoryFloor: MemoryFloor;
+  /** How far node and namespace let the side go. */
+  readonly allowance: Allowance;
+  /** What is left of a memory limit after an OOM kill, bytes (L12). */
+  readonly killFloorBytes?: number;
+  /** An answer to an OOM kill goes as far as it needs (L11). */
+  readonly ignoresStep?: boolean;
 }
 
 type Cap = (fitted: Fitted, context: CapContext) => Fitted;
 
 /** A size that no longer moves in its direction after one of them is held by that one. */
-export const CAPS: readonly Cap[] = [bounds, worthAUnit, step, memoryInUse, partner];
+export const CAPS: readonly Cap[] = [bounds, worthAUnit, step, allowed, memoryInUse, killFloor, partner];
 
 /** Whether `to` lies beyond `from` in that direction. */
 export function moves(direction: Direction, from: number, to: number): boolean {
@@ -57,9 +64,10 @@ function worthAUnit(fitted: Fitted, { rule, direction, actual }: CapContext): Fi
 }
 
 /** No further than `step` and `stepPercent` from actual, then up to a whole unit: the one place that rounds. */
-function step({ to, cappedBy }: Fitted, { rule, direction, actual }: CapContext): Fitted {
+function step({ to, cappedBy }: Fitted, { rule, direction, actual, ignoresStep = false }: CapContext): Fitted {
   const { min, max, step, stepPercent } = rule.bounds;
-  const most = Math.min(step ?? Infinity, stepPercent === null ? Infinity : actual * stepPercent / 100);
+  const steps = Math.min(step ?? Infinity, stepPercent === null ? Infinity : actual * stepPercent / 100);
+  const most = ignoresStep ? Infinity : steps;
   const stepped = clamp(to, actual - most, actual + most);
   const unit = UNIT[rule.resource];
   const rounded = Math.max(roundTowards(direction, { amount: stepped, actual, unit }), unit);
@@ -69,12 +77,34 @@ function step({ to, cappedBy }: Fitted, { rule, direction, actual }: CapContext)
   return { to: bounded, cappedBy: stepped < to || stepped > to ? "step" : cappedBy };
 }
 
+/** A step up to what is left is worth a resize from this on (L30). */
+const WORTH_PERCENT = 5;
+
+/**
+ * No further than node, quotas and limit ranges allow (L30, L32), in whole units. What is left changes all the time: for
+ * less than 5 % of it no pod is resized.
+ */
+function allowed(fitted: Fitted, { rule, direction, actual, allowance: { most, by, least } }: CapContext): Fitted {
+  if (direction === "down") return fitted.to < least ? { to: least, cappedBy: "LimitRange" } : fitted;
+  if (by === null || fitted.to <= most) return fitted;
+  if (by === "LimitRange") return { to: most, cappedBy: by };
+  const to = Math.floor(most / UNIT[rule.resource]) * UNIT[rule.resource];
+  return { to: (to - actual) * 100 >= actual * WORTH_PERCENT ? to : actual, cappedBy: by };
+}
+
 /** A memory limit goes down to no less than what is in use; not at all where that is not known (C46). */
 function memoryInUse(fitted: Fitted, { rule, direction, actual, memoryFloor }: CapContext): Fitted {
   if (rule.key !== "memory.limits" || direction === "up") return fitted;
   if (memoryFloor.kind === "unknown") return { to: actual, cappedBy: "memory in use" };
   const floor = Math.ceil(memoryFloor.bytes / UNIT.memory) * UNIT.memory;
   return fitted.to < floor || floor >= actual ? { to: floor, cappedBy: "memory in use" } : fitted;
+}
+
+/** A limit that has killed is not gone back to for a day, nor near to it (L12). */
+function killFloor(fitted: Fitted, { rule, direction, killFloorBytes = 0 }: CapContext): Fitted {
+  if (rule.key !== "memory.limits" || direction === "up") return fitted;
+  const floor = roundUp(killFloorBytes, UNIT.memory);
+  return fitted.to < floor ? { to: floor, cappedBy: "OOM kill" } : fitted;
 }
 
 /** requests <= limits (C34). */

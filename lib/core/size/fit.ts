@@ -6,17 +6,11 @@ import type { SideRule } from "../../autoscaler/autoscaler.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { type Resources, type SideKey, UNIT } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
+import { type Allowance, type AllowedBy, ALLOWS_ALL } from "./allowance.ts";
 import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
-
-/** A side that is proposed to move. */
-export interface Mover {
-  readonly rule: SideRule;
-  /** The recommendation, millicores or bytes. */
-  readonly amount: number;
-  /** The size in force: what steps and directions are measured from. */
-  readonly actual: number;
-}
+import { joinPairs, toPaired } from "./pair.ts";
+import type { Mover, ShortReason, Sized } from "./sized.ts";
 
 /** What the sides of a container are fitted to. */
 export interface FitContext {
@@ -24,33 +18,30 @@ export interface FitContext {
   /** What sides that do not move count with: the spec, or actual where a pending resize is given up (C41). */
   readonly base: Resources;
   readonly memoryFloor: MemoryFloor;
+  /** How far node and namespace let a side go (L30, L32); as far as it likes where it is left out. */
+  readonly allow?: (key: SideKey) => Allowance;
+  /** What is left of a memory limit after an OOM kill, bytes (L12). */
+  readonly killFloorBytes?: number;
   /** True when these sizes would make a pod Guaranteed that is not (C34). */
   readonly makesGuaranteed: (to: Resources) => boolean;
 }
 
-/** Where a side goes, or why it stays. */
-export type Sized =
-  | {
-    readonly kind: "moves";
-    readonly key: SideKey;
-    readonly to: number;
-    readonly cappedBy: Fitted["cappedBy"];
-  }
-  | {
-    readonly kind: "holds";
-    readonly key: SideKey;
-    readonly reason: "AtBound" | "AtTarget" | "MemoryInUse";
-    readonly message: string;
-  };
+const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
+  node: "NodeCapacity",
+  Quota: "Quota",
+  LimitRange: "LimitRange",
+};
 
 /** One result per mover, leaders first; `to` differs from actual in the wanted direction. */
 export function fit(movers: readonly Mover[], context: FitContext): readonly Sized[] {
   const sized = new Map<SideKey, Sized>();
   for (const side of context.direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST) {
     for (const mover of movers) {
-      if (mover.rule.side === side) sized.set(mover.rule.key, fitSide(mover, sized, context));
+      if (mover.rule.side !== side) continue;
+      sized.set(mover.rule.key, fitSide(toPaired(mover, movers, context.direction), sized, context));
     }
   }
+  joinPairs(movers, sized, context.direction);
   keepBurstable(movers, sized, context);
   return [...sized.values()];
 }
@@ -66,9 +57,19 @@ export function resultOf(base: Resources, sized: Iterable<Sized>): Resources {
 const LIMITS_FIRST = ["limits", "requests"] as const;
 const REQUESTS_FIRST = ["requests", "limits"] as const;
 
-function fitSide({ rule, amount, actual }: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
-  const { direction, base, memoryFloor } = context;
-  const capContext: CapContext = { rule, direction, actual, partner: readPartner(rule, sized, base), memoryFloor };
+function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
+  const { rule, amount, actual, ignoresStep = false } = mover;
+  const { direction, base, memoryFloor, killFloorBytes = 0 } = context;
+  const capContext: CapContext = {
+    rule,
+    direction,
+    actual,
+    partner: readPartner(rule, sized, base),
+    memoryFloor,
+    killFloorBytes,
+    allowance: context.allow?.(rule.key) ?? ALLOWS_ALL,
+    ignoresStep,
+  };
   let fitted: Fitted = { to: amount, cappedBy: null };
   if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
   for (const cap of CAPS) {
@@ -105,12 +106,13 @@ function keepBurstable(movers: readonly Mover[], sized: Map<SideKey, Sized>, con
       rule.key,
       moves(direction, actual, fitted.to)
         ? { ...one, ...fitted }
-        : toHeld(fitted, { rule, direction, actual, partner, memoryFloor }),
+        : toHeld(fitted, { rule, direction, actual, partner, memoryFloor, allowance: ALLOWS_ALL }),
     );
   }
 }
 
-function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: CapContext): Sized {
+function toHeld({ cappedBy }: Fitted, context: CapContext): Sized {
+  const { rule, direction, actual, memoryFloor } = context;
   const { key, resource } = rule;
   const { targetUtilizationPercent } = rule[direction];
   if (cappedBy === null) {
@@ -118,6 +120,21 @@ function toHeld({ cappedBy }: Fitted, { rule, direction, actual, memoryFloor }: 
     return { kind: "holds", key, reason: "AtTarget", message };
   }
   if (cappedBy === "memory in use") return { kind: "holds", key, reason: "MemoryInUse", message: memoryFloor.why };
-  const message = `${key} stays at ${formatAmount(actual, resource)}: ${cappedBy} leaves no room`;
+  const stays = `${key} stays at ${formatAmount(actual, resource)}`;
+  if (cappedBy === "node" || cappedBy === "Quota" || cappedBy === "LimitRange") {
+    const message = `${stays}: ${explainShort(cappedBy, context)}`;
+    return { kind: "holds", key, reason: SHORT_REASONS[cappedBy], message };
+  }
+  const why = cappedBy === "OOM kill" ? "it was OOM-killed less than 24h ago" : `${cappedBy} leaves no room`;
+  const message = `${stays}: ${why}`;
   return { kind: "holds", key, reason: "AtBound", message };
+}
+
+function explainShort(by: AllowedBy, { rule, direction, actual, allowance: { most, least } }: CapContext): string {
+  if (by === "LimitRange") {
+    const amount = formatAmount(direction === "up" ? most : least, rule.resource);
+    return `a limit range of the namespace allows ${direction === "up" ? "at most" : "at least"} ${amount}`;
+  }
+  const left = formatAmount(Math.max(0, Math.floor(most - actual)), rule.resource);
+  return by === "node" ? `the node has room for ${left} more` : `the namespace's quota has ${left} left`;
 }

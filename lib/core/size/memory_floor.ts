@@ -38,6 +38,14 @@ export function readMemoryFloor({ view, container, input: { pod } }: Case): Memo
   return { kind: "floor", bytes, why: `memory.limits is not lowered: ${used} are in use` };
 }
 
+/** What a memory limit keeps after OOM kills of the container, or of its siblings (L12, L14), bytes; 0 = none. */
+export function readKillFloor({ containerState: { killFloor }, container, input: { now, killFloors } }: Case): number {
+  const own = killFloor === null || killFloor.until <= now ? 0 : killFloor.bytes;
+  const { name } = container;
+  const siblings = killFloors !== undefined && Object.hasOwn(killFloors, name) ? killFloors[name] ?? 0 : 0;
+  return Math.max(own, siblings);
+}
+
 /** Bytes; `null` when a container has no limit: then the pod has none either. */
 function sumOtherLimits(pod: PodFacts, container: ContainerFacts): number | null {
   let sum = 0;

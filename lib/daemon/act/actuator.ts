@@ -25,7 +25,7 @@ export interface ActuatorOptions {
 
 /** Many pods may want to move at the same moment, and each PATCH costs the API server an admission. */
 const AT_ONCE = 32;
-/** Longer would keep a node's loop, and an end of the process, waiting for a server that does not answer. */
+/** Longer would keep a pod, and an end of the process, waiting for a server that does not answer. */
 const SLOT_TIMEOUT_MS = 10_000;
 const PATCH_TIMEOUT_MS = 10_000;
 

@@ -44,6 +44,7 @@ function readReason({ code, message, details }: ApiError): RefusalReason {
   if (code === 404 || code === 405) return "Unsupported";
   if (code === 429 || code >= 500 || code === 408 || code === 409) return "RetryLater";
   if (code === 401) return "Rights";
+  if (code === 422 && message.includes("on node without support for resize")) return "Unsupported";
   if (code !== 403) return "Invalid";
   const causes = (details?.causes ?? []).map(({ reason }) => reason);
   if (causes.includes("NodeCapacity")) return "NodeCapacity";

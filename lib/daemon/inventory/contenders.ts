@@ -40,3 +40,8 @@ export function byName(a: Autoscaler, b: Autoscaler): number {
 }
 
 const NONE: readonly Autoscaler[] = [];
+
+/** Whether the same contenders, each the same object, stand in the same order. */
+export function isSameContenders(a: readonly Autoscaler[], b: readonly Autoscaler[]): boolean {
+  return a.length === b.length && a.every((autoscaler, index) => autoscaler === b[index]);
+}

@@ -36,6 +36,12 @@ export interface NodeFacts {
   readonly host: string | null;
   readonly port: number;
   readonly capacity: Capacity;
+  /** What of it pods may ask for. */
+  readonly allocatable: Capacity;
+  /** `v1.36.3`; `null` when it does not say. */
+  readonly kubeletVersion: string | null;
+  /** Its condition MemoryPressure is True. */
+  readonly memoryPressure: boolean;
 }
 
 /** As kubectl and people name a namespaced object: `namespace/name`. */

@@ -6,17 +6,21 @@ import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
 import type { Deployment, Node, Pod } from "../../api/kubernetes.ts";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Transport } from "../../kube/transport.ts";
+import { CollectionFailure } from "../../kube/collection_failure.ts";
 import { watchList } from "../../kube/watch.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
+import type { NamespaceRule, Namespaces } from "./namespaces.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
 import { readAutoscaler } from "./read_autoscaler.ts";
+import { type LimitRange, readLimitRange, readQuota, type ResourceQuota } from "./read_limits.ts";
 import { readNode } from "./read_node.ts";
 import { readPod } from "./read_pod.ts";
 import { readWorkload } from "./read_workload.ts";
+import type { Rooms } from "./rooms.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
 import { PLURALS } from "./workloads.ts";
 
@@ -32,6 +36,8 @@ export interface FeedOptions {
   readonly onTrouble: OnTrouble;
   readonly inventory: Inventory;
   readonly nodes: Map<string, NodeFacts>;
+  readonly rooms: Pick<Rooms, "moveNode">;
+  readonly namespaces: Namespaces;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
 }
 
@@ -46,6 +52,8 @@ interface Source<T> {
   readonly replaceAll: (objects: readonly T[]) => void;
   readonly set: (object: T) => void;
   readonly remove: (object: T) => void;
+  /** Nothing waits for it, and it may be forbidden: then there are none to know of (C54). */
+  readonly isOptional?: boolean;
 }
 
 /** The watches of one scope; `run` runs them. */
@@ -57,7 +65,7 @@ export class Feed {
   constructor(options: FeedOptions) {
     this.#options = options;
     this.#sources = listSources(options);
-    for (const source of this.#sources) this.#unsynced.set(source.path, source);
+    for (const source of this.#sources.filter(isAwaited)) this.#unsynced.set(source.path, source);
   }
 
   /** Paths that have not been listed yet: their objects are not known. */
@@ -80,7 +88,14 @@ export class Feed {
   async #watch(source: Source<unknown>, signal: AbortSignal): Promise<void> {
     const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
     const { resource, path, fieldSelector, project } = source;
+    let isForbidden = false;
     const onError = (error: Error, failures: number) => {
+      if (!isAwaited(source) && isNoRight(error)) {
+        if (isForbidden) return;
+        isForbidden = true;
+        source.replaceAll([]);
+        return log.info("Not watched without the right to: refusals are believed", { resource, path });
+      }
       metrics.watchFailed(resource);
       const fields = { resource, path, failures, error };
       onTrouble({ kind: "failure", level: "warn", message: "Cannot watch, retrying", autoscaler: null, fields });
@@ -98,12 +113,21 @@ export class Feed {
     for await (const event of events) {
       metrics.watchEvent({ resource, type: event.kind });
       if (event.kind === "listed") {
+        isForbidden = false;
         source.replaceAll(event.objects);
         if (this.#unsynced.delete(path)) log.info("In sync", { resource, path, objects: event.objects.length });
       } else if (event.kind === "deleted") source.remove(event.object);
       else source.set(event.object);
     }
   }
+}
+
+function isAwaited({ isOptional }: Source<unknown>): boolean {
+  return isOptional !== true;
+}
+
+function isNoRight(error: Error): boolean {
+  return error instanceof CollectionFailure && error.code === 403;
 }
 
 const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
@@ -116,11 +140,12 @@ function listSources(options: FeedOptions): readonly Source<unknown>[] {
     nodeSource(options),
     ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
     ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
+    ...prefixes.flatMap((prefix) => limitSources(options, prefix)),
     ...prefixes.map((prefix) => podSource(options, prefix)),
   ] as readonly Source<unknown>[];
 }
 
-function nodeSource({ nodes, scope }: FeedOptions): Source<NodeFacts> {
+function nodeSource({ nodes, rooms, scope }: FeedOptions): Source<NodeFacts> {
   return {
     resource: "nodes",
     namespace: null,
@@ -128,11 +153,21 @@ function nodeSource({ nodes, scope }: FeedOptions): Source<NodeFacts> {
     fieldSelector: scope.node === null ? null : `metadata.name=${scope.node}`,
     project: (object) => readNode(object as Node),
     replaceAll(all) {
+      const before = new Map(nodes);
       nodes.clear();
       for (const node of all) nodes.set(node.name, node);
+      for (const name of new Set([...before.keys(), ...nodes.keys()])) rooms.moveNode(name, before.get(name));
     },
-    set: (node) => void nodes.set(node.name, node),
-    remove: (node) => void nodes.delete(node.name),
+    set(node) {
+      const before = nodes.get(node.name);
+      nodes.set(node.name, node);
+      rooms.moveNode(node.name, before);
+    },
+    remove(node) {
+      const before = nodes.get(node.name);
+      nodes.delete(node.name);
+      rooms.moveNode(node.name, before);
+    },
   };
 }
 
@@ -170,6 +205,30 @@ function autoscalerSource({ inventory, onAutoscalerGone }: FeedOptions, prefix: 
       onAutoscalerGone(one);
     },
   };
+}
+
+/** Limit ranges and quotas: known ones are kept to, others are found out by being refused (L32). */
+function limitSources({ namespaces }: FeedOptions, prefix: string): readonly Source<NamespaceRule>[] {
+  const namespace = readNamespace(prefix);
+  const toSource = (
+    resource: string,
+    kind: NamespaceRule["kind"],
+    project: (object: unknown) => NamespaceRule,
+  ): Source<NamespaceRule> => ({
+    resource,
+    namespace,
+    path: `/api/v1${prefix}/${resource}`,
+    fieldSelector: null,
+    project,
+    replaceAll: (all) => namespaces.replace({ kind, namespace }, all),
+    set: (one) => namespaces.set(one),
+    remove: (one) => namespaces.remove(one),
+    isOptional: true,
+  });
+  return [
+    toSource("limitranges", "limitRange", (object) => readLimitRange(object as LimitRange)),
+    toSource("resourcequotas", "quota", (object) => readQuota(object as ResourceQuota)),
+  ];
 }
 
 function podSource({ inventory, scope }: FeedOptions, prefix: string): Source<ReturnType<typeof readPod>> {

@@ -6,7 +6,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
-import { byName, Contenders } from "./contenders.ts";
+import { byName, Contenders, isSameContenders } from "./contenders.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
 import type { Resolution, Tracked } from "./tracked.ts";
 import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
@@ -23,6 +23,8 @@ export interface InventoryOptions {
   readonly onChanged: (tracked: Tracked) => void;
   /** A pod is no longer tracked: nothing is reverted, what was known of it is dropped. */
   readonly onDropped: (pod: PodFacts) => void;
+  /** A pod came, changed or went, tracked or not; `null` = it was not there, or is not any more. */
+  readonly onMoved?: (before: PodFacts | null, after: PodFacts | null) => void;
 }
 
 /** Kept current pod by pod: asking every pod for every autoscaler would take seconds where there are many of both. */
@@ -102,12 +104,16 @@ export class Inventory {
 
   setPod(pod: PodFacts): void {
     const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
+    const before = inNamespace.get(pod.uid) ?? null;
     this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
+    this.#options.onMoved?.(before, pod);
     this.#retrack(pod);
   }
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
+    const before = this.#pods.get(namespace)?.get(uid) ?? null;
     this.#pods.get(namespace)?.delete(uid);
+    if (before !== null) this.#options.onMoved?.(before, null);
     for (const { matched, tracked } of this.#entries.get(namespace)?.values() ?? []) {
       matched.delete(uid);
       tracked.delete(uid);
@@ -205,7 +211,7 @@ export class Inventory {
     const contenders = this.#match(pod);
     if (contenders.length === 0) return this.#drop(pod.uid);
     const before = this.#tracked.get(pod.uid);
-    if (before?.pod === pod && isSame(before.contenders, contenders)) return;
+    if (before?.pod === pod && isSameContenders(before.contenders, contenders)) return;
     const tracked: Tracked = { pod, contenders };
     this.#tracked.set(pod.uid, tracked);
     this.#options.onChanged(tracked);
@@ -240,8 +246,4 @@ export class Inventory {
     if (pod.nodeName === null || pod.finished || pod.deleting || pod.mirror || pod.windows) return false;
     return pod.optedIn || !this.#options.requiresAnnotation;
   }
-}
-
-function isSame(a: readonly Autoscaler[], b: readonly Autoscaler[]): boolean {
-  return a.length === b.length && a.every((autoscaler, index) => autoscaler === b[index]);
 }

@@ -1,5 +1,6 @@
 /** From the API's Node to NodeFacts, at the edge: where its kubelet is dialed, and how large it is. */
 import type { Node } from "../../api/kubernetes.ts";
+import type { Capacity } from "../../core/decision.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import type { NodeFacts } from "./facts.ts";
 
@@ -16,11 +17,15 @@ export function readNode({ metadata, status }: Node): NodeFacts {
     name: metadata?.name ?? "",
     host: host ?? null,
     port: status?.daemonEndpoints?.kubeletEndpoint?.Port || KUBELET_PORT,
-    capacity: {
-      cpuMillicores: readAmount(status?.capacity?.["cpu"], "cpu"),
-      memoryBytes: readAmount(status?.capacity?.["memory"], "memory"),
-    },
+    capacity: readCapacity(status?.capacity),
+    allocatable: readCapacity(status?.allocatable),
+    kubeletVersion: status?.nodeInfo?.kubeletVersion ?? null,
+    memoryPressure: status?.conditions?.some((one) => one.type === "MemoryPressure" && one.status === "True") ?? false,
   };
+}
+
+function readCapacity(amounts: Readonly<Record<string, unknown>> = {}): Capacity {
+  return { cpuMillicores: readAmount(amounts["cpu"], "cpu"), memoryBytes: readAmount(amounts["memory"], "memory") };
 }
 
 function readAmount(quantity: unknown, resource: "cpu" | "memory"): number | null {

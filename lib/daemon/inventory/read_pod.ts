@@ -7,6 +7,7 @@ import { readResizeEntries } from "../../units/managed_fields.ts";
 import type { QosClass } from "../../units/qos.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import {
+  type Amounts,
   isSameSize,
   NO_RESOURCES,
   type Resource,
@@ -15,7 +16,14 @@ import {
   SIDE_KEYS,
   sideOf,
 } from "../../units/resources.ts";
-import type { ContainerFacts, PodFacts, ResizeCondition } from "../../core/pod/pod_facts.ts";
+import {
+  type ContainerFacts,
+  NO_TERMINATIONS,
+  type PodFacts,
+  type ResizeCondition,
+  type Termination,
+} from "../../core/pod/pod_facts.ts";
+import { type Summed, sumPod } from "../../core/pod/pod_sum.ts";
 
 const OPT_IN = "pra.kedify.io/reconcile";
 /** Written by the kubelet on the mirror of a static pod. */
@@ -26,6 +34,10 @@ export function readPod(pod: Pod): PodFacts {
   const { metadata = {}, spec, status } = pod;
   const annotations = metadata.annotations ?? {};
   const conditions = status?.conditions ?? [];
+  const summed: Summed = {
+    containers: readContainers(pod),
+    podResources: spec?.resources === undefined ? null : readResources(spec.resources),
+  };
   return {
     uid: metadata.uid ?? "",
     namespace: metadata.namespace ?? "",
@@ -41,13 +53,24 @@ export function readPod(pod: Pod): PodFacts {
     mirror: annotations[MIRROR] !== undefined,
     windows: spec?.os?.name === "windows",
     qosClass: readQosClass(status?.qosClass),
-    podResources: spec?.resources === undefined ? null : readResources(spec.resources),
+    podResources: summed.podResources,
+    requests: readRequests(summed, spec?.overhead),
     pending: readResizeCondition(conditions, "PodResizePending"),
     inProgress: readResizeCondition(conditions, "PodResizeInProgress"),
     readyAt: readTrueSince(conditions, "Ready"),
     containersReadyAt: readTrueSince(conditions, "ContainersReady"),
-    containers: readContainers(pod),
+    containers: summed.containers,
+    memoryLimitBytes: readMemoryLimit(pod),
     resizes: readResizeEntries(metadata.managedFields),
+  };
+}
+
+/** The pod's overhead is what its RuntimeClass needs beside the containers. */
+function readRequests(summed: Summed, overhead: Readonly<Record<string, unknown>> = {}): Amounts {
+  const extra = readResources({ requests: overhead as Record<string, string> });
+  return {
+    cpuMillicores: sumPod(summed, "cpu.requests") + (extra["cpu.requests"] ?? 0),
+    memoryBytes: sumPod(summed, "memory.requests") + (extra["memory.requests"] ?? 0),
   };
 }
 
@@ -79,8 +102,29 @@ function readContainer(
     runningAt: status?.state?.running === undefined ? null : readTime(status.state.running.startedAt) ?? 0,
     ready: status?.ready === true,
     instance: status?.containerID ?? null,
+    terminations: readTerminations(status),
   };
 }
+
+function readMemoryLimit({ status }: Pod): number | null {
+  const quantity = status?.resources?.limits?.["memory"];
+  const parsed = quantity === undefined ? null : parseAmount(quantity, "memory");
+  // How cgroup v1 says that there is no limit, 9007199254740988Ki, is more than an amount can be.
+  return parsed?.ok === true ? parsed.amount : null;
+}
+
+function readTerminations(status: ContainerStatus | undefined): readonly Termination[] {
+  const [last, now] = [status?.lastState?.terminated, status?.state?.terminated];
+  if (!last && !now) return NO_TERMINATIONS;
+  return [last, now].flatMap((one) => {
+    // Without an ID it could not be told from the next one.
+    if (!one?.containerID) return [];
+    const { containerID: id, reason = "", exitCode = 0, finishedAt } = one;
+    return [{ id, reason: reason.slice(0, MAX_REASON), exitCode, finishedAt: readTime(finishedAt) ?? 0 }];
+  });
+}
+
+const MAX_REASON = 64;
 
 function readResources(resources: ResourceRequirements | undefined): Resources {
   if (resources === undefined) return NO_RESOURCES;

@@ -73,7 +73,7 @@ export interface Metrics {
   /** `seconds` of a read that succeeded. */
   kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
   usageSkipped(reason: "implausible" | "malformed", count: number): void;
-  setUsageSource(source: "kubelet" | "proxy"): void;
+  setUsageSource(source: "kubelet" | "proxy" | "cgroup"): void;
   eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
 }

@@ -1,6 +1,6 @@
 /**
  * The life of one node with tracked pods: readings at the smallest poll interval of its pods, and changes of pods as
- * they come; one round of evaluations at a time, each ended before the next begins (C20). One such loop per node.
+ * they come; one round of evaluations at a time (C20), which waits for no answer to a request (C23). One such loop per node.
  */
 import type { Reading } from "../../api/usage.ts";
 import type { Capacity, Observation } from "../../core/decision.ts";
@@ -28,12 +28,12 @@ export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
     const next = await Promise.race([reading, changes.wait()]);
     if (next === CHANGED) {
       const pods = [...changes.take()].flatMap((uid) => tracked().get(uid) ?? []);
-      await evaluator.evaluate(pods, () => ({ kind: "changed" }));
+      evaluator.evaluate(pods, () => ({ kind: "changed" }));
     } else {
       if (next.done === true) return;
       onReading(next.value);
       const observe = toObserver(next.value, options.capacity());
-      await evaluator.evaluate(tracked().values(), observe);
+      evaluator.evaluate(tracked().values(), observe);
       reading = readings.next();
     }
     onEvaluated();

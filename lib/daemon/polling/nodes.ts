@@ -13,6 +13,7 @@ import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
+import { listUsagePods } from "./usage_pods.ts";
 import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
 
 /** Where usage comes from, who evaluates it, and what is known of nodes. */
@@ -84,6 +85,13 @@ export class Nodes implements AsyncDisposable {
     entry.changes.add(tracked.pod.uid);
   }
 
+  /** Has those of the pods that are on the node evaluated now, rather than at the next reading (L30). */
+  wake(node: string, uids: ReadonlySet<string>): void {
+    const entry = this.#entries.get(node);
+    if (entry === undefined) return;
+    for (const uid of uids) if (entry.pods.has(uid)) entry.changes.add(uid);
+  }
+
   remove(uid: string, node: string | null): void {
     const entry = this.#entries.get(node ?? "");
     if (entry === undefined || node === null) return;
@@ -115,6 +123,7 @@ export class Nodes implements AsyncDisposable {
     const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.intervalMs,
       isTracked: (uid) => entry.pods.has(uid),
+      pods: () => listUsagePods(entry.pods.values()),
       signal: AbortSignal.any([signal, ending.signal]),
     });
     try {

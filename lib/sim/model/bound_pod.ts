@@ -17,6 +17,8 @@ export interface BoundPod {
   /** The value of its PriorityClass, by which pods that wait for room are served. */
   readonly priority: number;
   readonly qosClass: QosClass;
+  /** The pod's own `resources`, which count on the node instead of its containers'; none where it is left out. */
+  readonly podResources?: Resources | null;
   readonly restartPolicy: "Always" | "OnFailure" | "Never";
   /** When the scheduler bound it, as condition PodScheduled says; `null` when it was bound from the first. */
   readonly scheduledAt: number | null;
@@ -47,6 +49,7 @@ export function toBoundPod(pod: Pod, loads: Readonly<Record<string, Load>>): Bou
     ...inits,
     ...(spec?.containers ?? []).map((one) => toBoundContainer(one, "container", loads)),
   ];
+  const podResources = spec?.resources === undefined ? null : readSize(spec.resources);
   const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled")?.lastTransitionTime;
   const deleting = metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null;
   const graceSeconds = metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30;
@@ -56,8 +59,9 @@ export function toBoundPod(pod: Pod, loads: Readonly<Record<string, Load>>): Bou
     name: metadata.name ?? "",
     generation: metadata.generation ?? 1,
     priority: spec?.priority ?? 0,
+    podResources,
     qosClass: computeQosClass({
-      podResources: spec?.resources === undefined ? null : readSize(spec.resources),
+      podResources,
       containers: containers.map(({ size }) => size),
     }),
     restartPolicy: spec?.restartPolicy ?? "Always",

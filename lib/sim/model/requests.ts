@@ -18,7 +18,8 @@ export interface Needs {
 
 /** What a pod takes of its node with these sizes. */
 export function readNeeds(pod: BoundPod, sizes: Sizes): Needs {
-  return { cpu: readTotal(pod, sizes, "cpu.requests").given, memory: readTotal(pod, sizes, "memory.requests").given };
+  const read = (key: "cpu.requests" | "memory.requests") => pod.podResources?.[key] ?? readTotal(pod, sizes, key).given;
+  return { cpu: read("cpu.requests"), memory: read("memory.requests") };
 }
 
 /** The settings of the pod's cgroup. A memory limit counts only when each container has one. */

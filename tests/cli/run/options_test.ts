@@ -1,7 +1,9 @@
 /** Which options come of which flags and variables, and what is refused? */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { parse } from "@std/yaml";
 import { type FlagRow, FLAGS, VARIABLES } from "../../../lib/cli/run/flags.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
+import type { Json } from "../../support/api_objects.ts";
 import { StartError } from "../../../lib/cli/run/start_error.ts";
 
 const DEFAULTS: RunOptions = {
@@ -9,6 +11,8 @@ const DEFAULTS: RunOptions = {
   context: null,
   namespaces: null,
   statsSource: "kubelet",
+  node: null,
+  cgroupRoot: null,
   kubeletCa: null,
   kubeletInsecureTls: false,
   dryRun: false,
@@ -39,6 +43,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["namespace", "a,b, c,", { namespaces: ["a", "b", "c"] }],
     ["namespace", "b,a,b", { namespaces: ["b", "a"] }],
     ["statsSource", "proxy", { statsSource: "proxy" }],
+    ["node", "worker-1.example.com", { node: "worker-1.example.com" }],
     ["kubeletCa", "/ca.crt", { kubeletCa: "/ca.crt" }],
     ["kubeletInsecureTls", null, { kubeletInsecureTls: true }],
     ["dryRun", null, { dryRun: true }],
@@ -56,7 +61,9 @@ Deno.test("each flag and its variable mean the same", async () => {
     assertEquals(await read([], { [variable]: value ?? "true" }), expected, variable);
     if (value !== null) assertEquals(await read([`${flag}=${value}`], {}), expected, `${flag}=`);
   }
-  assertEquals([...new Set(cases.map(([name]) => name))], Object.keys(FLAGS));
+  // The cgroup source is no option by itself: see below.
+  const others = Object.keys(FLAGS).filter((name) => name !== "cgroupRoot");
+  assertEquals([...new Set(cases.map(([name]) => name))], others);
 });
 
 Deno.test("a flag wins over its variable, also when the variable is wrong", async () => {
@@ -145,7 +152,9 @@ Deno.test("values that make no sense are refused, by flag or variable", async ()
     ["namespace", "-a", label("-a")],
     ["namespace", "a.b", label("a.b")],
     ["namespace", "a".repeat(64), label("a".repeat(64))],
-    ["statsSource", "cadvisor", "write kubelet or proxy"],
+    ["statsSource", "cadvisor", "write kubelet, proxy or cgroup"],
+    ["node", "Worker", 'it is no node name: lower case letters, digits, "-" and ".", at most 253'],
+    ["node", "a".repeat(254), 'it is no node name: lower case letters, digits, "-" and ".", at most 253'],
     ["logLevel", "INFO", "write debug, info, warn or error"],
     ["logFormat", "xml", "write text or json"],
     ["listen", "8080", listen],
@@ -175,6 +184,37 @@ Deno.test("a CA for kubelets and no check of them contradict each other", async 
   const message = await refuse(["--kubelet-ca=/ca.crt"], { PODFIT_KUBELET_INSECURE_TLS: "true" });
   assertStringIncludes(message, "Cannot use --kubelet-ca with --kubelet-insecure-tls: ");
   assertEquals((await read(["--kubelet-ca=/c"], { PODFIT_KUBELET_INSECURE_TLS: "false" })).kubeletCa, "/c");
+});
+
+Deno.test("the cgroup source is one node's, and says what it lacks (L61)", async () => {
+  const source = { PODFIT_STATS_SOURCE: "cgroup", PODFIT_NODE: "n1", PODFIT_CGROUP_ROOT: "/host/cgroup" };
+  const expected = { ...DEFAULTS, statsSource: "cgroup", node: "n1", cgroupRoot: "/host/cgroup" } as const;
+  assertEquals(await read([], source), expected);
+  const args = ["--stats-source", "cgroup", "--node", "n1", "--cgroup-root", "/host/cgroup"];
+  assertEquals(await read(args, {}), expected);
+  const cases: readonly (readonly [string[], string])[] = [
+    [args.slice(0, 2), "Cannot use --stats-source cgroup without --node: name the node whose cgroups these are"],
+    [args.slice(0, 4), "Cannot use --stats-source cgroup without --cgroup-root: mount the node's /sys/fs/cgroup"],
+    [args.slice(4), "Cannot use --cgroup-root with --stats-source kubelet: add --stats-source cgroup"],
+  ];
+  for (const [given, why] of cases) assertStringIncludes(await refuse(given, {}), why);
+});
+
+Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts (L61)", async () => {
+  const manifest = await Deno.readTextFile(new URL("../../../deploy/node-local.yaml", import.meta.url));
+  const { spec: { template } } = parse(manifest) as Json;
+  const [{ args, env, volumeMounts }] = template.spec.containers;
+  const set = env.map((
+    { name, value = "worker-1" }: { readonly name: string; readonly value?: string },
+  ) => [name, value]);
+  const options = await read(args, Object.fromEntries(set));
+  assertEquals([options.statsSource, options.node, options.environment.isEnabled], ["cgroup", "worker-1", true]);
+  const [{ name, mountPath, readOnly }] = volumeMounts;
+  assertEquals([mountPath, readOnly], [options.cgroupRoot, true]);
+  assertEquals(template.spec.volumes.find((one: { readonly name: string }) => one.name === name).hostPath, {
+    path: "/sys/fs/cgroup",
+    type: "Directory",
+  });
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {

@@ -15,21 +15,20 @@ const atMax = (overrides: Parameters<typeof side>[1] = {}) =>
   side("memory.requests", { cooldownMs: 0, bounds: { max: 128 * MI }, ...overrides });
 const candidatesOf = (story: Story) => story.last?.decisions[0]?.candidates;
 
-Deno.test("ask() says AtBound where one side is cooling and another at its bound (C36)", () => {
+Deno.test("ask() says Cooldown, of the cooling side alone, where another is at its bound (C36)", () => {
   const cooling = side("cpu.requests", { cooldownMs: 10 * MINUTE, bounds: { step: 10 } });
   const story = new Story({ contenders: managing(cooling, atMax()), load: { cpu: 150, memory: 120 * MI } });
   assertEquals(story.pollToRequest().changes, ["cpu.requests"]);
   story.poll(4);
-  assertEquals([story.reason(), candidatesOf(story)], ["AtBound", []]);
+  assertEquals([story.reason(), candidatesOf(story)], ["Cooldown", ["cpu.requests"]]);
 });
 
-Deno.test("ask() says Cooldown where every side that wants to move is cooling, at its bound or not (C36)", () => {
-  const cooling = side("cpu.requests", { cooldownMs: 10 * MINUTE, bounds: { step: 10 } });
-  const bound = atMax({ cooldownMs: 10 * MINUTE });
-  const story = new Story({ contenders: managing(cooling, bound), load: { cpu: 150, memory: 120 * MI } });
+Deno.test("ask() says AtBound of a side at its max, cooling or not: nothing is blocked that could not go anyway (C33, C36)", () => {
+  const bound = side("cpu.requests", { cooldownMs: 10 * MINUTE, bounds: { max: 110 } });
+  const story = new Story({ contenders: managing(bound), load: { cpu: 150 } });
   story.pollToRequest();
   story.poll(4);
-  assertEquals([story.reason(), candidatesOf(story)], ["Cooldown", ["cpu.requests", "memory.requests"]]);
+  assertEquals([story.reason(), candidatesOf(story)], ["AtBound", []]);
 });
 
 Deno.test("ask() says the refusal where one side was refused and another is at its bound (C44)", () => {

@@ -3,8 +3,11 @@ import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { listChanges } from "../../../lib/core/changes.ts";
 import type { Candidate } from "../../../lib/core/gate/candidate.ts";
+import { NO_ENDINGS } from "../../../lib/core/observe/ending.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import type { NamespaceLimits } from "../../../lib/core/pod/namespace_limits.ts";
 import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
+import type { Room } from "../../../lib/core/pod/room.ts";
 import { readResizeStatus } from "../../../lib/core/pod/resize_status.ts";
 import { type ContainerState, NEW_POD_STATE, type PodState, type Sample, type View } from "../../../lib/core/state.ts";
 import { container, MI, pod, policy, SECOND, START } from "../../support/builders.ts";
@@ -16,7 +19,11 @@ export interface Differs {
   readonly containerState?: Partial<ContainerState>;
   readonly state?: Partial<PodState>;
   readonly candidate?: Partial<Candidate>;
+  readonly inFlight?: boolean;
   readonly dryRun?: boolean;
+  readonly room?: Room;
+  readonly limits?: NamespaceLimits;
+  readonly lowersMemoryLimits?: boolean;
 }
 
 export const SAMPLE: Sample = {
@@ -40,6 +47,7 @@ export const VIEW: View = {
   streaks: {},
   evidence: NO_EVIDENCE,
   wantedSince: START,
+  vetoedSince: null,
   silentSince: null,
   notified: {},
 };
@@ -60,6 +68,9 @@ export function candidate(differs: Differs): Candidate {
     entryAt: null,
     revertedAt: null,
     refusals: {},
+    endings: NO_ENDINGS,
+    reflex: null,
+    killFloor: null,
     ...differs.containerState,
   };
   const autoscaler = policy(differs.policy);
@@ -70,6 +81,10 @@ export function candidate(differs: Differs): Candidate {
       pod: facts,
       contenders: [autoscaler],
       observation: { kind: "tick" },
+      room: differs.room ?? null,
+      limits: differs.limits ?? null,
+      lowersMemoryLimits: differs.lowersMemoryLimits ?? true,
+      inFlight: differs.inFlight ?? false,
       dryRun: differs.dryRun ?? false,
     },
     container: facts.containers[0] ?? one,

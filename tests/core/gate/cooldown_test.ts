@@ -23,12 +23,18 @@ const ROWS: readonly [string, PodFacts["resizes"], number][] = [
   ["goes at once where nobody ever resized", [], AT_ONCE],
   ["waits out the cooldown of its own entry", [own(ago(60 * SECOND))], 65 * SECOND],
   ["goes at once when its own entry is old", [own(ago(10 * MINUTE))], AT_ONCE],
-  ["goes by its own entry where another's is newer", [own(ago(10 * MINUTE)), kubectl(ago(SECOND))], AT_ONCE],
+  ["goes by another's entry where that is newer", [own(ago(10 * MINUTE)), kubectl(ago(60 * SECOND))], 65 * SECOND],
+  ["goes by its own entry where another's is older", [own(ago(60 * SECOND)), kubectl(ago(10 * MINUTE))], 65 * SECOND],
+  ["takes another's newer entry about a sibling for none", [
+    own(ago(10 * MINUTE)),
+    resizeEntry("kubectl", ago(SECOND), { proxy: ["cpu.requests"] }),
+  ], AT_ONCE],
   ["goes by the newest of several own entries", [own(ago(10 * MINUTE)), own(ago(60 * SECOND))], 65 * SECOND],
   ["goes by the newest foreign entry where its own is gone", [
     kubectl(ago(60 * SECOND)),
     resizeEntry("vpa", ago(10 * MINUTE)),
   ], 65 * SECOND],
+  ["goes by an entry without its fields where there is no other", [resizeEntry("vpa", ago(60 * SECOND))], 65 * SECOND],
   ["takes podfit's entry of another container for none", [sibling(ago(SECOND))], AT_ONCE],
   ["waits one cooldown and no more by an entry of the future", [own(START + 60 * MINUTE)], 125 * SECOND],
 ];

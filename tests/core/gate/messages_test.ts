@@ -121,13 +121,13 @@ const GATES: readonly [string, Differs, string][] = [
   [
     "which class a pod would lose, and what helps (C35)",
     { candidate: { to: EQUAL } },
-    "the pod would turn from Burstable into Guaranteed, which a resize may not do; keep requests below limits by bounds",
+    "the pod would turn from Burstable into Guaranteed, which a resize may not do; keep cpu.requests below the limit by bounds",
   ],
   [
     "which class a Guaranteed pod would get, and what helps (C35)",
     { container: { spec: EQUAL }, pod: { qosClass: "Guaranteed" } },
-    "the pod would turn from Guaranteed into Burstable, which a resize may not do; manage requests and limits with the " +
-    "same thresholds, or give the pod a request below its limit",
+    "the pod would turn from Guaranteed into Burstable, which a resize may not do; cpu.requests would part from " +
+    "cpu.limits: manage cpu.limits too, so that they move together, or give the pod a request below its limit",
   ],
   ["in a dry run what it would do", { dryRun: true }, "would resize: cpu.requests 100m -> 150m"],
   [

@@ -118,10 +118,11 @@ Deno.test("decide() goes on telling after a spec changed what blocks (C16, C50)"
 
 /** The table at the end of the contract, row by row. */
 const TABLE: readonly [reasons: string, event: string | null][] = [
-  ["Cooldown Delay NotReady NotRunning ScaleDownWindow RetryLater DryRun", null],
+  ["Cooldown Delay NotReady NotRunning ScaleDownWindow CrashLoop RetryLater DryRun", null],
   ["ResizeInProgress", "ResizeInProgress"],
   ["ResizeDeferred ResizeInfeasible ResizeError", "ResizePending"],
   ["QoSInvariantBlocked", "QoSInvariantBlocked"],
+  ["RestartRequired", "ResizeMayRestart"],
   ["MemoryInUse NodeCapacity Quota LimitRange Rights Invalid Unsupported", "ScaleFailed"],
 ];
 Deno.test("BLOCK_NOTICE has the event of each reason of the closed list (C53)", () => {
@@ -148,7 +149,7 @@ Deno.test("NOTICES are Normal for what goes well and Warning for the rest (C50)"
     normal.toSorted(),
     "BaselineAvailable MetricsRecovered ResizeInProgress ScaleDown ScaleUp".split(" "),
   );
-  assertEquals(Object.keys(NOTICES).length, 14);
+  assertEquals(Object.keys(NOTICES).length, 15);
 });
 
 Deno.test("decide() says nothing of a baseline that a profile manages only where there is one (L50)", () => {

@@ -10,6 +10,53 @@ const SUBJECT: words.Subject = { autoscaler: "uid-of-web", container: "main", po
 const BIG = { ...SIZE, "cpu.requests": 180, "memory.limits": 300 * MI };
 const SEVERAL = { to: BIG, changes: ["cpu.requests", "memory.limits"] } as const;
 
+const KILLED = 'container "main" of pod "web-1" was OOM-killed';
+const KILLS: readonly [words.KillWords["why"], number | null, number, string][] = [
+  [
+    "unmanaged",
+    256 * MI,
+    1,
+    `${KILLED} at a memory limit of 256Mi: the limit is not managed; raise it in the pod template, or add ` +
+    "policy.memory.limits",
+  ],
+  [
+    "atMax",
+    256 * MI,
+    3,
+    `${KILLED} 3 times at a memory limit of 256Mi: the limit is at its bound; raise ` +
+    "bounds.memory.limits.max",
+  ],
+  [
+    "ignored",
+    256 * MI,
+    1,
+    `${KILLED} at a memory limit of 256Mi: policy.memory.oom is ignore; raise the limit in the ` +
+    "pod template, or set it to raise",
+  ],
+  [
+    "unlimited",
+    null,
+    1,
+    `${KILLED}: it has no memory limit of its own; the node, or a limit of the whole pod, had no ` +
+    "more to give: raise memory.requests, or the pod's limit",
+  ],
+  [
+    "node",
+    256 * MI,
+    1,
+    `${KILLED} at a memory limit of 256Mi: the node ran out of memory, while the container was well ` +
+    "below its limit; raise memory.requests, so that the pod gets a node with more room",
+  ],
+  [
+    "unreached",
+    64 * MI,
+    2,
+    `${KILLED} 2 times at a memory limit of 64Mi: its larger limit does not reach the pod's ` +
+    "cgroup (https://github.com/kubernetes/kubernetes/issues/138760); delete the pod, and raise the limit in the pod " +
+    "template",
+  ],
+];
+
 const NOTICES: readonly [keyof typeof words, Notice, Notice["name"], string][] = [
   [
     "metricsUnavailable",
@@ -61,6 +108,9 @@ const NOTICES: readonly [keyof typeof words, Notice, Notice["name"], string][] =
     'Resizing container "main" of pod "web-1" may restart it (resizePolicy RestartContainer): ' +
     "memory.limits 256Mi -> 300Mi",
   ],
+  ...KILLS.map(([why, limitBytes, count, message]): typeof NOTICES[number] => {
+    return ["oomKilled", words.oomKilled(SUBJECT, { why, limitBytes, count }), "OOMKilled", message];
+  }),
   [
     "resized",
     words.resized(request(), "web-1"),
@@ -95,7 +145,7 @@ const NOTICES: readonly [keyof typeof words, Notice, Notice["name"], string][] =
   ],
 ];
 for (const [name, notice, event, message] of NOTICES) {
-  Deno.test(`${name}() says ${message.slice(0, 60)} (C50)`, () => {
+  Deno.test(`${name}() says ${message.slice(0, 60)}${name === "oomKilled" ? message.slice(60) : ""} (C50${name === "oomKilled" ? ", L13" : ""})`, () => {
     assertEquals(notice, { autoscaler: "uid-of-web", name: event, message });
   });
 }

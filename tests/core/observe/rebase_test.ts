@@ -5,7 +5,7 @@ import { rebase } from "../../../lib/core/observe/rebase.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import type { Refusals, SizeRefusal } from "../../../lib/core/settle/refusal.ts";
 import { type ContainerState, NEW_POD_STATE, type PodState, type View } from "../../../lib/core/state.ts";
-import { MINUTE, policy, request, SECOND, SIZE, START } from "../../support/builders.ts";
+import { MI, MINUTE, policy, request, SECOND, SIZE, START } from "../../support/builders.ts";
 
 const UID = "uid-of-web";
 const QUOTA: SizeRefusal = {
@@ -44,6 +44,9 @@ function stateOf(at: number): PodState {
     entryAt: null,
     revertedAt: at,
     refusals,
+    endings: [{ id: "containerd://0", at, kind: "oom", limitBytes: 64 * MI }],
+    reflex: null,
+    killFloor: { bytes: 77 * MI, until: at + 24 * 60 * MINUTE },
   };
   const view: View = {
     generation: 1,
@@ -67,6 +70,7 @@ function stateOf(at: number): PodState {
     streaks: {},
     evidence: NO_EVIDENCE,
     wantedSince: at,
+    vetoedSince: at,
     silentSince: at,
     notified: {},
   };
@@ -75,6 +79,8 @@ function stateOf(at: number): PodState {
     at,
     containers: { main: container },
     views: { [UID]: view },
+    pendingSince: { reason: "Deferred", at, since: at },
+    inProgressSince: { reason: "", at, since: at },
     differingSince: at,
     conflict: { resourceVersion: "100", at },
     command: { container: "main", autoscaler: UID, action: "scaleUp", generation: 2, at, to: SIZE },
@@ -100,7 +106,13 @@ const FIELDS: readonly [string, (state: PodState) => unknown, unknown][] = [
   ["the beginning of a silence (C22)", (state) => view(state)?.silentSince, START],
   ["the time of anything new, from which a silence is counted (C22)", (state) => view(state)?.sampling.newAt, START],
   ["the time at which a sample was seen (C22)", (state) => view(state)?.sampling.sample?.seenAt, START],
+  ["the beginning of a pending condition (C47)", (state) => state.pendingSince?.since, START],
+  ["the beginning of a condition in progress (C47)", (state) => state.inProgressSince?.since, START],
   ["the beginning of a bare difference (C41)", (state) => state.differingSince, START],
+  ["an OOM kill, which is answered for ten minutes (L10)", (state) => main(state)?.endings.map(({ at }) => at), [
+    START,
+  ]],
+  ["the end of a floor after an OOM kill (L12)", (state) => main(state)?.killFloor?.until, START + 24 * 60 * MINUTE],
   ["a conflict: it is over (C40)", (state) => state.conflict, null],
   ["the accepted PATCH, from which the time to apply runs (C45)", (state) => state.command?.at, START],
   ["a request without an answer (C45)", (state) => state.unconfirmed.map(({ at }) => at), [START]],

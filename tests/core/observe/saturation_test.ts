@@ -41,8 +41,8 @@ class Held {
   /** As `poll`, with a record of it. */
   record(ran: Ran): { readonly outcome: Outcome; readonly record: EvaluationRecord } {
     const observation = this.#pass(ran);
-    const { state: before, now, pod, contenders } = this.story;
-    const input = { now, pod, contenders, observation, dryRun: false };
+    const { state: before, now, pod, contenders, surroundings } = this.story;
+    const input = { now, pod, contenders, observation, ...surroundings, inFlight: false, dryRun: false };
     const outcome = decide(before, input);
     return { outcome, record: toRecord({ before, input, outcome }) };
   }

@@ -19,9 +19,9 @@ import { Story } from "../../support/story.ts";
 
 const BIG = { ...SIZE, "cpu.requests": 180, "memory.requests": 200 * MI };
 const condition = (reason: string, since = START) => ({ reason, message: "no room", since });
-const OURS = [resizeEntry("podfit.main", START, { main: ["cpu.requests", "memory.requests"] })];
+const OURS = [resizeEntry("podfit.main", START - 5 * MINUTE, { main: ["cpu.requests", "memory.requests"] })];
 
-/** podfit has commanded BIG at START; the pod says this of it. In band by what is in force. */
+/** podfit has commanded BIG 5m before START; the pod says this of it. In band by what is in force. */
 function stuck(facts: Partial<PodFacts>, contender: Partial<Autoscaler> = {}, dryRun = false): Story {
   return new Story({
     pod: pod({ containers: [container({ spec: BIG, reported: SIZE })], resizes: OURS, ...facts }),
@@ -37,6 +37,10 @@ const WAYS: readonly [string, Partial<PodFacts>, number][] = [
   ["gives up a deferred resize after 5m", { pending: condition("Deferred") }, 300],
   ["gives up a failing resize after 30s", { inProgress: condition("Error") }, 30],
   ["counts from the condition's own time", { pending: condition("Deferred", START - 4 * MINUTE) }, 60],
+  ["counts from its own PATCH where the condition is older", {
+    pending: condition("Deferred", START - 10 * MINUTE),
+    resizes: [resizeEntry("podfit.main", START - SECOND, { main: ["cpu.requests", "memory.requests"] })],
+  }, 300],
 ];
 for (const [sentence, facts, seconds] of WAYS) {
   Deno.test(`decide() ${sentence}, back to what is in force (C47)`, () => {
@@ -124,7 +128,7 @@ Deno.test("decide() reverts nothing that would change the QoS class (C35)", () =
     pending: condition("Infeasible"),
     containers: [container({ spec: { ...equal, "cpu.requests": 150 }, reported: equal })],
   });
-  story.poll(10);
+  story.use({ cpu: 120 }).poll(10);
   assertEquals(story.requests, []);
 });
 

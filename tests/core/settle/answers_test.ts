@@ -19,6 +19,8 @@ Deno.test("decide() requests one PATCH of what changes, guarded by uid and resou
     to: { ...SIZE, "cpu.requests": 150 },
     changes: ["cpu.requests"],
     stuck: null,
+    givesUp: null,
+    reflex: null,
   });
 });
 

@@ -37,6 +37,8 @@ Deno.test("nextRefused() keeps a refused size beside a busy server (C44)", () =>
     "cpu.limits everything 25",
     "cpu.requests everything 25",
     "cpu.requests size 30",
+    "memory.limits everything 25",
+    "memory.requests everything 25",
   ]);
 });
 

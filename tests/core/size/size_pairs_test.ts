@@ -1,7 +1,8 @@
 /** Requests and limits together: requests <= limits, and a pod that is not Guaranteed stays so (C34). */
 import { assertEquals } from "@std/assert";
-import { fit, resultOf, type Sized } from "../../../lib/core/size/fit.ts";
+import { fit, resultOf } from "../../../lib/core/size/fit.ts";
 import { recommend } from "../../../lib/core/size/recommend.ts";
+import type { Sized } from "../../../lib/core/size/sized.ts";
 import type { SideRule } from "../../../lib/autoscaler/autoscaler.ts";
 import { resourceOf, type Resources, type SideKey } from "../../../lib/units/resources.ts";
 import { MI, resources, side, type SideOverrides } from "../../support/builders.ts";

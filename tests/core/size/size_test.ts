@@ -1,8 +1,9 @@
 /** One side at a time: usage / target, bounds, step, rounding (C33). Amounts of memory are in Mi where it says so. */
 import { assertEquals } from "@std/assert";
 import type { CapName } from "../../../lib/core/size/caps.ts";
-import { fit, type FitContext, type Sized } from "../../../lib/core/size/fit.ts";
+import { fit, type FitContext } from "../../../lib/core/size/fit.ts";
 import { recommend } from "../../../lib/core/size/recommend.ts";
+import type { Sized } from "../../../lib/core/size/sized.ts";
 import type { Bounds } from "../../../lib/autoscaler/autoscaler.ts";
 import type { SideKey } from "../../../lib/units/resources.ts";
 import { MI, resources, side } from "../../support/builders.ts";

@@ -45,6 +45,12 @@ Deno.test("toAnswer() tells every recorded refusal apart (C44)", async (t) => {
   }
 });
 
+Deno.test("toAnswer() takes a node without support for resize for unsupported (L33)", () => {
+  const message = 'Pod "web-1" is invalid: spec: Forbidden: Pod running on node without support for resize';
+  const body = { kind: "Status", code: 422, reason: "Invalid", message };
+  assertEquals(summarize(toAnswer(toApiError(new Response(null, { status: 422 }), body))), "Unsupported");
+});
+
 interface Row {
   readonly code: number;
   readonly message?: string;

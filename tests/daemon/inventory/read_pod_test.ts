@@ -70,7 +70,7 @@ function changed(parts: { metadata?: unknown; spec?: unknown; status?: unknown }
 }
 
 Deno.test("readPod() reads what identifies and qualifies a pod", () => {
-  const { containers: _, resizes, pending, ...facts } = readPod(POD);
+  const { containers: _, requests: _requests, resizes, pending, ...facts } = readPod(POD);
   assertEquals(facts, {
     uid: "u1",
     namespace: "shop",
@@ -90,6 +90,7 @@ Deno.test("readPod() reads what identifies and qualifies a pod", () => {
     inProgress: null,
     readyAt: START,
     containersReadyAt: null,
+    memoryLimitBytes: null,
   });
   assertEquals(pending, { reason: "Deferred", message: "no room", since: START });
   assertEquals(resizes.map(({ manager, at }) => [manager, at]), [["podfit.main", START]]);
@@ -107,6 +108,7 @@ Deno.test("readPod() reads a container's sizes in millicores and bytes", () => {
     runningAt: START,
     ready: true,
     instance: "containerd://a",
+    terminations: [],
   });
 });
 
@@ -170,6 +172,44 @@ for (const [sentence, status, key, expected] of STATUSES) {
     const containerStatuses = status === null ? undefined : [status];
     const [main] = readPod(changed({ status: { containerStatuses, initContainerStatuses: undefined } })).containers;
     assertEquals(({ ...main } as Readonly<Record<string, unknown>>)[key], expected);
+  });
+}
+
+const KILLED = { containerID: "containerd://k", reason: "OOMKilled", exitCode: 137, finishedAt: AT };
+const CRASHED = { containerID: "containerd://c", exitCode: 2 };
+const ENDS: readonly [string, unknown, unknown][] = [
+  ["the last end of a container that runs again", { lastState: { terminated: KILLED }, state: { running: {} } }, [
+    { id: "containerd://k", reason: "OOMKilled", exitCode: 137, finishedAt: START },
+  ]],
+  ["the last end, then the present one", { lastState: { terminated: KILLED }, state: { terminated: CRASHED } }, [
+    { id: "containerd://k", reason: "OOMKilled", exitCode: 137, finishedAt: START },
+    { id: "containerd://c", reason: "", exitCode: 2, finishedAt: 0 },
+  ]],
+  ["no end that has no ID to tell it by", { lastState: { terminated: { ...KILLED, containerID: undefined } } }, []],
+  [
+    "no more than the beginning of a long reason",
+    { lastState: { terminated: { ...KILLED, reason: "x".repeat(999) } } },
+    [
+      { id: "containerd://k", reason: "x".repeat(64), exitCode: 137, finishedAt: START },
+    ],
+  ],
+];
+for (const [sentence, status, expected] of ENDS) {
+  Deno.test(`readPod() reads ${sentence} (L10)`, () => {
+    const containerStatuses = [{ name: "main", ...status as object }];
+    assertEquals(readPod(changed({ status: { containerStatuses } })).containers[0]?.terminations, expected);
+  });
+}
+
+const LIMITS: readonly [string, unknown, number | null][] = [
+  ["a limit", { limits: { memory: "96Mi" } }, 96 * MI],
+  ["none that cgroup v1 calls unlimited", { limits: { memory: "9007199254740988Ki" } }, null],
+  ["none without one", { limits: { cpu: "1" } }, null],
+  ["none that is unreadable", { limits: { memory: "much" } }, null],
+];
+for (const [sentence, given, expected] of LIMITS) {
+  Deno.test(`readPod() reads of the pod's own cgroup ${sentence} (L11)`, () => {
+    assertEquals(readPod(changed({ status: { resources: given } })).memoryLimitBytes, expected);
   });
 }
 

@@ -43,7 +43,11 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
         await clock.sleep(1000, signal).catch(() => {});
       }
     },
-    evaluator: { evaluate: () => failures-- > 0 ? Promise.reject(new Error("broken")) : Promise.resolve() },
+    evaluator: {
+      evaluate() {
+        if (failures-- > 0) throw new Error("broken");
+      },
+    },
     facts: new Map(),
     areListed: () => true,
     health: new UsageHealth({ readState: () => null, now: () => clock.now() }),

@@ -44,6 +44,7 @@ function viewOf(name: string, newAt: number): View {
     sampling: { ...newSampling(START), newAt },
     streaks: {},
     wantedSince: null,
+    vetoedSince: null,
     silentSince: null,
     notified: {},
     evidence: NO_EVIDENCE,

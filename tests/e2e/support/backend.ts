@@ -27,6 +27,8 @@ export interface Backend extends AsyncDisposable {
   /** What the kernel enforces on it. */
   readLimits(pod: LoadRef): Promise<Limits>;
   startPodfit(options: ProcessOptions): Process;
+  /** The cgroups of the node that podfit runs on, where podfit can read them. */
+  mountCgroups(): Promise<CgroupMount>;
   /** The API server as its administrator reaches it, for requests that nothing else here can send. */
   connect(): Promise<ApiServer>;
   /** A way in for podfit as this service account, which has to exist. */
@@ -37,6 +39,11 @@ export interface Backend extends AsyncDisposable {
 export interface AccountRef {
   readonly namespace: string;
   readonly name: string;
+}
+
+export interface CgroupMount extends AsyncDisposable {
+  /** What podfit's `--cgroup-root` takes. */
+  readonly root: string;
 }
 
 export interface Account extends AsyncDisposable {

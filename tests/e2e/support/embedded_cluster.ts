@@ -42,6 +42,7 @@ export const EMBEDDED_FACTS: Facts = {
   freePods: 110,
   freeMillicores: NODE.cpuMillicores,
   hasMetricsServer: false,
+  hasCgroups: true,
   minorVersion: "1.36",
 };
 
@@ -101,6 +102,7 @@ export async function openEmbeddedCluster(): Promise<Backend> {
       };
       return startEmbeddedPodfit({ ...options, cluster, connectAs, time, seed: SEED });
     },
+    mountCgroups: () => Promise.resolve({ root: "/host/cgroup", [Symbol.asyncDispose]: () => Promise.resolve() }),
     connect: () => Promise.resolve(connect()),
     async openAccount({ namespace, name }) {
       const path = `${toPath({ kind: "ServiceAccount", namespace, name })}/token`;

@@ -10,7 +10,11 @@ import { createHandler, type Handler } from "../../../lib/daemon/http/handler.ts
 import { healthRoutes, type HealthRoutesOptions } from "../../../lib/daemon/http/health_routes.ts";
 import { metricsRoutes } from "../../../lib/daemon/http/metrics_routes.ts";
 import { createProxySource } from "../../../lib/usage/kubelet.ts";
+import { watchCgroups } from "../../../lib/usage/cgroup/watch_cgroups.ts";
 import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
+import type { WatchUsage } from "../../../lib/usage/watch_usage.ts";
+import type { Clock } from "../../../lib/runtime/clock.ts";
+import { createCgroupFiles } from "../../../lib/sim/kubelet/cgroup_files.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import type { Cluster } from "../../../lib/sim/cluster.ts";
@@ -103,11 +107,10 @@ async function run(
   } else {
     const server = mortal(connectAs(options.kubeconfigPaths?.[0] ?? null), life);
     await checkCluster(server, options.namespaces);
-    const isProxy = options.statsSource === "proxy";
-    using source = isProxy ? createProxySource(server, { clock }) : cluster.openSource(server);
+    const random = () => draw([seed, "podfit", drawn++]);
     metrics.setUsageSource(options.statsSource);
     log.info("Reading usage", { source: options.statsSource });
-    const random = () => draw([seed, "podfit", drawn++]);
+    using source = openSource(options, { server, cluster, clock, random });
     const daemon = createDaemon({
       server,
       clock,
@@ -116,8 +119,8 @@ async function run(
       signal,
       requiresAnnotation,
       dryRun: options.dryRun,
-      watchUsage: watchKubelets(source, { clock, random }),
-      scope: { namespaces: options.namespaces, node: null, pod: null },
+      watchUsage: source.watchUsage,
+      scope: { namespaces: options.namespaces, node: options.node, pod: null },
       instance: hostname ?? "podfit",
       random,
     });
@@ -126,6 +129,32 @@ async function run(
   }
   life.handler = null;
   log.info("Stopped");
+}
+
+interface SourceContext {
+  readonly server: ApiServer;
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** The node's cgroups are served in process, wherever they are said to be mounted. */
+function openSource(
+  { statsSource, node, cgroupRoot }: RunOptions,
+  { server, cluster, clock, random }: SourceContext,
+): Disposable & { readonly watchUsage: WatchUsage } {
+  const kubelet = cluster.nodes.get(node ?? "")?.kubelet;
+  if (node !== null && cgroupRoot !== null && kubelet !== undefined) {
+    const files = createCgroupFiles({
+      readState: kubelet.readState,
+      now: () => clock.now(),
+      version: 2,
+      driver: "systemd",
+    });
+    return { watchUsage: watchCgroups(files, { node, root: cgroupRoot, clock }), [Symbol.dispose]() {} };
+  }
+  const source = statsSource === "proxy" ? createProxySource(server, { clock }) : cluster.openSource(server);
+  return { watchUsage: watchKubelets(source, { clock, random }), [Symbol.dispose]: () => source[Symbol.dispose]() };
 }
 
 /** A process that was killed sends nothing any more. */

@@ -24,6 +24,8 @@ export interface Facts {
   readonly freePods: number;
   readonly freeMillicores: number;
   readonly hasMetricsServer: boolean;
+  /** This is the machine of a node, whose cgroups may be mounted once more. */
+  readonly hasCgroups: boolean;
   readonly minorVersion: string;
 }
 
@@ -55,8 +57,16 @@ export async function fetchFacts(): Promise<Facts> {
     freePods: ready.reduce((sum, { status }) => sum + Number(status.allocatable.pods), 0) - pods.length,
     freeMillicores: Math.max(0, ...free),
     hasMetricsServer: metrics.code === 0,
+    hasCgroups: await findCgroups(),
     minorVersion: `${major}.${minor}`,
   };
+}
+
+/** As root, because Deno itself lets nobody look into /sys. */
+async function findCgroups(): Promise<boolean> {
+  const script = '[ "$(id -u)" = 0 ] && find /sys/fs/cgroup -maxdepth 4 -type d -name "*kubepods*" | grep -q .';
+  const { success } = await new Deno.Command("sh", { args: ["-c", script], stdin: "null" }).output();
+  return success;
 }
 
 /** Once the namespaces of earlier scenarios, whose deletion nobody awaited, have given up their room. */

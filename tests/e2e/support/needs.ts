@@ -25,6 +25,8 @@ export interface Needs {
   /** Room for so much more CPU request on one node; it is the scenario's own for as long as that runs. */
   readonly freeMillicores?: number;
   readonly metricsServer?: true;
+  /** podfit runs on the node of its pods, and the test may mount there. */
+  readonly cgroups?: true;
   /** The API server's, e.g. `1.36`. */
   readonly minorVersion?: string;
 }
@@ -110,6 +112,7 @@ function findLack(needs: Needs): string | null {
   if (needs.minorVersion !== undefined && needs.minorVersion !== facts.minorVersion) {
     return `needs Kubernetes ${needs.minorVersion}, here: ${facts.minorVersion}`;
   }
+  if (needs.cgroups === true && !facts.hasCgroups) return "needs root on the machine of the node";
   const amounts = [
     ["nodes", needs.nodes, facts.nodes],
     ["free pods", needs.pods, facts.freePods],

@@ -19,6 +19,7 @@ import {
   toPath,
   type Watching,
 } from "./backend.ts";
+import { mountCgroups } from "./cgroup_mount.ts";
 import { kubectl, kubectlJson, tryKubectl } from "./kubectl.ts";
 import { readLines } from "./lines.ts";
 import { waitUntil } from "./wait.ts";
@@ -53,6 +54,7 @@ export async function openRealCluster(): Promise<Backend> {
     },
     readLimits: async (pod) => JSON.parse(await callLoad(server, { ...pod, path: "limits" })),
     startPodfit,
+    mountCgroups,
     connect: () => connect({ version: "test", kubeconfigVariable: Deno.env.get("KUBECONFIG") ?? null }),
     openAccount,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

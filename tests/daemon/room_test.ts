@@ -1,0 +1,103 @@
+/** What the daemon knows of nodes, namespaces and versions, and does with it (L30, L32, L33). */
+import { assert, assertEquals } from "@std/assert";
+import { autoscalerObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
+import { refuse } from "../support/api_server.ts";
+import { Run } from "../support/daemon_run.ts";
+
+function sizedNode(cpu: string, kubeletVersion = "v1.36.3"): Json {
+  const node = nodeObject();
+  Object.assign(node.status, { allocatable: { cpu, memory: "32Gi" }, nodeInfo: { kubeletVersion } });
+  return node;
+}
+
+/** 150m used of 100m, which wants 250m. */
+function busy(options: ConstructorParameters<typeof Run>[0] = {}): Run {
+  const run = new Run(options);
+  run.kubelet.use({ "web-1": { cpu: 150 } });
+  return run;
+}
+
+Deno.test("createDaemon() counts every pod of the node, overhead too, and those that nobody tracks (L30)", async () => {
+  await using run = busy();
+  run.api.put("nodes", sizedNode("1"));
+  const other = podObject({ name: "other", labels: {}, requests: { cpu: "600m" } });
+  other.spec.overhead = { cpu: "100m" };
+  run.api.put("pods", other);
+  await run.advance(30);
+  assertEquals(run.resizes.map(({ body }) => body.spec.containers[0].resources.requests.cpu), ["250m"]);
+  run.kubelet.use({ "web-1": { cpu: 400 } });
+  await run.advance(90);
+  assertEquals(run.resizes.at(-1)?.body.spec.containers[0].resources.requests.cpu, "300m", "of 1 less 600m and 100m");
+});
+
+Deno.test("createDaemon() sends what waited for room on the event that shows some (L30)", async () => {
+  await using run = busy({ autoscalers: [autoscalerObject({ policy: { pollInterval: "30s" } })] });
+  run.api.put("nodes", sizedNode("1"));
+  run.api.put("pods", podObject({ name: "other", labels: {}, requests: { cpu: "900m" } }));
+  await run.advance(200);
+  assertEquals(run.resizes, []);
+  run.api.edit("pods", "other", (pod) => pod.status.phase = "Succeeded");
+  await run.advance(1);
+  assertEquals(run.resizes.length, 1);
+});
+
+Deno.test("createDaemon() sends what waited for room when its node grows (L30)", async () => {
+  await using run = busy({ autoscalers: [autoscalerObject({ policy: { pollInterval: "30s" } })] });
+  run.api.put("nodes", sizedNode("100m"));
+  await run.advance(200);
+  assertEquals(run.resizes, []);
+  run.api.put("nodes", sizedNode("2"));
+  await run.advance(1);
+  assertEquals(run.resizes.length, 1);
+});
+
+Deno.test("createDaemon() does not wait for limit ranges and quotas that it may not see, and says so once (L32)", async () => {
+  await using run = busy();
+  run.api.intercept = ({ path }) => /limitranges|resourcequotas/.test(path) ? refuse(403, { message: "no" }) : null;
+  await run.advance(120);
+  assertEquals([run.daemon.isReady().ok, run.resizes.length], [true, 1]);
+  const said = run.log.filter(({ message }) => String(message).startsWith("Not watched"));
+  assertEquals(said.map(({ level, resource }) => `${level} ${resource}`).sort(), [
+    "INFO limitranges",
+    "INFO resourcequotas",
+  ]);
+  assertEquals(run.log.filter(({ message }) => message === "Cannot watch, retrying"), []);
+});
+
+Deno.test("createDaemon() keeps to limit ranges as soon as the right is there (L32)", async () => {
+  await using run = busy();
+  const range = { apiVersion: "v1", kind: "LimitRange", metadata: { name: "r", namespace: "shop", uid: "uid-r" } };
+  run.api.put("limitranges", { ...range, spec: { limits: [{ type: "Container", max: { cpu: "1", memory: "1Gi" } }] } });
+  let isForbidden = true;
+  run.api.intercept = ({ path }) =>
+    isForbidden && path.endsWith("/limitranges") ? refuse(403, { message: "no" }) : null;
+  await run.advance(10);
+  isForbidden = false;
+  await run.advance(60);
+  run.api.put("limitranges", { ...range, spec: { limits: [{ type: "Container", max: { cpu: "1", memory: "1Mi" } }] } });
+  run.kubelet.use({ "web-1": { cpu: 400 } });
+  const before = run.resizes.length;
+  await run.advance(120);
+  assertEquals(run.resizes.length, before);
+  assert(run.log.some(({ reason }) => reason === "LimitRange"));
+});
+
+/** [sentence, version of the API server, of the kubelet, is the limit lowered] */
+const VERSIONS: readonly [string, string, string, boolean][] = [
+  ["lowers a memory limit since 1.34", "v1.34.2", "v1.34.2", true],
+  ["lowers none under an API server of 1.33", "v1.33.4", "v1.34.2", false],
+  ["lowers none on a kubelet of 1.33", "v1.34.2", "v1.33.4", false],
+];
+for (const [sentence, gitVersion, kubelet, expected] of VERSIONS) {
+  Deno.test(`createDaemon() ${sentence} (L33)`, async () => {
+    const side = { scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60 };
+    await using run = new Run({ autoscalers: [autoscalerObject({ policy: { memory: { limits: side } } })] });
+    run.kubelet.use({ "web-1": { cpu: 60, memoryMi: 20 } });
+    run.api.put("nodes", sizedNode("8", kubelet));
+    run.api.intercept = ({ path }) => path.startsWith("/version") ? Response.json({ gitVersion }) : null;
+    // Past the window in which memory has to be idle (L2).
+    await run.advance(1200);
+    assertEquals(run.resizes.length, expected ? 1 : 0);
+    assertEquals(run.log.some(({ reason }) => reason === "Unsupported"), !expected);
+  });
+}

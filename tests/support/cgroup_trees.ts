@@ -1,0 +1,79 @@
+/**
+ * Trees of cgroup files, by path: one recorded of a node, and the same container as other nodes keep it. The text of
+ * version 2 is that of the kernel's documentation: https://docs.kernel.org/admin-guide/cgroup-v2.html
+ */
+import type { CgroupFiles } from "../../lib/usage/cgroup/files.ts";
+import type { UsagePod } from "../../lib/usage/watch_usage.ts";
+
+/** Text by path. */
+export type Tree = Readonly<Record<string, string>>;
+
+export const UID = "5d1c7deb-7e5f-450e-83e5-12af0bd83fc0";
+export const ID = "dde0e3ae51fa12172977d0951dc1b2836ea365598c20a750e799692297beece6";
+
+/** The recorded pod. */
+export const POD = {
+  uid: UID,
+  qosClass: "Burstable",
+  containers: [{ name: "hello", instance: `containerd://${ID}`, runningAt: 1 }],
+} as const satisfies UsagePod;
+
+export const RECORDED: Tree = JSON.parse(
+  Deno.readTextFileSync(new URL("../testdata/cgroup/v1_cgroupfs.json", import.meta.url)),
+);
+
+/** Where the recorded container is in each controller's tree. */
+const RECORDED_POD = `podfit/kubepods/burstable/pod${UID}`;
+
+/** The recorded tree with the pod and its container elsewhere. */
+export function movedV1(podPath: string, name: string): Tree {
+  return Object.fromEntries(
+    Object.entries(RECORDED).map(([path, text]) => [path.replace(RECORDED_POD, podPath).replace(ID, name), text]),
+  );
+}
+
+/** The same container in version 2, with what that adds. */
+export function treeV2(podPath: string, name: string): Tree {
+  const path = `${podPath}/${name}`;
+  return {
+    "cgroup.controllers": "cpuset cpu io memory hugetlb pids rdma misc\n",
+    [`${path}/cpu.stat`]:
+      "usage_usec 776932\nuser_usec 600000\nsystem_usec 176932\nnice_usec 0\ncore_sched.force_idle_usec 0\n" +
+      "nr_periods 152\nnr_throttled 11\nthrottled_usec 297552\nnr_bursts 0\nburst_usec 0\n",
+    [`${path}/cpu.pressure`]: "some avg10=0.00 avg60=1.25 avg300=0.31 total=301234\n" +
+      "full avg10=0.00 avg60=1.20 avg300=0.30 total=298765\n",
+    [`${path}/memory.current`]: "1757184\n",
+    [`${path}/memory.stat`]:
+      "anon 921600\nfile 147456\nkernel 688128\nfile_mapped 0\ninactive_anon 917504\nactive_anon 4096\n" +
+      "inactive_file 86016\nactive_file 61440\nunevictable 0\nworkingset_refault_file 30\n",
+    [`${path}/memory.events`]: "low 0\nhigh 0\nmax 14\noom 3\noom_kill 2\noom_group_kill 1\n",
+    [`${podPath}/memory.current`]: "2744320\n",
+  };
+}
+
+/** The tree without a file system; the listener notes each path that is read, or released. */
+export function toFiles(tree: Tree, onRead: (path: string) => void = () => {}, release = onRead): CgroupFiles {
+  const paths = () => Object.keys(tree);
+  return {
+    release,
+    readText(path) {
+      onRead(path);
+      return tree[path] ?? null;
+    },
+    findKind: (path) =>
+      Object.hasOwn(tree, path) ? "file" : paths().some((one) => one.startsWith(`${path}/`)) ? "directory" : null,
+    listDirectories(path) {
+      const above = path === "" ? "" : `${path}/`;
+      const names = paths().filter((one) => one.startsWith(above)).map((one) => one.slice(above.length).split("/"));
+      return [...new Set(names.filter(({ length }) => length > 1).map(([name = ""]) => name))].sort();
+    },
+  };
+}
+
+/** Writes the tree below a directory. */
+export async function plant(root: string, tree: Tree): Promise<void> {
+  for (const [path, text] of Object.entries(tree)) {
+    await Deno.mkdir(`${root}/${path.slice(0, Math.max(0, path.lastIndexOf("/")))}`, { recursive: true });
+    await Deno.writeTextFile(`${root}/${path}`, text);
+  }
+}
