@@ -53,8 +53,19 @@ export interface Point {
   readonly oomKills?: number | null;
 }
 
+/** The counter of a pod's own cgroup, which is read apart from those of its containers (L60). */
+export interface PodCpu {
+  /** Epoch ms by the clock of the node. */
+  readonly at: number;
+  readonly resolutionMs: number;
+  readonly counterNs: number;
+  readonly pressure: Pressure | null;
+}
+
 /** One pod's usage in one reading. */
 export interface PodUsage {
+  /** Absent when the source doesn't have it, as in a pod's first seconds. */
+  readonly cpu?: PodCpu;
   /** Memory of the whole pod's cgroup; `null` when the source doesn't have it, as in a pod's first seconds. */
   readonly usageBytes: number | null;
   readonly points: readonly Point[];

@@ -155,6 +155,8 @@ export interface Streak {
 export interface Sampling {
   /** The older point of the next rate. */
   readonly anchor: Anchor | null;
+  /** The same of the pod's own counter, a series apart from it (L60); its instance is the container's. */
+  readonly witness: Anchor | null;
   readonly sample: Sample | null;
   /** When something new was last seen, or sampling began: receive time, epoch ms. */
   readonly newAt: number;

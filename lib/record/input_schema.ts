@@ -147,6 +147,12 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
 
 const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
   usageBytes: numberOrNull,
+  cpu: v.exactOptional(v.strictObject({
+    at: number,
+    resolutionMs: number,
+    counterNs: number,
+    pressure: v.nullable(pressure),
+  })),
   points: v.array(v.strictObject({
     container: text,
     instance: text,

@@ -86,6 +86,13 @@ const sample = v.strictObject({
   podUsageBytes: numberOrNull,
 });
 
+const anchor = v.strictObject({
+  instance: text,
+  at: number,
+  counterNs: number,
+  pressure: v.nullable(pressure),
+});
+
 const streak = v.strictObject({
   direction,
   count: number,
@@ -112,12 +119,8 @@ const view = v.strictObject({
   container: text,
   dueAt: number,
   sampling: v.strictObject({
-    anchor: v.nullable(v.strictObject({
-      instance: text,
-      at: number,
-      counterNs: number,
-      pressure: v.nullable(pressure),
-    })),
+    anchor: v.nullable(anchor),
+    witness: v.nullable(anchor),
     sample: v.nullable(sample),
     newAt: number,
     warming: flag,

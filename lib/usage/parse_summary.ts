@@ -3,7 +3,7 @@
  * its place, so nothing is believed: what can't be true is left out and counted, and nothing throws. Cheap on purpose:
  * beyond JSON.parse only tracked pods cost anything.
  */
-import type { PodUsage, Point } from "../api/usage.ts";
+import type { PodCpu, PodUsage, Point } from "../api/usage.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { readPressure } from "./read_pressure.ts";
 
@@ -100,6 +100,7 @@ function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skip
   const usageBytes = toUsageBytes(isRecord(pod.memory) ? pod.memory.usageBytes : undefined);
   let skipped = usageBytes === undefined ? 1 : 0;
   const points: Point[] = [];
+  const cpu = toPodCpu(pod, context);
   if (!Array.isArray(containers)) return { usage: { usageBytes: usageBytes ?? null, points }, skipped: skipped + 1 };
   if (containers.length > MAX_CONTAINERS) skipped += containers.length - MAX_CONTAINERS;
   for (const container of containers.slice(0, MAX_CONTAINERS)) {
@@ -107,7 +108,18 @@ function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skip
     if (point === null || points.some((other) => other.container === point.container)) skipped++;
     else points.push(point);
   }
-  return { usage: { usageBytes: usageBytes ?? null, points }, skipped };
+  const usage = { usageBytes: usageBytes ?? null, points };
+  return { usage: cpu === null ? usage : { ...usage, cpu }, skipped };
+}
+
+/** `null` without one, and for the zeros of a pod's first 12 s; what cannot be true is left out. */
+function toPodCpu({ cpu, startTime }: Fields, { latestAt, readTime }: PointContext): PodCpu | null {
+  if (!isRecord(cpu)) return null;
+  const at = readTime(cpu.time);
+  const counterNs = cpu.usageCoreNanoSeconds;
+  if (at === null || at > latestAt || !isAmount(counterNs, MAX_COUNTER_NS) || counterNs === 0) return null;
+  const pressure = readPressure(cpu.psi, at - (readTime(startTime) ?? at));
+  return { at, resolutionMs: SECOND_MS, counterNs, pressure };
 }
 
 function toPoint(container: Fields, { latestAt, readTime }: PointContext): Point | null {

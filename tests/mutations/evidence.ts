@@ -219,6 +219,7 @@ export const EVIDENCE: Mutations = {
     {
       breaks: "never lets a peak go",
       in: "anchor",
+      under: "lib/core",
       find: "weight > least",
       replace: "weight > 0",
       test: "nextHistogram() lets a peak go once it weighs next to nothing, and finds its buckets again below (L4)",

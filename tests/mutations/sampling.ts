@@ -270,8 +270,9 @@ export const SAMPLING: Mutations = {
     {
       breaks: "ends the streaks while the container is not ready",
       in: "countSample",
-      find: "view.streaks",
-      replace: "containerState.readySince === null ? NO_STREAKS : view.streaks",
+      find: "nextStreaks(autoscaler.sides, view.streaks, taken)",
+      replace:
+        "nextStreaks(autoscaler.sides, findContainerState(state, view.container)?.readySince === null ? NO_STREAKS : view.streaks, taken)",
       test: "decide() samples on while the container is not ready (C23)",
     },
     {

@@ -39,6 +39,14 @@ Deno.test("parseSummary() reads the zero of a pod's first seconds as unknown usa
   assertEquals(skipped, 0);
 });
 
+Deno.test("parseSummary() reads the pod's own counter, and not the zeros of its first seconds (L60)", () => {
+  const { pods } = summary(recorded("cadvisor"), { tracked: ALL });
+  const pod = pods.get("274067a2-453d-46ad-a8ad-3c566e52304f");
+  assertEquals(pod?.cpu, { at: AT - 8000, resolutionMs: 1000, counterNs: 9519067602, pressure: null });
+  const young = summary(recorded("just-started"), { tracked: ALL }).pods.get("af1300ee-2521-4ec1-a7af-4060893468ad");
+  assertEquals([young?.cpu, young?.points.length], [undefined, 2]);
+});
+
 Deno.test("parseSummary() passes on the zeros of a container that has just exited", () => {
   const { main, skipped } = read({ cpu: { ...CPU, usageCoreNanoSeconds: 0 }, memory: { workingSetBytes: 0 } });
   assertEquals(skipped, 0);

@@ -23,7 +23,8 @@ export function keepInForce(
   return isOwn && isCpuAlone ? keepMemory(streaks) : NO_STREAKS;
 }
 
-function keepMemory(streaks: Streaks): Streaks {
+/** Those of memory, and no others. */
+export function keepMemory(streaks: Streaks): Streaks {
   const { "memory.requests": requests, "memory.limits": limits } = streaks;
   if (requests === undefined && limits === undefined) return NO_STREAKS;
   return {

@@ -2,15 +2,17 @@
  * Sampling and streaks of every contender, each when it is due (C20 to C23, C31). They advance whatever the gates say
  * of a resize.
  */
-import type { PodUsage } from "../../api/usage.ts";
-import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
+import type { PodCpu, PodUsage } from "../../api/usage.ts";
+import type { Autoscaler, SideRule } from "../../autoscaler/autoscaler.ts";
 import type { Input } from "../decision.ts";
 import { findContainer, readActual } from "../pod/pod_facts.ts";
-import { findContainerState, NO_STREAKS, type PodState, type View } from "../state.ts";
+import { findContainerState, NO_STREAKS, type PodState, type Sample, type Sampling, type View } from "../state.ts";
 import { nextEvidence } from "./evidence.ts";
+import { keepMemory } from "./kept_streaks.ts";
 import { newSampling, nextSampling, type SamplingStep } from "./sampling.ts";
 import { readSilenceMs } from "./silence.ts";
-import { isCounted, isFull, nextStreaks, readUsage } from "./streaks.ts";
+import { isCounted, isFull, nextStreaks, readUsage, type StreakContext } from "./streaks.ts";
+import { isAlone, nextWitness, type WitnessContext } from "./witness.ts";
 
 /** A contender after the observation. */
 export interface Sampled {
@@ -50,7 +52,7 @@ function sampleOne(before: View, autoscaler: Autoscaler, context: Context): Samp
   }
   const dueAt = nextDue(before.dueAt, autoscaler.pollIntervalMs, now + toleranceMs);
   const step = takeSample(before, autoscaler, context);
-  if (step?.kind === "sample") {
+  if (step?.kind === "sample" || step?.kind === "witness") {
     const view = countSample(before, autoscaler, { context, dueAt, step });
     return { autoscaler, view, isDue: true, isNewSample: true, isImplausible: false };
   }
@@ -68,7 +70,7 @@ function takeSample(
   view: View,
   autoscaler: Autoscaler,
   { input: { observation, now, pod } }: Context,
-): SamplingStep | null {
+): Step | null {
   if (observation.kind !== "usage") return null;
   const point = findPoint(observation.usage, view.container);
   if (point === null) return null;
@@ -77,10 +79,35 @@ function takeSample(
   const cpuLimitMillicores = container === null ? null : readActual(container)["cpu.limits"];
   const { throttling } = autoscaler;
   const { usageBytes: podUsageBytes } = usage;
-  const step = nextSampling(view.sampling, point, { now, capacity, podUsageBytes, cpuLimitMillicores, throttling });
-  if (step.kind !== "sample" || step.sample.at - step.sample.from < readSilenceMs(autoscaler)) return step;
+  const pointContext = { now, capacity, podUsageBytes, cpuLimitMillicores, throttling };
+  const step = nextSampling(view.sampling, point, pointContext);
+  const silenceMs = readSilenceMs(autoscaler);
+  const isRecent = step.kind !== "sample" || step.sample.at - step.sample.from < silenceMs;
+  if (isRecent) {
+    const { runningAt = null } = container ?? {};
+    if (usage.cpu === undefined || container === null || runningAt === null || !isAlone(pod, container)) return step;
+    return addWitness(step, view.sampling, { cpu: usage.cpu, context: { ...pointContext, silenceMs, runningAt } });
+  }
   // The source's clock was set forward, or nobody looked for so long: the mean says nothing about now.
   return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };
+}
+
+/** A sample, of the container or of its CPU alone as the pod's counter has it, or another step. */
+type Step = SamplingStep | { readonly kind: "witness"; readonly sampling: Sampling; readonly sample: Sample };
+
+/** The pod's point moves its own series on; it counts where the container has nothing new. */
+function addWitness(
+  step: SamplingStep,
+  before: Sampling,
+  { cpu, context }: { readonly cpu: PodCpu; readonly context: WitnessContext },
+): Step {
+  if (step.kind === "sample") {
+    return { ...step, sampling: { ...nextWitness(step.sampling, cpu, context).sampling, sample: step.sample } };
+  }
+  if (step.kind !== "nothing") return step;
+  const { sampling, sample } = nextWitness(before, cpu, context);
+  if (sampling === before) return step;
+  return sample === null ? { kind: "warmup", sampling } : { kind: "witness", sampling, sample };
 }
 
 function findPoint(usage: PodUsage, container: string): PodUsage["points"][number] | null {
@@ -88,7 +115,7 @@ function findPoint(usage: PodUsage, container: string): PodUsage["points"][numbe
   return null;
 }
 
-function nextUnsampled(view: View, step: Exclude<SamplingStep, { kind: "sample" }> | null, dueAt: number): View {
+function nextUnsampled(view: View, step: Exclude<Step, { kind: "sample" | "witness" }> | null, dueAt: number): View {
   switch (step?.kind) {
     case "restarted":
       return { ...view, dueAt, sampling: step.sampling, streaks: NO_STREAKS, wantedSince: null };
@@ -102,28 +129,48 @@ function nextUnsampled(view: View, step: Exclude<SamplingStep, { kind: "sample" 
 interface NewSample {
   readonly context: Context;
   readonly dueAt: number;
-  readonly step: Extract<SamplingStep, { kind: "sample" }>;
+  readonly step: Extract<Step, { kind: "sample" | "witness" }>;
 }
 
 function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step }: NewSample): View {
   const { state, input: { pod, observation, now } } = context;
   const { sampling, sample } = step;
-  const container = findContainer(pod, view.container);
-  const evidence = nextEvidence(view.evidence, autoscaler.sides, {
+  const isWitness = step.kind === "witness";
+  const evidence = nextEvidence(view.evidence, isWitness ? listCpuSides(autoscaler) : autoscaler.sides, {
     at: now,
     silenceMs: readSilenceMs(autoscaler),
     readUsage: (rule) => readUsage(rule, sample),
   });
+  const known = isWitness ? { ...evidence, sides: { ...view.evidence.sides, ...evidence.sides } } : evidence;
+  const next = { ...view, dueAt, sampling, evidence: known, silentSince: null };
+  const container = findContainer(pod, view.container);
   const countsFrom = findContainerState(state, view.container)?.countsFrom ?? Infinity;
   const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
+  if (container === null) return next;
+  const taken = { sample, actual: readActual(container), evidence: known };
   // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
-  if (container === null || !isCounted(sample, countsFrom + offsetMs)) {
-    return { ...view, dueAt, sampling, evidence, silentSince: null };
-  }
-  const streaks = nextStreaks(autoscaler.sides, view.streaks, { sample, actual: readActual(container), evidence });
+  const isOfSize = isCounted(sample, countsFrom + offsetMs);
+  const streaks = isOfSize
+    ? isWitness
+      ? { ...keepMemory(view.streaks), ...nextStreaks(listCpuSides(autoscaler), view.streaks, taken) }
+      : nextStreaks(autoscaler.sides, view.streaks, taken)
+    : addEarlyUps(view.streaks, autoscaler, taken);
+  if (streaks === view.streaks && !isOfSize) return next;
   const isWanted = streaks !== NO_STREAKS && autoscaler.sides.some((rule) => isFull(rule, streaks));
-  const wantedSince = isWanted ? view.wantedSince ?? now : null;
-  return { ...view, dueAt, sampling, evidence, silentSince: null, streaks, wantedSince };
+  return { ...next, streaks, wantedSince: isWanted ? view.wantedSince ?? now : null };
+}
+
+/** Usage that no limit held back did not depend on the size: as far as it is too much for the new one it counts (L60). */
+function addEarlyUps(before: View["streaks"], autoscaler: Autoscaler, taken: StreakContext): View["streaks"] {
+  if (autoscaler.throttling === "ignore" || taken.sample.isSaturated) return before;
+  const ups = Object.entries(nextStreaks(listCpuSides(autoscaler), before, taken)).filter(([, one]) =>
+    one.direction === "up"
+  );
+  return ups.length === 0 ? before : { ...before, ...Object.fromEntries(ups) };
+}
+
+function listCpuSides({ sides }: Autoscaler): readonly SideRule[] {
+  return sides.filter(({ resource }) => resource === "cpu");
 }
 
 function watchSilence(view: View, autoscaler: Autoscaler, { input: { pod, now } }: Context): View {

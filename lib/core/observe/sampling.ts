@@ -32,13 +32,13 @@ export interface PointContext {
 }
 
 /** Below four times the source's time resolution a rate would be mostly rounding. */
-const MIN_RESOLUTIONS = 4;
+export const MIN_RESOLUTIONS = 4;
 /** More than any node has (64 TiB), and a hundred times as much is still a safe integer: a target may be 1 %. */
 const MOST = 2 ** 46;
 
 /** Sampling that has seen nothing yet; `warming`: the next point counts for nothing but as an anchor. */
 export function newSampling(now: number, warming = false): Sampling {
-  return { anchor: null, sample: null, newAt: now, warming };
+  return { anchor: null, witness: null, sample: null, newAt: now, warming };
 }
 
 /** Takes a point in. Never throws, whatever numbers the point has. */
@@ -68,7 +68,11 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const cpuMillicores = usedNs / elapsedMs / 1000;
   const held = hold(point, { elapsedMs, cpuMillicores, before: anchor.pressure }, context);
   const sample = newSample(point, { from: anchor.at, cpuMillicores, ...held }, context);
-  return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
+  return {
+    kind: "sample",
+    sample,
+    sampling: { ...sampling, anchor: here, sample, newAt: context.now, warming: false },
+  };
 }
 
 /** A source that gives rates itself (metrics.k8s.io, a cgroup reader): each later point is a sample. */
@@ -91,7 +95,11 @@ function nextRate(
   // Who gives rates gives no counters of what was held back: usage near the limit is all there is.
   const held = hold(point, { elapsedMs: windowMs, cpuMillicores: millicores, before: null }, context);
   const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores, ...held }, context);
-  return { kind: "sample", sample, sampling: { anchor: here, sample, newAt: context.now, warming: false } };
+  return {
+    kind: "sample",
+    sample,
+    sampling: { ...sampling, anchor: here, sample, newAt: context.now, warming: false },
+  };
 }
 
 /** Adapters keep such numbers out; a recording or a new source may not. */
@@ -114,7 +122,7 @@ function isOverMemory({ workingSetBytes, usageBytes }: Point, { capacity }: Poin
 }
 
 function restarted(anchor: Sampling["anchor"], now: number): SamplingStep {
-  return { kind: "restarted", sampling: { anchor, sample: null, newAt: now, warming: anchor === null } };
+  return { kind: "restarted", sampling: { ...newSampling(now, anchor === null), anchor } };
 }
 
 /** Zeros after zeros are silence: a container exits once, and a source that reports nothing else is none. */
@@ -122,8 +130,9 @@ function zeroed({ anchor, warming }: Sampling, now: number): SamplingStep {
   return anchor === null && warming ? { kind: "nothing" } : restarted(null, now);
 }
 
-function hold(
-  { pressure, resolutionMs }: Point,
+/** What held back what was used, as `throttling` lets it count. */
+export function hold(
+  { pressure, resolutionMs }: Pick<Point, "pressure" | "resolutionMs">,
   usage: { readonly elapsedMs: number; readonly cpuMillicores: number; readonly before: Point["pressure"] },
   { capacity, cpuLimitMillicores, throttling }: PointContext,
 ): HeldBack {

@@ -45,7 +45,10 @@ function readPod(pod: PodState, reading: Reading): readonly PodStats[] {
     podRef: { name: spec.name, namespace: spec.namespace, uid: spec.uid },
     startTime: formatTime(life.seenAt),
     containers: shuffle(containers, ({ name }) => [config.seed, reading.now, spec.uid, name ?? ""]),
-    cpu: toCpu(meter.sample, meter.startedAt),
+    cpu: {
+      ...toCpu(meter.sample, meter.startedAt),
+      psi: toPsi(config.hasPsi ? meter.sample?.psi ?? null : null, "us"),
+    },
     memory: toMemory(meter.sample, { startedAt: meter.startedAt, limit: life.cgroup.memoryLimit }),
   }];
 }
