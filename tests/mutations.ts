@@ -6,7 +6,7 @@ import type { Mutations } from "../tools/mutation.ts";
 import { APPLYING } from "./mutations/applying.ts";
 import { DECIDING } from "./mutations/deciding.ts";
 import { EVIDENCE } from "./mutations/evidence.ts";
-import { NEW_PODS } from "./mutations/new_pods.ts";
+import { NEW_PODS, RECOMMENDING } from "./mutations/new_pods.ts";
 import { OOM } from "./mutations/oom.ts";
 import { PODS } from "./mutations/pods.ts";
 import { PROFILES } from "./mutations/profiles.ts";
@@ -30,5 +30,6 @@ export const MUTATIONS: Mutations = {
   ...ROOM,
   ...NEW_PODS,
   ...PROFILES,
+  ...RECOMMENDING,
   ...SEEING,
 };

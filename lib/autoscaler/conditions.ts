@@ -6,6 +6,8 @@
 import type { Problem } from "../units/problem.ts";
 import type { LabelSelector } from "../units/selector.ts";
 import { formatTime } from "../units/time.ts";
+import { judgeLimited, type LimitedFacts } from "./limited.ts";
+import { type Recommendation, type Recommended, toRecommendations } from "./recommendation.ts";
 import { type Action, EVERY_CONTAINER } from "./autoscaler.ts";
 import type { PolicyFields } from "./profiles.ts";
 
@@ -29,17 +31,18 @@ export interface AutoscalerStatus {
   readonly lastScaleAction?: Action;
   readonly lastScaleResourceChange?: string;
   readonly scaling?: boolean;
+  /** What mode recommend has come to (L51). */
+  readonly recommendations?: readonly Recommendation[];
   /** What a profile came to (L50). */
   readonly effectivePolicy?: PolicyFields;
 }
 
 /** What a status is computed from. */
-export interface StatusFacts {
+export interface StatusFacts extends LimitedFacts {
   /** The generation of the spec that the facts are about. */
   readonly generation: number;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  readonly paused: boolean;
   /** Why the target cannot be resolved, e.g. `deployment "web" does not exist`; `null` when it can. */
   readonly missingTarget: string | null;
   readonly selector: LabelSelector | null;
@@ -48,6 +51,8 @@ export interface StatusFacts {
   readonly matched: number;
   /** How many of them have the container. */
   readonly tracked: number;
+  /** What mode recommend has come to; `null` in mode apply, and where not all pods are seen. */
+  readonly recommended: readonly Recommended[] | null;
   /** How many of the tracked pods have no usage. */
   readonly unread: number;
   /** Why the first of these has none. */
@@ -76,8 +81,14 @@ const CLOCKS_DIFFER_MS = 60_000;
  * status stays.
  */
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
-  const { lastScale, selector, effectivePolicy } = facts;
-  const verdicts = [judgeReady(facts), judgeActive(facts), judgeScaling(facts, now), judgeMetrics(facts)];
+  const { lastScale, selector, effectivePolicy, recommended } = facts;
+  const verdicts = [
+    judgeReady(facts),
+    judgeActive(facts),
+    judgeScaling(facts, now),
+    judgeMetrics(facts),
+    judgeLimited(facts),
+  ];
   return {
     conditions: verdicts.map((verdict) => toCondition(verdict, before, { generation: facts.generation, now })),
     observedGeneration: facts.generation,
@@ -88,6 +99,7 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
       lastScaleResourceChange: lastScale.change,
     }),
     scaling: verdicts.some(({ type, status }) => type === "Scaling" && status === "True"),
+    ...(recommended === null || recommended.length === 0 ? {} : { recommendations: toRecommendations(recommended) }),
     ...(effectivePolicy === null ? {} : { effectivePolicy }),
   };
 }

@@ -22,7 +22,10 @@ export interface Case {
 }
 
 /** What the decision adds to a request; the case has the rest. */
-export type Resize = Pick<ResizeRequest, "action" | "from" | "to" | "changes" | "stuck" | "givesUp" | "why" | "reflex">;
+export type Resize = Pick<
+  ResizeRequest,
+  "action" | "from" | "to" | "changes" | "stuck" | "givesUp" | "reason" | "why" | "reflex"
+>;
 
 /** The request for a resize of the case's container, guarded by the pod as it was seen. */
 export function newRequest({ autoscaler, container, input: { pod } }: Case, resize: Resize): ResizeRequest {

@@ -7,18 +7,20 @@
 import type { Case } from "./case.ts";
 import type { Input, Observation, Outcome } from "./decision.ts";
 import { isAsked, listCases, listOthers } from "./cases.ts";
-import { ask, askFirst } from "./gate/ask.ts";
+import { ask, type Asked, type AskedFirst, askFirst } from "./gate/ask.ts";
 import { notifyOfEvaluation, notifyOfSettled } from "./notify/notify.ts";
 import { nextFacts } from "./observe/facts.ts";
 import { rebase } from "./observe/rebase.ts";
 import { sample, type Sampled } from "./observe/sample.ts";
 import { readResizeStatus } from "./pod/resize_status.ts";
-import { listChoices, propose } from "./propose/propose.ts";
+import { type Choice, listChoices, propose } from "./propose/propose.ts";
 import { proposeRevert } from "./propose/revert.ts";
 import { readScaled } from "./settle/accepted.ts";
+import { decideWithShadow, hasShadow } from "./recommend/recommend.ts";
 import { settleAnswer } from "./settle/answers.ts";
 import { settleCommand } from "./settle/command.ts";
 import { chooseFirst, listHeldBack, toDecision, toRequest, toRevertDecision, type Weighed } from "./settle/requests.ts";
+import { nextLimitedView } from "./settle/limited.ts";
 import { settleUnconfirmed } from "./settle/unconfirmed.ts";
 import { readVetoedSince } from "./settle/veto.ts";
 import type { PodState, View } from "./state.ts";
@@ -27,6 +29,10 @@ type Answered = Extract<Observation, { kind: "answered" }>;
 
 /** The next state, a decision per container that was asked about, at most one request, and what people are notified of. */
 export function decide(before: PodState, input: Input): Outcome {
+  return hasShadow(before, input) ? decideWithShadow(before, input, fold) : fold(before, input);
+}
+
+function fold(before: PodState, input: Input): Outcome {
   const state = rebase(before, input);
   return input.observation.kind === "answered"
     ? settle(state, input, input.observation)
@@ -44,9 +50,11 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const others = listOthers(sampled, cases);
   const decisions = others.length === 0 ? weighed.decisions : [...weighed.decisions, ...others];
   const views: Record<string, View> = {};
-  for (const { autoscaler, view } of sampled) views[autoscaler.key] = view;
-  for (const { it: { autoscaler, view }, vetoedSince } of weighed.weighed) {
-    if (vetoedSince !== view.vetoedSince) views[autoscaler.key] = { ...view, vetoedSince };
+  for (const { autoscaler, view, isNewSample } of sampled) {
+    const one = weighed.weighed.find(({ it }) => it.autoscaler === autoscaler);
+    const next = isNewSample ? nextLimitedView(view, one?.up ?? null) : view;
+    const vetoedSince = one === undefined ? view.vetoedSince : one.vetoedSince;
+    views[autoscaler.key] = vetoedSince === next.vetoedSince ? next : { ...next, vetoedSince };
   }
   const state: PodState = { ...known, at: input.now, views };
   const notified = notifyOfEvaluation({ input, state, late, sampled, cases, asked, decisions, request });
@@ -61,25 +69,26 @@ function evaluate(facts: PodState, input: Input): Outcome {
   };
 }
 
+interface Weighing extends Pick<Outcome, "decisions" | "request"> {
+  readonly weighed: readonly (Weighed & { readonly up: Asked | null })[];
+}
+
 /** Proposals are made, one direction chosen, the sizes found and the gates asked: for each container, then for the pod. */
-function weigh(
-  cases: readonly Case[],
-): Pick<Outcome, "decisions" | "request"> & { readonly weighed: readonly Weighed[] } {
+function weigh(cases: readonly Case[]): Weighing {
   const weighed = cases.filter(isAsked).map((it) => {
     const proposals = propose(it);
-    const first = askFirst(it, listChoices(proposals, it.autoscaler));
+    const choices = listChoices(proposals, it.autoscaler);
+    const first = askFirst(it, choices);
     const asked = first?.asked ?? null;
-    return { it, choice: first?.choice ?? null, asked, vetoedSince: readVetoedSince(it, proposals, asked) };
+    const vetoedSince = readVetoedSince(it, proposals, asked);
+    return { it, choice: first?.choice ?? null, asked, up: readHeldUp(it, choices, first), vetoedSince };
   });
   const first = chooseFirst(weighed);
   if (first === null) {
     const revert = proposeRevert(cases, listHeldBack(weighed));
     const decisions = weighed.map(toDecision);
-    return {
-      decisions: revert === null ? decisions : [...decisions, toRevertDecision(revert)],
-      request: revert,
-      weighed,
-    };
+    const all = revert === null ? decisions : [...decisions, toRevertDecision(revert)];
+    return { weighed, decisions: all, request: revert };
   }
   // Whoever passed as well is asked again, now that another goes first.
   const decisions = weighed.map((one) => {
@@ -87,7 +96,13 @@ function weigh(
     const isBehind = asked?.kind === "passed" && asked.candidate !== first;
     return toDecision(isBehind && choice !== null ? { ...one, asked: ask(it, choice, first.container.name) } : one);
   });
-  return { decisions, request: toRequest(first), weighed };
+  return { weighed, decisions, request: toRequest(first) };
+}
+
+/** How the scale-up fared, which is the first choice where there is one; a scale-down may have gone before it (L34). */
+function readHeldUp(it: Case, [up]: readonly Choice[], first: AskedFirst | null): Asked | null {
+  if (up?.direction !== "up" || first === null) return null;
+  return first.choice === up ? first.asked : ask(it, up);
 }
 
 function settle(state: PodState, input: Input, observation: Answered): Outcome {

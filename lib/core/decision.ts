@@ -8,8 +8,9 @@ import type { Resources, SideKey } from "../units/resources.ts";
 import type { NamespaceLimits } from "./pod/namespace_limits.ts";
 import type { PodFacts } from "./pod/pod_facts.ts";
 import type { Room } from "./pod/room.ts";
-import type { BlockReason, HoldReason, Notice } from "./reasons.ts";
+import type { BlockReason, HoldReason, Notice, ResizeReason } from "./reasons.ts";
 import type { Answer, ResizeRequest } from "./resize_request.ts";
+import type { Siblings } from "./pod/siblings.ts";
 import type { PodState } from "./state.ts";
 
 /** Every side of one resize moves in the same direction (C32). */
@@ -23,6 +24,8 @@ export interface Input {
   /** Autoscalers that match the pod and whose container it has: unpaused, valid, resolved (C12). */
   readonly contenders: readonly Autoscaler[];
   readonly observation: Observation;
+  /** By container: what the pod's siblings have (L40); `null` where nobody asks for it, or nothing is known. */
+  readonly siblings: Siblings | null;
   /** What the pod's node has left (L30); `null` = not known: refusals are believed. */
   readonly room: Room | null;
   /** Limit ranges and quotas of the pod's namespace (L32); `null` = none are known. */
@@ -66,7 +69,14 @@ export type Decision =
     /** When it ends by itself, epoch ms, where that is known. */
     readonly until?: number;
   }
-  | { readonly kind: "resize"; readonly action: Action; readonly from: Resources; readonly to: Resources }
+  | {
+    readonly kind: "resize";
+    readonly action: Action;
+    /** What else than usage led to it. */
+    readonly reason?: ResizeReason;
+    readonly from: Resources;
+    readonly to: Resources;
+  }
   | { readonly kind: "revert"; readonly reason: BlockReason; readonly from: Resources; readonly to: Resources };
 
 /** The decision about one container for one of its contenders. */

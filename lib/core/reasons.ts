@@ -51,6 +51,31 @@ export const BLOCK_REASONS = [
 /** A word of BLOCK_REASONS. */
 export type BlockReason = typeof BLOCK_REASONS[number];
 
+/**
+ * What holds a scale-up until somebody makes room for it: it does not pass by itself. The condition Limited and the
+ * saturation of a pod follow from these (L53, R84).
+ */
+export const LIMIT_REASONS = [
+  "AtBound",
+  "NodeCapacity",
+  "Quota",
+  "LimitRange",
+  "QoSInvariantBlocked",
+  "ResizeDeferred",
+  "ResizeInfeasible",
+  "ResizeError",
+  "Unsupported",
+  "Rights",
+  "Invalid",
+] as const satisfies readonly (HoldReason | BlockReason)[];
+/** A word of LIMIT_REASONS. */
+export type LimitReason = typeof LIMIT_REASONS[number];
+
+/** What makes a resize another than the next one by usage: the pod is new, and gets the size of its siblings (L40). */
+export const RESIZE_REASONS = ["Inherited"] as const;
+/** A word of RESIZE_REASONS. */
+export type ResizeReason = typeof RESIZE_REASONS[number];
+
 /** Why the kubelet has not applied a resize (KEP-1287). */
 export type StuckReason = Extract<BlockReason, "ResizeDeferred" | "ResizeInfeasible" | "ResizeError">;
 
@@ -73,6 +98,8 @@ export const NOTICES = {
   QoSInvariantBlocked: "Warning",
   ScaleFailed: "Warning",
   ResizeMayRestart: "Warning",
+  Inherited: "Normal",
+  Limited: "Warning",
   OOMKilled: "Warning",
   InvalidSpec: "Warning",
   TargetNotFound: "Warning",

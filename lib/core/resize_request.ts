@@ -5,7 +5,7 @@
 import type { Action } from "../autoscaler/autoscaler.ts";
 import type { Resource, Resources, SideKey } from "../units/resources.ts";
 import type { Reflex } from "./observe/ending.ts";
-import type { RefusalReason, StuckReason } from "./reasons.ts";
+import type { RefusalReason, ResizeReason, StuckReason } from "./reasons.ts";
 
 /** At most one per pod at a time. */
 export interface ResizeRequest {
@@ -27,6 +27,8 @@ export interface ResizeRequest {
   readonly changes: readonly SideKey[];
   /** What the resize that a revert gives up is stuck in; `null` for scale actions. */
   readonly stuck: StuckReason | null;
+  /** `null` for one by usage, and for a revert. */
+  readonly reason: ResizeReason | null;
   /**
    * The size that the spec had, where a scale-up takes back sides that waited for room (L31): they wait like refused
    * ones. `null` = it takes back none, or room is known and says when they go.

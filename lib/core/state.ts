@@ -7,6 +7,7 @@ import { type Action, toContenderKey } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
 import type { Evidence } from "./observe/evidence.ts";
 import type { Notified } from "./notify/edge.ts";
+import type { LimitReason } from "./reasons.ts";
 import type { Ending, KillFloor, Reflex } from "./observe/ending.ts";
 import type { ResizeRequest } from "./resize_request.ts";
 import type { Refusals } from "./settle/refusal.ts";
@@ -38,6 +39,18 @@ export interface PodState {
   readonly command: Command | null;
   /** Requests on one resourceVersion that got no answer: the pod will show whether one arrived, and which. */
   readonly unconfirmed: readonly UnconfirmedRequest[];
+  /** The pod as contenders in mode recommend would have it (L51); `null` without any. */
+  readonly shadow: Shadow | null;
+}
+
+/** What became of a pod in which every recommended resize was accepted and enacted at once (L51). */
+export interface Shadow {
+  /** By container: the size that it would have. A container that was never resized has the pod's own. */
+  readonly sizes: Readonly<Record<string, Resources>>;
+  /** Its generation: 1, and one more with each resize. */
+  readonly generation: number;
+  /** Of the recommending contenders; it has no shadow of its own. */
+  readonly state: PodState;
 }
 
 /** A request that may have arrived or not (C45). */
@@ -77,6 +90,8 @@ export interface ContainerState {
   readonly revertedAt: number | null;
   /** What the API server refused, or was given up, by side (C44, C47). */
   readonly refusals: Refusals;
+  /** It was given the size of its siblings: that happens once (L40). */
+  readonly isInherited: boolean;
   /** How its instances have ended in the last half hour, at most a dozen, oldest first (L7, L10). */
   readonly endings: readonly Ending[];
   /** The answer to the last OOM kill; `null` before there was one (L11). */
@@ -129,12 +144,21 @@ export interface View {
   readonly evidence: Evidence;
   /** Since when some streak has been full without a break, epoch ms; `null` while none is. */
   readonly wantedSince: number | null;
+  /** What holds its scale-ups, and for how many samples in a row (L53); `null` while nothing does. */
+  readonly limited: Limited | null;
   /** Since when a side at its bound has held the scale-downs of another resource (L34), epoch ms; `null` = none does. */
   readonly vetoedSince: number | null;
   /** Since when there has been no new usage, once that lasted too long (C22), epoch ms; `null` while usage comes. */
   readonly silentSince: number | null;
   /** What people have been notified of, and what has not ended since. */
   readonly notified: Notified;
+}
+
+/** A scale-up has been held by what does not pass by itself. */
+export interface Limited {
+  /** Of the newest such sample. */
+  readonly reason: LimitReason;
+  readonly samples: number;
 }
 
 /** Samples in a row on the same side of a threshold (C31). */
@@ -203,6 +227,7 @@ export const NEW_POD_STATE: PodState = {
   conflict: null,
   command: null,
   unconfirmed: [],
+  shadow: null,
 };
 
 /** Shared, so that a view without streaks costs no memory for them. */

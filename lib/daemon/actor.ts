@@ -9,14 +9,20 @@ import type { WatchUsage } from "../usage/watch_usage.ts";
 import { createActuator } from "./act/actuator.ts";
 import { Evaluator } from "./evaluator.ts";
 import { formatName } from "./inventory/facts.ts";
+import { createKillSink, KillFloors } from "./inventory/kill_floors.ts";
+import { isPartial, type Scope } from "./inventory/scope.ts";
+import { SiblingIndex } from "./inventory/sibling_index.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Observer, ObserverListener } from "./observer.ts";
 import { Nodes } from "./polling/nodes.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 import { createEventSink } from "./report/event_sink.ts";
 import { LastScales } from "./report/last_scales.ts";
+import { LimitEvents } from "./report/limit_events.ts";
+import { createLimits } from "./report/limits.ts";
 import { createLogSink } from "./report/log_sink.ts";
 import { createMetricsSink } from "./report/metrics_sink.ts";
+import { Recommendations } from "./report/recommendations.ts";
 import { Recorder } from "./report/recorder.ts";
 import { combineSinks, type Sink } from "./report/sink.ts";
 import { StatusEvents } from "./report/status_events.ts";
@@ -33,6 +39,7 @@ export interface ActorOptions {
   readonly client: ApiClient;
   readonly watchUsage: WatchUsage;
   readonly dryRun: boolean;
+  readonly scope: Scope;
   /** Which podfit this is, in events. */
   readonly instance: string;
   readonly clock: Clock;
@@ -63,7 +70,10 @@ export function createActor(options: ActorOptions): Actor {
   const progress = { atMs: clock.monotonic() };
   const recorder = new Recorder({ client, clock, random, log, metrics, instance: options.instance });
   const lastScales = new LastScales(clock);
-  const evaluator = new Evaluator({
+  const readState = (uid: string) => evaluator.readState(uid);
+  const siblings = new SiblingIndex({ readState });
+  const killFloors = new KillFloors();
+  const evaluator: Evaluator = new Evaluator({
     clock,
     actuate: createActuator({ client, clock, isCurrent: observer.isCurrent }),
     report: combineSinks([
@@ -71,8 +81,11 @@ export function createActor(options: ActorOptions): Actor {
       createLogSink(log),
       createMetricsSink({ metrics, isKnown }),
       createStatusSink({ lastScales, isKnown }),
+      createKillSink(killFloors),
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
+    readSiblings: (tracked, now) => siblings.read(tracked, now),
+    readKillFloors: ({ revision }, now) => killFloors.read(revision, now),
     dryRun: options.dryRun,
     hasMemoryPressure: (node) => observer.nodes.get(node)?.memoryPressure === true,
     canDecide: observer.canDecide,
@@ -82,13 +95,17 @@ export function createActor(options: ActorOptions): Actor {
       fail("Cannot evaluate pod", { pod: formatName(pod), error });
     },
   });
-  const health = new UsageHealth({ readState: (uid) => evaluator.readState(uid), now: () => clock.now() });
+  const health = new UsageHealth({ readState, now: () => clock.now() });
+  const recommendations = new Recommendations({ readState });
   const status = new StatusSweep({
     clock,
     random,
     metrics,
     inventory,
     unread: health.unread,
+    limits: createLimits(readState),
+    recommended: recommendations.read,
+    isNodeLocal: isPartial(options.scope),
     lastScales,
     canReport: observer.canReportStatus,
     writer: new StatusWriter({
@@ -99,7 +116,11 @@ export function createActor(options: ActorOptions): Actor {
       onProgress: () => progress.atMs = clock.monotonic(),
       onTrouble,
     }),
-    listeners: [new StatusEvents({ recorder, onTrouble }), new StatusGauges({ metrics, inventory })],
+    listeners: [
+      new StatusEvents({ recorder, onTrouble }),
+      new StatusGauges({ metrics, inventory }),
+      new LimitEvents({ recorder }),
+    ],
     onTrouble,
   });
   const nodes = new Nodes({
@@ -115,15 +136,20 @@ export function createActor(options: ActorOptions): Actor {
     onTrouble,
   });
   const listener: ObserverListener = {
-    onTracked: (tracked) => nodes.put(tracked),
+    onTracked(tracked) {
+      siblings.put(tracked);
+      nodes.put(tracked);
+    },
     onDropped(pod) {
       nodes.remove(pod.uid, pod.nodeName);
+      siblings.remove(pod.uid);
       evaluator.drop(pod.uid);
       health.forgetPod(pod.uid);
     },
     onRoom: (node) => nodes.wake(node, evaluator.waiting),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);
+      recommendations.forget(autoscaler.uid);
       metrics.forget(autoscaler);
     },
   };

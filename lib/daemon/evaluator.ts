@@ -8,6 +8,8 @@ import type { Input, Observation, Outcome } from "../core/decision.ts";
 import { isWaitingForRoom } from "../core/notify/held.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
 import { readTaken } from "../core/pod/room.ts";
+import type { Siblings } from "../core/pod/siblings.ts";
+import { wantsSiblings } from "../core/propose/inherit.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -22,6 +24,10 @@ export interface EvaluatorOptions {
   readonly actuate: Actuate;
   /** Takes every evaluation, and the one that folds in an answer. */
   readonly report: Sink;
+  /** What the pod may inherit (L40): asked for new pods only. */
+  readonly readSiblings: (tracked: Tracked, now: number) => Siblings | null;
+  /** What scale-downs leave of memory limits because siblings were OOM-killed (L14). */
+  readonly readKillFloors: (pod: PodFacts, now: number) => Input["killFloors"];
   readonly dryRun: boolean;
   /** The node runs out of memory, as far as it says so. */
   readonly hasMemoryPressure: (node: string) => boolean;
@@ -159,18 +165,23 @@ export class Evaluator implements AsyncDisposable {
     }
   }
 
-  #toInput({ pod, contenders }: Tracked, observation: Observation): Input {
-    const { clock, dryRun, hasMemoryPressure, surroundings } = this.#options;
+  #toInput(tracked: Tracked, observation: Observation): Input {
+    const { clock, readSiblings, readKillFloors, dryRun, hasMemoryPressure, surroundings } = this.#options;
+    const { pod, contenders } = tracked;
+    const now = clock.now();
+    const killFloors = readKillFloors(pod, now);
     const input: Input = {
-      now: clock.now(),
+      now,
       pod,
       contenders,
       observation,
+      siblings: wantsSiblings(pod, contenders, now) ? readSiblings(tracked, now) : null,
       room: surroundings.rooms.read(pod),
       limits: surroundings.readLimits(pod.namespace),
       lowersMemoryLimits: surroundings.lowersMemoryLimits(pod.nodeName),
       inFlight: this.#inFlight.has(pod.uid),
       dryRun,
+      ...(killFloors !== undefined && { killFloors }),
     };
     return hasMemoryPressure(pod.nodeName ?? "") ? { ...input, memoryPressure: true } : input;
   }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { Decision, Outcome } from "../core/decision.ts";
 import { HOLD_REASONS, type Notice, type NoticeName, NOTICES } from "../core/reasons.ts";
-import { action, blockReason, flag, number, request, resources, side, text } from "./schemas.ts";
+import { action, blockReason, flag, number, request, resizeReason, resources, side, text } from "./schemas.ts";
 import { stateSchema } from "./state_schema.ts";
 
 const decision: v.GenericSchema<unknown, Decision> = v.variant("kind", [
@@ -14,7 +14,13 @@ const decision: v.GenericSchema<unknown, Decision> = v.variant("kind", [
     message: text,
     until: v.exactOptional(number),
   }),
-  v.strictObject({ kind: v.literal("resize"), action, from: resources, to: resources }),
+  v.strictObject({
+    kind: v.literal("resize"),
+    action,
+    reason: v.exactOptional(resizeReason),
+    from: resources,
+    to: resources,
+  }),
   v.strictObject({ kind: v.literal("revert"), reason: blockReason, from: resources, to: resources }),
 ]);
 

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { Pressure } from "../api/usage.ts";
 import type { Action } from "../autoscaler/autoscaler.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
-import { BLOCK_REASONS, type BlockReason, REFUSAL_REASONS, type StuckReason } from "../core/reasons.ts";
+import { BLOCK_REASONS, type BlockReason, REFUSAL_REASONS, RESIZE_REASONS, type StuckReason } from "../core/reasons.ts";
 import { type Resources, SIDE_KEYS } from "../units/resources.ts";
 import { isRecord } from "../units/untrusted.ts";
 
@@ -36,6 +36,7 @@ export const requestAction: v.GenericSchema<unknown, Action | "revert"> = v.pick
   "revert",
 ]);
 export const blockReason: v.GenericSchema<unknown, BlockReason> = v.picklist(BLOCK_REASONS);
+export const resizeReason = v.picklist(RESIZE_REASONS);
 export const refusalReason = v.picklist(REFUSAL_REASONS);
 export const stuckReason: v.GenericSchema<unknown, StuckReason> = v.picklist([
   "ResizeDeferred",
@@ -72,6 +73,7 @@ const requestEntries = {
   to: resources,
   changes: v.array(side),
   stuck: v.nullable(stuckReason),
+  reason: v.nullable(resizeReason),
   givesUp: v.nullable(resources),
   why: text,
   reflex: v.nullable(reflex),

@@ -1,6 +1,7 @@
 /** The shape of a pod's state, as a schema: the compiler holds it against the type. */
 import * as v from "valibot";
-import { type PodState, STATE_VERSION } from "../core/state.ts";
+import { LIMIT_REASONS } from "../core/reasons.ts";
+import { type PodState, type Shadow, STATE_VERSION } from "../core/state.ts";
 import {
   action,
   dictionary,
@@ -63,6 +64,7 @@ const container = v.strictObject({
     "memory.requests": v.exactOptional(sideRefusals),
     "memory.limits": v.exactOptional(sideRefusals),
   }),
+  isInherited: flag,
   endings: v.array(v.strictObject({
     id: text,
     at: number,
@@ -142,6 +144,7 @@ const view = v.strictObject({
     }),
   }),
   wantedSince: numberOrNull,
+  limited: v.nullable(v.strictObject({ reason: v.picklist(LIMIT_REASONS), samples: number })),
   vetoedSince: numberOrNull,
   silentSince: numberOrNull,
   notified: v.strictObject({
@@ -171,8 +174,7 @@ const command = v.strictObject({
   to: resources,
 });
 
-/** Accepts a state of the present version, and nothing else. */
-export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
+const entries = {
   version: v.literal(STATE_VERSION),
   resourceVersion: v.nullable(text),
   at: number,
@@ -185,4 +187,17 @@ export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
   conflict: v.nullable(v.strictObject({ resourceVersion: text, at: number })),
   command: v.nullable(command),
   unconfirmed: v.array(unconfirmedRequest),
+};
+
+/** A shadow has none of its own. */
+const shadow: v.GenericSchema<unknown, Shadow> = v.strictObject({
+  sizes: dictionary(resources),
+  generation: number,
+  state: v.strictObject({ ...entries, shadow: v.null() }),
+});
+
+/** Accepts a state of the present version, and nothing else. */
+export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
+  ...entries,
+  shadow: v.nullable(shadow),
 });

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { type AutoscalerStatus, nextStatus, type StatusFacts } from "../../lib/autoscaler/conditions.ts";
+import { UNLIMITED } from "../../lib/autoscaler/limited.ts";
 import { formatTime } from "../../lib/units/time.ts";
 import { MINUTE, SECOND, START } from "../support/builders.ts";
 
@@ -15,6 +16,9 @@ const FACTS: StatusFacts = {
   tracked: 2,
   unread: 0,
   unreadWhy: "",
+  limits: UNLIMITED,
+  isNodeLocal: false,
+  recommended: null,
   lastScale: null,
   effectivePolicy: null,
   cooldownMs: 2 * MINUTE,
@@ -25,31 +29,31 @@ const PROBLEMS = [{ path: "spec.a", message: "bad" }, { path: "spec.b", message:
 
 interface Row {
   readonly facts: Partial<StatusFacts>;
-  /** Ready, Active, Scaling, Metrics. */
-  readonly expected: readonly [string, string, string, string];
+  /** Ready, Active, Scaling, Metrics; and Limited, where it is not False. */
+  readonly expected: readonly [string, string, string, string, string?];
 }
 
 const ROWS: Record<string, Row> = {
   "all is well": { facts: {}, expected: ["True Valid", "True Tracking", "False Idle", "True Available"] },
   "the spec is invalid": {
     facts: { problems: PROBLEMS, tracked: 0, matched: 0, lastScale: UP },
-    expected: ["False InvalidSpec", "False InvalidSpec", "False Idle", "Unknown NoPods"],
+    expected: ["False InvalidSpec", "False InvalidSpec", "False Idle", "Unknown NoPods", "Unknown NoPods"],
   },
   "the target is missing": {
     facts: { missingTarget: 'deployment "web" does not exist', matched: 0, tracked: 0, selector: null },
-    expected: ["False TargetNotFound", "False TargetNotFound", "False Idle", "Unknown NoPods"],
+    expected: ["False TargetNotFound", "False TargetNotFound", "False Idle", "Unknown NoPods", "Unknown NoPods"],
   },
   "it is paused, whatever else (C13)": {
     facts: { paused: true, missingTarget: 'deployment "web" does not exist', lastScale: UP, tracked: 0, matched: 0 },
-    expected: ["True Paused", "False Paused", "False Paused", "Unknown Paused"],
+    expected: ["True Paused", "False Paused", "False Paused", "Unknown Paused", "Unknown Paused"],
   },
   "no pod matches": {
     facts: { matched: 0, tracked: 0 },
-    expected: ["True Valid", "False NoPods", "False Idle", "Unknown NoPods"],
+    expected: ["True Valid", "False NoPods", "False Idle", "Unknown NoPods", "Unknown NoPods"],
   },
   "no matching pod has the container (C15)": {
     facts: { tracked: 0 },
-    expected: ["True Valid", "False ContainerNotFound", "False Idle", "Unknown NoPods"],
+    expected: ["True Valid", "False ContainerNotFound", "False Idle", "Unknown NoPods", "Unknown NoPods"],
   },
   "the usage of one pod cannot be read": {
     facts: { unread: 1, unreadWhy: "no route" },
@@ -86,8 +90,8 @@ Deno.test("nextStatus() says Ready, Active, Scaling, Metrics (C51) when", async 
     await t.step(name, () => {
       const status = nextStatus({}, { ...FACTS, ...facts }, START);
       const conditions = (status.conditions ?? []).map((one) => `${one.type} ${one.status} ${one.reason}`);
-      const types = ["Ready", "Active", "Scaling", "Metrics"];
-      assertEquals(conditions, types.map((type, index) => `${type} ${expected[index]}`));
+      const types = ["Ready", "Active", "Scaling", "Metrics", "Limited"];
+      assertEquals(conditions, types.map((type, index) => `${type} ${expected[index] ?? "False NotLimited"}`));
       assertEquals(status.scaling, expected[2].startsWith("True"));
       assertEquals(status.observedGeneration, 3);
       assert(status.conditions?.every(({ observedGeneration }) => observedGeneration === 3));
@@ -151,10 +155,10 @@ Deno.test("nextStatus() observes the generation that it judges, and tells the la
 Deno.test("nextStatus() moves lastTransitionTime only with the condition's status (C51)", () => {
   const first = nextStatus({}, FACTS, START);
   const same = nextStatus(first, { ...FACTS, generation: 4, tracked: 1, matched: 1 }, START + MINUTE);
-  assertEquals(readTransitions(same), [formatTime(START), formatTime(START), formatTime(START), formatTime(START)]);
+  assertEquals(readTransitions(same), new Array(5).fill(formatTime(START)));
   const other = nextStatus(same, { ...FACTS, tracked: 0, matched: 0 }, START + 2 * MINUTE);
   const moved = formatTime(START + 2 * MINUTE);
-  assertEquals(readTransitions(other), [formatTime(START), moved, formatTime(START), moved]);
+  assertEquals(readTransitions(other), [formatTime(START), moved, formatTime(START), moved, moved]);
 });
 
 Deno.test("nextStatus() gives the same for the same facts while time passes, until the cooldown ends", () => {
@@ -174,7 +178,7 @@ Deno.test("nextStatus() keeps no selector, and no last resize, that is no more k
 Deno.test("nextStatus() adds no condition of another's type and no second one of its own", () => {
   const foreign = { ...nextStatus({}, FACTS, START).conditions?.[0], type: "Other" } as never;
   const { conditions = [] } = nextStatus({ conditions: [foreign] }, FACTS, START);
-  assertEquals(conditions.map(({ type }) => type), ["Ready", "Active", "Scaling", "Metrics"]);
+  assertEquals(conditions.map(({ type }) => type), ["Ready", "Active", "Scaling", "Metrics", "Limited"]);
 });
 
 Deno.test("nextStatus() shortens a message to what a person reads", () => {

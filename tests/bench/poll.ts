@@ -51,6 +51,7 @@ export function measurePoll(rounds: number): PollCost {
         pod: facts,
         contenders,
         observation: { kind: "usage", usage, clockOffsetMs: 0, capacity },
+        siblings: null,
         room: null,
         limits: null,
         lowersMemoryLimits: true,

@@ -19,6 +19,7 @@ const STATE: ContainerState = {
   entryAt: null,
   revertedAt: null,
   refusals: {},
+  isInherited: false,
   endings: NO_ENDINGS,
   reflex: null,
   killFloor: null,

@@ -96,6 +96,7 @@ Deno.test("decide() never throws, changes nothing it was given, answers alike, a
           pod: facts,
           contenders: matching,
           observation,
+          siblings: null,
           ...around,
           inFlight: false,
           dryRun,

@@ -36,6 +36,8 @@ class Desk {
       this.observed.push(input.observation.kind);
       this.outcomes.push(outcome);
     },
+    readSiblings: () => null,
+    readKillFloors: () => undefined,
     dryRun: false,
     hasMemoryPressure: () => false,
     canDecide: () => this.canDecide,

@@ -38,6 +38,7 @@ Deno.test("createObserver() observes alone, and an actor started on it acts unti
       client: createClient({ origin, transport }),
       watchUsage: watchKubelets({ fetchSummary }, { clock, random }),
       dryRun: false,
+      scope: WHOLE_CLUSTER,
       instance: "test",
       sinks: [],
     }).run(signal);

@@ -93,7 +93,7 @@ export const EVIDENCE: Mutations = {
     {
       breaks: "holds scale-ups, too",
       in: "lowForLong",
-      find: 'if (direction === "up") return null;',
+      find: 'direction === "up" ||',
       replace: "",
       test: "decide() goes up at once, whatever the window (L2)",
     },

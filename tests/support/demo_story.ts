@@ -78,6 +78,7 @@ export function requested(at: number, why: string): Evaluation {
     to,
     changes: [],
     stuck: null,
+    reason: null,
     givesUp: null,
     why,
     reflex: null,

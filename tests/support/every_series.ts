@@ -1,5 +1,5 @@
 /** Records every metric there is: every label set of an autoscaler, of its namespace, and of podfit itself. */
-import { BLOCK_REASONS } from "../../lib/core/reasons.ts";
+import { BLOCK_REASONS, LIMIT_REASONS } from "../../lib/core/reasons.ts";
 import { ERROR_REASONS } from "../../lib/daemon/metrics/families.ts";
 import type { AutoscalerName, Metrics, SideChange } from "../../lib/daemon/metrics/metrics.ts";
 
@@ -8,6 +8,7 @@ const DIRECTIONS = ["up", "down"] as const;
 /** Also more often than once; sizes and times follow from `seed`. */
 export function recordAutoscaler(metrics: Metrics, autoscaler: AutoscalerName, seed = 1): void {
   metrics.setActive(autoscaler, seed % 10 !== 0);
+  metrics.setLimited(autoscaler, new Map(LIMIT_REASONS.map((reason) => [reason, seed])));
   for (const reason of BLOCK_REASONS) metrics.blocked({ ...autoscaler, reason });
   for (let round = 0; round < 5; round++) metrics.evaluated(autoscaler, seed * round * 1e-7);
   for (const direction of DIRECTIONS) metrics.enacted({ ...autoscaler, direction }, seed / 100);

@@ -8,6 +8,7 @@ import { decide } from "../../lib/core/decide.ts";
 import type { ContainerDecision, Input, Observation, Outcome, Scaled } from "../../lib/core/decision.ts";
 import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { Assessment } from "../../lib/core/propose/assess.ts";
+import type { Siblings } from "../../lib/core/pod/siblings.ts";
 import { type ContainerFacts, findContainer, type PodFacts, type Termination } from "../../lib/core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
 import type { Notice } from "../../lib/core/reasons.ts";
@@ -46,6 +47,7 @@ export class Story {
   /** Nothing is known of the node and the namespace, unless said otherwise. */
   surroundings: Surroundings;
   state: PodState = NEW_POD_STATE;
+  siblings: Siblings | null = null;
   /** A request is on its way. */
   inFlight = false;
   last: Outcome | null = null;
@@ -139,6 +141,7 @@ export class Story {
       pod,
       contenders,
       observation,
+      siblings: this.siblings,
       ...this.surroundings,
       inFlight: this.inFlight,
       dryRun: this.#dryRun,

@@ -43,7 +43,7 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
     const amount = actual[rule.key];
     if (proposal === undefined || amount === null) continue;
     const { isPaired = false, cause } = proposal;
-    movers.push({ rule, amount: proposal.amount, actual: amount, isPaired, ignoresStep: cause === "oom" });
+    movers.push({ rule, amount: proposal.amount, actual: amount, isPaired, ignoresStep: cause !== "usage" });
   }
   const base = revertTo(container, listGivenUp(it, direction));
   const sized = fit(movers, {

@@ -8,9 +8,9 @@ import { partnerOf, resourceOf, type SideKey } from "../../units/resources.ts";
 import { describeChange } from "../changes.ts";
 import { SILENCE_MS } from "../observe/silence.ts";
 import { readActual } from "../pod/pod_facts.ts";
+import { isByUsage } from "../propose/proposal.ts";
 import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
-import { isAfterOom } from "../propose/proposal.ts";
 import { isOwnWaiting, isPatienceOver, listStuck } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
 import { crashFree, restartAllowed } from "./shrink_gates.ts";
@@ -49,8 +49,8 @@ export const GATES: readonly Gate[] = [
 
 /** Nothing is resized by usage that is old (C22); of a container that does not run there is none, which `running` says. */
 function fresh({ input: { now }, view, container, proposals }: Candidate): Objection | null {
-  // A kill says what was used, whatever was read (L10).
-  if (isAfterOom(proposals)) return null;
+  // A kill says what was used, whatever was read (L10); a new pod goes by what others use (L40).
+  if (!isByUsage(proposals)) return null;
   const { sample } = view.sampling;
   if ((sample !== null && now - sample.seenAt < SILENCE_MS) || container.runningAt === null) return null;
   const message = `the newest usage was first seen ${sample === null ? "never" : "over 60s ago"}`;
@@ -58,7 +58,7 @@ function fresh({ input: { now }, view, container, proposals }: Candidate): Objec
 }
 
 function cooledDown({ input: { now }, autoscaler, containerState, proposals, direction }: Candidate): Objection | null {
-  if (isAfterOom(proposals)) return null;
+  if (!isByUsage(proposals)) return null;
   const sides: SideKey[] = [];
   let until = Infinity;
   for (const { side } of proposals) {
@@ -75,7 +75,7 @@ function cooledDown({ input: { now }, autoscaler, containerState, proposals, dir
 
 /** A scale-down waits until usage has been low for the whole window, and was watched for long enough to tell (L2). */
 function lowForLong({ input: { now }, direction, proposals, ...it }: Candidate): Objection | null {
-  if (direction === "up") return null;
+  if (direction === "up" || !isByUsage(proposals)) return null;
   const { autoscaler, container, containerState, view } = it;
   const sides: SideKey[] = [];
   let [until, why] = [-Infinity, ""];
@@ -128,14 +128,14 @@ function running({ container, moving }: Candidate): Objection | null {
 }
 
 function started({ autoscaler, container, containerState, moving, proposals }: Candidate): Objection | null {
-  if (isAfterOom(proposals) || readGateStart(autoscaler, containerState) !== null) return null;
+  if (!isByUsage(proposals) || readGateStart(autoscaler, containerState) !== null) return null;
   const what = autoscaler.after === "podReady" ? "the pod" : `container "${container.name}"`;
   const message = `${what} is not ready (after: ${autoscaler.after})`;
   return { kind: "blocked", reason: "NotReady", message, sides: moving };
 }
 
 function delayed({ input: { now }, autoscaler, containerState, moving, proposals }: Candidate): Objection | null {
-  if (isAfterOom(proposals)) return null;
+  if (!isByUsage(proposals)) return null;
   const until = (readGateStart(autoscaler, containerState) ?? now) + autoscaler.delayMs;
   if (now >= until) return null;
   const message = `${formatWait(until - now)} of the delay are left`;

@@ -2,7 +2,7 @@
 import type { SideKey } from "../../units/resources.ts";
 import { describeChange, formatSide, listChanges } from "../changes.ts";
 import type { Unanswered } from "../propose/oom.ts";
-import type { Notice, NoticeName } from "../reasons.ts";
+import type { Notice, NoticeName, ResizeReason } from "../reasons.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
 
 /** The autoscaler's uid, and where it looks. */
@@ -99,8 +99,8 @@ const KILL_ADVICE: Readonly<Record<Unanswered, string>> = {
 
 /** The API server accepted it: ScaleUp, ScaleDown, or ResizePending for a stuck resize that was given up. */
 export function resized(request: ResizeRequest, pod: string): Notice {
-  const { autoscaler, container, action, from, to, why } = request;
-  const [name, did] = ACTIONS[action];
+  const { autoscaler, container, action, from, to, why, reason } = request;
+  const [name, did] = ACTIONS[reason ?? action];
   const change = describeChange(from, to, listChanges(from, to));
   return { autoscaler, name, message: `${did} container "${container}" of pod "${pod}": ${change} (${why})` };
 }
@@ -113,8 +113,9 @@ export function resizeRefused(request: ResizeRequest, pod: string, { reason, mes
   return { autoscaler, name: "ScaleFailed", message };
 }
 
-const ACTIONS: Readonly<Record<ResizeRequest["action"], readonly [NoticeName, string]>> = {
+const ACTIONS: Readonly<Record<ResizeRequest["action"] | ResizeReason, readonly [NoticeName, string]>> = {
   scaleUp: ["ScaleUp", "Scaled up"],
   scaleDown: ["ScaleDown", "Scaled down"],
+  Inherited: ["Inherited", "Gave the size of its siblings to"],
   revert: ["ResizePending", "Gave up a stuck resize of"],
 };

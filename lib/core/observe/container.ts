@@ -41,6 +41,7 @@ export function nextContainer(before: ContainerState | undefined, context: Conta
       entryAt,
       revertedAt: null,
       refusals: NO_REFUSALS,
+      isInherited: false,
       endings: ended.endings,
       reflex: ended.reflex,
       killFloor: ended.killFloor,

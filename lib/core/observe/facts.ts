@@ -64,6 +64,7 @@ export function nextFacts(state: PodState, input: Input): PodState {
     conflict: isOpen(state.conflict, pod, now) ? state.conflict : null,
     command: state.command,
     unconfirmed: state.unconfirmed,
+    shadow: state.shadow,
   };
 }
 
@@ -153,6 +154,7 @@ function nextView(before: View | undefined, autoscaler: Autoscaler, now: number)
       streaks: NO_STREAKS,
       evidence: NO_EVIDENCE,
       wantedSince: null,
+      limited: null,
       vetoedSince: null,
       silentSince: null,
       notified: NOTHING_NOTIFIED,

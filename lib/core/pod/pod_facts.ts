@@ -17,6 +17,11 @@ export interface PodFacts {
   readonly generation: number | null;
   /** status.observedGeneration; `null` before 1.34. */
   readonly observedGeneration: number | null;
+  /**
+   * Its controller and the revision of the template that it was made of: pods of one revision are alike at birth. `null`
+   * without a controller.
+   */
+  readonly revision: string | null;
   readonly labels: Readonly<Record<string, string>>;
   /** Annotation pra.kedify.io/reconcile is "enabled" (C11). */
   readonly optedIn: boolean;

@@ -4,6 +4,7 @@ import type { Resources, SideKey } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
 import { isFull, readBaseline, readUsage } from "../observe/streaks.ts";
 import { findContainer, type PodFacts, readActual } from "../pod/pod_facts.ts";
+import { readPodFor, readStateFor } from "../recommend/shadow.ts";
 import type { PodState, View } from "../state.ts";
 
 /** One side with the newest sample. */
@@ -44,7 +45,7 @@ export function assess(rules: readonly SideRule[], view: View, actual: Resources
 
 /** As `assess`, from a pod's state; empty while nothing is known. */
 export function readAssessments(autoscaler: Autoscaler, state: PodState, pod: PodFacts): readonly Assessment[] {
-  const view = state.views[autoscaler.key];
-  const container = findContainer(pod, autoscaler.containerName);
+  const view = readStateFor(autoscaler, state).views[autoscaler.key];
+  const container = findContainer(readPodFor(autoscaler, pod, state), autoscaler.containerName);
   return view === undefined || container === null ? [] : assess(autoscaler.sides, view, readActual(container));
 }

@@ -25,6 +25,14 @@ export type Cause = "usage" | "newPod" | "oom";
 /** Of proposals that disagree the more urgent ones count. */
 export const URGENCY: Readonly<Record<Cause, number>> = { usage: 0, newPod: 1, oom: 2 };
 
+/**
+ * Whether a choice rests on samples of usage: all proposals of one have the same urgency. What does not waits for no sample,
+ * cooldown or delay, and takes no steps.
+ */
+export function isByUsage([first]: readonly Proposal[]): boolean {
+  return first === undefined || first.cause === "usage";
+}
+
 /** Whether a choice answers an OOM kill: all proposals of one have the same urgency. */
 export function isAfterOom([first]: readonly Proposal[]): boolean {
   return first?.cause === "oom";

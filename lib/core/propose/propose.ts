@@ -3,13 +3,14 @@ import type { Action, Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { type Resource, resourceOf, type SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
+import { proposeInheritance } from "./inherit.ts";
 import { proposeAfterOom } from "./oom.ts";
 import { pairUp } from "./pairs.ts";
 import { NO_PROPOSALS, type Proposal, type Proposer, URGENCY } from "./proposal.ts";
 import { proposeByThresholds } from "./thresholds.ts";
 
 /** All rules, in no order of rank: urgency decides between them. */
-export const PROPOSERS: readonly Proposer[] = [proposeByThresholds, proposeAfterOom];
+export const PROPOSERS: readonly Proposer[] = [proposeByThresholds, proposeInheritance, proposeAfterOom];
 
 /** In the order of the proposers, pairs settled (L35); most cases have none, and then it is always the same array. */
 export function propose(it: Case): readonly Proposal[] {

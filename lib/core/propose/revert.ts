@@ -40,6 +40,7 @@ export function proposeRevert(cases: readonly Case[], heldBack: readonly string[
       to,
       changes,
       stuck: STUCK_REASONS[status.kind],
+      reason: null,
       givesUp: null,
       why: status.message,
       reflex: null,

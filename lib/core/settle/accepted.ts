@@ -37,7 +37,7 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
   const views: Record<string, View> = {};
   for (const [key, view] of Object.entries(state.views)) {
     views[key] = view.container === request.container
-      ? { ...view, streaks: keepOverPatch(view.streaks, request.changes), wantedSince: null }
+      ? { ...view, streaks: keepOverPatch(view.streaks, request.changes), wantedSince: null, limited: null }
       : view;
   }
   const next: PodState = {
@@ -106,6 +106,7 @@ function nextResized(
     raisedAt: request.action === "scaleUp" ? Math.max(container.raisedAt ?? at, at) : container.raisedAt,
     countsFrom: Math.max(container.countsFrom, at),
     revertedAt: isRevert ? at : container.revertedAt,
+    isInherited: container.isInherited || request.reason === "Inherited",
     reflex: request.reflex ?? container.reflex,
     refusals: isRevert
       ? nextGivenUp(before, request, { generation, now: at })

@@ -5,6 +5,7 @@ import type { Asked } from "../gate/ask.ts";
 import type { Candidate } from "../gate/candidate.ts";
 import { isAfterOom } from "../propose/proposal.ts";
 import { explainHold } from "../propose/explain_hold.ts";
+import type { ResizeReason } from "../reasons.ts";
 import type { ResizeRequest } from "../resize_request.ts";
 import { withVeto } from "./veto.ts";
 
@@ -42,11 +43,13 @@ export function listHeldBack(weighed: readonly Weighed[]): readonly string[] {
 /** The PATCH for a candidate that passed every gate. */
 export function toRequest(candidate: Candidate): ResizeRequest {
   const { action, base, to, changes, proposals, container: { spec }, input: { room } } = candidate;
+  const reason = readReason(candidate);
   const reflex = proposals[0]?.reflex ?? null;
   // Where room is known, it decides when what was taken back is asked for again (L31).
   const givesUp = action === "scaleUp" && base !== spec && room === null ? spec : null;
   const why = explainMoves(candidate);
-  return newRequest(candidate, { action, from: base, to, changes, stuck: null, givesUp, why, reflex });
+  const resize = { action, from: base, to, changes, stuck: null, givesUp, reason, why, reflex };
+  return newRequest(candidate, resize);
 }
 
 /** What is said of a case that was asked about. */
@@ -58,7 +61,8 @@ export function toDecision({ it, asked, vetoedSince }: Weighed): ContainerDecisi
     return { autoscaler, container, decision, candidates: asked.candidates, isNewSample };
   }
   const { action, base, to, moving, proposals } = asked.candidate;
-  const decision = { kind: "resize", action, from: base, to } as const;
+  const reason = readReason(asked.candidate);
+  const decision = { kind: "resize", action, ...(reason !== null && { reason }), from: base, to } as const;
   // A kill is a sample of its own (L10): it is counted where it is acted on (C52).
   const isNew = isNewSample || isAfterOom(proposals);
   return { autoscaler, container, decision, candidates: moving, isNewSample: isNew };
@@ -73,6 +77,10 @@ export function toRevertDecision({ autoscaler, container, from, to, stuck }: Res
 /** A kill waits for nobody (L11). */
 function readSince({ view, proposals }: Candidate): number {
   return isAfterOom(proposals) ? -Infinity : view.wantedSince ?? Infinity;
+}
+
+function readReason({ proposals }: Candidate): ResizeReason | null {
+  return proposals[0]?.cause === "newPod" ? "Inherited" : null;
 }
 
 function explainMoves({ sized, proposals }: Candidate): string {

@@ -32,7 +32,7 @@ export interface CapContext {
   readonly allowance: Allowance;
   /** What is left of a memory limit after an OOM kill, bytes (L12). */
   readonly killFloorBytes?: number;
-  /** An answer to an OOM kill goes as far as it needs (L11). */
+  /** It is no step on the way of usage: it goes as far as it needs. */
   readonly ignoresStep?: boolean;
 }
 

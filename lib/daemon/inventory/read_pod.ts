@@ -46,6 +46,7 @@ export function readPod(pod: Pod): PodFacts {
     resourceVersion: metadata.resourceVersion ?? "",
     generation: metadata.generation ?? null,
     observedGeneration: status?.observedGeneration ?? null,
+    revision: readRevision(metadata),
     labels: metadata.labels ?? {},
     optedIn: annotations[OPT_IN] === "enabled",
     deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
@@ -63,6 +64,13 @@ export function readPod(pod: Pod): PodFacts {
     memoryLimitBytes: readMemoryLimit(pod),
     resizes: readResizeEntries(metadata.managedFields),
   };
+}
+
+/** StatefulSets and DaemonSets label their pods with a revision, ReplicaSets with the hash of their template. */
+function readRevision({ ownerReferences, labels }: NonNullable<Pod["metadata"]>): string | null {
+  const owner = ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return null;
+  return `${owner.uid}/${labels?.["controller-revision-hash"] ?? labels?.["pod-template-hash"] ?? ""}`;
 }
 
 /** The pod's overhead is what its RuntimeClass needs beside the containers. */

@@ -11,6 +11,11 @@ export interface Scope {
 /** No restriction at all. */
 export const WHOLE_CLUSTER: Scope = { namespaces: null, node: null, pod: null };
 
+/** Whether a workload may have pods that this podfit does not see. */
+export function isPartial({ node, pod }: Scope): boolean {
+  return node !== null || pod !== null;
+}
+
 /** Whether all pods of the nodes in the scope are seen, so that what they ask for can be added up (L30). */
 export function seesWholeNodes({ namespaces, pod }: Scope): boolean {
   return namespaces === null && pod === null;

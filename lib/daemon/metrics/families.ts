@@ -106,6 +106,12 @@ export const FAMILIES = {
     labels: ["namespace", "name", "direction"],
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300],
   },
+  limitedPods: {
+    kind: "gauge",
+    name: "podfit_limited_pods",
+    help: "Pods that want more and are held, by reason",
+    labels: ["namespace", "name", "reason"],
+  },
   buildInfo: { kind: "gauge", name: "podfit_build_info", help: "1, with the versions", labels: ["version", "deno"] },
   residentMemory: {
     kind: "gauge",

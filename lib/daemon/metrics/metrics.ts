@@ -63,6 +63,8 @@ export interface Metrics {
   /** Takes all namespaces: one that is missing disappears, with its errors, which would outlive it for ever. */
   setTotals(totals: ReadonlyMap<string, Totals>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
+  /** Pods whose scale-ups are held, by reason (L53); a reason that is missing disappears. */
+  setLimited(autoscaler: AutoscalerName, pods: ReadonlyMap<string, number>): void;
   /** Call it after the last outcome of a deleted autoscaler: a figure recorded later shows again. */
   forget(autoscaler: AutoscalerName): void;
 
@@ -116,6 +118,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
       }
     },
     setActive: (autoscaler, isActive) => families.active.record(autoscaler, isActive ? 1 : 0),
+    setLimited({ namespace, name }, pods) {
+      families.limitedPods.forget({ namespace, name });
+      for (const [reason, count] of pods) families.limitedPods.record({ namespace, name, reason }, count);
+    },
     forget(autoscaler) {
       for (const family of Object.values(families)) if (family.isPerAutoscaler) family.forget(autoscaler);
     },

@@ -3,6 +3,7 @@ import { findContainer, type PodFacts } from "../../core/pod/pod_facts.ts";
 import { type Autoscaler, toContenderKey } from "../../autoscaler/autoscaler.ts";
 import { listContainers } from "../../core/pod/resizable.ts";
 import { readSilenceMs, SILENCE_MS } from "../../core/observe/silence.ts";
+import { readStateFor } from "../../core/recommend/shadow.ts";
 import type { PodState } from "../../core/state.ts";
 import type { Reading } from "../../api/usage.ts";
 import { formatDuration } from "../../units/duration.ts";
@@ -68,7 +69,8 @@ export class UsageHealth {
   #explain(autoscaler: Autoscaler, pod: PodFacts, now: number): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
     if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
-    const views = this.#readState(pod.uid)?.views;
+    const state = this.#readState(pod.uid);
+    const views = state === null ? undefined : readStateFor(autoscaler, state).views;
     // As long as the fold waits (C22): a poll interval above it is no silence.
     const limitMs = readSilenceMs(autoscaler);
     for (const name of listContainers(autoscaler, pod)) {

@@ -7,6 +7,8 @@ import {
   listProblems,
   type StatusFacts,
 } from "../../autoscaler/conditions.ts";
+import type { LimitFacts } from "../../autoscaler/limited.ts";
+import type { Recommended } from "../../autoscaler/recommendation.ts";
 import { toEffectivePolicy } from "../../autoscaler/effective_policy.ts";
 import type { NoticeName } from "../../core/reasons.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
@@ -17,6 +19,9 @@ import { readStatus } from "./read_status.ts";
 export interface StatusSources {
   readonly resolution: Resolution;
   readonly unread: { readonly count: number; readonly why: string };
+  readonly limits: LimitFacts;
+  readonly recommended: readonly Recommended[] | null;
+  readonly isNodeLocal: boolean;
   /** The last resize of this process; the one that the status names may be newer, or from before a restart. */
   readonly lastScale: LastScale | null;
   readonly now: number;
@@ -25,7 +30,7 @@ export interface StatusSources {
 /** The facts that `nextStatus` judges. */
 export function toStatusFacts(
   parsed: AutoscalerFacts,
-  { resolution, unread, lastScale, now }: StatusSources,
+  { resolution, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
 ): StatusFacts {
   const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
@@ -41,6 +46,9 @@ export function toStatusFacts(
     tracked: tracked.size,
     unread: unread.count,
     unreadWhy: unread.why,
+    limits,
+    recommended,
+    isNodeLocal,
     lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
     cooldownMs: autoscaler?.cooldownMs ?? 0,
     effectivePolicy: autoscaler === null || autoscaler.profile === null ? null : toEffectivePolicy(autoscaler),

@@ -4,6 +4,7 @@
  * listeners: events and gauges.
  */
 import { nextStatus } from "../../autoscaler/conditions.ts";
+import { UNLIMITED } from "../../autoscaler/limited.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
@@ -11,7 +12,9 @@ import type { Inventory } from "../inventory/inventory.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Unread } from "../polling/usage_health.ts";
 import type { LastScales } from "./last_scales.ts";
+import type { ReadLimits } from "./limits.ts";
 import { readStatus } from "./read_status.ts";
+import type { ReadRecommended } from "./recommendations.ts";
 import { toStatusFacts } from "./status_facts.ts";
 import type { StatusListener, StatusLook } from "./status_look.ts";
 import type { StatusWriter } from "./status_writer.ts";
@@ -24,6 +27,10 @@ export interface StatusSweepOptions {
   readonly metrics: Pick<Metrics, "failed">;
   readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
   readonly unread: Unread;
+  readonly limits: ReadLimits;
+  readonly recommended: ReadRecommended;
+  /** This podfit looks after one node or pod only. */
+  readonly isNodeLocal: boolean;
   readonly lastScales: Pick<LastScales, "read" | "forget">;
   /** False while a list is missing from which its status would follow: then it is left as it is. */
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
@@ -118,20 +125,24 @@ export class StatusSweep {
     }
   }
 
-  #look(autoscaler: AutoscalerFacts): StatusLook {
-    const { clock, inventory, unread, lastScales, writer } = this.#options;
-    const resolution = inventory.resolve(autoscaler);
+  #look(parsed: AutoscalerFacts): StatusLook {
+    const { clock, inventory, unread, limits, recommended, isNodeLocal, lastScales, writer } = this.#options;
+    const { autoscaler } = parsed;
+    const resolution = inventory.resolve(parsed);
+    const pods = resolution.tracked;
     const now = clock.now();
-    const facts = toStatusFacts(autoscaler, {
+    const facts = toStatusFacts(parsed, {
       resolution,
-      unread: autoscaler.autoscaler === null
-        ? { count: 0, why: "" }
-        : unread(autoscaler.autoscaler, resolution.tracked.values()),
-      lastScale: lastScales.read(autoscaler.uid),
+      unread: autoscaler === null ? { count: 0, why: "" } : unread(autoscaler, pods.values()),
+      limits: autoscaler === null ? UNLIMITED : limits(autoscaler, pods.values()),
+      // Of a part of the pods a median says nothing.
+      recommended: autoscaler === null || isNodeLocal ? null : recommended(autoscaler, pods.values()),
+      isNodeLocal,
+      lastScale: lastScales.read(parsed.uid),
       now,
     });
-    const before = writer.readLast(autoscaler.uid) ?? readStatus(autoscaler.status);
-    return { autoscaler, facts, status: nextStatus(before, facts, now) };
+    const before = writer.readLast(parsed.uid) ?? readStatus(parsed.status);
+    return { autoscaler: parsed, facts, status: nextStatus(before, facts, now) };
   }
 
   #remember(uid: string): Memory {

@@ -147,9 +147,9 @@ Deno.test("NOTICES are Normal for what goes well and Warning for the rest (C50)"
   const normal = Object.entries(NOTICES).filter(([, type]) => type === "Normal").map(([name]) => name);
   assertEquals(
     normal.toSorted(),
-    "BaselineAvailable MetricsRecovered ResizeInProgress ScaleDown ScaleUp".split(" "),
+    "BaselineAvailable Inherited MetricsRecovered ResizeInProgress ScaleDown ScaleUp".split(" "),
   );
-  assertEquals(Object.keys(NOTICES).length, 15);
+  assertEquals(Object.keys(NOTICES).length, 17);
 });
 
 Deno.test("decide() says nothing of a baseline that a profile manages only where there is one (L50)", () => {

@@ -42,7 +42,16 @@ class Held {
   record(ran: Ran): { readonly outcome: Outcome; readonly record: EvaluationRecord } {
     const observation = this.#pass(ran);
     const { state: before, now, pod, contenders, surroundings } = this.story;
-    const input = { now, pod, contenders, observation, ...surroundings, inFlight: false, dryRun: false };
+    const input = {
+      now,
+      pod,
+      contenders,
+      observation,
+      ...surroundings,
+      siblings: null,
+      inFlight: false,
+      dryRun: false,
+    };
     const outcome = decide(before, input);
     return { outcome, record: toRecord({ before, input, outcome }) };
   }

@@ -18,6 +18,7 @@ function view(overrides: Partial<View> = {}): View {
     streaks: {},
     evidence: NO_EVIDENCE,
     wantedSince: null,
+    limited: null,
     vetoedSince: null,
     silentSince: null,
     notified: {},

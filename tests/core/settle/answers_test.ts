@@ -19,6 +19,7 @@ Deno.test("decide() requests one PATCH of what changes, guarded by uid and resou
     to: { ...SIZE, "cpu.requests": 150 },
     changes: ["cpu.requests"],
     stuck: null,
+    reason: null,
     givesUp: null,
     reflex: null,
   });

@@ -79,6 +79,7 @@ Deno.test("readPod() reads what identifies and qualifies a pod", () => {
     resourceVersion: "7",
     generation: 3,
     observedGeneration: 2,
+    revision: null,
     labels: { app: "web" },
     optedIn: true,
     deleting: false,

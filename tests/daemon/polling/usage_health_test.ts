@@ -43,10 +43,11 @@ function viewOf(name: string, newAt: number): View {
     dueAt: START,
     sampling: { ...newSampling(START), newAt },
     streaks: {},
+    evidence: NO_EVIDENCE,
     wantedSince: null,
+    limited: null,
     vetoedSince: null,
     silentSince: null,
     notified: {},
-    evidence: NO_EVIDENCE,
   };
 }

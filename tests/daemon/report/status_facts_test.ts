@@ -1,4 +1,5 @@
 /** What an autoscaler's status follows from: of several places that know a thing, the right one is believed. */
+import { UNLIMITED } from "../../../lib/autoscaler/limited.ts";
 import { assertEquals } from "@std/assert";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { findTrouble, toStatusFacts } from "../../../lib/daemon/report/status_facts.ts";
@@ -20,7 +21,8 @@ Deno.test("toStatusFacts() knows the newest resize, of this process or of one be
     const autoscaler = { ...facts, autoscaler: policy(), status: { ...stored, lastScaleAction: "scaleDown" as const } };
     const unread = { count: 0, why: "" };
     const now = START + 2 * SECOND;
-    return toStatusFacts(autoscaler, { resolution: RESOLUTION, unread, lastScale, now }).lastScale?.change;
+    const sources = { resolution: RESOLUTION, unread, limits: UNLIMITED, recommended: null, isNodeLocal: false };
+    return toStatusFacts(autoscaler, { ...sources, lastScale, now }).lastScale?.change;
   });
   assertEquals(seen, ["old", "old", "mine"]);
 });
@@ -32,6 +34,9 @@ Deno.test("toStatusFacts() has the effective policy of a profile, and none witho
     return toStatusFacts({ ...facts, autoscaler }, {
       resolution: RESOLUTION,
       unread: { count: 0, why: "" },
+      limits: UNLIMITED,
+      recommended: null,
+      isNodeLocal: false,
       lastScale: null,
       now: START,
     }).effectivePolicy;

@@ -1,5 +1,6 @@
 /** What an autoscaler's status and events say of its spec, its target and its pods (C8, C10, C15, C50, C51). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { UNLIMITED } from "../../../lib/autoscaler/limited.ts";
 import type { AutoscalerFacts } from "../../../lib/daemon/inventory/facts.ts";
 import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
 import type { Resolution } from "../../../lib/daemon/inventory/tracked.ts";
@@ -232,6 +233,9 @@ function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSw
       resolve: () => UNRESOLVED,
     },
     unread: () => ({ count: 0, why: "" }),
+    limits: () => UNLIMITED,
+    recommended: () => null,
+    isNodeLocal: false,
     lastScales: new LastScales(clock),
     canReport: () => true,
     writer: new StatusWriter({ ...common, client: createClient(api.toServer()), onProgress() {} }),
