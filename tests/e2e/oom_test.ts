@@ -46,6 +46,7 @@ const CASES: Readonly<Record<string, Case>> = {
       consecutiveSamples: 1,
       cooldown: "5s",
       delay: "0s",
+      scaleDown: { window: "0s" },
     },
     play: playRenewing,
   },

@@ -13,7 +13,8 @@ export type ExpectedNotice = readonly [
 
 /**
  * Throws unless there are exactly these Events about the autoscaler that has the pod's name, in this order. A resize in
- * progress is left out: it lasts some 40 ms, in which podfit may look at the pod or not.
+ * progress is left out: it lasts some 40 ms, in which podfit may look at the pod or not. So is Limited, which is about all
+ * pods of the autoscaler and comes with its next status.
  */
 export async function assertNotices(pod: PodRef, expected: readonly ExpectedNotice[]): Promise<void> {
   const events = await waitFor(`${expected.length} events about "${pod.name}"`, async () => {
@@ -30,10 +31,11 @@ export async function assertNotices(pod: PodRef, expected: readonly ExpectedNoti
 }
 
 const PREFIX = "PodResourceAutoscaler";
+const LEFT_OUT: ReadonlySet<string> = new Set([`${PREFIX}ResizeInProgress`, `${PREFIX}Limited`]);
 
 async function readNotices({ namespace, name }: PodRef): Promise<readonly EventJson[]> {
   const events = (await readEvents(namespace, { about: name }))
-    .filter(({ involvedObject, reason }) => involvedObject.kind === PREFIX && reason !== `${PREFIX}ResizeInProgress`);
+    .filter(({ involvedObject, reason }) => involvedObject.kind === PREFIX && !LEFT_OUT.has(reason));
   // Their names begin with the time in ms: those of one second keep their order.
   return events.toSorted((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
 }

@@ -119,7 +119,7 @@ Deno.test(
       metadata: { name: "x" },
       spec: {},
     };
-    assertMatch(await kubectl.run(`apply ${STDIN}`, refused), /"x" is invalid: \n\* spec\.containerName: /);
+    assertMatch(await kubectl.run(`apply ${STDIN}`, refused), /"x" is invalid: \n\* spec\.target: /);
   },
 );
 

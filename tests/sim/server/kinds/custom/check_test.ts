@@ -34,8 +34,8 @@ const UNCHECKED: Cause = [
 ];
 
 const ANSWERS: Readonly<Record<string, readonly [edits: Edits, causes: readonly Cause[]]>> = {
-  "a missing field": [{ "spec.containerName": undefined }, [
-    ["spec.containerName", "Required", "Required value"],
+  "a missing field": [{ "spec.target.name": undefined }, [
+    ["spec.target.name", "Required", "Required value"],
     UNCHECKED,
   ]],
   "a text that is empty, by structure and by rule": [{ "spec.containerName": "" }, [
@@ -44,7 +44,7 @@ const ANSWERS: Readonly<Record<string, readonly [edits: Edits, causes: readonly 
       "spec.containerName",
       "Invalid",
       'Invalid value: "": containerName must be the name of a container, such as my-app: lower case letters, digits ' +
-      'and "-"',
+      'and "-", or "*" for every container',
     ],
   ]],
   "a text that is too long, once": [{ [LABELS]: { app: "a!".repeat(32) }, ...NO_TARGET }, [
@@ -80,7 +80,7 @@ const ANSWERS: Readonly<Record<string, readonly [edits: Edits, causes: readonly 
   "a number beyond any integer": [{ [UP]: 1e19 }, [
     [UP, "TypeInvalid", `Invalid value: "float64": ${UP} in body must be of type int32: "float64"`],
     ["<nil>", "Invalid", `Invalid value: "": Checked value must be of type integer with format int32 in ${UP}`],
-    [UP, "Invalid", `Invalid value: 1e+19: ${UP} in body should be less than or equal to 100`],
+    [UP, "Invalid", `Invalid value: 1e+19: ${UP} in body should be less than or equal to 200`],
     UNCHECKED,
   ]],
   "neither an integer nor a text": [{ [MAX]: 1.5 }, [
