@@ -182,7 +182,7 @@ Deno.test("L32 a resize to which a limit range would add its defaults is held", 
   await using podfit = run.startPodfit();
   await run.advance(60);
   assertEquals([await countPatches(run, "web"), await isRefused(podfit)], [0, false]);
-  const told = (await events(run, "web")).filter((event) => event.includes("LimitRange"));
+  const told = (await events(run, "web")).filter((event) => event.includes("(LimitRange)"));
   assertEquals(told.length, 1);
   assert(told[0]?.includes('limit range "defaults" would add its default of memory.requests'), told[0]);
   await run.delete("limitranges/defaults");

@@ -39,7 +39,7 @@ Deno.test("createDaemon() tells a refusal once and waits, when refused for (C44)
       };
       await run.advance(120);
       assertEquals(sent, sentAt);
-      assertEquals(run.events, ["ScaleFailed x1"]);
+      assertEquals(run.events, ["ScaleFailed x1", "Limited x1"]);
       const [{ message, type }] = run.api.list("events");
       assertEquals(type, "Warning");
       assertStringIncludes(message, `(${reason}): ${body.message}`);

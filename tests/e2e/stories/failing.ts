@@ -16,6 +16,7 @@ import { assertNotices, type ExpectedNotice } from "../support/notices.ts";
 
 const MI = 1024 ** 2;
 const PATIENCE_MS = 30_000;
+const POLL_MS = 5_000;
 
 /** The resize is somebody else's, and there from the beginning: podfit never gives it up, and a person repairs it. */
 export async function playForeign({ podfit, pod, recorder }: Stage): Promise<void> {
@@ -52,8 +53,8 @@ export async function playReturned({ podfit, pod, recorder }: Stage): Promise<vo
   await setLoad(pod, { memoryMiB: 150 });
   await openGate(pod);
   await waitForResizeState(pod, "Error");
-  // Looked at each second: the error is that old at most.
-  const failedAt = backend().clock.now() - 1000;
+  // podfit counts from its last look before the error, at most a poll ago; this one looked a second ago.
+  const failedAt = backend().clock.now() - POLL_MS - 1000;
   const patches = await waitFor("the resize to be given up", async () => {
     const patches = await recorder.patches();
     return patches.length > 1 ? patches : null;
