@@ -260,9 +260,16 @@ export const OOM: Mutations = {
     {
       breaks: "sends it again for ever",
       in: "judgeKill",
-      find: "resends > MOST_RESENDS ||",
-      replace: "",
+      find: "resends > MOST_RESENDS && !isLiving(it)",
+      replace: "false",
       test: RESENDS,
+    },
+    {
+      breaks: "leaves one that lives at the size that kills",
+      in: "judgeKill",
+      find: "resends > MOST_RESENDS && !isLiving(it)",
+      replace: "resends > MOST_RESENDS",
+      test: "decide() sends it once more to a run that lives for long after all were in vain (L11)",
     },
     {
       breaks: "does not see that a size has not reached the pod's cgroup",

@@ -36,6 +36,8 @@ const MOST_RESENDS = 3;
  * to a run that lives for this long, or to the one after the next back-off, of 10 s at least; ms.
  */
 const RESEND_MS = 5_000;
+/** A run that lives for this long gets it however often it was sent in vain: a resize reaches the cgroup of one that lives, ms. */
+const LIVING_MS = 10_000;
 
 /** `null` where there was no kill for so long, or nothing is left to do about it. */
 export function judgeKill(it: Case, withinMs = KILL_MS): KillVerdict | null {
@@ -60,12 +62,17 @@ export function judgeKill(it: Case, withinMs = KILL_MS): KillVerdict | null {
   const wanted = kill.limitBytes + readGrowth(kill, endings);
   // An equal size would be no change, and write nothing.
   const to = isShort ? Math.max(wanted, limit + UNIT.memory) : wanted;
-  if (isShort && (resends > MOST_RESENDS || Math.min(to, most) <= limit)) return unanswered("unreached");
+  const isVain = resends > MOST_RESENDS && !isLiving(it);
+  if (isShort && (isVain || Math.min(to, most) <= limit)) return unanswered("unreached");
   // A kill at a limit that has been raised since: by a person, or by an answer that is on its way.
   if (to <= limit) return null;
   if (most <= limit) return unanswered("atMax");
   const answer: Reflex = { kill: kill.id, instance: it.container.instance, resends };
   return { kind: "raise", kill, from: limit, to, most, reflex: answer };
+}
+
+function isLiving({ container: { runningAt }, containerState: { running }, input: { now } }: Case): boolean {
+  return runningAt !== null && running !== null && now - running.since >= LIVING_MS;
 }
 
 /** The limit, and the request in the same ratio, each where it is managed; nothing where no kill waits for an answer. */

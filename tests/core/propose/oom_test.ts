@@ -252,6 +252,21 @@ Deno.test("decide() sends a size that has not reached the pod's cgroup again at 
   assert(told[0]?.includes("delete the pod"), told[0]);
 });
 
+Deno.test("decide() sends it once more to a run that lives for long after all were in vain (L11)", () => {
+  const story = newStory({}, { pod: pod({ memoryLimitBytes: LIMIT * MI }), answer: "hold" });
+  story.poll();
+  for (let start = 0; start < 5; start++) {
+    const before = story.requests.length;
+    killAndRestart(story);
+    const order = story.requests[before];
+    if (order !== undefined) enactContainerOnly(story, order);
+    story.wait(8 * SECOND);
+  }
+  assertEquals(limits(story), [356, 357, 358, 359]);
+  story.wait(3 * SECOND).poll();
+  assertEquals(limits(story), [356, 357, 358, 359, 360]);
+});
+
 Deno.test("decide() sends it again to a run that lives for five seconds, not to one that the resize itself has started (L11)", () => {
   const story = newStory({}, { pod: pod({ memoryLimitBytes: LIMIT * MI }), answer: "hold" });
   story.poll();
