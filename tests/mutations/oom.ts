@@ -7,6 +7,8 @@ const RESENDS =
   "decide() sends a size that has not reached the pod's cgroup again at the next runs, three times, then says so (L11, L13)";
 const FLOOR = "decide() keeps a fifth more than the limit that killed for 24 hours, and then no more (L12)";
 
+const USED_FLOOR = "decide() keeps the floor for a day from the last usage that reached the limit which killed (L12)";
+
 export const OOM: Mutations = {
   L6: [
     {
@@ -293,6 +295,20 @@ export const OOM: Mutations = {
       find: "killFloor,",
       replace: "",
       test: FLOOR,
+    },
+    {
+      breaks: "lets a floor go that is in use",
+      in: "renewFloors",
+      find: "sample.workingSetBytes >= floor.bytes / KILL_FACTOR",
+      replace: "false",
+      test: USED_FLOOR,
+    },
+    {
+      breaks: "renews a floor that nothing has reached",
+      in: "renewFloors",
+      find: "sample.workingSetBytes >= floor.bytes / KILL_FACTOR",
+      replace: "true",
+      test: USED_FLOOR,
     },
     {
       breaks: "keeps the floor for ever",

@@ -6,7 +6,8 @@ import { readOwnedSides } from "../../units/managed_fields.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { readShortfall } from "../pod/pod_cgroup.ts";
 import { type ContainerFacts, type PodFacts, readActual, type Termination } from "../pod/pod_facts.ts";
-import type { ContainerState } from "../state.ts";
+import { type ContainerState, findContainerState, type PodState } from "../state.ts";
+import type { Sampled } from "./sample.ts";
 import { type Ending, ENDINGS_MS, FLOOR_MS, KILL_FACTOR, type KillFloor, NO_ENDINGS, type Reflex } from "./ending.ts";
 
 /** What is remembered of the ends of a container. */
@@ -45,6 +46,25 @@ export function nextEnded(before: ContainerState | undefined, context: EndingCon
   return { endings, reflex, killFloor };
 }
 
+/**
+ * The state after new samples: a floor lasts for a day from the last time that the container used as much as killed it,
+ * so that a load which comes back once a day or once an hour is not killed again when the kill itself is a day ago (L12).
+ */
+export function renewFloors(state: PodState, sampled: readonly Sampled[], now: number): PodState {
+  let containers: Record<string, ContainerState> | null = null;
+  for (const { isNewSample, view: { container: name, sampling: { sample } } } of sampled) {
+    const container = isNewSample ? findContainerState(state, name) : undefined;
+    const floor = container?.killFloor ?? null;
+    if (container === undefined || floor === null || sample === null || floor.until <= now) continue;
+    const isUsed = sample.workingSetBytes >= floor.bytes / KILL_FACTOR;
+    // Written once an hour, not at each sample.
+    if (!isUsed || now + FLOOR_MS - floor.until < RENEW_MS) continue;
+    containers ??= { ...state.containers };
+    containers[name] = { ...container, killFloor: { ...floor, until: now + FLOOR_MS } };
+  }
+  return containers === null ? state : { ...state, containers };
+}
+
 /** No time in them lies ahead of now. */
 export function rebaseEnded({ endings, reflex, killFloor }: Ended, now: number): Ended {
   return {
@@ -54,6 +74,8 @@ export function rebaseEnded({ endings, reflex, killFloor }: Ended, now: number):
   };
 }
 
+/** A floor in use is renewed this often, ms. */
+const RENEW_MS = 60 * 60_000;
 /** Back-off lets a container end six times in the first ten minutes, and twice as often with resizes that clear it. */
 const MAX_ENDINGS = 12;
 /** So long after a resize an end by an exit code is taken for the restart that the resize asked for (L7), ms. */

@@ -41,6 +41,19 @@ Deno.test("decide() keeps a fifth more than the limit that killed for 24 hours, 
   assertEquals(settleIdle(story, HOUR), 128, "as the request lets it");
 });
 
+Deno.test("decide() keeps the floor for a day from the last usage that reached the limit which killed (L12)", () => {
+  for (const [mebibytes, expected] of [[256, 308], [255, 128]] as const) {
+    const story = new Story({ contenders: [LIMITS], load: { memory: 150 * MI } });
+    story.poll();
+    story.wait(SECOND).endContainer();
+    story.restartContainer();
+    settleIdle(story, 31 * MINUTE);
+    story.use({ memory: mebibytes * MI }).wait(20 * HOUR).poll(3);
+    story.poll(3);
+    assertEquals(settleIdle(story, 20 * HOUR), expected, `${mebibytes}Mi were used`);
+  }
+});
+
 Deno.test("decide() keeps the higher of two floors (L12)", () => {
   const story = new Story({ contenders: [LIMITS], load: { memory: 150 * MI } });
   story.poll();
