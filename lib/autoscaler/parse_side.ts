@@ -6,6 +6,7 @@ import { resourceOf, type SideKey, sideOf } from "../units/resources.ts";
 import type { Bounds, DirectionRule, DownRule, Percentile, ProfileName, SideRule } from "./autoscaler.ts";
 import type { Fields } from "./fields.ts";
 import { NO_BOUNDS } from "./parse_bounds.ts";
+import { LEAST_MILLICORES } from "./profiles.ts";
 
 /** What `scaleUp` or `scaleDown` says; `null` for what it leaves to others. */
 export interface DirectionFields {
@@ -65,8 +66,16 @@ export function parseSide(fields: Fields, context: SideContext): SideRule {
     },
     hasOwnCooldowns: hasOwnCooldowns(own, [up, downFields], inherited),
     isOptional: context.isOptional,
-    bounds: context.bounds ?? NO_BOUNDS,
+    bounds: toBounds(context),
   };
+}
+
+/** A profile has a least size of its own. */
+function toBounds({ key, profile, bounds }: SideContext): Bounds {
+  const given = bounds ?? NO_BOUNDS;
+  const least = profile === null ? undefined : LEAST_MILLICORES[key];
+  const isFree = given.min === null && least !== undefined && least <= (given.max ?? Infinity);
+  return isFree ? { ...given, min: least } : given;
 }
 
 /** Gives what `scaleUp` says. It has no window, since an up is never held back. */

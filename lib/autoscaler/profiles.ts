@@ -3,6 +3,7 @@
  * is laid over it, and one parser reads the result. `after` and `delay` are left out, since the API server fills them in
  * wherever a manifest has a policy: nobody could tell whose they are.
  */
+import type { SideKey } from "../units/resources.ts";
 import { isRecord } from "../units/untrusted.ts";
 import type { ProfileName } from "./autoscaler.ts";
 
@@ -58,7 +59,7 @@ export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {
         targetUtilization: 72,
         scaleDown: { targetUtilization: 80, window: "4m" },
       },
-      limits: { scaleUpThreshold: 80, scaleDownThreshold: 24, targetUtilization: 40, scaleDown: { window: "1h" } },
+      limits: { scaleUpThreshold: 80, scaleDownThreshold: 28, targetUtilization: 40, scaleDown: { window: "30m" } },
     },
     memory: MEMORY,
   },
@@ -92,6 +93,12 @@ export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {
     },
   },
 };
+
+/**
+ * Below these a millicore of rounding is more than the noise of a load, and an idle pod would be resized all day. Where
+ * the manifest bounds the side by a min, or by a max below, its word counts.
+ */
+export const LEAST_MILLICORES: Readonly<Partial<Record<SideKey, number>>> = { "cpu.requests": 10, "cpu.limits": 25 };
 
 export const PROFILE_NAMES: readonly ProfileName[] = ["latency", "balanced", "thrifty"];
 

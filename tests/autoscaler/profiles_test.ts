@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Autoscaler, ProfileName } from "../../lib/autoscaler/autoscaler.ts";
 import { toEffectivePolicy } from "../../lib/autoscaler/effective_policy.ts";
 import { parseAutoscaler } from "../../lib/autoscaler/parse_autoscaler.ts";
-import { fillPolicy, PROFILE_NAMES, PROFILES } from "../../lib/autoscaler/profiles.ts";
+import { fillPolicy, LEAST_MILLICORES, PROFILE_NAMES, PROFILES } from "../../lib/autoscaler/profiles.ts";
 import { GOOD_MANIFESTS } from "../support/good_manifests.ts";
 import { type Edits, type Manifest, SIDE, toManifest } from "../support/manifests.ts";
 
@@ -60,6 +60,16 @@ Deno.test("what a manifest gives goes before its profile, field by field (L50)",
   assertEquals(autoscaler.sides[3], { ...memoryLimits, isOptional: false });
 });
 
+Deno.test("a profile resizes no CPU below 10m and 25m, unless the manifest bounds the side there itself (L50)", () => {
+  const mins = (bounds: Edits | null, edits: Edits = toShort("thrifty")) =>
+    accept({ ...edits, ...(bounds === null ? {} : { "spec.bounds": bounds }) }).autoscaler.sides
+      .map((side) => side.bounds.min);
+  assertEquals(mins(null), [10, 25, null, null]);
+  assertEquals(mins({ cpu: { requests: { min: "2m" }, limits: { max: "1" } } }), [2, 25, null, null]);
+  assertEquals(mins({ cpu: { requests: { max: "9m" }, limits: { max: "25m" } } }), [null, 25, null, null]);
+  assertEquals(mins({ cpu: { requests: { max: "1" } } }, {}), [null]);
+});
+
 Deno.test("a given field that sides inherit goes before the profile's own overrides of it (L50)", () => {
   const base = accept(toShort("balanced")).autoscaler;
   const downs = (policy: Edits) =>
@@ -107,13 +117,17 @@ Deno.test("a stored autoscaler without policy and profile says that its CRD may 
   }
 });
 
-Deno.test("the effective policy, written as the policy of a manifest without a profile, means the same (L50)", () => {
+Deno.test("the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)", () => {
   for (const { sentence, manifest } of GOOD_MANIFESTS) {
     const { autoscaler } = acceptWhole(manifest);
     const { profile: _, ...spec } = manifest.spec as Manifest;
     const written = { ...spec, containerName: autoscaler.containerName, policy: toEffectivePolicy(autoscaler) };
     const again = acceptWhole(JSON.parse(JSON.stringify({ ...manifest, spec: written }))).autoscaler;
-    const sides = autoscaler.sides.map((side) => ({ ...side, isOptional: false }));
+    const sides = autoscaler.sides.map((side, index) => {
+      const isLeast = autoscaler.profile !== null && side.bounds.min === LEAST_MILLICORES[side.key];
+      const bounds = isLeast ? again.sides[index]?.bounds ?? side.bounds : side.bounds;
+      return { ...side, isOptional: false, bounds };
+    });
     assertEquals(again, { ...autoscaler, profile: null, sides }, sentence);
   }
 });

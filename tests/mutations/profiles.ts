@@ -20,6 +20,20 @@ export const PROFILES: Mutations = {
       test: "a given field that sides inherit goes before the profile's own overrides of it (L50)",
     },
     {
+      breaks: "lets an idle pod's CPU fall to a millicore",
+      in: "toBounds",
+      find: "profile === null ?",
+      replace: "profile !== null ?",
+      test: "a profile resizes no CPU below 10m and 25m, unless the manifest bounds the side there itself (L50)",
+    },
+    {
+      breaks: "raises a side above the max that is given",
+      in: "toBounds",
+      find: " && least <= (given.max ?? Infinity)",
+      replace: "",
+      test: "a profile resizes no CPU below 10m and 25m, unless the manifest bounds the side there itself (L50)",
+    },
+    {
       breaks: "misses the limit of a template without one",
       in: "parseSides",
       find: "profile !== null && !named.has(key)",
@@ -53,7 +67,7 @@ export const PROFILES: Mutations = {
       under: "lib/autoscaler",
       find: "...toDirection(down, hasOwnCooldowns)",
       replace: "...toDirection(up, hasOwnCooldowns)",
-      test: "the effective policy, written as the policy of a manifest without a profile, means the same (L50)",
+      test: "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
     },
     {
       breaks: "writes cooldowns of directions that were not given",
@@ -61,7 +75,7 @@ export const PROFILES: Mutations = {
       under: "lib/autoscaler",
       find: "toDirection(up, hasOwnCooldowns)",
       replace: "toDirection(up, true)",
-      test: "the effective policy, written as the policy of a manifest without a profile, means the same (L50)",
+      test: "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
     },
     {
       breaks: "shows a policy where there is no profile",
