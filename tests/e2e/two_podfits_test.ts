@@ -70,7 +70,7 @@ scenario("C31 C40 two podfits without a cooldown answer no sample twice", {
   async run({ namespace }) {
     await applyManifests(namespace, [
       pod("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }] }),
-      autoscaler("web", climbing({ app: "web" }, { cooldownMs: 0, step: "3m" })),
+      autoscaler("web", climbing({ app: "web" }, { cooldownMs: 0, step: "3m", throttling: "ignore" })),
     ]);
     await using recorder = await recordPod({ namespace, name: "web" });
     await using first = await startPodfit({ namespaces: [namespace] });

@@ -67,7 +67,8 @@ export const PROFILES: Mutations = {
       under: "lib/autoscaler",
       find: "...toDirection(down, hasOwnCooldowns)",
       replace: "...toDirection(up, hasOwnCooldowns)",
-      test: "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
+      test:
+        "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
     },
     {
       breaks: "writes cooldowns of directions that were not given",
@@ -75,7 +76,8 @@ export const PROFILES: Mutations = {
       under: "lib/autoscaler",
       find: "toDirection(up, hasOwnCooldowns)",
       replace: "toDirection(up, true)",
-      test: "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
+      test:
+        "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
     },
     {
       breaks: "shows a policy where there is no profile",

@@ -18,6 +18,8 @@ export interface QuickOptions {
   readonly containerName?: string;
   readonly cooldown?: string;
   readonly after?: "running" | "containerReady" | "podReady";
+  /** The letter: a sample of before the new size counts for nothing (L60). */
+  readonly throttling?: "measure" | "ignore";
   /** Bounds of the CPU request; `max` makes the number of resizes known, `step` spreads one rise over several. */
   readonly max?: string;
   readonly step?: string;
@@ -28,7 +30,8 @@ export interface QuickOptions {
  * times its request, and what it gets is still too much for it.
  */
 export function quickSpec(pods: Pods, options: QuickOptions = {}): Readonly<Record<string, unknown>> {
-  const { containerName = "main", cooldown = "5s", after = "containerReady", ...bounds } = options;
+  const { containerName = "main", cooldown = "5s", after = "containerReady", throttling = "measure", ...bounds } =
+    options;
   return {
     ...pods,
     containerName,
@@ -38,7 +41,7 @@ export function quickSpec(pods: Pods, options: QuickOptions = {}): Readonly<Reco
       cooldown,
       after,
       delay: "0s",
-      cpu: { requests: { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 50 } },
+      cpu: { throttling, requests: { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 50 } },
     },
     ...(Object.keys(bounds).length === 0 ? {} : { bounds: { cpu: { requests: bounds } } }),
   };

@@ -13,6 +13,7 @@ export interface ClimbingOptions {
   readonly cooldownMs: number;
   readonly step?: string;
   readonly after?: "podReady";
+  readonly throttling?: "ignore";
 }
 
 /** Every resize of these pods is one step of the CPU request, and under load there are always more to take. */
