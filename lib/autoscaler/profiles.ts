@@ -66,14 +66,14 @@ export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {
   thrifty: {
     pollInterval: "5s",
     consecutiveSamples: 1,
-    cooldown: "90s",
+    cooldown: "1m",
     scaleUp: { cooldown: "0s" },
     cpu: {
       requests: {
-        scaleUpThreshold: 113,
-        scaleDownThreshold: 68,
-        targetUtilization: 85,
-        scaleDown: { targetUtilization: 80, window: "2m" },
+        scaleUpThreshold: 115,
+        scaleDownThreshold: 69,
+        targetUtilization: 88,
+        scaleDown: { targetUtilization: 81, window: "2m" },
       },
       limits: { scaleUpThreshold: 80, scaleDownThreshold: 14, targetUtilization: 40, scaleDown: { window: "1h" } },
     },

@@ -168,7 +168,7 @@ export interface Streak {
   /** Highest usage of the side since the last whole `consecutiveSamples`, and of those before (L1). */
   readonly peakUsage: number;
   readonly olderPeakUsage: number | null;
-  /** The newest sample showed a CPU side at its limit: one is enough to go up (L22). */
+  /** The newest sample showed a CPU side (L22), or memory (L11), at its limit: one is enough to go up. */
   readonly isSaturated: boolean;
   /** Highest usageBytes since the last whole `consecutiveSamples`, and of those before; `null` without any (C46). */
   readonly peakUsageBytes: number | null;

@@ -89,8 +89,8 @@ scenario("L35 C35 the request and the limit of a Guaranteed pod move as one, up 
   async run({ namespace }) {
     const name = "pair";
     await applyManifests(namespace, [
-      // The request alone is above its threshold.
-      deployment(name, { containers: [{ cpuMillicores: 80, requests: SIZE, limits: SIZE }] }),
+      // On a busy machine it gets a part of what it wants, and still all that its limit allows.
+      deployment(name, { containers: [{ cpuMillicores: 600, requests: SIZE, limits: SIZE }] }),
       autoscaler(name, {
         target: { kind: "deployment", name },
         containerName: "main",

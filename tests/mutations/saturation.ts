@@ -181,8 +181,8 @@ export const SATURATION: Mutations = {
     {
       breaks: "hurries memory along with cpu",
       in: "nextStreaks",
-      find: 'rule.resource === "cpu" && sample.isSaturated',
-      replace: "sample.isSaturated",
+      find: 'rule.resource === "cpu" ?',
+      replace: "rule.key !== undefined ?",
       test: "isFull() has a saturated streak of cpu for full while its newest sample is, and no other (L22)",
     },
     {

@@ -57,14 +57,17 @@ function fresh({ input: { now }, view, container, proposals }: Candidate): Objec
   return { kind: "hold", reason: "MetricsUnavailable", message, sides: proposals.map(({ side }) => side) };
 }
 
-function cooledDown({ input: { now }, autoscaler, containerState, proposals, direction }: Candidate): Objection | null {
+function cooledDown(candidate: Candidate): Objection | null {
+  const { input: { now }, autoscaler, containerState, view: { streaks }, proposals, direction } = candidate;
   if (!isByUsage(proposals)) return null;
   const sides: SideKey[] = [];
   let until = Infinity;
   for (const { side } of proposals) {
     const rule = autoscaler.sides.find(({ key }) => key === side);
     const endsAt = rule === undefined ? now : readSideCooldownEnd(containerState, rule, direction);
-    if (endsAt <= now) continue;
+    // Memory at its limit does not live to see the end of a cooldown (L11).
+    const isUrgent = side === "memory.limits" && direction === "up" && streaks[side]?.isSaturated === true;
+    if (endsAt <= now || isUrgent) continue;
     sides.push(side);
     until = Math.min(until, endsAt);
   }

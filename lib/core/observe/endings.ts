@@ -2,12 +2,14 @@
  * The terminations that a pod shows, as endings of the container (L7, L10, L12): when each was, why, and at which limit. What is
  * new since the last evaluation has happened since; what podfit finds at its start is as old as the node says.
  */
+import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { readOwnedSides } from "../../units/managed_fields.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { readShortfall } from "../pod/pod_cgroup.ts";
 import { type ContainerFacts, type PodFacts, readActual, type Termination } from "../pod/pod_facts.ts";
 import { type ContainerState, findContainerState, type PodState } from "../state.ts";
 import type { Sampled } from "./sample.ts";
+import { isNearLimit } from "./streaks.ts";
 import { type Ending, ENDINGS_MS, FLOOR_MS, KILL_FACTOR, type KillFloor, NO_ENDINGS, type Reflex } from "./ending.ts";
 
 /** What is remembered of the ends of a container. */
@@ -48,21 +50,38 @@ export function nextEnded(before: ContainerState | undefined, context: EndingCon
 
 /**
  * The state after new samples: a floor lasts for a day from the last time that the container used as much as killed it,
- * so that a load which comes back once a day or once an hour is not killed again when the kill itself is a day ago (L12).
+ * so that a load which comes back once a day or once an hour is not killed again when the kill itself is a day ago; and
+ * memory next to its limit leaves a floor as a kill does (L12).
  */
 export function renewFloors(state: PodState, sampled: readonly Sampled[], now: number): PodState {
   let containers: Record<string, ContainerState> | null = null;
-  for (const { isNewSample, view: { container: name, sampling: { sample } } } of sampled) {
+  for (const { autoscaler, isNewSample, view: { container: name, sampling: { sample } } } of sampled) {
     const container = isNewSample ? findContainerState(state, name) : undefined;
-    const floor = container?.killFloor ?? null;
-    if (container === undefined || floor === null || sample === null || floor.until <= now) continue;
-    const isUsed = sample.workingSetBytes >= floor.bytes / KILL_FACTOR;
-    // Written once an hour, not at each sample.
-    if (!isUsed || now + FLOOR_MS - floor.until < RENEW_MS) continue;
+    if (container === undefined || sample === null) continue;
+    const killFloor = renewFloor(container, { usage: sample.workingSetBytes, autoscaler, now });
+    if (killFloor === container.killFloor) continue;
     containers ??= { ...state.containers };
-    containers[name] = { ...container, killFloor: { ...floor, until: now + FLOOR_MS } };
+    containers[name] = { ...container, killFloor };
   }
   return containers === null ? state : { ...state, containers };
+}
+
+interface FloorUse {
+  readonly usage: number;
+  readonly autoscaler: Autoscaler;
+  readonly now: number;
+}
+
+function renewFloor({ killFloor, actual }: ContainerState, { usage, autoscaler, now }: FloorUse): KillFloor | null {
+  const floor = killFloor === null || killFloor.until <= now ? null : killFloor;
+  const limit = actual["memory.limits"];
+  const isNear = autoscaler.oom === "raise" && limit !== null && isNearLimit(usage, limit) &&
+    autoscaler.sides.some(({ key }) => key === "memory.limits");
+  const bytes = Math.max(floor?.bytes ?? 0, isNear ? (limit ?? 0) * KILL_FACTOR : 0);
+  if (bytes === 0 || !(isNear || usage >= bytes / KILL_FACTOR)) return killFloor;
+  const until = now + FLOOR_MS;
+  // Written once an hour, not at each sample.
+  return floor !== null && bytes === floor.bytes && until - floor.until < RENEW_MS ? killFloor : { bytes, until };
 }
 
 /** No time in them lies ahead of now. */

@@ -147,7 +147,8 @@ function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step 
   const countsFrom = findContainerState(state, view.container)?.countsFrom ?? Infinity;
   const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
   if (container === null) return next;
-  const taken = { sample, actual: readActual(container), evidence: known };
+  const answersKills = autoscaler.oom === "raise";
+  const taken = { sample, actual: readActual(container), evidence: known, answersKills };
   // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
   const isOfSize = isCounted(sample, countsFrom + offsetMs);
   const streaks = isOfSize

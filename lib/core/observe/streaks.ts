@@ -17,6 +17,14 @@ export function readUsage(rule: SideRule, sample: Sample | null): number | null 
   return rule.resource === "cpu" ? sample.demandMillicores : sample.workingSetBytes;
 }
 
+/** A container at so much of its memory limit is next to being killed, percent (L11). */
+const NEAR_LIMIT_PERCENT = 95;
+
+/** Whether the next allocation may be the last; both in bytes. */
+export function isNearLimit(usage: number, limit: number): boolean {
+  return usage * 100 >= NEAR_LIMIT_PERCENT * limit;
+}
+
 /** The request or limit in force that usage is compared with; a zero is as good as none (C37). */
 export function readBaseline(rule: SideRule, actual: Resources): number | null {
   return actual[rule.key] || null;
@@ -38,13 +46,15 @@ export interface StreakContext {
   readonly actual: Resources;
   /** With the sample in it. */
   readonly evidence: Evidence;
+  /** OOM kills are answered, and so is memory that is about to be killed (L11). */
+  readonly answersKills?: boolean;
 }
 
 /** The streaks after one more sample that counts. */
 export function nextStreaks(
   rules: readonly SideRule[],
   streaks: View["streaks"],
-  { sample, actual, evidence }: StreakContext,
+  { sample, actual, evidence, answersKills = false }: StreakContext,
 ): View["streaks"] {
   let next: Partial<Record<SideKey, Streak>> | null = null;
   for (const rule of rules) {
@@ -53,7 +63,9 @@ export function nextStreaks(
     if (usage === null || baseline === null) continue;
     const low = rule.down.percentile === null ? usage : readEvidence(evidence, rule) ?? usage;
     const direction = judge(rule, usage, baseline, low);
-    const isSaturated = rule.resource === "cpu" && sample.isSaturated;
+    const isSaturated = rule.resource === "cpu"
+      ? sample.isSaturated
+      : answersKills && rule.key === "memory.limits" && isNearLimit(usage, baseline);
     // What a limit holds back is no evidence that less would do (L1).
     if (direction === null || isSaturated && direction === "down") continue;
     const before = streaks[rule.key];

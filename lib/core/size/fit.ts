@@ -125,7 +125,9 @@ function toHeld({ cappedBy }: Fitted, context: CapContext): Sized {
     const message = `${stays}: ${explainShort(cappedBy, context)}`;
     return { kind: "holds", key, reason: SHORT_REASONS[cappedBy], message };
   }
-  const why = cappedBy === "OOM kill" ? "it was OOM-killed less than 24h ago" : `${cappedBy} leaves no room`;
+  const why = cappedBy === "OOM kill"
+    ? "it was OOM-killed, or next to it, less than 24h ago"
+    : `${cappedBy} leaves no room`;
   const message = `${stays}: ${why}`;
   return { kind: "holds", key, reason: "AtBound", message };
 }

@@ -35,7 +35,7 @@ Deno.test("decide() keeps a fifth more than the limit that killed for 24 hours, 
   assertEquals(settleIdle(story, 31 * MINUTE), Math.ceil(256 * 1.2));
   assertEquals(story.reason(), "AtBound");
   const decision = story.decision();
-  const message = "memory.limits stays at 308Mi: it was OOM-killed less than 24h ago";
+  const message = "memory.limits stays at 308Mi: it was OOM-killed, or next to it, less than 24h ago";
   assertEquals(decision?.kind === "hold" ? decision.message : "", message);
   assertEquals(settleIdle(story, 23 * HOUR), 308);
   assertEquals(settleIdle(story, HOUR), 128, "as the request lets it");
@@ -51,6 +51,16 @@ Deno.test("decide() keeps the floor for a day from the last usage that reached t
     story.use({ memory: mebibytes * MI }).wait(20 * HOUR).poll(3);
     story.poll(3);
     assertEquals(settleIdle(story, 20 * HOUR), expected, `${mebibytes}Mi were used`);
+  }
+});
+
+Deno.test("decide() keeps a floor of memory that was next to its limit, as a kill leaves one (L12)", () => {
+  for (const [oom, mebibytes, expected] of [["raise", 244, 256], ["raise", 243, 128], ["ignore", 244, 128]] as const) {
+    const rule = side("memory.limits", { scaleUpThresholdPercent: 99 });
+    const story = new Story({ contenders: [{ ...LIMITS, oom, sides: [rule] }], load: { memory: mebibytes * MI } });
+    story.poll(3);
+    story.poll(3);
+    assertEquals(settleIdle(story, 31 * MINUTE), expected, `${mebibytes}Mi of 256Mi were used, oom: ${oom}`);
   }
 });
 
