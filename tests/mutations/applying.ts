@@ -218,9 +218,9 @@ export const APPLYING: Mutations = {
     },
     {
       breaks: "ends the cooldown at the resize",
-      in: "readCooldownEnd",
-      find: "+ cooldownMs",
-      replace: "",
+      in: "readSideCooldownEnd",
+      find: "at + rule[direction].cooldownMs",
+      replace: "at",
       test: "decide() runs the cooldown from the accepted PATCH over a restart of podfit (C42)",
     },
     {

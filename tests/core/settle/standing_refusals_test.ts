@@ -49,7 +49,7 @@ Deno.test("nextRefused() lets the wait for a busy server grow on over another re
 });
 
 Deno.test("nextRefused() keeps a refused limit when the request of the resource is refused later (C44)", () => {
-  const refusals = refuse([LIMIT, refused("Quota")], [REQUEST, refused("NodeCapacity")]);
+  const refusals = refuse([LIMIT, refused("Quota")], [REQUEST, refused("LimitRange")]);
   assertEquals(refusals["cpu.limits"]?.size?.to, 300);
   assertEquals(endsOf(refusals), ["cpu.limits size 30", "cpu.requests size 35"]);
 });

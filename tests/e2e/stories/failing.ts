@@ -10,7 +10,6 @@ import { readActualSize } from "../support/patches.ts";
 import { openGate, waitForActual } from "../support/pods.ts";
 import { readResizeConditions, resizeByHand, waitForResizeState, waitForRest } from "../support/resizes.ts";
 import type { Stage } from "../support/stories.ts";
-import { assertWaited } from "../support/attempts.ts";
 import { assertCountedBlocked, isBlocked, readBlocked, waitForBlocked } from "../support/blocks.ts";
 import { assertNotices, type ExpectedNotice } from "../support/notices.ts";
 
