@@ -61,13 +61,16 @@ export async function openRealCluster(): Promise<Backend> {
   };
 }
 
-/** Scenarios that begin at the same moment may all try to create it: those that come second try again. */
+/**
+ * Scenarios that begin at the same moment may all try to create it: those that come second try again. So do those that
+ * find a definition without any condition yet, of which kubectl makes an error.
+ */
 async function installDefinitions(): Promise<void> {
   await waitUntil("the definitions to be installed", async () => {
     await kubectl(["apply", "-f", CRDS]);
+    await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
     return true;
-  }, { timeoutMs: 20_000, everyMs: 500, clock: systemClock });
-  await kubectl(["wait", "--for=condition=Established", "--timeout=30s", "-f", CRDS]);
+  }, { timeoutMs: 50_000, everyMs: 500, clock: systemClock });
 }
 
 /** The cluster of KUBECONFIG with a token of the account for its user, in a file of its own. */
