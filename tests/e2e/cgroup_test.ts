@@ -24,7 +24,7 @@ const POLICY = {
 const BOUNDS = { cpu: { requests: { min: "50m" } } };
 
 scenario("L61 a step of load is seen in the node's cgroups within seconds, and memory with it", {
-  needs: { images: "load", cgroups: true, freeMillicores: 1100 },
+  needs: { alone: true, images: "load", cgroups: true, freeMillicores: 1100 },
   async run({ namespace }) {
     const target = { kind: "deployment", name: "web" };
     await applyManifests(namespace, [
@@ -62,7 +62,7 @@ scenario("L61 a step of load is seen in the node's cgroups within seconds, and m
 });
 
 scenario("L61 a container that restarts is found again in its new cgroup", {
-  needs: { images: "load", cgroups: true, freeMillicores: 300 },
+  needs: { alone: true, images: "load", cgroups: true, freeMillicores: 300 },
   async run({ namespace }) {
     const target = { kind: "deployment", name: "web" };
     const container = { cpuMillicores: 5, requests: { cpu: "100m", memory: "16Mi" }, limits: { memory: "40Mi" } };
