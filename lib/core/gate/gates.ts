@@ -3,7 +3,6 @@
  * asked. The list is the specification: nothing else holds a resize back. Gates hold back the PATCH only, never the
  * sampling (C23).
  */
-import { formatDuration } from "../../units/duration.ts";
 import { partnerOf, resourceOf, type SideKey } from "../../units/resources.ts";
 import { describeChange } from "../changes.ts";
 import { SILENCE_MS } from "../observe/silence.ts";
@@ -13,6 +12,7 @@ import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
 import { isOwnWaiting, isPatienceOver, listStuck } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
+import { formatWait } from "./format_wait.ts";
 import { crashFree, restartAllowed } from "./shrink_gates.ts";
 import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
@@ -226,9 +226,4 @@ function siblingDone({ ahead, moving }: Candidate): Objection | null {
   if (ahead === null) return null;
   const message = `container "${ahead}" of the same pod is resized first`;
   return { kind: "blocked", reason: "ResizeInProgress", message, sides: moving };
-}
-
-/** Whole seconds, rounded up, so that nobody comes back too early. */
-function formatWait(ms: number): string {
-  return formatDuration(Math.ceil(ms / 1000) * 1000);
 }

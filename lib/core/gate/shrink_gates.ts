@@ -2,10 +2,10 @@
  * The gates of memory on its way down (L6, L7): not where that restarts the container, unless it is allowed to, and not while
  * the container ends again and again. A limit that comes down under a container that is in trouble makes it worse.
  */
-import { formatDuration } from "../../units/duration.ts";
 import { resourceOf, type SideKey } from "../../units/resources.ts";
 import { ENDINGS_MS, isKill, KILL_MS } from "../observe/ending.ts";
 import type { Candidate } from "./candidate.ts";
+import { formatWait } from "./format_wait.ts";
 import type { Objection } from "./objection.ts";
 
 /** resizePolicy RestartContainer restarts for a smaller request, too (C43). */
@@ -30,7 +30,7 @@ export function crashFree(candidate: Candidate): Objection | null {
   if (until <= now) return null;
   const sides = listShrinking(candidate);
   if (sides.length === 0) return null;
-  const left = formatDuration(Math.ceil((until - now) / 1000) * 1000);
+  const left = formatWait(until - now);
   const what = calmAt > now ? bad !== undefined && isKill(bad) ? "was OOM-killed" : "crashed" : "was restarted twice";
   const message = `container "${container.name}" ${what} a short while ago: its memory stays for ${left}`;
   return { kind: "blocked", reason: "CrashLoop", message, until, sides };

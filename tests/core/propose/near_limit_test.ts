@@ -6,10 +6,7 @@ import { Story } from "../../support/story.ts";
 
 /** 256Mi of limit, up from 80 %. */
 function newStory(overrides: Partial<Autoscaler> = {}): Story {
-  const sides = [
-    side("memory.requests", { scaleDownThresholdPercent: 0 }),
-    side("memory.limits", { consecutiveSamples: 5, cooldownMs: 10 * MINUTE, bounds: { step: 64 * MI } }),
-  ];
+  const sides = [side("memory.limits", { consecutiveSamples: 5, cooldownMs: 10 * MINUTE, bounds: { step: 64 * MI } })];
   const story = new Story({ contenders: [policy({ oom: "raise", sides, ...overrides })], load: { memory: 80 * MI } });
   story.poll(3);
   return story;
@@ -18,7 +15,7 @@ function newStory(overrides: Partial<Autoscaler> = {}): Story {
 const limits = ({ requests }: Story) => requests.map(({ to }) => (to["memory.limits"] ?? 0) / MI);
 
 Deno.test("decide() raises a limit that memory is next to by one sample, and within the cooldown, by a step (L11)", () => {
-  const story = newStory({ sides: newStory().contenders[0]?.sides.slice(1) ?? [] });
+  const story = newStory();
   story.use({ memory: 244 * MI }).poll();
   assertEquals(limits(story), [320]);
   story.poll(3);
@@ -28,7 +25,7 @@ Deno.test("decide() raises a limit that memory is next to by one sample, and wit
 });
 
 Deno.test("decide() waits with a limit that memory is not yet next to (L11)", () => {
-  const story = newStory({ sides: newStory().contenders[0]?.sides.slice(1) ?? [] });
+  const story = newStory();
   story.use({ memory: 243 * MI }).poll(4);
   assertEquals([limits(story), story.reason()], [[], "StreakShort"]);
   assertEquals(story.poll().request?.to["memory.limits"], 320 * MI);
@@ -38,7 +35,7 @@ Deno.test("decide() waits with a limit that memory is not yet next to (L11)", ()
 });
 
 Deno.test("decide() has no such hurry with a request, nor where oom is ignored (L11)", () => {
-  const ignoring = newStory({ oom: "ignore", sides: newStory().contenders[0]?.sides.slice(1) ?? [] });
+  const ignoring = newStory({ oom: "ignore" });
   ignoring.use({ memory: 250 * MI }).poll(4);
   assertEquals(limits(ignoring), []);
   const request = newStory({ sides: [side("memory.requests", { consecutiveSamples: 5 })] });
