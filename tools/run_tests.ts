@@ -3,12 +3,14 @@
  * Runs tests and then says on which cluster how many of the scenarios in tests/e2e ran, and which the embedded one cannot.
  *   deno task test [ARGUMENT...]   all tests; scenarios on the embedded cluster
  *   deno task e2e [ARGUMENT...]    scenarios alone, on the real cluster of KUBECONFIG, side by side as far as there is
- *                                  room; sooner done where it has a spare node (SPARE_NODE=1 tests/cluster/up)
+ *                                  room; sooner done where it has a spare node (SPARE_NODE=1 tests/cluster/up). Up to
+ *                                  three that fail are run once more, one after the other: they measure usage and time
+ *                                  on a machine that others load. Which ones is said, and what fails then has failed
  * Arguments go to `deno test`; with a path among them only that is run.
  */
 import { fetchFacts } from "../tests/e2e/support/facts.ts";
 import { openClaimDesk } from "./claims.ts";
-import { parseJunitCases, type TestCase } from "./test_results.ts";
+import { parseJunitCases, type TestCase, toFilter } from "./test_results.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -24,23 +26,55 @@ const SCENARIOS_AT_ONCE = 6;
 /** Every file of scenarios is loaded at once, so that which scenario runs when is decided by what each claims alone. */
 const FILES_AT_ONCE = 64;
 
+/** More than these are not noise. */
+const SECOND_RUNS = 3;
+
 /** The exit code of `deno test`. */
 async function main([suite, ...args]: readonly string[]): Promise<number> {
   if (suite !== "embedded" && suite !== "real") throw new Error(`Cannot run suite "${suite}": embedded or real`);
-  const { permissions, path } = SUITES[suite];
   const hasPath = args.some((arg) => arg.startsWith("tests/") || arg.startsWith("./"));
+  const { code, cases } = await runSideBySide(suite, [...args, ...(hasPath ? [] : [SUITES[suite].path])]);
+  const scenarios = cases.filter(isScenario);
+  const failed = suite === "real" ? pickSecondRuns(cases) : [];
+  const again = failed.length > 0 ? await runAgain(suite, failed) : null;
+  for (const line of describeScenarios(suite, scenarios)) console.log(line);
+  if (again === null) return code;
+  for (const line of describeSecondRun(cases, failed, again.cases)) console.log(line);
+  return again.code;
+}
+
+interface Run {
+  /** The exit code of `deno test`. */
+  readonly code: number;
+  readonly cases: readonly TestCase[];
+}
+
+async function runSideBySide(suite: Suite, args: readonly string[]): Promise<Run> {
   await using shared = await shareCluster(suite);
+  return await runTests(suite, { args: ["--parallel", ...args], env: shared.env });
+}
+
+/** Without anything beside it. */
+async function runAgain(suite: Suite, failed: readonly TestCase[]): Promise<Run> {
+  const filter = `--filter=${toFilter(failed.map(({ name }) => name))}`;
+  return await runTests(suite, { args: [filter, ...new Set(failed.map(({ file }) => file))], env: {} });
+}
+
+interface RunOptions {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function runTests(suite: Suite, { args, env }: RunOptions): Promise<Run> {
   const junit = await Deno.makeTempFile({ prefix: "podfit-tests-", suffix: ".xml" });
   try {
     const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["test", `-P=${permissions}`, "--parallel", `--junit-path=${junit}`, ...args, ...(hasPath ? [] : [path])],
+      args: ["test", `-P=${SUITES[suite].permissions}`, `--junit-path=${junit}`, ...args],
       cwd: ROOT,
-      env: { E2E_BACKEND: suite, ...shared.env },
+      env: { E2E_BACKEND: suite, ...env },
       stdin: "null",
     }).spawn().status;
-    const scenarios = parseJunitCases(await Deno.readTextFile(junit)).filter(isScenario);
-    for (const line of describeScenarios(suite, scenarios)) console.log(line);
-    return code;
+    return { code, cases: parseJunitCases(await Deno.readTextFile(junit)) };
   } finally {
     await Deno.remove(junit);
   }
@@ -65,6 +99,30 @@ async function shareCluster(suite: Suite): Promise<SharedCluster> {
     env: { E2E_FACTS: JSON.stringify(facts), E2E_CLAIMS: desk.url, DENO_JOBS: String(FILES_AT_ONCE) },
     [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose](),
   };
+}
+
+/** The scenarios that failed, if they are so few that noise may be why, and nothing else failed. */
+export function pickSecondRuns(cases: readonly TestCase[]): readonly TestCase[] {
+  const whole = cases.filter(({ name }) => !name.includes(" > "));
+  const bad = whole.filter(({ outcome }) => outcome === "failed" || outcome === "error");
+  return bad.length <= SECOND_RUNS && bad.every((one) => isScenario(one) && one.outcome === "failed") ? bad : [];
+}
+
+/** The last line is as `deno test` ends, for both runs together. */
+export function describeSecondRun(
+  cases: readonly TestCase[],
+  failed: readonly TestCase[],
+  again: readonly TestCase[],
+): readonly string[] {
+  const outcomes = new Map(again.map(({ name, outcome }) => [name, outcome]));
+  const still = failed.filter(({ name }) => outcomes.get(name) !== "passed");
+  const passed = cases.filter(({ name, outcome }) => !name.includes(" > ") && outcome === "passed").length;
+  return [
+    ...failed.map((one) => `failed beside others, ${still.includes(one) ? "and alone" : "passed alone"}: ${one.name}`),
+    `${still.length === 0 ? "ok" : "FAILED"} | ${
+      passed + failed.length - still.length
+    } passed | ${still.length} failed`,
+  ];
 }
 
 function isScenario({ file, name }: TestCase): boolean {
