@@ -15,12 +15,13 @@ export async function findRoomyNode(): Promise<string> {
   return roomiest.metadata.name;
 }
 
-/** Waits until no pod is on its way out, which would make room later; then the CPU request that a node has left. */
+/** Waits until no pod is or will be on its way out, which would make room later; then the CPU request that a node has left. */
 export function waitForRoom(nodeName: string): Promise<number> {
   return waitFor(`the pods of node "${nodeName}" to be at rest`, async () => {
-    const pods = await readActivePods();
+    const [ending, pods] = await Promise.all([readEndingNamespaces(), readActivePods()]);
     const leaving = pods.filter(({ metadata, spec }) => {
-      return spec.nodeName === nodeName && metadata.deletionTimestamp !== undefined;
+      return spec.nodeName === nodeName &&
+        (metadata.deletionTimestamp !== undefined || ending.has(metadata.namespace ?? ""));
     });
     if (leaving.length > 0) throw new Error(`leaving: ${leaving.map(({ metadata }) => metadata.name).join(", ")}`);
     const node = (await readNodes()).find(({ metadata }) => metadata.name === nodeName);
@@ -40,6 +41,13 @@ export function readFreeMillicores({ metadata, status }: NodeJson, pods: readonl
 async function readActivePods(): Promise<readonly PodJson[]> {
   const unfinished = "status.phase!=Succeeded,status.phase!=Failed";
   return (await find<List<PodJson>>(`/api/v1/pods?fieldSelector=${encodeURIComponent(unfinished)}`))?.items ?? [];
+}
+
+/** Their pods are told to go a moment later. */
+async function readEndingNamespaces(): Promise<ReadonlySet<string>> {
+  const namespaces = await find<List<{ readonly metadata: PodJson["metadata"] }>>("/api/v1/namespaces");
+  const ending = namespaces?.items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined) ?? [];
+  return new Set(ending.map(({ metadata }) => metadata.name));
 }
 
 async function readNodes(): Promise<readonly NodeJson[]> {
