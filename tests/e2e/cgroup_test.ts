@@ -61,6 +61,34 @@ scenario("L61 a step of load is seen in the node's cgroups within seconds, and m
   },
 });
 
+scenario("L20 L21 L22 L61 demand that a limit hides is met in at most two resizes", {
+  needs: { alone: true, images: "load", cgroups: true, freeMillicores: 1300 },
+  async run({ namespace }) {
+    const target = { kind: "deployment", name: "web" };
+    const { cpu: { requests }, memory: _memory, ...times } = POLICY;
+    const cpu = { requests, limits: { scaleUpThreshold: 90, scaleDownThreshold: 10, targetUtilization: 55 } };
+    const container = { cpuMillicores: 50, requests: { cpu: "84m" }, limits: { cpu: "168m" } };
+    await applyManifests(namespace, [
+      deployment("web", { containers: [container] }),
+      autoscaler("web", { target, containerName: "main", policy: { ...times, cpu } }),
+    ]);
+    const pod = await findPod(namespace, "web");
+    const { spec: { nodeName = "" } } = await readPod(pod);
+    await using cgroups = await backend().mountCgroups();
+    await using recorder = await recordPod(pod);
+    const args = ["--stats-source", "cgroup", "--node", nodeName, "--cgroup-root", cgroups.root];
+    await using podfit = await startPodfit({ namespaces: [namespace], args });
+    await waitForReasons(podfit, { pod, count: 3 });
+    assertEquals(await recorder.patches(), []);
+    await setLoad(pod, { cpuMillicores: 600 });
+    await waitForActual(pod, "cpu.limits", { fits: (millicores) => millicores >= 600 });
+    await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores >= 540 });
+    const patches = await recorder.patches();
+    assert(patches.length <= 2, `${patches.length} PATCHes`);
+    await podfit.stop();
+  },
+});
+
 scenario("L61 a container that restarts is found again in its new cgroup", {
   needs: { alone: true, images: "load", cgroups: true, freeMillicores: 300 },
   async run({ namespace }) {

@@ -172,10 +172,31 @@ export const SATURATION: Mutations = {
       test: "decide() sizes requests and limits by demand after one saturated sample (L21, L22)",
     },
     {
+      breaks: "sizes by a second that holds a step in part",
+      in: "nextStreaks",
+      find: "isSaturated: isSaturated && isSure }",
+      replace: "isSaturated }",
+      test: "isFull() waits for a second sample where a step may have begun within a short one (L22)",
+    },
+    {
+      breaks: "waits as long for a second sample of a slow source",
+      in: "mayBegin",
+      find: "at - from <= SHORT_MS &&",
+      replace: "",
+      test: "isFull() waits for a second sample where a step may have begun within a short one (L22)",
+    },
+    {
+      breaks: "waits at the limit as well",
+      in: "mayBegin",
+      find: "&& !fillsLimit(cpuMillicores, limitMillicores)",
+      replace: "&& limitMillicores !== 0",
+      test: "isFull() waits for a second sample where a step may have begun within a short one (L22)",
+    },
+    {
       breaks: "is full for ever after one saturated sample",
       in: "nextStreaks",
-      find: "usageBytes: sample.usageBytes, isSaturated }",
-      replace: "usageBytes: sample.usageBytes, isSaturated: isSaturated || before?.isSaturated === true }",
+      find: "isSaturated: isSaturated && isSure }",
+      replace: "isSaturated: isSaturated && isSure || before?.isSaturated === true }",
       test: "isFull() has a saturated streak of cpu for full while its newest sample is, and no other (L22)",
     },
     {

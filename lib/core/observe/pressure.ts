@@ -42,7 +42,7 @@ export function readHeldBack(interval: Interval, context: LimitContext): HeldBac
   const { cpuLimitMillicores, nodeMillicores, measures } = context;
   if (!measures) return { heldBack: null, isSaturated: false, demandMillicores: cpuMillicores };
   const heldBack = readShare(interval, context);
-  const isFull = cpuLimitMillicores !== null && cpuMillicores >= FULL_SHARE * cpuLimitMillicores;
+  const isFull = fillsLimit(cpuMillicores, cpuLimitMillicores);
   const most = Math.max(cpuMillicores, Math.min(MOST_TIMES * cpuMillicores, nodeMillicores ?? Infinity));
   // A share of 1 is all that the clock's whole seconds leave of a little running: the most applies.
   const asked = heldBack === null ? cpuMillicores : heldBack < 1 ? cpuMillicores / (1 - heldBack) : most;
@@ -51,6 +51,11 @@ export function readHeldBack(interval: Interval, context: LimitContext): HeldBac
     isSaturated: isFull || heldBack !== null && heldBack >= HELD_SHARE,
     demandMillicores: Math.min(asked, most),
   };
+}
+
+/** Whether usage is at the limit for the whole of its interval (L20); both in millicores. */
+export function fillsLimit(cpuMillicores: number, cpuLimitMillicores: number | null): boolean {
+  return cpuLimitMillicores !== null && cpuMillicores >= FULL_SHARE * cpuLimitMillicores;
 }
 
 /** 0 to 1; `null` = nothing measures it, or what does is about the node and not the limit. */

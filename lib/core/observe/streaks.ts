@@ -6,6 +6,7 @@ import type { SideRule } from "../../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
 import { type Evidence, readEvidence } from "./evidence.ts";
+import { fillsLimit } from "./pressure.ts";
 import { NO_STREAKS, type Sample, type Streak, type View } from "../state.ts";
 
 /**
@@ -68,12 +69,24 @@ export function nextStreaks(
       : answersKills && rule.key === "memory.limits" && isNearLimit(usage, baseline);
     // What a limit holds back is no evidence that less would do (L1).
     if (direction === null || isSaturated && direction === "down") continue;
-    const before = streaks[rule.key];
-    const used: Used = { usage, usageBytes: sample.usageBytes, isSaturated };
+    const before = streaks[rule.key]?.direction === direction ? streaks[rule.key] : undefined;
+    const isSure = before !== undefined || rule.resource !== "cpu" || !mayBegin(sample, actual["cpu.limits"]);
+    const used: Used = { usage, usageBytes: sample.usageBytes, isSaturated: isSaturated && isSure };
     next ??= {};
-    next[rule.key] = before?.direction === direction ? nextStreak(before, rule, used) : newStreak(direction, used);
+    next[rule.key] = before === undefined ? newStreak(direction, used) : nextStreak(before, rule, used);
   }
   return next ?? NO_STREAKS;
+}
+
+/** To wait for the next sample of so short a beat costs less than a resize that is too small, and its cooldown. */
+const SHORT_MS = 5_000;
+
+/**
+ * Whether a step of load may lie within the sample: held back for a part of a short interval, in which less was used than
+ * the limit. Its demand is a mean with what was before, so it counts as one of a streak and no more (L22).
+ */
+function mayBegin({ from, at, cpuMillicores }: Sample, limitMillicores: number | null): boolean {
+  return at - from <= SHORT_MS && !fillsLimit(cpuMillicores, limitMillicores);
 }
 
 /** Whether the side's streak has as many samples as its rule asks for; a saturated one is full at once (L22). */

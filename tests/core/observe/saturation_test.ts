@@ -114,6 +114,20 @@ Deno.test("decide() goes by the letter under `throttling: ignore` (L21)", () => 
   assertEquals(held.poll({ cpu: 199, share: 0.5 }).request?.to["cpu.limits"], 332);
 });
 
+Deno.test("isFull() waits for a second sample where a step may have begun within a short one (L22)", () => {
+  const sides = [side("cpu.limits", { consecutiveSamples: 3 })];
+  const actual = resources({ "cpu.limits": 200 });
+  const follow = (one: Sample, streaks = {}) =>
+    nextStreaks(sides, streaks, { sample: one, actual, evidence: NO_EVIDENCE });
+  const [limits] = sides.map((rule) => (streaks: ReturnType<typeof follow>) => isFull(rule, streaks));
+  const at = (ms: number) => ({ from: 0, at: ms, seenAt: ms });
+  const begun: Sample = sample({ ...at(SECOND), cpuMillicores: 120, demandMillicores: 240, isSaturated: true });
+  assertEquals(limits?.(follow(begun)), false);
+  assertEquals(limits?.(follow(begun, follow(begun))), true);
+  assertEquals(limits?.(follow({ ...begun, cpuMillicores: 190 })), true, "at the limit all the time");
+  assertEquals(limits?.(follow({ ...begun, ...at(10 * SECOND) })), true, "the next one is far");
+});
+
 Deno.test("nextStreaks() ends a down streak of cpu at a saturated sample, and none of memory (L20, L22)", () => {
   const sides = [side("cpu.limits"), side("memory.requests", { scaleDownThresholdPercent: 90 })];
   const actual = resources({ "cpu.limits": 1000, "memory.requests": 100 * MI });
@@ -127,7 +141,7 @@ Deno.test("nextStreaks() ends a down streak of cpu at a saturated sample, and no
 Deno.test("isFull() has a saturated streak of cpu for full while its newest sample is, and no other (L22)", () => {
   const sides = [side("cpu.limits", { consecutiveSamples: 3 }), side("memory.limits", { consecutiveSamples: 3 })];
   const actual = resources({ "cpu.limits": 100, "memory.limits": 64 * MI });
-  const busy: Sample = sample({ isSaturated: true });
+  const busy: Sample = sample({ cpuMillicores: 100, demandMillicores: 100, isSaturated: true });
   const once = nextStreaks(sides, {}, { sample: busy, actual, evidence: NO_EVIDENCE });
   assertEquals(sides.map((one) => isFull(one, once)), [true, false]);
   const twice = nextStreaks(sides, once, { sample: { ...busy, isSaturated: false }, actual, evidence: NO_EVIDENCE });
