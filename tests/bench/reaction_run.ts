@@ -14,8 +14,8 @@ import type { StepResult, Subject } from "./reaction_table.ts";
 const [LOW, HIGH] = [50, 600];
 const FIT_UP = 0.9;
 const FIT_DOWN = 2;
-/** At 80 %, 50m. */
-const FIRST_REQUEST = "63m";
+/** At 60 %, 50m. */
+const FIRST_REQUEST = "84m";
 const STEP_MS = 180_000;
 /** Longer than the longest time between two looks of a kubelet, so that a second resize is seen. */
 const REST_MS = 22_000;
@@ -41,7 +41,7 @@ export function followByPodfit(subject: Exclude<Subject, "VPA">): Follow {
       consecutiveSamples: subject === "cgroup" ? 2 : 1,
       cooldown: "5s",
       delay: "0s",
-      cpu: { requests: { scaleUpThreshold: 90, scaleDownThreshold: 50, targetUtilization: 80 } },
+      cpu: { requests: { scaleUpThreshold: 90, scaleDownThreshold: 50, targetUtilization: 60 } },
     };
     const target = { kind: "deployment", name: "load" };
     await applyManifests(namespace, [autoscaler("load", { target, containerName: "main", policy })]);

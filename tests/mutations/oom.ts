@@ -325,6 +325,13 @@ export const OOM: Mutations = {
       test: FLOOR,
     },
     {
+      breaks: "kills again what it has killed before",
+      in: "CAPS",
+      find: "killFloor,",
+      replace: "",
+      test: "on whole runs no size kills that has killed before (L2, L11, L12)",
+    },
+    {
       breaks: "lets a floor go that is in use",
       in: "renewFloor",
       find: "usage >= bytes / KILL_FACTOR",
