@@ -9,7 +9,7 @@ import type { Input, Observation, Outcome } from "./decision.ts";
 import { isAsked, listCases, listOthers } from "./cases.ts";
 import { ask, type Asked, type AskedFirst, askFirst } from "./gate/ask.ts";
 import { notifyOfEvaluation, notifyOfSettled } from "./notify/notify.ts";
-import { renewFloors } from "./observe/endings.ts";
+import { noteKilledProcesses, renewFloors } from "./observe/endings.ts";
 import { nextFacts } from "./observe/facts.ts";
 import { rebase } from "./observe/rebase.ts";
 import { sample, type Sampled } from "./observe/sample.ts";
@@ -44,7 +44,7 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const late = settleUnconfirmed(facts, input);
   const { state: settled, enacted } = settleCommand(late.state, input);
   const sampled = sample(settled, input);
-  const known = renewFloors(settled, sampled, input.now);
+  const known = renewFloors(noteKilledProcesses(settled, sampled, input), sampled, input.now);
   const status = readResizeStatus(input.pod, known, input.now);
   const cases = listCases(sampled, { input, state: known, status });
   const weighed = weigh(cases);

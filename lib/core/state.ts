@@ -194,6 +194,8 @@ export interface Anchor {
   readonly at: number;
   readonly counterNs: number;
   readonly pressure: Pressure | null;
+  /** As of its point (L13); absent where the source counts none. */
+  readonly oomKills?: number;
 }
 
 /** One usage of one container. `at` and `from` are times of the source's clock, `seenAt` is one of ours. */
@@ -211,6 +213,8 @@ export interface Sample {
   readonly workingSetBytes: number;
   readonly usageBytes: number | null;
   readonly podUsageBytes: number | null;
+  /** Processes killed for memory within the interval that the container has survived (L13); absent = none known of. */
+  readonly oomKills?: number;
 }
 
 /** The state of a pod that was never evaluated. */

@@ -86,6 +86,7 @@ const sample = v.strictObject({
   workingSetBytes: number,
   usageBytes: numberOrNull,
   podUsageBytes: numberOrNull,
+  oomKills: v.exactOptional(number),
 });
 
 const anchor = v.strictObject({
@@ -93,6 +94,7 @@ const anchor = v.strictObject({
   at: number,
   counterNs: number,
   pressure: v.nullable(pressure),
+  oomKills: v.exactOptional(number),
 });
 
 const streak = v.strictObject({

@@ -326,9 +326,10 @@ export const OOM: Mutations = {
     },
     {
       breaks: "kills again what it has killed before",
-      in: "CAPS",
-      find: "killFloor,",
-      replace: "",
+      in: "killFloor",
+      under: "lib/core/size/caps.ts",
+      find: "fitted.to < floor ?",
+      replace: "fitted.to < 0 ?",
       test: "on whole runs no size kills that has killed before (L2, L11, L12)",
     },
     {
@@ -396,6 +397,28 @@ export const OOM: Mutations = {
     },
   ],
   L13: [
+    {
+      breaks: "sees no kill that the container survives",
+      in: "evaluate",
+      under: "lib/core/decide.ts",
+      find: "noteKilledProcesses(settled, sampled, input)",
+      replace: "settled",
+      test: "decide() answers the kill of a process that its container survives, once (L13)",
+    },
+    {
+      breaks: "answers what was killed before its start",
+      in: "nextSampling",
+      find: "(anchor.oomKills ?? here.oomKills ?? 0)",
+      replace: "(anchor.oomKills ?? 0)",
+      test: "decide() answers the kill of a process that its container survives, once (L13)",
+    },
+    {
+      breaks: "answers one kill at each look",
+      in: "noteKilledProcesses",
+      find: "|| before.endings.some((one) => one.id === id)",
+      replace: "",
+      test: "decide() answers a killed process once, though the pod's own counter brings samples in between (L13)",
+    },
     {
       breaks: "tells of nothing",
       in: "notifyOfEvaluation",

@@ -6,7 +6,8 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { readOwnedSides } from "../../units/managed_fields.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { readShortfall } from "../pod/pod_cgroup.ts";
-import { type ContainerFacts, type PodFacts, readActual, type Termination } from "../pod/pod_facts.ts";
+import { type ContainerFacts, findContainer, type PodFacts, readActual, type Termination } from "../pod/pod_facts.ts";
+import type { Input } from "../decision.ts";
 import { type ContainerState, findContainerState, type PodState } from "../state.ts";
 import type { Sampled } from "./sample.ts";
 import { isNearLimit } from "./streaks.ts";
@@ -46,6 +47,36 @@ export function nextEnded(before: ContainerState | undefined, context: EndingCon
   let { killFloor } = known;
   for (const one of added) killFloor = nextFloor(killFloor, one, { reflex, context });
   return { endings, reflex, killFloor };
+}
+
+/**
+ * The state after new samples: a process that was killed for memory and was not the container's first is a kill like any
+ * other, though the container runs on (L13). Only a source that reads the container's own cgroup counts them.
+ */
+export function noteKilledProcesses(
+  state: PodState,
+  sampled: readonly Sampled[],
+  { pod, now, memoryPressure = false }: Pick<Input, "pod" | "now" | "memoryPressure">,
+): PodState {
+  let containers: Record<string, ContainerState> | null = null;
+  for (const { isNewSample, view: { container: name, sampling: { anchor, sample } } } of sampled) {
+    if (!isNewSample || !sample?.oomKills || anchor === null) continue;
+    const before = findContainerState({ containers: containers ?? state.containers }, name);
+    const container = findContainer(pod, name);
+    const id = `${anchor.instance}#${anchor.oomKills}`;
+    if (before === undefined || container === null || before.endings.some((one) => one.id === id)) continue;
+    const context = { pod, container, now, lastAt: state.at, usageBytes: sample.workingSetBytes, memoryPressure };
+    const limitBytes = readLimitAtEnd(before, context);
+    const kill: Ending = { id, at: now, kind: isByNode(limitBytes, context) ? "node" : "oom", limitBytes };
+    const endings = [...before.endings, kill].slice(-MAX_ENDINGS);
+    containers ??= { ...state.containers };
+    containers[name] = {
+      ...before,
+      endings,
+      killFloor: nextFloor(before.killFloor, kill, { reflex: before.reflex, context }),
+    };
+  }
+  return containers === null ? state : { ...state, containers };
 }
 
 /**

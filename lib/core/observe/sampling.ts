@@ -5,7 +5,7 @@
 import type { Point } from "../../api/usage.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { Capacity } from "../decision.ts";
-import type { Sample, Sampling } from "../state.ts";
+import type { Anchor, Sample, Sampling } from "../state.ts";
 import { type HeldBack, readHeldBack } from "./pressure.ts";
 
 /** What one more point comes to. */
@@ -48,7 +48,13 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const { counterNs } = point.cpu;
   const { anchor } = sampling;
   if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
-  const here = { instance: point.instance, at: point.at, counterNs, pressure: point.pressure };
+  const here: Anchor = {
+    instance: point.instance,
+    at: point.at,
+    counterNs,
+    pressure: point.pressure,
+    ...(isCount(point.oomKills) && { oomKills: point.oomKills }),
+  };
   // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
   if (anchor === null) return isOverMemory(point, context) ? { kind: "implausible" } : warmUp(here, context.now);
   if (anchor.instance !== point.instance) return restarted(here, context.now);
@@ -67,7 +73,11 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   }
   const cpuMillicores = usedNs / elapsedMs / 1000;
   const held = hold(point, { elapsedMs, cpuMillicores, before: anchor.pressure }, context);
-  const sample = newSample(point, { from: anchor.at, cpuMillicores, ...held }, context);
+  const killed = (here.oomKills ?? 0) - (anchor.oomKills ?? here.oomKills ?? 0);
+  const sample = {
+    ...newSample(point, { from: anchor.at, cpuMillicores, ...held }, context),
+    ...(killed > 0 && { oomKills: killed }),
+  };
   return {
     kind: "sample",
     sample,
@@ -106,6 +116,10 @@ function nextRate(
 function isUnreal({ at, cpu, workingSetBytes, usageBytes }: Point): boolean {
   const isUsed = cpu.kind === "counter" ? isReal(cpu.counterNs) : isReal(cpu.millicores) && isReal(cpu.windowMs);
   return !(isUsed && isReal(at) && isReal(workingSetBytes) && isReal(usageBytes ?? 0));
+}
+
+function isCount(value: number | null | undefined): value is number {
+  return Number.isSafeInteger(value) && (value ?? -1) >= 0;
 }
 
 /** Not NaN, not infinite. */

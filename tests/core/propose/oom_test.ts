@@ -329,3 +329,60 @@ Deno.test("kills end: each answer is larger than the last, and fits any demand a
     { seed: 20261122, numRuns: 200 },
   );
 });
+
+/** A poll of a source that counts the processes killed in the container's cgroup since it began. */
+function pollKilled(story: Story, oomKills: number | null): void {
+  story.wait(15 * SECOND);
+  const reading = story.read();
+  const points = reading.usage.points.map((one) => ({ ...one, oomKills }));
+  story.observe({ ...reading, usage: { ...reading.usage, points } });
+}
+
+Deno.test("decide() answers the kill of a process that its container survives, once (L13)", () => {
+  const story = newStory({ sides: [side("memory.limits")] });
+  for (const oomKills of [null, 2, 2]) pollKilled(story, oomKills);
+  assertEquals(limits(story), [], "those of before they were counted are nobody's news");
+  pollKilled(story, 3);
+  assertEquals(limits(story), [356]);
+  assertEquals(story.requests[0]?.why, "OOM-killed at a memory limit of 256Mi");
+  assertEquals(story.state.containers["main"]?.killFloor?.bytes, 256 * 1.2 * MI);
+  for (let polls = 0; polls < 4; polls++) pollKilled(story, 3);
+  assertEquals(limits(story), [356]);
+  pollKilled(story, 4);
+  assertEquals(limits(story), [356, 556], "the next one is another kill");
+});
+
+Deno.test("decide() takes the kills of another run of the container for no news (L13)", () => {
+  const story = newStory();
+  for (let polls = 0; polls < 2; polls++) pollKilled(story, 0);
+  story.wait(SECOND).endContainer({ reason: "Completed", exitCode: 0 });
+  story.wait(SECOND).restartContainer();
+  for (let polls = 0; polls < 3; polls++) pollKilled(story, 7);
+  assertEquals(story.requests.filter(({ changes }) => changes.includes("memory.limits")), []);
+});
+
+Deno.test("decide() tells of processes killed where it may not answer (L13)", () => {
+  const story = newStory({ oom: "ignore" });
+  for (const oomKills of [0, 0, 1]) pollKilled(story, oomKills);
+  assert(story.notified().includes("OOMKilled"));
+  assertEquals(story.requests.filter(({ changes }) => changes.includes("memory.limits")), []);
+});
+
+Deno.test("decide() answers a killed process once, though the pod's own counter brings samples in between (L13)", () => {
+  const story = newStory();
+  const witnessed: number[] = [];
+  let points = story.read().usage.points;
+  for (const oomKills of [0, 0, 1, null, null]) {
+    story.wait(15 * SECOND);
+    const reading = story.read();
+    // Without a number of its own the container's point is the one before, and the pod's alone is new.
+    if (oomKills !== null) points = reading.usage.points.map((one) => ({ ...one, oomKills }));
+    const cpu = { at: story.now, resolutionMs: SECOND, counterNs: story.now * 1e3, pressure: null };
+    story.observe({ ...reading, usage: { ...reading.usage, points, cpu } });
+    const sample = story.state.views["uid-of-web"]?.sampling.sample;
+    if (oomKills === null) witnessed.push(story.now - (sample?.at ?? NaN));
+  }
+  assertEquals(witnessed, [0, 0], "samples of the pod's counter");
+  assertEquals(story.state.containers["main"]?.endings.length, 1);
+  assertEquals(limits(story), [356]);
+});
