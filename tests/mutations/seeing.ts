@@ -4,6 +4,34 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const SEEING: Mutations = {
   L60: [
     {
+      breaks: "takes noise for a rise",
+      in: "nextWitness",
+      find: ">= RISE * last.cpuMillicores",
+      replace: ">= last.cpuMillicores",
+      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
+    },
+    {
+      breaks: "counts a step twice",
+      in: "nextWitness",
+      find: "context.needsOne && cpu.at",
+      replace: "cpu.at",
+      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
+    },
+    {
+      breaks: "hears of no rise before the container is read again",
+      in: "nextWitness",
+      find: "!isRise && !isNews",
+      replace: "!isNews",
+      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
+    },
+    {
+      breaks: "hears of a rise in what is older",
+      in: "nextWitness",
+      find: "cpu.at > last.at &&",
+      replace: "",
+      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
+    },
+    {
       breaks: "mixes the pod's counter with the container's",
       in: "nextWitness",
       find: "cpu.counterNs - witness.counterNs) / elapsedMs",
