@@ -2,6 +2,7 @@
  * The composition root: an observer that knows the cluster and an actor that stands on it, run together until the signal
  * aborts. Ends with an error only where starting makes no sense; whatever fails later is retried where it failed.
  */
+import type { OperatorLimits } from "../autoscaler/operator_limits.ts";
 import { createClient } from "../kube/client.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -23,6 +24,10 @@ export interface DaemonOptions {
   readonly scope: Scope;
   readonly dryRun: boolean;
   readonly requiresAnnotation: boolean;
+  /** What no manifest goes beyond; none unless given. */
+  readonly limits?: OperatorLimits;
+  /** So many autoscalers contend for one container; those of the highest priority. */
+  readonly maxContenders?: number;
   /** Which podfit this is, in events. */
   readonly instance: string;
   readonly clock: Clock;

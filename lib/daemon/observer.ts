@@ -3,6 +3,7 @@
  * It changes nothing anywhere and runs by itself, so that a standby can observe before it may act.
  */
 import type { Autoscaler } from "../autoscaler/autoscaler.ts";
+import { NO_LIMITS, type OperatorLimits } from "../autoscaler/operator_limits.ts";
 import type { NamespaceLimits } from "../core/pod/namespace_limits.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
 import type { Transport } from "../kube/transport.ts";
@@ -27,6 +28,10 @@ export interface ObserverOptions {
   readonly transport: Transport;
   readonly scope: Scope;
   readonly requiresAnnotation: boolean;
+  /** What no manifest goes beyond; none unless given. */
+  readonly limits?: OperatorLimits;
+  /** As for the inventory. */
+  readonly maxContenders?: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -79,7 +84,9 @@ export interface Observer {
 }
 
 /** Builds an observer; nothing is asked of the API server before `run` is called. */
-export function createObserver({ requiresAnnotation, ...options }: ObserverOptions): Observer {
+export function createObserver(
+  { requiresAnnotation, maxContenders, limits = NO_LIMITS, ...options }: ObserverOptions,
+): Observer {
   const listeners = new Set<ObserverListener>();
   const nodes = new Map<string, NodeFacts>();
   const namespaces = new Namespaces();
@@ -93,6 +100,7 @@ export function createObserver({ requiresAnnotation, ...options }: ObserverOptio
   let serverVersion: string | null = null;
   const inventory = new Inventory({
     requiresAnnotation,
+    ...(maxContenders !== undefined && { maxContenders }),
     onMoved: (before, after) => rooms.movePod(before, after),
     onChanged(tracked) {
       for (const listener of listeners) listener.onTracked(tracked);
@@ -103,6 +111,7 @@ export function createObserver({ requiresAnnotation, ...options }: ObserverOptio
   });
   const feed = new Feed({
     ...options,
+    limits,
     inventory,
     nodes,
     rooms,

@@ -71,6 +71,31 @@ export const FLAGS = {
     variable: "PODFIT_KUBELET_INSECURE_TLS",
     help: "accept any kubelet certificate; the token can then be stolen on the way",
   },
+  minPollInterval: {
+    flag: "--min-poll-interval",
+    value: "<duration>",
+    variable: "PODFIT_MIN_POLL_INTERVAL",
+    help: "raise a shorter pollInterval of any autoscaler to this (default: none is raised)",
+  },
+  maxCpu: {
+    flag: "--max-cpu",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_CPU",
+    help: "size no CPU request or limit above this, whatever bounds say (default: no ceiling)",
+  },
+  maxMemory: {
+    flag: "--max-memory",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_MEMORY",
+    help: "the same for memory",
+  },
+  maxContenders: {
+    flag: "--max-contenders",
+    value: "<number>",
+    variable: "PODFIT_MAX_CONTENDERS",
+    help: "ask this many autoscalers of one container, those of the highest priority",
+    fallback: "16",
+  },
   dryRun: {
     flag: "--dry-run",
     value: null,

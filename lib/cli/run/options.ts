@@ -7,7 +7,19 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../ru
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { createLintCommand } from "../lint/options.ts";
-import { parseBoolean, parseChoice, parseListen, parseNamespaces, parseNode, type Written } from "./parse_values.ts";
+import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
+import {
+  parseBoolean,
+  parseChoice,
+  parseListen,
+  parseMs,
+  parseNamespaces,
+  parseNode,
+  parseOptional,
+  parseSize,
+  parseWhole,
+  type Written,
+} from "./parse_values.ts";
 import { StartError } from "./start_error.ts";
 import { VERSION } from "../version.ts";
 
@@ -24,6 +36,8 @@ export interface RunOptions {
   readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
   readonly kubeletInsecureTls: boolean;
+  readonly limits: OperatorLimits;
+  readonly maxContenders: number;
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -109,6 +123,12 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
+    limits: {
+      minPollIntervalMs: parseOptional(last("minPollInterval"), parseMs),
+      maxCpuMillicores: parseOptional(last("maxCpu"), (written) => parseSize(written, "cpu")),
+      maxMemoryBytes: parseOptional(last("maxMemory"), (written) => parseSize(written, "memory")),
+    },
+    maxContenders: parseWhole(lastOr("maxContenders", FLAGS.maxContenders.fallback), [1, 1000]),
     dryRun: parseBoolean(lastOr("dryRun", "false")),
     logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
     logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),

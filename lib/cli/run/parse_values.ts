@@ -2,6 +2,9 @@
  * What do the values of flags and variables mean? Each is refused with one line that names where it was written, what
  * was written and what would be right.
  */
+import { parseDuration } from "../../units/duration.ts";
+import { parseAmount } from "../../units/quantity.ts";
+import type { Resource } from "../../units/resources.ts";
 import { StartError } from "./start_error.ts";
 
 /** A value and where it was written: `--listen` or `PODFIT_LISTEN`. */
@@ -59,6 +62,34 @@ export function parseListen(written: Written): { readonly hostname: string; read
   const port = Number(match?.[3]);
   if (match === null || port > 65535) throw refuse(written, "write HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080");
   return { hostname: match[1] ?? (match[2] || "0.0.0.0"), port };
+}
+
+/** `null` where nothing is written. */
+export function parseOptional<T>(written: Written | null, parse: (written: Written) => T): T | null {
+  return written === null ? null : parse(written);
+}
+
+/** A duration of at least a millisecond. */
+export function parseMs(written: Written): number {
+  const parsed = parseDuration(written.text);
+  if (!parsed.ok || parsed.ms === 0) throw refuse(written, "write a duration such as 15s");
+  return parsed.ms;
+}
+
+/** A quantity above zero, in millicores or bytes. */
+export function parseSize(written: Written, resource: Resource): number {
+  const parsed = parseAmount(written.text, resource);
+  if (!parsed.ok || parsed.amount === 0) {
+    throw refuse(written, `write a quantity such as ${resource === "cpu" ? "8 or 500m" : "64Gi"}`);
+  }
+  return parsed.amount;
+}
+
+/** A whole number, both ends included. */
+export function parseWhole(written: Written, [least, most]: readonly [number, number]): number {
+  const number = /^\d{1,9}$/.test(written.text) ? Number(written.text) : NaN;
+  if (!(number >= least && number <= most)) throw refuse(written, `write a whole number from ${least} to ${most}`);
+  return number;
 }
 
 /** A number, both ends included; a fraction is one too. */

@@ -46,6 +46,8 @@ export async function run(options: RunOptions): Promise<void> {
     scope,
     dryRun: options.dryRun,
     requiresAnnotation: options.environment.requiresAnnotation,
+    limits: options.limits,
+    maxContenders: options.maxContenders,
     instance: options.environment.hostname ?? "podfit",
     clock: lag.clock,
     random: Math.random,

@@ -39,6 +39,37 @@ export function byName(a: Autoscaler, b: Autoscaler): number {
   return a.containerName < b.containerName ? -1 : 1;
 }
 
+/**
+ * Those of the contenders that go first, so many for each container (C12): highest priority, then an exact name before
+ * EVERY_CONTAINER, then the smaller name. The same list where none is left out.
+ */
+export function keepFirst(contenders: readonly Autoscaler[], most: number): readonly Autoscaler[] {
+  if (contenders.length <= most) return contenders;
+  const kept: Autoscaler[] = [];
+  for (const ofContainer of Map.groupBy(contenders, ({ containerName }) => containerName).values()) {
+    kept.push(...(ofContainer.length <= most ? ofContainer : selectFirst(ofContainer, most)));
+  }
+  return kept.length === contenders.length ? contenders : kept;
+}
+
+/** Without sorting them all: there may be thousands, asked about again with each that comes. */
+function selectFirst(all: readonly Autoscaler[], most: number): readonly Autoscaler[] {
+  const first: Autoscaler[] = [];
+  for (const one of all) {
+    const last = first.at(-1);
+    if (first.length === most && last !== undefined && byRank(last, one) < 0) continue;
+    const at = first.findIndex((other) => byRank(one, other) < 0);
+    first.splice(at < 0 ? first.length : at, 0, one);
+    if (first.length > most) first.pop();
+  }
+  return first;
+}
+
+function byRank(a: Autoscaler, b: Autoscaler): number {
+  if (a.priority !== b.priority) return b.priority - a.priority;
+  return a.isWildcard === b.isWildcard ? byName(a, b) : a.isWildcard ? 1 : -1;
+}
+
 const NONE: readonly Autoscaler[] = [];
 
 /** Whether the same contenders, each the same object, stand in the same order. */

@@ -5,6 +5,7 @@
 import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
 import type { Deployment, Node, Pod } from "../../api/kubernetes.ts";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
+import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import type { Transport } from "../../kube/transport.ts";
 import { CollectionFailure } from "../../kube/collection_failure.ts";
 import { watchList } from "../../kube/watch.ts";
@@ -34,6 +35,7 @@ export interface FeedOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly onTrouble: OnTrouble;
+  readonly limits: OperatorLimits;
   readonly inventory: Inventory;
   readonly nodes: Map<string, NodeFacts>;
   readonly rooms: Pick<Rooms, "moveNode">;
@@ -188,14 +190,17 @@ function workloadSource(
   };
 }
 
-function autoscalerSource({ inventory, onAutoscalerGone }: FeedOptions, prefix: string): Source<AutoscalerFacts> {
+function autoscalerSource(
+  { inventory, limits, onAutoscalerGone }: FeedOptions,
+  prefix: string,
+): Source<AutoscalerFacts> {
   const namespace = readNamespace(prefix);
   return {
     resource: "podresourceautoscalers",
     namespace,
     path: `/apis/keda.kedify.io/v1alpha1${prefix}/podresourceautoscalers`,
     fieldSelector: null,
-    project: (object) => readAutoscaler(object as PodResourceAutoscaler),
+    project: (object) => readAutoscaler(object as PodResourceAutoscaler, limits),
     replaceAll(all) {
       for (const gone of inventory.replaceAutoscalers(namespace, all)) onAutoscalerGone(gone);
     },

@@ -6,7 +6,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
-import { byName, Contenders, isSameContenders } from "./contenders.ts";
+import { byName, Contenders, isSameContenders, keepFirst } from "./contenders.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
 import type { Resolution, Tracked } from "./tracked.ts";
 import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
@@ -14,11 +14,15 @@ import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 /** Shared, so that an unchanged resolution is the same object. */
 const NO_PROBLEMS: readonly Problem[] = [];
 const NO_CONTENDERS: readonly Autoscaler[] = [];
+/** More than anybody means to have for one container. */
+const MAX_CONTENDERS = 16;
 
 /** Which pods are eligible, and who hears of changes. */
 export interface InventoryOptions {
   /** C11: only pods annotated pra.kedify.io/reconcile=enabled. */
   readonly requiresAnnotation: boolean;
+  /** So many autoscalers contend for a container: each costs the same as another (16). */
+  readonly maxContenders?: number;
   /** A tracked pod is new, changed, or has other contenders. */
   readonly onChanged: (tracked: Tracked) => void;
   /** A pod is no longer tracked: nothing is reverted, what was known of it is dropped. */
@@ -36,6 +40,8 @@ interface Entry {
   readonly matched: Set<string>;
   /** Those of them that have the container, or one of those that EVERY_CONTAINER stands for. */
   readonly tracked: Map<string, PodFacts>;
+  /** UIDs of those for which too many others go first. */
+  readonly crowdedOut: Set<string>;
   readonly perContainer: Contenders;
 }
 
@@ -112,9 +118,10 @@ export class Inventory {
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
     this.#options.onMoved?.(this.#pods.get(namespace)?.get(uid) ?? null, null);
     this.#pods.get(namespace)?.delete(uid);
-    for (const { matched, tracked } of this.#entries.get(namespace)?.values() ?? []) {
+    for (const { matched, tracked, crowdedOut } of this.#entries.get(namespace)?.values() ?? []) {
       matched.delete(uid);
       tracked.delete(uid);
+      crowdedOut.delete(uid);
     }
     this.#drop(uid);
   }
@@ -147,6 +154,7 @@ export class Inventory {
       selector,
       matched: entry?.matched.size ?? 0,
       tracked: entry?.tracked ?? new Map(),
+      crowdedOut: entry?.crowdedOut.size ?? 0,
       isTargetMissing: autoscaler !== null && selector === null,
       targetProblems: (autoscaler === null ? null : this.#workloads.findTarget(autoscaler)?.problems) ?? NO_PROBLEMS,
     };
@@ -163,6 +171,7 @@ export class Inventory {
         selector: null,
         matched: new Set(),
         tracked: new Map(),
+        crowdedOut: new Set(),
         perContainer: new Contenders(),
       };
       inNamespace.set(facts.uid, entry);
@@ -230,7 +239,17 @@ export class Inventory {
       else tracked.delete(pod.uid);
       contenders.push(...own);
     }
-    return contenders.sort(byName);
+    const kept = keepFirst(contenders, this.#options.maxContenders ?? MAX_CONTENDERS);
+    this.#noteCrowd(pod, new Set(kept.length < contenders.length ? kept.map(({ uid }) => uid) : []));
+    return kept.toSorted(byName);
+  }
+
+  /** `kept` is empty where nobody is left out. */
+  #noteCrowd({ uid, namespace }: PodFacts, kept: ReadonlySet<string>): void {
+    for (const { facts, tracked, crowdedOut } of this.#entries.get(namespace)?.values() ?? []) {
+      if (kept.size > 0 && tracked.has(uid) && !kept.has(facts.uid)) crowdedOut.add(uid);
+      else if (crowdedOut.size > 0) crowdedOut.delete(uid);
+    }
   }
 
   #drop(uid: string): void {

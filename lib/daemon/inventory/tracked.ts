@@ -18,6 +18,8 @@ export interface Resolution {
   readonly matched: number;
   /** Matching pods that have the container, by UID. */
   readonly tracked: ReadonlyMap<string, PodFacts>;
+  /** How many of them have so many autoscalers of higher rank that this one is not asked. */
+  readonly crowdedOut: number;
   readonly isTargetMissing: boolean;
   /** What is wrong with the selector of a target that is there. */
   readonly targetProblems: readonly Problem[];

@@ -34,7 +34,8 @@ export interface NodesOptions {
 interface Entry {
   readonly pods: Map<string, Tracked>;
   readonly changes: Changes;
-  intervalMs: number;
+  /** `null` once its pods have changed: asked for once a poll, they change a hundred thousand times in a burst. */
+  intervalMs: number | null;
   evaluatedAt: number;
   failures: number;
 }
@@ -72,7 +73,7 @@ export class Nodes implements AsyncDisposable {
   /** Names of nodes whose loop is stuck. */
   listStuck(): readonly string[] {
     const now = this.#options.clock.monotonic();
-    return [...this.#entries].filter(([, { evaluatedAt, intervalMs }]) => now - evaluatedAt > intervalMs + STUCK_MS)
+    return [...this.#entries].filter(([, entry]) => now - entry.evaluatedAt > readIntervalMs(entry) + STUCK_MS)
       .map(([node]) => node);
   }
 
@@ -81,7 +82,7 @@ export class Nodes implements AsyncDisposable {
     if (node === null) return;
     const entry = this.#entries.get(node) ?? this.#add(node);
     entry.pods.set(tracked.pod.uid, tracked);
-    entry.intervalMs = readIntervalMs(entry);
+    entry.intervalMs = null;
     entry.changes.add(tracked.pod.uid);
   }
 
@@ -97,7 +98,7 @@ export class Nodes implements AsyncDisposable {
     if (entry === undefined || node === null) return;
     entry.pods.delete(uid);
     entry.changes.remove(uid);
-    entry.intervalMs = readIntervalMs(entry);
+    entry.intervalMs = null;
     if (entry.pods.size > 0) return;
     this.#entries.delete(node);
     this.#options.health.forgetNode(node);
@@ -110,7 +111,7 @@ export class Nodes implements AsyncDisposable {
 
   #add(node: string): Entry {
     const evaluatedAt = this.#options.clock.monotonic();
-    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: Infinity, evaluatedAt, failures: 0 };
+    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: null, evaluatedAt, failures: 0 };
     this.#entries.set(node, entry);
     this.#loops.start(node, (signal) => this.#run(node, entry, signal));
     return entry;
@@ -121,7 +122,7 @@ export class Nodes implements AsyncDisposable {
     // Aborted when the loop fails, too: the loop that is started after it watches anew.
     const ending = new AbortController();
     const readings = watchUsage(toUsageNode(node, facts), {
-      interval: () => entry.intervalMs,
+      interval: () => readIntervalMs(entry),
       isTracked: (uid) => entry.pods.has(uid),
       pods: () => listUsagePods(entry.pods.values()),
       signal: AbortSignal.any([signal, ending.signal]),
@@ -187,10 +188,12 @@ function listNamespaces({ pods }: Entry): ReadonlySet<string> {
   return new Set([...pods.values()].map(({ pod }) => pod.namespace));
 }
 
-function readIntervalMs({ pods }: Entry): number {
+/** Of no pods: for ever. */
+function readIntervalMs(entry: Entry): number {
+  if (entry.intervalMs !== null) return entry.intervalMs;
   let intervalMs = Infinity;
-  for (const { contenders } of pods.values()) {
+  for (const { contenders } of entry.pods.values()) {
     for (const { pollIntervalMs } of contenders) intervalMs = Math.min(intervalMs, pollIntervalMs);
   }
-  return intervalMs;
+  return entry.intervalMs = intervalMs;
 }

@@ -11,6 +11,7 @@ import type { LimitFacts } from "../../autoscaler/limited.ts";
 import type { Recommended } from "../../autoscaler/recommendation.ts";
 import { toEffectivePolicy } from "../../autoscaler/effective_policy.ts";
 import type { NoticeName } from "../../core/reasons.ts";
+import type { Problem } from "../../units/problem.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Resolution } from "../inventory/tracked.ts";
 import { readStatus } from "./read_status.ts";
@@ -37,7 +38,7 @@ export function toStatusFacts(
   return {
     generation,
     problems,
-    warnings,
+    warnings: resolution.crowdedOut === 0 ? warnings : [...warnings, warnOfCrowd(resolution)],
     paused: autoscaler?.paused ?? false,
     missingTarget: describeMissing(parsed, resolution),
     selector: selector?.source ?? null,
@@ -52,6 +53,16 @@ export function toStatusFacts(
     lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
     cooldownMs: autoscaler?.cooldownMs ?? 0,
     effectivePolicy: autoscaler === null || autoscaler.profile === null ? null : toEffectivePolicy(autoscaler),
+  };
+}
+
+function warnOfCrowd({ crowdedOut }: Resolution): Problem {
+  const pods = crowdedOut === 1 ? "1 of its pods has" : `${crowdedOut} of its pods have`;
+  return {
+    path: "spec.priority",
+    message:
+      `${pods} as many autoscalers of higher rank for the container as podfit asks (--max-contenders): raise the ` +
+      "priority, or delete some",
   };
 }
 

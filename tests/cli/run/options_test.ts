@@ -15,6 +15,8 @@ const DEFAULTS: RunOptions = {
   cgroupRoot: null,
   kubeletCa: null,
   kubeletInsecureTls: false,
+  limits: { minPollIntervalMs: null, maxCpuMillicores: null, maxMemoryBytes: null },
+  maxContenders: 16,
   dryRun: false,
   logLevel: "info",
   logFormat: "json",
@@ -46,6 +48,10 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["node", "worker-1.example.com", { node: "worker-1.example.com" }],
     ["kubeletCa", "/ca.crt", { kubeletCa: "/ca.crt" }],
     ["kubeletInsecureTls", null, { kubeletInsecureTls: true }],
+    ["minPollInterval", "15s", { limits: { ...DEFAULTS.limits, minPollIntervalMs: 15_000 } }],
+    ["maxCpu", "8", { limits: { ...DEFAULTS.limits, maxCpuMillicores: 8000 } }],
+    ["maxMemory", "64Gi", { limits: { ...DEFAULTS.limits, maxMemoryBytes: 64 * 2 ** 30 } }],
+    ["maxContenders", "3", { maxContenders: 3 }],
     ["dryRun", null, { dryRun: true }],
     ["logLevel", "debug", { logLevel: "debug" }],
     ["logFormat", "text", { logFormat: "text" }],
@@ -274,3 +280,18 @@ async function refuse(args: readonly string[], env: Env): Promise<string> {
 function doNothing(): Promise<void> {
   return Promise.resolve();
 }
+
+Deno.test("limits of the operator are refused where they limit nothing, or everything", async () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ["--min-poll-interval=15", "write a duration such as 15s"],
+    ["--min-poll-interval=0s", "write a duration such as 15s"],
+    ["--max-cpu=much", "write a quantity such as 8 or 500m"],
+    ["--max-memory=0", "write a quantity such as 64Gi"],
+    ["--max-contenders=0", "write a whole number from 1 to 1000"],
+    ["--max-contenders=1.5", "write a whole number from 1 to 1000"],
+  ];
+  for (const [arg, words] of cases) {
+    const { message } = await assertRejects(() => read([arg], {}), StartError);
+    assertStringIncludes(message, words);
+  }
+});

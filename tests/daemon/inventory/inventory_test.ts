@@ -13,9 +13,10 @@ class Book {
   priorities: readonly number[] = [];
   readonly inventory: Inventory;
 
-  constructor({ requiresAnnotation = false } = {}) {
+  constructor({ requiresAnnotation = false, maxContenders = 16 } = {}) {
     this.inventory = new Inventory({
       requiresAnnotation,
+      maxContenders,
       onChanged: ({ pod, contenders }) => {
         this.told.push(`${pod.name}: ${contenders.map(({ name }) => name).join(" ")}`);
         this.priorities = contenders.map(({ priority }) => priority);
@@ -291,4 +292,26 @@ Deno.test("Inventory gives * the rules of a changed spec (L50)", () => {
     const [contender] = book.inventory.tracked.get("pod-1")?.contenders ?? [];
     assertEquals([contender?.generation, contender?.pollIntervalMs], [generation, generation * 1000]);
   }
+});
+
+Deno.test("Inventory asks so many autoscalers of one container, those of the highest rank (C12)", () => {
+  const book = new Book({ maxContenders: 2 });
+  const { inventory } = book;
+  inventory.setPod(webPod({ containers: [container(), container({ name: "aux" })] }));
+  const own = { target: null, selector: selector("web") };
+  const all = [
+    autoscaler({ ...own, name: "z", uid: "z", key: "z", priority: 9 }),
+    autoscaler({ ...own, name: "every", uid: "every", key: "every", containerName: "*", isWildcard: true }),
+    autoscaler({ ...own, name: "b", uid: "b", key: "b" }),
+    autoscaler({ ...own, name: "a", uid: "a", key: "a" }),
+  ];
+  for (const one of all) inventory.setAutoscaler(one);
+  assertEquals(book.take().at(-1), "web-1: a every z", "a and z of main, every of aux");
+  const crowded = () => all.map((one) => inventory.resolve(one).crowdedOut);
+  assertEquals(crowded(), [0, 0, 1, 0]);
+  inventory.removeAutoscaler(all[3] ?? autoscaler());
+  assertEquals([book.take(), crowded()], [["web-1: b every z"], [0, 0, 0, 0]], "it takes the place that is free");
+  inventory.setAutoscaler(all[3] ?? autoscaler());
+  inventory.removePod(webPod());
+  assertEquals(crowded(), [0, 0, 0, 0]);
 });

@@ -1,5 +1,5 @@
 /** How often a node's kubelet is asked, and when (C20). */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { Nodes } from "../../../lib/daemon/polling/nodes.ts";
 import { UsageHealth } from "../../../lib/daemon/polling/usage_health.ts";
@@ -55,4 +55,37 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
   nodes.put({ pod: pod(), contenders: [policy()] });
   await clock.advance(5000);
   assertEquals(signals.map(({ aborted }) => aborted), [true, false]);
+});
+
+Deno.test("a burst of changed pods is not looked through again for each of them", async () => {
+  const clock = new VirtualClock();
+  let looks = 0;
+  await using nodes = new Nodes({
+    clock,
+    random: () => 0,
+    log: createLog({ level: "error", format: "json", clock, write() {} }),
+    metrics: createMetrics({ version: "test" }),
+    onTrouble() {},
+    async *watchUsage(_node, { signal, interval }) {
+      assertEquals(interval(), 15_000);
+      await clock.sleep(60_000, signal).catch(() => {});
+      yield* [];
+    },
+    evaluator: { evaluate() {} },
+    facts: new Map(),
+    areListed: () => true,
+    health: new UsageHealth({ readState: () => null, now: () => clock.now() }),
+  });
+  const contenders = [policy({ pollIntervalMs: 15_000 })];
+  for (let count = 0; count < 200; count++) {
+    nodes.put({
+      pod: pod({ uid: `pod-${count}` }),
+      get contenders() {
+        looks++;
+        return contenders;
+      },
+    });
+  }
+  await clock.advance(1000);
+  assert(looks <= 2 * 200, `${looks} looks at 200 pods`);
 });

@@ -5,7 +5,14 @@ import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { findTrouble, toStatusFacts } from "../../../lib/daemon/report/status_facts.ts";
 import { policy, SECOND, START } from "../../support/builders.ts";
 
-const RESOLUTION = { selector: null, matched: 0, tracked: new Map(), isTargetMissing: false, targetProblems: [] };
+const RESOLUTION = {
+  selector: null,
+  matched: 0,
+  tracked: new Map(),
+  crowdedOut: 0,
+  isTargetMissing: false,
+  targetProblems: [],
+};
 
 Deno.test("toStatusFacts() knows the newest resize, of this process or of one before (C51)", () => {
   const stored = {
@@ -51,5 +58,25 @@ Deno.test("findTrouble() names what pods lack, one container or all (L50)", () =
   assertEquals(words, [
     'no matching pod has a container "main"',
     "no matching pod has a container that excludeContainers does not leave out",
+  ]);
+});
+
+Deno.test("toStatusFacts() warns of pods for which too many others go first", () => {
+  const { uid, namespace, name, generation } = policy();
+  const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [], status: {} };
+  const warningsOf = (crowdedOut: number) =>
+    toStatusFacts({ ...facts, autoscaler: policy() }, {
+      resolution: { ...RESOLUTION, crowdedOut },
+      unread: { count: 0, why: "" },
+      limits: UNLIMITED,
+      recommended: null,
+      isNodeLocal: false,
+      lastScale: null,
+      now: START,
+    }).warnings.map(({ path, message }) => `${path}: ${message}`);
+  assertEquals(warningsOf(0), []);
+  assertEquals(warningsOf(2), [
+    "spec.priority: 2 of its pods have as many autoscalers of higher rank for the container as podfit asks " +
+    "(--max-contenders): raise the priority, or delete some",
   ]);
 });

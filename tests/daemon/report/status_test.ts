@@ -17,6 +17,7 @@ const UNRESOLVED: Resolution = {
   selector: null,
   matched: 0,
   tracked: new Map(),
+  crowdedOut: 0,
   isTargetMissing: false,
   targetProblems: [],
 };
@@ -253,7 +254,7 @@ Deno.test("a status that cannot be computed stops no other autoscaler", async ()
   const status = newSweep({
     clock,
     api,
-    autoscalers: objects.map(readAutoscaler),
+    autoscalers: objects.map((one) => readAutoscaler(one)),
     metrics: { failed: (_namespace, reason) => failures.push(reason) },
     unread({ name }) {
       if (name === "bad") throw new TypeError("unforeseen");
@@ -275,7 +276,7 @@ Deno.test("a sweep computes what has changed, and each 5 s what follows from tim
   const status = newSweep({
     clock,
     api,
-    autoscalers: objects.map(readAutoscaler),
+    autoscalers: objects.map((one) => readAutoscaler(one)),
     lastScales,
     unread({ name }) {
       computed.push(name);
