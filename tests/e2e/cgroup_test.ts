@@ -84,7 +84,7 @@ scenario("L20 L21 L22 L61 demand that a limit hides is met in at most two resize
     await waitForActual(pod, "cpu.limits", { fits: (millicores) => millicores >= 600 });
     await waitForActual(pod, "cpu.requests", { fits: (millicores) => millicores >= 540 });
     const patches = await recorder.patches();
-    assert(patches.length <= 2, `${patches.length} PATCHes`);
+    assert(patches.length <= 2, JSON.stringify(patches.map(({ changes }) => changes)));
     await podfit.stop();
   },
 });

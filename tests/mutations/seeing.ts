@@ -4,6 +4,13 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const SEEING: Mutations = {
   L60: [
     {
+      breaks: "hears of a part of a step behind a limit",
+      in: "nextWitness",
+      find: "context.needsOne && !held.isSaturated &&",
+      replace: "context.needsOne &&",
+      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
+    },
+    {
       breaks: "takes noise for a rise",
       in: "nextWitness",
       find: ">= RISE * last.cpuMillicores",
@@ -13,8 +20,8 @@ export const SEEING: Mutations = {
     {
       breaks: "counts a step twice",
       in: "nextWitness",
-      find: "context.needsOne && cpu.at",
-      replace: "cpu.at",
+      find: "context.needsOne && !held",
+      replace: "!held",
       test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
     },
     {

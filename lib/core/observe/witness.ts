@@ -42,11 +42,13 @@ export function nextWitness(sampling: Sampling, cpu: PodCpu, context: WitnessCon
   const cpuMillicores = (cpu.counterNs - witness.counterNs) / elapsedMs / 1000;
   const isImplausible = cpuMillicores * elapsedMs / (elapsedMs + cpu.resolutionMs) >
     (context.capacity.cpuMillicores ?? Infinity);
-  const isRise = context.needsOne && cpu.at > last.at && cpuMillicores >= RISE * last.cpuMillicores;
+  const held = hold(cpu, { elapsedMs, cpuMillicores, before: witness.pressure }, context);
+  // Behind a limit a part of a step is worse than none: what is read before the new size is in force does not count (C31).
+  const isRise = context.needsOne && !held.isSaturated && cpu.at > last.at &&
+    cpuMillicores >= RISE * last.cpuMillicores;
   if (isImplausible || !isRise && !isNews(last, { from: witness.at, at: cpu.at })) {
     return { sampling: moved, sample: null };
   }
-  const held = hold(cpu, { elapsedMs, cpuMillicores, before: witness.pressure }, context);
   // The container's own series measures what holds it back, and this one does not: it would ask for less.
   if (held.isSaturated && held.heldBack === null && anchor.pressure !== null) return { sampling: moved, sample: null };
   // Memory is not in it: that of the newest sample stands.

@@ -67,6 +67,8 @@ Deno.test("nextWitness() hears of a rise in one that overlaps, where one sample 
   const one = { ...CONTEXT, needsOne: true };
   assertEquals(nextWitness(of(79), cpu(), one).sample?.at, START);
   assertEquals(nextWitness(of(81), cpu(), one).sample, null, "noise");
+  const limited = { ...one, cpuLimitMillicores: 101 };
+  assertEquals(nextWitness(of(79), cpu(), limited).sample, null, "what a limit holds back is no part of a step");
   assertEquals(nextWitness(of(79), cpu(), CONTEXT).sample, null, "it would be counted twice");
   assertEquals(nextWitness(of(79, START + SECOND), cpu(), one).sample, null, "an older one holds less of a step");
 });
