@@ -76,16 +76,25 @@ export interface Place extends AsyncDisposable {
   readonly path: string;
 }
 
+export interface KubeconfigFields {
+  /** Beside its server. */
+  readonly cluster?: Readonly<Record<string, string>>;
+  readonly user?: Readonly<Record<string, unknown>>;
+}
+
 /** A kubeconfig with the context `it`. */
-export async function writeKubeconfig(server: string): Promise<Place> {
+export async function writeKubeconfig(
+  server: string,
+  { cluster = {}, user = { token: "secret-token" } }: KubeconfigFields = {},
+): Promise<Place> {
   const path = await Deno.makeTempFile({ suffix: ".kubeconfig" });
   const config = {
     apiVersion: "v1",
     kind: "Config",
     "current-context": "it",
     contexts: [{ name: "it", context: { cluster: "it", user: "it" } }],
-    clusters: [{ name: "it", cluster: { server } }],
-    users: [{ name: "it", user: { token: "secret-token" } }],
+    clusters: [{ name: "it", cluster: { server, ...cluster } }],
+    users: [{ name: "it", user }],
   };
   await Deno.writeTextFile(path, JSON.stringify(config));
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path) };
@@ -119,6 +128,9 @@ export function findClosedPort(): number {
   return port;
 }
 
+/** Deno's own look for a newer Deno loads the public roots into the process. */
+const QUIET = { DENO_NO_UPDATE_CHECK: "1" };
+
 async function createCommand(
   { args = [], env = {}, stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
 ): Promise<Deno.Command> {
@@ -127,14 +139,15 @@ async function createCommand(
     cwd: ROOT.pathname,
     clearEnv: true,
     // No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed.
-    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...env },
+    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...QUIET, ...env },
     stdin,
     stdout: "piped",
     stderr: "piped",
   });
 }
 
-async function readDenoDir(): Promise<string> {
+/** Where Deno keeps its packages, for a process with an environment of its own. */
+export async function readDenoDir(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }
