@@ -23,6 +23,8 @@ export interface LogLine {
 export interface Settings {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** A set of deno.json; `start` by default, as an operator with a kubeconfig has it. */
+  readonly permissions?: "start" | "exec" | "daemon" | "lint";
 }
 
 /** Runs it to its end; `stdin` is what it can read there. */
@@ -40,8 +42,8 @@ export interface Running extends AsyncDisposable {
 }
 
 /** Starts it on a free port of 127.0.0.1 and returns once it listens. */
-export async function startPodfit({ args = [], env = {} }: Settings): Promise<Running> {
-  const child = (await createCommand({ args: ["--listen", "127.0.0.1:0", ...args], env })).spawn();
+export async function startPodfit({ args = [], ...settings }: Settings): Promise<Running> {
+  const child = (await createCommand({ args: ["--listen", "127.0.0.1:0", ...args], ...settings })).spawn();
   const stdout = new Response(child.stdout).text();
   const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
   const stderr = readLines(child.stderr, (text) => {
@@ -107,11 +109,11 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /** An API server that answers every request in one way. */
-export function serveApi(answer: () => Response): ApiServer {
+export function serveApi(answer: (request: Request) => Response): ApiServer {
   const asked: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     asked.push(new URL(request.url).pathname);
-    return answer();
+    return answer(request);
   });
   return {
     origin: `http://127.0.0.1:${server.addr.port}`,
@@ -132,10 +134,10 @@ export function findClosedPort(): number {
 const QUIET = { DENO_NO_UPDATE_CHECK: "1" };
 
 async function createCommand(
-  { args = [], env = {}, stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
+  { args = [], env = {}, permissions = "start", stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
 ): Promise<Deno.Command> {
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "-P=daemon", "main.ts", ...args],
+    args: ["run", "--quiet", `-P=${permissions}`, "main.ts", ...args],
     cwd: ROOT.pathname,
     clearEnv: true,
     // No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed.

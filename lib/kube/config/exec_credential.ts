@@ -65,6 +65,8 @@ function describeFailure(result: ProgramResult, { exec }: ExecUser): string {
       return ["not found or not executable", ...(exec.installHint === null ? [] : [exec.installHint.trim()])].join(
         "; ",
       );
+    case "forbidden":
+      return "podfit has no permission to run programs; start it with `deno task start:exec`, or use a token file";
     case "aborted":
       return `it did not end within ${TIMEOUT_MS / 1000} s`;
     case "exited": {

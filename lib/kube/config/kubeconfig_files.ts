@@ -5,6 +5,7 @@
 import { delimiter } from "node:path";
 import { type Kubeconfig, mergeKubeconfigs } from "./kubeconfig.ts";
 import { parseKubeconfig } from "./parse_kubeconfig.ts";
+import { describeReadError } from "./pem.ts";
 
 /** Gives the paths in the value of KUBECONFIG. Empty parts are ignored. */
 export function splitPaths(variable: string): readonly string[] {
@@ -36,7 +37,6 @@ async function readIfThere(path: string): Promise<string | null> {
     return await Deno.readTextFile(path);
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) return null;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Cannot read kubeconfig "${path}": ${reason}`, { cause });
+    throw new Error(`Cannot read kubeconfig "${path}": ${describeReadError(cause)}`, { cause });
   }
 }
