@@ -32,18 +32,33 @@ Deno.test("findVersions() finds a version in each way of writing it", () => {
 Deno.test("no permission set allows everything, and the daemon writes no file and sees its own variables only", async () => {
   const { permissions } = await readProject();
   assertEquals(Object.entries(permissions).filter(([, set]) => "all" in set).map(([name]) => name), []);
-  const { daemon } = permissions;
-  assert(daemon !== undefined);
-  assertEquals(["write", "ffi", "sys", "import"].filter((kind) => kind in daemon), []);
-  const patterns = daemon["env"];
-  assert(Array.isArray(patterns) && !patterns.includes("*"));
   const variables = [...Object.values(FLAGS).map(({ variable }) => variable), ...Object.keys(VARIABLES)];
-  assertEquals(variables.filter((name) => !patterns.some((pattern) => matches(name, pattern))), []);
+  for (const set of [permissions["daemon"], permissions["start"], permissions["exec"]]) {
+    assert(set !== undefined);
+    assertEquals(["write", "ffi", "sys", "import"].filter((kind) => kind in set), []);
+    const patterns = set["env"];
+    assert(Array.isArray(patterns) && !patterns.includes("*"));
+    assertEquals(variables.filter((name) => !patterns.some((pattern) => matches(name, pattern))), []);
+  }
+});
+
+Deno.test("podfit runs programs only where it was started for exec plug-ins, and its image reads named folders only", async () => {
+  const { daemon, start, exec, lint } = (await readProject()).permissions;
+  assert(daemon !== undefined && start !== undefined && exec !== undefined);
+  const { read, ...rest } = daemon;
+  assertEquals(read, ["/var/run/secrets", "/run/secrets", "/etc/podfit", "/host/cgroup"]);
+  assertEquals(Object.keys(rest), ["net", "env"]);
+  assertEquals(start, { ...rest, read: true });
+  assertEquals(exec, { ...start, run: true });
+  assertEquals(Object.keys(lint ?? {}), ["env", "read"]);
+  assertMatch(await readText("Dockerfile"), / --permission-set=daemon /);
 });
 
 Deno.test("the demo reaches no other machine, reads and writes no file, and runs nothing", async () => {
   const { demo } = (await readProject()).permissions;
-  assertEquals(demo, { net: ["127.0.0.1"], env: ["NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"] });
+  // The last three name the roots that TLS would trust: podfit empties them.
+  const env = ["NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "DENO_TLS_CA_STORE", "DENO_CERT", "NODE_EXTRA_CA_CERTS"];
+  assertEquals(demo, { net: ["127.0.0.1"], env });
 });
 
 Deno.test("every task that runs podfit runs it with the permissions of what it is for", async () => {
@@ -51,7 +66,15 @@ Deno.test("every task that runs podfit runs it with the permissions of what it i
   const running = Object.entries(tasks).filter(([, command]) => / run .*\smain\.ts/.test(command));
   assert(running.length > 0);
   const sets = running.map(([name, command]) => [name, / -P=(\w+) /.exec(command)?.[1]]);
-  assertEquals(Object.fromEntries(sets), { demo: "demo", start: "daemon" });
+  assertEquals(Object.fromEntries(sets), { demo: "demo", start: "start", "start:exec": "exec" });
+});
+
+Deno.test("podfit is started from what deno.lock names, and loads nothing more while it runs", async () => {
+  const { tasks } = await readProject();
+  assertMatch(tasks["cache"] ?? "", /^deno install .*--frozen --entrypoint main\.ts$/);
+  for (const name of ["start", "start:exec"]) {
+    assertMatch(tasks[name] ?? "", /^deno task --quiet cache && .*deno run --quiet --frozen --cached-only /);
+  }
 });
 
 Deno.test("every reason and every event stands in the contract's table (C53)", async () => {

@@ -1,8 +1,9 @@
 /** Prints what commands say to people. */
+import { redact } from "../runtime/secrets.ts";
 
 /** Writes a line to stderr, with the program's name before it. */
 export function writeError(text: string): void {
-  Deno.stderr.writeSync(encoder.encode(`podfit: ${text}\n`));
+  Deno.stderr.writeSync(encoder.encode(`podfit: ${redact(text)}\n`));
 }
 
 /** Writes all of a text to stdout. Gives false when the reader of the pipe has ended, as `head` does. */

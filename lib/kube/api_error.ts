@@ -5,9 +5,10 @@
  * https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#status-v1-meta
  */
 import type { StatusDetails } from "../api/kubernetes.ts";
+import { redact } from "../runtime/secrets.ts";
 import { isRecord } from "../units/untrusted.ts";
 
-/** A refusal by the server. `message` is the server's, at most about 1 kB. */
+/** A refusal by the server. `message` is the server's, at most about 1 kB, without a secret of ours that it repeats. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** The HTTP status, or the code of a Status inside a stream. */
@@ -92,7 +93,8 @@ function toTexts<K extends string>(value: unknown, keys: readonly K[]): { [key i
 
 function toText(value: unknown): string | null {
   if (typeof value !== "string" || value === "") return null;
-  return value.length <= MAX_TEXT_LENGTH ? value : `${value.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…`;
+  const text = redact(value);
+  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…`;
 }
 
 function toRecord(value: unknown): { readonly [key: string]: unknown } {

@@ -27,14 +27,16 @@ export async function openServer(
   config: ServerConfig,
   { version, onClose = () => {} }: { readonly version: string; readonly onClose?: () => void },
 ): Promise<ApiServer> {
-  const { origin, caCerts, namespace, source, readCredential } = config;
+  const { origin, namespace, source, readCredential } = config;
   const http = new HttpTransport(config, { userAgent: `podfit/${version}` });
   await http.prepare();
   return {
     origin,
-    caCerts,
     namespace,
     source,
+    get caCerts() {
+      return http.caCerts;
+    },
     transport: (request) => http.send(request),
     get clientCertificate() {
       return http.clientCertificate;

@@ -1,13 +1,14 @@
 /**
- * Sends requests to one API server over native fetch, with its CA and the credential of the moment. After a 401 the
- * same request is sent once more if there is a newer credential. Nothing else is retried, and timeouts are the
- * caller's.
+ * Sends requests to one API server over native fetch, with the CA and the credential of the moment. After a 401 the
+ * same request is sent once more if there is a newer credential; so it is where the server was not trusted and there is
+ * a newer CA, as it has not been sent then. Nothing else is retried, and timeouts are the caller's.
  */
 import { abortable } from "@std/async/abortable";
 import { isSameCertificate, isSameCredential, toHeader } from "./config/credential.ts";
 import type { ClientCertificate, Credential } from "./config/credential.ts";
-import { toNetworkError } from "./network_error.ts";
+import { isUntrusted, toNetworkError } from "./network_error.ts";
 import type { ServerConfig } from "./config/server_config.ts";
+import { createPublicTlsClient, createTlsClient } from "./tls.ts";
 
 export interface HttpTransportOptions {
   readonly userAgent: string;
@@ -17,8 +18,8 @@ export interface HttpTransportOptions {
 export class HttpTransport implements Disposable {
   readonly #config: ServerConfig;
   readonly #userAgent: string;
-  #client: Deno.HttpClient | null = null;
-  #certificate: ClientCertificate | null = null;
+  #connections: Connections | null = null;
+  #caCerts: readonly string[];
   #isClosed = false;
   /**
    * Keeps request and response alive as long as the body. Deno 2.9 does not abort a streaming body whose Response was
@@ -28,12 +29,18 @@ export class HttpTransport implements Disposable {
 
   constructor(config: ServerConfig, options: HttpTransportOptions) {
     this.#config = config;
+    this.#caCerts = config.caCerts;
     this.#userAgent = options.userAgent;
   }
 
   /** The client certificate of the last request; `null` without one. */
   get clientCertificate(): ClientCertificate | null {
-    return this.#certificate;
+    return this.#connections?.certificate ?? null;
+  }
+
+  /** The CA certificates of the last request, PEM. */
+  get caCerts(): readonly string[] {
+    return this.#caCerts;
   }
 
   /** Reads the credential without connecting. Rejects when there is none, or when its certificate can't be used. */
@@ -63,8 +70,8 @@ export class HttpTransport implements Disposable {
 
   [Symbol.dispose](): void {
     this.#isClosed = true;
-    this.#client?.close();
-    this.#client = null;
+    this.#connections?.client.close();
+    this.#connections = null;
   }
 
   /** A plugin may take a minute, so the wait ends with the request's signal. */
@@ -83,53 +90,69 @@ export class HttpTransport implements Disposable {
     { body, credential }: { readonly body: ArrayBuffer | null; readonly credential: Credential },
   ): Promise<Response> {
     const { method, signal, redirect } = request;
-    signal.throwIfAborted();
-    const client = this.#clientFor(credential);
     const headers = this.#headersFor(request, credential);
-    try {
-      const response = await fetch(request.url, { method, headers, body, signal, redirect, client });
-      if (response.body !== null) this.#heldByBody.set(response.body, [request, response]);
-      return response;
-    } catch (error) {
-      if (signal.aborted && !isTimeout(signal.reason)) throw error;
-      throw toNetworkError(error, this.#config.origin);
+    await this.#readCaCerts(null);
+    for (let isLast = false;; isLast = true) {
+      signal.throwIfAborted();
+      const client = this.#clientFor(credential);
+      const used = this.#caCerts;
+      try {
+        const response = await fetch(request.url, { method, headers, body, signal, redirect, client });
+        if (response.body !== null) this.#heldByBody.set(response.body, [request, response]);
+        return response;
+      } catch (error) {
+        if (signal.aborted && !isTimeout(signal.reason)) throw error;
+        if (!isLast && isUntrusted(error) && await this.#readCaCerts(used) !== used) continue;
+        throw toNetworkError(error, this.#config.origin);
+      }
     }
+  }
+
+  async #readCaCerts(refusing: readonly string[] | null): Promise<readonly string[]> {
+    const { readCaCerts } = this.#config;
+    if (readCaCerts !== undefined) this.#caCerts = await readCaCerts(refusing);
+    return this.#caCerts;
   }
 
   #headersFor(request: Request, credential: Credential): Headers {
     const headers = new Headers(request.headers);
     headers.set("User-Agent", this.#userAgent);
-    const authorization = toHeader(credential.authorization);
-    if (authorization !== null && !headers.has("Authorization")) headers.set("Authorization", authorization);
+    const { authorization } = credential;
+    if (authorization !== null && !headers.has("Authorization")) headers.set("Authorization", toHeader(authorization));
     return headers;
   }
 
   /** Closing the old client does not end the requests and bodies that still use it (tested). */
   #clientFor({ clientCertificate }: Credential): Deno.HttpClient {
     if (this.#isClosed) throw new Error(`Cannot send to API server "${this.#config.origin}": the connection is closed`);
-    if (this.#client !== null && isSameCertificate(clientCertificate, this.#certificate)) return this.#client;
+    const open = this.#connections;
+    const caCerts = this.#caCerts;
+    if (open?.caCerts === caCerts && isSameCertificate(clientCertificate, open.certificate)) return open.client;
     const client = this.#createClient(clientCertificate);
-    this.#client?.close();
-    this.#client = client;
-    this.#certificate = clientCertificate;
+    open?.client.close();
+    this.#connections = { client, caCerts, certificate: clientCertificate };
     return client;
   }
 
   #createClient(certificate: ClientCertificate | null): Deno.HttpClient {
-    const { caCerts, proxyUrl, source } = this.#config;
+    const { origin, proxyUrl, source } = this.#config;
+    const caCerts = this.#caCerts;
+    const options = { certificate, ...(proxyUrl === null ? {} : { proxy: toProxy(proxyUrl) }) };
     try {
-      return Deno.createHttpClient({
-        // Deno never gives up a dead HTTP/2 connection: https://github.com/denoland/deno/issues/36542
-        http2: false,
-        caCerts: [...caCerts],
-        ...(proxyUrl === null ? {} : { proxy: toProxy(proxyUrl) }),
-        ...(certificate ?? {}),
-      });
+      const isPublic = caCerts.length === 0 && origin.startsWith("https:");
+      return isPublic ? createPublicTlsClient(options) : createTlsClient({ ...options, caCerts });
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new Error(`Cannot use the certificates of ${source}: ${reason}`, { cause });
     }
   }
+}
+
+interface Connections {
+  readonly client: Deno.HttpClient;
+  /** What the client was made with. */
+  readonly caCerts: readonly string[];
+  readonly certificate: ClientCertificate | null;
 }
 
 function isTimeout(reason: unknown): boolean {

@@ -2,6 +2,7 @@
  * Why was there no answer? The errors of fetch have their reason two causes deep and never say what to do. Here they
  * become one line with the server and the likely cause.
  */
+import { redact } from "../runtime/secrets.ts";
 
 /** Makes an error that names the API server and the likely cause, of what `fetch` threw. */
 export function toNetworkError(error: unknown, origin: string): Error {
@@ -12,9 +13,14 @@ export function toNetworkError(error: unknown, origin: string): Error {
  * Names the likely cause of what `fetch` threw and what to check; the innermost message where it is not a known one.
  */
 export function describeNetworkError(error: unknown): string {
-  const words = innermostMessage(error);
+  const words = redact(innermostMessage(error));
   const known = CAUSES.find(([pattern]) => pattern.test(words));
   return known === undefined ? words : known[1];
+}
+
+/** Says whether fetch sent nothing because no CA that it trusts vouches for the server's certificate. */
+export function isUntrusted(error: unknown): boolean {
+  return /UnknownIssuer|BadSignature/.test(innermostMessage(error));
 }
 
 /**
@@ -28,9 +34,9 @@ export function readMessage(error: unknown): string {
   return oneLine(message.replace(/^error sending request for url \(.*?\): (client error \(\w+\): )?/, ""));
 }
 
-/** Makes text from outside fit for a message: one line of at most 500 characters. */
+/** Makes text from outside fit for a message: one line of at most 500 characters, without a secret of ours. */
 export function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\s]+/gu, " ").trim().slice(0, MAX_MESSAGE_LENGTH);
+  return redact(text).replace(/[\p{Cc}\s]+/gu, " ").trim().slice(0, MAX_MESSAGE_LENGTH);
 }
 
 const MAX_MESSAGE_LENGTH = 500;

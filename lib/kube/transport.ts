@@ -14,7 +14,7 @@ export interface ApiServer extends AsyncDisposable {
   /** Without a trailing slash, e.g. `https://10.0.0.1:6443`; requests go to `${origin}/api/v1/...`. */
   readonly origin: string;
   readonly transport: Transport;
-  /** The cluster's CA certificates in PEM, where the configuration names some. */
+  /** The cluster's CA certificates of the moment in PEM, where the configuration names some. */
   readonly caCerts: readonly string[];
   /** Gives the bearer token of the moment, for kubelets dialed directly; `null` where another credential is used. */
   readonly readToken: () => Promise<string | null>;

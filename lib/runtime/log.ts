@@ -7,6 +7,7 @@
 import { getJsonLinesFormatter, getTextFormatter, type LogRecord, sanitizeControlSequences } from "@logtape/logtape";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Plain, toPlain, toText } from "./log_values.ts";
+import { redact } from "./secrets.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFormat = "text" | "json";
@@ -17,7 +18,7 @@ export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
 /**
  * A log whose fields are values of any kind. error: a person must look; warn: degraded; info: a change was made; debug:
- * a decision was taken. Writing never throws.
+ * a decision was taken. Writing never throws, and shows no secret of the process.
  */
 export interface Log {
   /** The lowest level that is written, for callers whose fields are expensive to compute. */
@@ -59,14 +60,14 @@ export function createLog({ level, format, clock = systemClock, write = writeStd
     function writeRecord(at: LogLevel, message: string, fields: LogFields = {}): void {
       if (LOG_LEVELS.indexOf(at) < lowest) return;
       const properties = toPlain({ ...bound, ...fields }, values) as Record<string, Plain>;
-      write(escapeSeparators(toLine({
+      write(redact(escapeSeparators(toLine({
         category: ["podfit"],
         level: at === "warn" ? "warning" : at,
         message: [message],
         rawMessage: message,
         timestamp: clock.now(),
         properties,
-      })));
+      }))));
     }
   }
 }

@@ -1,11 +1,109 @@
-/** `@std/yaml` for machines that cannot reach JSR: the same code from npm `deno-std`, with its types declared here. */
-import { parse as parseOne, parseAll as parseMany, stringify as stringifyOne } from "deno-std/yaml/mod.js";
+/**
+ * `@std/yaml` for machines that cannot reach JSR, by npm `yaml`, which also gives `lint` its lines: what others wrote is
+ * parsed by one library. It parses with bounds, because a few lines can stand for terabytes and a few MB cost gigabytes.
+ * https://yaml.org/spec/1.2.2/
+ */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  stringify as toYaml,
+  visit,
+  type YAMLMap,
+} from "yaml";
 
-/** Parses one YAML document. Throws SyntaxError, which names line and column. */
-export const parse: (content: string) => unknown = parseOne;
+/**
+ * Parses one YAML document. Throws SyntaxError, which names line and column and never quotes the text, as that may be
+ * a secret.
+ */
+export function parse(content: string): unknown {
+  const [first, second] = readAll(content);
+  if (second !== undefined) throw new SyntaxError("more than one document");
+  return first ?? null;
+}
 
-/** Parses every document of a YAML stream. Throws SyntaxError, which names line and column. */
-export const parseAll: (content: string) => unknown[] = parseMany;
+/** Parses every document of a YAML stream. Throws as parse() does. */
+export function parseAll(content: string): unknown[] {
+  return readAll(content);
+}
 
-/** Writes a value as YAML. Throws TypeError for what YAML cannot hold, such as a function. */
-export const stringify: (value: unknown) => string = stringifyOne;
+/** Writes a value as YAML. */
+export function stringify(value: unknown): string {
+  return toYaml(value, { aliasDuplicateObjects: false });
+}
+
+/** Says why a text would cost too much to parse, for an error; `null` where it would not. */
+export function findExcess(content: string): string | null {
+  let marks = 0;
+  for (let index = 0; index < content.length; index++) {
+    if (MARKS.has(content.charCodeAt(index))) marks++;
+  }
+  return marks > MAX_MARKS ? `more than ${MAX_MARKS} lines, fields and values; split it` : null;
+}
+
+/** What begins or ends a value, an error or a line costs up to 13 µs and 1 kB; everything else next to nothing. */
+const MARKS: ReadonlySet<number> = new Set([..."[]{},:-?&*!|>%@`#'\"\\\n\r"].map((mark) => mark.charCodeAt(0)));
+/** 50,000 lines of manifests have some 250,000. */
+const MAX_MARKS = 500_000;
+const MAX_DEPTH = 100;
+const MAX_ALIASES = 100;
+
+function readAll(content: string): unknown[] {
+  const excess = findExcess(content);
+  if (excess !== null) throw new SyntaxError(excess);
+  const lineCounter = new LineCounter();
+  // Its own search for duplicate keys is quadratic.
+  const options = { lineCounter, merge: true, uniqueKeys: false, prettyErrors: false } as const;
+  const fail: Fail = (why, offset) => {
+    const { line, col } = lineCounter.linePos(offset);
+    return new SyntaxError(`${why} at line ${line}, column ${col}`);
+  };
+  return [...parseAllDocuments(content, options)].map((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw fail(error.code.toLowerCase().replaceAll("_", " "), error.pos[0]);
+    checkNodes(document, fail);
+    return toValue(document);
+  });
+}
+
+type Fail = (why: string, offset: number) => Error;
+
+function checkNodes(document: Document, fail: Fail): void {
+  const anchors = new Map<string, Node>();
+  const depthOf = (path: readonly unknown[]) => path.filter((parent) => !isPair(parent)).length;
+  visit(document, {
+    Node(_key, node, path) {
+      const offset = node.range?.[0] ?? 0;
+      if (depthOf(path) > MAX_DEPTH) throw fail(`nested more than ${MAX_DEPTH} levels deep`, offset);
+      if (isAlias(node)) {
+        // An alias means the last anchor before it.
+        const target = anchors.get(node.source);
+        if (target === undefined || path.includes(target)) throw fail("alias of nothing, or of itself,", offset);
+      } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      if (isMap(node)) checkKeys(node, fail);
+    },
+  });
+}
+
+function checkKeys({ items }: YAMLMap, fail: Fail): void {
+  const keys = new Set<unknown>();
+  for (const { key } of items) {
+    if (!isScalar(key) || key.value === "<<") continue;
+    if (keys.has(key.value)) throw fail("duplicate key", key.range?.[0] ?? 0);
+    keys.add(key.value);
+  }
+}
+
+function toValue(document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    throw new SyntaxError("aliases that stand for too many values");
+  }
+}

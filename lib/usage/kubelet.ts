@@ -8,6 +8,7 @@ import { BufferPool } from "../runtime/buffer_pool.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { abortable } from "@std/async/abortable";
 import { BodyTooLarge, discard, readErrorText, readText } from "../kube/body.ts";
+import { toHeader } from "../kube/config/credential.ts";
 import { oneLine, readMessage } from "../kube/network_error.ts";
 import { KubeletClient } from "./kubelet_client.ts";
 import { MAX_SUMMARY_BYTES } from "./parse_summary.ts";
@@ -41,7 +42,7 @@ export interface SourceOptions {
 
 /** How kubelets are dialed. */
 export interface DirectOptions extends SourceOptions {
-  /** PEM; `null` for the cluster's. Added to the well-known roots. */
+  /** PEM; `null` for the cluster's of the moment. They alone are trusted. */
   readonly caCerts?: readonly string[] | null;
   /** Accept any certificate. The bearer token then goes to whoever answers at the node's address. */
   readonly insecureTls?: boolean;
@@ -52,7 +53,7 @@ export interface DirectOptions extends SourceOptions {
 /** Needs `get` on `nodes/stats`. Sends the credential of the API server. */
 export function openDirectSource(server: ApiServer, options: DirectOptions): SummarySource {
   const { caCerts = null, insecureTls = false } = options;
-  const client = options.client ?? new KubeletClient({ caCerts: caCerts ?? server.caCerts, insecureTls });
+  const client = options.client ?? new KubeletClient({ readCaCerts: () => caCerts ?? server.caCerts, insecureTls });
   const buffers = new BufferPool();
   const signedBy = caCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca";
   async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
@@ -70,14 +71,15 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
 
   async function fetchAt(origin: string, call: Call): Promise<SummaryAnswer> {
     const { signal } = call;
-    let token: string | null;
+    let authorization: string | null;
     try {
-      token = await abortable(server.readToken(), signal);
+      const token = await abortable(server.readToken(), signal);
+      authorization = token === null ? null : toHeader({ kind: "bearer", token });
     } catch (error) {
       if (signal.aborted) return toAborted(call);
       return fail(call, { reason: "unauthorized", why: readMessage(error) });
     }
-    const headers = token === null ? ACCEPT : { ...ACCEPT, authorization: `Bearer ${token}` };
+    const headers = authorization === null ? ACCEPT : { ...ACCEPT, authorization };
     const { clientCertificate: certificate } = server;
     return await answer(() => client.send(`${origin}${PATH}`, { headers, signal, certificate }), call);
   }

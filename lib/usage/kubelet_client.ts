@@ -6,11 +6,12 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request as sendRequest } from "node:https";
 import { isSameCertificate } from "../kube/config/credential.ts";
 import type { ClientCertificate } from "../kube/config/credential.ts";
+import { createTlsClient } from "../kube/tls.ts";
 
 /** Which certificates of kubelets are accepted. */
 export interface KubeletClientOptions {
-  /** PEM. */
-  readonly caCerts: readonly string[];
+  /** Gives those that are trusted at the moment, and no others, PEM; the same array as long as they are the same. */
+  readonly readCaCerts: () => readonly string[];
   readonly insecureTls: boolean;
 }
 
@@ -26,6 +27,7 @@ export class KubeletClient implements Disposable {
   readonly #options: KubeletClientOptions;
   #connections: Connections | null = null;
   #certificate: ClientCertificate | null = null;
+  #caCerts: readonly string[] = [];
   #isClosed = false;
 
   constructor(options: KubeletClientOptions) {
@@ -51,13 +53,16 @@ export class KubeletClient implements Disposable {
     this.#connections = null;
   }
 
-  /** A renewed certificate needs new connections; unverified requests under way then fail, once. */
+  /** A renewed certificate or CA needs new connections; unverified requests under way then fail, once. */
   #connectionsFor(certificate: ClientCertificate | null): Connections {
     if (this.#isClosed) throw new Error("Cannot send to a kubelet: the source of usage is closed");
-    if (this.#connections !== null && isSameCertificate(certificate, this.#certificate)) return this.#connections;
+    const { readCaCerts, insecureTls } = this.#options;
+    const caCerts = readCaCerts();
+    const isSame = caCerts === this.#caCerts && isSameCertificate(certificate, this.#certificate);
+    if (this.#connections !== null && isSame) return this.#connections;
     this.#disconnect();
-    const { caCerts, insecureTls } = this.#options;
     this.#certificate = certificate;
+    this.#caCerts = caCerts;
     this.#connections = insecureTls
       ? {
         kind: "unverified",
@@ -66,8 +71,7 @@ export class KubeletClient implements Disposable {
       }
       : {
         kind: "verified",
-        // A dead HTTP/2 connection is never given up: https://github.com/denoland/deno/issues/36542
-        client: Deno.createHttpClient({ http2: false, caCerts: [...caCerts], ...(certificate ?? {}) }),
+        client: createTlsClient({ caCerts, certificate }),
       };
     return this.#connections;
   }

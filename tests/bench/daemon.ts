@@ -1,4 +1,4 @@
-/** The daemon as a process of its own for the benches: bundled as it ships, with its own permissions. */
+/** The daemon as a process of its own for the benches: bundled as it ships, with the permissions of `deno task start`. */
 
 import config from "../../deno.json" with { type: "json" };
 
@@ -33,7 +33,7 @@ export function startDaemon(bundle: string, args: readonly string[]): Deno.Child
 /** As `deno task start` and the image run it. */
 function toRun(bundle: string): readonly string[] {
   const v8Flags = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
-  return ["run", ...v8Flags, "-P=daemon", "--config", `${ROOT}deno.json`, bundle];
+  return ["run", ...v8Flags, "-P=start", "--config", `${ROOT}deno.json`, bundle];
 }
 
 export function startDeno(args: readonly string[]): Deno.ChildProcess {

@@ -49,7 +49,7 @@ scenario("C54 the role has each right that podfit uses, and none beyond", {
 const AUTOSCALERS = "podresourceautoscalers.keda.kedify.io";
 const WATCHED = [AUTOSCALERS, "pods", "deployments.apps", "daemonsets.apps", "statefulsets.apps", "nodes"];
 const USED = [
-  ...WATCHED.flatMap((resource) => ["get", "list", "watch"].map((verb) => `${verb} ${resource}`)),
+  ...WATCHED.flatMap((resource) => ["list", "watch"].map((verb) => `${verb} ${resource}`)),
   `patch ${AUTOSCALERS}/status`,
   "patch pods/resize",
   "create events",
@@ -58,8 +58,11 @@ const USED = [
   ...["limitranges", "resourcequotas"].flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
 ];
 const BEYOND = [
-  ...WATCHED.flatMap((resource) => ["create", "update", "patch", "delete"].map((verb) => `${verb} ${resource}`)),
+  ...WATCHED.flatMap((resource) => ["get", "create", "update", "patch", "delete"].map((verb) => `${verb} ${resource}`)),
+  "get pods/resize",
   "update pods/resize",
+  `get ${AUTOSCALERS}/status`,
+  "list events",
   "create pods/exec",
   "delete events",
   "get nodes/proxy",

@@ -176,6 +176,56 @@ Deno.test("HttpTransport takes a new client certificate at once and lets a runni
   await lines.cancel();
 });
 
+Deno.test("HttpTransport trusts a renewed CA at once, and a watch that is open goes on", async () => {
+  await using server = await serveMutualTls();
+  const [old, next] = [[readTls("ca.crt")], [readTls("ca.crt")]];
+  const asked: boolean[] = [];
+  let caCerts: readonly string[] = old;
+  using transport = createTransport({
+    origin: server.origin,
+    caCerts: old,
+    readCaCerts: (refusing) => {
+      asked.push(refusing !== null);
+      return Promise.resolve(caCerts);
+    },
+  });
+  const watch = await transport.send(new Request(`${server.origin}/watch`));
+  assert(watch.body !== null);
+  const lines = watch.body.pipeThrough(new TextDecoderStream()).getReader();
+  assertEquals((await lines.read()).value, "anonymous\n");
+
+  caCerts = next;
+  assertEquals(await (await transport.send(new Request(server.origin))).text(), "anonymous");
+  assert(transport.caCerts === next);
+  server.more();
+  assertEquals((await lines.read()).value, "more\n");
+  await lines.cancel();
+  assertEquals(asked, [false, false]);
+});
+
+Deno.test("HttpTransport reads the CA again when it refuses the server, and sends the request once more, once", async () => {
+  const seen: string[] = [];
+  await using server = serveTls(async (request) => {
+    seen.push(`${request.method} ${await request.text()}`);
+    return new Response("ok");
+  });
+  const [old, wrong, right] = [[readTls("other-ca.crt")], [readTls("other-ca.crt")], [readTls("ca.crt")]];
+  const coming: (readonly string[])[] = [right];
+  let caCerts: readonly string[] = old;
+  using transport = createTransport({
+    origin: server.origin,
+    caCerts: old,
+    readCaCerts: (refusing) => Promise.resolve(refusing === null ? caCerts : caCerts = coming.shift() ?? caCerts),
+  });
+  const send = () => transport.send(new Request(server.origin, { method: "PATCH", body: "{}" }));
+  assertEquals(await (await send()).text(), "ok");
+  assertEquals(seen, ["PATCH {}"]);
+  caCerts = old;
+  coming.push(wrong, right);
+  await assertRejects(send, Error, "signed by an unknown authority");
+  assertEquals(coming, [right]);
+});
+
 Deno.test("HttpTransport lets a request end that was sent just before the certificate changed", async () => {
   await using server = await serveMutualTls();
   const alice = { cert: readTls("client.crt"), key: readTls("client.key") };

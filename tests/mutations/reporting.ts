@@ -353,6 +353,13 @@ export const REPORTING: Mutations = {
       test: "C54 the role has each right that podfit uses, and none beyond",
     },
     {
+      breaks: "has a right that it never uses",
+      file: "deploy/rbac.yaml",
+      find: "resources: [pods], verbs: [list, watch]",
+      replace: "resources: [pods], verbs: [get, list, watch]",
+      test: "C54 the role has each right that podfit uses, and none beyond",
+    },
+    {
       breaks: "may change autoscalers and not their status",
       file: "deploy/rbac.yaml",
       find: "resources: [podresourceautoscalers/status], verbs: [patch]",

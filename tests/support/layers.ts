@@ -73,7 +73,7 @@ export const LAYERS: LayerRules["layers"] = {
     layers: ["runtime", "units", "api"],
     packages: ["openapi-fetch", "node:http", "node:https", "node:path"],
   },
-  runtime: { layers: [], packages: ["@logtape/logtape", "deno-std", "node:timers"] },
+  runtime: { layers: [], packages: ["@logtape/logtape", "deno-std", "node:timers", "yaml"] },
   record: { layers: ["core", "autoscaler", "units", "api"], packages: ["valibot"] },
   core: { layers: ["autoscaler", "units", "api"], packages: [] },
   autoscaler: { layers: ["units", "api"], packages: [] },

@@ -23,6 +23,8 @@ export interface LogLine {
 export interface Settings {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** A set of deno.json; `start` by default, as an operator with a kubeconfig has it. */
+  readonly permissions?: "start" | "exec" | "daemon" | "lint";
 }
 
 /** Runs it to its end; `stdin` is what it can read there. */
@@ -40,8 +42,8 @@ export interface Running extends AsyncDisposable {
 }
 
 /** Starts it on a free port of 127.0.0.1 and returns once it listens. */
-export async function startPodfit({ args = [], env = {} }: Settings): Promise<Running> {
-  const child = (await createCommand({ args: ["--listen", "127.0.0.1:0", ...args], env })).spawn();
+export async function startPodfit({ args = [], ...settings }: Settings): Promise<Running> {
+  const child = (await createCommand({ args: ["--listen", "127.0.0.1:0", ...args], ...settings })).spawn();
   const stdout = new Response(child.stdout).text();
   const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
   const stderr = readLines(child.stderr, (text) => {
@@ -76,16 +78,25 @@ export interface Place extends AsyncDisposable {
   readonly path: string;
 }
 
+export interface KubeconfigFields {
+  /** Beside its server. */
+  readonly cluster?: Readonly<Record<string, string>>;
+  readonly user?: Readonly<Record<string, unknown>>;
+}
+
 /** A kubeconfig with the context `it`. */
-export async function writeKubeconfig(server: string): Promise<Place> {
+export async function writeKubeconfig(
+  server: string,
+  { cluster = {}, user = { token: "secret-token" } }: KubeconfigFields = {},
+): Promise<Place> {
   const path = await Deno.makeTempFile({ suffix: ".kubeconfig" });
   const config = {
     apiVersion: "v1",
     kind: "Config",
     "current-context": "it",
     contexts: [{ name: "it", context: { cluster: "it", user: "it" } }],
-    clusters: [{ name: "it", cluster: { server } }],
-    users: [{ name: "it", user: { token: "secret-token" } }],
+    clusters: [{ name: "it", cluster: { server, ...cluster } }],
+    users: [{ name: "it", user }],
   };
   await Deno.writeTextFile(path, JSON.stringify(config));
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path) };
@@ -98,11 +109,11 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /** An API server that answers every request in one way. */
-export function serveApi(answer: () => Response): ApiServer {
+export function serveApi(answer: (request: Request) => Response): ApiServer {
   const asked: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     asked.push(new URL(request.url).pathname);
-    return answer();
+    return answer(request);
   });
   return {
     origin: `http://127.0.0.1:${server.addr.port}`,
@@ -119,22 +130,26 @@ export function findClosedPort(): number {
   return port;
 }
 
+/** Deno's own look for a newer Deno loads the public roots into the process. */
+const QUIET = { DENO_NO_UPDATE_CHECK: "1" };
+
 async function createCommand(
-  { args = [], env = {}, stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
+  { args = [], env = {}, permissions = "start", stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
 ): Promise<Deno.Command> {
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "-P=daemon", "main.ts", ...args],
+    args: ["run", "--quiet", `-P=${permissions}`, "main.ts", ...args],
     cwd: ROOT.pathname,
     clearEnv: true,
     // No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed.
-    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...env },
+    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...QUIET, ...env },
     stdin,
     stdout: "piped",
     stderr: "piped",
   });
 }
 
-async function readDenoDir(): Promise<string> {
+/** Where Deno keeps its packages, for a process with an environment of its own. */
+export async function readDenoDir(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }

@@ -14,6 +14,7 @@ import {
   type Pair,
   parseAllDocuments,
 } from "yaml";
+import { findExcess } from "../../runtime/yaml.ts";
 import type { Problem } from "../../units/problem.ts";
 import { isRecord, joinPath, quote } from "../../units/untrusted.ts";
 import { findOffset, keyOf, offsetOf, scalarOf } from "./nodes.ts";
@@ -42,6 +43,18 @@ export interface YamlDocument {
 
 /** Reads every document of a file. Never throws: what is wrong is in the documents' faults. */
 export function readYaml(text: string): readonly YamlDocument[] {
+  const excess = findExcess(text);
+  if (excess !== null) return [refuseAll(`Cannot read YAML: ${excess}`)];
+  return readDocuments(text);
+}
+
+/** A file that is not read at all. */
+function refuseAll(message: string): YamlDocument {
+  const place = { line: 1, column: 1 };
+  return { value: null, faults: [{ kind: "refused", path: "", message, place }], locate: () => place };
+}
+
+function readDocuments(text: string): readonly YamlDocument[] {
   const counter = new LineCounter();
   const options = { lineCounter: counter, schema: "failsafe", prettyErrors: false, uniqueKeys: false } as const;
   const toPlace = (offset: number): Place => {

@@ -5,10 +5,12 @@
 import type { Answer, ResizeRequest } from "../../core/resize_request.ts";
 import { ApiError, toApiError } from "../../kube/api_error.ts";
 import { type ApiClient, STRATEGIC_MERGE } from "../../kube/client.ts";
+import { readMessage } from "../../kube/network_error.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Limit } from "../../runtime/limit.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { resourceOf, sideOf } from "../../units/resources.ts";
+import { isRecord } from "../../units/untrusted.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 import { toAnswer } from "./parse_refusal.ts";
 
@@ -50,16 +52,23 @@ export function createActuator({ client, clock, isCurrent }: ActuatorOptions): A
         body: toPatch(request),
         signal: timeout.signal,
       });
-      if (data !== undefined) return { kind: "accepted", generation: data.metadata?.generation ?? null };
-      return toAnswer(toApiError(response, error));
+      return response.ok ? toAccepted(data) : toAnswer(toApiError(response, error));
     } catch (error) {
       if (error instanceof ApiError) return toAnswer(error);
-      const message = error instanceof Error ? error.message : String(error);
+      const message = readMessage(error);
       // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
       if (isSent) return { kind: "unconfirmed", message };
       return { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null };
     }
   };
+}
+
+/** A success without a pod is no proof of one: something on the way may have answered in the server's place. */
+function toAccepted(pod: unknown): Answer {
+  const metadata = isRecord(pod) ? pod["metadata"] : null;
+  if (!isRecord(metadata)) return { kind: "unconfirmed", message: "the API server answered with success and no pod" };
+  const generation = metadata["generation"];
+  return { kind: "accepted", generation: typeof generation === "number" ? generation : null };
 }
 
 async function acquireSlot(limit: Limit, clock: Clock): Promise<Disposable> {

@@ -76,7 +76,10 @@ export function readContext(config: Kubeconfig, name: string | null): KubeContex
 function readCluster(cluster: ClusterEntry, refuse: Refuse): Omit<KubeContext, "source" | "namespace" | "user"> {
   if (cluster.server === null) throw refuse("has no server; set it with `kubectl config set-cluster --server`");
   const url = URL.parse(cluster.server);
-  if (url === null || !["https:", "http:"].includes(url.protocol) || url.username || url.search || url.hash) {
+  if (url !== null && (url.username !== "" || url.password !== "")) {
+    throw refuse("has a server with a username or password in its URL: name them under user instead");
+  }
+  if (url === null || !["https:", "http:"].includes(url.protocol) || url.search || url.hash) {
     throw refuse(`has server "${cluster.server}": it must be a URL such as https://10.0.0.1:6443`);
   }
   if (cluster.insecureSkipTlsVerify && url.protocol === "https:") {

@@ -2,6 +2,7 @@
  * With what podfit authenticates itself to a server. A credential is read for every request, so that a rotated one is
  * in use soon, and a refused one (401) is replaced at once when there is another.
  */
+import { isSendable, UNSENDABLE } from "./token.ts";
 
 /** Both parts are sent where both are set. */
 export interface Credential {
@@ -27,8 +28,14 @@ export type ReadCredential = (rejected: Credential | null) => Promise<Credential
 
 /** Says whether two credentials would send the same. */
 export function isSameCredential(a: Credential, b: Credential): boolean {
-  return toHeader(a.authorization) === toHeader(b.authorization) &&
+  return isSameAuthorization(a.authorization, b.authorization) &&
     isSameCertificate(a.clientCertificate, b.clientCertificate);
+}
+
+function isSameAuthorization(a: Authorization | null, b: Authorization | null): boolean {
+  if (a === null || b === null) return a === b;
+  if (a.kind === "bearer") return b.kind === "bearer" && a.token === b.token;
+  return b.kind === "basic" && a.username === b.username && a.password === b.password;
 }
 
 /** Says whether two certificates and keys have the same text. */
@@ -36,10 +43,12 @@ export function isSameCertificate(a: ClientCertificate | null, b: ClientCertific
   return a?.cert === b?.cert && a?.key === b?.key;
 }
 
-/** Gives the value of the Authorization header; `null` for a request without one. */
-export function toHeader(authorization: Authorization | null): string | null {
-  if (authorization === null) return null;
-  if (authorization.kind === "bearer") return `Bearer ${authorization.token}`;
+/** Gives the value of the Authorization header. Throws for a token that no header can hold, without a word of it. */
+export function toHeader(authorization: Authorization): string {
+  if (authorization.kind === "bearer") {
+    if (!isSendable(authorization.token)) throw new Error(`Cannot send the token: ${UNSENDABLE}`);
+    return `Bearer ${authorization.token}`;
+  }
   const bytes = new TextEncoder().encode(`${authorization.username}:${authorization.password}`);
   return `Basic ${bytes.toBase64()}`;
 }

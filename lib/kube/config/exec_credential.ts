@@ -9,6 +9,7 @@ import type { Credential, ReadCredential } from "./credential.ts";
 import { CredentialCache, type LoadedCredential } from "./credential_cache.ts";
 import type { ClusterEntry, ExecConfig } from "./kubeconfig.ts";
 import { type ProgramResult, runProgram } from "./run_program.ts";
+import { parseToken } from "./token.ts";
 
 export interface ExecUser {
   /** The name of the user in the kubeconfig, for error messages. */
@@ -64,6 +65,8 @@ function describeFailure(result: ProgramResult, { exec }: ExecUser): string {
       return ["not found or not executable", ...(exec.installHint === null ? [] : [exec.installHint.trim()])].join(
         "; ",
       );
+    case "forbidden":
+      return "podfit has no permission to run programs; start it with `deno task start:exec`, or use a token file";
     case "aborted":
       return `it did not end within ${TIMEOUT_MS / 1000} s`;
     case "exited": {
@@ -93,7 +96,7 @@ function parseExecCredential(user: ExecUser, stdout: string): LoadedCredential {
     throw failure(user, `it printed apiVersion "${printed["apiVersion"]}" instead of "${user.exec.apiVersion}"`);
   }
   const status = isRecord(printed["status"]) ? printed["status"] : {};
-  const credential = parseCredential(status);
+  const credential = parseCredential(status, (why) => failure(user, `it printed a token that is no good: ${why}`));
   if (credential === null) {
     throw failure(user, "its status has neither a token nor a clientCertificateData with clientKeyData");
   }
@@ -103,13 +106,16 @@ function parseExecCredential(user: ExecUser, stdout: string): LoadedCredential {
   return { credential, expiresAt };
 }
 
-function parseCredential(status: Readonly<Record<string, unknown>>): Credential | null {
+function parseCredential(
+  status: Readonly<Record<string, unknown>>,
+  fail: (why: string) => Error,
+): Credential | null {
   const { token, clientCertificateData: cert, clientKeyData: key } = status;
   const hasToken = typeof token === "string" && token !== "";
   const hasCertificate = typeof cert === "string" && cert !== "" && typeof key === "string" && key !== "";
   if (!hasToken && !hasCertificate) return null;
   return {
-    authorization: hasToken ? { kind: "bearer", token } : null,
+    authorization: hasToken ? { kind: "bearer", token: parseToken(token, fail) } : null,
     clientCertificate: hasCertificate ? { cert, key } : null,
   };
 }

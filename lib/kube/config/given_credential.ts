@@ -4,9 +4,11 @@
  * was read.
  */
 import type { KeyPair, User } from "./context.ts";
-import type { Credential, ReadCredential } from "./credential.ts";
+import { type Credential, type ReadCredential, toHeader } from "./credential.ts";
 import { CredentialCache, type LoadedCredential } from "./credential_cache.ts";
+import { keepSecret } from "../../runtime/secrets.ts";
 import { readPem, readTextFile } from "./pem.ts";
+import { parseToken } from "./token.ts";
 
 export type GivenUser = Extract<User, { kind: "given" }>;
 
@@ -20,6 +22,7 @@ export function createGivenCredential(user: GivenUser, options: { readonly now: 
   return new CredentialCache(load, { now: options.now, outlivesFailure: true }).read;
 }
 
+const UNUSABLE = "Cannot use the token of the kubeconfig";
 /** As in client-go. A kubelet renews a token when 80 % of its life, at least 10 min, have passed. */
 const REREAD_MS = 60_000;
 
@@ -36,13 +39,15 @@ async function loadAuthorization({ authorization }: GivenUser): Promise<Credenti
     case undefined:
       return null;
     case "token":
-      return { kind: "bearer", token: authorization.token };
+      return { kind: "bearer", token: parseToken(authorization.token, (why) => new Error(`${UNUSABLE}: ${why}`)) };
     case "basic":
+      keepSecret(authorization.password);
+      keepSecret(toHeader(authorization).replace("Basic ", ""));
       return authorization;
     case "tokenFile": {
-      const token = (await readTextFile(authorization.path, "token file")).trim();
-      if (token === "") throw new Error(`Cannot read token file "${authorization.path}": it is empty`);
-      return { kind: "bearer", token };
+      const { path } = authorization;
+      const text = await readTextFile(path, "token file");
+      return { kind: "bearer", token: parseToken(text, (why) => new Error(`Cannot use token file "${path}": ${why}`)) };
     }
   }
 }

@@ -3,8 +3,9 @@
  * namespace from the service account volume, whose token the kubelet renews.
  * https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
  */
+import { createCaReader } from "./ca_certs.ts";
 import { createGivenCredential } from "./given_credential.ts";
-import { readPem, readTextFile } from "./pem.ts";
+import { readTextFile } from "./pem.ts";
 import type { ServerConfig } from "./server_config.ts";
 
 export interface InClusterOptions {
@@ -29,9 +30,11 @@ export async function loadInCluster(
     authorization: { kind: "tokenFile", path: `${root}/token` },
     certificate: null,
   }, options);
+  const source = { kind: "file", path: `${root}/ca.crt` } as const;
+  const readCaCerts = createCaReader(source, { what: "certificate authority", now: options.now });
   try {
-    const [caPem, namespace] = await Promise.all([
-      readPem({ kind: "file", path: `${root}/ca.crt` }, "certificate authority"),
+    const [caCerts, namespace] = await Promise.all([
+      readCaCerts(null),
       readTextFile(`${root}/namespace`, "namespace").catch(() => ""),
       readCredential(null),
     ]);
@@ -39,7 +42,8 @@ export async function loadInCluster(
       source: "in-cluster",
       origin: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
       namespace: namespace.trim() || "default",
-      caCerts: [caPem],
+      caCerts,
+      readCaCerts,
       proxyUrl: null,
       readCredential,
     };

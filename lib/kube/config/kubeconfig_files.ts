@@ -4,7 +4,7 @@
  */
 import { delimiter } from "node:path";
 import { type Kubeconfig, mergeKubeconfigs } from "./kubeconfig.ts";
-import { parseKubeconfig } from "./parse_kubeconfig.ts";
+import { describeReadError } from "./pem.ts";
 
 /** Gives the paths in the value of KUBECONFIG. Empty parts are ignored. */
 export function splitPaths(variable: string): readonly string[] {
@@ -20,6 +20,8 @@ export async function loadKubeconfigs(
   options: { readonly mustExist: boolean },
 ): Promise<Kubeconfig> {
   const files = await Promise.all(paths.map(async (path) => ({ path, text: await readIfThere(path) })));
+  // Loaded on request: in a cluster podfit needs no YAML parser.
+  const { parseKubeconfig } = await import("./parse_kubeconfig.ts");
   const found = files.flatMap(({ path, text }) => text === null ? [] : [parseKubeconfig({ path, text })]);
   if (found.length === 0 || (options.mustExist && found.length < paths.length)) {
     const missing = files.filter(({ text }) => text === null).map(({ path }) => `"${path}"`).join(", ");
@@ -36,7 +38,6 @@ async function readIfThere(path: string): Promise<string | null> {
     return await Deno.readTextFile(path);
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) return null;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Cannot read kubeconfig "${path}": ${reason}`, { cause });
+    throw new Error(`Cannot read kubeconfig "${path}": ${describeReadError(cause)}`, { cause });
   }
 }

@@ -3,12 +3,12 @@
  * Paths and variables come from lib/cli.
  */
 import type { Clock } from "../../runtime/clock.ts";
+import { createCaReader } from "./ca_certs.ts";
 import { readContext } from "./context.ts";
 import { createExecCredential } from "./exec_credential.ts";
 import { createGivenCredential } from "./given_credential.ts";
 import { type InClusterOptions, loadInCluster } from "./in_cluster.ts";
 import { loadKubeconfigs, splitPaths } from "./kubeconfig_files.ts";
-import { readPem } from "./pem.ts";
 import type { ServerConfig } from "./server_config.ts";
 
 /** Where a configuration may come from, in the order in which it is looked for. */
@@ -55,15 +55,20 @@ async function loadFromFiles(
   const { lifetime } = options;
   const context = readContext(await loadKubeconfigs(paths, options), options.context);
   const { source, origin, namespace, proxyUrl, certificateAuthority, cluster, user } = context;
-  const caPem = certificateAuthority === null ? null : await readPem(certificateAuthority, "certificate authority");
+  const { now } = lifetime.clock;
+  const readCaCerts = certificateAuthority === null
+    ? null
+    : createCaReader(certificateAuthority, { what: "certificate authority", now });
+  const caCerts = await readCaCerts?.(null) ?? [];
   return {
     source,
     origin,
     namespace,
     proxyUrl,
-    caCerts: caPem === null ? [] : [caPem],
+    caCerts,
+    ...(readCaCerts === null ? {} : { readCaCerts }),
     readCredential: user.kind === "exec"
-      ? createExecCredential({ ...user, cluster, caPem }, lifetime)
+      ? createExecCredential({ ...user, cluster, caPem: caCerts[0] ?? null }, lifetime)
       : createGivenCredential(user, lifetime.clock),
   };
 }

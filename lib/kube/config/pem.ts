@@ -21,7 +21,14 @@ export async function readTextFile(path: string, what: string): Promise<string> 
   try {
     return await Deno.readTextFile(path);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Cannot read ${what} "${path}": ${reason}`, { cause });
+    throw new Error(`Cannot read ${what} "${path}": ${describeReadError(cause)}`, { cause });
   }
+}
+
+/** Says why a file can't be read, and what to do where this process may not. */
+export function describeReadError(cause: unknown): string {
+  if (cause instanceof Deno.errors.NotCapable) {
+    return "podfit has no permission to read there; in its image put the file below /etc/podfit";
+  }
+  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -3,10 +3,14 @@
  * program still holds the output open.
  */
 
-/** `missing`: not found, or not executable. `aborted`: killed when the signal aborted. */
+/**
+ * `missing`: not found, or not executable. `forbidden`: this process may not run programs. `aborted`: killed when the
+ * signal aborted.
+ */
 export type ProgramResult =
   | { readonly kind: "exited"; readonly code: number; readonly stdout: string; readonly stderr: string }
   | { readonly kind: "missing" }
+  | { readonly kind: "forbidden" }
   | { readonly kind: "aborted" };
 
 export interface ProgramOptions {
@@ -26,7 +30,7 @@ export async function runProgram(command: string, options: ProgramOptions): Prom
   const { signal } = options;
   if (signal.aborted) return { kind: "aborted" };
   const child = spawn(command, options);
-  if (child === null) return { kind: "missing" };
+  if ("kind" in child) return child;
   const kill = () => killIfRunning(child);
   signal.addEventListener("abort", kill);
   try {
@@ -41,11 +45,16 @@ export async function runProgram(command: string, options: ProgramOptions): Prom
   }
 }
 
-function spawn(command: string, { args, env }: ProgramOptions): Deno.ChildProcess | null {
+type Unstarted = Extract<ProgramResult, { kind: "missing" | "forbidden" }>;
+
+function spawn(command: string, { args, env }: ProgramOptions): Deno.ChildProcess | Unstarted {
   try {
     return new Deno.Command(command, { args: [...args], env, stdin: "null", stdout: "piped", stderr: "piped" }).spawn();
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied) return null;
+    if (error instanceof Deno.errors.NotCapable) return { kind: "forbidden" };
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied) {
+      return { kind: "missing" };
+    }
     throw error;
   }
 }

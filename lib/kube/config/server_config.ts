@@ -1,4 +1,5 @@
 /** Everything that is needed to reach an API server, from whatever configuration. */
+import type { ReadCaCerts } from "./ca_certs.ts";
 import type { ReadCredential } from "./credential.ts";
 
 export interface ServerConfig {
@@ -7,8 +8,10 @@ export interface ServerConfig {
   /** Without a trailing slash. It may hold a path, as behind a proxy such as Rancher. */
   readonly origin: string;
   readonly namespace: string;
-  /** CA certificates in PEM, trusted beside the roots of the runtime. */
+  /** CA certificates in PEM: they alone are trusted. Where there are none, the roots of the runtime are. */
   readonly caCerts: readonly string[];
+  /** Gives those of the moment; absent where they never change. */
+  readonly readCaCerts?: ReadCaCerts;
   readonly proxyUrl: string | null;
   readonly readCredential: ReadCredential;
 }

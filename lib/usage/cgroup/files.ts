@@ -102,7 +102,7 @@ function openRoot(root: string): string {
 function toCause(error: unknown): string {
   if (error instanceof Deno.errors.NotCapable) {
     return "Deno lets no program read below /sys; mount the cgroups elsewhere and name that directory " +
-      `(\`${MOUNT}\`; in a pod: a hostPath volume of /sys/fs/cgroup with another mountPath)`;
+      `(\`${MOUNT}\`; in a pod: a hostPath volume of /sys/fs/cgroup with mountPath /host/cgroup)`;
   }
   if (error instanceof Deno.errors.NotFound) return `it is not there; mount the cgroups there (\`${MOUNT}\`)`;
   return error instanceof Error ? error.message : String(error);

@@ -79,7 +79,7 @@ Deno.test("podfit lint keeps a finding on its line, whatever a field is named", 
 });
 
 function lint(args: readonly string[], stdin?: string): Promise<Ending> {
-  return runPodfit({ args: ["lint", ...args], ...(stdin !== undefined && { stdin }) });
+  return runPodfit({ args: ["lint", ...args], permissions: "lint", ...(stdin !== undefined && { stdin }) });
 }
 
 async function writeFiles(files: Readonly<Record<string, string>>): Promise<AsyncDisposable & { path: string }> {

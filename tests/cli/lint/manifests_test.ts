@@ -225,6 +225,15 @@ Deno.test("lint resolves anchors, aliases and merged fields", () => {
   assertEquals(findings.find((finding) => finding.message === message)?.place, { line: 9, column: 11 });
 });
 
+Deno.test("lint does not read what would cost gigabytes, and says so on one line", () => {
+  const { findings } = lint(`a: [${",".repeat(600_000)}]`);
+  assertEquals(findings.map(({ level, place, message }) => [level, place, message]), [
+    ["error", { line: 1, column: 1 }, "Cannot read YAML: more than 500000 lines, fields and values; split it"],
+  ]);
+  const deep = lint("[".repeat(50_000) + "]".repeat(50_000)).findings;
+  assertStringIncludes(deep[0]?.message ?? "", "Cannot read YAML: ");
+});
+
 Deno.test("lint bounds what aliases stand for, depth, and the findings of a document", () => {
   const level = (name: string, of: string) => `${name}: &${name} [${Array(9).fill(of)}]\n`;
   const bomb = level("a", "x") +

@@ -43,6 +43,45 @@ Deno.test("podfit without PRA_ENABLED asks nobody, answers health and metrics an
   assertEquals(server.asked, []);
 });
 
+Deno.test("podfit with the permissions of its image serves, and says where it may read", async () => {
+  const permissions = "daemon";
+  await using podfit = await startPodfit({ permissions });
+  assertEquals((await fetch(`${podfit.origin}/healthz`).then((response) => response.text())).slice(0, 8), "disabled");
+  assertEquals((await podfit.end("SIGTERM")).code, 0);
+  await using kubeconfig = await writeKubeconfig("http://127.0.0.1:8080");
+  const args = ["--kubeconfig", kubeconfig.path];
+  const { code, complaints } = await runPodfit({ args, env: { PRA_ENABLED: "true" }, permissions });
+  assertEquals([code, complaints], [1, [
+    `podfit: Cannot read kubeconfig "${kubeconfig.path}": podfit has no permission to read there; in its image put the ` +
+    "file below /etc/podfit",
+  ]]);
+});
+
+Deno.test("podfit runs an exec plug-in where it was started for one, and says how otherwise", async () => {
+  let authorization: string | null = null;
+  await using server = serveApi((request) => {
+    authorization = request.headers.get("authorization");
+    return new Response("", { status: 404 });
+  });
+  const plugin = await Deno.makeTempFile();
+  const credential = { apiVersion: PLUGIN_VERSION, kind: "ExecCredential", status: { token: "a-token-of-a-plug-in" } };
+  await Deno.writeTextFile(plugin, `#!/bin/sh\necho '${JSON.stringify(credential)}'\n`);
+  await Deno.chmod(plugin, 0o755);
+  const user = { exec: { apiVersion: PLUGIN_VERSION, command: plugin, interactiveMode: "Never" } };
+  await using kubeconfig = await writeKubeconfig(server.origin, { user });
+  const settings = { args: ["--kubeconfig", kubeconfig.path], env: { PRA_ENABLED: "true" } };
+  const { code, complaints } = await runPodfit(settings);
+  assertEquals([code, complaints, server.asked], [1, [
+    `podfit: Cannot get credentials of user "it" from exec plugin "${plugin}": podfit has no permission to run ` +
+    "programs; start it with `deno task start:exec`, or use a token file",
+  ], []]);
+  await runPodfit({ ...settings, permissions: "exec" });
+  assertEquals(authorization, "Bearer a-token-of-a-plug-in");
+  await Deno.remove(plugin);
+});
+
+const PLUGIN_VERSION = "client.authentication.k8s.io/v1";
+
 Deno.test("podfit ends on SIGTERM though a client does not read what it asked for", async () => {
   await using podfit = await startPodfit({});
   const { hostname, port } = new URL(podfit.origin);

@@ -72,6 +72,26 @@ Deno.test("podfit says in one line why the API server won't have it", async () =
   }
 });
 
+Deno.test("podfit shows no token that it was given: not one that no header can hold, nor one that a server repeats", async () => {
+  await using server = serveApi(() => status(500, "no way with Bearer s3cret-token"));
+  const advice = "write the token alone, on one line";
+  const cases: readonly (readonly [user: Readonly<Record<string, string>>, complaint: string])[] = [
+    [
+      { token: "s3cret-token\nof two lines" },
+      "Cannot use the token of the kubeconfig: it has a space, a line break or another character that no header can " +
+      `hold within the token; ${advice}`,
+    ],
+    [
+      { token: "s3cret-token" },
+      `Cannot start: ${server.origin} answered 500: no way with Bearer ***; try \`kubectl get --raw /readyz\``,
+    ],
+  ];
+  for (const [user, complaint] of cases) {
+    await using kubeconfig = await writeKubeconfig(server.origin, { user });
+    await assertComplains({ args: ["--kubeconfig", kubeconfig.path], env: ENABLED }, complaint);
+  }
+});
+
 Deno.test("podfit says in one line what is wrong with --kubelet-ca", async () => {
   await using server = serveApi(listNothing);
   await using kubeconfig = await writeKubeconfig(server.origin);

@@ -63,6 +63,22 @@ Deno.test("createActuator() gives no generation where the server has none", asyn
   assertEquals(await answer, { kind: "accepted", generation: null });
 });
 
+Deno.test("createActuator() does not know whether it arrived when a success comes without a pod (C45)", async (t) => {
+  const bodies = {
+    "no body": "",
+    "a body cut off": '{"metadata":{"gener',
+    "no object": "[]",
+    "a page": "<html>",
+    "null": "null",
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    await t.step(name, async () => {
+      const { answer } = actuateWith(() => Promise.resolve(new Response(body, { status: 200 })));
+      assertEquals((await answer).kind, "unconfirmed");
+    });
+  }
+});
+
 Deno.test("createActuator() does not know whether it arrived when the connection breaks (C45)", async () => {
   const { answer } = actuateWith(() => Promise.reject(new TypeError("connection reset")));
   assertEquals(await answer, { kind: "unconfirmed", message: "connection reset" });

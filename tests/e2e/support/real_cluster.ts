@@ -174,7 +174,7 @@ async function callLoad(
 
 function startPodfit({ args, env, onLine }: ProcessOptions): Process {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-P=daemon", "main.ts", ...args],
+    args: ["run", "-P=start", "main.ts", ...args],
     cwd: ROOT,
     clearEnv: true,
     env: { ...inheritedEnv(), ...env },

@@ -115,12 +115,18 @@ const failures: readonly [sentence: string, script: string, includes: string, ex
   ["another apiVersion", print(`{"token":"t"}`, "client.authentication.k8s.io/v1beta1"), 'v1beta1" instead of'],
   ["an empty status", print("{}"), "neither a token nor"],
   ["a certificate without its key", print(`{"clientCertificateData":"C"}`), "neither a token nor"],
+  [
+    "a token that no header can hold",
+    print(`{"token":"s3cret\\\\nb"}`),
+    "a token that is no good: it has a space, a line",
+  ],
   ["an odd expiry", print(`{"token":"t","expirationTimestamp":"soon"}`), 'expirationTimestamp "soon"'],
 ];
 for (const [sentence, script, includes, exec = {}] of failures) {
   Deno.test(`createExecCredential() reports ${sentence}`, async () => {
     await using plugin = await createPlugin(script, { exec });
-    await assertRejects(() => plugin.read(null), Error, includes);
+    const error = await assertRejects(() => plugin.read(null), Error, includes);
+    assert(!error.message.includes("s3cret"), error.message);
   });
 }
 

@@ -18,7 +18,7 @@ function bearer(token: string) {
 Deno.test("loadInCluster() reads CA, namespace and address", async () => {
   await using account = await createAccount({});
   const options = { host: "10.96.0.1", port: "443", root: account.root };
-  const { readCredential: _, ...config } = await loadInCluster(options, { now: () => 0 });
+  const { readCredential: _, readCaCerts: __, ...config } = await loadInCluster(options, { now: () => 0 });
   assertEquals(config, {
     source: "in-cluster",
     origin: "https://10.96.0.1:443",
