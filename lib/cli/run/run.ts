@@ -19,7 +19,9 @@ import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { LoopLag } from "../../runtime/loop_lag.ts";
+import { openLogWriter } from "../../runtime/log_writer.ts";
 import { checkCluster } from "./check_cluster.ts";
+import { listenForCrashes } from "./crashes.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
@@ -27,10 +29,15 @@ import { VERSION } from "../version.ts";
 
 /** Resolves when the daemon has ended by a signal; rejects with a StartError where it cannot start. */
 export async function run(options: RunOptions): Promise<void> {
-  const log = createLog({ level: options.logLevel, format: options.logFormat });
   const lag = new LoopLag(systemClock);
   const { agentId, isEnabled } = options.environment;
   const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMs() });
+  await using lines = openLogWriter({
+    onDropped: metrics.logLineDropped,
+    onRoom: (count) => log.warn("Log lines are missing here: nobody has read them in time", { lines: count }),
+  });
+  const log: Log = createLog({ level: options.logLevel, format: options.logFormat, write: lines.write });
+  using _crashes = listenForCrashes({ log, flush: lines.flush });
   using ending = listenForSignals(() => log.info("Stopping"));
   const { signal } = ending;
   log.info("Starting", { version: VERSION, dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
