@@ -17,6 +17,14 @@ export function describeNetworkError(error: unknown): string {
   return known === undefined ? words : known[1];
 }
 
+/** Says whether another try would end the same: the two sides do not trust each other, or speak different protocols. */
+export function isLasting(error: unknown): boolean {
+  return LASTING.test(innermostMessage(error));
+}
+
+const LASTING =
+  /UnknownIssuer|BadSignature|not valid for name|CaUsedAsEndEntity|CertificateRequired|fatal alert: (BadCertificate|UnknownCA|CertificateUnknown)|InvalidContentType|invalid HTTP version/;
+
 /**
  * Gives the message of an error on one line of at most 500 characters. For native fetch, which says "fetch failed",
  * that is the message of the cause.

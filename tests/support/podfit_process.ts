@@ -23,6 +23,8 @@ export interface LogLine {
 export interface Settings {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** A module of the project that runs in the process before podfit does. */
+  readonly preload?: string;
 }
 
 /** Runs it to its end; `stdin` is what it can read there. */
@@ -40,8 +42,8 @@ export interface Running extends AsyncDisposable {
 }
 
 /** Starts it on a free port of 127.0.0.1 and returns once it listens. */
-export async function startPodfit({ args = [], env = {} }: Settings): Promise<Running> {
-  const child = (await createCommand({ args: ["--listen", "127.0.0.1:0", ...args], env })).spawn();
+export async function startPodfit({ args = [], ...settings }: Settings): Promise<Running> {
+  const child = (await createCommand({ args: ["--listen", "127.0.0.1:0", ...args], ...settings })).spawn();
   const stdout = new Response(child.stdout).text();
   const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
   const stderr = readLines(child.stderr, (text) => {
@@ -72,12 +74,46 @@ export async function startPodfit({ args = [], env = {} }: Settings): Promise<Ru
   }
 }
 
+export interface Unread extends AsyncDisposable {
+  /** Sends the signal and waits for the exit code. */
+  end(signal: Deno.Signal): Promise<number>;
+}
+
+/** Starts it with a full pipe for its stderr, which nobody reads. */
+export async function startUnreadPodfit(settings: Settings): Promise<Unread> {
+  const [program, ...args] = toArguments(settings);
+  const script = 'head -c 1000000 /dev/zero >&2 & exec "$0" "$@"';
+  const child = new Deno.Command("sh", {
+    args: ["-c", script, program, ...args],
+    ...await readSurroundings(settings),
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  return {
+    end(signal) {
+      child.kill(signal);
+      return child.status.then(({ code }) => code);
+    },
+    async [Symbol.asyncDispose]() {
+      // With nobody to read, `head` ends too.
+      await child.stderr.cancel();
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended already.
+      }
+      await child.status;
+    },
+  };
+}
+
 export interface Place extends AsyncDisposable {
   readonly path: string;
 }
 
 /** A kubeconfig with the context `it`. */
-export async function writeKubeconfig(server: string): Promise<Place> {
+export async function writeKubeconfig(server: string, user: unknown = { token: "secret-token" }): Promise<Place> {
   const path = await Deno.makeTempFile({ suffix: ".kubeconfig" });
   const config = {
     apiVersion: "v1",
@@ -85,7 +121,7 @@ export async function writeKubeconfig(server: string): Promise<Place> {
     "current-context": "it",
     contexts: [{ name: "it", context: { cluster: "it", user: "it" } }],
     clusters: [{ name: "it", cluster: { server } }],
-    users: [{ name: "it", user: { token: "secret-token" } }],
+    users: [{ name: "it", user }],
   };
   await Deno.writeTextFile(path, JSON.stringify(config));
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path) };
@@ -120,18 +156,30 @@ export function findClosedPort(): number {
 }
 
 async function createCommand(
-  { args = [], env = {}, stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
+  { stdin = "null", ...settings }: Settings & { readonly stdin?: "null" | "piped" },
 ): Promise<Deno.Command> {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "-P=daemon", "main.ts", ...args],
-    cwd: ROOT.pathname,
-    clearEnv: true,
-    // No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed.
-    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...env },
+  const [program, ...args] = toArguments(settings);
+  return new Deno.Command(program, {
+    args,
+    ...await readSurroundings(settings),
     stdin,
     stdout: "piped",
     stderr: "piped",
   });
+}
+
+function toArguments({ args = [], preload }: Settings): readonly [program: string, ...args: string[]] {
+  const before = preload === undefined ? [] : ["--preload", preload];
+  return [Deno.execPath(), "run", "--quiet", ...before, "-P=daemon", "main.ts", ...args];
+}
+
+/** No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed. */
+async function readSurroundings({ env = {} }: Settings) {
+  return {
+    cwd: ROOT.pathname,
+    clearEnv: true,
+    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...env },
+  };
 }
 
 async function readDenoDir(): Promise<string> {
