@@ -40,7 +40,7 @@ export interface DaemonOptions {
 export interface Daemon {
   readonly isAlive: () => Verdict;
   readonly isReady: () => Verdict;
-  /** Runs until the signal aborts and everything is put away, for which there are 8 s. */
+  /** Runs until the signal aborts and everything is put away, for which there are 12 s. */
   readonly run: () => Promise<void>;
 }
 
@@ -60,10 +60,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
 }
 
 /**
- * For the answers under way, the last events and the last status together, which an API server that answers takes in a
- * second: a kubelet kills a pod 30 s after it has asked it to end.
+ * 10 s for the answers to PATCHes under way, as long as each may take, and 2 s to write the last events and statuses,
+ * for which an API server that answers takes less than one. A kubelet kills a pod 30 s after it has asked it to end.
  */
-const END_MS = 8_000;
+const END_MS = 12_000;
 
 /** What has not ended by then is left behind: the process ends next. */
 async function endInTime(

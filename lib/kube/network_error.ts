@@ -19,10 +19,10 @@ export function describeNetworkError(error: unknown): string {
 
 /** Says whether another try would end the same: the two sides do not trust each other, or speak different protocols. */
 export function isLasting(error: unknown): boolean {
-  return LASTING.test(innermostMessage(error));
+  return DISTRUST.test(innermostMessage(error));
 }
 
-const LASTING =
+const DISTRUST =
   /UnknownIssuer|BadSignature|not valid for name|CaUsedAsEndEntity|CertificateRequired|fatal alert: (BadCertificate|UnknownCA|CertificateUnknown)|InvalidContentType|invalid HTTP version/;
 
 /**

@@ -172,35 +172,36 @@ Deno.test("createDaemon() starts a node's loop again that has failed, and resize
   assertEquals([run.cpu(), run.resizes.length], ["250m", 1]);
 });
 
-Deno.test("createDaemon() ends 8 s after its signal when the API server has stopped to answer, and says so", async () => {
-  const pods = Array.from({ length: 40 }, (_, i) => podObject({ name: `web-${i}` }));
-  const autoscalers = [
-    autoscalerObject(),
-    ...Array.from(
-      { length: 30 },
-      (_, i) => autoscalerObject({ name: `a${i}`, target: { kind: "deployment", name: "no" } }),
-    ),
-  ];
-  for (const isBusy of [false, true]) {
-    const run = new Run({ autoscalers, pods });
-    run.api.intercept = ({ method }) => method === "GET" ? null : hang();
-    await run.advance(10);
-    // More PATCHes than are sent at once: some wait for their slot.
-    if (isBusy) run.use(Object.fromEntries(pods.map(({ metadata: { name } }) => [name, { cpu: 150 }])));
-    await run.advance(15);
-    const beganMs = run.clock.monotonic();
-    await run.stop();
-    assertEquals(run.clock.monotonic() - beganMs, 8_000);
-    const [last] = run.log.slice(-1);
-    assertEquals([last.level, last.message, last.seconds], [
-      "WARN",
-      "Leaving behind what the API server has not answered",
-      8,
-    ]);
-    // What was left behind ends by its own timeouts.
-    await run.clock.advance(60_000);
-    assertEquals(run.clock.pending, 0);
-  }
+Deno.test("createDaemon() ends within seconds of its signal when the API server has stopped to answer", async () => {
+  const autoscalers = Array.from(
+    { length: 30 },
+    (_, i) => autoscalerObject({ name: `web${i}`, target: { kind: "deployment", name: `none${i}` } }),
+  );
+  const run = new Run({ autoscalers });
+  run.api.intercept = ({ method }) => method === "GET" ? null : hang();
+  await run.advance(5);
+  const beganMs = run.clock.monotonic();
+  await run.stop();
+  assert(run.clock.monotonic() - beganMs <= 12_000, `took ${run.clock.monotonic() - beganMs} ms`);
+  assertEquals(run.clock.pending, 0);
+});
+
+Deno.test("createDaemon() leaves behind 12 s after its signal what the API server has not answered, and says so", async () => {
+  const pods = Array.from({ length: 80 }, (_, i) => podObject({ name: `web-${i}` }));
+  const run = new Run({ pods });
+  run.api.intercept = ({ method }) => method === "GET" ? null : hang();
+  await run.advance(10);
+  // More PATCHes than are sent at once: some wait for their slot.
+  run.use(Object.fromEntries(pods.map(({ metadata: { name } }) => [name, { cpu: 150 }])));
+  while (run.resizes.length === 0) await run.advance(1);
+  const beganMs = run.clock.monotonic();
+  await run.stop();
+  assertEquals(run.clock.monotonic() - beganMs, 12_000);
+  const { level, message, seconds } = run.log.findLast(({ level }) => level === "WARN") ?? {};
+  assertEquals([level, message, seconds], ["WARN", "Leaving behind what the API server has not answered", 12]);
+  // It ends by its own timeouts.
+  await run.clock.advance(60_000);
+  assertEquals(run.clock.pending, 0);
 });
 
 Deno.test("isAlive() stays true while the API server answers no status write of many autoscalers", async () => {
