@@ -65,7 +65,7 @@ Deno.test("podfit ends on SIGTERM in each phase of its start, with exit code 0 a
     assertEquals([code, complaints, log.at(-1)?.message], [0, [], "Stopped"], name);
   }));
   const pid = (await Deno.readTextFile(pidFile)).trim();
-  await until(async () => !await exists(`/proc/${pid}/cwd`));
+  await until(async () => !(await new Deno.Command("kill", { args: ["-0", pid], stderr: "null" }).output()).success);
   (writer as Deno.FsFile | null)?.close();
   await Deno.remove(folder, { recursive: true });
 });

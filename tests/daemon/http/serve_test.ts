@@ -63,7 +63,7 @@ Deno.test("serve() closes a connection whose request does not come, and ends at 
       assertEquals(await readAll(client), "", text);
     }
   }
-  const server = serve(answerOk, { ...LOCAL, drainMs: 3_600_000 });
+  const server = serve(answerOk, { ...LOCAL, headMs: 3_600_000, drainMs: 3_600_000 });
   using client = await connectTo(server);
   await send(client, HALF);
   assertEquals(await (await ask(server)).text(), "ok\n");
@@ -160,7 +160,8 @@ Deno.test("serve() answers what is no request with its status, and no method but
     ["nonsense\r\n\r\n", "400"],
     ["GET / HTTP/2.0\r\n\r\n", "505"],
     [`GET / HTTP/1.1\r\na: ${"x".repeat(20_000)}\r\n\r\n`, "431"],
-    [`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello`, "200"],
+    // More than the kernel holds for a reader that takes none.
+    [`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\n${"x".repeat(20_000_000)}`, "200"],
   ];
   for (const [text, status] of cases) {
     using client = await connectTo(server);
