@@ -1,9 +1,13 @@
 /** Prints what commands say to people. */
 import { redact } from "../runtime/secrets.ts";
 
-/** Writes a line to stderr, with the program's name before it. */
+/** Writes a line to stderr, with the program's name before it. Never throws: it is the last that can be said. */
 export function writeError(text: string): void {
-  Deno.stderr.writeSync(encoder.encode(`podfit: ${redact(text)}\n`));
+  try {
+    Deno.stderr.writeSync(encoder.encode(`podfit: ${redact(text)}\n`));
+  } catch {
+    // Closed, or busy with log lines that nobody reads.
+  }
 }
 
 /** Writes all of a text to stdout. Gives false when the reader of the pipe has ended, as `head` does. */

@@ -45,7 +45,7 @@ export interface DaemonOptions {
 export interface Daemon {
   readonly isAlive: () => Verdict;
   readonly isReady: () => Verdict;
-  /** Runs until the signal aborts and everything is put away. */
+  /** Runs until the signal aborts and everything is put away, for which there are 12 s. */
   readonly run: () => Promise<void>;
 }
 
@@ -60,8 +60,35 @@ export function createDaemon(options: DaemonOptions): Daemon {
   return {
     isAlive: actor.isAlive,
     isReady: observer.isReady,
-    run: () => runTogether([observer.run, actor.run], signal),
+    run: () => endInTime(runTogether([observer.run, actor.run], signal), options),
   };
+}
+
+/**
+ * 10 s for the answers to PATCHes under way, as long as each may take, and 2 s to write the last events and statuses,
+ * for which an API server that answers takes less than one. A kubelet kills a pod 30 s after it has asked it to end.
+ */
+const END_MS = 12_000;
+
+/** What has not ended by then is left behind: the process ends next. */
+async function endInTime(
+  work: Promise<void>,
+  { signal, clock, log }: Pick<DaemonOptions, "signal" | "clock" | "log">,
+): Promise<void> {
+  const over = new AbortController();
+  const ended = work.finally(() => over.abort());
+  const tooLate = untilAborted(AbortSignal.any([signal, over.signal]))
+    .then(() => clock.sleep(END_MS, over.signal))
+    .then(() => log.warn("Leaving behind what the API server has not answered", { seconds: END_MS / 1000 }))
+    .catch(() => ended);
+  await Promise.race([ended, tooLate]);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 function combine(listeners: readonly OnTrouble[]): OnTrouble {

@@ -9,6 +9,8 @@ export interface ConnectOptions extends ConfigSources {
   /** podfit's own, for the User-Agent. */
   readonly version: string;
   readonly clock?: Pick<Clock, "now" | "timeout">;
+  /** Ends the opening, with an exec plugin that still runs; what is open already stays so. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -17,9 +19,15 @@ export interface ConnectOptions extends ConfigSources {
  */
 export async function connect(options: ConnectOptions): Promise<ApiServer> {
   const closing = new AbortController();
-  const { clock = systemClock } = options;
-  const config = await loadServerConfig(options, { clock, signal: closing.signal });
-  return await openServer(config, { version: options.version, onClose: () => closing.abort() });
+  const { clock = systemClock, signal } = options;
+  const close = () => closing.abort();
+  signal?.addEventListener("abort", close, { once: true });
+  try {
+    const config = await loadServerConfig(options, { clock, signal: closing.signal });
+    return await openServer(config, { version: options.version, onClose: close });
+  } finally {
+    signal?.removeEventListener("abort", close);
+  }
 }
 
 /** Opens the API server of a configuration. Rejects when its credential can't be read or used. */

@@ -23,6 +23,14 @@ export function isUntrusted(error: unknown): boolean {
   return /UnknownIssuer|BadSignature/.test(innermostMessage(error));
 }
 
+/** Says whether another try would end the same: the two sides do not trust each other, or speak different protocols. */
+export function isLasting(error: unknown): boolean {
+  return DISTRUST.test(innermostMessage(error));
+}
+
+const DISTRUST =
+  /UnknownIssuer|BadSignature|not valid for name|CaUsedAsEndEntity|CertificateRequired|fatal alert: (BadCertificate|UnknownCA|CertificateUnknown)|InvalidContentType|invalid HTTP version/;
+
 /**
  * Gives the message of an error on one line of at most 500 characters. For native fetch, which says "fetch failed",
  * that is the message of the cause.

@@ -1,7 +1,6 @@
 /**
- * The log of the process: one line per message, as JSON or as text for people. It goes to stderr, because the output of
- * commands on stdout is piped and parsed. LogTape formats the lines; its loggers are not used, since their
- * configuration is global to the process.
+ * The log of the process: one line per message, as JSON or as text for people. LogTape formats the lines; its loggers
+ * are not used, since their configuration is global to the process.
  */
 
 import { getJsonLinesFormatter, getTextFormatter, type LogRecord, sanitizeControlSequences } from "@logtape/logtape";
@@ -36,12 +35,12 @@ export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly clock?: Pick<Clock, "now">;
-  /** Takes one whole line with its newline; stderr by default. Must not throw. */
-  readonly write?: (line: string) => void;
+  /** Takes one whole line with its newline. Must not throw. */
+  readonly write: (line: string, level: LogLevel) => void;
 }
 
 /** Makes a log without fields of its own. */
-export function createLog({ level, format, clock = systemClock, write = writeStderr }: LogOptions): Log {
+export function createLog({ level, format, clock = systemClock, write }: LogOptions): Log {
   const lowest = LOG_LEVELS.indexOf(level);
   const values = { errorsAs: format === "json" ? "object" : "text", hasStacks: level === "debug" } as const;
   const toLine = format === "json" ? formatJson : formatText;
@@ -60,14 +59,15 @@ export function createLog({ level, format, clock = systemClock, write = writeStd
     function writeRecord(at: LogLevel, message: string, fields: LogFields = {}): void {
       if (LOG_LEVELS.indexOf(at) < lowest) return;
       const properties = toPlain({ ...bound, ...fields }, values) as Record<string, Plain>;
-      write(redact(escapeSeparators(toLine({
+      const line = toLine({
         category: ["podfit"],
         level: at === "warn" ? "warning" : at,
         message: [message],
         rawMessage: message,
         timestamp: clock.now(),
         properties,
-      }))));
+      });
+      write(redact(escapeSeparators(line)), at);
     }
   }
 }
@@ -103,16 +103,4 @@ function toOneLine(text: string): string {
 /** U+2028 and U+2029 end a line for some readers. The escape is valid in both formats. */
 function escapeSeparators(line: string): string {
   return line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
-}
-
-const encoder = new TextEncoder();
-
-/** A failure (closed pipe, full disk) is ignored: it cannot be reported, and must not stop the process. */
-function writeStderr(line: string): void {
-  let bytes = encoder.encode(line);
-  try {
-    while (bytes.length > 0) bytes = bytes.subarray(Deno.stderr.writeSync(bytes));
-  } catch {
-    return;
-  }
 }

@@ -288,10 +288,8 @@ export const PODS: Mutations = {
     {
       breaks: "asks the API server though it is disabled",
       in: "run",
-      find:
-        "if (!isEnabled) return await idle({ options, log, metrics, signal }); await using server = await connectTo(options); await checkCluster(server, options.namespaces)",
-      replace:
-        "await using server = await connectTo(options); await checkCluster(server, options.namespaces); if (!isEnabled) return await idle({ options, log, metrics, signal })",
+      find: "await (isEnabled ? work(shell) : idle(shell))",
+      replace: "await work(shell)",
       test: "podfit without PRA_ENABLED asks nobody, answers health and metrics and says how to enable (C14)",
     },
     {

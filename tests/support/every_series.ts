@@ -42,4 +42,5 @@ export function recordProcess(metrics: Metrics): void {
   metrics.setUsageSource("kubelet");
   metrics.eventPublished("ok");
   metrics.setTracked({ pods: 110, nodePollers: 2 });
+  metrics.logLineDropped();
 }

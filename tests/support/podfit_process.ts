@@ -25,6 +25,8 @@ export interface Settings {
   readonly env?: Readonly<Record<string, string>>;
   /** A set of deno.json; `start` by default, as an operator with a kubeconfig has it. */
   readonly permissions?: "start" | "exec" | "daemon" | "lint";
+  /** A module of the project that runs in the process before podfit does. */
+  readonly preload?: string;
 }
 
 /** Runs it to its end; `stdin` is what it can read there. */
@@ -72,6 +74,40 @@ export async function startPodfit({ args = [], ...settings }: Settings): Promise
     await dispose();
     throw error;
   }
+}
+
+export interface Unread extends AsyncDisposable {
+  /** Sends the signal and waits for the exit code. */
+  end(signal: Deno.Signal): Promise<number>;
+}
+
+/** Starts it with a full pipe for its stderr, which nobody reads. */
+export async function startUnreadPodfit(settings: Settings): Promise<Unread> {
+  const [program, ...args] = toArguments(settings);
+  const script = 'head -c 1000000 /dev/zero >&2 & exec "$0" "$@"';
+  const child = new Deno.Command("sh", {
+    args: ["-c", script, program, ...args],
+    ...await readSurroundings(settings),
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  return {
+    end(signal) {
+      child.kill(signal);
+      return child.status.then(({ code }) => code);
+    },
+    async [Symbol.asyncDispose]() {
+      // With nobody to read, `head` ends too.
+      await child.stderr.cancel();
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended already.
+      }
+      await child.status;
+    },
+  };
 }
 
 export interface Place extends AsyncDisposable {
@@ -134,18 +170,32 @@ export function findClosedPort(): number {
 const QUIET = { DENO_NO_UPDATE_CHECK: "1" };
 
 async function createCommand(
-  { args = [], env = {}, permissions = "start", stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
+  { stdin = "null", ...settings }: Settings & { readonly stdin?: "null" | "piped" },
 ): Promise<Deno.Command> {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", `-P=${permissions}`, "main.ts", ...args],
-    cwd: ROOT.pathname,
-    clearEnv: true,
-    // No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed.
-    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...QUIET, ...env },
+  const [program, ...args] = toArguments(settings);
+  return new Deno.Command(program, {
+    args,
+    ...await readSurroundings(settings),
     stdin,
     stdout: "piped",
     stderr: "piped",
   });
+}
+
+function toArguments(
+  { args = [], preload, permissions = "start" }: Settings,
+): readonly [program: string, ...args: string[]] {
+  const before = preload === undefined ? [] : ["--preload", preload];
+  return [Deno.execPath(), "run", "--quiet", ...before, `-P=${permissions}`, "main.ts", ...args];
+}
+
+/** No HOME of the machine, as a kubeconfig may lie there; only Deno's cache of packages is needed. */
+async function readSurroundings({ env = {} }: Settings) {
+  return {
+    cwd: ROOT.pathname,
+    clearEnv: true,
+    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...QUIET, ...env },
+  };
 }
 
 /** Where Deno keeps its packages, for a process with an environment of its own. */

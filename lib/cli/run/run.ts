@@ -1,7 +1,7 @@
-/** The daemon command: connects, checks what a start needs, serves health and metrics, runs until a signal ends it. */
+/** The daemon command: serves health and metrics, connects, waits for what a start needs, runs until a signal ends it. */
+import { abortable } from "@std/async/abortable";
 import { createDaemon } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
-import type { Scope } from "../../daemon/inventory/scope.ts";
 import { createHandler } from "../../daemon/http/handler.ts";
 import { healthRoutes } from "../../daemon/http/health_routes.ts";
 import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
@@ -19,44 +19,30 @@ import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { LoopLag } from "../../runtime/loop_lag.ts";
+import { openLogWriter } from "../../runtime/log_writer.ts";
 import { checkCluster } from "./check_cluster.ts";
+import { listenForCrashes } from "./crashes.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
 import { VERSION } from "../version.ts";
+import { waitForCluster } from "./wait_for_cluster.ts";
 
 /** Resolves when the daemon has ended by a signal; rejects with a StartError where it cannot start. */
 export async function run(options: RunOptions): Promise<void> {
-  const log = createLog({ level: options.logLevel, format: options.logFormat });
   const lag = new LoopLag(systemClock);
   const { agentId, isEnabled } = options.environment;
   const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMs() });
-  using ending = listenForSignals(() => log.info("Stopping"));
-  const { signal } = ending;
-  log.info("Starting", { version: VERSION, dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
-  if (!isEnabled) return await idle({ options, log, metrics, signal });
-
-  await using server = await connectTo(options);
-  await checkCluster(server, options.namespaces);
-  using source = await openSource(options, { server, log, metrics, clock: lag.clock });
-  const scope: Scope = { namespaces: options.namespaces, node: options.node, pod: null };
-  const daemon = createDaemon({
-    server,
-    watchUsage: source.watchUsage,
-    scope,
-    dryRun: options.dryRun,
-    requiresAnnotation: options.environment.requiresAnnotation,
-    limits: options.limits,
-    maxContenders: options.maxContenders,
-    instance: options.environment.hostname ?? "podfit",
-    clock: lag.clock,
-    random: Math.random,
-    log,
-    metrics,
-    signal,
+  await using lines = openLogWriter({
+    onDropped: metrics.logLineDropped,
+    onRoom: (count) => log.warn("Log lines are missing here: nobody has read them in time", { lines: count }),
   });
-  await using _http = listen({ options, log, metrics, signal }, daemon);
-  await daemon.run();
+  const log: Log = createLog({ level: options.logLevel, format: options.logFormat, write: lines.write });
+  using _crashes = listenForCrashes({ log, flush: lines.flush });
+  using ending = listenForSignals(() => log.info("Stopping"));
+  log.info("Starting", { version: VERSION, dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
+  const shell: Shell = { options, log, metrics, clock: lag.clock, signal: ending.signal };
+  await (isEnabled ? work(shell) : idle(shell));
   log.info("Stopped");
 }
 
@@ -64,7 +50,69 @@ interface Shell {
   readonly options: RunOptions;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
+}
+
+interface Verdicts {
+  readonly isAlive: () => Verdict;
+  readonly isReady: () => Verdict;
+}
+
+/** Listens first: a kubelet is to see that podfit lives, and people why it is not ready, however long the start takes. */
+async function work(shell: Shell): Promise<void> {
+  const { options, log, metrics, clock, signal } = shell;
+  let verdicts = toStarting("no API server is asked yet");
+  await using _http = listen(shell, { isAlive: () => verdicts.isAlive(), isReady: () => verdicts.isReady() });
+  await using server = await unlessEnded(connectTo(options, signal), signal);
+  if (server === null) return;
+  const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal }), {
+    clock,
+    random: Math.random,
+    signal,
+    onFailure(reason, waitMs) {
+      verdicts = toStarting(reason);
+      log.warn("Cannot start yet", { reason, retryInSeconds: Math.round(waitMs / 1000) });
+    },
+  });
+  await unlessEnded(checked, signal);
+  if (signal.aborted) return;
+  using source = await unlessEnded(openSource(options, { server, log, metrics, clock }), signal);
+  if (source === null) return;
+  const daemon = createDaemon({
+    server,
+    watchUsage: source.watchUsage,
+    scope: { namespaces: options.namespaces, node: options.node, pod: null },
+    dryRun: options.dryRun,
+    requiresAnnotation: options.environment.requiresAnnotation,
+    limits: options.limits,
+    maxContenders: options.maxContenders,
+    instance: options.environment.hostname ?? "podfit",
+    clock,
+    random: Math.random,
+    log,
+    metrics,
+    signal,
+  });
+  verdicts = daemon;
+  await daemon.run();
+}
+
+/** `null` when the signal aborts first: what is asked then, a file that does not come too, is left behind. */
+async function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  try {
+    return await abortable(work, signal);
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  }
+}
+
+function toStarting(reason: string): Verdicts {
+  return {
+    isAlive: () => ({ ok: true, message: "ok" }),
+    isReady: () => ({ ok: false, message: `starting: ${reason}` }),
+  };
 }
 
 /** Disabled: no watch, no poll, no write (C14). */
@@ -76,16 +124,14 @@ async function idle(shell: Shell): Promise<void> {
     if (shell.signal.aborted) resolve();
     else shell.signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  shell.log.info("Stopped");
 }
 
-function listen(
-  { options, log, metrics, signal }: Shell,
-  verdicts: { readonly isAlive: () => Verdict; readonly isReady: () => Verdict },
-): AsyncDisposable {
+function listen({ options, log, metrics, signal }: Shell, verdicts: Verdicts): AsyncDisposable {
   try {
     const handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics)]);
-    const http = serve(handler, { ...options.listen, signal });
+    const onAcceptError = (error: unknown) =>
+      log.warn("Cannot accept connections, trying again: check the limit of open files (ulimit -n)", { error });
+    const http = serve(handler, { ...options.listen, signal, onAcceptError });
     const host = http.hostname.includes(":") ? `[${http.hostname}]` : http.hostname;
     log.info("Listening", { address: `${host}:${http.port}` });
     return http;
@@ -94,7 +140,10 @@ function listen(
   }
 }
 
-async function connectTo({ kubeconfigPaths, context, environment }: RunOptions): Promise<ApiServer> {
+async function connectTo(
+  { kubeconfigPaths, context, environment }: RunOptions,
+  signal: AbortSignal,
+): Promise<ApiServer> {
   const { serviceHost, servicePort, home, kubeconfig } = environment;
   try {
     return await connect({
@@ -106,6 +155,7 @@ async function connectTo({ kubeconfigPaths, context, environment }: RunOptions):
         ? null
         : { host: serviceHost, port: servicePort, root: SERVICE_ACCOUNT_ROOT },
       defaultPath: home === null ? null : `${home}/.kube/config`,
+      signal,
     });
   } catch (error) {
     throw toStartError(error);

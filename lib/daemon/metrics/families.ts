@@ -178,4 +178,10 @@ export const FAMILIES = {
   },
   trackedPods: { kind: "gauge", name: "podfit_tracked_pods", help: "Pods that are tracked", labels: [] },
   nodePollers: { kind: "gauge", name: "podfit_node_pollers", help: "Nodes that are polled", labels: [] },
+  logLinesDropped: {
+    kind: "counter",
+    name: "podfit_log_lines_dropped_total",
+    help: "Log lines that nobody has read in time",
+    labels: [],
+  },
 } as const satisfies Record<string, FamilyRow>;

@@ -78,6 +78,7 @@ export interface Metrics {
   setUsageSource(source: "kubelet" | "proxy" | "cgroup"): void;
   eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
+  logLineDropped(): void;
 }
 
 /** Metrics without any series of an autoscaler yet. */
@@ -143,6 +144,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       families.trackedPods.record({}, pods);
       families.nodePollers.record({}, nodePollers);
     },
+    logLineDropped: () => families.logLinesDropped.record({}, 1),
   };
 }
 

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { checkCluster } from "../../../lib/cli/run/check_cluster.ts";
 import { StartError } from "../../../lib/cli/run/start_error.ts";
 import { connect } from "../../../lib/kube/connect.ts";
-import { serveApi, writeKubeconfig } from "../../support/podfit_process.ts";
+import { findClosedPort, serveApi, writeKubeconfig } from "../../support/podfit_process.ts";
 import { serveTls } from "../../support/tls.ts";
 
 const PATH = "/apis/keda.kedify.io/v1alpha1";
@@ -12,20 +12,24 @@ Deno.test("checkCluster() lets pass a list, and a 403, which heals once the righ
   for (const answer of [() => Response.json({ items: [] }), () => Response.json({ code: 403 }, { status: 403 })]) {
     await using api = serveApi(answer);
     await using server = await open(api.origin);
-    await checkCluster(server, null);
-    await checkCluster(server, ["a", "b"]);
+    assertEquals(await checkCluster(server, null), null);
+    assertEquals(await checkCluster(server, ["a", "b"]), null);
     assertEquals(api.asked, [`${PATH}/podresourceautoscalers`, `${PATH}/namespaces/a/podresourceautoscalers`]);
   }
 });
 
-Deno.test("checkCluster() gives up on a server that does not answer", async () => {
+Deno.test("checkCluster() waits for a server that does not answer as long as it may, and not after its signal", async () => {
   const { promise: never, resolve: release } = Promise.withResolvers<Response>();
   const silent = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => never);
   const origin = `http://127.0.0.1:${silent.addr.port}`;
   {
     await using server = await open(origin);
-    const { message } = await assertRejects(() => checkCluster(server, null, { timeoutMs: 20 }), StartError);
-    assertStringIncludes(message, `Cannot reach API server "${origin}": no answer in time; the server is named by `);
+    const { reason = "" } = await checkCluster(server, null, { timeoutMs: 20 }) ?? {};
+    assertStringIncludes(reason, `Cannot reach API server "${origin}": no answer in time; the server is named by `);
+    const ending = new AbortController();
+    const asked = checkCluster(server, null, { signal: ending.signal });
+    ending.abort();
+    await assertRejects(() => asked, DOMException, "aborted");
   }
   release(new Response());
   await silent.shutdown();
@@ -47,14 +51,42 @@ Deno.test("checkCluster() says what is wrong with TLS in one line", async () => 
   }
 });
 
+Deno.test("checkCluster() says what heals by itself, and how long the server asks to wait", async () => {
+  const wait = { headers: { "retry-after": "7" } };
+  const cases: readonly (readonly [answer: () => Response, reason: string, retryAfterMs: number | null])[] = [
+    [() => new Response("Too many requests\n", { status: 429, ...wait }), "answered 429: Too many requests", 7_000],
+    [() => new Response("etcdserver: leader changed", { status: 500 }), "answered 500: etcdserver: leader", null],
+    [() => new Response("not ready", { status: 503, ...wait }), "answered 503: not ready", 7_000],
+    [() => new Response("", { status: 408 }), "answered 408: HTTP 408", null],
+  ];
+  for (const [answer, reason, retryAfterMs] of cases) {
+    await using api = serveApi(answer);
+    await using server = await open(api.origin);
+    const found = await checkCluster(server, null);
+    assertStringIncludes(found?.reason ?? "", `${api.origin} ${reason}`);
+    assertEquals(found?.retryAfterMs, retryAfterMs, reason);
+  }
+  await using closed = await open(`http://127.0.0.1:${findClosedPort()}`);
+  const { reason = "" } = await checkCluster(closed, null) ?? {};
+  assertStringIncludes(reason, "connection refused; is it running, and is the port right; the server is named by ");
+});
+
+Deno.test("checkCluster() refuses an answer that would be the same the next time", async () => {
+  for (const status of [302, 400, 401, 404, 410]) {
+    await using api = serveApi(() => new Response("no", { status }));
+    await using server = await open(api.origin);
+    await assertRejects(() => checkCluster(server, null), StartError, "Cannot start: ");
+  }
+});
+
 Deno.test("checkCluster() repeats what a server says in one line of bounded length", async () => {
   const message = `down\n${String.fromCharCode(27)}[2Jpodfit: all is well ${"x".repeat(5_000)}`;
   await using api = serveApi(() => Response.json({ kind: "Status", message }, { status: 500 }));
   await using server = await open(api.origin);
-  const error = await assertRejects(() => checkCluster(server, null), StartError);
-  assertStringIncludes(error.message, "answered 500: down");
-  assert(/^[ -~]+$/.test(error.message) && error.message.length < 700, error.message);
-  assert(error.message.endsWith("; try `kubectl get --raw /readyz`"));
+  const { reason = "" } = await checkCluster(server, null) ?? {};
+  assertStringIncludes(reason, "answered 500: down");
+  assert(/^[ -~]+$/.test(reason) && reason.length < 700, reason);
+  assert(reason.endsWith("; try `kubectl get --raw /readyz`"));
 });
 
 async function open(origin: string) {

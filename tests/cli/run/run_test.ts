@@ -1,6 +1,5 @@
 /** What does the program do that was started, without a cluster: disabled, asked for its version or its help? */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { systemClock } from "../../../lib/runtime/clock.ts";
 import { runPodfit, serveApi, startPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
 
 Deno.test("podfit --version prints the version of deno.json", async () => {
@@ -81,29 +80,3 @@ Deno.test("podfit runs an exec plug-in where it was started for one, and says ho
 });
 
 const PLUGIN_VERSION = "client.authentication.k8s.io/v1";
-
-Deno.test("podfit ends on SIGTERM though a client does not read what it asked for", async () => {
-  await using podfit = await startPodfit({});
-  const { hostname, port } = new URL(podfit.origin);
-  using client = await Deno.connect({ hostname, port: Number(port) });
-  // 130 MB of answers: within a few seconds more than the kernel holds for a client that takes none.
-  const questions = "GET /metrics HTTP/1.1\r\nHost: podfit\r\n\r\n".repeat(20_000);
-  await writeAll(client, new TextEncoder().encode(questions));
-  await systemClock.sleep(5_000);
-  const ending = podfit.end("SIGTERM");
-  assertEquals(await isPending(ending, 15_000), false);
-  const { code, log } = await ending;
-  assertEquals([code, log.at(-1)?.message], [0, "Stopped"]);
-});
-
-async function writeAll(client: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await client.write(rest));
-}
-
-async function isPending(work: Promise<unknown>, withinMs: number): Promise<boolean> {
-  const waiting = new AbortController();
-  const tooLong = systemClock.sleep(withinMs, waiting.signal).then(() => true, () => true);
-  const isPending = await Promise.race([work.then(() => false), tooLong]);
-  waiting.abort();
-  return isPending;
-}

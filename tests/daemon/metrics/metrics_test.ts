@@ -172,11 +172,13 @@ Deno.test("podfit's own figures show what they were told", () => {
   metrics.setUsageSource("proxy");
   metrics.eventPublished("dropped");
   metrics.setTracked({ pods: 110, nodePollers: 2 });
+  for (let line = 0; line < 3; line++) metrics.logLineDropped();
   const text = read(metrics);
   for (
     const line of [
       `podfit_build_info{version="1.2.3",deno="${Deno.version.deno}"} 1`,
       "podfit_process_start_time_seconds 1.5",
+      "podfit_log_lines_dropped_total 3",
       "podfit_loop_block_seconds 0.25",
       'podfit_api_requests_total{verb="patch",resource="pods/resize",code="200"} 1',
       'podfit_watch_events_total{resource="pods",type="added"} 1',

@@ -1,0 +1,107 @@
+/**
+ * Where log lines wait for their reader: on their way to stderr, because the output of commands on stdout is piped and
+ * parsed. A pipe whose reader has stopped takes nothing, and a process that waits for it stands still; so lines are
+ * written in the background, and those that find no room are dropped and counted.
+ */
+import { type Clock, systemClock } from "./clock.ts";
+import type { LogLevel } from "./log.ts";
+
+/** Takes whole lines in their order; disposal writes what is left, as `flush` does. */
+export interface LogWriter extends AsyncDisposable {
+  /** Takes a line with its newline. Neither waits nor throws. */
+  write(line: string, level: LogLevel): void;
+  /** Resolves when everything is written, or after a second: a reader that has stopped gets no more. Never rejects. */
+  flush(): Promise<void>;
+}
+
+/** What to write to, and whom to tell of lines that are lost. */
+export interface LogWriterOptions {
+  /** Takes some of the bytes and gives how many; stderr by default. */
+  readonly write?: (bytes: Uint8Array) => Promise<number>;
+  readonly clock?: Pick<Clock, "sleep">;
+  /** The most characters that wait; 4 Mi by default. */
+  readonly capacity?: number;
+  /** Called for each line that is lost. Must not throw. */
+  readonly onDropped: () => void;
+  /** Called when there is room again, with the number of lines lost since the last call. May write. */
+  readonly onRoom: (lines: number) => void;
+}
+
+/** What the evaluation of some 10,000 pods writes at once at debug. */
+const CAPACITY = 2 ** 22;
+/** Room that only errors take, in characters: what goes wrong is said even then. */
+const RESERVE = 2 ** 16;
+const MOST_AT_ONCE = 2 ** 16;
+const FLUSH_MS = 1_000;
+
+/** A writer to which nothing was written yet. */
+export function openLogWriter(options: LogWriterOptions): LogWriter {
+  const { write = writeStderr, clock = systemClock, capacity = CAPACITY, onDropped, onRoom } = options;
+  const lines: string[] = [];
+  /** Of `lines`, and of those that are being written. */
+  let characters = 0;
+  /** Lines lost since there was room. */
+  let lost = 0;
+  let isWriting = false;
+  let written = Promise.resolve();
+  return { write: put, flush, [Symbol.asyncDispose]: flush };
+
+  function put(line: string, level: LogLevel): void {
+    const isFull = level === "error"
+      ? characters + line.length > capacity + RESERVE
+      : lost > 0 || characters + line.length > capacity;
+    if (isFull) {
+      lost++;
+      return onDropped();
+    }
+    lines.push(line);
+    characters += line.length;
+    if (!isWriting) written = writeLines();
+  }
+
+  async function writeLines(): Promise<void> {
+    isWriting = true;
+    for (let batch = takeBatch(); batch.length > 0; batch = takeBatch()) {
+      const text = batch.join("");
+      if (!await writeAll(text)) { for (const _line of batch) onDropped(); }
+      characters -= text.length;
+      if (lost > 0 && characters <= capacity / 2) tellLost();
+    }
+    isWriting = false;
+  }
+
+  function takeBatch(): readonly string[] {
+    let length = 0;
+    const count = lines.findIndex((line) => (length += line.length) > MOST_AT_ONCE);
+    return lines.splice(0, count < 0 ? lines.length : Math.max(1, count));
+  }
+
+  /** False when it failed (a closed pipe, a full disk), which cannot be reported and must not stop the process. */
+  async function writeAll(text: string): Promise<boolean> {
+    try {
+      for (let rest = encoder.encode(text); rest.length > 0;) rest = rest.subarray(await write(rest));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  function tellLost(): void {
+    const count = lost;
+    lost = 0;
+    onRoom(count);
+  }
+
+  async function flush(): Promise<void> {
+    const patience = new AbortController();
+    const tooLong = clock.sleep(FLUSH_MS, patience.signal).catch(() => {});
+    await Promise.race([written, tooLong]);
+    patience.abort();
+  }
+}
+
+const encoder = new TextEncoder();
+
+function writeStderr(bytes: Uint8Array): Promise<number> {
+  return Deno.stderr.write(bytes);
+}
