@@ -18,10 +18,18 @@ export interface TlsClientOptions {
 /**
  * Makes a client that trusts servers of these authorities alone. Throws for certificates that can't be used, and where
  * the process trusts public authorities already: because of a request before the first client, a download of packages,
- * or createPublicTlsClient().
+ * Deno's look for a newer Deno, or createPublicTlsClient().
  */
 export function createTlsClient(options: TlsClientOptions): Deno.HttpClient {
-  emptyRootStore();
+  if (readRoots() !== "none") {
+    if (readRoots() === "public" || isStoreFilled()) {
+      throw new Error(
+        "Cannot trust the given CA alone: this process trusts public authorities already; set certificate-authority " +
+          "of the cluster in the kubeconfig, and start podfit by `deno task start`, or with DENO_NO_UPDATE_CHECK=1",
+      );
+    }
+    fillStoreWithNothing();
+  }
   return createClient(options);
 }
 
@@ -31,16 +39,38 @@ export function createTlsClient(options: TlsClientOptions): Deno.HttpClient {
  */
 export function createPublicTlsClient(options: Omit<TlsClientOptions, "caCerts">): Deno.HttpClient {
   const client = createClient({ ...options, caCerts: [] });
-  ROOTS.areLoaded = true;
+  if (readRoots() === null) Deno.env.set(ROOTS, `public ${Deno.pid}`);
   return client;
+}
+
+/**
+ * Has the process trust no root of the runtime. For one that has not fetched anything yet: a store that has been filled
+ * stays as it is.
+ */
+export function fillStoreWithNothing(): void {
+  const given = FILES.map((name) => [name, Deno.env.get(name)] as const);
+  const store = Deno.env.get(STORE) ?? "";
+  for (const name of FILES) Deno.env.delete(name);
+  Deno.env.set(STORE, "");
+  Deno.createHttpClient({}).close();
+  Deno.env.set(ROOTS, `none ${Deno.pid}`);
+  // As they were, for programs that podfit runs.
+  if (store === "") Deno.env.delete(STORE);
+  else Deno.env.set(STORE, store);
+  for (const [name, file] of given) if (file !== undefined) Deno.env.set(name, file);
 }
 
 /** Names the stores that roots are loaded from, `mozilla` where it is not set; none where it is empty. */
 const STORE = "DENO_TLS_CA_STORE";
 /** Name files whose certificates are added. */
 const FILES = ["DENO_CERT", "NODE_EXTRA_CA_CERTS"];
-/** Whether podfit itself had the roots loaded. It is the process that has them, so this is of the process too. */
-const ROOTS = { areLoaded: false };
+/** What podfit has had loaded, and into which process: no variable of a module, as workers share the store. */
+const ROOTS = "PODFIT_ROOTS";
+
+function readRoots(): "none" | "public" | null {
+  const [what, pid] = Deno.env.get(ROOTS)?.split(" ") ?? [];
+  return pid === String(Deno.pid) && (what === "none" || what === "public") ? what : null;
+}
 
 function createClient({ caCerts, certificate, proxy }: TlsClientOptions): Deno.HttpClient {
   return Deno.createHttpClient({
@@ -52,24 +82,13 @@ function createClient({ caCerts, certificate, proxy }: TlsClientOptions): Deno.H
   });
 }
 
-function emptyRootStore(): void {
-  if (Deno.env.get(STORE) === "" && FILES.every((name) => !Deno.env.get(name))) return;
-  if (ROOTS.areLoaded || isStoreFilled()) {
-    throw new Error(
-      "Cannot trust the given CA alone: this process trusts public authorities already; set certificate-authority of " +
-        `the cluster in the kubeconfig, and start podfit with ${STORE}= (empty) in its environment`,
-    );
-  }
-  for (const name of FILES) Deno.env.delete(name);
-  Deno.env.set(STORE, "");
-  Deno.createHttpClient({}).close();
-}
-
 /** A store that has not been filled can't be filled from one that does not exist. */
 function isStoreFilled(): boolean {
+  const given = Deno.env.get(STORE);
+  // Whatever has filled it then, it was with nothing.
+  if (given === "" && FILES.every((name) => !Deno.env.get(name))) return false;
   // A compiled program would keep that failure; and nothing but podfit's own requests can fill the store there.
   if (Deno.build.standalone) return false;
-  const given = Deno.env.get(STORE);
   Deno.env.set(STORE, "podfit-asks-whether-it-is-filled");
   try {
     Deno.createHttpClient({}).close();

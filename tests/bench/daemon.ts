@@ -40,7 +40,7 @@ export function startDeno(args: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd: ROOT,
-    env: { PRA_ENABLED: "true" },
+    env: { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK: "1" },
     stdout: "null",
     stderr: "piped",
   }).spawn();

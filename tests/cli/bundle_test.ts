@@ -54,7 +54,9 @@ Deno.test("the bundle runs by itself, prints its version, checks manifests, and 
 });
 
 async function deno(args: readonly string[], cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args: [...args], cwd }).output();
+  // Deno's own look for a newer Deno loads the public roots into the process.
+  const env = { DENO_NO_UPDATE_CHECK: "1" };
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args: [...args], cwd, env }).output();
   const decoder = new TextDecoder();
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }

@@ -20,7 +20,7 @@ const ROOTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 interface Probe {
-  /** In order, with commas: api, kubelet, public (an API server without a CA), fetch. */
+  /** In order, with commas: api, kubelet, public (an API server without a CA), environment, fetch. */
   readonly paths: string;
   readonly caFile?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -75,6 +75,15 @@ Deno.test("a process that has the public roots already asks no server by a given
     for (const answer of [api, kubelet]) {
       assert(answer.includes("trusts public authorities already; set certificate-authority"), `${first}: ${answer}`);
     }
+  }
+});
+
+Deno.test("programs that podfit runs have the roots that they were given", async () => {
+  await using server = serveTls(() => new Response("ok"));
+  for (const store of ["mozilla", "system"]) {
+    const env = { DENO_TLS_CA_STORE: store, NODE_EXTRA_CA_CERTS: OF_SERVER };
+    const [, environment] = await probe(server, { paths: "api,environment", caFile: OF_SERVER, env });
+    assertEquals(environment, `DENO_TLS_CA_STORE=${store} DENO_CERT=undefined NODE_EXTRA_CA_CERTS=${OF_SERVER}`);
   }
 });
 

@@ -1,9 +1,10 @@
 /** `@std/assert` for machines that cannot reach JSR: the same code from npm `deno-std`, with its types declared here. */
 import * as std from "deno-std/assert/mod.js";
+import { fillStoreWithNothing } from "../../lib/kube/tls.ts";
 
 // podfit trusts only the CAs that it is given, for which the process may not have loaded the public roots: the first
 // fetch of a test would. Every test imports this file before it runs.
-Deno.env.set("DENO_TLS_CA_STORE", "");
+fillStoreWithNothing();
 
 export function assert(condition: unknown, message = ""): asserts condition {
   std.assert(condition, message);

@@ -10,6 +10,7 @@ import { openDirectSource } from "../../lib/usage/kubelet.ts";
 
 const [paths = "", origin = "", caFile = ""] = Deno.args;
 const TOKEN = "a-token-of-podfit";
+const ENVIRONMENT = ["DENO_TLS_CA_STORE", "DENO_CERT", "NODE_EXTRA_CA_CERTS"];
 
 async function askApi(caCerts: readonly string[]): Promise<string> {
   const credential = { authorization: { kind: "bearer", token: TOKEN }, clientCertificate: null } as const;
@@ -46,6 +47,7 @@ const ask: Readonly<Record<string, () => Promise<string>>> = {
   api: () => askApi(given),
   kubelet: () => askKubelet(given),
   public: () => askApi([]),
+  environment: () => Promise.resolve(ENVIRONMENT.map((name) => `${name}=${Deno.env.get(name)}`).join(" ")),
   fetch: () => fetch(origin).then((response) => response.text()),
 };
 const answers: string[] = [];

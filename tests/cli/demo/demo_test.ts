@@ -67,6 +67,7 @@ function startDemo(args: readonly string[]): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "-P=demo", "main.ts", "demo", ...args],
     cwd: ROOT.pathname,
+    env: { DENO_NO_UPDATE_CHECK: "1" },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

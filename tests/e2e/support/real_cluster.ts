@@ -212,5 +212,6 @@ function describeStatus({ code, signal }: Deno.CommandStatus): string {
 }
 
 function inheritedEnv(): Record<string, string> {
-  return Object.fromEntries(Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("PRA_")));
+  const inherited = Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("PRA_"));
+  return { ...Object.fromEntries(inherited), DENO_NO_UPDATE_CHECK: "1" };
 }
