@@ -8,6 +8,7 @@ import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
 import { byName, Contenders, isSameContenders } from "./contenders.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
+import { isSameSpec, toChanged } from "./same_spec.ts";
 import type { Resolution, Tracked } from "./tracked.ts";
 import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 
@@ -104,7 +105,10 @@ export class Inventory {
 
   setPod(pod: PodFacts): void {
     const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
-    this.#options.onMoved?.(inNamespace.get(pod.uid) ?? null, pod);
+    const before = inNamespace.get(pod.uid) ?? null;
+    // A generation never goes back but with all of etcd: what was done since is undone, and nothing is remembered of it.
+    if ((before?.generation ?? 0) > (pod.generation ?? 0)) this.#drop(pod.uid);
+    this.#options.onMoved?.(before, pod);
     this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
     this.#retrack(pod);
   }
@@ -168,10 +172,10 @@ export class Inventory {
       inNamespace.set(facts.uid, entry);
       return entry;
     }
-    // A status write comes back as a change too; only the spec, counted by generation, decides who is tracked.
-    const isSameSpec = before.facts.generation === facts.generation && facts.generation > 0;
-    before.facts = isSameSpec ? { ...facts, autoscaler: before.facts.autoscaler } : facts;
-    return isSameSpec ? null : before;
+    // A status write comes back as a change too; only the spec decides who is tracked.
+    const isSame = isSameSpec(before.facts, facts);
+    before.facts = { ...facts, autoscaler: isSame ? before.facts.autoscaler : toChanged(before.facts, facts) };
+    return isSame ? null : before;
   }
 
   #rematchTargeting(workload: WorkloadFacts): void {
