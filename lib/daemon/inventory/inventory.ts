@@ -7,6 +7,7 @@ import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
 import { byName, Contenders, isSameContenders } from "./contenders.ts";
+import { deleteWithin } from "./delete_within.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
 import { isSameSpec, toChanged } from "./same_spec.ts";
 import type { Resolution, Tracked } from "./tracked.ts";
@@ -74,7 +75,7 @@ export class Inventory {
   removeAutoscaler({ uid, namespace }: Pick<AutoscalerFacts, "uid" | "namespace">): void {
     const entry = this.#entries.get(namespace)?.get(uid);
     if (entry === undefined) return;
-    this.#entries.get(namespace)?.delete(uid);
+    deleteWithin(this.#entries, namespace, uid);
     this.#rematch(entry);
   }
 
@@ -84,7 +85,7 @@ export class Inventory {
     const gone = [...this.autoscalers()].filter((one) =>
       (namespace === null || one.namespace === namespace) && !known.has(one.uid)
     );
-    for (const one of gone) this.#entries.get(one.namespace)?.delete(one.uid);
+    for (const one of gone) deleteWithin(this.#entries, one.namespace, one.uid);
     const changed = all.filter((one) => this.#placeAutoscaler(one) !== null);
     this.#retrackAll([...gone, ...changed]);
     return gone;
@@ -115,7 +116,7 @@ export class Inventory {
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
     this.#options.onMoved?.(this.#pods.get(namespace)?.get(uid) ?? null, null);
-    this.#pods.get(namespace)?.delete(uid);
+    deleteWithin(this.#pods, namespace, uid);
     for (const { matched, tracked } of this.#entries.get(namespace)?.values() ?? []) {
       matched.delete(uid);
       tracked.delete(uid);
