@@ -108,6 +108,7 @@ export function createActor(options: ActorOptions): Actor {
     isNodeLocal: isPartial(options.scope),
     lastScales,
     canReport: observer.canReportStatus,
+    findStale: observer.findStale,
     writer: new StatusWriter({
       client,
       clock,

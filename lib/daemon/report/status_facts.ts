@@ -18,6 +18,8 @@ import { readStatus } from "./read_status.ts";
 /** What a status follows from, beside the autoscaler itself. */
 export interface StatusSources {
   readonly resolution: Resolution;
+  /** The resource that is too old to go by (C51); none by default. */
+  readonly stale?: string | null;
   readonly unread: { readonly count: number; readonly why: string };
   readonly limits: LimitFacts;
   readonly recommended: readonly Recommended[] | null;
@@ -30,12 +32,13 @@ export interface StatusSources {
 /** The facts that `nextStatus` judges. */
 export function toStatusFacts(
   parsed: AutoscalerFacts,
-  { resolution, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
+  { resolution, stale = null, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
 ): StatusFacts {
   const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
   return {
     generation,
+    stale,
     problems,
     warnings,
     paused: autoscaler?.paused ?? false,
