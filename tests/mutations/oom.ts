@@ -326,9 +326,10 @@ export const OOM: Mutations = {
     },
     {
       breaks: "kills again what it has killed before",
-      in: "CAPS",
-      find: "killFloor,",
-      replace: "",
+      in: "killFloor",
+      under: "lib/core/size/caps.ts",
+      find: "fitted.to < floor ?",
+      replace: "fitted.to < 0 ?",
       test: "on whole runs no size kills that has killed before (L2, L11, L12)",
     },
     {
