@@ -41,6 +41,8 @@ export interface AutoscalerStatus {
 export interface StatusFacts extends LimitedFacts {
   /** The generation of the spec that the facts are about. */
   readonly generation: number;
+  /** The resource of which nothing was heard for too long to know the facts; `null` when they are known. */
+  readonly stale: string | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** Why the target cannot be resolved, e.g. `deployment "web" does not exist`; `null` when it can. */
@@ -83,11 +85,11 @@ const CLOCKS_DIFFER_MS = 60_000;
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
   const { lastScale, selector, effectivePolicy, recommended } = facts;
   const verdicts = [
-    judgeReady(facts),
-    judgeActive(facts),
+    doubt(judgeReady(facts), facts),
+    doubt(judgeActive(facts), facts),
     judgeScaling(facts, now),
-    judgeMetrics(facts),
-    judgeLimited(facts),
+    doubt(judgeMetrics(facts), facts),
+    doubt(judgeLimited(facts), facts),
   ];
   return {
     conditions: verdicts.map((verdict) => toCondition(verdict, before, { generation: facts.generation, now })),
@@ -110,6 +112,15 @@ export function isAhead({ at }: LastScale, now: number): boolean {
 }
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+/** What was true when it was last heard of may be so no more. The words stay the same however long that lasts. */
+function doubt(verdict: Verdict, { stale }: StatusFacts): Verdict {
+  if (stale === null) return verdict;
+  const message =
+    `nothing was heard of ${stale} from the API server for minutes, and pods are left as they are until ` +
+    "something is: podfit's log says why";
+  return { type: verdict.type, status: "Unknown", reason: "Stale", message };
+}
 
 function judgeReady({ problems, warnings, paused, missingTarget }: StatusFacts): Verdict {
   const type = "Ready";

@@ -95,7 +95,7 @@ export function createActor(options: ActorOptions): Actor {
       fail("Cannot evaluate pod", { pod: formatName(pod), error });
     },
   });
-  const health = new UsageHealth({ readState, now: () => clock.now() });
+  const health = new UsageHealth({ readState, clock });
   const recommendations = new Recommendations({ readState });
   const status = new StatusSweep({
     clock,
@@ -108,6 +108,7 @@ export function createActor(options: ActorOptions): Actor {
     isNodeLocal: isPartial(options.scope),
     lastScales,
     canReport: observer.canReportStatus,
+    findStale: observer.findStale,
     writer: new StatusWriter({
       client,
       clock,

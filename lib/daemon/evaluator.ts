@@ -6,12 +6,14 @@
 import { decide } from "../core/decide.ts";
 import type { Input, Observation, Outcome } from "../core/decision.ts";
 import { isWaitingForRoom } from "../core/notify/held.ts";
+import { stepClock } from "../core/observe/clock_step.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
 import { readTaken } from "../core/pod/room.ts";
 import type { Siblings } from "../core/pod/siblings.ts";
 import { wantsSiblings } from "../core/propose/inherit.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
+import { watchSteps } from "../runtime/clock_steps.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Actuate } from "./act/actuator.ts";
 import type { Tracked } from "./inventory/tracked.ts";
@@ -47,14 +49,17 @@ export class Evaluator implements AsyncDisposable {
   /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
   readonly #inFlight = new Map<string, Tracked | null>();
   readonly #sending = new Set<Promise<void>>();
+  readonly #takeStep: () => number;
   #isClosed = false;
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
+    this.#takeStep = watchSteps(options.clock);
   }
 
   /** What is remembered of the pod; `null` before its first evaluation. */
   readState(uid: string): PodState | null {
+    this.#followClock();
     return this.#states.get(uid) ?? null;
   }
 
@@ -74,6 +79,7 @@ export class Evaluator implements AsyncDisposable {
   /** Decides for each pod and sends the requests, at most one per pod at a time. Waits for no answer, and never throws. */
   evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): void {
     if (this.#isClosed) return;
+    this.#followClock();
     // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
     const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
@@ -146,12 +152,20 @@ export class Evaluator implements AsyncDisposable {
     const { rooms } = this.#options.surroundings;
     if (answer.kind === "accepted") rooms.accept(pod, answer.generation);
     else if (answer.kind !== "unconfirmed") rooms.release(pod.uid);
+    this.#followClock();
     // Dropped meanwhile: what was accepted is still reported, but no state comes back to life.
     const before = this.#states.get(pod.uid);
     const input = this.#toInput(tracked, { kind: "answered", request, answer });
     const outcome: Outcome = decide(before ?? NEW_POD_STATE, input);
     if (before !== undefined) this.#states.set(pod.uid, outcome.state);
     report({ before: before ?? NEW_POD_STATE, input, outcome, tookMs: 0 });
+  }
+
+  /** States are dated by the wall clock; what they measure is the time that passes. */
+  #followClock(): void {
+    const stepMs = this.#takeStep();
+    if (stepMs === 0) return;
+    for (const [uid, state] of this.#states) this.#states.set(uid, stepClock(state, stepMs));
   }
 
   /** What is commanded takes its room at once, or two pods of a round would both be fitted into it. */

@@ -12,7 +12,7 @@ import type { Log } from "../runtime/log.ts";
 import type { AutoscalerFacts, NodeFacts } from "./inventory/facts.ts";
 import { Feed } from "./inventory/feed.ts";
 import { Inventory } from "./inventory/inventory.ts";
-import { canDecide, canReportStatus } from "./inventory/knowledge.ts";
+import { canDecide, canReportStatus, findStale } from "./inventory/knowledge.ts";
 import { Namespaces } from "./inventory/namespaces.ts";
 import { Rooms } from "./inventory/rooms.ts";
 import { type Scope, seesWholeNodes } from "./inventory/scope.ts";
@@ -65,18 +65,20 @@ export interface Observer {
   readonly nodes: ReadonlyMap<string, NodeFacts>;
   /** What surrounds a pod: the room of its node, the limits of its namespace, the versions above and below it. */
   readonly surroundings: Surroundings;
-  /** Ready once every list has come. */
+  /** Ready once every list has come, and while none is too old. */
   readonly isReady: () => Verdict;
   /** False until `nodes` has all nodes there are. */
   readonly areNodesListed: () => boolean;
   /** False for an autoscaler that was deleted. */
   readonly isKnown: (autoscaler: Pick<Autoscaler, "uid" | "namespace">) => boolean;
-  /** False once the pod, or who contends for it, is no longer as given. */
+  /** False once the pod, or who contends for it, is no longer as given, or not known any more. */
   readonly isCurrent: (tracked: Tracked) => boolean;
-  /** False while not everybody is known who may contend for the namespace's pods. */
+  /** False while not everybody is known who may contend for the namespace's pods, as they are by now. */
   readonly canDecide: (namespace: string) => boolean;
   /** False while a list is missing from which the autoscaler's status would follow. */
   readonly canReportStatus: (autoscaler: AutoscalerFacts) => boolean;
+  /** The resource that was not heard of for so long that nobody acts in the namespace; `null` = none. */
+  readonly findStale: (namespace: string) => string | null;
   /** Calls the listener for each pod that is tracked, then for each change until the subscription is disposed of. */
   readonly subscribe: (listener: ObserverListener) => Disposable;
   /** Watches until the signal aborts. Rejects only where a part is broken. */
@@ -120,27 +122,37 @@ export function createObserver(
       for (const listener of listeners) listener.onAutoscalerGone(autoscaler);
     },
   });
-  const isListed = (resource: string, namespace: string) => feed.isListed(resource, namespace);
+  const { contacts } = feed;
+  const isListed = (resource: string, namespace: string) => contacts.isListed(resource, namespace);
+  const isKnown = (resource: string, namespace: string) => contacts.isKnown(resource, namespace);
+  const mayDecide = (namespace: string) => canDecide(namespace, { inventory, isKnown });
   return {
     inventory,
     nodes,
     surroundings: {
-      rooms,
+      rooms: {
+        // A node may be another by now: what is not known refusals tell.
+        read: (pod) => isKnown("nodes", "") ? rooms.read(pod) : null,
+        command: (pod, growth) => rooms.command(pod, growth),
+        accept: (pod, generation) => rooms.accept(pod, generation),
+        release: (uid) => rooms.release(uid),
+      },
       readLimits: (namespace) => namespaces.read(namespace),
       lowersMemoryLimits: (node) => lowersMemoryLimits(serverVersion, nodes.get(node ?? "")?.kubeletVersion ?? null),
     },
     isReady() {
-      const waiting = feed.unsynced;
-      return waiting.length === 0
-        ? { ok: true, message: "ok" }
-        : { ok: false, message: `waiting for the first list of ${waiting.join(", ")}` };
+      const { unlisted, stale } = contacts;
+      const problems = stale.map(({ path, ageSeconds }) => `${path} was not heard of for ${ageSeconds} s`);
+      if (unlisted.length > 0) problems.unshift(`waiting for the first list of ${unlisted.join(", ")}`);
+      return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
     },
     areNodesListed: () => isListed("nodes", ""),
     isKnown: ({ uid, namespace }) => inventory.findAutoscaler(uid, namespace) !== null,
     // Each change of a pod, and of who contends for it, is tracked anew.
-    isCurrent: (tracked) => inventory.tracked.get(tracked.pod.uid) === tracked,
-    canDecide: (namespace) => canDecide(namespace, { inventory, isListed }),
+    isCurrent: (tracked) => inventory.tracked.get(tracked.pod.uid) === tracked && mayDecide(tracked.pod.namespace),
+    canDecide: mayDecide,
     canReportStatus: (autoscaler) => canReportStatus(autoscaler, isListed),
+    findStale: (namespace) => findStale(namespace, { inventory, isKnown, isListed }),
     subscribe(listener) {
       listeners.add(listener);
       for (const tracked of inventory.tracked.values()) listener.onTracked(tracked);

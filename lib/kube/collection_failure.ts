@@ -7,9 +7,9 @@ import { readMessage } from "./network_error.ts";
  * - `status`: the server refused the request.
  * - `expired`: the server no longer has the resource version or the continue token, or does not have it yet.
  * - `unreachable`: the request failed before an answer.
- * - `hung`: nothing came from the start, neither an answer nor a first event.
+ * - `hung`: nothing came from the start, neither an answer nor a whole first line.
  * - `dropped`: the connection ended within the body.
- * - `silent`: nothing more came after some bytes.
+ * - `silent`: nothing more came after some lines of a watch, or no whole page of a list in its time.
  * - `malformed`: the answer is not what the API promises.
  * - `too_large`: the answer has more bytes than podfit reads.
  * - `short`: the server ended a watch within a second.

@@ -50,18 +50,27 @@ export async function fetchPage<T>(
 ): Promise<Page<T>> {
   const { clock, signal, path, pageSize = DEFAULT_PAGE_SIZE } = options;
   const params = new URLSearchParams({ limit: String(pageSize), ...(token === null ? {} : { continue: token }) });
-  const response = await fetchResponse(transport, params, { ...options, verb: "list", silentMs: LIST_SILENT_MS });
+  const response = await fetchResponse(transport, params, { ...options, verb: "list", silentMs: ANSWER_MS });
+  using deadline = clock.timeout(PAGE_MS);
   let text: string;
   try {
-    text = await readText(response, { limitBytes: MAX_PAGE_BYTES, signal, clock, silentMs: LIST_SILENT_MS });
+    text = await readText(response, { limitBytes: MAX_PAGE_BYTES, signal: AbortSignal.any([signal, deadline.signal]) });
   } catch (error) {
-    throw toBodyFailure(error, { verb: "list", path, signal });
+    const failure = toBodyFailure(error, { verb: "list", path, signal });
+    if (failure.kind !== "silent") throw failure;
+    const why = `a page was not whole after ${PAGE_MS / 1000} s`;
+    throw new CollectionFailure(`Cannot list "${path}": ${why}`, { kind: "silent", cause: error });
   }
   return toPage(text, options);
 }
 
 /** A busy server may take a minute to answer a list. After that it gives up itself. */
-const LIST_SILENT_MS = 60_000;
+const ANSWER_MS = 60_000;
+/**
+ * The rest of a page has as long again, however it comes: who sends a byte a minute must not hold up a list for hours.
+ * With each page a list may take so much longer.
+ */
+const PAGE_MS = 60_000;
 
 function toPage<T>(text: string, options: ListOptions<T>): Page<T> {
   const body = parseJsonOrText(text);

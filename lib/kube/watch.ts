@@ -1,7 +1,8 @@
 /**
  * What is in a collection, and what changes in it, for as long as the signal lasts: list, then watch, again and again,
  * through expired versions, dropped and silent connections, refusals and garbage. Nothing is missed between a failure
- * and its recovery: either the watch goes on from where it was, or a new list replaces everything.
+ * and its recovery: the watch goes on from where it was for as long as the server lets it, as a list costs it most just
+ * when it has little to spare; else a new list replaces everything.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 import { backoffMs } from "../runtime/backoff.ts";
@@ -25,11 +26,16 @@ export interface WatchOptions<T> extends Collection {
   readonly signal: AbortSignal;
   /** Applied to each object at once, to keep memory small. An object for which it throws is reported and left out. */
   readonly project: (object: KubeObject) => T;
+  /**
+   * Called when the server has shown that everything up to now was given: by a bookmark, or by ending a watch in good
+   * order. A list shows it as well.
+   */
+  readonly onCurrent?: () => void;
   /** Called for every failure before it is retried; with 0 failures for an object that `project` can't read. */
   readonly onError: (error: Error, consecutiveFailures: number) => void;
   /** Objects in a page of a list; 500 by default. */
   readonly pageSize?: number;
-  /** A connection without a byte for this long is dead: bookmarks come each 60 s. 90 s by default. */
+  /** A connection without a whole line for this long is dead: bookmarks come each 60 s. 90 s by default. */
   readonly silentMs?: number;
   /** About how long to go on without a new list, 1 h by default. Takes effect when a watch ends, each 5 to 10 min. */
   readonly relistMs?: number;
@@ -37,13 +43,14 @@ export interface WatchOptions<T> extends Collection {
 
 /** Gives the events of a collection until the signal aborts. Failures are reported and retried, not thrown. */
 export async function* watchList<T>(transport: Transport, options: WatchOptions<T>): AsyncGenerator<WatchEvent<T>> {
-  const { clock, random, signal, relistMs = DEFAULT_RELIST_MS } = options;
+  const { clock, random, signal, relistMs = DEFAULT_RELIST_MS, onCurrent = () => {} } = options;
   // What concerns one object only is no failure of the watch.
   const connection = { ...options, onError: (error: Error) => options.onError(error, 0) };
   const failureCount = new FailureCount(clock);
   let listing = newListing<T>(options.pageSize);
   let resourceVersion: string | null = null;
   let relistDueMs = 0;
+  let heardMs = 0;
   while (!signal.aborted) {
     try {
       if (resourceVersion === null) {
@@ -55,23 +62,27 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
         if (++listing.pages > MAX_PAGES) throw tooManyPages(options);
         if (page.continueToken !== null) continue;
         resourceVersion = page.resourceVersion;
-        relistDueMs = clock.monotonic() + relistMs * (0.8 + 0.4 * random());
+        heardMs = clock.monotonic();
+        relistDueMs = heardMs + relistMs * (0.8 + 0.4 * random());
         const { objects } = listing;
         listing = newListing(options.pageSize);
         yield { kind: "listed", objects };
       }
       for await (const change of watchOnce(transport, resourceVersion, connection)) {
         failureCount.succeed();
+        heardMs = clock.monotonic();
         resourceVersion = change.resourceVersion;
         if (change.event !== null) yield change.event;
+        if (change.isCurrent) onCurrent();
       }
       if (clock.monotonic() >= relistDueMs) resourceVersion = null;
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof CollectionFailure)) throw error;
       const failures = failureCount.fail();
-      const isStale = clock.monotonic() >= relistDueMs || failures >= TRUSTED_FAILURES;
-      if (mustRelist(error) || (resourceVersion !== null && isStale)) {
+      const nowMs = clock.monotonic();
+      const isDoubtful = nowMs >= relistDueMs || (nowMs - heardMs >= TRUSTED_MS && !isAboutNoVersion(error));
+      if (mustRelist(error) || (resourceVersion !== null && isDoubtful)) {
         resourceVersion = null;
         listing = newListing(error.kind === "too_large" ? Math.ceil(listing.pageSize / 2) : options.pageSize);
       }
@@ -89,8 +100,8 @@ const RETRY_BASE_MS = 800;
 const RETRY_MAX_MS = 30_000;
 const RETRY_AFTER_MAX_MS = 120_000;
 const HEALTHY_MS = 120_000;
-/** After so many failures in a row the version is no longer trusted, whatever the failures were. */
-const TRUSTED_FAILURES = 5;
+/** A version with which no watch has brought anything for so long is no longer trusted. */
+const TRUSTED_MS = 300_000;
 
 /** Counts failures in a row. Two minutes of successes without a failure between them start a new count. */
 class FailureCount {
@@ -136,6 +147,11 @@ function newListing<T>(pageSize = DEFAULT_PAGE_SIZE): Listing<T> {
 function mustRelist({ kind, code }: CollectionFailure): boolean {
   if (kind === "status") return code !== null && code < 500 && ![401, 403, 429].includes(code);
   return kind === "expired" || kind === "hung" || kind === "malformed" || kind === "too_large";
+}
+
+/** The server is away or busy, or refuses whoever asks: any version, and a list as well. */
+function isAboutNoVersion({ kind, code }: CollectionFailure): boolean {
+  return kind === "unreachable" || (kind === "status" && code !== null && [401, 403, 429, 503].includes(code));
 }
 
 function tooManyPages({ path }: Collection): CollectionFailure {

@@ -2,7 +2,7 @@
  * One connection of a watch: from its request to its end, the changes that it brings and the versions that they are of.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock, Timeout } from "../runtime/clock.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { toApiError } from "./api_error.ts";
 import { readLines } from "./body.ts";
@@ -18,8 +18,10 @@ export interface ObjectEvent<T> {
 export interface Change<T> {
   /** Opaque; the next connection goes on from here. */
   readonly resourceVersion: string;
-  /** `null` for a bookmark and for an object that was left out. */
+  /** `null` for a bookmark, for the end of the watch and for an object that was left out. */
   readonly event: ObjectEvent<T> | null;
+  /** The server says so: nothing has changed up to this version that was not given before. */
+  readonly isCurrent: boolean;
 }
 
 export interface ConnectionOptions<T> extends Collection, Projection<T> {
@@ -27,13 +29,13 @@ export interface ConnectionOptions<T> extends Collection, Projection<T> {
   /** Gives a number in [0, 1), as Math.random does. */
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** A connection without a byte for this long is dead: bookmarks come each 60 s. 90 s by default. */
+  /** A connection without a whole line for this long is dead: bookmarks come each 60 s. 90 s by default. */
   readonly silentMs?: number;
 }
 
 /**
- * Gives the changes after a version, for 5 to 10 minutes. Returns when the server ends the connection in good order,
- * throws a CollectionFailure otherwise, and the signal's reason when it aborts.
+ * Gives the changes after a version, for 5 to 10 minutes. Returns when the server ends the connection in good order, of
+ * which it tells with a last change, throws a CollectionFailure otherwise, and the signal's reason when it aborts.
  */
 export async function* watchOnce<T>(
   transport: Transport,
@@ -49,24 +51,66 @@ export async function* watchOnce<T>(
     timeoutSeconds: String(timeoutSeconds),
   });
   const startedMs = clock.monotonic();
-  let hasReceived = false;
+  let version: string | null = null;
   using overtime = clock.timeout(timeoutSeconds * 1000 + OVERTIME_MS);
   const signal = AbortSignal.any([options.signal, overtime.signal]);
   try {
     const response = await fetchResponse(transport, params, { ...options, verb: "watch", signal, silentMs });
-    for await (const lines of readLines(response, { limitBytes: MAX_LINE_BYTES, signal, clock, silentMs })) {
-      hasReceived = true;
-      for (const line of lines) yield toChange(line, options, response);
+    using silence = new Silence(clock, silentMs);
+    const heard = AbortSignal.any([signal, silence.signal]);
+    for await (const lines of readLines(response, { limitBytes: MAX_LINE_BYTES, signal: heard })) {
+      for (const line of lines) {
+        const change = toChange(line, options, response);
+        version = change.resourceVersion;
+        yield change;
+      }
+      if (lines.length > 0) silence.startAnew();
     }
   } catch (error) {
     if (overtime.signal.aborted && !options.signal.aborted) return;
     const failure = toBodyFailure(error, { verb: "watch", path, signal });
-    if (failure.kind !== "silent" || hasReceived) throw failure;
+    if (failure.kind !== "silent" || version !== null) throw failure;
     throw new CollectionFailure(failure.message, { kind: "hung", cause: error });
   }
   const lastedMs = Math.round(clock.monotonic() - startedMs);
-  if (lastedMs >= SHORT_WATCH_MS) return;
-  throw new CollectionFailure(`Cannot watch "${path}": the server ended it after ${lastedMs} ms`, { kind: "short" });
+  if (lastedMs < SHORT_WATCH_MS) {
+    throw new CollectionFailure(`Cannot watch "${path}": the server ended it after ${lastedMs} ms`, { kind: "short" });
+  }
+  yield { resourceVersion: version ?? resourceVersion, event: null, isCurrent: true };
+}
+
+/** Bytes that make no line are silence too: a server, or who is in its place, may send one a minute for ever. */
+class Silence implements Disposable {
+  readonly #clock: Clock;
+  readonly #silentMs: number;
+  readonly #over = new AbortController();
+  #timeout: Timeout;
+
+  constructor(clock: Clock, silentMs: number) {
+    this.#clock = clock;
+    this.#silentMs = silentMs;
+    this.#timeout = this.#start();
+  }
+
+  /** Aborts with a TimeoutError once it has lasted too long. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  startAnew(): void {
+    this.#timeout[Symbol.dispose]();
+    this.#timeout = this.#start();
+  }
+
+  [Symbol.dispose](): void {
+    this.#timeout[Symbol.dispose]();
+  }
+
+  #start(): Timeout {
+    const timeout = this.#clock.timeout(this.#silentMs);
+    timeout.signal.addEventListener("abort", () => this.#over.abort(timeout.signal.reason), { once: true });
+    return timeout;
+  }
 }
 
 const DEFAULT_SILENT_MS = 90_000;
@@ -94,11 +138,12 @@ function toChange<T>(line: string, options: ConnectionOptions<T>, response: Resp
   const metadata = isRecord(object) && isRecord(object.metadata) ? object.metadata : {};
   const { resourceVersion } = metadata;
   if (typeof resourceVersion !== "string") throw malformed("an event without a version", { path });
-  if (type === "BOOKMARK") return { resourceVersion, event: null };
+  if (type === "BOOKMARK") return { resourceVersion, event: null, isCurrent: true };
   if (type !== "ADDED" && type !== "MODIFIED" && type !== "DELETED") throw malformed("an event of no type", { path });
   if (!isKubeObject(object)) throw malformed("an object without a name or UID", { path });
   const projected = projectObject(object, options);
-  return { resourceVersion, event: projected === null ? null : { kind: KINDS[type], object: projected } };
+  const given = projected === null ? null : { kind: KINDS[type], object: projected };
+  return { resourceVersion, event: given, isCurrent: false };
 }
 
 function malformed(what: string, { path, cause }: { readonly path: string; readonly cause?: unknown }) {

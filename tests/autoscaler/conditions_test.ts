@@ -5,6 +5,7 @@ import { formatTime } from "../../lib/units/time.ts";
 import { MINUTE, SECOND, START } from "../support/builders.ts";
 
 const FACTS: StatusFacts = {
+  stale: null,
   generation: 3,
   problems: [],
   warnings: [],

@@ -50,7 +50,7 @@ class Desk {
     for (let i = 0; i < times; i++) {
       this.evaluator.evaluate(pods, () => this.observe());
       await settle();
-      this.clock.setNow(this.clock.now() + 5 * SECOND);
+      await this.clock.advance(5 * SECOND);
     }
   }
 

@@ -12,6 +12,33 @@ import { autoscalerObject, deploymentObject, nodeObject, podObject } from "../su
 import { TestApiServer } from "../support/api_server.ts";
 import { FakeKubelet } from "../support/daemon_run.ts";
 
+Deno.test("createObserver() takes no pod for current, and decides about none, once its list is too old (C51)", async () => {
+  const clock = new VirtualClock();
+  const api = new TestApiServer(clock);
+  for (const [plural, object] of [["deployments", deploymentObject()], ["pods", podObject()]] as const) {
+    api.put(plural, object);
+  }
+  api.put("podresourceautoscalers", autoscalerObject());
+  const { origin, transport } = api.toServer();
+  const log = createLog({ level: "error", format: "json", clock, write() {} });
+  const common = { clock, random: () => 0, log, metrics: createMetrics({ version: "test" }), onTrouble() {} };
+  const observer = createObserver({ ...common, origin, transport, scope: WHOLE_CLUSTER, requiresAnnotation: false });
+  const observing = new AbortController();
+  const observed = observer.run(observing.signal);
+  await clock.advance(1000);
+  api.intercept = ({ path }) => path === "/api/v1/pods" ? Response.json({ code: 403 }, { status: 403 }) : null;
+  api.closeWatches("pods");
+  const [tracked] = observer.inventory.tracked.values();
+  assert(tracked !== undefined);
+  const read = () => [observer.isCurrent(tracked), observer.canDecide("shop"), observer.findStale("shop")];
+  await clock.advance(299_000);
+  assertEquals(read(), [true, true, null]);
+  await clock.advance(1000);
+  assertEquals(read(), [false, false, "pods"]);
+  observing.abort();
+  await observed;
+});
+
 Deno.test("createObserver() observes alone, and an actor started on it acts until it is stopped", async () => {
   const clock = new VirtualClock();
   const api = new TestApiServer(clock);

@@ -29,7 +29,7 @@ Deno.test("watchList() streams over real HTTP, drops a silent connection there, 
     clock: { ...systemClock, sleep: (_, signal) => systemClock.sleep(0, signal) },
     random: () => 0,
     signal: controller.signal,
-    silentMs: 30,
+    silentMs: 300,
     project: ({ metadata }) => metadata.name,
     onError: (error) => errors.push(error.message),
   });

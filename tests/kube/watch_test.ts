@@ -233,6 +233,49 @@ Deno.test("watchList() drops a silent connection after 90 s and goes on; bookmar
   assertStringIncludes(run.errors[0] ?? "", "went silent");
 });
 
+Deno.test("watchList() gives up a connection that brings bytes and no line, and one that brings empty lines", async () => {
+  for (const [what, drop] of [["half a line", '{"type":'], ["empty lines", "\n"]] as const) {
+    const dribbling = stream();
+    await using run = start([() => page({}), dribbling.answer, () => page({ names: ["z"] }), stream().answer]);
+    for (let sentMs = 0; sentMs < 120_000; sentMs += 10_000) {
+      await run.clock.advance(10_000);
+      if (!dribbling.isGone()) dribbling.send(drop);
+    }
+    assertEquals([dribbling.isGone(), run.events], [true, ["listed a", "listed z"]], what);
+  }
+});
+
+Deno.test("watchList() lets a list have a minute for each page, however its bytes come", async () => {
+  const dribbling = stream();
+  await using run = start([dribbling.answer, () => page({}), stream().answer]);
+  await run.clock.advance(59_000);
+  dribbling.send(" ");
+  assertEquals(run.errors, []);
+  await run.clock.advance(1600);
+  assertEquals(run.errors, [`Cannot list "/api/v1/pods": a page was not whole after 60 s`]);
+  assertEquals([dribbling.isGone(), run.events], [true, ["listed a"]]);
+});
+
+Deno.test("watchList() says what shows that nothing was missed: a bookmark, and an end in good order", async () => {
+  const [first, second] = [stream(), stream()];
+  let shown = 0;
+  await using run = start([() => page({}), first.answer, second.answer], { onCurrent: () => shown++ });
+  await run.clock.advance(2000);
+  first.send(event("ADDED", "b", "6"));
+  await settle();
+  assertEquals(shown, 0, "it may be the first of many");
+  first.send(bookmark("9"));
+  await settle();
+  assertEquals(shown, 1);
+  first.end();
+  await settle();
+  assertEquals([shown, run.urls.length], [2, 3]);
+  await run.clock.advance(2000);
+  second.fail();
+  await settle();
+  assertEquals([shown, run.errors.length], [2, 1]);
+});
+
 const MUTE: Record<string, Answer> = {
   "no headers": (request) =>
     new Promise((_, reject) => request.signal.addEventListener("abort", () => reject(request.signal.reason))),
@@ -297,13 +340,47 @@ Deno.test("watchList() doubles its wait to 30 s, and starts over after two healt
   assertEquals(run.failures.at(-1), 1);
 });
 
-Deno.test("watchList() lists again when the server keeps failing to watch a version", async () => {
-  const refusals = Array.from({ length: 5 }, () => () => new Response("cannot parse version", { status: 500 }));
-  await using run = start([() => page({}), ...refusals, () => page({ names: ["z"] }), stream().answer]);
-  await run.clock.advance(600 + 1200 + 2400 + 4800 + 9600);
+Deno.test("watchList() lists again when the server keeps failing to watch a version for five minutes", async () => {
+  await using run = start([
+    () => page({}),
+    ...Array.from({ length: 19 }, () => () => new Response("cannot parse version", { status: 500 })),
+    () => page({ names: ["z"] }),
+    stream().answer,
+  ]);
+  await run.clock.advance(290_000);
+  assertEquals([run.events, run.failures.at(-1)], [["listed a"], 18]);
+  await run.clock.advance(41_000);
   assertEquals(run.events, ["listed a", "listed z"]);
-  assertEquals(run.failures, [1, 2, 3, 4, 5]);
 });
+
+const ABOUT_NO_VERSION: Record<string, Answer> = {
+  "nobody answers": () => Promise.reject(new TypeError("connection refused")),
+  "the server is busy": () => new Response("", { status: 503 }),
+  "it asks to come later": () => new Response("", { status: 429 }),
+  "the right is gone": () => json({ message: "pods is forbidden" }, 403),
+};
+
+for (const [what, answer] of Object.entries(ABOUT_NO_VERSION)) {
+  Deno.test(`watchList() goes on from its version, without a list, after half an hour in which ${what}`, async () => {
+    let isOver = false;
+    const watching = stream();
+    const first = stream();
+    const other: Answer = (request) => isOver ? watching.answer() : answer(request);
+    await using run = start([() => page({ version: "5" }), first.answer, ...Array.from({ length: 200 }, () => other)]);
+    first.send(event("ADDED", "b", "7"));
+    await run.clock.advance(2000);
+    first.fail();
+    await run.clock.advance(1_800_000);
+    isOver = true;
+    await run.clock.advance(30_000);
+    watching.send(event("ADDED", "c", "9"));
+    await settle();
+    assertEquals(run.events, ["listed a", "added b", "added c"]);
+    assertEquals(run.params(run.urls.length - 1).resourceVersion, "7");
+    const waits = run.urls.length;
+    assert(waits > 60 && waits < 100, `${waits} requests`);
+  });
+}
 
 Deno.test("watchList() keeps counting failures when every list works and every watch expires", async () => {
   const round = [() => page({}), () => json(EXPIRED, 410)];

@@ -87,6 +87,13 @@ export const APPLYING: Mutations = {
   ],
   C41: [
     {
+      breaks: "waits for ever for a generation that etcd has lost",
+      in: "Inventory.setPod",
+      find: "(before?.generation ?? 0) > (pod.generation ?? 0)",
+      replace: "before === pod",
+      test: "a pod that has its size and generation of before is resized again (C41)",
+    },
+    {
       breaks: "scales up over a deferred resize",
       in: "resizeIdle",
       find: 'action === "scaleDown"',

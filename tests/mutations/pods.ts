@@ -218,7 +218,7 @@ export const PODS: Mutations = {
       breaks: "acts before the workloads that autoscalers name are listed",
       in: "canDecide",
       find:
-        "for (const kind of inventory.listTargetKinds(namespace)) if (!isListed(PLURALS[kind], namespace)) return false;",
+        "for (const kind of inventory.listTargetKinds(namespace)) if (!isKnown(PLURALS[kind], namespace)) return false;",
       replace: "",
       test:
         "createDaemon() acts on no pod of a namespace while one of its autoscalers names a kind not listed (C12, C51)",
@@ -361,17 +361,33 @@ export const PODS: Mutations = {
     },
     {
       breaks: "takes a changed spec for a status write",
-      in: "Inventory.#placeAutoscaler",
-      find: "=== facts.generation",
-      replace: "<= facts.generation",
-      test: "Inventory tells of a pod when its contenders change, and only then (C12, C13, C16)",
+      in: "isSameSpec",
+      find: "before.generation !== after.generation",
+      replace: "before.generation > after.generation",
+      test:
+        "Inventory sees another spec of the same generation, as after a restore of etcd, and one that comes back (C16)",
     },
     {
       breaks: "goes on with the spec as it was",
       in: "Inventory.#placeAutoscaler",
-      find: "isSameSpec ? { ...facts, autoscaler: before.facts.autoscaler } : facts",
-      replace: "{ ...facts, autoscaler: before.facts.autoscaler }",
+      find: "isSame ? before.facts.autoscaler : toChanged(before.facts, facts)",
+      replace: "before.facts.autoscaler",
       test: "Inventory tells of a pod when its contenders change, and only then (C12, C13, C16)",
+    },
+    {
+      breaks: "takes specs of one generation for the same",
+      in: "isSameSpec",
+      find: "return isAlike(before.autoscaler, { ...after.autoscaler, generation: before.autoscaler.generation });",
+      replace: "return true;",
+      test: "an autoscaler of the same generation with another spec is heeded (C16)",
+    },
+    {
+      breaks: "keeps the streaks of another spec of the same generation",
+      in: "toChanged",
+      find: "generation: -generation",
+      replace: "generation",
+      test:
+        "Inventory sees another spec of the same generation, as after a restore of etcd, and one that comes back (C16)",
     },
   ],
 };

@@ -155,6 +155,50 @@ export const REPORTING: Mutations = {
         "createDaemon() acts on no pod of a namespace while one of its autoscalers names a kind not listed (C12, C51)",
     },
     {
+      breaks: "acts on what it has not heard of for hours",
+      in: "Contacts.isKnown",
+      find: "!this.#isStale(contact)",
+      replace: "true",
+      test: "an autoscaler that was paused while its watch is refused resizes nothing after five minutes (C51)",
+    },
+    {
+      breaks: "sends what was decided on what is too old by now",
+      in: "createObserver",
+      find: "&& mayDecide(tracked.pod.namespace)",
+      replace: "",
+      test: "createObserver() takes no pod for current, and decides about none, once its list is too old (C51)",
+    },
+    {
+      breaks: "believes the first of many events that it has missed",
+      in: "Contacts.hearOfChange",
+      find: "contact === undefined || this.#isStale(contact)",
+      replace: "contact === undefined",
+      test: "Contacts knows at once, and tells once, that the process was stopped for too long (C51)",
+    },
+    {
+      breaks: "knows a list again as soon as one of many events comes",
+      in: "Feed.#watch",
+      find: "this.#contacts.hearOfChange(source);",
+      replace: "this.#contacts.hearOfAll(source);",
+      test: "events alone do not make a list known again that was too old: more may be on their way (C51)",
+    },
+    {
+      breaks: "says that all is well of what it does not know",
+      in: "doubt",
+      find: "stale === null",
+      replace: "stale !== verdict.type",
+      test:
+        "a list that was not heard of for five minutes is told in log, readiness, condition and metric, until it is (C51)",
+    },
+    {
+      breaks: "writes a status each minute because the watch does not show it",
+      in: "StatusWriter.#isNews",
+      find: "if (facts.stale !== null) return false;",
+      replace: "",
+      test:
+        "a list that was not heard of for five minutes is told in log, readiness, condition and metric, until it is (C51)",
+    },
+    {
       breaks: "says that no pod matches before pods are listed",
       in: "canReportStatus",
       find: '|| !isListed("pods", namespace)',

@@ -254,8 +254,8 @@ export const ROOM: Mutations = {
     },
     {
       breaks: "waits for lists that it need not see",
-      in: "isAwaited",
-      find: "isOptional !== true",
+      in: "Contacts.#awaited",
+      find: "list.isOptional !== true",
       replace: "true",
       test: "createDaemon() does not wait for limit ranges and quotas that it may not see, and says so once (L32)",
     },

@@ -123,6 +123,28 @@ export const SAMPLING: Mutations = {
   ],
   C22: [
     {
+      breaks: "takes a clock that was set for a silence",
+      in: "Evaluator.#followClock",
+      find: "if (stepMs === 0) return;",
+      replace: "if (stepMs !== 1) return;",
+      test: "a wall clock that is set forward by two hours ends no usage, and no event says so (C22)",
+    },
+    {
+      breaks: "takes samples for older than they are when the clock is set",
+      in: "stepView",
+      find: 'move(sample, ["seenAt"], byMs)',
+      replace: "sample",
+      test: "stepClock() moves each time of ours, and no time of another clock (C22)",
+    },
+    {
+      breaks: "begins every window and streak anew when the clock is set",
+      in: "stepClock",
+      find: "views: mapValues(state.views, (one) => stepView(one, byMs)),",
+      replace: "",
+      test:
+        "decide() goes on after stepClock() as if the clock had not been set, whatever its policy and load (C22, C31, C42, L2)",
+    },
+    {
       breaks: "counts a repeat of a rate",
       in: "nextRate",
       find: "point.at <=",

@@ -120,6 +120,11 @@ export class TestApiServer {
     this.#server.faults.closeWatches();
   }
 
+  /** Watches of these objects end in good order, and can be taken up again where they were. */
+  closeWatches(plural: string): void {
+    this.#server.faults.closeWatches(new RegExp(`/${plural}$`));
+  }
+
   /** Watches tell nothing of these objects until what is returned is called: then all of it. */
   hold(plural: string): () => void {
     return this.#server.faults.holdWatches(new RegExp(`/${plural}$`));

@@ -163,6 +163,11 @@ export class FakeKubelet {
   isDialed = false;
   /** The summary lists no pod. */
   isEmpty = false;
+  /** How far its node's clock is ahead of podfit's. */
+  aheadMs = 0;
+  /** It answers what it has measured last until so long after. */
+  measuresEveryMs = 0;
+  #measured: { readonly atMs: number; readonly text: string } | null = null;
   /** Awaited before each answer. */
   held: Promise<void> = Promise.resolve();
   readonly #clock: VirtualClock;
@@ -194,13 +199,20 @@ export class FakeKubelet {
     await this.held;
     if (this.isDialed && host === null) return { kind: "failed", reason: "unlisted", message: "node is not known" };
     if (this.failure !== null) return { kind: "failed", reason: "unreachable", message: this.failure };
+    const nowMs = this.#clock.monotonic();
+    if (this.#measured === null || nowMs - this.#measured.atMs >= this.measuresEveryMs) {
+      this.#measured = { atMs: nowMs, text: this.#measure() };
+    }
+    return { kind: "summary", text: this.#measured.text, clockOffsetMs: this.aheadMs };
+  };
+
+  #measure(): string {
     const pods = (this.isEmpty ? [] : this.#api.list("pods")).map(({ metadata: { name, namespace, uid } }) => ({
       podRef: { name, namespace, uid },
       containers: ["main", "proxy"].map((container) => this.#readStats(container, this.#read(name))),
     }));
-    const text = JSON.stringify({ node: { nodeName: "node1" }, pods });
-    return { kind: "summary", text, clockOffsetMs: 0 };
-  };
+    return JSON.stringify({ node: { nodeName: "node1" }, pods });
+  }
 
   #read(pod: string) {
     // A container uses what it uses, whatever its node's clock is set to.
@@ -213,7 +225,7 @@ export class FakeKubelet {
   }
 
   #readStats(name: string, { counterNs, memoryMi }: { counterNs: number; memoryMi: number }): Json {
-    const time = formatTime(this.#clock.now());
+    const time = formatTime(this.#clock.now() + this.aheadMs);
     const workingSetBytes = memoryMi * 1024 * 1024;
     return {
       name,

@@ -37,6 +37,7 @@ export function recordProcess(metrics: Metrics): void {
   metrics.apiAnswered({ verb: "patch", resource: "pods/resize", code: 200 });
   metrics.watchEvent({ resource: "pods", type: "added" });
   metrics.watchFailed("pods");
+  metrics.setContactAges(new Map([["pods", 12]]));
   metrics.kubeletRead("ok", 0.02);
   metrics.usageSkipped("malformed", 1);
   metrics.setUsageSource("kubelet");

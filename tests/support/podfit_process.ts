@@ -168,6 +168,8 @@ export function findClosedPort(): number {
 
 /** Deno's own look for a newer Deno loads the public roots into the process. */
 const QUIET = { DENO_NO_UPDATE_CHECK: "1" };
+/** Tests run side by side, and podfit listens before it does anything else. */
+const ANY_PORT = { PODFIT_LISTEN: "127.0.0.1:0" };
 
 async function createCommand(
   { stdin = "null", ...settings }: Settings & { readonly stdin?: "null" | "piped" },
@@ -194,7 +196,14 @@ async function readSurroundings({ env = {} }: Settings) {
   return {
     cwd: ROOT.pathname,
     clearEnv: true,
-    env: { PATH: Deno.env.get("PATH") ?? "", HOME: "/nonexistent", DENO_DIR: await readDenoDir(), ...QUIET, ...env },
+    env: {
+      PATH: Deno.env.get("PATH") ?? "",
+      HOME: "/nonexistent",
+      DENO_DIR: await readDenoDir(),
+      ...QUIET,
+      ...ANY_PORT,
+      ...env,
+    },
   };
 }
 

@@ -54,6 +54,12 @@ export function rebasePeaks(peaks: Peaks, now: number): Peaks {
   return { ...peaks, pairs };
 }
 
+/** The peaks by a clock that was set forward by so much, ms: each as long ago as before, to a thirtieth of the window. */
+export function movePeaks({ windowMs, pairs, ...peaks }: Peaks, byMs: number): Peaks {
+  const by = toBucket(byMs, windowMs);
+  return { ...peaks, windowMs, pairs: pairs.map((one, index) => index % 2 === 0 ? one + by : one) };
+}
+
 function toBucket(at: number, windowMs: number): number {
   return Math.floor(at / (windowMs / BUCKETS));
 }

@@ -11,6 +11,7 @@ import { CollectionFailure } from "../../kube/collection_failure.ts";
 import { watchList } from "../../kube/watch.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
+import { Contacts, type WatchedList } from "./contacts.ts";
 import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
 import type { NamespaceRule, Namespaces } from "./namespaces.ts";
@@ -43,59 +44,44 @@ export interface FeedOptions {
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
 }
 
-/** What one watch does with what it learns. */
-interface Source<T> {
-  readonly resource: string;
-  /** `null` = all. */
-  readonly namespace: string | null;
-  readonly path: string;
+/** What one watch does with what it learns. An optional one may be forbidden: then there are none to know of (C54). */
+interface Source<T> extends WatchedList {
   readonly fieldSelector: string | null;
   readonly project: (object: unknown) => T;
   readonly replaceAll: (objects: readonly T[]) => void;
   readonly set: (object: T) => void;
   readonly remove: (object: T) => void;
-  /** Nothing waits for it, and it may be forbidden: then there are none to know of (C54). */
-  readonly isOptional?: boolean;
 }
 
 /** The watches of one scope; `run` runs them. */
 export class Feed {
+  /** How old what it has learned is. */
+  readonly contacts: Pick<Contacts, "unlisted" | "stale" | "isListed" | "isKnown">;
   readonly #options: FeedOptions;
   readonly #sources: readonly Source<unknown>[];
-  readonly #unsynced = new Map<string, Source<unknown>>();
+  readonly #contacts: Contacts;
 
   constructor(options: FeedOptions) {
     this.#options = options;
     this.#sources = listSources(options);
-    for (const source of this.#sources.filter(isAwaited)) this.#unsynced.set(source.path, source);
-  }
-
-  /** Paths that have not been listed yet: their objects are not known. */
-  get unsynced(): readonly string[] {
-    return [...this.#unsynced.keys()];
-  }
-
-  /** Whether all objects of the resource (`pods`) that are in the namespace are known. */
-  isListed(resource: string, namespace: string): boolean {
-    for (const source of this.#unsynced.values()) {
-      if (source.resource === resource && (source.namespace ?? namespace) === namespace) return false;
-    }
-    return true;
+    this.contacts = this.#contacts = new Contacts({ ...options, lists: this.#sources });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#sources.map((source) => this.#watch(source, signal)));
+    await Promise.all([this.#contacts.run(signal), ...this.#sources.map((source) => this.#watch(source, signal))]);
   }
 
   async #watch(source: Source<unknown>, signal: AbortSignal): Promise<void> {
     const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
     const { resource, path, fieldSelector, project } = source;
+    let isListed = false;
     let isForbidden = false;
     const onError = (error: Error, failures: number) => {
-      if (!isAwaited(source) && isNoRight(error)) {
+      if (source.isOptional === true && isNoRight(error)) {
         if (isForbidden) return;
         isForbidden = true;
         source.replaceAll([]);
+        this.#contacts.forget(source);
         return log.info("Not watched without the right to: refusals are believed", { resource, path });
       }
       metrics.watchFailed(resource);
@@ -110,6 +96,7 @@ export class Feed {
       random,
       signal,
       project,
+      onCurrent: () => this.#contacts.hearOfAll(source),
       onError,
     });
     for await (const event of events) {
@@ -117,15 +104,18 @@ export class Feed {
       if (event.kind === "listed") {
         isForbidden = false;
         source.replaceAll(event.objects);
-        if (this.#unsynced.delete(path)) log.info("In sync", { resource, path, objects: event.objects.length });
-      } else if (event.kind === "deleted") source.remove(event.object);
+        this.#contacts.hearOfAll(source);
+        if (!isListed && source.isOptional !== true) {
+          log.info("In sync", { resource, path, objects: event.objects.length });
+        }
+        isListed = true;
+        continue;
+      }
+      this.#contacts.hearOfChange(source);
+      if (event.kind === "deleted") source.remove(event.object);
       else source.set(event.object);
     }
   }
-}
-
-function isAwaited({ isOptional }: Source<unknown>): boolean {
-  return isOptional !== true;
 }
 
 function isNoRight(error: Error): boolean {

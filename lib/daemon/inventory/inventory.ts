@@ -6,8 +6,11 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
-import { byName, Contenders, isSameContenders, keepFirst } from "./contenders.ts";
+import { byName, isSameContenders, keepFirst } from "./contenders.ts";
+import { deleteWithin } from "./delete_within.ts";
+import { type Entry, forgetPod, newEntry } from "./entry.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "./facts.ts";
+import { isSameSpec, toChanged } from "./same_spec.ts";
 import type { Resolution, Tracked } from "./tracked.ts";
 import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 
@@ -29,20 +32,6 @@ export interface InventoryOptions {
   readonly onDropped: (pod: PodFacts) => void;
   /** A pod came, changed or went, tracked or not; `null` = it was not there, or is not any more. */
   readonly onMoved?: (before: PodFacts | null, after: PodFacts | null) => void;
-}
-
-/** Kept current pod by pod: asking every pod for every autoscaler would take seconds where there are many of both. */
-interface Entry {
-  facts: AutoscalerFacts;
-  /** What its pods have to meet; `null` when it contends for none: paused, invalid, or its target is missing. */
-  selector: Selector | null;
-  /** UIDs of eligible pods. */
-  readonly matched: Set<string>;
-  /** Those of them that have the container, or one of those that EVERY_CONTAINER stands for. */
-  readonly tracked: Map<string, PodFacts>;
-  /** UIDs of those for which too many others go first. */
-  readonly crowdedOut: Set<string>;
-  readonly perContainer: Contenders;
 }
 
 /** What is tracked, kept current by every change that it is given. */
@@ -79,7 +68,7 @@ export class Inventory {
   removeAutoscaler({ uid, namespace }: Pick<AutoscalerFacts, "uid" | "namespace">): void {
     const entry = this.#entries.get(namespace)?.get(uid);
     if (entry === undefined) return;
-    this.#entries.get(namespace)?.delete(uid);
+    deleteWithin(this.#entries, namespace, uid);
     this.#rematch(entry);
   }
 
@@ -89,7 +78,7 @@ export class Inventory {
     const gone = [...this.autoscalers()].filter((one) =>
       (namespace === null || one.namespace === namespace) && !known.has(one.uid)
     );
-    for (const one of gone) this.#entries.get(one.namespace)?.delete(one.uid);
+    for (const one of gone) deleteWithin(this.#entries, one.namespace, one.uid);
     const changed = all.filter((one) => this.#placeAutoscaler(one) !== null);
     this.#retrackAll([...gone, ...changed]);
     return gone;
@@ -110,19 +99,18 @@ export class Inventory {
 
   setPod(pod: PodFacts): void {
     const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
-    this.#options.onMoved?.(inNamespace.get(pod.uid) ?? null, pod);
+    const before = inNamespace.get(pod.uid) ?? null;
+    // A generation never goes back but with all of etcd: what was done since is undone, and nothing is remembered of it.
+    if ((before?.generation ?? 0) > (pod.generation ?? 0)) this.#drop(pod.uid);
+    this.#options.onMoved?.(before, pod);
     this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
     this.#retrack(pod);
   }
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
     this.#options.onMoved?.(this.#pods.get(namespace)?.get(uid) ?? null, null);
-    this.#pods.get(namespace)?.delete(uid);
-    for (const { matched, tracked, crowdedOut } of this.#entries.get(namespace)?.values() ?? []) {
-      matched.delete(uid);
-      tracked.delete(uid);
-      crowdedOut.delete(uid);
-    }
+    deleteWithin(this.#pods, namespace, uid);
+    for (const entry of this.#entries.get(namespace)?.values() ?? []) forgetPod(entry, uid);
     this.#drop(uid);
   }
 
@@ -166,21 +154,14 @@ export class Inventory {
     this.#entries.set(facts.namespace, inNamespace);
     const before = inNamespace.get(facts.uid);
     if (before === undefined) {
-      const entry: Entry = {
-        facts,
-        selector: null,
-        matched: new Set(),
-        tracked: new Map(),
-        crowdedOut: new Set(),
-        perContainer: new Contenders(),
-      };
+      const entry = newEntry(facts);
       inNamespace.set(facts.uid, entry);
       return entry;
     }
-    // A status write comes back as a change too; only the spec, counted by generation, decides who is tracked.
-    const isSameSpec = before.facts.generation === facts.generation && facts.generation > 0;
-    before.facts = isSameSpec ? { ...facts, autoscaler: before.facts.autoscaler } : facts;
-    return isSameSpec ? null : before;
+    // A status write comes back as a change too; only the spec decides who is tracked.
+    const isSame = isSameSpec(before.facts, facts);
+    before.facts = { ...facts, autoscaler: isSame ? before.facts.autoscaler : toChanged(before.facts, facts) };
+    return isSame ? null : before;
   }
 
   #rematchTargeting(workload: WorkloadFacts): void {

@@ -41,7 +41,8 @@ export class SiblingIndex {
     const autoscalers = revision === null ? [] : listInheriting(contenders);
     const before = this.#places.get(pod.uid);
     if (before === undefined && autoscalers.length === 0) return;
-    if (before !== undefined && !isSame(before.autoscalers, autoscalers)) this.remove(pod.uid);
+    const isMoved = before?.revision !== revision || !isSame(before.autoscalers, autoscalers);
+    if (before !== undefined && isMoved) this.remove(pod.uid);
     if (revision === null || autoscalers.length === 0) return;
     this.#places.set(pod.uid, { revision, autoscalers });
     for (const uid of autoscalers) {

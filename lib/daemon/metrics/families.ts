@@ -150,6 +150,12 @@ export const FAMILIES = {
     help: "Watches that ended in an error",
     labels: ["resource"],
   },
+  watchContactAge: {
+    kind: "gauge",
+    name: "podfit_watch_last_contact_age_seconds",
+    help: "Time since the API server last said anything of a resource; of several lists, the oldest",
+    labels: ["resource"],
+  },
   kubeletReads: {
     kind: "counter",
     name: "podfit_kubelet_reads_total",

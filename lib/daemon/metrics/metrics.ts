@@ -72,6 +72,8 @@ export interface Metrics {
   apiAnswered(request: { readonly verb: string; readonly resource: string; readonly code: number }): void;
   watchEvent(event: { readonly resource: string; readonly type: "listed" | "added" | "modified" | "deleted" }): void;
   watchFailed(resource: string): void;
+  /** In seconds. Takes all resources: one that is missing disappears. */
+  setContactAges(ages: ReadonlyMap<string, number>): void;
   /** `seconds` of a read that succeeded. */
   kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
   usageSkipped(reason: "implausible" | "malformed", count: number): void;
@@ -130,6 +132,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     apiAnswered: ({ verb, resource, code }) => families.apiRequests.record({ verb, resource, code: String(code) }, 1),
     watchEvent: (event) => families.watchEvents.record(event, 1),
     watchFailed: (resource) => families.watchErrors.record({ resource }, 1),
+    setContactAges(ages) {
+      families.watchContactAge.keep([]);
+      for (const [resource, seconds] of ages) families.watchContactAge.record({ resource }, seconds);
+    },
     kubeletRead(result, seconds) {
       families.kubeletReads.record({ result }, 1);
       if (seconds !== null) families.kubeletReadDuration.record({}, seconds);

@@ -6,6 +6,7 @@ import { readSilenceMs, SILENCE_MS } from "../../core/observe/silence.ts";
 import { readStateFor } from "../../core/recommend/shadow.ts";
 import type { PodState } from "../../core/state.ts";
 import type { Reading } from "../../api/usage.ts";
+import type { Clock } from "../../runtime/clock.ts";
 import { formatDuration } from "../../units/duration.ts";
 
 /** How many of an autoscaler's pods have no usage, and why the first of them has none. */
@@ -20,14 +21,19 @@ export const FAILED_READS = 3;
 /** Counts failed reads by node and notes pods that are never evaluated. */
 export class UsageHealth {
   readonly #failures = new Map<string, { count: number; message: string }>();
-  /** Since when a tracked pod has been without a view. */
+  /** Since when a tracked pod has been without a view, monotonic ms. */
   readonly #unseen = new Map<string, number>();
   readonly #readState: (uid: string) => PodState | null;
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, "now" | "monotonic">;
 
-  constructor(options: { readonly readState: (uid: string) => PodState | null; readonly now: () => number }) {
-    this.#readState = options.readState;
-    this.#now = options.now;
+  constructor(
+    { readState, clock }: {
+      readonly readState: (uid: string) => PodState | null;
+      readonly clock: Pick<Clock, "now" | "monotonic">;
+    },
+  ) {
+    this.#readState = readState;
+    this.#clock = clock;
   }
 
   /** Notes a reading. A failed one that is not counted is no failure of the node, and only explains why usage is missing. */
@@ -42,10 +48,11 @@ export class UsageHealth {
   }
 
   /** A tracked pod that was never evaluated: not enough is known of the cluster, or its evaluation fails. */
-  #explainUnseen(pod: PodFacts, now: number): string | null {
-    const since = Math.min(this.#unseen.get(pod.uid) ?? now, now);
-    this.#unseen.set(pod.uid, since);
-    if (now - since < SILENCE_MS) return null;
+  #explainUnseen(pod: PodFacts): string | null {
+    const nowMs = this.#clock.monotonic();
+    const sinceMs = this.#unseen.get(pod.uid) ?? nowMs;
+    this.#unseen.set(pod.uid, sinceMs);
+    if (nowMs - sinceMs < SILENCE_MS) return null;
     return `pod "${pod.name}" is not evaluated: a list that its namespace depends on cannot be read, or its ` +
       "evaluation fails; podfit's log says which";
   }
@@ -56,7 +63,7 @@ export class UsageHealth {
 
   readonly unread: Unread = (autoscaler, pods) => {
     let [count, why] = [0, ""];
-    const now = this.#now();
+    const now = this.#clock.now();
     for (const pod of pods) {
       const reason = this.#explain(autoscaler, pod, now);
       if (reason === null) continue;
@@ -75,7 +82,7 @@ export class UsageHealth {
     const limitMs = readSilenceMs(autoscaler);
     for (const name of listContainers(autoscaler, pod)) {
       const view = views?.[autoscaler.isWildcard ? toContenderKey(autoscaler.uid, name) : autoscaler.key];
-      if (view === undefined) return this.#explainUnseen(pod, now);
+      if (view === undefined) return this.#explainUnseen(pod);
       this.#unseen.delete(pod.uid);
       // Nearly every pod ends here.
       if (now - view.sampling.newAt < limitMs) continue;

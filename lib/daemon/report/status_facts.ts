@@ -19,6 +19,8 @@ import { readStatus } from "./read_status.ts";
 /** What a status follows from, beside the autoscaler itself. */
 export interface StatusSources {
   readonly resolution: Resolution;
+  /** The resource that is too old to go by (C51); none by default. */
+  readonly stale?: string | null;
   readonly unread: { readonly count: number; readonly why: string };
   readonly limits: LimitFacts;
   readonly recommended: readonly Recommended[] | null;
@@ -31,12 +33,13 @@ export interface StatusSources {
 /** The facts that `nextStatus` judges. */
 export function toStatusFacts(
   parsed: AutoscalerFacts,
-  { resolution, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
+  { resolution, stale = null, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
 ): StatusFacts {
   const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
   return {
     generation,
+    stale,
     problems,
     warnings: resolution.crowdedOut === 0 ? warnings : [...warnings, warnOfCrowd(resolution)],
     paused: autoscaler?.paused ?? false,

@@ -34,6 +34,8 @@ export interface StatusSweepOptions {
   readonly lastScales: Pick<LastScales, "read" | "forget">;
   /** False while a list is missing from which its status would follow: then it is left as it is. */
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
+  /** The resource that is too old to go by in a namespace; `null` = none. */
+  readonly findStale?: (namespace: string) => string | null;
   readonly writer: Pick<StatusWriter, "readLast" | "write" | "forget">;
   readonly listeners: readonly StatusListener[];
   readonly onTrouble: OnTrouble;
@@ -96,10 +98,12 @@ export class StatusSweep {
 
   /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */
   #mustLook(autoscaler: AutoscalerFacts, memory: Memory): boolean {
-    const { clock, inventory, lastScales } = this.#options;
+    const { clock, inventory, lastScales, findStale } = this.#options;
     const nowMs = clock.monotonic();
     const { selector, matched, tracked, targetProblems } = inventory.resolve(autoscaler);
-    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, lastScales.read(autoscaler.uid)];
+    const { uid, namespace } = autoscaler;
+    const stale = findStale?.(namespace);
+    const seen = [autoscaler, selector, matched, tracked.size, targetProblems, lastScales.read(uid), stale];
     const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
     if (isSame && nowMs < memory.lookAtMs) return false;
     memory.seen = seen;
@@ -126,13 +130,14 @@ export class StatusSweep {
   }
 
   #look(parsed: AutoscalerFacts): StatusLook {
-    const { clock, inventory, unread, limits, recommended, isNodeLocal, lastScales, writer } = this.#options;
+    const { clock, inventory, findStale, unread, limits, recommended, isNodeLocal, lastScales, writer } = this.#options;
     const { autoscaler } = parsed;
     const resolution = inventory.resolve(parsed);
     const pods = resolution.tracked;
     const now = clock.now();
     const facts = toStatusFacts(parsed, {
       resolution,
+      stale: findStale?.(parsed.namespace) ?? null,
       unread: autoscaler === null ? { count: 0, why: "" } : unread(autoscaler, pods.values()),
       limits: autoscaler === null ? UNLIMITED : limits(autoscaler, pods.values()),
       // Of a part of the pods a median says nothing.

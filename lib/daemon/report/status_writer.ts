@@ -72,17 +72,20 @@ export class StatusWriter {
   }
 
   /** `null` when there is nothing to write, or not yet; else it resolves when the write has ended, and never rejects. */
-  write({ autoscaler, status }: Pick<StatusLook, "autoscaler" | "status">, pass: Pass): Promise<void> | null {
+  write(look: StatusLook, pass: Pass): Promise<void> | null {
+    const { autoscaler, status } = look;
     const memory = this.#remember(autoscaler.uid);
-    return this.#isNews(autoscaler, status, memory) ? this.#send(autoscaler, status, { memory, pass }) : null;
+    return this.#isNews(look, memory) ? this.#send(autoscaler, status, { memory, pass }) : null;
   }
 
-  #isNews(autoscaler: AutoscalerFacts, status: AutoscalerStatus, memory: Memory): boolean {
+  #isNews({ autoscaler, facts, status }: StatusLook, memory: Memory): boolean {
     const nowMs = this.#options.clock.monotonic();
     if (nowMs < memory.retryAtMs) return false;
     const { written } = memory;
     if (written === null) return !isEqual(status, autoscaler.status);
     if (!isEqual(status, written.sent)) return true;
+    // The watch shows nothing new, our own write neither.
+    if (facts.stale !== null) return false;
     return nowMs - written.atMs >= WATCH_LAG_MS && !isEqual(autoscaler.status, written.stored);
   }
 

@@ -21,17 +21,22 @@ export interface WatchCgroupsOptions {
 export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): WatchUsage {
   const { clock } = options;
   return async function* (node, watch) {
-    using reader = new CgroupReader(files, () => clock.now());
-    yield* readAtBeat(() => readOnce(node, { ...options, reader, watch }), { ...watch, clock });
+    // A rate divides by the time between two points: their clock is never set, whatever becomes of the wall's.
+    const startedAt = clock.now() - clock.monotonic();
+    const now = () => Math.round(startedAt + clock.monotonic());
+    using reader = new CgroupReader(files, now);
+    yield* readAtBeat(() => readOnce(node, { ...options, reader, now, watch }), { ...watch, clock });
   };
 }
 
 interface Context extends WatchCgroupsOptions {
   readonly reader: CgroupReader;
+  /** The time of the points, epoch ms. */
+  readonly now: () => number;
   readonly watch: WatchUsageOptions;
 }
 
-function readOnce({ name }: UsageNode, { node, root, clock, reader, watch }: Context): Reading {
+function readOnce({ name }: UsageNode, { node, root, clock, reader, now, watch }: Context): Reading {
   const startedMs = clock.monotonic();
   const common = { node: name, readAt: clock.now() };
   const read = name === node
@@ -42,6 +47,6 @@ function readOnce({ name }: UsageNode, { node, root, clock, reader, watch }: Con
     return { ...common, kind: "failed", reason: "unreachable", message };
   }
   const { pods, skipped } = read;
-  // The node's clock is podfit's own.
-  return { ...common, kind: "usage", clockOffsetMs: 0, pods, skipped, durationMs: clock.monotonic() - startedMs };
+  const durationMs = clock.monotonic() - startedMs;
+  return { ...common, kind: "usage", clockOffsetMs: now() - clock.now(), pods, skipped, durationMs };
 }

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertNotEquals } from "@std/assert";
 import type { PodFacts } from "../../../lib/core/pod/pod_facts.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "../../../lib/daemon/inventory/facts.ts";
@@ -314,4 +314,24 @@ Deno.test("Inventory asks so many autoscalers of one container, those of the hig
   inventory.setAutoscaler(all[3] ?? autoscaler());
   inventory.removePod(webPod());
   assertEquals(crowded(), [0, 0, 0, 0]);
+});
+
+Deno.test("Inventory sees another spec of the same generation, as after a restore of etcd, and one that comes back (C16)", () => {
+  const book = filled();
+  let before = 1;
+  for (const pollIntervalMs of [1000, 2000, 1000]) {
+    for (let time = 0; time < 2; time++) book.inventory.setAutoscaler(autoscaler({ pollIntervalMs }));
+    const [contender] = book.inventory.tracked.get("pod-1")?.contenders ?? [];
+    assertEquals([contender?.pollIntervalMs, book.take()], [pollIntervalMs, ["web-1: web"]]);
+    assertNotEquals(contender?.generation, before, "what is remembered of the spec before is not of this one");
+    before = contender?.generation ?? 0;
+  }
+  book.inventory.setAutoscaler(autoscaler({ pollIntervalMs: 1000, generation: 2 }));
+  assertEquals(book.take(), ["web-1: web"], "changed, and changed back");
+});
+
+Deno.test("Inventory sees another spec of the same generation in a list", () => {
+  const book = filled();
+  book.inventory.replaceAutoscalers(null, [autoscaler({ containerName: "gone" })]);
+  assertEquals(book.take(), ["web-1 dropped"]);
 });

@@ -146,3 +146,12 @@ Deno.test("read() gives the highest floor that a kill has left in a sibling, for
   assertEquals(siblings.read({ pod: NEW, contenders: [INHERIT] }, START)?.main?.floorBytes, 400 * MI);
   states.clear();
 });
+
+Deno.test("a pod that is labelled for another revision counts in that one alone, and in none once it has gone (L40)", () => {
+  const other = { ...NEW, uid: "other", revision: "rs/2" };
+  const of = index(NEW, member("a", { cpu: 180, template: { "cpu.limits": 300 } }));
+  of.put({ pod: member("a", { cpu: 180, revision: "rs/2", template: { "cpu.limits": 300 } }), contenders: [INHERIT] });
+  assertEquals([inherits(of), inherits(of, other)], [null, [1, 180]]);
+  of.remove("a");
+  assertEquals([inherits(of), inherits(of, other)], [null, null]);
+});

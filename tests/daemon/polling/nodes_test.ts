@@ -50,7 +50,7 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
     },
     facts: new Map(),
     areListed: () => true,
-    health: new UsageHealth({ readState: () => null, now: () => clock.now() }),
+    health: new UsageHealth({ readState: () => null, clock }),
   });
   nodes.put({ pod: pod(), contenders: [policy()] });
   await clock.advance(5000);

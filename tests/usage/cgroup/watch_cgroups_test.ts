@@ -38,6 +38,16 @@ Deno.test("watchCgroups() gives usage by the node's own clock, which is podfit's
   });
 });
 
+Deno.test("watchCgroups() dates points by a clock that nobody sets, and says how far that is from podfit's (L61)", async () => {
+  await using run = start({});
+  await run.clock.advance(1500);
+  run.clock.setNow(START - 7_200_000);
+  await run.clock.advance(1000);
+  assertEquals(run.times(), [START, START + 1000, START + 2000]);
+  const last = run.readings.at(-1);
+  assertEquals(last?.kind === "usage" ? last.clockOffsetMs : null, 7_200_000 + 2000 - 500);
+});
+
 Deno.test("watchCgroups() says what is wrong with the mount, and reads on (L61)", async () => {
   const tree: Record<string, string> = {};
   await using run = start({ tree });

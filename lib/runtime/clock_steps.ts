@@ -1,0 +1,18 @@
+/** How far was the wall clock set, beside the time that has passed? An operator, NTP or a resumed machine sets it. */
+import type { Clock } from "./clock.ts";
+
+/**
+ * Gives a function that says by how much the clock was set since it was last asked, ms; negative where it was set back.
+ * Below five seconds it is 0, and counts with what comes: clocks are slewed a little all the time.
+ */
+export function watchSteps(clock: Pick<Clock, "now" | "monotonic">): () => number {
+  let offsetMs = clock.now() - clock.monotonic();
+  return () => {
+    const stepMs = Math.round(clock.now() - clock.monotonic() - offsetMs);
+    if (Math.abs(stepMs) < LEAST_MS) return 0;
+    offsetMs += stepMs;
+    return stepMs;
+  };
+}
+
+const LEAST_MS = 5_000;

@@ -1,0 +1,29 @@
+import { assertEquals } from "@std/assert";
+import { watchSteps } from "../../lib/runtime/clock_steps.ts";
+
+Deno.test("watchSteps() gives each step of the wall clock once, beside the time that passes", () => {
+  const time = { now: 1_000_000, monotonic: 50 };
+  const take = watchSteps({ now: () => time.now, monotonic: () => time.monotonic });
+  const pass = (ms: number, stepMs = 0) => {
+    time.now += ms + stepMs;
+    time.monotonic += ms;
+    return take();
+  };
+  assertEquals([pass(60_000), pass(0, 7_200_000), pass(1000), pass(500.4, -7_200_000), take()], [
+    0,
+    7_200_000,
+    0,
+    -7_200_000,
+    0,
+  ]);
+});
+
+Deno.test("watchSteps() adds up what a clock is slewed by", () => {
+  const time = { now: 0, monotonic: 0 };
+  const take = watchSteps({ now: () => time.now, monotonic: () => time.monotonic });
+  const steps = Array.from({ length: 12 }, () => {
+    time.now += 500;
+    return take();
+  });
+  assertEquals(steps.filter((step) => step !== 0), [5000]);
+});
