@@ -74,7 +74,7 @@ Deno.test("a burst of changed pods is not looked through again for each of them"
     evaluator: { evaluate() {} },
     facts: new Map(),
     areListed: () => true,
-    health: new UsageHealth({ readState: () => null, now: () => clock.now() }),
+    health: new UsageHealth({ readState: () => null, clock }),
   });
   const contenders = [policy({ pollIntervalMs: 15_000 })];
   for (let count = 0; count < 200; count++) {
