@@ -10,10 +10,11 @@ import type { PodFacts } from "../core/pod/pod_facts.ts";
 import { readTaken } from "../core/pod/room.ts";
 import type { Siblings } from "../core/pod/siblings.ts";
 import { wantsSiblings } from "../core/propose/inherit.ts";
-import type { ResizeRequest } from "../core/resize_request.ts";
+import type { Answer, ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Actuate } from "./act/actuator.ts";
+import type { TakeTurn } from "./act/turns.ts";
 import type { Tracked } from "./inventory/tracked.ts";
 import type { Surroundings } from "./observer.ts";
 import type { Sink } from "./report/sink.ts";
@@ -21,6 +22,8 @@ import type { Sink } from "./report/sink.ts";
 /** How a pod is resized, and who hears of its evaluations. */
 export interface EvaluatorOptions {
   readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** Before each request: one whose turn comes late is decided anew. */
+  readonly takeTurn: TakeTurn;
   readonly actuate: Actuate;
   /** Takes every evaluation, and the one that folds in an answer. */
   readonly report: Sink;
@@ -39,7 +42,13 @@ export interface EvaluatorOptions {
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
 
-/** Owns the state of every tracked pod. Disposal waits for the answers that are still to come. */
+/** A request, and the pod that it was decided on. */
+interface Sending {
+  readonly tracked: Tracked;
+  readonly request: ResizeRequest;
+}
+
+/** Owns the state of every tracked pod. Disposal waits for the answers to what was sent, and sends nothing more. */
 export class Evaluator implements AsyncDisposable {
   readonly #options: EvaluatorOptions;
   readonly #states = new Map<string, PodState>();
@@ -47,7 +56,7 @@ export class Evaluator implements AsyncDisposable {
   /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
   readonly #inFlight = new Map<string, Tracked | null>();
   readonly #sending = new Set<Promise<void>>();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
@@ -73,7 +82,7 @@ export class Evaluator implements AsyncDisposable {
 
   /** Decides for each pod and sends the requests, at most one per pod at a time. Waits for no answer, and never throws. */
   evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): void {
-    if (this.#isClosed) return;
+    if (this.#closing.signal.aborted) return;
     // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
     const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
@@ -89,9 +98,9 @@ export class Evaluator implements AsyncDisposable {
     while (this.#sending.size > 0) await Promise.all(this.#sending);
   }
 
-  /** Nothing is evaluated from now on. */
+  /** Nothing is evaluated from now on, and what waits for its turn is not sent. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await this.answered();
   }
 
@@ -140,10 +149,29 @@ export class Evaluator implements AsyncDisposable {
   }
 
   async #perform(tracked: Tracked, request: ResizeRequest): Promise<void> {
-    const { actuate, report } = this.#options;
+    const { takeTurn, actuate } = this.#options;
+    using turn = await takeTurn(this.#closing.signal);
+    if (turn === null) return this.#fold({ tracked, request }, { kind: "withdrawn" });
+    const sending = turn.isLate ? this.#decideAnew(tracked) : { tracked, request };
+    if (sending === null) return this.#fold({ tracked, request }, { kind: "withdrawn" });
+    this.#fold(sending, await actuate(sending.request, sending.tracked, turn));
+  }
+
+  /** What the pod needs now that its turn has come; `null` = nothing any more, or too little is known. */
+  #decideAnew(before: Tracked): Sending | null {
+    const { uid, namespace } = before.pod;
+    const tracked = this.#inFlight.get(uid) ?? before;
+    if (!this.#states.has(uid) || !this.#options.canDecide(namespace)) return null;
+    // Nothing was sent, so nothing is in flight.
+    this.#inFlight.delete(uid);
+    const request = this.#decide(tracked, { kind: "changed" });
+    this.#inFlight.set(uid, null);
+    return request === null ? null : { tracked, request };
+  }
+
+  #fold({ tracked, request }: Sending, answer: Answer): void {
+    const { report, surroundings: { rooms } } = this.#options;
     const { pod } = tracked;
-    const answer = await actuate(request, tracked);
-    const { rooms } = this.#options.surroundings;
     if (answer.kind === "accepted") rooms.accept(pod, answer.generation);
     else if (answer.kind !== "unconfirmed") rooms.release(pod.uid);
     // Dropped meanwhile: what was accepted is still reported, but no state comes back to life.

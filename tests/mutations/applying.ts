@@ -420,8 +420,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "believes a busy server that says one second",
       in: "newWait",
-      find: "&& askedMs >= FIRST_RETRY_MS",
-      replace: "",
+      find: "Math.max(askedMs ?? 0, readOwnWait(reason, isAgain ? before.waitMs : null))",
+      replace: "askedMs ?? readOwnWait(reason, isAgain ? before.waitMs : null)",
       test: "decide() waits on its own when a busy server names too short a time, growing to 60s (C44)",
     },
     {
@@ -429,7 +429,7 @@ export const APPLYING: Mutations = {
       in: "notifyOfAnswer",
       find: '&& refused.answer.reason !== "RetryLater"',
       replace: "",
-      test: "decide() waits as a busy server asked, silently (C44)",
+      test: "decide() waits at least as long as a busy server asked, and longer each time, silently (C44)",
     },
     {
       breaks: "takes a busy server for an invalid size",

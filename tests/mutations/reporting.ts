@@ -5,14 +5,14 @@ export const REPORTING: Mutations = {
   C50: [
     {
       breaks: "has no time that kubectl sorts by",
-      in: "Recorder.#newEvent",
+      in: "toEvent",
       find: "lastTimestamp: time,",
       replace: "",
       test: "publish() writes an Event of core/v1 on the autoscaler with the pod as related object (C50)",
     },
     {
       breaks: "is about the pod",
-      in: "Recorder.#newEvent",
+      in: "toEvent",
       find: '"PodResourceAutoscaler"',
       replace: '"Pod"',
       test: "publish() writes an Event of core/v1 on the autoscaler with the pod as related object (C50)",
@@ -33,8 +33,8 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "counts a repetition without its time",
-      in: "Recorder.#count",
-      find: ", lastTimestamp: formatTime(call.at)",
+      in: "EventWriter.#add",
+      find: "lastTimestamp: formatTime(at), ",
       replace: "",
       test: "publish() counts what is told again, and gives each action an Event of its own (C50)",
     },
@@ -61,14 +61,14 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "names no pod",
-      in: "Recorder.#newEvent",
+      in: "toEvent",
       find: 'related: { apiVersion: "v1", kind: "Pod", namespace: pod.namespace, name: pod.name, uid: pod.uid },',
       replace: "",
       test: "publish() writes an Event of core/v1 on the autoscaler with the pod as related object (C50)",
     },
     {
       breaks: "says it happened never",
-      in: "Recorder.#newEvent",
+      in: "toEvent",
       find: "firstTimestamp: time,",
       replace: "",
       test: "C10 C50 an event stands on its autoscaler with its times, and is counted when it is told again",
@@ -113,9 +113,9 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "writes a status that does not differ",
-      in: "StatusWriter.#isNews",
-      find: "!isEqual(status, autoscaler.status)",
-      replace: "true",
+      in: "StatusWriter.#judge",
+      find: 'isEqual(status, autoscaler.status) ? null : "now"',
+      replace: '"now"',
       test: "a status is written once and not again while nothing differs, also after a restart (C51)",
     },
     {
@@ -294,8 +294,8 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "counts no failed status write",
-      in: "StatusWriter.#send",
-      find: 'metrics.failed(namespace, "StatusWrite");',
+      in: "StatusWriter.#fail",
+      find: 'metrics.failed(autoscaler.namespace, "StatusWrite");',
       replace: "",
       test: "a status write that fails is tried again with growing waits, counted, and the others are written (C52)",
     },

@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly requiresAnnotation?: boolean;
   readonly scope?: Scope;
   readonly enacts?: boolean;
+  /** It has no way to kubelets; another run may have. */
+  readonly isBlind?: boolean;
   /** How far the API server's clock is ahead of podfit's. */
   readonly skewMs?: number;
   readonly sinks?: readonly Sink[];
@@ -64,7 +66,10 @@ export class Run implements AsyncDisposable {
     this.kubelet.enacts = options.enacts ?? true;
     this.daemon = createDaemon({
       server: this.api.toServer(),
-      watchUsage: watchKubelets(this.kubelet, { clock: this.clock, random: () => 0 }),
+      watchUsage: watchKubelets(options.isBlind === true ? BLIND : this.kubelet, {
+        clock: this.clock,
+        random: () => 0,
+      }),
       scope: options.scope ?? WHOLE_CLUSTER,
       dryRun: options.dryRun ?? false,
       requiresAnnotation: options.requiresAnnotation ?? false,
@@ -147,6 +152,15 @@ export class Run implements AsyncDisposable {
     return this.stop();
   }
 }
+
+const BLIND: { readonly fetchSummary: FetchSummary } = {
+  fetchSummary: ({ name }) =>
+    Promise.resolve({
+      kind: "failed",
+      reason: "unreachable",
+      message: `Cannot read usage of node "${name}": no route to host`,
+    }),
+};
 
 /** A run whose pod "web-1" uses 150m of 100m from its start. */
 export function busyRun(options: RunOptions = {}): Run {

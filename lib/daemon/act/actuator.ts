@@ -6,14 +6,15 @@ import type { Answer, ResizeRequest } from "../../core/resize_request.ts";
 import { ApiError, toApiError } from "../../kube/api_error.ts";
 import { type ApiClient, STRATEGIC_MERGE } from "../../kube/client.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { Limit } from "../../runtime/limit.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { resourceOf, sideOf } from "../../units/resources.ts";
 import type { Tracked } from "../inventory/tracked.ts";
+import { readBusy } from "./busy.ts";
 import { toAnswer } from "./parse_refusal.ts";
+import type { Turn } from "./turns.ts";
 
-/** Sends a request; resolves when it is answered or was given up, and never rejects. */
-export type Actuate = (request: ResizeRequest, tracked: Tracked) => Promise<Answer>;
+/** Sends a request at once, as it is its turn; resolves when it is answered or was given up, and never rejects. */
+export type Actuate = (request: ResizeRequest, tracked: Tracked, turn: Pick<Turn, "note">) => Promise<Answer>;
 
 /** Where requests are sent, and which of them are still wanted. */
 export interface ActuatorOptions {
@@ -23,24 +24,17 @@ export interface ActuatorOptions {
   readonly isCurrent: (tracked: Tracked) => boolean;
 }
 
-/** Many pods may want to move at the same moment, and each PATCH costs the API server an admission. */
-const AT_ONCE = 32;
 /** Longer would keep a pod, and an end of the process, waiting for a server that does not answer. */
-const SLOT_TIMEOUT_MS = 10_000;
 const PATCH_TIMEOUT_MS = 10_000;
 
-/** An actuator that sends at most 32 requests at a time. */
+/** An actuator; how many send at once is not its concern. */
 export function createActuator({ client, clock, isCurrent }: ActuatorOptions): Actuate {
-  const limit = new Limit(AT_ONCE);
-  return async (request, tracked) => {
+  return async (request, tracked, turn) => {
     const { namespace, name } = tracked.pod;
-    let isSent = false;
+    // An owner that was paused, edited or deleted meanwhile has handed over.
+    if (!isCurrent(tracked)) return { kind: "withdrawn" };
+    using timeout = clock.timeout(PATCH_TIMEOUT_MS);
     try {
-      using _slot = await acquireSlot(limit, clock);
-      // An owner that was paused, edited or deleted meanwhile has handed over.
-      if (!isCurrent(tracked)) return { kind: "withdrawn" };
-      isSent = true;
-      using timeout = clock.timeout(PATCH_TIMEOUT_MS);
       const { data, error, response } = await client.core.PATCH("/api/v1/namespaces/{namespace}/pods/{name}/resize", {
         params: {
           path: { namespace, name },
@@ -50,26 +44,16 @@ export function createActuator({ client, clock, isCurrent }: ActuatorOptions): A
         body: toPatch(request),
         signal: timeout.signal,
       });
-      if (data !== undefined) return { kind: "accepted", generation: data.metadata?.generation ?? null };
-      return toAnswer(toApiError(response, error));
+      const failure = data === undefined ? toApiError(response, error) : null;
+      turn.note(failure === null ? null : readBusy(failure));
+      if (failure !== null) return toAnswer(failure);
+      return { kind: "accepted", generation: data?.metadata?.generation ?? null };
     } catch (error) {
       if (error instanceof ApiError) return toAnswer(error);
-      const message = error instanceof Error ? error.message : String(error);
       // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
-      if (isSent) return { kind: "unconfirmed", message };
-      return { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null };
+      return { kind: "unconfirmed", message: error instanceof Error ? error.message : String(error) };
     }
   };
-}
-
-async function acquireSlot(limit: Limit, clock: Clock): Promise<Disposable> {
-  using patience = clock.timeout(SLOT_TIMEOUT_MS);
-  try {
-    return await limit.acquire(patience.signal);
-  } catch (cause) {
-    const why = `${AT_ONCE} at a time, and it was not its turn within ${SLOT_TIMEOUT_MS / 1000} s`;
-    throw new Error(`Cannot send a resize: ${why}`, { cause });
-  }
 }
 
 /** The body of the PATCH. A native sidecar stands under initContainers (C15). */

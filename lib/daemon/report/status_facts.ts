@@ -14,6 +14,7 @@ import type { NoticeName } from "../../core/reasons.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Resolution } from "../inventory/tracked.ts";
 import { readStatus } from "./read_status.ts";
+import { toSteadyWords } from "./steady_words.ts";
 
 /** What a status follows from, beside the autoscaler itself. */
 export interface StatusSources {
@@ -45,7 +46,7 @@ export function toStatusFacts(
     matched,
     tracked: tracked.size,
     unread: unread.count,
-    unreadWhy: unread.why,
+    unreadWhy: toSteadyWords(unread.why),
     limits,
     recommended,
     isNodeLocal,
