@@ -199,6 +199,7 @@ export function createActor(options: ActorOptions): Actor {
       progress.atMs = clock.monotonic();
       metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
       await status.sweep(signal);
+      refusals.sweep((forMs) => evaluator.listQueued(forMs));
       troubleLog.sweep();
       await clock.sleep(SWEEP_MS, signal).catch(() => {});
     }

@@ -43,7 +43,7 @@ export interface EvaluatorOptions {
 }
 
 /** A request, and the pod that it was decided on. */
-interface Sending {
+export interface Sending {
   readonly tracked: Tracked;
   readonly request: ResizeRequest;
 }
@@ -56,6 +56,8 @@ export class Evaluator implements AsyncDisposable {
   /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
   readonly #inFlight = new Map<string, Tracked | null>();
   readonly #sending = new Set<Promise<void>>();
+  /** By uid, the requests that wait for their turn, the oldest first; monotonic ms. */
+  readonly #queued = new Map<string, Sending & { readonly sinceMs: number }>();
   readonly #closing = new AbortController();
 
   constructor(options: EvaluatorOptions) {
@@ -70,6 +72,15 @@ export class Evaluator implements AsyncDisposable {
   /** UIDs of pods that wait for room on their node (L30). */
   get waiting(): ReadonlySet<string> {
     return this.#waiting;
+  }
+
+  /** Requests that have waited for their turn for at least so long. */
+  *listQueued(forMs: number): Generator<Sending> {
+    const untilMs = this.#options.clock.monotonic() - forMs;
+    for (const queued of this.#queued.values()) {
+      if (queued.sinceMs > untilMs) return;
+      yield queued;
+    }
   }
 
   /** The pod is no longer tracked: when it comes back, its streaks are fresh (C11). */
@@ -149,8 +160,10 @@ export class Evaluator implements AsyncDisposable {
   }
 
   async #perform(tracked: Tracked, request: ResizeRequest): Promise<void> {
-    const { takeTurn, actuate } = this.#options;
+    const { takeTurn, actuate, clock } = this.#options;
+    this.#queued.set(tracked.pod.uid, { tracked, request, sinceMs: clock.monotonic() });
     using turn = await takeTurn(this.#closing.signal);
+    this.#queued.delete(tracked.pod.uid);
     if (turn === null) return this.#fold({ tracked, request }, { kind: "withdrawn" });
     const sending = turn.isLate ? this.#decideAnew(tracked) : { tracked, request };
     if (sending === null) return this.#fold({ tracked, request }, { kind: "withdrawn" });

@@ -1,6 +1,6 @@
 /** What many pods and autoscalers write at once, and what they write while the API server refuses: little, and all of it in the end. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
+import { autoscalerObject, deploymentObject, type Json, podObject } from "../support/api_objects.ts";
 import { refuse } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";
 
@@ -135,7 +135,7 @@ Deno.test("createDaemon() tells of a server that refuses every resize for long, 
   await run.advance(3_600);
   assertEquals(run.events, ["ScaleFailed x1"]);
   const [{ message }] = run.api.list("events");
-  assertEquals(message, "no resize was accepted for 1m or more (RetryLater): etcdserver: no leader");
+  assertEquals(message, "No resize was accepted for 1m or more (RetryLater): etcdserver: no leader");
   const told = run.log.filter(({ level }) => level === "WARN").map(({ message }) => message);
   assertEquals(told, [
     "Cannot resize pods",
@@ -148,8 +148,23 @@ Deno.test("createDaemon() tells of a server that refuses every resize for long, 
   assertEquals(run.log.filter(({ message }) => message === "Cannot resize pods: it is over").length, 1);
 });
 
+Deno.test("createDaemon() tells autoscalers whose resizes all wait for a busy server (C44, C50)", async () => {
+  const names = listNames(30);
+  const pods = names.map((name) => podObject({ name, labels: { app: name } }));
+  const deployments = names.map((name) => deploymentObject(name));
+  const autoscalers = names.map((name) => autoscalerObject({ name, target: { kind: "deployment", name } }));
+  await using run = new Run({ pods, deployments, autoscalers });
+  run.use(Object.fromEntries(names.map((name) => [name, { cpu: 150 }])));
+  run.api.intercept = ({ path }) => path.endsWith("/resize") ? refuse(429, { message: "Too many requests" }) : null;
+  await run.advance(1_800);
+  assert(run.resizes.length <= 300, `${run.resizes.length}`);
+  const told = run.api.list("events").map(({ involvedObject: { name }, count }) => `${name} x${count}`);
+  assertEquals(told.toSorted(), names.map((name) => `${name} x1`).toSorted());
+  assert(countLines(run) <= 12, `${countLines(run)} lines`);
+});
+
 Deno.test("one missing right is told once for all autoscalers, and then summed up (C54)", async () => {
-  const names = listNames(60);
+  const names = listNames(30);
   await using run = new Run({ autoscalers: names.map((name) => autoscalerObject({ name })) });
   let isGranted = false;
   run.api.intercept = ({ path }) =>
@@ -160,8 +175,10 @@ Deno.test("one missing right is told once for all autoscalers, and then summed u
     run.log.filter(({ level }) => level === "WARN").map(({ message }) => message).join("\n"),
   );
   const summaries = run.log.filter(({ message }) => message === "Cannot write status, still");
-  assertEquals(summaries.map(({ reason, subjects }) => [reason, subjects]), [["Forbidden", 60], ["Forbidden", 60]]);
+  assertEquals(summaries.map(({ reason, subjects }) => [reason, subjects]), [["Forbidden", 30], ["Forbidden", 30]]);
+  const tried = run.api.calls.filter(({ path }) => path.endsWith("/status")).length;
+  assert(tried <= 30 * names.length, `${tried} writes`);
   isGranted = true;
-  await run.advance(120);
+  await run.advance(300);
   assertEquals(run.log.filter(({ message }) => message === "Cannot write status: it is over").length, 1);
 });

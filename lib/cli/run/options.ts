@@ -3,11 +3,20 @@
  * and `runtime/log.ts` the only place that reads arguments and environment.
  */
 import { Command, Option } from "commander";
+import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { createLintCommand } from "../lint/options.ts";
-import { parseBoolean, parseChoice, parseListen, parseNamespaces, parseNode, type Written } from "./parse_values.ts";
+import {
+  parseBetween,
+  parseBoolean,
+  parseChoice,
+  parseListen,
+  parseNamespaces,
+  parseNode,
+  type Written,
+} from "./parse_values.ts";
 import { StartError } from "./start_error.ts";
 import { VERSION } from "../version.ts";
 
@@ -24,6 +33,7 @@ export interface RunOptions {
   readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
   readonly kubeletInsecureTls: boolean;
+  readonly pace: Pace;
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -35,6 +45,9 @@ export interface RunOptions {
 export type StatsSource = typeof STATS_SOURCES[number];
 
 const STATS_SOURCES = ["kubelet", "proxy", "cgroup"] as const;
+/** What `--kube-api-qps` and `--kube-api-burst` may be. */
+const PER_SECOND = [0.1, 10_000] as const;
+const BURST = [1, 10_000] as const;
 
 /** Variables without a flag: those of the product that podfit stands in for, and the platform's. */
 export interface Environment {
@@ -109,6 +122,10 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
+    pace: {
+      perSecond: parseBetween(lastOr("kubeApiQps", FLAGS.kubeApiQps.fallback), PER_SECOND),
+      burst: parseBetween(lastOr("kubeApiBurst", FLAGS.kubeApiBurst.fallback), BURST),
+    },
     dryRun: parseBoolean(lastOr("dryRun", "false")),
     logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
     logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),

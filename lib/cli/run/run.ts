@@ -45,6 +45,7 @@ export async function run(options: RunOptions): Promise<void> {
     watchUsage: source.watchUsage,
     scope,
     dryRun: options.dryRun,
+    pace: options.pace,
     requiresAnnotation: options.environment.requiresAnnotation,
     instance: options.environment.hostname ?? "podfit",
     clock: lag.clock,

@@ -9,6 +9,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { formatDuration } from "../../units/duration.ts";
 import { formatName } from "../inventory/facts.ts";
 import type { Recorder } from "./recorder.ts";
+import type { Sending } from "../evaluator.ts";
 import { findOwner, type Sink } from "./sink.ts";
 import { toSteadyWords } from "./steady_words.ts";
 import type { OnTrouble } from "./trouble.ts";
@@ -23,6 +24,7 @@ export interface RefusalsOptions {
 }
 
 const WHAT = "Cannot resize pods";
+const BUSY = "the API server is busy, and resizes wait for it";
 /** What is over sooner heals by itself. */
 const LONG_MS = 60_000;
 /** Twice the longest wait after a refusal: whoever was refused before that wants nothing any more. */
@@ -31,6 +33,7 @@ const FORGET_MS = 20 * 60_000;
 interface Episode {
   readonly sinceMs: number;
   readonly lastMs: number;
+  readonly isLong: boolean;
   readonly isPublished: boolean;
 }
 
@@ -55,6 +58,18 @@ export class Refusals {
     if (refusal !== null) this.#note(autoscaler, refusal);
   };
 
+  /** Looks for requests that have waited for their turn for long, as the server is busy. To be called now and then. */
+  sweep(listQueued: (forMs: number) => Iterable<Sending>): void {
+    const nowMs = this.#options.clock.monotonic();
+    for (const { tracked: { contenders }, request } of listQueued(LONG_MS)) {
+      const autoscaler = contenders.find(({ uid }) => uid === request.autoscaler);
+      if (autoscaler === undefined || !this.#options.isKnown(autoscaler)) continue;
+      const before = this.#episodes.get(autoscaler.uid);
+      if (before?.isLong === true && nowMs - before.lastMs < LONG_MS) continue;
+      this.#note(autoscaler, { reason: "RetryLater", message: BUSY, forMs: LONG_MS });
+    }
+  }
+
   /** The autoscaler was deleted. */
   forget(autoscaler: { readonly uid: string; readonly namespace: string; readonly name: string }): void {
     this.#end(autoscaler);
@@ -65,16 +80,18 @@ export class Refusals {
     this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: formatName(autoscaler) });
   }
 
-  #note(autoscaler: Autoscaler, { reason, message }: Refusal): void {
-    const { clock, recorder, onTrouble } = this.#options;
+  #note(autoscaler: Autoscaler, { reason, message, forMs = 0 }: Refusal): void {
+    const { clock, onTrouble } = this.#options;
     const { uid } = autoscaler;
     const nowMs = clock.monotonic();
     const before = this.#episodes.get(uid);
     const isSame = before !== undefined && nowMs - before.lastMs < FORGET_MS;
-    const { sinceMs, isPublished } = isSame ? before : { sinceMs: nowMs, isPublished: false };
+    const sinceMs = Math.min(isSame ? before.sinceMs : nowMs, nowMs - forMs);
     const isLong = nowMs - sinceMs >= LONG_MS;
-    const isSilent = reason === "RetryLater";
-    this.#episodes.set(uid, { sinceMs, lastMs: nowMs, isPublished: isPublished || (isLong && isSilent) });
+    const isPublished = isSame && before.isPublished;
+    // The other reasons have an event of their own from the first refusal on.
+    const isNews = isLong && reason === "RetryLater" && !isPublished;
+    this.#episodes.set(uid, { sinceMs, lastMs: nowMs, isLong, isPublished: isPublished || isNews });
     if (!isLong) return;
     onTrouble({
       kind: "failure",
@@ -84,15 +101,20 @@ export class Refusals {
       fields: { reason, why: message },
       topic: { what: WHAT, reason, subject: formatName(autoscaler) },
     });
-    if (isPublished || !isSilent) return;
-    const why = `no resize was accepted for ${formatDuration(LONG_MS)} or more (${reason}): ${toSteadyWords(message)}`;
-    recorder.publish({ autoscaler: uid, name: "ScaleFailed", message: why }, { autoscaler });
+    if (isNews) this.#publish(autoscaler, toSteadyWords(message));
+  }
+
+  #publish(autoscaler: Autoscaler, why: string): void {
+    const message = `No resize was accepted for ${formatDuration(LONG_MS)} or more (RetryLater): ${why}`;
+    this.#options.recorder.publish({ autoscaler: autoscaler.uid, name: "ScaleFailed", message }, { autoscaler });
   }
 }
 
 interface Refusal {
   readonly reason: RefusalReason;
   readonly message: string;
+  /** How long it has lasted already, ms. */
+  readonly forMs?: number;
 }
 
 function readRefusal(answer: Answer): Refusal | null {

@@ -47,6 +47,8 @@ const TIMEOUT_MS = 10_000;
 const AT_ONCE = 8;
 const RETRY_BASE_MS = 5_000;
 const RETRY_MAX_MS = 60_000;
+/** For what somebody has to put right, such as a missing right. */
+const REFUSED_MAX_MS = 300_000;
 /** A watch may show our own write this late; what it shows after that was written by somebody else. */
 const WATCH_LAG_MS = 60_000;
 
@@ -161,7 +163,8 @@ export class StatusWriter {
 
   #fail(autoscaler: AutoscalerFacts, error: unknown, { memory, pass }: Writing): void {
     const { metrics, onTrouble } = this.#options;
-    this.#putOff(memory);
+    const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
+    this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
     if (!(error instanceof ApiError)) pass.isUnanswered = true;
     // Deleted: the watch will say so.
     else if (error.code === 404) return;
@@ -177,9 +180,9 @@ export class StatusWriter {
     });
   }
 
-  #putOff(memory: Memory): void {
+  #putOff(memory: Memory, maxMs: number): void {
     const { clock, random } = this.#options;
-    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
+    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs, random });
     memory.retryAtMs = clock.monotonic() + waitMs;
   }
 
