@@ -175,7 +175,7 @@ Deno.test("one missing right is told once for all autoscalers, and then summed u
     run.log.filter(({ level }) => level === "WARN").map(({ message }) => message).join("\n"),
   );
   const summaries = run.log.filter(({ message }) => message === "Cannot write status, still");
-  assertEquals(summaries.map(({ reason, subjects }) => [reason, subjects]), [["Forbidden", 30], ["Forbidden", 30]]);
+  assertEquals(summaries.map(({ reason, subjects }) => [reason, subjects]), [["403", 30], ["403", 30]]);
   const tried = run.api.calls.filter(({ path }) => path.endsWith("/status")).length;
   assert(tried <= 30 * names.length, `${tried} writes`);
   isGranted = true;

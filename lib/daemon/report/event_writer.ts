@@ -30,7 +30,6 @@ export interface WriteSignals {
 /** Why an event is not written; code 0 when no answer came. */
 export interface WriteFailure {
   readonly code: number;
-  readonly reason: string | null;
   readonly message: string;
   readonly retryAfterMs: number | null;
 }
@@ -68,7 +67,7 @@ export class EventWriter {
       return null;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { code: 0, message, reason: "NoAnswer", retryAfterMs: null };
+      return { code: 0, message, retryAfterMs: null };
     }
   }
 

@@ -145,9 +145,9 @@ export class Recorder {
   }
 
   #giveUp(queued: QueuedEvent, error: WriteFailure): void {
-    const { code, message, reason } = error;
+    const reason = error.code === 0 ? "NoAnswer" : String(error.code);
     this.#count("failed", queued);
-    this.#tell(queued, { message: WHAT, reason: reason ?? String(code), fields: { code, why: message } });
+    this.#tell(queued, { message: WHAT, reason, fields: { reason, why: error.message } });
   }
 
   #drop(queued: QueuedEvent, message: string): void {

@@ -25,10 +25,11 @@ export interface Overwritten {
   readonly writtenAtMs: number;
 }
 
+const WHAT = "Statuses are written over";
 /** Somebody who puts a status right by hand does so once or twice. */
 const FEW = 3;
 const FIRST_YIELD_MS = 5 * 60_000;
-const LONGEST_YIELD_MS = 3_600_000;
+const LONGEST_YIELD_MS = 15 * 60_000;
 /** Whoever has not written over it for so long is gone. */
 const FORGET_MS = 2 * LONGEST_YIELD_MS;
 /** Between two writes over another's, of all autoscalers together. */
@@ -68,10 +69,17 @@ export class Rivalry {
   mayWrite(overwritten: Overwritten): boolean {
     const nowMs = this.#options.clock.monotonic();
     const contest = this.#note(overwritten, nowMs);
-    if (this.#answeredMs > this.#lastMs && nowMs - this.#answeredMs >= GONE_MS) this.#goneMs = nowMs;
+    if (this.#answeredMs > this.#lastMs && nowMs - this.#answeredMs >= GONE_MS) this.#end(nowMs);
     if (contest.lastMs <= this.#goneMs) return true;
     if (nowMs < contest.yieldUntilMs) return false;
     return (contest.times === 1 && contest.yieldMs === 0) || this.#takeTurn(nowMs);
+  }
+
+  #end(nowMs: number): void {
+    if (this.#goneMs < this.#answeredMs) {
+      this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: "podfit" });
+    }
+    this.#goneMs = nowMs;
   }
 
   #takeTurn(nowMs: number): boolean {
@@ -111,7 +119,7 @@ export class Rivalry {
       message,
       autoscaler,
       fields: { times, yieldSeconds: yieldMs / 1000 },
-      topic: { what: "Statuses are written over", reason: "AnotherWriter", subject: "podfit" },
+      topic: { what: WHAT, reason: "AnotherWriter", subject: "podfit" },
     });
   }
 }

@@ -169,7 +169,7 @@ export class StatusWriter {
     // Deleted: the watch will say so.
     else if (error.code === 404) return;
     metrics.failed(autoscaler.namespace, "StatusWrite");
-    const reason = error instanceof ApiError ? error.reason ?? String(error.code) : "NoAnswer";
+    const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
     onTrouble({
       kind: "failure",
       level: "warn",

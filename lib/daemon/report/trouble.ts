@@ -31,7 +31,7 @@ export interface Failure {
 export interface Topic {
   /** A constant sentence, e.g. "Cannot write status". */
   readonly what: string;
-  /** A word of a closed list, or a code. */
+  /** A word of a closed list, or a status code: there are few. */
   readonly reason: string;
   /** Whom it concerns: a node, or an autoscaler as `namespace/name`. */
   readonly subject: string;

@@ -32,7 +32,10 @@ interface Matter {
   readonly reason: string;
   readonly level: Failure["level"];
   readonly sinceMs: number;
+  /** By subject, the one that failed last at the end. */
   readonly cases: Map<string, Case>;
+  /** How many of them were told one by one. */
+  told: number;
   times: number;
   timesSummedUp: number;
   summaries: number;
@@ -65,7 +68,7 @@ export class TroubleLog {
     for (const [key, matter] of this.#matters) {
       for (const [subject, { lastMs }] of matter.cases) {
         if (nowMs - lastMs < FORGET_MS) break;
-        matter.cases.delete(subject);
+        remove(matter, subject);
       }
       if (matter.cases.size === 0) this.#matters.delete(key);
       else if (nowMs >= matter.nextSummaryMs) this.#sumUp(matter, nowMs);
@@ -77,23 +80,23 @@ export class TroubleLog {
     const all = autoscaler === null ? fields : { autoscaler: formatName(autoscaler), ...fields };
     if (topic === undefined) return log[level](message, all);
     const matter = this.#open(topic, level);
-    const before = matter.cases.get(topic.subject);
-    const isNews = before === undefined && countTold(matter) < TOLD_ONE_BY_ONE;
+    const before = remove(matter, topic.subject);
+    const isNews = before === undefined && matter.told < TOLD_ONE_BY_ONE;
+    const isTold = isNews || before?.isTold === true;
     matter.times++;
     if (isNews) matter.timesSummedUp++;
-    // The oldest come first.
-    matter.cases.delete(topic.subject);
-    matter.cases.set(topic.subject, { lastMs: clock.monotonic(), isTold: isNews || before?.isTold === true });
-    if (matter.cases.size > MOST_SUBJECTS) matter.cases.delete(firstOf(matter) ?? topic.subject);
+    if (isTold) matter.told++;
+    matter.cases.set(topic.subject, { lastMs: clock.monotonic(), isTold });
+    const [oldest = topic.subject] = matter.cases.keys();
+    if (matter.cases.size > MOST_SUBJECTS) remove(matter, oldest);
     log[isNews ? level : "debug"](message, all);
   }
 
   #recover({ what, subject, message }: { what: string; subject: string; message?: string }): void {
     const { log, clock } = this.#options;
     for (const [key, matter] of this.#matters) {
-      const one = matter.what === what ? matter.cases.get(subject) : undefined;
+      const one = matter.what === what ? remove(matter, subject) : undefined;
       if (one === undefined) continue;
-      matter.cases.delete(subject);
       if (message !== undefined) log[one.isTold ? "info" : "debug"](message, { subject, reason: matter.reason });
       if (matter.cases.size > 0) continue;
       this.#matters.delete(key);
@@ -110,6 +113,7 @@ export class TroubleLog {
       level,
       sinceMs,
       cases: new Map(),
+      told: 0,
       times: 0,
       timesSummedUp: 0,
       summaries: 0,
@@ -134,12 +138,10 @@ function toFields({ reason, times, cases, sinceMs }: Matter, nowMs: number): Log
   return { reason, times, subjects: cases.size, forSeconds: Math.round((nowMs - sinceMs) / 1000) };
 }
 
-function countTold({ cases }: Matter): number {
-  let count = 0;
-  for (const { isTold } of cases.values()) if (isTold) count++;
-  return count;
-}
-
-function firstOf({ cases }: Matter): string | undefined {
-  return cases.keys().next().value;
+/** The case, which is one no more; undefined where there was none. */
+function remove(matter: Matter, subject: string): Case | undefined {
+  const one = matter.cases.get(subject);
+  matter.cases.delete(subject);
+  if (one?.isTold === true) matter.told--;
+  return one;
 }
