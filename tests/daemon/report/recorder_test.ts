@@ -181,7 +181,7 @@ Deno.test("publish() shortens a message, and names an Event as the API allows wh
   assertMatch(event.metadata.name, /^a{218}\.[0-9a-f]+$/);
 });
 
-Deno.test("publish() loses no event of a burst, and writes several at once", async () => {
+Deno.test("publish() loses no event of a burst, and writes several at once (C50)", async () => {
   await using desk = new Desk();
   desk.api.intercept = async ({ method }) => {
     if (method === "POST") await desk.clock.sleep(20);

@@ -65,7 +65,7 @@ Deno.test("Rivalry writes little over one who knows as much, and says what to do
   assert(troubles.length > 0 && troubles.every((one) => one.kind === "failure" && one.topic?.subject === "podfit"));
 });
 
-Deno.test("Rivalry yields from the first time on to one who reads usage where we do not, for longer each time", async () => {
+Deno.test("Rivalry yields from the first time on to one who reads usage where we do not, for longer each time (C51)", async () => {
   const { writes } = await fight({ minutes: 120, autoscalers: 1, weKnow: false });
   const at = writes.flatMap((count, minute) => count > 0 ? [minute] : []);
   // 5, 10 and then 15 minutes, each after the minute in which it was written over.
