@@ -27,10 +27,11 @@ function readTotal(run: Run, series: string): number {
 /** PATCHes of pods/resize in two minutes, in which the server refuses each of them with that Retry-After. */
 async function countAsked(seconds: number): Promise<number> {
   await using run = busyPods(100);
-  run.api.intercept = ({ path }) =>
-    path.endsWith("/resize")
-      ? Response.json({ code: 429 }, { status: 429, headers: { "retry-after": String(seconds) } })
-      : null;
+  run.api.intercept = async ({ path }) => {
+    if (!path.endsWith("/resize")) return null;
+    await run.clock.sleep(50);
+    return Response.json({ code: 429 }, { status: 429, headers: { "retry-after": String(seconds) } });
+  };
   await run.advance(120);
   return run.resizes.length;
 }
