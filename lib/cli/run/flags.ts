@@ -71,20 +71,6 @@ export const FLAGS = {
     variable: "PODFIT_KUBELET_INSECURE_TLS",
     help: "accept any kubelet certificate; the token can then be stolen on the way",
   },
-  kubeApiQps: {
-    flag: "--kube-api-qps",
-    value: "<number>",
-    variable: "PODFIT_KUBE_API_QPS",
-    help: "how many resizes may begin per second",
-    fallback: "100",
-  },
-  kubeApiBurst: {
-    flag: "--kube-api-burst",
-    value: "<number>",
-    variable: "PODFIT_KUBE_API_BURST",
-    help: "how many resizes may begin at once, after a while without any",
-    fallback: "200",
-  },
   dryRun: {
     flag: "--dry-run",
     value: null,
@@ -104,6 +90,20 @@ export const FLAGS = {
     variable: "PODFIT_LOG_FORMAT",
     help: "one line per message: json or text",
     fallback: "json",
+  },
+  kubeApiQps: {
+    flag: "--kube-api-qps",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_QPS",
+    help: "how many resizes may begin per second",
+    fallback: "100",
+  },
+  kubeApiBurst: {
+    flag: "--kube-api-burst",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_BURST",
+    help: "how many resizes may begin at once, after a while without any",
+    fallback: "200",
   },
   listen: {
     flag: "--listen",

@@ -33,10 +33,10 @@ export interface RunOptions {
   readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
   readonly kubeletInsecureTls: boolean;
-  readonly pace: Pace;
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  readonly pace: Pace;
   readonly listen: { readonly hostname: string; readonly port: number };
   readonly environment: Environment;
 }
@@ -122,13 +122,13 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
+    dryRun: parseBoolean(lastOr("dryRun", "false")),
+    logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
+    logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),
     pace: {
       perSecond: parseBetween(lastOr("kubeApiQps", FLAGS.kubeApiQps.fallback), PER_SECOND),
       burst: parseBetween(lastOr("kubeApiBurst", FLAGS.kubeApiBurst.fallback), BURST),
     },
-    dryRun: parseBoolean(lastOr("dryRun", "false")),
-    logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
-    logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),
     listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
     environment: readEnvironment(getEnv),
   };
