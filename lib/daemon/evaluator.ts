@@ -162,7 +162,8 @@ export class Evaluator implements AsyncDisposable {
   async #perform(tracked: Tracked, request: ResizeRequest): Promise<void> {
     const { takeTurn, actuate, clock } = this.#options;
     this.#queued.set(tracked.pod.uid, { tracked, request, sinceMs: clock.monotonic() });
-    using turn = await takeTurn(this.#closing.signal);
+    // A container that was OOM-killed is killed again until its limit is larger (L11).
+    using turn = await takeTurn(this.#closing.signal, { isUrgent: request.reflex !== null });
     this.#queued.delete(tracked.pod.uid);
     if (turn === null) return this.#fold({ tracked, request }, { kind: "withdrawn" });
     const sending = turn.isLate ? this.#decideAnew(tracked) : { tracked, request };

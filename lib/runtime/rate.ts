@@ -32,8 +32,11 @@ export class Rate {
     this.#filledAtMs = clock.monotonic();
   }
 
-  /** Resolves when it is the caller's turn. Rejects with `signal.reason` as soon as the signal aborts. */
-  take(signal?: AbortSignal): Promise<void> {
+  /**
+   * Resolves when it is the caller's turn. Rejects with `signal.reason` as soon as the signal aborts. Whoever is urgent
+   * goes before all who wait.
+   */
+  take(signal?: AbortSignal, { isUrgent = false } = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const enter = () => {
@@ -45,7 +48,8 @@ export class Rate {
         if (this.#queue.length === 0) this.#sleeping?.abort();
         reject(signal?.reason);
       };
-      this.#queue.push(enter);
+      if (isUrgent) this.#queue.unshift(enter);
+      else this.#queue.push(enter);
       signal?.addEventListener("abort", leave, { once: true });
       this.#serve();
     });

@@ -38,7 +38,7 @@ class Desk {
   answer: () => Promise<Answer> = () => Promise.resolve(ACCEPTED);
   readonly evaluator = new Evaluator({
     clock: this.clock,
-    takeTurn: (signal) => this.turn(signal),
+    takeTurn: (signal, options) => this.turn(signal, options),
     actuate: (request) => {
       this.requests.push(request);
       return this.answer();

@@ -5,6 +5,7 @@
 import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import type { Pace } from "../../lib/daemon/act/turns.ts";
 import type { Sink } from "../../lib/daemon/report/sink.ts";
 import type { OnTrouble } from "../../lib/daemon/report/trouble.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet.ts";
@@ -27,6 +28,7 @@ export interface RunOptions {
   readonly enacts?: boolean;
   /** It has no way to kubelets; another run may have. */
   readonly isBlind?: boolean;
+  readonly pace?: Pace;
   /** How far the API server's clock is ahead of podfit's. */
   readonly skewMs?: number;
   readonly sinks?: readonly Sink[];
@@ -84,6 +86,7 @@ export class Run implements AsyncDisposable {
       }),
       metrics: this.metrics,
       sinks: options.sinks ?? [],
+      ...(options.pace !== undefined && { pace: options.pace }),
       onTrouble: options.onTrouble ?? (() => {}),
       signal: this.#ending.signal,
     });

@@ -14,7 +14,13 @@ export interface Turn extends Pass {
 }
 
 /** Resolves when it is the caller's turn, or to `null` as soon as the signal aborts. Never rejects. */
-export type TakeTurn = (signal: AbortSignal) => Promise<Turn | null>;
+export type TakeTurn = (signal: AbortSignal, options: TurnOptions) => Promise<Turn | null>;
+
+/** How a turn is waited for. */
+export interface TurnOptions {
+  /** Before all who wait. */
+  readonly isUrgent: boolean;
+}
 
 /** How many resizes may begin, as `--kube-api-qps` and `--kube-api-burst` have it. */
 export interface Pace {
@@ -41,12 +47,12 @@ const LATE_MS = 5_000;
 export function createTurns({ clock, pace, brake }: TurnsOptions): TakeTurn {
   const limit = new Limit(AT_ONCE);
   const rate = new Rate({ ...pace, clock });
-  return async (signal) => {
+  return async (signal, urgency) => {
     const askedMs = clock.monotonic();
     using stack = new DisposableStack();
     try {
-      stack.use(await limit.acquire(signal));
-      await rate.take(signal);
+      stack.use(await limit.acquire(signal, urgency));
+      await rate.take(signal, urgency);
       const pass = stack.use(await brake.pass(signal));
       const turn = stack.move();
       return {

@@ -10,8 +10,8 @@ function newDesk(pace = { perSecond: 100, burst: 200 }) {
   const takeTurn = createTurns({ clock, pace, brake });
   const ending = new AbortController();
   const turns: { readonly turn: Turn; readonly atMs: number }[] = [];
-  const take = async () => {
-    const turn = await takeTurn(ending.signal);
+  const take = async ({ isUrgent = false } = {}) => {
+    const turn = await takeTurn(ending.signal, { isUrgent });
     if (turn !== null) turns.push({ turn, atMs: clock.monotonic() });
     return turn;
   };
@@ -20,7 +20,7 @@ function newDesk(pace = { perSecond: 100, burst: 200 }) {
 
 Deno.test("createTurns() gives 32 turns at once, and the next when one is given back", async () => {
   const { clock, turns, take, ending } = newDesk();
-  const all = Array.from({ length: 33 }, take);
+  const all = Array.from({ length: 33 }, () => take());
   await clock.advance(10);
   assertEquals(turns.length, 32);
   turns[0]?.turn[Symbol.dispose]();
@@ -67,4 +67,22 @@ Deno.test("createTurns() gives no turn to those who wait when the signal aborts,
   assertEquals((await Promise.all(all)).filter((turn) => turn === null).length, 2);
   await clock.advance(0);
   assertEquals(clock.pending, 0);
+});
+
+Deno.test("createTurns() gives an urgent one its turn before all who wait (L11)", async () => {
+  const { clock, take } = newDesk({ perSecond: 10, burst: 1 });
+  const order: string[] = [];
+  const all = Array.from({ length: 60 }, async (_, index) => {
+    using _turn = await take();
+    order.push(`${index}`);
+  });
+  await clock.advance(500);
+  all.push((async () => {
+    using _turn = await take({ isUrgent: true });
+    order.push("urgent");
+  })());
+  await clock.advance(10_000);
+  await Promise.all(all);
+  // Of the 32 who hold a slot already, one has to give it back.
+  assertEquals(order.indexOf("urgent"), 7);
 });
