@@ -165,17 +165,22 @@ export class Evaluator implements AsyncDisposable {
     // A container that was OOM-killed is killed again until its limit is larger (L11).
     using turn = await takeTurn(this.#closing.signal, { isUrgent: request.reflex !== null });
     this.#queued.delete(tracked.pod.uid);
-    if (turn === null) return this.#fold({ tracked, request }, { kind: "withdrawn" });
-    const sending = turn.isLate ? this.#decideAnew(tracked) : { tracked, request };
-    if (sending === null) return this.#fold({ tracked, request }, { kind: "withdrawn" });
-    this.#fold(sending, await actuate(sending.request, sending.tracked, turn));
+    const decided = { tracked, request };
+    const sending = turn === null ? null : turn.isLate ? this.#decideAnew(decided) : decided;
+    if (turn !== null && sending !== null) {
+      return this.#fold(sending, await actuate(sending.request, sending.tracked, turn));
+    }
+    turn?.giveBack();
+    this.#fold(decided, { kind: "withdrawn" });
   }
 
   /** What the pod needs now that its turn has come; `null` = nothing any more, or too little is known. */
-  #decideAnew(before: Tracked): Sending | null {
-    const { uid, namespace } = before.pod;
-    const tracked = this.#inFlight.get(uid) ?? before;
+  #decideAnew(decided: Sending): Sending | null {
+    const { uid, namespace } = decided.tracked.pod;
+    const tracked = this.#inFlight.get(uid) ?? decided.tracked;
     if (!this.#states.has(uid) || !this.#options.canDecide(namespace)) return null;
+    // It rests on siblings, not on samples: those of the meantime say nothing about it.
+    if (decided.request.reason === "Inherited" && tracked === decided.tracked) return decided;
     // Nothing was sent, so nothing is in flight.
     this.#inFlight.delete(uid);
     const request = this.#decide(tracked, { kind: "changed" });

@@ -55,6 +55,12 @@ export class Rate {
     });
   }
 
+  /** The turn was not used: the next may have it at once. */
+  giveBack(): void {
+    this.#tokens++;
+    this.#serve();
+  }
+
   /** Empties the bucket: those who come next pass one by one. */
   drain(): void {
     this.#fill();

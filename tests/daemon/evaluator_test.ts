@@ -21,7 +21,7 @@ const NO_SURROUNDINGS: Surroundings = {
 };
 
 function newTurn(isLate = false): Turn {
-  return { isLate, note() {}, [Symbol.dispose]() {} };
+  return { isLate, note() {}, giveBack() {}, [Symbol.dispose]() {} };
 }
 
 class Desk {

@@ -11,6 +11,8 @@ import { Rate } from "../../runtime/rate.ts";
 export interface Turn extends Pass {
   /** It was so long in coming that what was decided before may be wrong by now. */
   readonly isLate: boolean;
+  /** Nothing is sent after all, and the next need not wait for it. */
+  giveBack(): void;
 }
 
 /** Resolves when it is the caller's turn, or to `null` as soon as the signal aborts. Never rejects. */
@@ -61,6 +63,7 @@ export function createTurns({ clock, pace, brake }: TurnsOptions): TakeTurn {
           if (busy !== null) rate.drain();
           pass.note(busy);
         },
+        giveBack: () => rate.giveBack(),
         [Symbol.dispose]: () => turn.dispose(),
       };
     } catch (error) {

@@ -86,3 +86,14 @@ Deno.test("createTurns() gives an urgent one its turn before all who wait (L11)"
   // Of the 32 who hold a slot already, one has to give it back.
   assertEquals(order.indexOf("urgent"), 7);
 });
+
+Deno.test("createTurns() lets the next go at once where a turn is given back", async () => {
+  const { clock, turns, take } = newDesk({ perSecond: 1, burst: 1 });
+  const all = Array.from({ length: 100 }, async () => {
+    using turn = await take();
+    turn?.giveBack();
+  });
+  await clock.advance(10);
+  await Promise.all(all);
+  assertEquals(turns.length, 100);
+});
