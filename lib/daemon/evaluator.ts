@@ -166,12 +166,12 @@ export class Evaluator implements AsyncDisposable {
     using turn = await takeTurn(this.#closing.signal, { isUrgent: request.reflex !== null });
     this.#queued.delete(tracked.pod.uid);
     const decided = { tracked, request };
-    const sending = turn === null ? null : turn.isLate ? this.#decideAnew(decided) : decided;
-    if (turn !== null && sending !== null) {
-      return this.#fold(sending, await actuate(sending.request, sending.tracked, turn));
-    }
-    turn?.giveBack();
-    this.#fold(decided, { kind: "withdrawn" });
+    const sending = turn?.isLate === true ? this.#decideAnew(decided) : decided;
+    const answer: Answer = turn === null || sending === null
+      ? { kind: "withdrawn" }
+      : await actuate(sending.request, sending.tracked, turn);
+    if (answer.kind === "withdrawn") turn?.giveBack();
+    this.#fold(sending ?? decided, answer);
   }
 
   /** What the pod needs now that its turn has come; `null` = nothing any more, or too little is known. */

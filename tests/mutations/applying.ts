@@ -34,7 +34,7 @@ export const APPLYING: Mutations = {
     {
       breaks: "sends what was decided long ago",
       in: "Evaluator.#perform",
-      find: "turn.isLate ? this.#decideAnew(decided) :",
+      find: "turn?.isLate === true ? this.#decideAnew(decided) :",
       replace: "",
       test: "evaluate() decides anew where a turn comes late, and sends what is wanted by then (C23, C40)",
     },

@@ -11,8 +11,7 @@ export type Trouble =
   /** Published as an event when it begins: InvalidSpec, TargetNotFound or ContainerNotFound. */
   | { readonly kind: "status"; readonly autoscaler: AutoscalerName; readonly notice: Notice }
   | Failure
-  /** What failed for the subject is well again. */
-  | { readonly kind: "recovered"; readonly what: string; readonly subject: string; readonly message?: string };
+  | Recovery;
 
 /** Something that did not work, and is tried again. */
 export interface Failure {
@@ -25,6 +24,13 @@ export interface Failure {
   readonly fields: LogFields;
   /** What it is one case of: cases alike are logged together. Without it each is logged. */
   readonly topic?: Topic;
+}
+
+/** What failed for the subject is well again. */
+export interface Recovery extends Pick<Topic, "what" | "subject"> {
+  readonly kind: "recovered";
+  /** Logged of subjects that were told one by one. */
+  readonly message?: string;
 }
 
 /** Failures of one `what` and `reason` are one trouble, however many subjects have it. */

@@ -6,7 +6,7 @@
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
 import { formatName } from "../inventory/facts.ts";
-import type { Failure, OnTrouble, Topic } from "./trouble.ts";
+import type { Failure, OnTrouble, Recovery, Topic } from "./trouble.ts";
 
 /** Where it is logged. */
 export interface TroubleLogOptions {
@@ -92,16 +92,22 @@ export class TroubleLog {
     log[isNews ? level : "debug"](message, all);
   }
 
-  #recover({ what, subject, message }: { what: string; subject: string; message?: string }): void {
+  /** The message of one that was forgotten is logged too. */
+  #recover({ what, subject, message }: Recovery): void {
     const { log, clock } = this.#options;
+    const nowMs = clock.monotonic();
+    let isKnown = false;
+    let isTold = false;
     for (const [key, matter] of this.#matters) {
       const one = matter.what === what ? remove(matter, subject) : undefined;
       if (one === undefined) continue;
-      if (message !== undefined) log[one.isTold ? "info" : "debug"](message, { subject, reason: matter.reason });
+      isKnown = true;
+      isTold ||= one.isTold;
       if (matter.cases.size > 0) continue;
       this.#matters.delete(key);
-      log.info(`${what}: it is over`, toFields(matter, clock.monotonic()));
+      log.info(`${what}: it is over`, toFields(matter, nowMs));
     }
+    if (message !== undefined) log[isTold || !isKnown ? "info" : "debug"](message, { subject });
   }
 
   #open({ what, reason }: Topic, level: Failure["level"]): Matter {

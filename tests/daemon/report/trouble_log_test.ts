@@ -67,6 +67,16 @@ Deno.test("TroubleLog says when all is well again, once, and begins anew after t
   assertEquals(lines.at(-1), "WARN Cannot read usage of a");
 });
 
+Deno.test("TroubleLog logs what is said of a recovery, but for subjects that it has told nothing of", () => {
+  const { lines, fail, troubles } = newDesk();
+  for (const subject of ["a", "b", "c", "untold"]) fail(subject);
+  const before = lines.length;
+  for (const subject of ["a", "untold", "forgotten"]) {
+    troubles.take({ kind: "recovered", what: WHAT, subject, message: `${subject} is read again` });
+  }
+  assertEquals(lines.slice(before), ["INFO a is read again", "INFO forgotten is read again"]);
+});
+
 Deno.test("TroubleLog forgets what has not failed for half an hour, and keeps no more than a number of subjects", async () => {
   const { clock, fail, troubles } = newDesk();
   for (let index = 0; index < 20_000; index++) fail(`subject ${index}`);
