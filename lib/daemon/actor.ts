@@ -3,10 +3,12 @@
  * and metrics. An actor stands on an observer, runs once, and takes what it remembers of pods with it when it ends.
  */
 import type { ApiClient } from "../kube/client.ts";
+import { Brake } from "../runtime/brake.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
 import { createActuator } from "./act/actuator.ts";
+import { createTurns, type Pace } from "./act/turns.ts";
 import { Evaluator } from "./evaluator.ts";
 import { formatName } from "./inventory/facts.ts";
 import { createKillSink, KillFloors } from "./inventory/kill_floors.ts";
@@ -24,6 +26,7 @@ import { createLogSink } from "./report/log_sink.ts";
 import { createMetricsSink } from "./report/metrics_sink.ts";
 import { Recommendations } from "./report/recommendations.ts";
 import { Recorder } from "./report/recorder.ts";
+import { Refusals } from "./report/refusals.ts";
 import { combineSinks, type Sink } from "./report/sink.ts";
 import { StatusEvents } from "./report/status_events.ts";
 import { StatusGauges } from "./report/status_gauges.ts";
@@ -31,6 +34,7 @@ import { createStatusSink } from "./report/status_sink.ts";
 import { StatusSweep } from "./report/status_sweep.ts";
 import { StatusWriter } from "./report/status_writer.ts";
 import type { OnTrouble } from "./report/trouble.ts";
+import type { TroubleLog } from "./report/trouble_log.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** What an actor is built of, and whom it notifies. */
@@ -39,6 +43,8 @@ export interface ActorOptions {
   readonly client: ApiClient;
   readonly watchUsage: WatchUsage;
   readonly dryRun: boolean;
+  /** How many resizes may begin. */
+  readonly pace: Pace;
   readonly scope: Scope;
   /** Which podfit this is, in events. */
   readonly instance: string;
@@ -49,6 +55,8 @@ export interface ActorOptions {
   /** Who takes every evaluation, after events, log, metrics and status. */
   readonly sinks: readonly Sink[];
   readonly onTrouble: OnTrouble;
+  /** Logs what `onTrouble` is told, and warnings among notices. */
+  readonly troubleLog: Pick<TroubleLog, "take" | "sweep">;
 }
 
 /** A part of the daemon that runs once, from its start until its signal. */
@@ -65,16 +73,21 @@ const LAST_STATUS_MS = 5_000;
 
 /** Builds an actor; nothing runs before `run` is called. */
 export function createActor(options: ActorOptions): Actor {
-  const { observer, client, clock, random, log, metrics, onTrouble } = options;
+  const { observer, client, clock, random, log, metrics, onTrouble, troubleLog } = options;
   const { inventory, isKnown } = observer;
   const progress = { atMs: clock.monotonic() };
-  const recorder = new Recorder({ client, clock, random, log, metrics, instance: options.instance });
+  const brake = new Brake({ clock, random });
+  const { instance } = options;
+  const onNotice = troubleLog.take;
+  const recorder = new Recorder({ client, clock, random, log, metrics, brake, onNotice, onTrouble, instance });
+  const refusals = new Refusals({ clock, recorder, onTrouble, isKnown });
   const lastScales = new LastScales(clock);
   const readState = (uid: string) => evaluator.readState(uid);
   const siblings = new SiblingIndex({ readState });
   const killFloors = new KillFloors();
   const evaluator: Evaluator = new Evaluator({
     clock,
+    takeTurn: createTurns({ clock, pace: options.pace, brake }),
     actuate: createActuator({ client, clock, isCurrent: observer.isCurrent }),
     report: combineSinks([
       createEventSink(recorder),
@@ -82,6 +95,7 @@ export function createActor(options: ActorOptions): Actor {
       createMetricsSink({ metrics, isKnown }),
       createStatusSink({ lastScales, isKnown }),
       createKillSink(killFloors),
+      refusals.sink,
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     readSiblings: (tracked, now) => siblings.read(tracked, now),
@@ -114,6 +128,8 @@ export function createActor(options: ActorOptions): Actor {
       clock,
       random,
       metrics,
+      brake,
+      isNodeLocal: isPartial(options.scope),
       onProgress: () => progress.atMs = clock.monotonic(),
       onTrouble,
     }),
@@ -150,6 +166,7 @@ export function createActor(options: ActorOptions): Actor {
     onRoom: (node) => nodes.wake(node, evaluator.waiting),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);
+      refusals.forget(autoscaler);
       recommendations.forget(autoscaler.uid);
       metrics.forget(autoscaler);
     },
@@ -183,6 +200,8 @@ export function createActor(options: ActorOptions): Actor {
       progress.atMs = clock.monotonic();
       metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
       await status.sweep(signal);
+      refusals.sweep((forMs) => evaluator.listQueued(forMs));
+      troubleLog.sweep();
       await clock.sleep(SWEEP_MS, signal).catch(() => {});
     }
   }
@@ -190,7 +209,7 @@ export function createActor(options: ActorOptions): Actor {
   /** The last resizes may have been answered while everything else was ending. */
   async function writeLastStatus(): Promise<void> {
     using timeout = clock.timeout(LAST_STATUS_MS);
-    await status.sweep(timeout.signal);
+    await status.sweep(timeout.signal, { isLast: true });
   }
 
   function fail(message: string, fields: LogFields): void {

@@ -8,13 +8,15 @@ import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
+import { DEFAULT_PACE, type Pace } from "./act/turns.ts";
 import { createActor } from "./actor.ts";
 import type { Scope } from "./inventory/scope.ts";
 import { countRequests } from "./metrics/count_requests.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { createObserver } from "./observer.ts";
 import type { Sink } from "./report/sink.ts";
-import { createTroubleLog, type OnTrouble } from "./report/trouble.ts";
+import type { OnTrouble } from "./report/trouble.ts";
+import { TroubleLog } from "./report/trouble_log.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** The cluster, its part that is looked after, and what the process brings along. */
@@ -23,6 +25,8 @@ export interface DaemonOptions {
   readonly watchUsage: WatchUsage;
   readonly scope: Scope;
   readonly dryRun: boolean;
+  /** How many resizes may begin. */
+  readonly pace?: Pace;
   readonly requiresAnnotation: boolean;
   /** What no manifest goes beyond; none unless given. */
   readonly limits?: OperatorLimits;
@@ -53,10 +57,11 @@ export interface Daemon {
 export function createDaemon(options: DaemonOptions): Daemon {
   const { server: { origin, transport: plain }, metrics, sinks = [], signal } = options;
   const transport = countRequests(plain, metrics);
-  const onTrouble = combine([createTroubleLog(options.log), ...(options.onTrouble ? [options.onTrouble] : [])]);
+  const troubleLog = new TroubleLog(options);
+  const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
   const observer = createObserver({ ...options, origin, transport, onTrouble });
   const client = createClient({ origin, transport });
-  const actor = createActor({ ...options, observer, client, sinks, onTrouble });
+  const actor = createActor({ pace: DEFAULT_PACE, ...options, observer, client, sinks, onTrouble, troubleLog });
   return {
     isAlive: actor.isAlive,
     isReady: observer.isReady,

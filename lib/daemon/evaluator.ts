@@ -11,11 +11,12 @@ import type { PodFacts } from "../core/pod/pod_facts.ts";
 import { readTaken } from "../core/pod/room.ts";
 import type { Siblings } from "../core/pod/siblings.ts";
 import { wantsSiblings } from "../core/propose/inherit.ts";
-import type { ResizeRequest } from "../core/resize_request.ts";
+import type { Answer, ResizeRequest } from "../core/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
 import { watchSteps } from "../runtime/clock_steps.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Actuate } from "./act/actuator.ts";
+import type { TakeTurn } from "./act/turns.ts";
 import type { Tracked } from "./inventory/tracked.ts";
 import type { Surroundings } from "./observer.ts";
 import type { Sink } from "./report/sink.ts";
@@ -23,6 +24,8 @@ import type { Sink } from "./report/sink.ts";
 /** How a pod is resized, and who hears of its evaluations. */
 export interface EvaluatorOptions {
   readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** Before each request: one whose turn comes late is decided anew. */
+  readonly takeTurn: TakeTurn;
   readonly actuate: Actuate;
   /** Takes every evaluation, and the one that folds in an answer. */
   readonly report: Sink;
@@ -41,7 +44,13 @@ export interface EvaluatorOptions {
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
 
-/** Owns the state of every tracked pod. Disposal waits for the answers that are still to come. */
+/** A request, and the pod that it was decided on. */
+export interface Sending {
+  readonly tracked: Tracked;
+  readonly request: ResizeRequest;
+}
+
+/** Owns the state of every tracked pod. Disposal waits for the answers to what was sent, and sends nothing more. */
 export class Evaluator implements AsyncDisposable {
   readonly #options: EvaluatorOptions;
   readonly #states = new Map<string, PodState>();
@@ -50,7 +59,9 @@ export class Evaluator implements AsyncDisposable {
   readonly #inFlight = new Map<string, Tracked | null>();
   readonly #sending = new Set<Promise<void>>();
   readonly #takeStep: () => number;
-  #isClosed = false;
+  /** By uid, the requests that wait for their turn, the oldest first; monotonic ms. */
+  readonly #queued = new Map<string, Sending & { readonly sinceMs: number }>();
+  readonly #closing = new AbortController();
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
@@ -68,6 +79,15 @@ export class Evaluator implements AsyncDisposable {
     return this.#waiting;
   }
 
+  /** Requests that have waited for their turn for at least so long. */
+  *listQueued(forMs: number): Generator<Sending> {
+    const untilMs = this.#options.clock.monotonic() - forMs;
+    for (const queued of this.#queued.values()) {
+      if (queued.sinceMs > untilMs) return;
+      yield queued;
+    }
+  }
+
   /** The pod is no longer tracked: when it comes back, its streaks are fresh (C11). */
   drop(uid: string): void {
     this.#states.delete(uid);
@@ -78,7 +98,7 @@ export class Evaluator implements AsyncDisposable {
 
   /** Decides for each pod and sends the requests, at most one per pod at a time. Waits for no answer, and never throws. */
   evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): void {
-    if (this.#isClosed) return;
+    if (this.#closing.signal.aborted) return;
     this.#followClock();
     // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
     const verdicts = new Map<string, boolean>();
@@ -95,9 +115,9 @@ export class Evaluator implements AsyncDisposable {
     while (this.#sending.size > 0) await Promise.all(this.#sending);
   }
 
-  /** Nothing is evaluated from now on. */
+  /** Nothing is evaluated from now on, and what waits for its turn is not sent. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await this.answered();
   }
 
@@ -146,10 +166,38 @@ export class Evaluator implements AsyncDisposable {
   }
 
   async #perform(tracked: Tracked, request: ResizeRequest): Promise<void> {
-    const { actuate, report } = this.#options;
+    const { takeTurn, actuate, clock } = this.#options;
+    this.#queued.set(tracked.pod.uid, { tracked, request, sinceMs: clock.monotonic() });
+    // A container that was OOM-killed is killed again until its limit is larger (L11).
+    using turn = await takeTurn(this.#closing.signal, { isUrgent: request.reflex !== null });
+    this.#queued.delete(tracked.pod.uid);
+    const decided = { tracked, request };
+    const sending = turn?.isLate === true ? this.#decideAnew(decided) : decided;
+    const answer: Answer = turn === null || sending === null
+      ? { kind: "withdrawn" }
+      : await actuate(sending.request, sending.tracked, turn);
+    if (answer.kind === "withdrawn") turn?.giveBack();
+    this.#fold(sending ?? decided, answer);
+  }
+
+  /** What the pod needs now that its turn has come; `null` = nothing any more, or too little is known. */
+  #decideAnew(decided: Sending): Sending | null {
+    this.#followClock();
+    const { uid, namespace } = decided.tracked.pod;
+    const tracked = this.#inFlight.get(uid) ?? decided.tracked;
+    if (!this.#states.has(uid) || !this.#options.canDecide(namespace)) return null;
+    // It rests on siblings, not on samples: those of the meantime say nothing about it.
+    if (decided.request.reason === "Inherited" && tracked === decided.tracked) return decided;
+    // Nothing was sent, so nothing is in flight.
+    this.#inFlight.delete(uid);
+    const request = this.#decide(tracked, { kind: "changed" });
+    this.#inFlight.set(uid, null);
+    return request === null ? null : { tracked, request };
+  }
+
+  #fold({ tracked, request }: Sending, answer: Answer): void {
+    const { report, surroundings: { rooms } } = this.#options;
     const { pod } = tracked;
-    const answer = await actuate(request, tracked);
-    const { rooms } = this.#options.surroundings;
     if (answer.kind === "accepted") rooms.accept(pod, answer.generation);
     else if (answer.kind !== "unconfirmed") rooms.release(pod.uid);
     this.#followClock();

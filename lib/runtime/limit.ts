@@ -11,8 +11,11 @@ export class Limit {
     this.#free = Math.floor(max);
   }
 
-  /** Resolves to a slot, which its disposal gives back. Rejects with `signal.reason` as soon as the signal aborts. */
-  acquire(signal?: AbortSignal): Promise<Disposable> {
+  /**
+   * Resolves to a slot, which its disposal gives back. Rejects with `signal.reason` as soon as the signal aborts. Whoever
+   * is urgent goes before all who wait.
+   */
+  acquire(signal?: AbortSignal, { isUrgent = false } = {}): Promise<Disposable> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       if (this.#free > 0) {
@@ -27,7 +30,8 @@ export class Limit {
         this.#queue.splice(this.#queue.indexOf(enter), 1);
         reject(signal?.reason);
       };
-      this.#queue.push(enter);
+      if (isUrgent) this.#queue.unshift(enter);
+      else this.#queue.push(enter);
       signal?.addEventListener("abort", leave, { once: true });
     });
   }

@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
+import { abortable } from "@std/async/abortable";
 import type { Observation, Outcome } from "../../lib/core/decision.ts";
 import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
+import type { TakeTurn, Turn } from "../../lib/daemon/act/turns.ts";
 import { Evaluator } from "../../lib/daemon/evaluator.ts";
 import type { Surroundings } from "../../lib/daemon/observer.ts";
 import type { Tracked } from "../../lib/daemon/inventory/tracked.ts";
@@ -18,6 +20,10 @@ const NO_SURROUNDINGS: Surroundings = {
   lowersMemoryLimits: () => true,
 };
 
+function newTurn(isLate = false): Turn {
+  return { isLate, note() {}, giveBack() {}, [Symbol.dispose]() {} };
+}
+
 class Desk {
   readonly clock = new VirtualClock();
   readonly requests: ResizeRequest[] = [];
@@ -25,9 +31,14 @@ class Desk {
   readonly observed: string[] = [];
   readonly errors: string[] = [];
   canDecide = true;
+  usedMillicores = 150;
+  #counterNs = 1e9;
+  #observedAt = START;
+  turn: TakeTurn = () => Promise.resolve(newTurn());
   answer: () => Promise<Answer> = () => Promise.resolve(ACCEPTED);
   readonly evaluator = new Evaluator({
     clock: this.clock,
+    takeTurn: (signal, options) => this.turn(signal, options),
     actuate: (request) => {
       this.requests.push(request);
       return this.answer();
@@ -56,7 +67,9 @@ class Desk {
 
   observe(): Observation {
     const at = this.clock.now();
-    return usage([point({ at, counterNs: 1e9 + 150 * 1000 * (at - START) })]);
+    this.#counterNs += this.usedMillicores * 1000 * (at - this.#observedAt);
+    this.#observedAt = at;
+    return usage([point({ at, counterNs: this.#counterNs })]);
   }
 
   /** No request is answered before what this returns is called. */
@@ -187,4 +200,52 @@ Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates
   assertEquals([desk.evaluator.readState("busy")?.generation, desk.observed.at(-1)], [2, "answered"]);
   await desk.poll(1, BUSY);
   assertEquals(desk.observed.at(-1), "answered");
+});
+
+/** A turn comes when what this returns is called. */
+function holdTurn(desk: Desk): (turn: Turn) => Promise<void> {
+  let give: (turn: Turn) => void = () => {};
+  const held = new Promise<Turn>((resolve) => give = resolve);
+  desk.turn = (signal) => abortable(held, signal).catch(() => null);
+  return async (turn) => {
+    give(turn);
+    await desk.evaluator.answered();
+  };
+}
+
+Deno.test("evaluate() decides anew where a turn comes late, and sends what is wanted by then (C23, C40)", async () => {
+  const desk = new Desk();
+  const give = holdTurn(desk);
+  await desk.poll(3, BUSY);
+  const newer: Tracked = { ...BUSY, pod: pod({ uid: "busy", resourceVersion: "101" }) };
+  desk.evaluator.evaluate([newer], () => CHANGED);
+  assertEquals(desk.requests, []);
+  await give(newTurn(true));
+  assertEquals(desk.requests.map(({ resourceVersion }) => resourceVersion), ["101"]);
+  assertEquals(desk.observed.slice(-2), ["changed", "answered"]);
+  assertEquals(desk.evaluator.readState("busy")?.generation, 2);
+});
+
+Deno.test("evaluate() sends nothing late that is wanted no more, and counts it as no failure (C23)", async () => {
+  const desk = new Desk();
+  const give = holdTurn(desk);
+  await desk.poll(3, BUSY);
+  desk.usedMillicores = 60;
+  await desk.poll(2, BUSY);
+  await give(newTurn(true));
+  assertEquals([desk.requests, desk.errors], [[], []]);
+  const refused = desk.outcomes.filter(({ notices }) => notices.length > 0);
+  assertEquals([refused, desk.observed.at(-1)], [[], "answered"]);
+  desk.turn = () => Promise.resolve(newTurn());
+  desk.usedMillicores = 150;
+  await desk.poll(3, BUSY);
+  assertEquals(desk.requests.length, 1, "nothing waits for it");
+});
+
+Deno.test("an Evaluator that is disposed of sends nothing that still waits for its turn", async () => {
+  const desk = new Desk();
+  holdTurn(desk);
+  await desk.poll(3, BUSY);
+  await desk.evaluator[Symbol.asyncDispose]();
+  assertEquals([desk.requests, desk.observed.at(-1)], [[], "answered"]);
 });

@@ -1,6 +1,7 @@
 /** A new pod beside siblings that podfit has resized (L40). */
 import { assertEquals } from "@std/assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
+import type { Pace } from "../../lib/daemon/act/turns.ts";
 import { Run } from "../support/daemon_run.ts";
 import { formatTime } from "../../lib/units/time.ts";
 
@@ -26,9 +27,9 @@ function member({ name, replicaSet = "web-1", startedAt, requests }: Member): Js
 }
 
 /** Three pods that have come to 250m, 250m and 300m. */
-async function grownRun(): Promise<Run> {
+async function grownRun(pace?: Pace): Promise<Run> {
   const names = ["a", "b", "c"];
-  const run = new Run({ autoscalers: [INHERIT], pods: names.map((name) => member({ name })) });
+  const run = new Run({ autoscalers: [INHERIT], pods: names.map((name) => member({ name })), ...(pace && { pace }) });
   run.use({ a: { cpu: 150 }, b: { cpu: 150 }, c: { cpu: 180 } });
   await run.advance(30);
   assertEquals(names.map((name) => run.cpu(name)), ["250m", "250m", "300m"]);
@@ -82,4 +83,13 @@ Deno.test("a podfit that starts anew gives running pods nothing, and new ones th
   run.api.put("pods", member({ name: "d", startedAt: run.clock.now() }));
   await run.advance(10);
   assertEquals([run.cpu("old"), run.cpu("d")], ["100m", "250m"]);
+});
+
+Deno.test("many new pods at once get the size of their siblings though the last wait long for their turn (L40)", async () => {
+  await using run = await grownRun({ perSecond: 2, burst: 3 });
+  const names = Array.from({ length: 40 }, (_, at) => `new-${at}`);
+  for (const name of names) run.api.put("pods", member({ name, startedAt: run.clock.now() }));
+  await run.advance(30);
+  assertEquals(names.filter((name) => run.cpu(name) !== "250m"), []);
+  assertEquals(names.filter((name) => resizesOf(run, name) !== 1), []);
 });

@@ -1,5 +1,7 @@
 /** What a standby does: it observes and changes nothing, until an actor is started on it, and again once that is stopped. */
 import { assert, assertEquals } from "@std/assert";
+import { DEFAULT_PACE } from "../../lib/daemon/act/turns.ts";
+import { TroubleLog } from "../../lib/daemon/report/trouble_log.ts";
 import { createActor } from "../../lib/daemon/actor.ts";
 import { WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
@@ -65,6 +67,8 @@ Deno.test("createObserver() observes alone, and an actor started on it acts unti
       client: createClient({ origin, transport }),
       watchUsage: watchKubelets({ fetchSummary }, { clock, random }),
       dryRun: false,
+      pace: DEFAULT_PACE,
+      troubleLog: new TroubleLog({ log, clock }),
       scope: WHOLE_CLUSTER,
       instance: "test",
       sinks: [],

@@ -1,6 +1,6 @@
 /** An OOM kill through a whole daemon in memory: the pod's watch shows it, no poll is awaited, no reading is needed (L10, L13). */
 import { assertEquals } from "@std/assert";
-import { autoscalerObject, type Json, nodeObject } from "../support/api_objects.ts";
+import { autoscalerObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { type Loads, Run } from "../support/daemon_run.ts";
 
 const MEMORY = {
@@ -59,6 +59,23 @@ Deno.test("createDaemon() answers an OOM kill while the first reading hangs (L10
   await kill(run);
   assertEquals(memory(run), ["178Mi", "356Mi"]);
   release();
+});
+
+Deno.test("createDaemon() answers an OOM kill before a burst of resizes that wait for their turn (L11)", async () => {
+  const names = Array.from({ length: 60 }, (_, index) => `other-${index}`);
+  const policy = { ...MEMORY, pollInterval: "5s" };
+  await using run = new Run({
+    autoscalers: [autoscalerObject({ policy })],
+    pods: [podObject(), ...names.map((name) => podObject({ name }))],
+    pace: { perSecond: 1, burst: 1 },
+  });
+  run.use(Object.fromEntries(names.map((name) => [name, { cpu: 150 }])));
+  await run.advance(20);
+  const before = run.resizes.length;
+  await kill(run);
+  await run.advance(4);
+  assertEquals(memory(run), ["178Mi", "356Mi"]);
+  assertEquals(run.resizes.length < before + 8, true, "most of the others still wait");
 });
 
 const NODES: readonly [string, string, Loads, string, readonly string[]][] = [

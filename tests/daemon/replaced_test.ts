@@ -78,10 +78,10 @@ Deno.test("createDaemon() follows a target that was deleted and created with ano
   await run.advance(12);
   assertEquals([run.cpu("web-1"), run.cpu("api-1")], ["110m", "100m"]);
   run.api.remove("deployments", "web");
-  await run.advance(3);
+  await run.advance(5);
   assertEquals([run.condition("Ready"), run.condition("Active")], ["False TargetNotFound", "False TargetNotFound"]);
   run.api.put("deployments", { ...deploymentObject("api"), metadata: deploymentObject().metadata });
-  await run.advance(17);
+  await run.advance(15);
   assertEquals([run.cpu("web-1"), run.cpu("api-1")], ["110m", "110m"], "another pod: no cooldown holds it");
   assertEquals(run.status().effectiveSelector, { matchLabels: { app: "api" } });
   assertEquals([run.condition("Ready"), run.condition("Active")], ["True Valid", "True Tracking"]);

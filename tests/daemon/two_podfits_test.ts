@@ -106,3 +106,48 @@ Deno.test("two createDaemon() send one PATCH each for one cause, and the one tha
   assertEquals([first.resizes.length, first.cpu()], [2, "110m"]);
   assertEquals(first.log.filter(({ level }) => level === "WARN"), []);
 });
+
+const statusWrites = (run: Run) => run.api.calls.filter(({ path }) => path.endsWith("/status")).length;
+const warnings = (run: Run) => run.log.filter(({ level }) => level === "WARN").map(({ message }) => String(message));
+
+/** Two podfits of 20 autoscalers, of which one cannot reach kubelets. */
+function startBlind(names: readonly string[]): readonly [Run, Run] {
+  const seeing = new Run({ autoscalers: names.map((name) => autoscalerObject({ name })) });
+  return [seeing, new Run({ after: seeing, isBlind: true })];
+}
+
+Deno.test("of two createDaemon() the one that reads usage has the last word, and the other says why it yields (C51)", async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `web${index}`);
+  const [seeing, blind] = startBlind(names);
+  await using _seeing = seeing;
+  await using _blind = blind;
+  await seeing.advance(300);
+  const before = statusWrites(seeing);
+  const seen = new Map<string, number>();
+  for (let minute = 0; minute < 60; minute++) {
+    await seeing.advance(60);
+    for (const name of names) {
+      const is = seeing.condition("Metrics", name);
+      seen.set(is, (seen.get(is) ?? 0) + 1);
+    }
+  }
+  const perMinute = (statusWrites(seeing) - before) / 60;
+  assert(perMinute <= 3, `${perMinute} writes a minute`);
+  const known = seen.get("True Available") ?? 0;
+  assert(known >= 0.9 * 60 * names.length, JSON.stringify([...seen]));
+  assertEquals(
+    warnings(blind).filter((message) => message.startsWith("Somebody else writes other statuses")).length,
+    1,
+  );
+});
+
+Deno.test("createDaemon() writes its statuses again soon after the other podfit has gone (C51)", async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `web${index}`);
+  const [seeing, blind] = startBlind(names);
+  await using _blind = blind;
+  await seeing.advance(600);
+  await seeing.stop();
+  await blind.advance(900);
+  assertEquals(names.filter((name) => blind.condition("Metrics", name) !== "False MetricsUnavailable"), []);
+  assertEquals(blind.log.filter(({ message }) => message === "Statuses are written over: it is over").length, 1);
+});

@@ -32,6 +32,13 @@ export const APPLYING: Mutations = {
       test: "toPatch() has, guarded by uid and resourceVersion (C40)",
     },
     {
+      breaks: "sends what was decided long ago",
+      in: "Evaluator.#perform",
+      find: "turn?.isLate === true ? this.#decideAnew(decided) :",
+      replace: "",
+      test: "evaluate() decides anew where a turn comes late, and sends what is wanted by then (C23, C40)",
+    },
+    {
       breaks: "tries again at once after a conflict",
       in: "GATES",
       under: "lib/core/gate",
@@ -427,16 +434,45 @@ export const APPLYING: Mutations = {
     {
       breaks: "believes a busy server that says one second",
       in: "newWait",
-      find: "&& askedMs >= FIRST_RETRY_MS",
-      replace: "",
+      find: "Math.max(askedMs ?? 0, readOwnWait(reason, isAgain ? before.waitMs : null))",
+      replace: "askedMs ?? readOwnWait(reason, isAgain ? before.waitMs : null)",
       test: "decide() waits on its own when a busy server names too short a time, growing to 60s (C44)",
+    },
+    {
+      breaks: "takes no answer for one of a busy server",
+      in: "readBusy",
+      find: "code !== 429 && code !== 503",
+      replace: "true",
+      test: "createActuator() notes whether the server is busy, and no answer as neither (C44)",
+    },
+    {
+      breaks: "holds all up for what one admission webhook says",
+      in: "readBusy",
+      find: "/^admission webhook /.test(message) ? null :",
+      replace: "",
+      test: "createDaemon() holds no other namespace up for what an admission webhook says (C44)",
+    },
+    {
+      breaks: "lets everybody ask a busy server as soon as it may be asked again",
+      in: "Brake.tryPass",
+      find: "this.#isProbing ||",
+      replace: "",
+      test:
+        "createDaemon() asks a busy server seldom for all pods together, and no more often the longer it says (C44)",
+    },
+    {
+      breaks: "never says that every resize is refused",
+      in: "Refusals.#note",
+      find: "if (isNews) this.#publish(autoscaler, toSteadyWords(message));",
+      replace: "",
+      test: "createDaemon() tells of a server that refuses every resize for long, once, and that it is over (C44, C50)",
     },
     {
       breaks: "publishes that a server is busy",
       in: "notifyOfAnswer",
       find: '&& refused.answer.reason !== "RetryLater"',
       replace: "",
-      test: "decide() waits as a busy server asked, silently (C44)",
+      test: "decide() waits at least as long as a busy server asked, and longer each time, silently (C44)",
     },
     {
       breaks: "takes a busy server for an invalid size",

@@ -128,7 +128,7 @@ export const PODS: Mutations = {
     },
     {
       breaks: "brings a dropped pod's state back to life",
-      in: "Evaluator.#perform",
+      in: "Evaluator.#fold",
       find: "if (before !== undefined)",
       replace: "",
       test: "evaluate() brings no state back for a pod dropped during its PATCH, and reports the action (C11)",

@@ -5,6 +5,7 @@
 import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import type { Pace } from "../../lib/daemon/act/turns.ts";
 import type { Sink } from "../../lib/daemon/report/sink.ts";
 import type { OnTrouble } from "../../lib/daemon/report/trouble.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet.ts";
@@ -25,6 +26,9 @@ export interface RunOptions {
   readonly requiresAnnotation?: boolean;
   readonly scope?: Scope;
   readonly enacts?: boolean;
+  /** It has no way to kubelets; another run may have. */
+  readonly isBlind?: boolean;
+  readonly pace?: Pace;
   /** How far the API server's clock is ahead of podfit's. */
   readonly skewMs?: number;
   readonly sinks?: readonly Sink[];
@@ -64,7 +68,10 @@ export class Run implements AsyncDisposable {
     this.kubelet.enacts = options.enacts ?? true;
     this.daemon = createDaemon({
       server: this.api.toServer(),
-      watchUsage: watchKubelets(this.kubelet, { clock: this.clock, random: () => 0 }),
+      watchUsage: watchKubelets(options.isBlind === true ? BLIND : this.kubelet, {
+        clock: this.clock,
+        random: () => 0,
+      }),
       scope: options.scope ?? WHOLE_CLUSTER,
       dryRun: options.dryRun ?? false,
       requiresAnnotation: options.requiresAnnotation ?? false,
@@ -79,6 +86,7 @@ export class Run implements AsyncDisposable {
       }),
       metrics: this.metrics,
       sinks: options.sinks ?? [],
+      ...(options.pace !== undefined && { pace: options.pace }),
       onTrouble: options.onTrouble ?? (() => {}),
       signal: this.#ending.signal,
     });
@@ -147,6 +155,15 @@ export class Run implements AsyncDisposable {
     return this.stop();
   }
 }
+
+const BLIND: { readonly fetchSummary: FetchSummary } = {
+  fetchSummary: ({ name }) =>
+    Promise.resolve({
+      kind: "failed",
+      reason: "unreachable",
+      message: `Cannot read usage of node "${name}": no route to host`,
+    }),
+};
 
 /** A run whose pod "web-1" uses 150m of 100m from its start. */
 export function busyRun(options: RunOptions = {}): Run {

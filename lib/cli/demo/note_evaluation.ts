@@ -22,6 +22,7 @@ export function noteEvaluation(story: Story, evaluation: Evaluation): Story {
 
 /** The story with an autoscaler that cannot work as it is written, or a failure of one of podfit's parts. */
 export function noteTrouble(story: Story, { at, trouble }: { readonly at: number; readonly trouble: Trouble }): Story {
+  if (trouble.kind === "recovered") return story;
   const subject = trouble.autoscaler?.name ?? "";
   return trouble.kind === "status"
     ? addEvent(story, { at, tone: "blocked", subject, text: trouble.notice.message, why: "" })

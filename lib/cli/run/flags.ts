@@ -116,6 +116,20 @@ export const FLAGS = {
     help: "one line per message: json or text",
     fallback: "json",
   },
+  kubeApiQps: {
+    flag: "--kube-api-qps",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_QPS",
+    help: "how many resizes may begin per second",
+    fallback: "100",
+  },
+  kubeApiBurst: {
+    flag: "--kube-api-burst",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_BURST",
+    help: "how many resizes may begin at once, after a while without any",
+    fallback: "200",
+  },
   listen: {
     flag: "--listen",
     value: "<address>",

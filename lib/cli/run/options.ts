@@ -3,12 +3,14 @@
  * and `runtime/log.ts` the only place that reads arguments and environment.
  */
 import { Command, Option } from "commander";
+import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { createLintCommand } from "../lint/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
+  parseBetween,
   parseBoolean,
   parseChoice,
   parseListen,
@@ -41,6 +43,7 @@ export interface RunOptions {
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  readonly pace: Pace;
   readonly listen: { readonly hostname: string; readonly port: number };
   readonly environment: Environment;
 }
@@ -49,6 +52,9 @@ export interface RunOptions {
 export type StatsSource = typeof STATS_SOURCES[number];
 
 const STATS_SOURCES = ["kubelet", "proxy", "cgroup"] as const;
+/** What `--kube-api-qps` and `--kube-api-burst` may be. */
+const PER_SECOND = [0.1, 10_000] as const;
+const BURST = [1, 10_000] as const;
 
 /** Variables without a flag: those of the product that podfit stands in for, and the platform's. */
 export interface Environment {
@@ -132,6 +138,10 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     dryRun: parseBoolean(lastOr("dryRun", "false")),
     logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
     logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),
+    pace: {
+      perSecond: parseBetween(lastOr("kubeApiQps", FLAGS.kubeApiQps.fallback), PER_SECOND),
+      burst: parseBetween(lastOr("kubeApiBurst", FLAGS.kubeApiBurst.fallback), BURST),
+    },
     listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
     environment: readEnvironment(getEnv),
   };

@@ -84,6 +84,7 @@ async function work(shell: Shell): Promise<void> {
     watchUsage: source.watchUsage,
     scope: { namespaces: options.namespaces, node: options.node, pod: null },
     dryRun: options.dryRun,
+    pace: options.pace,
     requiresAnnotation: options.environment.requiresAnnotation,
     limits: options.limits,
     maxContenders: options.maxContenders,

@@ -164,9 +164,8 @@ function newWait<Reason extends RefusalReason | StuckReason>(
   const isAgain = before !== undefined && before.reason === reason && before.podGeneration === request.generation &&
     before.autoscaler === request.autoscaler && before.autoscalerGeneration === request.autoscalerGeneration &&
     now < before.until + LONGEST_WAIT_MS;
-  // An overloaded server asks everybody for one second (API Priority and Fairness): so short a wait grows by itself.
-  const isAsked = askedMs !== null && askedMs >= FIRST_RETRY_MS;
-  const waitMs = isAsked ? askedMs : readOwnWait(reason, isAgain ? before.waitMs : null);
+  // An overloaded server asks everybody for the same few seconds (API Priority and Fairness): our own wait grows beside it.
+  const waitMs = Math.max(askedMs ?? 0, readOwnWait(reason, isAgain ? before.waitMs : null));
   return {
     reason,
     message,

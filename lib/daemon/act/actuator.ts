@@ -7,15 +7,16 @@ import { ApiError, toApiError } from "../../kube/api_error.ts";
 import { type ApiClient, STRATEGIC_MERGE } from "../../kube/client.ts";
 import { readMessage } from "../../kube/network_error.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { Limit } from "../../runtime/limit.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import { resourceOf, sideOf } from "../../units/resources.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { Tracked } from "../inventory/tracked.ts";
+import { readBusy } from "./busy.ts";
 import { toAnswer } from "./parse_refusal.ts";
+import type { Turn } from "./turns.ts";
 
-/** Sends a request; resolves when it is answered or was given up, and never rejects. */
-export type Actuate = (request: ResizeRequest, tracked: Tracked) => Promise<Answer>;
+/** Sends a request at once, as it is its turn; resolves when it is answered or was given up, and never rejects. */
+export type Actuate = (request: ResizeRequest, tracked: Tracked, turn: Pick<Turn, "note">) => Promise<Answer>;
 
 /** Where requests are sent, and which of them are still wanted. */
 export interface ActuatorOptions {
@@ -25,24 +26,17 @@ export interface ActuatorOptions {
   readonly isCurrent: (tracked: Tracked) => boolean;
 }
 
-/** Many pods may want to move at the same moment, and each PATCH costs the API server an admission. */
-const AT_ONCE = 32;
 /** Longer would keep a pod, and an end of the process, waiting for a server that does not answer. */
-const SLOT_TIMEOUT_MS = 10_000;
 const PATCH_TIMEOUT_MS = 10_000;
 
-/** An actuator that sends at most 32 requests at a time. */
+/** An actuator; how many send at once is not its concern. */
 export function createActuator({ client, clock, isCurrent }: ActuatorOptions): Actuate {
-  const limit = new Limit(AT_ONCE);
-  return async (request, tracked) => {
+  return async (request, tracked, turn) => {
     const { namespace, name } = tracked.pod;
-    let isSent = false;
+    // An owner that was paused, edited or deleted meanwhile has handed over.
+    if (!isCurrent(tracked)) return { kind: "withdrawn" };
+    using timeout = clock.timeout(PATCH_TIMEOUT_MS);
     try {
-      using _slot = await acquireSlot(limit, clock);
-      // An owner that was paused, edited or deleted meanwhile has handed over.
-      if (!isCurrent(tracked)) return { kind: "withdrawn" };
-      isSent = true;
-      using timeout = clock.timeout(PATCH_TIMEOUT_MS);
       const { data, error, response } = await client.core.PATCH("/api/v1/namespaces/{namespace}/pods/{name}/resize", {
         params: {
           path: { namespace, name },
@@ -52,13 +46,13 @@ export function createActuator({ client, clock, isCurrent }: ActuatorOptions): A
         body: toPatch(request),
         signal: timeout.signal,
       });
-      return response.ok ? toAccepted(data) : toAnswer(toApiError(response, error));
+      const failure = response.ok ? null : toApiError(response, error);
+      turn.note(failure === null ? null : readBusy(failure));
+      return failure === null ? toAccepted(data) : toAnswer(failure);
     } catch (error) {
       if (error instanceof ApiError) return toAnswer(error);
-      const message = readMessage(error);
       // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
-      if (isSent) return { kind: "unconfirmed", message };
-      return { kind: "refused", reason: "RetryLater", message, resources: [], waitMs: null };
+      return { kind: "unconfirmed", message: readMessage(error) };
     }
   };
 }
@@ -69,16 +63,6 @@ function toAccepted(pod: unknown): Answer {
   if (!isRecord(metadata)) return { kind: "unconfirmed", message: "the API server answered with success and no pod" };
   const generation = metadata["generation"];
   return { kind: "accepted", generation: typeof generation === "number" ? generation : null };
-}
-
-async function acquireSlot(limit: Limit, clock: Clock): Promise<Disposable> {
-  using patience = clock.timeout(SLOT_TIMEOUT_MS);
-  try {
-    return await limit.acquire(patience.signal);
-  } catch (cause) {
-    const why = `${AT_ONCE} at a time, and it was not its turn within ${SLOT_TIMEOUT_MS / 1000} s`;
-    throw new Error(`Cannot send a resize: ${why}`, { cause });
-  }
 }
 
 /** The body of the PATCH. A native sidecar stands under initContainers (C15). */

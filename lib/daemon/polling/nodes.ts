@@ -43,6 +43,8 @@ interface Entry {
 /** A loop that evaluates nothing for this long beyond its interval is stuck: all calls it makes have shorter timeouts. */
 const STUCK_MS = 60_000;
 
+const WHAT = "Cannot read usage of nodes";
+
 /** What does not heal by itself: somebody has to give an option or a right. */
 const FOR_A_PERSON: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
 
@@ -101,6 +103,7 @@ export class Nodes implements AsyncDisposable {
     entry.intervalMs = null;
     if (entry.pods.size > 0) return;
     this.#entries.delete(node);
+    if (entry.failures > 0) this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: node });
     this.#options.health.forgetNode(node);
     this.#loops.stop(node);
   }
@@ -149,7 +152,9 @@ export class Nodes implements AsyncDisposable {
       health.note(reading);
       metrics.kubeletRead("ok", reading.durationMs / 1000);
       if (reading.skipped > 0) metrics.usageSkipped("malformed", reading.skipped);
-      if (entry.failures > 0) log.info("Usage of node is read again", { node: reading.node, failures: entry.failures });
+      if (entry.failures > 0) {
+        onTrouble({ kind: "recovered", what: WHAT, subject: reading.node, message: "Usage of node is read again" });
+      }
       entry.failures = 0;
       return;
     }
@@ -162,7 +167,7 @@ export class Nodes implements AsyncDisposable {
     if (entry.failures === FAILED_READS) {
       for (const namespace of listNamespaces(entry)) metrics.failed(namespace, "MetricsUnavailable");
     }
-    // Said of the first failure and each time their number doubles: a node may be gone for days.
+    // Told of the first failure and each time their number doubles: a node may be gone for days.
     if ((entry.failures & (entry.failures - 1)) !== 0) return;
     onTrouble({
       kind: "failure",
@@ -170,6 +175,7 @@ export class Nodes implements AsyncDisposable {
       message: reading.message,
       autoscaler: null,
       fields: { node: reading.node, reason: reading.reason, failures: entry.failures },
+      topic: { what: WHAT, reason: reading.reason, subject: reading.node },
     });
   }
 }

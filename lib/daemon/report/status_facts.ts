@@ -15,6 +15,7 @@ import type { Problem } from "../../units/problem.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Resolution } from "../inventory/tracked.ts";
 import { readStatus } from "./read_status.ts";
+import { toSteadyWords } from "./steady_words.ts";
 
 /** What a status follows from, beside the autoscaler itself. */
 export interface StatusSources {
@@ -49,7 +50,7 @@ export function toStatusFacts(
     matched,
     tracked: tracked.size,
     unread: unread.count,
-    unreadWhy: unread.why,
+    unreadWhy: toSteadyWords(unread.why),
     limits,
     recommended,
     isNodeLocal,

@@ -17,7 +17,7 @@ import { readStatus } from "./read_status.ts";
 import type { ReadRecommended } from "./recommendations.ts";
 import { toStatusFacts } from "./status_facts.ts";
 import type { StatusListener, StatusLook } from "./status_look.ts";
-import type { StatusWriter } from "./status_writer.ts";
+import type { Pass, StatusWriter } from "./status_writer.ts";
 import type { OnTrouble } from "./trouble.ts";
 
 /** Where the facts come from, and who takes what follows from them. */
@@ -72,14 +72,17 @@ export class StatusSweep {
     for (const listener of listeners) listener.forget(uid);
   }
 
-  /** Resolves when all that differed is written, has failed, or was put off to the next sweep. Never rejects. */
-  async sweep(signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves when all that differed is written, has failed, or was put off to the next sweep. Never rejects. The last
+   * one puts nothing off.
+   */
+  async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
     const { inventory, canReport, writer, listeners } = this.#options;
-    const pass = { signal, isUnanswered: false };
+    const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {
       const memory = this.#remember(autoscaler.uid);
-      if (!this.#mustLook(autoscaler, memory)) continue;
+      if (!this.#mustLook(autoscaler, memory) && !isLast) continue;
       const look = canReport(autoscaler) ? this.#tryLook(autoscaler, memory) : null;
       if (look === null) {
         memory.seen = null;
@@ -90,7 +93,7 @@ export class StatusSweep {
       if (writing === null) continue;
       // Whether it was written shows with the next sweep.
       memory.seen = null;
-      writes.push(writing);
+      if (writing !== "later") writes.push(writing);
     }
     for (const listener of listeners) listener.onSwept?.();
     await Promise.all(writes);

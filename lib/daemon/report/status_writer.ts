@@ -6,11 +6,16 @@ import type { AutoscalerStatus } from "../../autoscaler/conditions.ts";
 import { ApiError, toApiError } from "../../kube/api_error.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
+import type { Brake } from "../../runtime/brake.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Limit } from "../../runtime/limit.ts";
-import type { AutoscalerFacts } from "../inventory/facts.ts";
+import { type AutoscalerFacts, formatName } from "../inventory/facts.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { readBusy } from "../act/busy.ts";
 import { isEqual, toMergePatch } from "./merge_patch.ts";
+import { readStatus } from "./read_status.ts";
+import { Rivalry } from "./rivalry.ts";
+import { isSameButTimes, StatusPauses } from "./status_pauses.ts";
 import type { StatusLook } from "./status_look.ts";
 import type { OnTrouble } from "./trouble.ts";
 
@@ -20,6 +25,10 @@ export interface StatusWriterOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
+  /** While it holds, writes are put off. */
+  readonly brake: Pick<Brake, "tryPass">;
+  /** This podfit looks after one node or pod only, and others write the same statuses. */
+  readonly isNodeLocal: boolean;
   /** A write has ended: many slow ones make a long pass, but none that is stuck. */
   readonly onProgress: () => void;
   readonly onTrouble: OnTrouble;
@@ -30,20 +39,31 @@ export interface Pass {
   readonly signal: AbortSignal;
   /** The server gave no answer: the other writes of the pass would wait as long for theirs. */
   isUnanswered: boolean;
+  /** Nothing is written after this one, so nothing is put off. */
+  readonly isLast: boolean;
 }
 
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 8;
 const RETRY_BASE_MS = 5_000;
 const RETRY_MAX_MS = 60_000;
+/** For what somebody has to put right, such as a missing right. */
+const REFUSED_MAX_MS = 300_000;
 /** A watch may show our own write this late; what it shows after that was written by somebody else. */
 const WATCH_LAG_MS = 60_000;
+
+const WHAT = "Cannot write status";
 
 /** What was last sent, and what the server made of it: one with another CRD leaves fields out. */
 interface Written {
   readonly sent: AutoscalerStatus;
   readonly stored: AutoscalerStatus;
   readonly atMs: number;
+}
+
+interface Writing {
+  readonly memory: Memory;
+  readonly pass: Pass;
 }
 
 interface Memory {
@@ -57,9 +77,13 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #memory = new Map<string, Memory>();
   readonly #limit = new Limit(AT_ONCE);
+  readonly #pauses = new StatusPauses();
+  readonly #rivalry: Rivalry;
 
   constructor(options: StatusWriterOptions) {
+    const { clock, onTrouble, isNodeLocal } = options;
     this.#options = options;
+    this.#rivalry = new Rivalry({ clock, onTrouble, isExpected: isNodeLocal });
   }
 
   /** The status that was last sent and accepted; `null` when this process has written none. */
@@ -69,35 +93,52 @@ export class StatusWriter {
 
   forget(uid: string): void {
     this.#memory.delete(uid);
+    this.#pauses.forget(uid);
+    this.#rivalry.forget(uid);
   }
 
-  /** `null` when there is nothing to write, or not yet; else it resolves when the write has ended, and never rejects. */
-  write(look: StatusLook, pass: Pass): Promise<void> | null {
+  /**
+   * `null` when there is nothing to write, "later" when there is, but not yet; else it resolves when the write has ended,
+   * and never rejects.
+   */
+  write(look: StatusLook, pass: Pass): Promise<void> | "later" | null {
     const { autoscaler, status } = look;
     const memory = this.#remember(autoscaler.uid);
-    return this.#isNews(look, memory) ? this.#send(autoscaler, status, { memory, pass }) : null;
+    const due = this.#judge(look, { memory, pass });
+    return due === "now" ? this.#send(autoscaler, status, { memory, pass }) : due;
   }
 
-  #isNews({ autoscaler, facts, status }: StatusLook, memory: Memory): boolean {
+  #judge({ autoscaler, facts, status }: StatusLook, { memory, pass }: Writing): "now" | "later" | null {
     const nowMs = this.#options.clock.monotonic();
-    if (nowMs < memory.retryAtMs) return false;
+    if (nowMs < memory.retryAtMs) return null;
     const { written } = memory;
-    if (written === null) return !isEqual(status, autoscaler.status);
-    if (!isEqual(status, written.sent)) return true;
-    // The watch shows nothing new, our own write neither.
-    if (facts.stale !== null) return false;
-    return nowMs - written.atMs >= WATCH_LAG_MS && !isEqual(autoscaler.status, written.stored);
+    if (written === null) return isEqual(status, autoscaler.status) ? null : "now";
+    const sinceMs = nowMs - written.atMs;
+    // A stale watch shows nothing new, our own write neither.
+    const isShown = facts.stale === null && sinceMs >= WATCH_LAG_MS;
+    if (isShown && !isSameButTimes(autoscaler.status, written.stored)) {
+      if (isSameButTimes(status, autoscaler.status)) return null;
+      const theirs = readStatus(autoscaler.status);
+      const overwritten = { autoscaler, ours: status, theirs, writtenAtMs: written.atMs };
+      return this.#rivalry.mayWrite(overwritten) ? "now" : null;
+    }
+    if (isEqual(status, written.sent)) return null;
+    const change = { before: written.sent, after: status, sinceMs };
+    return pass.isLast || this.#pauses.isOver(autoscaler.uid, change) ? "now" : "later";
   }
 
   async #send(
     autoscaler: AutoscalerFacts,
     status: AutoscalerStatus,
-    { memory, pass }: { readonly memory: Memory; readonly pass: Pass },
+    { memory, pass }: Writing,
   ): Promise<void> {
-    const { client, clock, metrics, onProgress, onTrouble } = this.#options;
+    const { client, clock, brake, onProgress, onTrouble } = this.#options;
     const { namespace, name } = autoscaler;
     using _slot = await this.#limit.acquire();
     if (pass.isUnanswered || pass.signal.aborted) return;
+    // Whoever waited here would hold up the loop: the next sweep looks again.
+    using leave = brake.tryPass();
+    if (leave === null) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {
       const { data, error, response } = await client.autoscalers.PATCH(
@@ -109,27 +150,42 @@ export class StatusWriter {
           signal: AbortSignal.any([timeout.signal, pass.signal]),
         },
       );
-      if (!response.ok) throw toApiError(response, error);
+      const failure = response.ok ? null : toApiError(response, error);
+      leave.note(failure === null ? null : readBusy(failure));
+      if (failure !== null) throw failure;
       const stored = (data?.status ?? {}) as AutoscalerStatus;
       memory.written = { sent: status, stored, atMs: clock.monotonic() };
       memory.failures = 0;
+      onTrouble({ kind: "recovered", what: WHAT, subject: formatName(autoscaler) });
     } catch (error) {
-      if (pass.signal.aborted) return;
-      this.#putOff(memory);
-      if (!(error instanceof ApiError)) pass.isUnanswered = true;
-      // Deleted: the watch will say so.
-      else if (error.code === 404) return;
-      metrics.failed(namespace, "StatusWrite");
-      const message = "Cannot write status, retrying";
-      onTrouble({ kind: "failure", level: "warn", message, autoscaler, fields: { error } });
+      if (!pass.signal.aborted) this.#fail(autoscaler, error, { memory, pass });
     } finally {
       onProgress();
     }
   }
 
-  #putOff(memory: Memory): void {
+  #fail(autoscaler: AutoscalerFacts, error: unknown, { memory, pass }: Writing): void {
+    const { metrics, onTrouble } = this.#options;
+    const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
+    this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
+    if (!(error instanceof ApiError)) pass.isUnanswered = true;
+    // Deleted: the watch will say so.
+    else if (error.code === 404) return;
+    metrics.failed(autoscaler.namespace, "StatusWrite");
+    const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
+    onTrouble({
+      kind: "failure",
+      level: "warn",
+      message: `${WHAT}, retrying`,
+      autoscaler,
+      fields: { error },
+      topic: { what: WHAT, reason, subject: formatName(autoscaler) },
+    });
+  }
+
+  #putOff(memory: Memory, maxMs: number): void {
     const { clock, random } = this.#options;
-    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });
+    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs, random });
     memory.retryAtMs = clock.monotonic() + waitMs;
   }
 

@@ -20,6 +20,7 @@ const DEFAULTS: RunOptions = {
   dryRun: false,
   logLevel: "info",
   logFormat: "json",
+  pace: { perSecond: 100, burst: 200 },
   listen: { hostname: "0.0.0.0", port: 8080 },
   environment: {
     isEnabled: false,
@@ -55,6 +56,8 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["dryRun", null, { dryRun: true }],
     ["logLevel", "debug", { logLevel: "debug" }],
     ["logFormat", "text", { logFormat: "text" }],
+    ["kubeApiQps", "0.5", { pace: { perSecond: 0.5, burst: 200 } }],
+    ["kubeApiBurst", "10", { pace: { perSecond: 100, burst: 10 } }],
     ["listen", "127.0.0.1:0", { listen: { hostname: "127.0.0.1", port: 0 } }],
     ["listen", ":9090", { listen: { hostname: "0.0.0.0", port: 9090 } }],
     ["listen", "[::1]:65535", { listen: { hostname: "::1", port: 65535 } }],

@@ -42,11 +42,20 @@ Deno.test("decide() notifies of Unsupported once and tries again every 5m (C44)"
   assertEquals(story.notified(), ["ScaleFailed"]);
 });
 
-Deno.test("decide() waits as a busy server asked, silently (C44)", () => {
+Deno.test("decide() waits at least as long as a busy server asked, and longer each time, silently (C44)", () => {
   const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater", { waitMs: 20 * SECOND }) });
   story.pollToRequest();
-  assertEquals(gaps(story, 3), [20, 20, 20]);
+  assertEquals(gaps(story, 4), [20, 40, 60, 60]);
   assertEquals(story.notified(), []);
+});
+
+Deno.test("decide() asks no more often where a busy server names a longer time (C44)", () => {
+  const counts = [1, 5, 30].map((seconds) => {
+    const story = new Story({ load: { cpu: 90 }, answer: refused("RetryLater", { waitMs: seconds * SECOND }) });
+    story.pollToRequest();
+    return gaps(story, 6).reduce((sum, gap) => sum + gap, 0);
+  });
+  assertEquals(counts.toSorted((a, b) => a - b), counts, counts.join());
 });
 
 Deno.test("decide() waits on its own when a busy server names no time, silently (C44)", () => {

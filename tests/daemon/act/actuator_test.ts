@@ -2,10 +2,11 @@ import { assertEquals } from "@std/assert";
 import type { ResizeRequest } from "../../../lib/core/resize_request.ts";
 import { createActuator, toPatch } from "../../../lib/daemon/act/actuator.ts";
 import { createClient } from "../../../lib/kube/client.ts";
+import type { Busy } from "../../../lib/runtime/brake.ts";
 import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
 import { MI, pod, policy, request, resources, SIZE } from "../../support/builders.ts";
-import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const POD: Tracked = { pod: pod(), contenders: [policy()] };
 
@@ -49,7 +50,8 @@ function createWith(transport: Transport, { clock = new VirtualClock(), isCurren
 
 function actuateWith(transport: Transport, clock = new VirtualClock()) {
   const actuate = createWith(transport, { clock });
-  return { clock, answer: actuate(newRequest(), POD) };
+  const noted: (Busy | null)[] = [];
+  return { clock, noted, answer: actuate(newRequest(), POD, { note: (busy) => noted.push(busy) }) };
 }
 
 Deno.test("createActuator() gives the generation of the pod that the server answers with", async () => {
@@ -107,55 +109,30 @@ Deno.test("createActuator() gives what the server refused, in its words", async 
   });
 });
 
-Deno.test("createActuator() sends 32 at once, and each has its ten seconds from when it is sent", async () => {
-  const clock = new VirtualClock();
-  const waiting: ((response: Response) => void)[] = [];
+Deno.test("createActuator() notes whether the server is busy, and no answer as neither (C44)", async () => {
+  const answers: readonly (readonly [Response, readonly (Busy | null)[]])[] = [
+    [Response.json({ metadata: { generation: 7 } }), [null]],
+    [new Response("slow down", { status: 429, headers: { "retry-after": "3" } }), [{ waitMs: 3000 }]],
+    [new Response("", { status: 503 }), [{ waitMs: null }]],
+    [new Response("", { status: 500 }), [null]],
+    [Response.json({ kind: "Status", code: 429, message: 'admission webhook "x" denied it' }, { status: 429 }), [null]],
+  ];
+  for (const [response, expected] of answers) {
+    const { answer, noted } = actuateWith(() => Promise.resolve(response));
+    await answer;
+    assertEquals(noted, expected);
+  }
+  const { answer, noted } = actuateWith(() => Promise.reject(new TypeError("connection reset")));
+  await answer;
+  assertEquals(noted, []);
+});
+
+Deno.test("createActuator() sends no request whose pod or owner has changed since (C12, C40)", async () => {
   let sent = 0;
-  const transport: Transport = ({ signal }) => {
+  const transport: Transport = () => {
     sent++;
-    return new Promise((resolve, reject) => {
-      waiting.push(resolve);
-      signal.addEventListener("abort", () => reject(signal.reason));
-    });
+    return Promise.resolve(Response.json({ metadata: { generation: 7 } }));
   };
-  const actuate = createWith(transport, { clock });
-  const answers = Array.from({ length: 33 }, () => actuate(newRequest(), POD));
-  await clock.advance(6_000);
-  assertEquals(sent, 32);
-  waiting[0]?.(Response.json({ metadata: { generation: 7 } }));
-  await clock.advance(9_000);
-  assertEquals(sent, 33);
-  waiting[32]?.(Response.json({ metadata: { generation: 8 } }));
-  const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
-  assertEquals([kinds[0], kinds[1], kinds[31], kinds[32]], ["accepted", "unconfirmed", "unconfirmed", "accepted"]);
-  assertEquals(clock.pending, 0);
-});
-
-Deno.test("createActuator() gives up waiting for its slot after ten seconds, and tries later", async () => {
-  const clock = new VirtualClock();
-  const transport: Transport = () => new Promise(() => {});
-  const actuate = createWith(transport, { clock });
-  for (let i = 0; i < 32; i++) void actuate(newRequest(), POD);
-  const last = actuate(newRequest(), POD);
-  await clock.advance(10_000);
-  assertEquals(await last, {
-    kind: "refused",
-    reason: "RetryLater",
-    message: "Cannot send a resize: 32 at a time, and it was not its turn within 10 s",
-    resources: [],
-    waitMs: null,
-  });
-});
-
-Deno.test("createActuator() sends no request that waited for its slot while its pod or its owner changed (C12, C40)", async () => {
-  const answers: ((response: Response) => void)[] = [];
-  const transport: Transport = () => new Promise((resolve) => answers.push(resolve));
-  let isCurrent = true;
-  const actuate = createWith(transport, { isCurrent: () => isCurrent });
-  for (let i = 0; i < 32; i++) void actuate(newRequest(), POD);
-  const last = actuate(newRequest(), POD);
-  await settle();
-  isCurrent = false;
-  answers[0]?.(Response.json({ metadata: { generation: 7 } }));
-  assertEquals([await last, answers.length], [{ kind: "withdrawn" }, 32]);
+  const actuate = createWith(transport, { isCurrent: () => false });
+  assertEquals([await actuate(newRequest(), POD, { note() {} }), sent], [{ kind: "withdrawn" }, 0]);
 });

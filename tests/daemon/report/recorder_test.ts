@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { NoticeName } from "../../../lib/core/reasons.ts";
+import type { Trouble } from "../../../lib/daemon/report/trouble.ts";
+import { Brake } from "../../../lib/runtime/brake.ts";
 import { Recorder } from "../../../lib/daemon/report/recorder.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
@@ -13,6 +15,8 @@ class Desk implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly api = new TestApiServer(this.clock);
   readonly results: string[] = [];
+  readonly troubles: Trouble[] = [];
+  readonly brake = new Brake({ clock: this.clock, random: () => 0 });
   readonly recorder: Recorder;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -24,6 +28,9 @@ class Desk implements AsyncDisposable {
       random: () => 0,
       log: createLog({ level: "error", format: "json", write: () => {} }),
       metrics: { eventPublished: (result) => this.results.push(result) },
+      brake: this.brake,
+      onNotice() {},
+      onTrouble: (trouble) => this.troubles.push(trouble),
       instance: "test",
     });
     this.#running = this.recorder.run(this.#closing.signal);
@@ -117,14 +124,6 @@ Deno.test("publish() lets 25 through at once per autoscaler, then one each five 
   assertEquals(count("ScaleFailed"), 27);
 });
 
-Deno.test("publish() keeps a thousand while nothing can be written, and drops the rest", async () => {
-  await using desk = new Desk();
-  desk.api.intercept = () => new Promise(() => {});
-  for (let i = 0; i < 1101; i++) desk.publish("ScaleUp", `up ${i}`);
-  await settle();
-  assertEquals(desk.results.filter((one) => one === "dropped").length, 101);
-});
-
 Deno.test("run() tries four times with growing waits, and not at all again what the server refuses for good", async () => {
   await using desk = new Desk();
   let code = 503;
@@ -180,4 +179,54 @@ Deno.test("publish() shortens a message, and names an Event as the API allows wh
   const [event] = desk.api.list("events");
   assert(event.message.length <= 1024 && event.message.isWellFormed() && event.message.endsWith("…"));
   assertMatch(event.metadata.name, /^a{218}\.[0-9a-f]+$/);
+});
+
+Deno.test("publish() loses no event of a burst, and writes several at once (C50)", async () => {
+  await using desk = new Desk();
+  desk.api.intercept = async ({ method }) => {
+    if (method === "POST") await desk.clock.sleep(20);
+    return null;
+  };
+  for (let i = 0; i < 3000; i++) desk.publish("ScaleUp", `up ${i}`);
+  await desk.clock.advance(2_000);
+  assertEquals(desk.results.filter((one) => one === "ok").length, 3000);
+  const counts = desk.api.list("events").map(({ count }) => count);
+  assertEquals(counts.reduce((sum, count) => sum + count, 0), 3000, "those that are too many alike count on one Event");
+  assertEquals(counts.length < 300, true, `${counts.length}`);
+});
+
+Deno.test("publish() drops with a word when nothing can be written for long, and counts what it drops", async () => {
+  await using desk = new Desk();
+  desk.api.intercept = () => new Promise(() => {});
+  for (let i = 0; i < 12_000; i++) {
+    desk.publish("ScaleUp", "up", { namespace: "shop", name: `web-${i}`, uid: `uid-${i}` });
+  }
+  await settle();
+  assertEquals(desk.results.filter((one) => one === "dropped").length, 12_000 - 5_000);
+  const told = desk.troubles.flatMap((one) => one.kind === "failure" ? [one.topic?.reason] : []);
+  assertEquals([...new Set(told)], ["Dropped"]);
+});
+
+Deno.test("publish() counts the same event on one Event though several are written at once (C50)", async () => {
+  await using desk = new Desk();
+  desk.api.intercept = async ({ method }) => {
+    if (method !== "GET") await desk.clock.sleep(20);
+    return null;
+  };
+  for (let i = 0; i < 10; i++) {
+    desk.publish("ScaleFailed");
+    await desk.clock.advance(7);
+  }
+  await desk.clock.advance(1_000);
+  assertEquals(desk.events, ["ScaleFailed text x10"]);
+});
+
+Deno.test("run() writes nothing while the server is busy for all that podfit writes, and all of it after that (C44)", async () => {
+  await using desk = new Desk();
+  desk.brake.tryPass()?.note({ waitMs: 5_000 });
+  for (let i = 0; i < 10; i++) desk.publish("ScaleUp", `up ${i}`);
+  await desk.clock.advance(4_990);
+  assertEquals(desk.api.calls, []);
+  await desk.clock.advance(20);
+  assertEquals([desk.api.calls.length, desk.results.length], [10, 10]);
 });

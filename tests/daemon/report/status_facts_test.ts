@@ -52,6 +52,23 @@ Deno.test("toStatusFacts() has the effective policy of a profile, and none witho
   assertEquals(effectivePolicyOf(policy({ profile: "balanced", pollIntervalMs: 7 * SECOND }))?.pollInterval, "7s");
 });
 
+Deno.test("toStatusFacts() has no words that change from one failure to the next (C51)", () => {
+  const { uid, namespace, name, generation } = policy();
+  const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [], status: {} };
+  const readWhy = (port: number) =>
+    toStatusFacts({ ...facts, autoscaler: policy() }, {
+      resolution: RESOLUTION,
+      unread: { count: 1, why: `error sending request from 10.0.0.5:${port} for https://10.0.0.1:10250/: reset` },
+      limits: UNLIMITED,
+      recommended: null,
+      isNodeLocal: false,
+      lastScale: null,
+      now: START,
+    }).unreadWhy;
+  assertEquals(readWhy(40_001), readWhy(40_002));
+  assertEquals(readWhy(40_001), "error sending request for https://10.0.0.1:10250/: reset");
+});
+
 Deno.test("findTrouble() names what pods lack, one container or all (L50)", () => {
   const facts = { problems: [], missingTarget: null, paused: false, matched: 1, tracked: 0 };
   const words = ["main", "*"].map((containerName) => findTrouble({ ...facts, containerName } as never)[1]);

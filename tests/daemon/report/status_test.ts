@@ -11,6 +11,7 @@ import { createClient } from "../../../lib/kube/client.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../../support/api_objects.ts";
 import { TestApiServer } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";
+import { Brake } from "../../../lib/runtime/brake.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const UNRESOLVED: Resolution = {
@@ -225,6 +226,7 @@ interface SweepParts extends Partial<StatusSweepOptions> {
 
 function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSweep {
   const common = { clock, random: () => 0, metrics: { failed() {} }, onTrouble() {} };
+  const brake = new Brake(common);
   return new StatusSweep({
     ...common,
     inventory: {
@@ -239,7 +241,13 @@ function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSw
     isNodeLocal: false,
     lastScales: new LastScales(clock),
     canReport: () => true,
-    writer: new StatusWriter({ ...common, client: createClient(api.toServer()), onProgress() {} }),
+    writer: new StatusWriter({
+      ...common,
+      client: createClient(api.toServer()),
+      brake,
+      isNodeLocal: false,
+      onProgress() {},
+    }),
     listeners: [],
     ...options,
   });

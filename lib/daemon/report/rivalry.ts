@@ -1,0 +1,129 @@
+/**
+ * Does somebody else write the same statuses? Two podfits that see different things would write over each other for
+ * ever. Whoever knows less yields, whoever knows as much does so after a few times, and what is written over another's
+ * is little in all. Once nobody answers any more it is as if there had been nobody.
+ */
+import type { AutoscalerStatus } from "../../autoscaler/conditions.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { AutoscalerName } from "../metrics/metrics.ts";
+import type { OnTrouble } from "./trouble.ts";
+
+/** Who hears of it. */
+export interface RivalryOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly onTrouble: OnTrouble;
+  /** podfits that look after a part of the pods each write what they see: that is no mistake. */
+  readonly isExpected: boolean;
+}
+
+/** A status that somebody has written over ours. */
+export interface Overwritten {
+  readonly autoscaler: AutoscalerName & { readonly uid: string };
+  readonly ours: AutoscalerStatus;
+  readonly theirs: AutoscalerStatus;
+  /** When ours was written, monotonic ms: which one was written over. */
+  readonly writtenAtMs: number;
+}
+
+const WHAT = "Statuses are written over";
+/** Somebody who puts a status right by hand does so once or twice. */
+const FEW = 3;
+const FIRST_YIELD_MS = 5 * 60_000;
+const LONGEST_YIELD_MS = 15 * 60_000;
+/** Whoever has not written over it for so long is gone. */
+const FORGET_MS = 2 * LONGEST_YIELD_MS;
+/** Between two writes over another's, of all autoscalers together. */
+const PAUSE_MS = 60_000;
+/** What was written over another's has stood for so long: nobody answers any more. */
+const GONE_MS = 3 * 60_000;
+
+interface Contest {
+  times: number;
+  writtenAtMs: number;
+  lastMs: number;
+  yieldMs: number;
+  yieldUntilMs: number;
+}
+
+/** Remembers which statuses are contested. */
+export class Rivalry {
+  readonly #options: RivalryOptions;
+  /** By uid. */
+  readonly #contests = new Map<string, Contest>();
+  /** When somebody last wrote over ours, and when we first wrote over theirs since; of all autoscalers. */
+  #lastMs = -Infinity;
+  #answeredMs = -Infinity;
+  #nextMs = -Infinity;
+  /** Contests from before are over. */
+  #goneMs = -Infinity;
+
+  constructor(options: RivalryOptions) {
+    this.#options = options;
+  }
+
+  forget(uid: string): void {
+    this.#contests.delete(uid);
+  }
+
+  /** Whether ours may be written over theirs now. */
+  mayWrite(overwritten: Overwritten): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    const contest = this.#note(overwritten, nowMs);
+    if (this.#answeredMs > this.#lastMs && nowMs - this.#answeredMs >= GONE_MS) this.#end(nowMs);
+    if (contest.lastMs <= this.#goneMs) return true;
+    if (nowMs < contest.yieldUntilMs) return false;
+    return (contest.times === 1 && contest.yieldMs === 0) || this.#takeTurn(nowMs);
+  }
+
+  #end(nowMs: number): void {
+    if (this.#goneMs < this.#answeredMs) {
+      this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: "podfit" });
+    }
+    this.#goneMs = nowMs;
+  }
+
+  #takeTurn(nowMs: number): boolean {
+    if (nowMs < this.#nextMs) return false;
+    this.#nextMs = nowMs + PAUSE_MS;
+    if (this.#answeredMs <= this.#lastMs) this.#answeredMs = nowMs;
+    return true;
+  }
+
+  /** Each status of ours is written over once. */
+  #note({ autoscaler, ours, theirs, writtenAtMs }: Overwritten, nowMs: number): Contest {
+    const before = this.#contests.get(autoscaler.uid);
+    if (before !== undefined && before.writtenAtMs === writtenAtMs) return before;
+    const isNew = before === undefined || nowMs - before.lastMs > FORGET_MS || before.lastMs <= this.#goneMs;
+    const contest = isNew ? { times: 1, yieldMs: 0, yieldUntilMs: 0 } : { ...before, times: before.times + 1 };
+    const [we, they] = [isMetricsKnown(ours), isMetricsKnown(theirs)];
+    if ((they && !we) || (they === we && contest.times >= FEW)) {
+      const longestMs = this.#options.isExpected ? FIRST_YIELD_MS : LONGEST_YIELD_MS;
+      contest.yieldMs = Math.min(Math.max(contest.yieldMs * 2, FIRST_YIELD_MS), longestMs);
+      contest.yieldUntilMs = nowMs + contest.yieldMs;
+    }
+    const noted = { ...contest, writtenAtMs, lastMs: nowMs };
+    this.#contests.set(autoscaler.uid, noted);
+    this.#lastMs = nowMs;
+    if (noted.times >= FEW || noted.yieldMs > 0) this.#tell(autoscaler, noted);
+    return noted;
+  }
+
+  #tell(autoscaler: AutoscalerName, { times, yieldMs }: Contest): void {
+    if (this.#options.isExpected) return;
+    const message =
+      "Somebody else writes other statuses of the same autoscalers: run one podfit only, or give each its " +
+      "own namespaces with --namespace";
+    this.#options.onTrouble({
+      kind: "failure",
+      level: "warn",
+      message,
+      autoscaler,
+      fields: { times, yieldSeconds: yieldMs / 1000 },
+      topic: { what: WHAT, reason: "AnotherWriter", subject: "podfit" },
+    });
+  }
+}
+
+function isMetricsKnown({ conditions = [] }: AutoscalerStatus): boolean {
+  return conditions.some(({ type, status }) => type === "Metrics" && status === "True");
+}
