@@ -36,13 +36,7 @@ export async function openServer(
     namespace,
     source,
     transport: (request) => http.send(request),
-    get clientCertificate() {
-      return http.clientCertificate;
-    },
-    async readToken() {
-      const { authorization } = await readCredential(null);
-      return authorization?.kind === "bearer" ? authorization.token : null;
-    },
+    readCredential,
     [Symbol.asyncDispose]() {
       onClose();
       http[Symbol.dispose]();

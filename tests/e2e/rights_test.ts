@@ -81,7 +81,7 @@ scenario("C54 without nodes/stats the kubelet refuses, and the missing right is 
       Metrics: { status: "False", reason: "MetricsUnavailable", message: '"nodes/stats"' },
     });
     const said = status?.conditions?.find(({ type }) => type === "Metrics")?.message ?? "";
-    assertMatch(said, /403 Forbidden .*grant podfit the verb "get" on "nodes\/stats" in its ClusterRole/);
+    assertMatch(said, /403 Forbidden .*grant that user the verb "get" on "nodes\/stats" in its ClusterRole/);
     assert(podfit.log().filter(isWarning).some(({ message }) => said.includes(message)), podfit.tail());
     assertEquals(await readRequest(namespace), 10);
     await podfit.stop();

@@ -7,7 +7,7 @@ import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import type { Sink } from "../../lib/daemon/report/sink.ts";
 import type { OnTrouble } from "../../lib/daemon/report/trouble.ts";
-import type { FetchSummary } from "../../lib/usage/kubelet.ts";
+import type { FetchSummary } from "../../lib/usage/summary_source.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
@@ -190,16 +190,18 @@ export class FakeKubelet {
     return behind.length > 0;
   }
 
-  readonly fetchSummary: FetchSummary = async ({ host }) => {
+  readonly fetchSummary: FetchSummary = async ({ addresses }) => {
     await this.held;
-    if (this.isDialed && host === null) return { kind: "failed", reason: "unlisted", message: "node is not known" };
+    if (this.isDialed && addresses === null) {
+      return { kind: "failed", reason: "unlisted", message: "node is not known" };
+    }
     if (this.failure !== null) return { kind: "failed", reason: "unreachable", message: this.failure };
     const pods = (this.isEmpty ? [] : this.#api.list("pods")).map(({ metadata: { name, namespace, uid } }) => ({
       podRef: { name, namespace, uid },
       containers: ["main", "proxy"].map((container) => this.#readStats(container, this.#read(name))),
     }));
-    const text = JSON.stringify({ node: { nodeName: "node1" }, pods });
-    return { kind: "summary", text, clockOffsetMs: 0 };
+    const bytes = new TextEncoder().encode(JSON.stringify({ node: { nodeName: "node1" }, pods }));
+    return { kind: "summary", bytes, clockOffsetMs: 0 };
   };
 
   #read(pod: string) {
