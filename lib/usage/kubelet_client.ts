@@ -107,14 +107,14 @@ async function sendUnverified(
     });
   });
   outgoing.end();
-  return toAnswer(await abortable(answered, signal));
+  return toKubeletAnswer(await abortable(answered, signal));
 }
 
 function toError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-function toAnswer(incoming: IncomingMessage): KubeletAnswer {
+function toKubeletAnswer(incoming: IncomingMessage): KubeletAnswer {
   // An error of a body that nobody reads any more would end the process.
   incoming.on("error", () => {});
   const { statusCode = 0, statusMessage = "", headers } = incoming;

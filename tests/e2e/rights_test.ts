@@ -54,7 +54,6 @@ const USED = [
   "patch pods/resize",
   "create events",
   "patch events",
-  "get nodes/stats",
   ...["limitranges", "resourcequotas"].flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
 ];
 const BEYOND = [
@@ -63,6 +62,9 @@ const BEYOND = [
   "create pods/exec",
   "delete events",
   "get nodes/proxy",
+  // Of the account that kubelets see.
+  "get nodes/stats",
+  "create serviceaccounts/token",
   "get secrets",
   "get limitranges",
   "update resourcequotas",

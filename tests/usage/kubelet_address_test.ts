@@ -56,7 +56,7 @@ const REFUSED: readonly (readonly [address: string, why: string])[] = [
   ["255.255.255.255", "is a reserved address"],
 ];
 for (const [address, why] of REFUSED) {
-  Deno.test(`toKubeletOrigin() refuses ${JSON.stringify(address)}: it ${why}`, () => {
+  Deno.test(`toKubeletOrigin() refuses ${JSON.stringify(address)}: it ${why} (C54)`, () => {
     assertEquals(dial(address).includes(why), true, dial(address));
   });
 }

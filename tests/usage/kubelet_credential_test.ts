@@ -8,7 +8,7 @@ import { apiServer, assertFailed, bearer, nodeAt, readSummaryText } from "../sup
 
 const HINT = ": 401 Unauthorized; the kubelet doesn't know podfit's credential: turn on authentication.webhook";
 
-Deno.test("openDirectSource() has a refused credential read again, and sends the question once more", async () => {
+Deno.test("openDirectSource() has a refused credential read again, and sends the question once more (C54)", async () => {
   const kubelet = start(["new"], (rejected) => Promise.resolve(bearer(rejected === null ? "old" : "new")));
   assertEquals(readSummaryText(await kubelet.poll()), "{}");
   assertEquals(kubelet.sent, ["Bearer old", "Bearer new"]);

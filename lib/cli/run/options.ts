@@ -7,8 +7,17 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../ru
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { createLintCommand } from "../lint/options.ts";
-import { parseBoolean, parseChoice, parseListen, parseNamespaces, parseNode, type Written } from "./parse_values.ts";
+import {
+  parseBoolean,
+  parseChoice,
+  parseChoices,
+  parseListen,
+  parseNamespaces,
+  parseNode,
+  type Written,
+} from "./parse_values.ts";
 import { StartError } from "./start_error.ts";
+import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet_address.ts";
 import { VERSION } from "../version.ts";
 
 /** The daemon's options, checked. */
@@ -24,6 +33,9 @@ export interface RunOptions {
   readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
   readonly kubeletInsecureTls: boolean;
+  readonly kubeletTokenFile: string | null;
+  /** In the order in which they are looked for. */
+  readonly kubeletPreferredAddressTypes: readonly AddressType[];
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -109,6 +121,11 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
+    kubeletTokenFile: last("kubeletTokenFile")?.text ?? null,
+    kubeletPreferredAddressTypes: parseChoices(
+      lastOr("kubeletPreferredAddressTypes", FLAGS.kubeletPreferredAddressTypes.fallback),
+      ADDRESS_TYPES,
+    ),
     dryRun: parseBoolean(lastOr("dryRun", "false")),
     logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
     logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),
