@@ -150,6 +150,27 @@ Deno.test("createProxySource() refuses 50 MB without reading them", async () => 
   assert(flood.sentBytes() < 2 ** 20, `${flood.sentBytes()} bytes were sent`);
 });
 
+const LIMITS: readonly (readonly [maxPods: number | null, limitBytes: number])[] = [
+  [null, 3_604_480],
+  [1, 2_097_152],
+  [110, 3_604_480],
+  [500, 16_384_000],
+  // A node says itself how many it may have.
+  [1e9, 33_554_432],
+];
+for (const [maxPods, limitBytes] of LIMITS) {
+  Deno.test(`createProxySource() reads ${limitBytes} bytes at most of a node of ${maxPods ?? "an unknown number of"} pods`, async () => {
+    const poll = async (bytes: number) => {
+      const headers = { "content-length": String(bytes) };
+      const transport = () => Promise.resolve(new Response("{}", { headers }));
+      const source = createProxySource(apiServer(transport), { clock: new VirtualClock() });
+      return await source.fetchSummary({ ...NODE, maxPods }, new AbortController().signal);
+    };
+    assertEquals((await poll(limitBytes)).kind, "summary");
+    assertFailed(await poll(limitBytes + 1), "too_large", `the answer has more than ${limitBytes} bytes`);
+  });
+}
+
 const OFFSETS: Record<string, { readonly date: string | null; readonly offsetMs: number }> = {
   "no Date": { date: null, offsetMs: 0 },
   "a Date that is none": { date: "yesterday", offsetMs: 0 },
