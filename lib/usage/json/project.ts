@@ -6,6 +6,7 @@
  */
 import { type Cursor, decodeEscaped, isAt, readWord, unexpected, UTF8 } from "./cursor.ts";
 import { readNumber } from "./numbers.ts";
+import { skipNested, skipSpace, skipText, skipToEnd, skipValue } from "./skip.ts";
 import type { Field, ListShape, RecordShape, Shape } from "./shape.ts";
 
 /** What was read, and how many entries of lists were beyond their bound. */
@@ -49,14 +50,17 @@ function readValue(cursor: Cursor, shape: Shape): unknown {
 function readRecord(cursor: Cursor, { fields, wanted }: RecordShape): unknown {
   const record: Record<string, unknown> = {};
   cursor.at++;
-  if (skipSpace(cursor) === RECORD_END) {
+  if (peek(cursor) === RECORD_END) {
     cursor.at++;
     return record;
   }
+  let expected = 0;
   while (true) {
-    const field = readKey(cursor, fields);
-    if (field === null) skipValue(cursor);
+    const index = readKey(cursor, fields, expected);
+    const field = index === -1 ? undefined : fields[index];
+    if (field === undefined) skipValue(cursor);
     else {
+      expected = index + 1;
       const value = readValue(cursor, field.shape);
       record[field.name] = value;
       if (wanted !== null && wanted.field === field.name && !wanted.isWanted(value)) {
@@ -89,28 +93,50 @@ function readList(cursor: Cursor, { entry, maxEntries }: ListShape): unknown {
 
 /** Passes over a comma, or the bracket that ends the value. */
 function hasNext(cursor: Cursor, end: number): boolean {
-  const byte = skipSpace(cursor);
+  const byte = peek(cursor);
   if (byte !== COMMA && byte !== end) throw unexpected(cursor);
   cursor.at++;
   return byte === COMMA;
 }
 
-/** Passes over a key and its colon; `null` for a field that is not read. */
-function readKey(cursor: Cursor, fields: readonly Field[]): Field | null {
-  if (skipSpace(cursor) !== QUOTE) throw unexpected(cursor);
+/** Passes over a key and its colon, and gives the index of its field; -1 for one that is not read. */
+function readKey(cursor: Cursor, fields: readonly Field[], expected: number): number {
+  if (peek(cursor) !== QUOTE) throw unexpected(cursor);
+  const { bytes } = cursor;
   const start = cursor.at + 1;
-  const isEscaped = skipText(cursor);
-  const end = cursor.at - 1;
-  if (skipSpace(cursor) !== COLON) throw unexpected(cursor);
+  const guess = expected < fields.length ? fields[expected] : undefined;
+  let index = -1;
+  // A kubelet writes the fields in the same order each time.
+  if (guess !== undefined && isAt(bytes, start, guess.bytes) && bytes[start + guess.bytes.length] === QUOTE) {
+    index = expected;
+    cursor.at = start + guess.bytes.length + 1;
+  } else {
+    const isEscaped = skipText(cursor);
+    index = isEscaped
+      ? findIndexOf(fields, decodeEscaped(cursor, start, cursor.at - 1))
+      : findIndexAt(fields, bytes, start, cursor.at - 1);
+  }
+  if (peek(cursor) !== COLON) throw unexpected(cursor);
   cursor.at++;
-  if (isEscaped) {
-    const name = decodeEscaped(cursor, start, end);
-    return fields.find((field) => field.name === name) ?? null;
+  return index;
+}
+
+function findIndexOf(fields: readonly Field[], name: string): number {
+  return fields.findIndex((field) => field.name === name);
+}
+
+function findIndexAt(fields: readonly Field[], bytes: Uint8Array, start: number, end: number): number {
+  for (let index = 0; index < fields.length; index++) {
+    const name = fields[index]?.bytes;
+    if (name !== undefined && name.length === end - start && isAt(bytes, start, name)) return index;
   }
-  for (const field of fields) {
-    if (field.bytes.length === end - start && isAt(cursor.bytes, start, field.bytes)) return field;
-  }
-  return null;
+  return -1;
+}
+
+/** As skipSpace, where there mostly is none. */
+function peek(cursor: Cursor): number {
+  const byte = cursor.bytes[cursor.at] ?? END;
+  return byte > SPACE ? byte : skipSpace(cursor);
 }
 
 /** What stands behind the last byte. */
@@ -119,7 +145,6 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const LIST = 0x5b;
-const BACKSLASH = 0x5c;
 const LIST_END = 0x5d;
 /** The words of JSON are of small letters. */
 const SMALL_A = 0x61;
@@ -155,91 +180,3 @@ function isTextAt(bytes: Uint8Array, start: number, text: string): boolean {
 }
 
 const LAST_ASCII = 0x7f;
-
-/** The next byte that is no space, where the cursor stays; END behind the last one. */
-function skipSpace(cursor: Cursor): number {
-  const { bytes } = cursor;
-  const { length } = bytes;
-  for (let at = cursor.at; at < length; at++) {
-    const byte = bytes[at] ?? END;
-    if (byte > SPACE || (byte !== SPACE && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) {
-      cursor.at = at;
-      return byte;
-    }
-  }
-  cursor.at = length;
-  return END;
-}
-
-/** Passes over a string, whose first quote the cursor is at. Says whether there are escapes in it. */
-function skipText(cursor: Cursor): boolean {
-  const { bytes } = cursor;
-  const { length } = bytes;
-  let isEscaped = false;
-  for (let at = cursor.at + 1; at < length; at++) {
-    const byte = bytes[at] ?? END;
-    if (byte > BACKSLASH) continue;
-    if (byte === QUOTE) {
-      cursor.at = at + 1;
-      return isEscaped;
-    }
-    if (byte === BACKSLASH) {
-      isEscaped = true;
-      at++;
-    } else if (byte < SPACE) {
-      cursor.at = at;
-      throw unexpected(cursor);
-    }
-  }
-  cursor.at = length;
-  throw unexpected(cursor);
-}
-
-/** Passes over a value of any kind. */
-function skipValue(cursor: Cursor): void {
-  const byte = skipSpace(cursor);
-  if (byte === QUOTE) skipText(cursor);
-  else if (byte === RECORD || byte === LIST) skipNested(cursor);
-  else {
-    const { bytes, at: start } = cursor;
-    while (cursor.at < bytes.length && KINDS[bytes[cursor.at] ?? 0] === OTHER) cursor.at++;
-    if (cursor.at === start) throw unexpected(cursor);
-  }
-}
-
-/** Passes over an object or a list, whose first bracket the cursor is at. */
-function skipNested(cursor: Cursor): void {
-  cursor.at++;
-  skipToEnd(cursor, 1);
-}
-
-/** Passes over everything up to the end of the outermost of `depth` brackets that are open. */
-function skipToEnd(cursor: Cursor, depth: number): void {
-  const { bytes } = cursor;
-  let open = depth;
-  for (let at = cursor.at; at < bytes.length; at++) {
-    const kind = KINDS[bytes[at] ?? 0];
-    if (kind === TEXT) {
-      cursor.at = at;
-      skipText(cursor);
-      at = cursor.at - 1;
-    } else if (kind === OPENS) open++;
-    else if (kind === ENDS && --open === 0) {
-      cursor.at = at + 1;
-      return;
-    }
-  }
-  cursor.at = bytes.length;
-  throw unexpected(cursor);
-}
-
-const OTHER = 0;
-const TEXT = 1;
-const OPENS = 2;
-const ENDS = 3;
-const SEPARATES = 4;
-/** What each byte means outside of strings. */
-const KINDS = new Uint8Array(256);
-for (const [characters, kind] of [['"', TEXT], ["[{", OPENS], ["]}", ENDS], [", \t\r\n", SEPARATES]] as const) {
-  for (const byte of new TextEncoder().encode(characters)) KINDS[byte] = kind;
-}
