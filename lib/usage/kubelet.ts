@@ -9,7 +9,7 @@ import { abortable } from "@std/async/abortable";
 import { discard } from "../kube/body.ts";
 import { type Credential, isSameCredential, type ReadCredential } from "../kube/config/credential.ts";
 import { readMessage } from "../kube/network_error.ts";
-import { type AddressType, isLoopback, toKubeletOrigin } from "./kubelet_address.ts";
+import { type AddressType, toKubeletOrigin } from "./kubelet_address.ts";
 import { type KubeletAnswer, KubeletClient } from "./kubelet_client.ts";
 import { ask, type Call, CredentialError, fail } from "./read_answer.ts";
 import type { ApiServer } from "../kube/transport.ts";
@@ -32,7 +32,7 @@ export interface DirectOptions extends SourceOptions {
   readonly readCredential?: ReadCredential;
   /** Which addresses of nodes are dialed, the first that a node has; InternalIP by default. */
   readonly addressTypes?: readonly AddressType[];
-  /** How a request reaches a kubelet; HTTPS by default, to this machine only where the API server is on it too. */
+  /** How a request reaches a kubelet; HTTPS by default. */
   readonly client?: Pick<KubeletClient, "send"> & Disposable;
 }
 
@@ -46,8 +46,8 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
     right: "nodes/stats",
   };
   const readCredential = limitRereads(options.readCredential ?? server.readCredential, options.clock);
-  // podfit beside an API server on the same machine: the embedded cluster, and a developer's.
-  const rules = { types, allowsLoopback: options.client !== undefined || isLoopback(server.origin) };
+  // A pod is no node. Outside of the cluster podfit may be on the machine of one: a developer's, or an embedded cluster's.
+  const rules = { types, allowsLoopback: server.source !== "in-cluster" };
   async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
     const where = "at its kubelet";
     if (node.addresses === null) return fail({ node, where }, { reason: "unlisted", why: UNLISTED });

@@ -15,7 +15,7 @@ export type AddressType = typeof ADDRESS_TYPES[number];
 export interface AddressRules {
   /** In the order in which they are looked for. */
   readonly types: readonly AddressType[];
-  /** Where podfit and the cluster are on one machine. */
+  /** Where podfit may be on the machine of a node. */
   readonly allowsLoopback: boolean;
 }
 
@@ -44,12 +44,6 @@ export function toKubeletOrigin({ addresses, port }: Address, { types, allowsLoo
     return refuse(`the node's ${type} ${shown} is ${purpose}, which is no way to a node`);
   }
   return { kind: "origin", origin: `https://${host.includes(":") ? `[${host}]` : host}:${port}`, host };
-}
-
-/** Says whether an origin such as `https://127.0.0.1:6443` leads to the machine itself. */
-export function isLoopback(origin: string): boolean {
-  const hostname = URL.parse(origin)?.hostname.replace(/^\[|\]$/g, "") ?? "";
-  return hostname === "localhost" || readPurpose(hostname) === LOOPBACK;
 }
 
 function refuse(why: string): Dialed {

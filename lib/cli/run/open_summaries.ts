@@ -46,14 +46,18 @@ export async function openSummaries(options: RunOptions, context: SummariesConte
   }
 }
 
-interface Chosen {
+/** What kubelets get. */
+export interface Chosen {
   /** In words. */
   readonly credential: string;
   readonly readCredential: ReadCredential;
 }
 
-/** In a pod the credential that may resize never leaves for a kubelet, where the manifest's other account is there. */
-async function chooseCredential(
+/**
+ * Chooses the credential for kubelets. In a pod the one that may resize never leaves for a kubelet, where the manifest's
+ * other account is there. Rejects when a file cannot be read.
+ */
+export async function chooseCredential(
   { kubeletTokenFile: path }: RunOptions,
   { server, log, clock }: SummariesContext,
 ): Promise<Chosen> {

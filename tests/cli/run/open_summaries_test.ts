@@ -1,7 +1,7 @@
 /** What do kubelets get to see of podfit? Asked of kubelets that listen over TLS and ask their API server about it (C54). */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { parseAll } from "@std/yaml";
-import { openSummaries } from "../../../lib/cli/run/open_summaries.ts";
+import { chooseCredential, openSummaries } from "../../../lib/cli/run/open_summaries.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { StartError } from "../../../lib/cli/run/start_error.ts";
 import { connect } from "../../../lib/kube/connect.ts";
@@ -10,6 +10,7 @@ import { systemClock } from "../../../lib/runtime/clock.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { serveCluster, type ServedCluster } from "../../../lib/sim/cluster.ts";
 import { ADMIN } from "../../../lib/sim/server/http/access.ts";
+import { openDirectSource } from "../../../lib/usage/kubelet.ts";
 import type { SummaryAnswer } from "../../../lib/usage/summary_source.ts";
 import type { Json } from "../../support/api_objects.ts";
 
@@ -18,23 +19,23 @@ const RBAC = new URL("../../../deploy/rbac.yaml", import.meta.url);
 
 Deno.test("C54 in a pod kubelets get tokens of the account that may read usage and nothing else", async () => {
   await using world = await start();
-  const { answer, log } = await world.poll([], { ...world.podfit, source: "in-cluster", namespace: "podfit" });
+  const { answer, log, credential } = await world.pollAsPod();
   assertEquals(answer.kind, "summary");
-  assertEquals(log, ['INFO Reading usage: tokens of service account "podfit/podfit-kubelet"']);
+  assertEquals([credential, log], ['tokens of service account "podfit/podfit-kubelet"', []]);
 });
 
 Deno.test("C54 in a pod without the right to those tokens kubelets get podfit's own, and the log says what to grant", async () => {
   await using world = await start({ without: ["Role", "RoleBinding"] });
-  const { answer, log } = await world.poll([], { ...world.podfit, source: "in-cluster", namespace: "podfit" });
+  const { answer, log } = await world.pollAsPod();
   assert(answer.kind === "failed" && answer.reason === "forbidden", JSON.stringify(answer));
   assertMatch(
     answer.message,
     /user=system:serviceaccount:podfit:podfit, .*grant that user the verb "get" on "nodes\/stats"/,
   );
-  assertEquals(log.length, 2);
-  assertStringIncludes(log[1] ?? "", 'WARN Cannot get a token of service account "podfit/podfit-kubelet": 403');
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0] ?? "", 'WARN Cannot get a token of service account "podfit/podfit-kubelet": 403');
   assertStringIncludes(
-    log[1] ?? "",
+    log[0] ?? "",
     "kubelets get podfit's own credential, which may resize pods: apply deploy/rbac.yaml",
   );
 });
@@ -92,8 +93,16 @@ async function start({ without = [] }: { readonly without?: readonly string[] } 
     using source = await openSummaries(await readOptions(args), { server, log, clock: systemClock });
     return { answer: await source.fetchSummary(node, NEVER), log: lines };
   }
+  /** With the credential that a pod chooses; as a pod would dial no node of its own machine, from outside. */
+  async function pollAsPod() {
+    const { log, lines } = collectLog();
+    const server = { ...podfit, source: "in-cluster", namespace: "podfit" };
+    const chosen = await chooseCredential(await readOptions([]), { server, log, clock: systemClock });
+    using source = openDirectSource(podfit, { clock: systemClock, readCredential: chosen.readCredential });
+    return { answer: await source.fetchSummary(node, NEVER), log: lines, credential: chosen.credential };
+  }
   const built = building.move();
-  return { podfit, kubeletToken, node, poll, [Symbol.asyncDispose]: () => built.disposeAsync() };
+  return { podfit, kubeletToken, node, poll, pollAsPod, [Symbol.asyncDispose]: () => built.disposeAsync() };
 }
 
 function toCollection({ apiVersion, kind, metadata }: Json): string {
