@@ -6,6 +6,12 @@
 import type { Clock } from "../runtime/clock.ts";
 import { BodyBuffer, type BufferPool } from "../runtime/buffer_pool.ts";
 
+/** What is read of a Response, for answers that are none: those of node:https. */
+export interface Answer {
+  readonly headers: { readonly get: (name: string) => string | null };
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+}
+
 export interface BodyOptions {
   readonly limitBytes: number;
   readonly signal: AbortSignal;
@@ -14,10 +20,8 @@ export interface BodyOptions {
   readonly silentMs?: number;
 }
 
-export interface TextOptions extends BodyOptions {
-  /**
-   * For whoever reads many large bodies: the bytes are read straight into memory of this pool, and given back to it.
-   */
+export interface BytesOptions extends BodyOptions {
+  /** For whoever reads many large bodies: the bytes are read straight into memory of this pool. */
   readonly buffers?: BufferPool;
 }
 
@@ -28,21 +32,24 @@ export class BodyTooLarge extends Error {}
  * Gives the whole body, read as UTF-8. Rejects with BodyTooLarge as soon as it passes `limitBytes`, with the signal's
  * reason, with a TimeoutError after silence, and with the body's own error. Never holds more than twice `limitBytes`.
  */
-export async function readText(response: Response, options: TextOptions): Promise<string> {
-  const declaredBytes = Number(response.headers.get("content-length"));
+export async function readText(answer: Answer, options: BodyOptions): Promise<string> {
+  return (await readBytes(answer, options)).decode();
+}
+
+/** As `readText`, with the bytes as they came. The caller gives a pool's buffer back to it. */
+export async function readBytes(answer: Answer, options: BytesOptions): Promise<BodyBuffer> {
+  const declaredBytes = Number(answer.headers.get("content-length"));
   if (declaredBytes > options.limitBytes) {
-    await discard(response);
+    await discard(answer);
     throw tooLarge(options);
   }
   const { buffers } = options;
   const buffer = buffers?.take() ?? new BodyBuffer();
-  for await (const chunk of readChunks(response, options, buffers && (() => buffer.free()))) {
+  for await (const chunk of readChunks(answer, options, buffers && (() => buffer.free()))) {
     buffer.append(chunk);
     if (buffer.length > options.limitBytes) throw tooLarge(options);
   }
-  const text = buffer.decode();
-  buffers?.release(buffer);
-  return text;
+  return buffer;
 }
 
 /**
@@ -76,10 +83,10 @@ export async function* readLines(response: Response, options: BodyOptions): Asyn
  * Gives the first 16 KiB of an error's body, enough for a Status, or as much of it as could be read. Rejects with the
  * signal's reason only.
  */
-export async function readErrorText(response: Response, signal: AbortSignal): Promise<string> {
+export async function readErrorText(answer: Answer, signal: AbortSignal): Promise<string> {
   let text = "";
   try {
-    for await (const chunk of readChunks(response, { limitBytes: ERROR_TEXT_BYTES, signal })) {
+    for await (const chunk of readChunks(answer, { limitBytes: ERROR_TEXT_BYTES, signal })) {
       text += UTF8.decode(chunk);
       if (text.length >= ERROR_TEXT_BYTES) break;
     }
@@ -90,9 +97,9 @@ export async function readErrorText(response: Response, signal: AbortSignal): Pr
 }
 
 /** Cancels a body that is not read. Never rejects. */
-export async function discard(response: Response): Promise<void> {
+export async function discard({ body }: Answer): Promise<void> {
   // A body that has failed already rejects here too.
-  await response.body?.cancel().catch(() => {});
+  await body?.cancel().catch(() => {});
 }
 
 const UTF8 = new TextDecoder();
@@ -101,13 +108,13 @@ const ERROR_TEXT_BYTES = 16 * 1024;
 
 /** With `open`, and where the body supports it, the bytes are read into the memory that it gives. */
 async function* readChunks(
-  response: Response,
+  { body }: Answer,
   options: BodyOptions,
   open?: () => Uint8Array<ArrayBuffer>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  if (response.body === null) return;
+  if (body === null) return;
   const { signal } = options;
-  const reader = openReader(response.body, open);
+  const reader = openReader(body, open);
   const cancel = () => void reader.cancel(signal.reason).catch(() => {});
   signal.addEventListener("abort", cancel, { once: true });
   try {
@@ -131,7 +138,7 @@ interface Reader {
 }
 
 /** The body of a fetch supports BYOB reads. One of node:http, or of a test, may not. */
-function openReader(body: NonNullable<Response["body"]>, open?: () => Uint8Array<ArrayBuffer>): Reader {
+function openReader(body: NonNullable<Answer["body"]>, open?: () => Uint8Array<ArrayBuffer>): Reader {
   if (open !== undefined) {
     try {
       const reader = body.getReader({ mode: "byob" });

@@ -46,13 +46,7 @@ export async function openServer(
       return http.caCerts;
     },
     transport: (request) => http.send(request),
-    get clientCertificate() {
-      return http.clientCertificate;
-    },
-    async readToken() {
-      const { authorization } = await readCredential(null);
-      return authorization?.kind === "bearer" ? authorization.token : null;
-    },
+    readCredential,
     [Symbol.asyncDispose]() {
       onClose();
       http[Symbol.dispose]();

@@ -3,6 +3,8 @@
  * cluster can be called in the same process.
  */
 
+import type { ReadCredential } from "./config/credential.ts";
+
 /**
  * Sends a request with credentials and TLS. Retries nothing but a 401, once, when there is a newer credential. Rejects
  * with the signal's reason, or with an error that names the server when there is no answer.
@@ -16,10 +18,8 @@ export interface ApiServer extends AsyncDisposable {
   readonly transport: Transport;
   /** The cluster's CA certificates of the moment in PEM, where the configuration names some. */
   readonly caCerts: readonly string[];
-  /** Gives the bearer token of the moment, for kubelets dialed directly; `null` where another credential is used. */
-  readonly readToken: () => Promise<string | null>;
-  /** The client certificate and its key in PEM; `null` where another credential is used. */
-  readonly clientCertificate: { readonly cert: string; readonly key: string } | null;
+  /** Gives the credential of the moment, for kubelets that are dialed with the same one. */
+  readonly readCredential: ReadCredential;
   /** The namespace of the context or of the service account; `default` otherwise. */
   readonly namespace: string;
   /** The origin of the configuration, for error messages: a file and context, or "in-cluster". */

@@ -57,9 +57,14 @@ export class BodyBuffer {
     this.#length += chunk.length;
   }
 
+  /** All bytes so far, in the buffer's own memory. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#memory, 0, this.#length);
+  }
+
   /** All bytes so far, as UTF-8. */
   decode(): string {
-    return UTF8.decode(new Uint8Array(this.#memory, 0, this.#length));
+    return UTF8.decode(this.bytes());
   }
 
   #growTo(bytes: number): void {

@@ -3,7 +3,7 @@
  * under any clock, a virtual one too, where an hour passes in a second; `serveCluster` listens on 127.0.0.1 over TLS,
  * for kubectl and podfit as they come, on the real clock or one that runs faster.
  */
-import type { SummarySource } from "../usage/kubelet.ts";
+import type { SummarySource } from "../usage/summary_source.ts";
 import type { KubeletRequest } from "../usage/kubelet_client.ts";
 import { openDirectSource } from "../usage/kubelet.ts";
 import type { ApiServer, Transport } from "../kube/transport.ts";
@@ -172,8 +172,8 @@ function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServe
       return handle(request);
     },
     caCerts: [],
-    readToken: () => Promise.resolve(token),
-    clientCertificate: null,
+    readCredential: () =>
+      Promise.resolve({ authorization: token === null ? null : { kind: "bearer", token }, clientCertificate: null }),
     namespace: "default",
     source: "the embedded cluster",
     [Symbol.asyncDispose]: () => Promise.resolve(),

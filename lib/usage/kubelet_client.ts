@@ -1,9 +1,12 @@
 /**
  * HTTPS to kubelets. Verified with native fetch; or, only when an operator asks for it, with any certificate accepted,
  * for which node:https has to serve, as native fetch can't do that for one client. Never used for the API server.
+ * Whatever a kubelet answers, nothing is made of it in a handler of node:https: what throws there ends the process.
  */
+import { abortable } from "@std/async/abortable";
 import type { IncomingMessage } from "node:http";
 import { Agent, request as sendRequest } from "node:https";
+import type { Answer } from "../kube/body.ts";
 import { isSameCertificate } from "../kube/config/credential.ts";
 import type { ClientCertificate } from "../kube/config/credential.ts";
 import { createTlsClient } from "../kube/tls.ts";
@@ -22,6 +25,13 @@ export interface KubeletRequest {
   readonly certificate: ClientCertificate | null;
 }
 
+/** What is read of a kubelet's answer. No Response, which refuses to be made of many statuses and reasons. */
+export interface KubeletAnswer extends Answer {
+  /** Of three digits, and those may be any. */
+  readonly status: number;
+  readonly statusText: string;
+}
+
 /** Sends requests to kubelets; disposal closes its connections. */
 export class KubeletClient implements Disposable {
   readonly #options: KubeletClientOptions;
@@ -34,8 +44,8 @@ export class KubeletClient implements Disposable {
     this.#options = options;
   }
 
-  /** A GET that follows no redirect. Errors the body when the signal aborts. */
-  send(url: string, { headers, signal, certificate }: KubeletRequest): Promise<Response> {
+  /** A GET that follows no redirect. Rejects, or errors the body, when the signal aborts. */
+  send(url: string, { headers, signal, certificate }: KubeletRequest): Promise<KubeletAnswer> {
     const connections = this.#connectionsFor(certificate);
     return connections.kind === "verified"
       ? fetch(url, { headers, signal, redirect: "manual", client: connections.client })
@@ -81,30 +91,46 @@ type Connections =
   | { readonly kind: "verified"; readonly client: Deno.HttpClient }
   | { readonly kind: "unverified"; readonly agent: Agent };
 
-function sendUnverified(
+async function sendUnverified(
   url: string,
   { headers, signal, agent }: Pick<KubeletRequest, "headers" | "signal"> & { agent: Agent },
-): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const outgoing = sendRequest(url, { agent, headers: { ...headers } });
-    const abort = () => outgoing.destroy(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    outgoing.on("close", () => signal.removeEventListener("abort", abort));
+): Promise<KubeletAnswer> {
+  signal.throwIfAborted();
+  const outgoing = sendRequest(url, { agent, headers: { ...headers } });
+  const abort = () => void outgoing.destroy(toError(signal.reason));
+  signal.addEventListener("abort", abort, { once: true });
+  outgoing.on("close", () => signal.removeEventListener("abort", abort));
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.on("error", reject);
-    outgoing.on("response", (incoming) => resolve(toResponse(incoming)));
-    outgoing.end();
+    outgoing.on("response", resolve);
+    // Without this handler nothing would ever come of the request.
+    outgoing.on("upgrade", (incoming, socket) => {
+      socket.on("error", () => {});
+      socket.destroy();
+      resolve(incoming);
+    });
   });
+  outgoing.end();
+  return toKubeletAnswer(await abortable(answered, signal));
 }
 
-function toResponse(incoming: IncomingMessage): Response {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (typeof value === "string") headers.set(name, value);
-  }
-  const { statusCode = 502, statusMessage = "" } = incoming;
-  // These carry no body, and Response refuses to be made with one.
-  const isEmpty = statusCode === 204 || statusCode === 304;
-  const body = isEmpty ? null : ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming);
-  return new Response(body, { status: statusCode, statusText: statusMessage, headers });
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+function toKubeletAnswer(incoming: IncomingMessage): KubeletAnswer {
+  // An error of a body that nobody reads any more would end the process.
+  incoming.on("error", () => {});
+  const { statusCode = 0, statusMessage = "", headers } = incoming;
+  return {
+    status: statusCode,
+    statusText: statusMessage,
+    headers: {
+      get(name) {
+        const value = headers[name];
+        return typeof value === "string" ? value : null;
+      },
+    },
+    body: statusCode < 200 ? null : ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming),
+  };
 }

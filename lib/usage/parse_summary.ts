@@ -1,17 +1,13 @@
 /**
- * From the text of a kubelet's `/stats/summary` to usage by pod. A node may be compromised and a proxy may answer in
+ * From the bytes of a kubelet's `/stats/summary` to usage by pod. A node may be compromised and a proxy may answer in
  * its place, so nothing is believed: what can't be true is left out and counted, and nothing throws. Cheap on purpose:
- * beyond JSON.parse only tracked pods cost anything.
+ * of pods that are not tracked nothing is built, and of the others only what is read.
  */
 import type { PodCpu, PodUsage, Point } from "../api/usage.ts";
 import { isRecord } from "../units/untrusted.ts";
+import { type Projection, projectJson } from "./json/project.ts";
+import { recordShape, type Shape } from "./json/shape.ts";
 import { readPressure } from "./read_pressure.ts";
-
-/**
- * An honest summary is 3 to 4 kB a pod: 0.4 MB for 110 pods, 15 MB for 1,000 pods of ten containers. Parsing this much
- * blocks for some 0.2 s; more is not a summary.
- */
-export const MAX_SUMMARY_BYTES = 32 * 2 ** 20;
 
 /** Which pods are read, and what time it is on the node. */
 export interface SummaryOptions {
@@ -32,29 +28,30 @@ export type SummaryReading =
   }
   | { readonly kind: "malformed"; readonly message: string };
 
-/** Reads a summary's text; never throws. */
-export function parseSummary(text: string, options: SummaryOptions): SummaryReading {
+/** Reads a summary's JSON in UTF-8, and keeps nothing of `bytes`; never throws. */
+export function parseSummary(bytes: Uint8Array, options: SummaryOptions): SummaryReading {
   const { tracked } = options;
-  let summary: unknown;
+  const isTracked = typeof tracked === "function" ? tracked : (uid: string) => tracked.has(uid);
+  let read: Projection;
   try {
-    summary = JSON.parse(text);
+    read = projectJson(bytes, toSummaryShape(isTracked));
   } catch (error) {
     return malformed(`not JSON: ${error instanceof Error ? error.message : error}`);
   }
+  const summary = read.value;
   if (!isRecord(summary)) return malformed("not a JSON object");
   // Go writes an empty list as null.
   const entries = summary.pods ?? [];
   if (!Array.isArray(entries)) return malformed(`"pods" is not a list`);
 
-  const isTracked = typeof tracked === "function" ? tracked : (uid: string) => tracked.has(uid);
   const node = toNode(summary.node);
   const context: PointContext = { latestAt: toLatestAt(node.at, options.nodeNow), readTime: memoTime() };
   const pods = new Map<string, PodUsage>();
-  let skipped = 0;
+  let skipped = read.omitted;
   for (const entry of entries) {
-    const uid = isRecord(entry) && isRecord(entry.podRef) ? entry.podRef.uid : undefined;
-    if (typeof uid !== "string" || uid === "" || pods.has(uid)) skipped++;
-    else if (isTracked(uid)) {
+    const uid = isRecord(entry) ? readUid(entry.podRef) : null;
+    if (uid === null || pods.has(uid)) skipped++;
+    else {
       const parsed = toPodUsage(entry, context);
       pods.set(uid, parsed.usage);
       skipped += parsed.skipped;
@@ -65,13 +62,54 @@ export function parseSummary(text: string, options: SummaryOptions): SummaryRead
 
 type Fields = Record<string, unknown>;
 
+/** Finding a container's twin is quadratic, so their number has a bound. */
+const MAX_CONTAINERS = 500;
+/** A node has 110, seldom 500. Of pods that are not tracked none are counted. */
+const MAX_PODS = 5000;
+
+const CPU = recordShape({
+  time: "value",
+  usageCoreNanoSeconds: "value",
+  psi: recordShape({
+    full: recordShape({ total: "value", avg10: "value", avg60: "value" }),
+    some: recordShape({ total: "value" }),
+  }),
+});
+const CONTAINER = recordShape({
+  name: "value",
+  startTime: "value",
+  cpu: CPU,
+  memory: recordShape({ usageBytes: "value", workingSetBytes: "value" }),
+});
+const NODE = recordShape({ nodeName: "value", cpu: recordShape({ time: "value" }) });
+const POD = recordShape({
+  podRef: recordShape({ uid: "value" }),
+  startTime: "value",
+  containers: { kind: "list", entry: CONTAINER, maxEntries: MAX_CONTAINERS },
+  cpu: CPU,
+  memory: recordShape({ usageBytes: "value" }),
+});
+
+function toSummaryShape(isTracked: (uid: string) => boolean): Shape {
+  const isWanted = (podRef: unknown) => {
+    const uid = readUid(podRef);
+    // One without a uid is counted later.
+    return uid === null || isTracked(uid);
+  };
+  const entry: Shape = { ...POD, wanted: { field: "podRef", isWanted } };
+  return recordShape({ node: NODE, pods: { kind: "list", entry, maxEntries: MAX_PODS } });
+}
+
+function readUid(podRef: unknown): string | null {
+  const uid = isRecord(podRef) ? podRef.uid : null;
+  return typeof uid === "string" && uid !== "" ? uid : null;
+}
+
 const SECOND_MS = 1000;
 const MAX_LEAD_MS = 3_600_000;
 /** The counter's own type ends here (uint64): 584 core-years. */
 const MAX_COUNTER_NS = 2 ** 64;
 const MAX_BYTES = 2 ** 50;
-/** Finding a container's twin is quadratic, so their number has a bound. */
-const MAX_CONTAINERS = 500;
 const MAX_NAME_LENGTH = 253;
 
 function malformed(cause: string): SummaryReading {
@@ -102,8 +140,7 @@ function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skip
   const points: Point[] = [];
   const cpu = toPodCpu(pod, context);
   if (!Array.isArray(containers)) return { usage: { usageBytes: usageBytes ?? null, points }, skipped: skipped + 1 };
-  if (containers.length > MAX_CONTAINERS) skipped += containers.length - MAX_CONTAINERS;
-  for (const container of containers.slice(0, MAX_CONTAINERS)) {
+  for (const container of containers) {
     const point = isRecord(container) ? toPoint(container, context) : null;
     if (point === null || points.some((other) => other.container === point.container)) skipped++;
     else points.push(point);

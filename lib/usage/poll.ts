@@ -3,7 +3,7 @@ import type { Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readMessage } from "../kube/network_error.ts";
 import { MIN_INTERVAL_MS, readAtBeat, toIntervalMs } from "./beat.ts";
-import type { FetchSummary, SummaryAnswer } from "./kubelet.ts";
+import type { FetchSummary, SummaryAnswer } from "./summary_source.ts";
 import { parseSummary } from "./parse_summary.ts";
 import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
 
@@ -30,9 +30,10 @@ async function readOnce(node: UsageNode, options: PollOptions): Promise<Reading>
   const answer = await fetchOnce(node, options);
   const common = { node: node.name, readAt: clock.now() };
   if (answer.kind === "failed") return { ...common, ...answer };
-  const { text, clockOffsetMs } = answer;
+  const { bytes, clockOffsetMs } = answer;
   const durationMs = clock.monotonic() - startedMs;
-  const summary = parseSummary(text, { tracked, nodeNow: common.readAt + clockOffsetMs });
+  const summary = parseSummary(bytes, { tracked, nodeNow: common.readAt + clockOffsetMs });
+  answer.release?.();
   if (summary.kind === "malformed") {
     const message = `Cannot read usage of node "${node.name}": ${summary.message}`;
     return { ...common, kind: "failed", reason: "malformed", message };

@@ -3,7 +3,7 @@
  * memory all at once, and one wake of the process serves many polls: alone each would cost twice as much.
  */
 import type { Clock } from "../runtime/clock.ts";
-import type { SummarySource } from "./kubelet.ts";
+import type { SummarySource } from "./summary_source.ts";
 import { pollKubelet } from "./poll.ts";
 import type { WatchUsage } from "./watch_usage.ts";
 

@@ -12,11 +12,19 @@ export interface UsageNode {
   readonly readAddress: () => Address;
 }
 
-/** Where a node's kubelet answers. */
+/** What a node's status says of its kubelet. The node writes it, so nothing of it is believed. */
 export interface Address {
-  /** IP address or host name, IPv6 without brackets; empty when the node has none, `null` when it is not known. */
-  readonly host: string | null;
+  /** `null` when the node is not known. */
+  readonly addresses: readonly StatusAddress[] | null;
   readonly port: number;
+  /** How many pods it may have; `null` when it does not say. */
+  readonly maxPods: number | null;
+}
+
+/** An address by its type: https://kubernetes.io/docs/reference/node/node-status/#addresses */
+export interface StatusAddress {
+  readonly type: string;
+  readonly address: string;
 }
 
 /** A pod as a source that looks for its containers needs to know it. */

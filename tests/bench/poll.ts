@@ -41,7 +41,7 @@ export function measurePoll(rounds: number): PollCost {
   let decisions = 0;
 
   function poll(round: number, body: Uint8Array): void {
-    const summary = parseSummary(decoder.decode(body), { tracked });
+    const summary = parseSummary(body, { tracked });
     if (summary.kind !== "summary") throw new Error(summary.message);
     for (const facts of pods) {
       const usage = summary.pods.get(facts.uid);

@@ -54,7 +54,6 @@ const USED = [
   "patch pods/resize",
   "create events",
   "patch events",
-  "get nodes/stats",
   ...["limitranges", "resourcequotas"].flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
 ];
 const BEYOND = [
@@ -66,6 +65,9 @@ const BEYOND = [
   "create pods/exec",
   "delete events",
   "get nodes/proxy",
+  // Of the account that kubelets see.
+  "get nodes/stats",
+  "create serviceaccounts/token",
   "get secrets",
   "get limitranges",
   "update resourcequotas",
@@ -84,7 +86,7 @@ scenario("C54 without nodes/stats the kubelet refuses, and the missing right is 
       Metrics: { status: "False", reason: "MetricsUnavailable", message: '"nodes/stats"' },
     });
     const said = status?.conditions?.find(({ type }) => type === "Metrics")?.message ?? "";
-    assertMatch(said, /403 Forbidden .*grant podfit the verb "get" on "nodes\/stats" in its ClusterRole/);
+    assertMatch(said, /403 Forbidden .*grant that user the verb "get" on "nodes\/stats" in its ClusterRole/);
     assert(podfit.log().filter(isWarning).some(({ message }) => said.includes(message)), podfit.tail());
     assertEquals(await readRequest(namespace), 10);
     await podfit.stop();

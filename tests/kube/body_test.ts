@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BodyTooLarge, readLines, readText } from "../../lib/kube/body.ts";
+import { BodyTooLarge, readBytes, readLines, readText } from "../../lib/kube/body.ts";
 import { BufferPool } from "../../lib/runtime/buffer_pool.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
@@ -37,21 +37,28 @@ Deno.test("readText() takes a body of exactly its limit", async () => {
   await assertRejects(() => readText(new Response("123456789"), { limitBytes: 8, signal: NEVER }), BodyTooLarge);
 });
 
-Deno.test("readText() reads bodies of any size and kind, one after the other and at once", async () => {
+Deno.test("readText() and readBytes() read bodies of any size and kind, one after the other and at once", async () => {
   const texts = [0, 1, 65_535, 65_536, 65_537, 200_000, 3_000_000, 7].map((length) =>
     "ä€".repeat(length).slice(0, length)
   );
   const options = { limitBytes: 2 ** 24, signal: NEVER };
-  for (const memory of [{}, { buffers: new BufferPool() }]) {
+  const buffers = new BufferPool();
+  const readPooled = async (response: Response) => {
+    const buffer = await readBytes(response, { ...options, buffers });
+    const text = new TextDecoder().decode(buffer.bytes());
+    buffers.release(buffer);
+    return text;
+  };
+  for (const readBody of [(response: Response) => readText(response, options), readPooled]) {
     for (const toBody of [asIs, inChunks, asByteStream]) {
-      const read = (text: string) => readText(new Response(toBody(text)), { ...options, ...memory });
+      const read = (text: string) => readBody(new Response(toBody(text)));
       for (const text of texts) assertEquals(await read(text), text);
       assertEquals(await Promise.all(texts.map(read)), texts);
     }
   }
 });
 
-Deno.test("readText() of one body that is cut off leaves the next alone", async () => {
+Deno.test("readBytes() of one body that is cut off leaves the next alone", async () => {
   const broken = new ReadableStream<Uint8Array<ArrayBuffer>>({
     type: "bytes",
     pull(controller) {
@@ -60,8 +67,8 @@ Deno.test("readText() of one body that is cut off leaves the next alone", async 
     },
   });
   const options = { limitBytes: 100, signal: NEVER, buffers: new BufferPool() };
-  await assertRejects(() => readText(new Response(broken), options), Error, "cut off");
-  assertEquals(await readText(new Response(asByteStream("whole")), options), "whole");
+  await assertRejects(() => readBytes(new Response(broken), options), Error, "cut off");
+  assertEquals((await readBytes(new Response(asByteStream("whole")), options)).decode(), "whole");
 });
 
 function asIs(text: string): string {

@@ -2,7 +2,13 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { stringify } from "@std/yaml";
 import { connect } from "../../lib/kube/connect.ts";
 import type { ConnectOptions } from "../../lib/kube/connect.ts";
+import type { ApiServer } from "../../lib/kube/transport.ts";
 import { readTls, serveMutualTls, serveTls, TLS_DIR } from "../support/tls.ts";
+
+async function readToken({ readCredential }: ApiServer): Promise<string | null> {
+  const { authorization } = await readCredential(null);
+  return authorization?.kind === "bearer" ? authorization.token : null;
+}
 
 interface Workspace extends AsyncDisposable {
   readonly dir: string;
@@ -118,7 +124,7 @@ for (const [sentence, user, authorization, token] of credentials) {
     const request = new Request(`${server.origin}/version`, { headers: { Accept: "application/json" } });
     const seen = await (await server.transport(request)).json();
     assertEquals(seen, [authorization, "podfit/1.2.3", "application/json"]);
-    assertEquals(await server.readToken(), token);
+    assertEquals(await readToken(server), token);
     assertEquals(server.source, `${path} (context "dev")`);
     assertEquals(server.caCerts, [readTls("ca.crt")]);
   });
@@ -140,8 +146,10 @@ Deno.test("connect() shows the client certificate of the user", async () => {
   const path = await workspace.write("dev", { server: tls.origin, user: pair });
   await using server = await connect({ version: "1.2.3", kubeconfigPaths: [path] });
   assertEquals(await (await server.transport(new Request(server.origin))).text(), "alice");
-  assertEquals(server.clientCertificate, { cert: readTls("client.crt"), key: readTls("client.key") });
-  assertEquals(await server.readToken(), null);
+  assertEquals(await server.readCredential(null), {
+    authorization: null,
+    clientCertificate: { cert: readTls("client.crt"), key: readTls("client.key") },
+  });
 });
 
 Deno.test("connect() replaces the token of a rotated file after a 401 and sends the same request again", async () => {
@@ -159,7 +167,7 @@ Deno.test("connect() replaces the token of a rotated file after a 401 and sends 
   const response = await server.transport(new Request(server.origin, { method: "PATCH", body: "{}" }));
   assertEquals([response.status, await response.text()], [200, "words"]);
   assertEquals(seen, ["PATCH Bearer old {}", "PATCH Bearer new {}"]);
-  assertEquals(await server.readToken(), "new");
+  assertEquals(await readToken(server), "new");
 });
 
 Deno.test("connect() hands on a 401 when there is no other credential", async () => {

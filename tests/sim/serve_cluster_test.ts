@@ -37,13 +37,14 @@ Deno.test("C54 a served cluster is reached by its kubeconfig, and its kubelets a
   const { status }: Json = await client.get("/api/v1/nodes/node-1");
   const node = {
     name: "node-1",
-    host: status.addresses[0].address,
+    addresses: status.addresses,
     port: status.daemonEndpoints.kubeletEndpoint.Port,
+    maxPods: null,
   };
   using source = openDirectSource(admin, { clock: systemClock });
   const answer = await source.fetchSummary(node, signal);
   assert(answer.kind === "summary", JSON.stringify(answer));
-  const summary = parseSummary(answer.text, { tracked: () => true });
+  const summary = parseSummary(answer.bytes, { tracked: () => true });
   assert(summary.kind === "summary" && summary.pods.has(running.metadata.uid));
 
   const limits: Json = await client.get("/api/v1/namespaces/default/pods/web:8080/proxy/limits");
@@ -72,10 +73,9 @@ Deno.test("a cluster on a faster clock lives through minutes in seconds", async 
   const ready = found.status.conditions.find(({ type }: Json) => type === "Ready");
   assert(Date.parse(ready.lastTransitionTime) - Date.parse(state.running.startedAt) >= 59_000);
   using source = cluster.openSource(server);
-  const answer = await source.fetchSummary(
-    { name: "node-1", ...cluster.nodes.get("node-1")?.place ?? NOWHERE },
-    signal,
-  );
+  const { host, port } = cluster.nodes.get("node-1")?.place ?? NOWHERE;
+  const addresses = [{ type: "InternalIP", address: host }];
+  const answer = await source.fetchSummary({ name: "node-1", addresses, port, maxPods: null }, signal);
   assertEquals(answer.kind, "summary");
 });
 

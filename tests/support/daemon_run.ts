@@ -8,7 +8,7 @@ import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import type { Pace } from "../../lib/daemon/act/turns.ts";
 import type { Sink } from "../../lib/daemon/report/sink.ts";
 import type { OnTrouble } from "../../lib/daemon/report/trouble.ts";
-import type { FetchSummary } from "../../lib/usage/kubelet.ts";
+import type { FetchSummary } from "../../lib/usage/summary_source.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
@@ -184,7 +184,7 @@ export class FakeKubelet {
   aheadMs = 0;
   /** It answers what it has measured last until so long after. */
   measuresEveryMs = 0;
-  #measured: { readonly atMs: number; readonly text: string } | null = null;
+  #measured: { readonly atMs: number; readonly bytes: Uint8Array<ArrayBuffer> } | null = null;
   /** Awaited before each answer. */
   held: Promise<void> = Promise.resolve();
   readonly #clock: VirtualClock;
@@ -212,23 +212,25 @@ export class FakeKubelet {
     return behind.length > 0;
   }
 
-  readonly fetchSummary: FetchSummary = async ({ host }) => {
+  readonly fetchSummary: FetchSummary = async ({ addresses }) => {
     await this.held;
-    if (this.isDialed && host === null) return { kind: "failed", reason: "unlisted", message: "node is not known" };
+    if (this.isDialed && addresses === null) {
+      return { kind: "failed", reason: "unlisted", message: "node is not known" };
+    }
     if (this.failure !== null) return { kind: "failed", reason: "unreachable", message: this.failure };
     const nowMs = this.#clock.monotonic();
     if (this.#measured === null || nowMs - this.#measured.atMs >= this.measuresEveryMs) {
-      this.#measured = { atMs: nowMs, text: this.#measure() };
+      this.#measured = { atMs: nowMs, bytes: this.#measure() };
     }
-    return { kind: "summary", text: this.#measured.text, clockOffsetMs: this.aheadMs };
+    return { kind: "summary", bytes: this.#measured.bytes, clockOffsetMs: this.aheadMs };
   };
 
-  #measure(): string {
+  #measure(): Uint8Array<ArrayBuffer> {
     const pods = (this.isEmpty ? [] : this.#api.list("pods")).map(({ metadata: { name, namespace, uid } }) => ({
       podRef: { name, namespace, uid },
       containers: ["main", "proxy"].map((container) => this.#readStats(container, this.#read(name))),
     }));
-    return JSON.stringify({ node: { nodeName: "node1" }, pods });
+    return new TextEncoder().encode(JSON.stringify({ node: { nodeName: "node1" }, pods }));
   }
 
   #read(pod: string) {

@@ -21,6 +21,48 @@ export function serveTls(handler: (request: Request) => Response | Promise<Respo
   return { origin: `https://127.0.0.1:${server.addr.port}`, [Symbol.asyncDispose]: () => server.shutdown() };
 }
 
+export interface RawServer extends AsyncDisposable {
+  readonly origin: string;
+  /** The heads of the requests so far. */
+  readonly seen: readonly string[];
+}
+
+/** Answers each request with these bytes, one for each character, and says no more. */
+export function serveRawTls(answer: string): RawServer {
+  const pem = { cert: readTls("server.crt"), key: readTls("server.key") };
+  const listener = Deno.listenTls({ port: 0, hostname: "127.0.0.1", ...pem });
+  const bytes = Uint8Array.from(answer, (character) => character.charCodeAt(0));
+  const seen: string[] = [];
+  const open = new Set<Deno.TlsConn>();
+  async function converse(connection: Deno.TlsConn): Promise<void> {
+    open.add(connection);
+    const buffer = new Uint8Array(4096);
+    for (let count; (count = await connection.read(buffer)) !== null;) {
+      seen.push(new TextDecoder().decode(buffer.subarray(0, count)));
+      for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await connection.write(rest));
+    }
+  }
+  function close(connection: Deno.TlsConn): void {
+    if (open.delete(connection)) connection.close();
+  }
+  const talks: Promise<void>[] = [];
+  const accepting = (async () => {
+    for await (const connection of listener) {
+      talks.push(converse(connection).catch(() => {}).finally(() => close(connection)));
+    }
+  })();
+  return {
+    origin: `https://127.0.0.1:${listener.addr.port}`,
+    seen,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await accepting.catch(() => {});
+      for (const connection of open) close(connection);
+      await Promise.all(talks);
+    },
+  };
+}
+
 /** Asks for a client certificate and answers with its common name, or "anonymous"; `/watch` goes on with "more". */
 export async function serveMutualTls(): Promise<TestServer & { readonly more: () => void }> {
   const pem = { cert: readTls("server.crt"), key: readTls("server.key"), ca: readTls("ca.crt") };

@@ -12,8 +12,9 @@ const [paths = "", origin = "", caFile = ""] = Deno.args;
 const TOKEN = "a-token-of-podfit";
 const ENVIRONMENT = ["DENO_TLS_CA_STORE", "DENO_CERT", "NODE_EXTRA_CA_CERTS"];
 
+const credential = { authorization: { kind: "bearer", token: TOKEN }, clientCertificate: null } as const;
+
 async function askApi(caCerts: readonly string[]): Promise<string> {
-  const credential = { authorization: { kind: "bearer", token: TOKEN }, clientCertificate: null } as const;
   using http = new HttpTransport({
     source: "a test",
     origin,
@@ -30,15 +31,19 @@ async function askKubelet(caCerts: readonly string[]): Promise<string> {
     origin,
     caCerts,
     transport: () => Promise.reject(new Error("not this way")),
-    readToken: () => Promise.resolve(TOKEN),
-    clientCertificate: null,
+    readCredential: () => Promise.resolve(credential),
     namespace: "default",
     source: "a test",
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-  const { hostname: host, port } = new URL(origin);
+  const { hostname: address, port } = new URL(origin);
   using source = openDirectSource(server, { clock: systemClock });
-  const answer = await source.fetchSummary({ name: "n", host, port: Number(port) }, AbortSignal.timeout(10_000));
+  const answer = await source.fetchSummary({
+    name: "n",
+    addresses: [{ type: "InternalIP", address }],
+    port: Number(port),
+    maxPods: null,
+  }, AbortSignal.timeout(10_000));
   return answer.kind === "failed" ? answer.message : "ok";
 }
 

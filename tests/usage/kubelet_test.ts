@@ -1,15 +1,9 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import {
-  createProxySource,
-  type DirectOptions,
-  type NodeAddress,
-  openDirectSource,
-  type SummaryAnswer,
-} from "../../lib/usage/kubelet.ts";
-import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { createProxySource, openDirectSource } from "../../lib/usage/kubelet.ts";
 import { timeoutError } from "../../lib/runtime/clock.ts";
 import { settle, START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { readTls, serveTls, type TestServer } from "../support/tls.ts";
+import { apiServer, assertFailed, fetchFrom, NODE, readSummaryText } from "../support/kubelet_source.ts";
+import { readTls, serveTls } from "../support/tls.ts";
 
 const MODES = [{ insecureTls: false }, { insecureTls: true }] as const;
 
@@ -24,7 +18,7 @@ for (const mode of MODES) {
       return new Response('{"pods":[]}', { headers: { date: new Date(START).toUTCString() } });
     });
     const answer = await fetchFrom(server, mode);
-    assertEquals(answer.kind === "summary" && answer.text, '{"pods":[]}');
+    assertEquals(readSummaryText(answer), '{"pods":[]}');
     assertEquals(seen, ["GET /stats/summary?only_cpu_and_memory=true", "Bearer secret"]);
   });
 
@@ -88,23 +82,9 @@ Deno.test("openDirectSource() trusts the CA it is given instead of the cluster's
 
 Deno.test("openDirectSource() names the way out of a certificate for another host", async () => {
   await using server = serveTls(() => new Response());
-  // The same socket under a name that the certificate doesn't have.
+  // The same socket under an address that the certificate doesn't have.
   const answer = await fetchFrom(server, { host: "::ffff:127.0.0.1" });
-  assertFailed(answer, "tls", `serves a certificate that is not for "::ffff:127.0.0.1"`);
-});
-
-Deno.test("openDirectSource() sends nothing to what is no address", async () => {
-  for (const host of ["evil.example/x", "a@b", "a b", "::::"]) {
-    using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
-    const answer = await source.fetchSummary({ name: "n1", host, port: 10250 }, new AbortController().signal);
-    assertFailed(answer, "unreachable", "is no address");
-  }
-});
-
-Deno.test("openDirectSource() puts an IPv6 address in brackets", async () => {
-  using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
-  const answer = await source.fetchSummary({ name: "n1", host: "::1", port: 1 }, new AbortController().signal);
-  assertFailed(answer, "unreachable", "at https://[::1]:1: ");
+  assertFailed(answer, "tls", `serves a certificate that is not for "::ffff:7f00:1"`);
 });
 
 const REFUSALS: readonly (readonly [status: number, body: string, reason: string, message: string])[] = [
@@ -113,7 +93,7 @@ const REFUSALS: readonly (readonly [status: number, body: string, reason: string
     403,
     "Forbidden (user=u, verb=get, resource=nodes, subresource(s)=[stats])",
     "forbidden",
-    `subresource(s)=[stats]); grant podfit the verb "get" on "nodes/stats" in its ClusterRole`,
+    `subresource(s)=[stats]); grant that user the verb "get" on "nodes/stats" in its ClusterRole`,
   ],
   [500, "internal\nerror\u0000", "http", ": 500 internal error"],
 ];
@@ -125,20 +105,17 @@ Deno.test("openDirectSource() says what a refusal by a kubelet asks for (C54)", 
   }
 });
 
-Deno.test("openDirectSource() says why it has no address to dial", async () => {
+Deno.test("openDirectSource() says that the node is not known", async () => {
   const why =
     'Cannot read usage of node "n1" at its kubelet: the node is not known: it is not listed yet, or podfit may ' +
     "not list nodes";
-  for (
-    const [host, reason, message] of [[null, "unlisted", why], ["", "unreachable", "status has no address"]] as const
-  ) {
-    using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
-    assertFailed(await source.fetchSummary({ ...NODE, host }, new AbortController().signal), reason, message);
-  }
+  using source = openDirectSource(apiServer(), { clock: new VirtualClock() });
+  const answer = await source.fetchSummary({ ...NODE, addresses: null }, new AbortController().signal);
+  assertFailed(answer, "unlisted", why);
 });
 
 Deno.test("openDirectSource() waits no longer than its signal for a token", async () => {
-  const server = { ...apiServer(), readToken: () => new Promise<never>(() => {}) };
+  const server = { ...apiServer(), readCredential: () => new Promise<never>(() => {}) };
   using source = openDirectSource(server, { clock: new VirtualClock() });
   const fetchUntil = (reason: unknown) => {
     const controller = new AbortController();
@@ -159,8 +136,8 @@ Deno.test("createProxySource() asks the API server, and names nodes/proxy when t
   });
   const source = createProxySource(server, { clock: new VirtualClock() });
   const answer = await source.fetchSummary({ ...NODE, name: "n/1" }, new AbortController().signal);
-  assertEquals(urls, ["https://api:6443/api/v1/nodes/n%2F1/proxy/stats/summary?only_cpu_and_memory=true"]);
-  assertFailed(answer, "forbidden", `403 ${message}; grant podfit the verb "get" on "nodes/proxy"`);
+  assertEquals(urls, ["https://127.0.0.1:6443/api/v1/nodes/n%2F1/proxy/stats/summary?only_cpu_and_memory=true"]);
+  assertFailed(answer, "forbidden", `403 ${message}; grant that user the verb "get" on "nodes/proxy"`);
 });
 
 Deno.test("createProxySource() refuses 50 MB without reading them", async () => {
@@ -169,9 +146,30 @@ Deno.test("createProxySource() refuses 50 MB without reading them", async () => 
   const source = createProxySource(apiServer(() => Promise.resolve(new Response(flood.body, { headers }))), {
     clock: new VirtualClock(),
   });
-  assertFailed(await source.fetchSummary(NODE, new AbortController().signal), "too_large", "more than 33554432 bytes");
+  assertFailed(await source.fetchSummary(NODE, new AbortController().signal), "too_large", "more than 3604480 bytes");
   assert(flood.sentBytes() < 2 ** 20, `${flood.sentBytes()} bytes were sent`);
 });
+
+const LIMITS: readonly (readonly [maxPods: number | null, limitBytes: number])[] = [
+  [null, 3_604_480],
+  [1, 2_097_152],
+  [110, 3_604_480],
+  [500, 16_384_000],
+  // A node says itself how many it may have.
+  [1e9, 33_554_432],
+];
+for (const [maxPods, limitBytes] of LIMITS) {
+  Deno.test(`createProxySource() reads ${limitBytes} bytes at most of a node of ${maxPods ?? "an unknown number of"} pods`, async () => {
+    const poll = async (bytes: number) => {
+      const headers = { "content-length": String(bytes) };
+      const transport = () => Promise.resolve(new Response("{}", { headers }));
+      const source = createProxySource(apiServer(transport), { clock: new VirtualClock() });
+      return await source.fetchSummary({ ...NODE, maxPods }, new AbortController().signal);
+    };
+    assertEquals((await poll(limitBytes)).kind, "summary");
+    assertFailed(await poll(limitBytes + 1), "too_large", `the answer has more than ${limitBytes} bytes`);
+  });
+}
 
 const OFFSETS: Record<string, { readonly date: string | null; readonly offsetMs: number }> = {
   "no Date": { date: null, offsetMs: 0 },
@@ -189,36 +187,6 @@ for (const [what, { date, offsetMs }] of Object.entries(OFFSETS)) {
     const answer = await source.fetchSummary(NODE, new AbortController().signal);
     assertEquals(answer.kind === "summary" && answer.clockOffsetMs, offsetMs);
   });
-}
-
-const NODE: NodeAddress = { name: "n1", host: "127.0.0.1", port: 10250 };
-
-type Case = Partial<DirectOptions> & { clusterCa?: string[]; signal?: AbortSignal; host?: string };
-
-async function fetchFrom(server: TestServer, options: Case): Promise<SummaryAnswer> {
-  const { clusterCa = [readTls("ca.crt")], signal = new AbortController().signal, host = "127.0.0.1" } = options;
-  using source = openDirectSource({ ...apiServer(), caCerts: clusterCa }, { clock: new VirtualClock(), ...options });
-  return await source.fetchSummary({ name: "n1", host, port: Number(new URL(server.origin).port) }, signal);
-}
-
-function apiServer(transport: Transport = () => Promise.reject(new Error("not to be called"))): ApiServer {
-  return {
-    origin: "https://api:6443",
-    transport,
-    caCerts: [],
-    readToken: () => Promise.resolve("secret"),
-    clientCertificate: null,
-    namespace: "default",
-    source: "test",
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
-}
-
-function assertFailed(answer: SummaryAnswer, reason: string, message: string | RegExp): void {
-  if (answer.kind !== "failed") throw new Error("It did not fail");
-  assertEquals(answer.reason, reason, answer.message);
-  if (typeof message === "string") assertStringIncludes(answer.message, message);
-  else assert(message.test(answer.message), answer.message);
 }
 
 function endless() {
@@ -245,5 +213,5 @@ function headersClock() {
     resolve();
     return START;
   };
-  return { clock: { now }, headersSeen: promise.then(() => settle()) };
+  return { clock: { now, monotonic: () => 0 }, headersSeen: promise.then(() => settle()) };
 }

@@ -150,7 +150,7 @@ Deno.test("parseSummary() calls malformed what is not a summary", () => {
     '{"pods":{}}': `"pods" is not a list`,
   };
   for (const [body, cause] of Object.entries(cases)) {
-    const reading = parseSummary(body, { tracked: ALL });
+    const reading = parseSummary(toBytes(body), { tracked: ALL });
     assertEquals(reading.kind, "malformed", body);
     if (reading.kind === "malformed") assertStringIncludes(reading.message, cause);
   }
@@ -177,9 +177,13 @@ function read(differs: Record<string, unknown>): { main: Point | undefined; name
 }
 
 function summary(body: string, options: SummaryOptions) {
-  const reading = parseSummary(body, options);
+  const reading = parseSummary(toBytes(body), options);
   if (reading.kind !== "summary") throw new Error(reading.message);
   return reading;
+}
+
+function toBytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }
 
 function recorded(name: string): string {

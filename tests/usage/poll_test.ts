@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Reading } from "../../lib/api/usage.ts";
-import type { FetchSummary } from "../../lib/usage/kubelet.ts";
+import type { FetchSummary } from "../../lib/usage/summary_source.ts";
 import { pollKubelet, type PollOptions } from "../../lib/usage/poll.ts";
 import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
-const NODE = { name: "n1", readAddress: () => ({ host: "10.0.0.1", port: 10250 }) };
+const ADDRESS = { addresses: [{ type: "InternalIP", address: "10.0.0.1" }], port: 10250, maxPods: 110 };
+const NODE = { name: "n1", readAddress: () => ADDRESS };
 const UID = "274067a2-453d-46ad-a8ad-3c566e52304f";
-const RECORDED = Deno.readTextFileSync(new URL("../testdata/summary/cadvisor.json", import.meta.url));
+const RECORDED = Deno.readFileSync(new URL("../testdata/summary/cadvisor.json", import.meta.url));
 
 Deno.test("pollKubelet() reads tracked pods once per interval, after its first delay (C20)", async () => {
   await using run = start({ initialDelayMs: 3000, isTracked: (uid) => uid === UID });
@@ -82,7 +83,7 @@ for (const [intervalMs, timeoutMs] of TIMEOUTS) {
 Deno.test("pollKubelet() tells of a failure and polls on at the same pace", async () => {
   const answers = [
     () => Promise.reject(new Error("broken")),
-    () => Promise.resolve({ kind: "summary" as const, text: "<html>", clockOffsetMs: 0 }),
+    () => Promise.resolve({ kind: "summary" as const, bytes: new TextEncoder().encode("<html>"), clockOffsetMs: 0 }),
     () => Promise.resolve({ kind: "failed" as const, reason: "forbidden" as const, message: "no" }),
   ];
   await using run = start({ fetchSummary: () => answers.shift()?.() ?? summary() });
@@ -102,9 +103,9 @@ Deno.test("pollKubelet() judges times from the far future by the node's clock, a
   const time = new Date(START + 86_400_000).toISOString();
   const usage = { cpu: { time, usageCoreNanoSeconds: 1 }, memory: { workingSetBytes: 1 } };
   const pods = [{ podRef: { uid: UID }, containers: [{ name: "main", startTime: time, ...usage }] }];
-  const text = JSON.stringify({ pods });
+  const bytes = new TextEncoder().encode(JSON.stringify({ pods }));
   for (const [clockOffsetMs, skipped] of [[0, 1], [86_400_000, 0]] as const) {
-    await using run = start({ fetchSummary: () => Promise.resolve({ kind: "summary", text, clockOffsetMs }) });
+    await using run = start({ fetchSummary: () => Promise.resolve({ kind: "summary", bytes, clockOffsetMs }) });
     await run.clock.advance(0);
     const reading = run.readings[0];
     assertEquals(reading?.kind === "usage" && reading.skipped, skipped);
@@ -131,7 +132,7 @@ function rejectOnAbort(signal: AbortSignal, reject: (reason: unknown) => void): 
 }
 
 function summary() {
-  return Promise.resolve({ kind: "summary" as const, text: RECORDED, clockOffsetMs: 0 });
+  return Promise.resolve({ kind: "summary" as const, bytes: RECORDED, clockOffsetMs: 0 });
 }
 
 interface Script {

@@ -8,13 +8,13 @@ Deno.test("watchKubelets() asks nodes in groups, spread over the interval, and o
   const asked: { readonly node: string; readonly at: number }[] = [];
   const fetchSummary = ({ name }: { readonly name: string }) => {
     asked.push({ node: name, at: clock.monotonic() });
-    return Promise.resolve({ kind: "summary", text: '{"pods":[]}', clockOffsetMs: 0 } as const);
+    return Promise.resolve({ kind: "summary", bytes: EMPTY, clockOffsetMs: 0 } as const);
   };
   const watchUsage = watchKubelets({ fetchSummary }, { clock, random: () => 0.3 });
   const ending = new AbortController();
   const ended: Promise<void>[] = [];
   async function watch(name: string): Promise<void> {
-    const node = { name, readAddress: () => ({ host: "10.0.0.1", port: 10250 }) };
+    const node = { name, readAddress: () => ADDRESS };
     const options = { interval: () => 15_000, isTracked: () => true, pods: () => [], signal: ending.signal };
     for await (const reading of watchUsage(node, options)) assertEquals(reading.kind, "usage");
   }
@@ -32,3 +32,6 @@ Deno.test("watchKubelets() asks nodes in groups, spread over the interval, and o
   await Promise.all(ended);
   assertEquals(clock.pending, 0);
 });
+
+const EMPTY = new TextEncoder().encode('{"pods":[]}');
+const ADDRESS = { addresses: [{ type: "InternalIP", address: "10.0.0.1" }], port: 10250, maxPods: 110 };

@@ -71,6 +71,22 @@ export const FLAGS = {
     variable: "PODFIT_KUBELET_INSECURE_TLS",
     help: "accept any kubelet certificate; the token can then be stolen on the way",
   },
+  kubeletTokenFile: {
+    flag: "--kubelet-token-file",
+    value: "<path>",
+    variable: "PODFIT_KUBELET_TOKEN_FILE",
+    help:
+      "file of the token that kubelets get, read anew when it changes (default: in a pod one that podfit asks for, " +
+      "of the service account podfit-kubelet; elsewhere that of the kubeconfig)",
+  },
+  kubeletPreferredAddressTypes: {
+    flag: "--kubelet-preferred-address-types",
+    value: "<types>",
+    variable: "PODFIT_KUBELET_PREFERRED_ADDRESS_TYPES",
+    help: "which addresses of a node are dialed, a list with commas: InternalIP, ExternalIP, Hostname, InternalDNS, " +
+      "ExternalDNS; the last three are whatever DNS makes of what the node says",
+    fallback: "InternalIP",
+  },
   minPollInterval: {
     flag: "--min-poll-interval",
     value: "<duration>",

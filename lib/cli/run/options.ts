@@ -13,6 +13,7 @@ import {
   parseBetween,
   parseBoolean,
   parseChoice,
+  parseChoices,
   parseListen,
   parseMs,
   parseNamespaces,
@@ -23,6 +24,7 @@ import {
   type Written,
 } from "./parse_values.ts";
 import { StartError } from "./start_error.ts";
+import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet_address.ts";
 import { VERSION } from "../version.ts";
 
 /** The daemon's options, checked. */
@@ -38,6 +40,9 @@ export interface RunOptions {
   readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
   readonly kubeletInsecureTls: boolean;
+  readonly kubeletTokenFile: string | null;
+  /** In the order in which they are looked for. */
+  readonly kubeletPreferredAddressTypes: readonly AddressType[];
   readonly limits: OperatorLimits;
   readonly maxContenders: number;
   readonly dryRun: boolean;
@@ -129,6 +134,11 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
+    kubeletTokenFile: last("kubeletTokenFile")?.text ?? null,
+    kubeletPreferredAddressTypes: parseChoices(
+      lastOr("kubeletPreferredAddressTypes", FLAGS.kubeletPreferredAddressTypes.fallback),
+      ADDRESS_TYPES,
+    ),
     limits: {
       minPollIntervalMs: parseOptional(last("minPollInterval"), parseMs),
       maxCpuMillicores: parseOptional(last("maxCpu"), (written) => parseSize(written, "cpu")),

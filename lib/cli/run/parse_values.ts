@@ -30,6 +30,11 @@ export function parseChoice<T extends string>(written: Written, choices: readonl
   return found;
 }
 
+/** Some of the choices, a list with commas in any order; throws a StartError for anything else. */
+export function parseChoices<T extends string>(written: Written, choices: readonly T[]): readonly T[] {
+  return written.text.split(",").map((part) => parseChoice({ name: written.name, text: part.trim() }, choices));
+}
+
 /** `null` = all. A list that names none is refused: it would watch either nothing or everything. */
 export function parseNamespaces(all: readonly Written[]): readonly string[] | null {
   if (all.length === 0) return null;

@@ -8,8 +8,6 @@ import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
 import { serve } from "../../daemon/http/serve.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
-import { readPem } from "../../kube/config/pem.ts";
-import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet.ts";
 import { type CgroupFiles, openCgroupFiles } from "../../usage/cgroup/files.ts";
 import { watchCgroups } from "../../usage/cgroup/watch_cgroups.ts";
 import { watchKubelets } from "../../usage/watch_kubelets.ts";
@@ -22,6 +20,7 @@ import { LoopLag } from "../../runtime/loop_lag.ts";
 import { openLogWriter } from "../../runtime/log_writer.ts";
 import { checkCluster } from "./check_cluster.ts";
 import { listenForCrashes } from "./crashes.ts";
+import { openSummaries } from "./open_summaries.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
@@ -182,8 +181,7 @@ async function openSource(
       [Symbol.dispose]: () => files[Symbol.dispose](),
     };
   }
-  shell.log.info("Reading usage", { source: statsSource });
-  const summaries = await openSummaries(options, shell);
+  const summaries = await openSummaries(options, { ...shell, clock: systemClock });
   return {
     watchUsage: watchKubelets(summaries, { clock, random: Math.random }),
     [Symbol.dispose]: () => summaries[Symbol.dispose](),
@@ -193,26 +191,6 @@ async function openSource(
 function openCgroups(root: string): CgroupFiles & Disposable {
   try {
     return openCgroupFiles(root);
-  } catch (error) {
-    throw toStartError(error);
-  }
-}
-
-async function openSummaries(
-  options: RunOptions,
-  { server, log }: { server: ApiServer; log: Log },
-): Promise<SummarySource> {
-  if (options.statsSource === "proxy") return createProxySource(server, { clock: systemClock });
-  if (options.kubeletInsecureTls) {
-    log.warn(
-      "Kubelet certificates are not checked (--kubelet-insecure-tls): whoever can answer at a node's address gets " +
-        "podfit's token; give their CA with --kubelet-ca instead",
-    );
-  }
-  try {
-    const path = options.kubeletCa;
-    const caCerts = path === null ? null : [await readPem({ kind: "file", path }, "--kubelet-ca")];
-    return openDirectSource(server, { clock: systemClock, caCerts, insecureTls: options.kubeletInsecureTls });
   } catch (error) {
     throw toStartError(error);
   }

@@ -3,6 +3,7 @@ import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Capacity } from "../../core/decision.ts";
 import type { Problem } from "../../units/problem.ts";
 import type { Selector } from "../../units/selector.ts";
+import type { StatusAddress } from "../../usage/watch_usage.ts";
 
 /** A PodResourceAutoscaler, parsed. */
 export interface AutoscalerFacts {
@@ -32,9 +33,11 @@ export interface WorkloadFacts {
 /** A node, as far as its usage is concerned. */
 export interface NodeFacts {
   readonly name: string;
-  /** How its kubelet is dialed; `null` when status has no address. */
-  readonly host: string | null;
+  /** Where its kubelet is asked, by its own word. */
+  readonly addresses: readonly StatusAddress[];
   readonly port: number;
+  /** `null` when it does not say. */
+  readonly maxPods: number | null;
   readonly capacity: Capacity;
   /** What of it pods may ask for. */
   readonly allocatable: Capacity;

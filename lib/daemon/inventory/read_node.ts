@@ -1,22 +1,18 @@
-/** From the API's Node to NodeFacts, at the edge: where its kubelet is dialed, and how large it is. */
+/** From the API's Node to NodeFacts, at the edge: what it says of its kubelet, and how large it is. */
 import type { Node } from "../../api/kubernetes.ts";
 import type { Capacity } from "../../core/decision.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import type { NodeFacts } from "./facts.ts";
 
-/** Reached from inside the cluster as from a node of it, hence the order (metrics-server's manifest has the same). */
-const ADDRESS_TYPES = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"];
 const KUBELET_PORT = 10250;
 
 /** Never throws: what cannot be read is `null`. */
 export function readNode({ metadata, status }: Node): NodeFacts {
-  const addresses = status?.addresses ?? [];
-  const host = ADDRESS_TYPES.map((type) => addresses.find((one) => one.type === type)?.address)
-    .find((address) => address !== undefined);
   return {
     name: metadata?.name ?? "",
-    host: host ?? null,
+    addresses: (status?.addresses ?? []).map(({ type, address }) => ({ type, address })),
     port: status?.daemonEndpoints?.kubeletEndpoint?.Port || KUBELET_PORT,
+    maxPods: readCount(status?.capacity?.["pods"]),
     capacity: readCapacity(status?.capacity),
     allocatable: readCapacity(status?.allocatable),
     kubeletVersion: status?.nodeInfo?.kubeletVersion ?? null,
@@ -26,6 +22,11 @@ export function readNode({ metadata, status }: Node): NodeFacts {
 
 function readCapacity(amounts: Readonly<Record<string, unknown>> = {}): Capacity {
   return { cpuMillicores: readAmount(amounts["cpu"], "cpu"), memoryBytes: readAmount(amounts["memory"], "memory") };
+}
+
+function readCount(quantity: unknown): number | null {
+  const parsed = parseAmount(quantity, "memory");
+  return parsed.ok && parsed.amount > 0 ? parsed.amount : null;
 }
 
 function readAmount(quantity: unknown, resource: "cpu" | "memory"): number | null {

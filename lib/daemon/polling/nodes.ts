@@ -3,7 +3,7 @@
  * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
  */
 import type { FailureReason, Reading } from "../../api/usage.ts";
-import type { UsageNode, WatchUsage } from "../../usage/watch_usage.ts";
+import type { Address, UsageNode, WatchUsage } from "../../usage/watch_usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
@@ -180,12 +180,14 @@ export class Nodes implements AsyncDisposable {
   }
 }
 
+const UNKNOWN: Address = { addresses: null, port: 0, maxPods: null };
+
 function toUsageNode(name: string, facts: ReadonlyMap<string, NodeFacts>): UsageNode {
   return {
     name,
     readAddress() {
-      const node = facts.get(name);
-      return node === undefined ? { host: null, port: 0 } : { host: node.host ?? "", port: node.port };
+      const { addresses, port, maxPods } = facts.get(name) ?? UNKNOWN;
+      return { addresses, port, maxPods };
     },
   };
 }

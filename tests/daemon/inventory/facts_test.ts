@@ -5,26 +5,12 @@ import { readNode } from "../../../lib/daemon/inventory/read_node.ts";
 import { listPrefixes, readPodFieldSelector, type Scope, WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
 import { autoscalerObject } from "../../support/api_objects.ts";
 
-const ADDRESS: Record<string, { addresses: readonly { type: string; address: string }[]; host: string | null }> = {
-  "its internal address first": {
-    addresses: [{ type: "Hostname", address: "n" }, { type: "InternalIP", address: "10.0.0.1" }],
-    host: "10.0.0.1",
-  },
-  "its external address before its name": {
-    addresses: [{ type: "Hostname", address: "n" }, { type: "ExternalIP", address: "1.2.3.4" }],
-    host: "1.2.3.4",
-  },
-  "its name where there is nothing else": { addresses: [{ type: "Hostname", address: "n" }], host: "n" },
-  "nothing without addresses": { addresses: [], host: null },
-};
-
-Deno.test("readNode() dials a kubelet at", async (t) => {
-  for (const [name, { addresses, host }] of Object.entries(ADDRESS)) {
-    await t.step(name, () => {
-      const node = readNode({ metadata: { name: "node1" }, status: { addresses: [...addresses] } } as Node);
-      assertEquals([node.host, node.port], [host, 10250]);
-    });
-  }
+Deno.test("readNode() gives the addresses that a node tells as they are, and how many pods it may have", () => {
+  const addresses = [{ type: "Hostname", address: "n" }, { type: "InternalIP", address: "10.0.0.1" }];
+  const node = readNode({ status: { addresses, capacity: { pods: "110" } } } as Node);
+  assertEquals([node.addresses, node.port, node.maxPods], [addresses, 10250, 110]);
+  const silent = readNode({ metadata: { name: "node1" }, status: { capacity: { pods: "many" } } } as unknown as Node);
+  assertEquals([silent.addresses, silent.maxPods], [[], null]);
 });
 
 Deno.test("readNode() reads port and capacity; what it cannot read is unknown", () => {

@@ -35,7 +35,7 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
     metrics: createMetrics({ version: "test" }),
     onTrouble() {},
     async *watchUsage({ name: node, readAddress }, { signal }) {
-      assertEquals(readAddress(), { host: null, port: 0 });
+      assertEquals(readAddress(), { addresses: null, port: 0, maxPods: null });
       signals.push(signal);
       while (!signal.aborted) {
         const common = { kind: "usage", node, readAt: clock.now(), clockOffsetMs: 0, skipped: 0 } as const;

@@ -12,7 +12,7 @@ export const LIMITS = `- { apiGroups: [""], resources: [limitranges, resourcequo
 const RBAC = new URL("../../../deploy/rbac.yaml", import.meta.url);
 
 export interface Account extends AsyncDisposable {
-  /** For podfit's command line. */
+  /** For podfit's command line: the account's own credential, and that of the other one for kubelets. */
   readonly args: readonly string[];
 }
 
@@ -22,30 +22,24 @@ export async function createAccount(namespace: string, edit: (text: string) => s
   // The namespace is there already.
   const own = manifests.filter(({ kind }) => kind !== "Namespace");
   await applyManifests(namespace, own);
-  const roles = {
-    async [Symbol.asyncDispose]() {
-      await deleteObject(namespace, `ClusterRole/${namespace}`);
-      await deleteObject(namespace, `ClusterRoleBinding/${namespace}`);
-    },
-  };
-  try {
-    const opened = await backend().openAccount({ namespace, name: namespace });
-    return {
-      args: ["--kubeconfig", opened.kubeconfig],
-      async [Symbol.asyncDispose]() {
-        await opened[Symbol.asyncDispose]();
-        await roles[Symbol.asyncDispose]();
-      },
-    };
-  } catch (error) {
-    await roles[Symbol.asyncDispose]();
-    throw error;
+  await using building = new AsyncDisposableStack();
+  for (const name of [namespace, `${namespace}-kubelet`]) {
+    building.defer(() => deleteObject(namespace, `ClusterRole/${name}`));
+    building.defer(() => deleteObject(namespace, `ClusterRoleBinding/${name}`));
   }
+  const podfit = building.use(await backend().openAccount({ namespace, name: namespace }));
+  const kubelet = building.use(await backend().openAccount({ namespace, name: `${namespace}-kubelet` }));
+  const built = building.move();
+  return {
+    args: ["--kubeconfig", podfit.kubeconfig, "--kubelet-token-file", kubelet.tokenFile],
+    [Symbol.asyncDispose]: () => built.disposeAsync(),
+  };
 }
 
-/** Everything in the file is called podfit; a test's namespace is a name that nothing else has. */
+/** Everything in the file is called podfit or podfit-kubelet; a test's namespace is a name that nothing else has. */
 function rename(text: string, name: string): string {
-  return text.replaceAll(/\b(name|namespace): podfit$/gm, `$1: ${name}`);
+  return text.replaceAll(/\b(name|namespace): podfit(-kubelet)?$/gm, `$1: ${name}$2`)
+    .replace("resourceNames: [podfit-kubelet]", `resourceNames: [${name}-kubelet]`);
 }
 
 /** The rules without that one. Throws where it is not there. */

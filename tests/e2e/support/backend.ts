@@ -49,6 +49,8 @@ export interface CgroupMount extends AsyncDisposable {
 export interface Account extends AsyncDisposable {
   /** What podfit's `--kubeconfig` takes. */
   readonly kubeconfig: string;
+  /** What podfit's `--kubelet-token-file` takes. */
+  readonly tokenFile: string;
 }
 
 /** A container of the load image; its port is another one than those of its pod's other containers. */
@@ -88,6 +90,8 @@ export const COLLECTIONS = {
   DaemonSet: "/apis/apps/v1/*/daemonsets",
   PodResourceAutoscaler: "/apis/keda.kedify.io/v1alpha1/*/podresourceautoscalers",
   CustomResourceDefinition: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+  Role: "/apis/rbac.authorization.k8s.io/v1/*/roles",
+  RoleBinding: "/apis/rbac.authorization.k8s.io/v1/*/rolebindings",
   ClusterRole: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
   ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 } as const;

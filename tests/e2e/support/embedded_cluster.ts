@@ -109,7 +109,11 @@ export async function openEmbeddedCluster(): Promise<Backend> {
       const { status } = await hold(() => cluster.client.create(path, { spec: {} }));
       const kubeconfig = `${namespace}/${name}`;
       accounts.set(kubeconfig, String(isObject(status) ? status.token : ""));
-      return { kubeconfig, [Symbol.asyncDispose]: () => Promise.resolve(void accounts.delete(kubeconfig)) };
+      return {
+        kubeconfig,
+        tokenFile: kubeconfig,
+        [Symbol.asyncDispose]: () => Promise.resolve(void accounts.delete(kubeconfig)),
+      };
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };

@@ -110,7 +110,9 @@ async function run(
     const random = () => draw([seed, "podfit", drawn++]);
     metrics.setUsageSource(options.statsSource);
     log.info("Reading usage", { source: options.statsSource });
-    using source = openSource(options, { server, cluster, clock, random });
+    const file = options.kubeletTokenFile;
+    const readCredential = (file === null ? server : connectAs(file)).readCredential;
+    using source = openSource(options, { server: { ...server, readCredential }, cluster, clock, random });
     const daemon = createDaemon({
       server,
       clock,

@@ -73,14 +73,23 @@ async function installDefinitions(): Promise<void> {
   }, { timeoutMs: 50_000, everyMs: 500, clock: systemClock });
 }
 
-/** The cluster of KUBECONFIG with a token of the account for its user, in a file of its own. */
+/** A token of the account in files of its own: as it is, and as the user of the cluster of KUBECONFIG. */
 async function openAccount({ namespace, name }: AccountRef): Promise<Account> {
   const token = (await kubectl(["create", "token", name, "-n", namespace])).trim();
   const config = await kubectlJson<KubeconfigJson>(["config", "view", "--minify", "--raw", "--flatten"]);
   const users = config.users.map(({ name }) => ({ name, user: { token } }));
   const kubeconfig = await Deno.makeTempFile({ prefix: "podfit-e2e-", suffix: ".kubeconfig" });
   await Deno.writeTextFile(kubeconfig, JSON.stringify({ ...config, users }));
-  return { kubeconfig, [Symbol.asyncDispose]: () => Deno.remove(kubeconfig) };
+  const tokenFile = await Deno.makeTempFile({ prefix: "podfit-e2e-", suffix: ".token" });
+  await Deno.writeTextFile(tokenFile, token);
+  return {
+    kubeconfig,
+    tokenFile,
+    async [Symbol.asyncDispose]() {
+      await Deno.remove(kubeconfig);
+      await Deno.remove(tokenFile);
+    },
+  };
 }
 
 interface KubeconfigJson {

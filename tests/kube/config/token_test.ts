@@ -92,15 +92,15 @@ Deno.test("neither a request nor a poll shows a token that no header can hold", 
       origin,
       caCerts: [],
       transport: () => Promise.reject(new Error("not this way")),
-      readToken: () => Promise.resolve(token),
-      clientCertificate: null,
+      readCredential: () => Promise.resolve(credential),
       namespace: "default",
       source: "a test",
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
     for (const insecureTls of [false, true]) {
       using source = openDirectSource(server, { clock: systemClock, insecureTls });
-      const node = { name: "n", host: "127.0.0.1", port: 1 };
+      const addresses = [{ type: "InternalIP", address: "127.0.0.1" }];
+      const node = { name: "n", addresses, port: 1, maxPods: null };
       const answer = await source.fetchSummary(node, new AbortController().signal);
       assertEquals(answer.kind, "failed");
       assertEquals(JSON.stringify(answer).includes("s3cret"), false, JSON.stringify(answer));

@@ -89,7 +89,7 @@ function start({ intervalMs = 1000, tree = TREE, node = "n1" }: Settings) {
   const watch = watchCgroups(toFiles(tree), { node: "n1", root: "/host/cgroup", clock });
   const ended = (async () => {
     const options = { interval: () => intervalMs, isTracked: () => true, pods: () => [POD], signal: ending.signal };
-    const address = { name: node, readAddress: () => ({ host: null, port: 0 }) };
+    const address = { name: node, readAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
     for await (const reading of watch(address, options)) readings.push(reading);
   })();
   return {

@@ -22,9 +22,12 @@ async function start() {
   }
   await sim.create(PODS, podManifest("a", { requests: { cpu: "100m" } }), AS_ADMIN);
   const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-  const account = "/api/v1/namespaces/podfit/serviceaccounts/podfit";
-  const { status } = await sim.create(`${account}/token`, request, AS_ADMIN);
-  return { sim, headers: { authorization: `Bearer ${status.token}` } };
+  const login = async (account: string) => {
+    const path = `/api/v1/namespaces/podfit/serviceaccounts/${account}/token`;
+    const { status } = await sim.create(path, request, AS_ADMIN);
+    return { authorization: `Bearer ${status.token}` };
+  };
+  return { sim, headers: await login("podfit"), kubeletHeaders: await login("podfit-kubelet") };
 }
 
 function resize(sim: SimServer, headers: Record<string, string>): Promise<Answer> {
@@ -92,13 +95,31 @@ Deno.test("a token nobody knows is refused, one that is revoked too, none at all
   ]);
 });
 
-Deno.test("kubelets are told whose a token is and what its owner may do", async () => {
+Deno.test("podfit's account may ask for tokens of the account that kubelets see, and of no other (C54)", async () => {
   const { sim, headers } = await start();
-  const token = headers.authorization.slice("Bearer ".length);
+  const ask = async (namespace: string, account: string) => {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+    return (await sim.call("POST", path, { spec: {} }, { headers })).code;
+  };
+  assertEquals(await ask("podfit", "podfit-kubelet"), 201);
+  assertEquals([await ask("podfit", "podfit"), await ask("shop", "podfit-kubelet")], [403, 403]);
+});
+
+Deno.test("the account that kubelets see may read usage, and nothing of the API (C54)", async () => {
+  const { sim, kubeletHeaders: headers } = await start();
+  assertEquals((await resize(sim, headers)).code, 403);
+  for (const path of ["/api/v1/pods", "/api/v1/nodes", "/api/v1/nodes/node1/proxy/stats/summary"]) {
+    assertEquals((await sim.call("GET", path, undefined, { headers })).code, 403, path);
+  }
+});
+
+Deno.test("kubelets are told whose a token is and what its owner may do", async () => {
+  const { sim, kubeletHeaders } = await start();
+  const token = kubeletHeaders.authorization.slice("Bearer ".length);
   const review = (group: string, plural: string, spec: Json) =>
     sim.create(`/apis/${group}.k8s.io/v1/${plural}`, { spec }, AS_ADMIN);
   const { status } = await review("authentication", "tokenreviews", { token });
-  assertEquals([status.authenticated, status.user.username], [true, "system:serviceaccount:podfit:podfit"]);
+  assertEquals([status.authenticated, status.user.username], [true, "system:serviceaccount:podfit:podfit-kubelet"]);
   const may = async (subresource: string) => {
     const resourceAttributes = { verb: "get", resource: "nodes", subresource };
     const spec = { user: status.user.username, groups: status.user.groups, resourceAttributes };
