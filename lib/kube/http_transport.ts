@@ -1,7 +1,8 @@
 /**
  * Sends requests to one API server over native fetch, with the CA and the credential of the moment. After a 401 the
  * same request is sent once more if there is a newer credential; so it is where the server was not trusted and there is
- * a newer CA, as it has not been sent then. Nothing else is retried, and timeouts are the caller's.
+ * a newer CA, as it has not been sent then. Nothing else is retried, no redirect is followed, and timeouts
+ * are the caller's.
  */
 import { abortable } from "@std/async/abortable";
 import { isSameCertificate, isSameCredential, toHeader } from "./config/credential.ts";
@@ -89,7 +90,7 @@ export class HttpTransport implements Disposable {
     request: Request,
     { body, credential }: { readonly body: ArrayBuffer | null; readonly credential: Credential },
   ): Promise<Response> {
-    const { method, signal, redirect } = request;
+    const { method, signal } = request;
     const headers = this.#headersFor(request, credential);
     await this.#readCaCerts(null);
     for (let isLast = false;; isLast = true) {
@@ -97,7 +98,7 @@ export class HttpTransport implements Disposable {
       const client = this.#clientFor(credential);
       const used = this.#caCerts;
       try {
-        const response = await fetch(request.url, { method, headers, body, signal, redirect, client });
+        const response = await fetch(request.url, { method, headers, body, signal, redirect: "manual", client });
         if (response.body !== null) this.#heldByBody.set(response.body, [request, response]);
         return response;
       } catch (error) {

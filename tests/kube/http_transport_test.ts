@@ -226,6 +226,18 @@ Deno.test("HttpTransport reads the CA again when it refuses the server, and send
   assertEquals(coming, [right]);
 });
 
+Deno.test("HttpTransport follows no redirect, which would take objects and answers elsewhere", async () => {
+  let asked = 0;
+  await using elsewhere = serveTls(() => new Response(`${++asked}`));
+  await using server = serveTls(() => new Response("go", { status: 307, headers: { location: elsewhere.origin } }));
+  using transport = createTransport({ origin: server.origin });
+  for (const method of ["GET", "PATCH"]) {
+    const response = await transport.send(new Request(server.origin, { method, body: method === "GET" ? null : "{}" }));
+    assertEquals([response.status, await response.text()], [307, "go"]);
+  }
+  assertEquals(asked, 0);
+});
+
 Deno.test("HttpTransport lets a request end that was sent just before the certificate changed", async () => {
   await using server = await serveMutualTls();
   const alice = { cert: readTls("client.crt"), key: readTls("client.key") };
