@@ -44,7 +44,9 @@ async function runEmbedded(): Promise<readonly Stage[]> {
     const took = ((performance.now() - began) / 1000).toFixed(1);
     console.log(`${scenario.name}: ${scenario.about} (${took} s)`);
     for (const { name, recoveredMs } of stage.faults.slice(0, MOST_SHOWN)) {
-      console.log(`  ${name}: ${recoveredMs === null ? "NOT recovered" : `recovered after ${recoveredMs / 1000} s`}`);
+      console.log(
+        `  ${name}: ${recoveredMs === null ? "NOT recovered" : `recovered after ${(recoveredMs / 1000).toFixed(1)} s`}`,
+      );
     }
     stages.push(stage);
   }

@@ -78,13 +78,20 @@ export async function play(scenario: Scenario, options: { readonly seed: string;
 
 /** What is wrong, a line each; none where all is well. */
 export function describeFailures(stages: readonly Stage[]): readonly string[] {
-  return stages.flatMap(({ faults, breaches }) => [
-    ...faults.filter(({ recoveredMs }) => recoveredMs === null).map(({ scenario, name, withinMs, why }) =>
-      `NOT RECOVERED ${scenario}: ${name}, within ${withinMs / 1000} s: ${why || "no reason was noted"}`
+  return stages.flatMap(({ scenario, faults, breaches }) => [
+    ...shorten(
+      scenario,
+      faults.filter(({ recoveredMs }) => recoveredMs === null).map(({ name, withinMs, why }) =>
+        `NOT RECOVERED ${scenario}: ${name}, within ${withinMs / 1000} s: ${why || "no reason was noted"}`
+      ),
     ),
-    ...breaches.slice(0, MOST_TOLD).map(({ scenario, rule, what }) => `${rule.toUpperCase()} ${scenario}: ${what}`),
-    ...(breaches.length > MOST_TOLD ? [`and ${breaches.length - MOST_TOLD} more of ${breaches[0]?.scenario}`] : []),
+    ...shorten(scenario, breaches.map(({ rule, what }) => `${rule.toUpperCase()} ${scenario}: ${what}`)),
   ]);
+}
+
+function shorten(scenario: string, lines: readonly string[]): readonly string[] {
+  if (lines.length <= MOST_TOLD) return lines;
+  return [...lines.slice(0, MOST_TOLD), `and ${lines.length - MOST_TOLD} more of ${scenario}`];
 }
 
 /** Of one scenario; the rest is of the same kind. */

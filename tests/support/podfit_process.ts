@@ -119,7 +119,8 @@ export function findClosedPort(): number {
   return port;
 }
 
-async function createCommand(
+/** The command itself, for whoever looks at its start and its end. */
+export async function createCommand(
   { args = [], env = {}, stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
 ): Promise<Deno.Command> {
   return new Deno.Command(Deno.execPath(), {

@@ -1,5 +1,5 @@
 /** placeholder */
-import { Stage } from "../stage.ts";
+import type { Stage } from "../stage.ts";
 export function runReal(
   _options: { readonly seed: string; readonly only: string | undefined },
 ): Promise<readonly Stage[]> {
