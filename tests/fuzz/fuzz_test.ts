@@ -1,6 +1,7 @@
 /** The short form of `deno task fuzz`: 2,000 cases under one seed, and that a failure is found and made small. */
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
+import { projectObject } from "../../lib/kube/collection.ts";
 import { edited } from "./hostile.ts";
 import { planBatches, runBatch, TARGETS } from "./run.ts";
 
@@ -19,6 +20,17 @@ Deno.test("planBatches() gives all cases, to each target its share, and to each 
   assert(batches.every(({ cases }) => cases > 0 && cases <= 1000));
   assertEquals(new Set(batches.map(({ target, seed }) => `${target} ${seed}`)).size, batches.length);
   assertEquals(planBatches({ cases: 10, seed: 7, only: ["psi"] }), [{ target: "psi", seed: 7, cases: 10 }]);
+});
+
+Deno.test("projectObject() leaves out what it cannot read, also where its namespace is no text", () => {
+  const reported: string[] = [];
+  const project = () => {
+    throw new TypeError("no list");
+  };
+  const metadata = { name: "web-1", uid: "uid-1", namespace: { toString: 1 } };
+  const onError = ({ message }: Error) => reported.push(message);
+  assertEquals(projectObject({ metadata }, { project, onError }), null);
+  assertEquals(reported, ['Cannot read object "web-1": no list']);
 });
 
 Deno.test("edited() leaves its bases as they are, and finds what a reader of one shape stumbles over", () => {

@@ -75,7 +75,12 @@ export function edited(
 ): fc.Arbitrary<unknown> {
   const texts = bases.map((base) => JSON.stringify(base));
   return fc.tuple(fc.constantFrom(...texts), fc.array(edit, { maxLength: most }))
-    .map(([text, edits]) => edits.reduce(applyEdit, JSON.parse(text) as unknown));
+    .map(([text, edits]) => edits.map(copy).reduce(applyEdit, JSON.parse(text) as unknown));
+}
+
+/** A value that is put somewhere is changed by later edits. */
+function copy(one: Edit): Edit {
+  return one.kind === "replace" && typeof one.value === "object" ? structuredClone(one) : one;
 }
 
 /** The same as text, which may be cut off, doubled or have anything in it. */

@@ -20,6 +20,8 @@ import {
   type ResourceQuota,
 } from "../../../lib/daemon/inventory/read_limits.ts";
 import { readPod } from "../../../lib/daemon/inventory/read_pod.ts";
+import * as v from "valibot";
+import { inputSchema } from "../../../lib/record/input_schema.ts";
 import { projectObject } from "../../../lib/kube/collection.ts";
 import { resourceOf, UNIT } from "../../../lib/units/resources.ts";
 import { parseSummary } from "../../../lib/usage/parse_summary.ts";
@@ -149,6 +151,8 @@ function observe(before: PodState, around: Around, observation: Observation, cam
     inFlight: false,
     dryRun: false,
   };
+  // Types are believed: those of built-in objects are the API server's promise.
+  if (!v.is(inputSchema, input)) return before;
   const { state, request } = decide(before, input);
   if (request === null) return state;
   mustBeAllowed(request, around.autoscaler);
@@ -174,7 +178,8 @@ function mustBeAllowed({ from, to, changes, action }: ResizeRequest, { sides }: 
 }
 
 function isDeepEqual(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
+  // -0 is written as 0, and as much.
+  if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   const [keys, others] = [Object.keys(a), Object.keys(b)];
   return keys.length === others.length &&

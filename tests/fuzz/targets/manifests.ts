@@ -23,7 +23,7 @@ function mustBeSane({ sides, pollIntervalMs, cooldownMs, delayMs, priority }: Au
     mustBeFinite([bounds, up, down], key, { min: 0 });
     must(scaleUpThresholdPercent >= 1 && scaleUpThresholdPercent <= 200, `${key} up at ${scaleUpThresholdPercent} %`);
     must(
-      scaleDownThresholdPercent >= 1 && scaleDownThresholdPercent <= 200,
+      scaleDownThresholdPercent >= 0 && scaleDownThresholdPercent <= 200,
       `${key} down at ${scaleDownThresholdPercent} %`,
     );
     must((bounds.min ?? 0) <= (bounds.max ?? Infinity), `${key} from ${bounds.min} to ${bounds.max}`);
