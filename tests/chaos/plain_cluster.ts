@@ -35,6 +35,13 @@ export interface PlainPod {
   readonly namespace?: string;
 }
 
+/** The spec of an autoscaler, as far as it is not that of every test. */
+export interface AppOptions {
+  readonly policy?: Json;
+  readonly bounds?: Json;
+  readonly namespace?: string;
+}
+
 const CRD = new URL("../../crds/podresourceautoscaler.yaml", import.meta.url);
 /** Kept for watches: few, so that a store that has filled is not taken for a leak. */
 const HISTORY = 1000;
@@ -100,6 +107,7 @@ export class PlainCluster {
   remove(plural: Plural, name: string, namespace: string | null = "shop"): void {
     const found = this.find(plural, name, namespace);
     if (found !== null) this.api.store.remove(IDS[plural], found);
+    if (plural === "nodes") this.#askedAt.delete(name);
   }
 
   list(plural: Plural): readonly Json[] {
@@ -120,10 +128,19 @@ export class PlainCluster {
   }
 
   /** A deployment and its autoscaler. */
-  addApp(app: string, policy: Json = {}, bounds: Json = {}): void {
-    this.put("deployments", deploymentObject(app));
+  addApp(app: string, { policy = {}, bounds = {}, namespace = "shop" }: AppOptions = {}): void {
     const target = { kind: "deployment", name: app };
-    this.put("podresourceautoscalers", autoscalerObject({ name: app, target, policy, bounds }));
+    const [deployment, autoscaler] = [deploymentObject(app), autoscalerObject({ name: app, target, policy, bounds })];
+    for (const { metadata } of [deployment, autoscaler]) {
+      Object.assign(metadata, { namespace, uid: `${metadata.uid}-${this.#serial++}` });
+    }
+    this.put("deployments", deployment);
+    this.put("podresourceautoscalers", autoscaler);
+  }
+
+  /** Events are gone after an hour in a real cluster; here all of them are. */
+  expireEvents(): void {
+    for (const event of this.list("events")) this.api.store.remove(IDS.events, event);
   }
 
   addPod({ name, app, node, namespace = "shop" }: PlainPod): void {

@@ -1,6 +1,7 @@
 /** A plain cluster under virtual time with one podfit: for what takes thousands of pods. */
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import { parseAmount } from "../../lib/units/quantity.ts";
+import type { SummaryAnswer, SummarySource } from "../../lib/usage/kubelet.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import type { Json } from "../support/api_objects.ts";
 import { PlainCluster } from "./plain_cluster.ts";
@@ -19,6 +20,8 @@ export interface PlainWorldOptions extends WireListener {
   /** Of autoscalers; the cooldown is in seconds. */
   readonly pollInterval?: string;
   readonly cooldownS?: number;
+  /** In place of a kubelet's answer; `null` lets it answer. */
+  readonly spoil?: (node: string) => SummaryAnswer | null;
 }
 
 const BOUNDS = { min: 20, max: 900 };
@@ -32,6 +35,7 @@ export class PlainWorld implements AsyncDisposable {
   readonly podfit: Podfit;
   readonly #options: PlainWorldOptions;
   #serial = 0;
+  #oldest = 0;
 
   private constructor(options: PlainWorldOptions, clock: VirtualClock, cluster: PlainCluster) {
     const { stage, cooldownS = 60 } = options;
@@ -53,7 +57,11 @@ export class PlainWorld implements AsyncDisposable {
     });
     this.#fill();
     const server = this.wire.toServer(toServer(cluster));
-    this.podfit = new Podfit({ name: "podfit", server, source: this.cluster, clock, random: stage.random });
+    const { spoil = () => null } = options;
+    const source: Pick<SummarySource, "fetchSummary"> = {
+      fetchSummary: async (node) => spoil(node.name) ?? await cluster.fetchSummary(node),
+    };
+    this.podfit = new Podfit({ name: "podfit", server, source, clock, random: stage.random });
   }
 
   static async open(options: PlainWorldOptions): Promise<PlainWorld> {
@@ -67,6 +75,14 @@ export class PlainWorld implements AsyncDisposable {
     for (let second = 0; second < seconds; second += stepS) {
       await this.clock.advance(Math.min(stepS, seconds - second) * 1000);
       this.cluster.enact();
+    }
+  }
+
+  /** The oldest pods go and as many come. */
+  replacePods(count: number): void {
+    for (let one = 0; one < count; one++) {
+      this.cluster.remove("pods", `pod-${this.#oldest++}`);
+      this.addPod();
     }
   }
 
@@ -116,7 +132,7 @@ export class PlainWorld implements AsyncDisposable {
     const bounds = { cpu: { requests: { min: `${BOUNDS.min}m`, max: `${BOUNDS.max}m` } } };
     for (let index = 0; index < apps; index++) {
       const policy = { pollInterval, cooldown: `${cooldownS}s`, consecutiveSamples: 1 };
-      this.cluster.addApp(`app-${index}`, policy, bounds);
+      this.cluster.addApp(`app-${index}`, { policy, bounds });
     }
     for (let index = 0; index < pods; index++) this.addPod();
   }

@@ -137,7 +137,8 @@ export class ProcessWorld implements AsyncDisposable {
 function addPart(cluster: PlainCluster, node: string, port: number): void {
   cluster.addNode({ name: node, host: "127.0.0.1", port });
   const policy = { pollInterval: "1s", cooldown: `${COOLDOWN_MS}ms`, consecutiveSamples: 1 };
-  cluster.addApp(node, policy, { cpu: { requests: { min: `${BOUNDS.min}m`, max: `${BOUNDS.max}m` } } });
+  const bounds = { cpu: { requests: { min: `${BOUNDS.min}m`, max: `${BOUNDS.max}m` } } };
+  cluster.addApp(node, { policy, bounds });
   cluster.addPod({ name: `pod-${node}`, app: node, node });
 }
 

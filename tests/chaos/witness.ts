@@ -51,6 +51,7 @@ export class Witness {
   watch({ store }: EmbeddedApiServer): () => void {
     return store.collection("/pods").listen(({ kind, entry, previous }) => {
       if (kind === "MODIFIED" && previous !== null) this.#compare(previous.object, entry.object);
+      if (kind === "DELETED") this.#forget(entry.object);
     }, null);
   }
 
@@ -66,6 +67,10 @@ export class Witness {
     const at = uid === null ? null : sampledAt(uid);
     if (at === null || clock.now() - at <= MAX_SAMPLE_AGE_MS) return;
     stage.broke("stale resize", `${name} sent ${path} on usage that is ${seconds(clock.now() - at)} old`);
+  }
+
+  #forget({ metadata, spec }: Json): void {
+    for (const { name } of spec.containers) this.#lastMs.delete(`${metadata.uid}/${name}`);
   }
 
   #compare(before: Json, after: Json): void {

@@ -61,12 +61,8 @@ export const CHURN: Scenario = {
       load: () => used,
     });
     await world.advance(30);
-    let oldest = 0;
     for (let second = 0; second < seconds; second++) {
-      for (let one = 0; one < perSecond; one++) {
-        world.cluster.remove("pods", `pod-${oldest++}`);
-        world.addPod();
-      }
+      world.replacePods(perSecond);
       await world.advance(1);
     }
     used = 150;
