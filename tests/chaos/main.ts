@@ -1,8 +1,9 @@
 // deno-lint-ignore-file no-console
 /**
- * `deno task chaos [--seed S] [--only NAME] [--short]`: what goes wrong in clusters, on purpose, on the embedded one; what
- * podfit does meanwhile is judged, and it has to recover by itself. `--backend real` does it to the processes of the
- * cluster of tests/cluster. The last line adds it all up; exit code 1 unless every fault was recovered from.
+ * `deno task chaos [--seed S] [--only NAME,...] [--short]`: what goes wrong in clusters, on purpose, on the embedded one;
+ * what podfit does meanwhile is judged, and it has to recover by itself. `--backend real [--kills 20]` does it to the
+ * processes of the cluster of tests/cluster, and kills podfit so often. The last line adds it all up; exit code 1 unless
+ * every fault was recovered from and no rule broken.
  */
 import { parseArgs } from "node:util";
 import { runReal } from "./real/main.ts";
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     only: { type: "string" },
     short: { type: "boolean", default: false },
     backend: { type: "string", default: "embedded" },
+    kills: { type: "string", default: "20" },
   },
 });
 
@@ -23,7 +25,7 @@ const { values } = parseArgs({
 const MOST_SHOWN = 20;
 
 const stages = values.backend === "real"
-  ? await runReal({ seed: values.seed, only: values.only })
+  ? await runReal({ seed: values.seed, only: values.only, kills: Number(values.kills) })
   : await runEmbedded();
 for (const line of describeFailures(stages)) console.log(line);
 console.log(summarize(stages));

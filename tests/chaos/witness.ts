@@ -50,8 +50,8 @@ export class Witness {
   /** Returns how to end it. */
   watch({ store }: EmbeddedApiServer): () => void {
     return store.collection("/pods").listen(({ kind, entry, previous }) => {
-      if (kind === "MODIFIED" && previous !== null) this.#compare(previous.object, entry.object);
-      if (kind === "DELETED") this.#forget(entry.object);
+      if (kind === "MODIFIED" && previous !== null) this.compare(previous.object, entry.object);
+      if (kind === "DELETED") this.forget(entry.object);
     }, null);
   }
 
@@ -69,31 +69,40 @@ export class Witness {
     stage.broke("stale resize", `${name} sent ${path} on usage that is ${seconds(clock.now() - at)} old`);
   }
 
-  #forget({ metadata, spec }: Json): void {
+  /** The pod is gone. */
+  forget({ metadata, spec }: Json): void {
     for (const { name } of spec.containers) this.#lastMs.delete(`${metadata.uid}/${name}`);
   }
 
-  #compare(before: Json, after: Json): void {
+  /** `atMs`: when the second of two states of a pod came to be, by any clock that never steps. */
+  compare(before: Json, after: Json, atMs = this.#options.clock.monotonic()): void {
     if (before.metadata.uid !== after.metadata.uid) return;
     for (const container of after.spec.containers) {
       const former = before.spec.containers.find(({ name }: Json) => name === container.name);
       if (JSON.stringify(former?.resources) === JSON.stringify(container.resources)) continue;
-      this.#resized(after, { from: readCpu(former), to: readCpu(container), name: container.name });
+      this.#resized(after, { from: readCpu(former), to: readCpu(container), name: container.name, atMs });
     }
   }
 
-  #resized(pod: Json, { from, to, name }: { readonly from: number; readonly to: number; readonly name: string }): void {
-    const { stage, clock, bounds, cooldownMs } = this.#options;
+  #resized(pod: Json, { from, to, name, atMs }: Resize): void {
+    const { stage, bounds, cooldownMs } = this.#options;
     const what = `${pod.metadata.name}/${name} ${from}m -> ${to}m`;
     this.resizes++;
     if (!(to >= bounds.min && to <= bounds.max)) stage.broke("wrong size", `${what}, outside of its bounds`);
     const key = `${pod.metadata.uid}/${name}`;
-    const sinceMs = clock.monotonic() - (this.#lastMs.get(key) ?? -Infinity);
+    const sinceMs = atMs - (this.#lastMs.get(key) ?? -Infinity);
     if (sinceMs < cooldownMs - SLACK_MS) {
       stage.broke("double resize", `${what}, ${seconds(sinceMs)} after the one before`);
     }
-    this.#lastMs.set(key, clock.monotonic());
+    this.#lastMs.set(key, atMs);
   }
+}
+
+interface Resize {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly atMs: number;
 }
 
 function readCpu(container: Json): number {

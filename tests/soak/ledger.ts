@@ -17,6 +17,12 @@ export function noteAnswer(answers: Answers, answer: Answer): void {
   answers.set(key, (answers.get(key) ?? 0) + 1);
 }
 
+/** Who counted, and how many resizes were applied. */
+export interface Counted {
+  readonly podfit: Pick<PlainWorld["podfit"], "sum">;
+  readonly witness: Pick<PlainWorld["witness"], "resizes">;
+}
+
 const WRITES = [
   { method: "PATCH", resource: "pods/resize" },
   { method: "PATCH", resource: "podresourceautoscalers/status" },
@@ -25,7 +31,7 @@ const WRITES = [
 ];
 
 /** A line for each of podfit's counters that does not agree with what was answered. */
-export function countDisagreements({ podfit, witness }: PlainWorld, answers: Answers): readonly string[] {
+export function countDisagreements({ podfit, witness }: Counted, answers: Answers): readonly string[] {
   const wrong: string[] = [];
   for (const { method, resource } of WRITES) {
     for (const code of listCodes(answers, { method, resource })) {
