@@ -24,12 +24,12 @@ import * as v from "valibot";
 import { inputSchema } from "../../../lib/record/input_schema.ts";
 import { projectObject } from "../../../lib/kube/collection.ts";
 import { resourceOf, UNIT } from "../../../lib/units/resources.ts";
-import { parseSummary } from "../../../lib/usage/parse_summary.ts";
 import { formatTime } from "../../../lib/units/time.ts";
 import { autoscalerObject, podObject } from "../../support/api_objects.ts";
 import { edited, editedText } from "../hostile.ts";
 import { must, target } from "../target.ts";
 import { limitRange, quota } from "./objects.ts";
+import { readSummary } from "./usage.ts";
 
 const START = Date.UTC(2026, 10, 20, 11);
 const UID = "uid-web-1";
@@ -131,7 +131,7 @@ interface Around {
 }
 
 function toObservation(text: string, nodeNow: number): Observation {
-  const reading = parseSummary(text, { tracked: (uid) => uid === UID, nodeNow });
+  const reading = readSummary(text, nodeNow);
   const usage = reading.kind === "summary" ? reading.pods.get(UID) : undefined;
   if (usage === undefined) return { kind: "changed" };
   const capacity = { cpuMillicores: 8000, memoryBytes: 2 ** 35 };

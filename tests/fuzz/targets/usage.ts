@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import type { PodUsage, Pressure } from "../../../lib/api/usage.ts";
 import { parseContainer } from "../../../lib/usage/cgroup/parse_files.ts";
-import { parseSummary } from "../../../lib/usage/parse_summary.ts";
+import { parseSummary, type SummaryReading } from "../../../lib/usage/parse_summary.ts";
 import { readPressure } from "../../../lib/usage/read_pressure.ts";
 import { editedText, oddValue } from "../hostile.ts";
 import { must, mustBeFinite, target } from "../target.ts";
@@ -32,12 +32,17 @@ const SUMMARIES = [
   { node: null, pods: null },
 ];
 
+/** A summary's text as the polls of a node read it, with every pod of it tracked. */
+export function readSummary(text: string, nodeNow: number): SummaryReading {
+  return parseSummary(text, { tracked: () => true, nodeNow });
+}
+
 const summaries = target({
   name: "summaries",
   weight: 30,
   arbitrary: editedText(SUMMARIES),
   check(text) {
-    const reading = parseSummary(text, { tracked: () => true, nodeNow: NOW });
+    const reading = readSummary(text, NOW);
     if (reading.kind === "malformed") return must(reading.message.length < 1000, "a message without an end");
     mustBeFinite(reading.node, "node", { min: 0 });
     mustBeFinite(reading.skipped, "skipped", { min: 0 });
