@@ -4,20 +4,13 @@
  */
 import type { SummaryAnswer, SummarySource } from "../../lib/usage/kubelet.ts";
 import type { NodeSpec } from "../../lib/sim/cluster_node.ts";
-import { parseAmount } from "../../lib/units/quantity.ts";
-import { autoscaler, deployment } from "../e2e/support/workloads.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
+import { BOUNDS, COOLDOWN_S, describeApp, LEVELS, readRequest, SIDE, toResource } from "./apps.ts";
 import { Podfit } from "./podfit.ts";
 import type { Stage } from "./stage.ts";
 import { type Sent, Wire } from "./wire.ts";
 import { Witness } from "./witness.ts";
-
-/** Millicores of a container. At a target of 60 % each level has a request that the other two are far from. */
-const LEVELS = [120, 480, 260] as const;
-const BOUNDS = { min: 50, max: 900 };
-const COOLDOWN_S = 20;
-const SIDE = { scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60 };
 
 /** What a world is made of. */
 export interface WorldOptions {
@@ -245,41 +238,6 @@ export class World implements AsyncDisposable {
 const STEP_S = 5;
 /** How often loads move while a fault lasts. */
 const SHIFT_S = 60;
-
-function describeApp(name: string, replicas: number, cooldownS: number): readonly Json[] {
-  const containers = [{
-    requests: { cpu: "200m", memory: "64Mi" },
-    limits: { cpu: "1500m" },
-    cpuMillicores: LEVELS[0],
-  }];
-  const policy = {
-    pollInterval: "5s",
-    consecutiveSamples: 1,
-    cooldown: `${cooldownS}s`,
-    after: "running",
-    delay: "0s",
-    cpu: { requests: SIDE },
-  };
-  const bounds = { cpu: { requests: { min: `${BOUNDS.min}m`, max: `${BOUNDS.max}m` } } };
-  const target = { kind: "deployment", name };
-  return [
-    deployment(name, { replicas, containers }),
-    autoscaler(name, { target, containerName: "main", policy, bounds }),
-  ];
-}
-
-/** `/api/v1/namespaces/shop/pods/web-1/resize` -> `pods/resize` */
-export function toResource(path: string): string {
-  const [resource = "", , subresource] = path.replace(/^\/apis?\/([^/]+\/)?v[^/]+\/(namespaces\/[^/]+\/)?/, "").split(
-    "/",
-  );
-  return subresource === undefined ? resource : `${resource}/${subresource}`;
-}
-
-function readRequest({ spec }: Json): number {
-  const parsed = parseAmount(spec.containers[0].resources.requests.cpu, "cpu");
-  return parsed.ok ? parsed.amount : NaN;
-}
 
 /** A garbled answer tells of nothing. */
 function parseOr(text: string): Json {

@@ -5,7 +5,7 @@
 import { draw, drawBetween } from "../../lib/sim/model/random.ts";
 import { PlainWorld } from "../chaos/plain_world.ts";
 import { Stage } from "../chaos/stage.ts";
-import { toResource } from "../chaos/world.ts";
+import { toResource } from "../chaos/apps.ts";
 import { plantFault } from "./faults.ts";
 import { type Answers, countDisagreements, noteAnswer } from "./ledger.ts";
 
