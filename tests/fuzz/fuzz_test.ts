@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { projectObject } from "../../lib/kube/collection.ts";
 import { edited } from "./hostile.ts";
+import { lives, playLife } from "./targets/fold.ts";
 import { planBatches, runBatch, TARGETS } from "./run.ts";
 
 const SEED = 20261122;
@@ -12,6 +13,11 @@ for (const batch of planBatches({ cases: 2000, seed: SEED })) {
     assertEquals((await runBatch(batch)).failure, null);
   });
 }
+
+Deno.test("the lives that the fold is fuzzed with are honest enough to be resized in", () => {
+  const requests = fc.sample(lives, { seed: SEED, numRuns: 300 }).map(playLife);
+  assert(requests.filter((count) => count > 0).length > 30, requests.join());
+});
 
 Deno.test("planBatches() gives all cases, to each target its share, and to each batch a seed of its own", () => {
   const batches = planBatches({ cases: 100_000, seed: 7, size: 1000 });

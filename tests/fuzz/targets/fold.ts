@@ -26,7 +26,7 @@ import { projectObject } from "../../../lib/kube/collection.ts";
 import { resourceOf, UNIT } from "../../../lib/units/resources.ts";
 import { formatTime } from "../../../lib/units/time.ts";
 import { autoscalerObject, podObject } from "../../support/api_objects.ts";
-import { edited, editedText } from "../hostile.ts";
+import { edited } from "../hostile.ts";
 import { must, target } from "../target.ts";
 import { limitRange, quota } from "./objects.ts";
 import { readSummary } from "./usage.ts";
@@ -34,45 +34,55 @@ import { readSummary } from "./usage.ts";
 const START = Date.UTC(2026, 10, 20, 11);
 const UID = "uid-web-1";
 
-function summaryAt(
-  step: number,
-  { millicores, memory }: { readonly millicores: number; readonly memory: number },
-): unknown {
-  const time = formatTime(START + step * 10_000);
-  const usage = { time, workingSetBytes: memory, usageBytes: memory };
-  const cpu = { time, usageCoreNanoSeconds: 1e9 + millicores * 1e7 * step };
-  return {
-    node: { nodeName: "node1" },
-    pods: [{
-      podRef: { uid: UID },
-      memory: usage,
-      containers: [{ name: "main", startTime: time, cpu, memory: usage }],
-    }],
-  };
+/** What passes until the next summary, what the container uses meanwhile, and what becomes of the text. */
+interface Step {
+  readonly passMs: number;
+  readonly millicores: number;
+  readonly memory: number;
+  readonly spoilt: { readonly at: number; readonly remove: number; readonly text: string } | null;
+  readonly answer: Answer;
 }
 
-/** Mostly honest, or nothing would ever be resized. */
-const summary = fc.tuple(
-  fc.nat(12),
-  fc.constantFrom(1, 50, 150, 1200, 9000),
-  fc.constantFrom(0, 2 ** 20, 120 * 2 ** 20, 2 ** 34),
-)
-  .chain(([step, millicores, memory]) => {
-    const base = summaryAt(step, { millicores, memory });
-    return fc.oneof(
-      { weight: 4, arbitrary: fc.constant(JSON.stringify(base)) },
-      { weight: 1, arbitrary: editedText([base]) },
-    );
-  });
+const SPOILS = ["", "0", "9", "-", "1e300", "null", "{}", "[]", '"', ",", "}", "2099"];
 
-const answer: fc.Arbitrary<Answer> = fc.constantFrom<Answer>(
-  { kind: "accepted", generation: 2 },
-  { kind: "accepted", generation: null },
-  { kind: "conflict" },
-  { kind: "gone" },
-  { kind: "unconfirmed", message: "" },
-  { kind: "refused", reason: "RetryLater", message: "", resources: [], waitMs: 1000 },
-);
+/** Mostly honest, or nothing would ever be resized. */
+const step: fc.Arbitrary<Step> = fc.record({
+  passMs: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(10_000, 15_000, 60_000) },
+    { weight: 1, arbitrary: fc.constantFrom(0, 3_600_000, -7_200_000) },
+  ),
+  millicores: fc.constantFrom(1, 50, 150, 400, 1200, 9000),
+  memory: fc.constantFrom(0, 2 ** 20, 120 * 2 ** 20, 250 * 2 ** 20, 2 ** 34),
+  spoilt: fc.option(
+    fc.record({ at: fc.nat(500), remove: fc.nat(12), text: fc.constantFrom(...SPOILS) }),
+    { nil: null, freq: 4 },
+  ),
+  answer: fc.constantFrom<Answer>(
+    { kind: "accepted", generation: 2 },
+    { kind: "accepted", generation: null },
+    { kind: "conflict" },
+    { kind: "gone" },
+    { kind: "unconfirmed", message: "" },
+    { kind: "refused", reason: "RetryLater", message: "", resources: [], waitMs: 1000 },
+  ),
+});
+
+function toText(
+  { memory, spoilt }: Step,
+  { now, counterNs }: { readonly now: number; readonly counterNs: number },
+): string {
+  const time = formatTime(now);
+  const usage = { time, workingSetBytes: memory, usageBytes: memory };
+  const cpu = { time, usageCoreNanoSeconds: counterNs };
+  const containers = [{ name: "main", startTime: "2026-11-20T10:00:00Z", cpu, memory: usage }];
+  const text = JSON.stringify({
+    node: { nodeName: "node1" },
+    pods: [{ podRef: { uid: UID }, memory: usage, containers }],
+  });
+  if (spoilt === null) return text;
+  const at = spoilt.at % text.length;
+  return text.slice(0, at) + spoilt.text + text.slice(at + spoilt.remove);
+}
 
 const spec = autoscalerObject();
 const WHOLE = {
@@ -89,39 +99,45 @@ const WHOLE = {
   },
 };
 
-const fold = target({
-  name: "fold",
-  weight: 12,
-  arbitrary: fc.record({
-    pod: fc.oneof({ weight: 1, arbitrary: edited([podObject()]) }, {
-      weight: 1,
-      arbitrary: fc.constant<unknown>(podObject()),
-    }),
-    autoscaler: fc.oneof(edited([spec, WHOLE], { most: 2 }), fc.constant<unknown>(WHOLE)),
-    range: fc.option(limitRange),
-    quota: fc.option(quota),
-    steps: fc.array(fc.record({ passMs: fc.constantFrom(0, 10_000, 60_000, 3_600_000, -7_200_000), summary, answer }), {
-      minLength: 1,
-      maxLength: 6,
-    }),
-  }),
-  check(drawn) {
-    const pod = projectObject(drawn.pod, { project: (one) => readPod(one as unknown as Pod) });
-    const { autoscaler } = readAutoscaler(Object(drawn.autoscaler) as PodResourceAutoscaler);
-    if (pod === null || autoscaler === null) return;
-    const namespaces = new Namespaces();
-    if (drawn.range !== null) namespaces.set(readLimitRange(drawn.range as LimitRange));
-    if (drawn.quota !== null) namespaces.set(readQuota(drawn.quota as ResourceQuota));
-    let state: PodState = NEW_POD_STATE;
-    let now = START;
-    for (const { passMs, summary: text, answer: came } of drawn.steps) {
-      now += passMs;
-      const around = { pod, autoscaler, now, limits: namespaces.read("shop") };
-      state = observe(state, around, toObservation(text, now), came);
-    }
-    must(isDeepEqual(JSON.parse(JSON.stringify(state)), state), "a state that JSON does not keep");
-  },
+/** A pod, its autoscaler, what its namespace allows, and what happens to it. */
+export const lives = fc.record({
+  pod: fc.oneof(edited([podObject()]), fc.constant<unknown>(podObject())),
+  autoscaler: fc.oneof(edited([spec, WHOLE], { most: 2 }), fc.constant<unknown>(WHOLE)),
+  range: fc.option(limitRange, { freq: 2 }),
+  quota: fc.option(quota, { freq: 2 }),
+  steps: fc.array(step, { minLength: 2, maxLength: 8 }),
 });
+type Life = typeof lives extends fc.Arbitrary<infer T> ? T : never;
+
+const fold = target<Life>({ name: "fold", weight: 12, arbitrary: lives, check: (life) => void playLife(life) });
+
+/** Throws where something comes out that must not; gives how many resizes were asked for. */
+export function playLife(drawn: Life): number {
+  const pod = projectObject(drawn.pod, { project: (one) => readPod(one as unknown as Pod) });
+  const { autoscaler } = readAutoscaler(Object(drawn.autoscaler) as PodResourceAutoscaler);
+  if (pod === null || autoscaler === null) return 0;
+  const namespaces = new Namespaces();
+  if (drawn.range !== null) namespaces.set(readLimitRange(drawn.range as LimitRange));
+  if (drawn.quota !== null) namespaces.set(readQuota(drawn.quota as ResourceQuota));
+  let state: PodState = NEW_POD_STATE;
+  let [now, counterNs, requests] = [START, 1e9, 0];
+  for (const one of drawn.steps) {
+    now += one.passMs;
+    // A millicore for a millisecond is 1000 ns.
+    counterNs += one.millicores * 1000 * Math.abs(one.passMs);
+    const around = { pod, autoscaler, now, limits: namespaces.read("shop") };
+    const turn = observe(state, around, toObservation(toText(one, { now, counterNs }), now), one.answer);
+    state = turn.state;
+    requests += turn.requests;
+  }
+  must(isDeepEqual(JSON.parse(JSON.stringify(state)), state), "a state that JSON does not keep");
+  return requests;
+}
+
+interface Turn {
+  readonly state: PodState;
+  readonly requests: number;
+}
 
 interface Around {
   readonly pod: PodFacts;
@@ -138,7 +154,7 @@ function toObservation(text: string, nodeNow: number): Observation {
   return { kind: "usage", usage, clockOffsetMs: 0, capacity };
 }
 
-function observe(before: PodState, around: Around, observation: Observation, came: Answer): PodState {
+function observe(before: PodState, around: Around, observation: Observation, came: Answer): Turn {
   const input: Input = {
     now: around.now,
     pod: around.pod,
@@ -152,11 +168,12 @@ function observe(before: PodState, around: Around, observation: Observation, cam
     dryRun: false,
   };
   // Types are believed: those of built-in objects are the API server's promise.
-  if (!v.is(inputSchema, input)) return before;
+  if (!v.is(inputSchema, input)) return { state: before, requests: 0 };
   const { state, request } = decide(before, input);
-  if (request === null) return state;
+  if (request === null) return { state, requests: 0 };
   mustBeAllowed(request, around.autoscaler);
-  return decide(state, { ...input, observation: { kind: "answered", request, answer: came } }).state;
+  const answered = decide(state, { ...input, observation: { kind: "answered", request, answer: came } });
+  return { state: answered.state, requests: 1 };
 }
 
 /** Within bounds where it was so before, a request never above its limit, and whole. */
