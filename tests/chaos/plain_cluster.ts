@@ -8,7 +8,7 @@ import { createApiServer, type EmbeddedApiServer } from "../../lib/sim/server/ht
 import type { User } from "../../lib/sim/server/http/access.ts";
 import { setPodDefaults } from "../../lib/sim/server/kinds/pods.ts";
 import { formatTime } from "../../lib/units/time.ts";
-import type { NodeAddress, SummaryAnswer } from "../../lib/usage/kubelet.ts";
+import { type SummaryAnswer, toSummaryAnswer } from "./summaries.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 
 /** What a cluster is made of. */
@@ -163,8 +163,8 @@ export class PlainCluster {
   }
 
   /** In place of a kubelet's answer. */
-  readonly fetchSummary = ({ name }: Pick<NodeAddress, "name">): Promise<SummaryAnswer> =>
-    Promise.resolve({ kind: "summary", text: this.readSummary(name), clockOffsetMs: 0 });
+  readonly fetchSummary = ({ name }: { readonly name: string }): Promise<SummaryAnswer> =>
+    Promise.resolve(toSummaryAnswer(this.readSummary(name)));
 
   /** The text of a node's summary at this moment. */
   readSummary(node: string): string {

@@ -1,10 +1,11 @@
 /** A plain cluster under virtual time with one podfit: for what takes thousands of pods. */
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import { parseAmount } from "../../lib/units/quantity.ts";
-import type { SummaryAnswer, SummarySource } from "../../lib/usage/kubelet.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import type { Json } from "../support/api_objects.ts";
+import { TestApiServer } from "../support/api_server.ts";
 import { PlainCluster } from "./plain_cluster.ts";
+import type { FetchSummary, SummaryAnswer } from "./summaries.ts";
 import { Podfit } from "./podfit.ts";
 import type { Stage } from "./stage.ts";
 import { Wire, type WireListener } from "./wire.ts";
@@ -56,9 +57,9 @@ export class PlainWorld implements AsyncDisposable {
       },
     });
     this.#fill();
-    const server = this.wire.toServer(toServer(cluster));
+    const server = this.wire.toServer(toServer(cluster, clock));
     const { spoil = () => null } = options;
-    const source: Pick<SummarySource, "fetchSummary"> = {
+    const source: { readonly fetchSummary: FetchSummary } = {
       fetchSummary: async (node) => spoil(node.name) ?? await cluster.fetchSummary(node),
     };
     this.podfit = new Podfit({ name: "podfit", server, source, clock, random: stage.random });
@@ -145,15 +146,7 @@ function fits(pod: Json, used: number): boolean {
   return percent > 40 && percent < 80;
 }
 
-function toServer({ api }: PlainCluster): ApiServer {
-  return {
-    origin: "http://api.test",
-    transport: api.handle,
-    caCerts: [],
-    readToken: () => Promise.resolve(null),
-    clientCertificate: null,
-    namespace: "default",
-    source: "memory",
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+/** The API server that tests have, but for where requests go. */
+function toServer({ api }: PlainCluster, clock: VirtualClock): ApiServer {
+  return { ...new TestApiServer(clock).toServer(), transport: api.handle };
 }

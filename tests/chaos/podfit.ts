@@ -5,14 +5,14 @@ import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import type { Clock } from "../../lib/runtime/clock.ts";
 import { createLog } from "../../lib/runtime/log.ts";
-import type { SummarySource } from "../../lib/usage/kubelet.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
+import type { FetchSummary } from "./summaries.ts";
 
 /** What a podfit is started with. */
 export interface PodfitOptions {
   readonly name: string;
   readonly server: ApiServer;
-  readonly source: Pick<SummarySource, "fetchSummary">;
+  readonly source: { readonly fetchSummary: FetchSummary };
   readonly clock: Clock;
   readonly random: () => number;
 }

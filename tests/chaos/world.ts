@@ -2,13 +2,13 @@
  * A small embedded cluster under virtual time, with podfits that have their wires, and a witness of what they do. Loads
  * move between three levels whose sizes fit none of the other two: whether podfit works is asked by moving them.
  */
-import type { SummaryAnswer, SummarySource } from "../../lib/usage/kubelet.ts";
 import type { NodeSpec } from "../../lib/sim/cluster_node.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
 import { BOUNDS, COOLDOWN_S, describeApp, LEVELS, readRequest, SIDE, toResource } from "./apps.ts";
 import { Podfit } from "./podfit.ts";
 import type { Stage } from "./stage.ts";
+import { type FetchSummary, readSummaryText, type SummaryAnswer } from "./summaries.ts";
 import { type Sent, Wire } from "./wire.ts";
 import { Witness } from "./witness.ts";
 
@@ -27,7 +27,7 @@ export interface WorldOptions {
 export interface StartOptions {
   readonly name?: string;
   /** In place of the kubelets' answers. */
-  readonly answer?: SummarySource["fetchSummary"];
+  readonly answer?: FetchSummary;
 }
 
 /** A podfit and its wire. */
@@ -226,8 +226,7 @@ export class World implements AsyncDisposable {
   }
 
   #note(name: string, answer: SummaryAnswer): SummaryAnswer {
-    if (answer.kind !== "summary") return answer;
-    for (const { podRef, containers = [] } of parseOr(answer.text)?.pods ?? []) {
+    for (const { podRef, containers = [] } of parseOr(readSummaryText(answer) ?? "")?.pods ?? []) {
       const times = containers.map((one: Json) => Date.parse(one?.cpu?.time)).filter(Number.isFinite);
       if (times.length > 0) this.#sampledAt.set(`${name} ${podRef?.uid}`, Math.max(...times));
     }

@@ -2,8 +2,9 @@
 import * as fc from "fast-check";
 import type { PodUsage, Pressure } from "../../../lib/api/usage.ts";
 import { parseContainer } from "../../../lib/usage/cgroup/parse_files.ts";
-import { parseSummary, type SummaryReading } from "../../../lib/usage/parse_summary.ts";
+import type { SummaryReading } from "../../../lib/usage/parse_summary.ts";
 import { readPressure } from "../../../lib/usage/read_pressure.ts";
+import { parseSummaryText } from "../../chaos/summaries.ts";
 import { editedText, oddValue } from "../hostile.ts";
 import { must, mustBeFinite, target } from "../target.ts";
 
@@ -34,7 +35,7 @@ const SUMMARIES = [
 
 /** A summary's text as the polls of a node read it, with every pod of it tracked. */
 export function readSummary(text: string, nodeNow: number): SummaryReading {
-  return parseSummary(text, { tracked: () => true, nodeNow });
+  return parseSummaryText(text, { tracked: () => true, nodeNow });
 }
 
 const summaries = target({
