@@ -8,7 +8,7 @@ import type { User } from "../../lib/sim/server/http/access.ts";
 import { serve, type Served } from "../../lib/sim/server/http/serve.ts";
 import type { Transport } from "../../lib/kube/transport.ts";
 import { parseAmount } from "../../lib/units/quantity.ts";
-import { createCommand } from "../support/podfit_process.ts";
+import { createPodfitCommand } from "../support/podfit_process.ts";
 import { PlainCluster } from "./plain_cluster.ts";
 import { RawKubelet } from "./raw_kubelet.ts";
 import type { Stage } from "./stage.ts";
@@ -110,7 +110,7 @@ export class ProcessWorld implements AsyncDisposable {
     const trust = isInsecure ? ["--kubelet-insecure-tls"] : ["--kubelet-ca", `${this.directory}/kubelet-ca.crt`];
     const args = ["--listen", "127.0.0.1:0", ...trust];
     const env = { PRA_ENABLED: "true", KUBECONFIG: `${this.directory}/kubeconfig` };
-    return this.#stack.use(new PodfitProcess((await createCommand({ args, env })).spawn()));
+    return this.#stack.use(new PodfitProcess((await createPodfitCommand({ args, env })).spawn()));
   }
 
   /** Every pod uses what none of its last two sizes fits. */

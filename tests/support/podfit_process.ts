@@ -119,8 +119,7 @@ export function findClosedPort(): number {
   return port;
 }
 
-/** The command itself, for whoever looks at its start and its end. */
-export async function createCommand(
+async function createCommand(
   { args = [], env = {}, stdin = "null" }: Settings & { readonly stdin?: "null" | "piped" },
 ): Promise<Deno.Command> {
   return new Deno.Command(Deno.execPath(), {
@@ -160,4 +159,9 @@ function parse(code: number, { stdout, stderr }: { readonly stdout: string; read
     log: lines.filter(isLog).map((line) => JSON.parse(line)),
     complaints: lines.filter((line) => !isLog(line)),
   };
+}
+
+/** The command itself, for whoever looks at its start and its end. */
+export function createPodfitCommand(settings: Settings): Promise<Deno.Command> {
+  return createCommand(settings);
 }

@@ -11,7 +11,7 @@ import type { Backend } from "../../e2e/support/backend.ts";
 import { openRealCluster } from "../../e2e/support/real_cluster.ts";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { createCommand } from "../../support/podfit_process.ts";
+import { createPodfitCommand } from "../../support/podfit_process.ts";
 import { PodfitProcess } from "../process.ts";
 import type { Stage } from "../stage.ts";
 import { Witness } from "../witness.ts";
@@ -79,7 +79,7 @@ export class RealWorld implements AsyncDisposable {
   async startPodfit(): Promise<void> {
     const args = ["--listen", "127.0.0.1:0", "--namespace", this.namespace];
     const env = { PRA_ENABLED: "true", KUBECONFIG: Deno.env.get("KUBECONFIG") ?? "" };
-    this.#podfit = new PodfitProcess((await createCommand({ args, env })).spawn());
+    this.#podfit = new PodfitProcess((await createPodfitCommand({ args, env })).spawn());
   }
 
   async killPodfit(): Promise<void> {
