@@ -23,7 +23,7 @@ import { readPod } from "../../../lib/daemon/inventory/read_pod.ts";
 import * as v from "valibot";
 import { inputSchema } from "../../../lib/record/input_schema.ts";
 import { projectObject } from "../../../lib/kube/collection.ts";
-import { resourceOf, UNIT } from "../../../lib/units/resources.ts";
+import { resourceOf, type Resources, UNIT } from "../../../lib/units/resources.ts";
 import { formatTime } from "../../../lib/units/time.ts";
 import { autoscalerObject, podObject } from "../../support/api_objects.ts";
 import { edited } from "../hostile.ts";
@@ -115,7 +115,7 @@ const fold = target<Life>({ name: "fold", weight: 12, arbitrary: lives, check: (
 export function playLife(drawn: Life): number {
   const pod = projectObject(drawn.pod, { project: (one) => readPod(one as unknown as Pod) });
   const { autoscaler } = readAutoscaler(Object(drawn.autoscaler) as PodResourceAutoscaler);
-  if (pod === null || autoscaler === null) return 0;
+  if (pod === null || autoscaler === null || !isPossible(pod)) return 0;
   const namespaces = new Namespaces();
   if (drawn.range !== null) namespaces.set(readLimitRange(drawn.range as LimitRange));
   if (drawn.quota !== null) namespaces.set(readQuota(drawn.quota as ResourceQuota));
@@ -132,6 +132,19 @@ export function playLife(drawn: Life): number {
   }
   must(isDeepEqual(JSON.parse(JSON.stringify(state)), state), "a state that JSON does not keep");
   return requests;
+}
+
+/** No API server has a pod whose request is above its limit: what becomes of one is nobody's promise. */
+function isPossible({ containers }: PodFacts): boolean {
+  return containers.every(({ spec, reported }) =>
+    isWithinLimits(spec) && (reported === null || isWithinLimits(reported))
+  );
+}
+
+function isWithinLimits(size: Resources): boolean {
+  return (["cpu", "memory"] as const).every((resource) =>
+    (size[`${resource}.requests`] ?? 0) <= (size[`${resource}.limits`] ?? Infinity)
+  );
 }
 
 interface Turn {
@@ -178,10 +191,7 @@ function observe(before: PodState, around: Around, observation: Observation, cam
 
 /** Within bounds where it was so before, a request never above its limit, and whole. */
 function mustBeAllowed({ from, to, changes, action }: ResizeRequest, { sides }: Autoscaler): void {
-  for (const resource of ["cpu", "memory"] as const) {
-    const [request, limit] = [to[`${resource}.requests`], to[`${resource}.limits`]];
-    if (request !== null && limit !== null) must(request <= limit, `${resource} ${request} above ${limit}`);
-  }
+  must(isWithinLimits(to), "a request goes above its limit");
   for (const key of changes) {
     const [before, after, rule] = [from[key], to[key], sides.find((side) => side.key === key)];
     must(after !== null && Number.isSafeInteger(after) && after >= UNIT[resourceOf(key)], `${key} becomes ${after}`);
