@@ -83,7 +83,8 @@ export function projectObject<T>(object: unknown, { project, onError }: Projecti
     return project(object);
   } catch (cause) {
     const { namespace, name } = object.metadata;
-    const key = namespace === undefined ? name : `${namespace}/${name}`;
+    // It may be of any type, and need not become a text.
+    const key = typeof namespace === "string" ? `${namespace}/${name}` : name;
     onError?.(new Error(`Cannot read object "${key}": ${readMessage(cause)}`, { cause }));
     return null;
   }
