@@ -639,6 +639,13 @@ export const APPLYING: Mutations = {
       test: "decide() notifies of a scale-down as such (C45)",
     },
     {
+      breaks: "takes an empty success for a refusal",
+      in: "createActuator",
+      find: "response.ok ? toAccepted(data)",
+      replace: "data !== undefined ? toAccepted(data)",
+      test: "createActuator() does not know whether it arrived when a success comes without a pod (C45)",
+    },
+    {
       breaks: "takes the accepted PATCH for enacted",
       in: "settleCommand",
       find: "if (!isEnacted(pod, container, command.generation))",
