@@ -61,6 +61,8 @@ interface Suffering {
 async function suffer(stage: Stage, { world, fault, processes }: Suffering): Promise<void> {
   const { name, lastsS, withinS, begin, end, quietAfterS = Infinity } = fault;
   world.unsettle();
+  // So that podfit is at work when it begins.
+  await world.tellLoads();
   await begin();
   const quietS = Math.min(quietAfterS, lastsS);
   // Whether it gets anywhere meanwhile is not asked; it must be tempted.

@@ -99,12 +99,22 @@ export class RealWorld implements AsyncDisposable {
     }
   }
 
+  /** Pods are told what to use; those that could not be told are told again the next time. */
+  async tellLoads(): Promise<void> {
+    for (const { metadata: { name, uid } } of this.#listRunning()) {
+      if (this.#told.get(uid) === this.#level) continue;
+      const pod = { namespace: this.namespace, name, port: 8080 };
+      await this.#backend.setLoad(pod, { cpuMillicores: LEVELS[this.#level] ?? 0 })
+        .then(() => this.#told.set(uid, this.#level), () => {});
+    }
+  }
+
   /** Waits until pods fit and podfit is well; what is still wrong after so long, empty where nothing is. */
   async settle(withinMs: number): Promise<string> {
     const endsMs = performance.now() + withinMs;
     let why = "it was not looked at";
     while (why !== "" && performance.now() < endsMs) {
-      await this.#tellLoads();
+      await this.tellLoads();
       await systemClock.sleep(1000);
       why = await this.describe();
     }
@@ -130,16 +140,6 @@ export class RealWorld implements AsyncDisposable {
     await this.#podfit?.[Symbol.asyncDispose]();
     await this.#backend.delete({ kind: "Namespace", namespace: "", name: this.namespace });
     await this.#backend[Symbol.asyncDispose]();
-  }
-
-  /** Those that could not be told are told again. */
-  async #tellLoads(): Promise<void> {
-    for (const { metadata: { name, uid } } of this.#listRunning()) {
-      if (this.#told.get(uid) === this.#level) continue;
-      const pod = { namespace: this.namespace, name, port: 8080 };
-      await this.#backend.setLoad(pod, { cpuMillicores: LEVELS[this.#level] ?? 0 })
-        .then(() => this.#told.set(uid, this.#level), () => {});
-    }
   }
 
   #listRunning(): readonly Json[] {
