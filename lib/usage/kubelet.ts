@@ -7,6 +7,7 @@ import { BufferPool } from "../runtime/buffer_pool.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { abortable } from "@std/async/abortable";
 import { discard } from "../kube/body.ts";
+import type { ReadCaCerts } from "../kube/config/ca_certs.ts";
 import { type Credential, isSameCredential, type ReadCredential, toHeader } from "../kube/config/credential.ts";
 import { readMessage } from "../kube/network_error.ts";
 import { type AddressType, toKubeletOrigin } from "./kubelet_address.ts";
@@ -26,6 +27,8 @@ export interface SourceOptions {
 export interface DirectOptions extends SourceOptions {
   /** PEM; `null` for the cluster's of the moment. They alone are trusted. */
   readonly caCerts?: readonly string[] | null;
+  /** Gives those of the moment in place of `caCerts`; `null` where they never change. */
+  readonly readCaCerts?: ReadCaCerts | null;
   /** Accept any certificate. The bearer token then goes to whoever answers at the node's address. */
   readonly insecureTls?: boolean;
   /** The credential that kubelets get; that of the API server by default. */
@@ -39,7 +42,8 @@ export interface DirectOptions extends SourceOptions {
 /** Needs `get` on `nodes/stats`. */
 export function openDirectSource(server: ApiServer, options: DirectOptions): SummarySource {
   const { caCerts = null, insecureTls = false, addressTypes: types = ["InternalIP"] } = options;
-  const client = options.client ?? new KubeletClient({ readCaCerts: () => caCerts ?? server.caCerts, insecureTls });
+  let given = caCerts;
+  const client = options.client ?? new KubeletClient({ readCaCerts: () => given ?? server.caCerts, insecureTls });
   const common = {
     ...toCommon(options),
     signedBy: caCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca",
@@ -61,6 +65,7 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
   /** After a 401 the same request is sent once more if there is a newer credential. */
   async function sendWithCredential(origin: string, { signal }: Call): Promise<KubeletAnswer> {
     const credential = await read(null, signal);
+    given = await options.readCaCerts?.(null) ?? given;
     const answer = await send(origin, credential, signal);
     if (answer.status !== 401) return answer;
     const newer = await read(credential, signal);

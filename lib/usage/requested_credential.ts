@@ -8,6 +8,7 @@ import { readText } from "../kube/body.ts";
 import { type Credential, isSameCredential, type ReadCredential } from "../kube/config/credential.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { keepSecret } from "../runtime/secrets.ts";
 import { isRecord } from "../units/untrusted.ts";
 
 /** The service account of deploy/rbac.yaml that tokens are asked for, in podfit's own namespace. */
@@ -136,6 +137,7 @@ function toHeld(answer: unknown, nowMs: number): Held {
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
     throw new Error("Cannot get a token for kubelets: the API server answered without one");
   }
+  keepSecret(token);
   const lifeMs = 1000 * (typeof seconds === "number" && seconds > 0 ? Math.min(seconds, LIFE_SECONDS) : LIFE_SECONDS);
   const credential = { authorization: { kind: "bearer", token }, clientCertificate: null } as const;
   return { credential, renewAtMs: nowMs + RENEW_AFTER * lifeMs, endsAtMs: nowMs + lifeMs };

@@ -29,11 +29,20 @@ export interface Settings {
   readonly preload?: string;
 }
 
-/** Runs it to its end; `stdin` is what it can read there. */
+/** One that goes on where a test expects its end would hold up the tests for ever. */
+const RUN_MS = 60_000;
+
+/** Runs it to its end, within a minute; `stdin` is what it can read there. */
 export async function runPodfit({ stdin = "", ...settings }: Settings & { readonly stdin?: string }): Promise<Ending> {
   const child = (await createCommand({ ...settings, stdin: "piped" })).spawn();
+  using _bound = killAfter(child, RUN_MS);
   const [output] = await Promise.all([child.output(), new Blob([stdin]).stream().pipeTo(child.stdin)]);
   return toEnding(output);
+}
+
+function killAfter(child: Deno.ChildProcess, ms: number): Disposable {
+  const timer = setTimeout(() => child.kill("SIGKILL"), ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 export interface Running extends AsyncDisposable {

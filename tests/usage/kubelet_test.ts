@@ -215,3 +215,24 @@ function headersClock() {
   };
   return { clock: { now, monotonic: () => 0 }, headersSeen: promise.then(() => settle()) };
 }
+
+Deno.test("openDirectSource() trusts a CA of kubelets that was renewed, and the cluster's of the moment", async () => {
+  await using server = serveTls(() => new Response("{}"));
+  const [old, renewed] = [[readTls("other-ca.crt")], [readTls("ca.crt")]];
+  const node = { ...NODE, port: Number(new URL(server.origin).port) };
+  for (const isOwn of [true, false]) {
+    let caCerts = old;
+    const cluster = {
+      ...apiServer(),
+      get caCerts() {
+        return caCerts;
+      },
+    };
+    const options = { clock: new VirtualClock(), ...(isOwn ? { readCaCerts: () => Promise.resolve(caCerts) } : {}) };
+    using source = openDirectSource(cluster, options);
+    const ask = async () => (await source.fetchSummary(node, new AbortController().signal)).kind;
+    assertEquals(await ask(), "failed");
+    caCerts = renewed;
+    assertEquals(await ask(), "summary");
+  }
+});

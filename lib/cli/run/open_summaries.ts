@@ -2,9 +2,9 @@
  * From where do summaries come, and what do kubelets get to see of podfit? Each choice is told in the log, as is what
  * falls back to less than was meant (C54).
  */
+import { createCaReader } from "../../kube/config/ca_certs.ts";
 import { createGivenCredential } from "../../kube/config/given_credential.ts";
 import type { ReadCredential } from "../../kube/config/credential.ts";
-import { readPem } from "../../kube/config/pem.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
@@ -38,9 +38,12 @@ export async function openSummaries(options: RunOptions, context: SummariesConte
   try {
     const { credential, readCredential } = await chooseCredential(options, context);
     log.info("Reading usage", { source, credential });
-    const caCerts = path === null ? null : [await readPem({ kind: "file", path }, "--kubelet-ca")];
+    const readCaCerts = path === null
+      ? null
+      : createCaReader({ kind: "file", path }, { what: "--kubelet-ca", now: clock.now });
+    const caCerts = await readCaCerts?.(null) ?? null;
     const addressTypes = options.kubeletPreferredAddressTypes;
-    return openDirectSource(server, { clock, caCerts, insecureTls, readCredential, addressTypes });
+    return openDirectSource(server, { clock, caCerts, readCaCerts, insecureTls, readCredential, addressTypes });
   } catch (error) {
     throw toStartError(error);
   }

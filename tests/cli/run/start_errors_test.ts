@@ -61,7 +61,7 @@ Deno.test("podfit says in one line why the API server won't have it", async () =
 });
 
 Deno.test("podfit shows no token that it was given: not one that no header can hold, nor one that a server repeats", async () => {
-  await using server = serveApi(() => status(500, "no way with Bearer s3cret-token"));
+  await using server = serveApi(() => status(400, "no way with Bearer s3cret-token"));
   const advice = "write the token alone, on one line";
   const cases: readonly (readonly [user: Readonly<Record<string, string>>, complaint: string])[] = [
     [
@@ -71,7 +71,7 @@ Deno.test("podfit shows no token that it was given: not one that no header can h
     ],
     [
       { token: "s3cret-token" },
-      `Cannot start: ${server.origin} answered 500: no way with Bearer ***; try \`kubectl get --raw /readyz\``,
+      `Cannot start: ${server.origin} answered 400: no way with Bearer ***; try \`kubectl get --raw /readyz\``,
     ],
   ];
   for (const [user, complaint] of cases) {
