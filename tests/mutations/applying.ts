@@ -641,8 +641,8 @@ export const APPLYING: Mutations = {
     {
       breaks: "takes an empty success for a refusal",
       in: "createActuator",
-      find: "response.ok ? toAccepted(data)",
-      replace: "data !== undefined ? toAccepted(data)",
+      find: "response.ok ? null :",
+      replace: "data !== undefined ? null :",
       test: "createActuator() does not know whether it arrived when a success comes without a pod (C45)",
     },
     {

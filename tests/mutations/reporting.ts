@@ -228,9 +228,9 @@ export const REPORTING: Mutations = {
     },
     {
       breaks: "writes a status each minute because the watch does not show it",
-      in: "StatusWriter.#isNews",
-      find: "if (facts.stale !== null) return false;",
-      replace: "",
+      in: "StatusWriter.#judge",
+      find: "facts.stale === null && sinceMs",
+      replace: "sinceMs",
       test:
         "a list that was not heard of for five minutes is told in log, readiness, condition and metric, until it is (C51)",
     },
