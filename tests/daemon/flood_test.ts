@@ -183,3 +183,19 @@ Deno.test("one missing right is told once for all autoscalers, and then summed u
   await run.advance(300);
   assertEquals(run.log.filter(({ message }) => message === "Cannot write status: it is over").length, 1);
 });
+
+Deno.test("a watch that fails for an hour is told once, then summed up, and so is its end (C51)", async () => {
+  await using run = new Run();
+  await run.advance(60);
+  const before = countLines(run);
+  let isAway = true;
+  run.api.intercept = ({ method, path }) =>
+    isAway && method === "GET" && path === "/api/v1/pods" ? refuse(503, { reason: "ServiceUnavailable" }) : null;
+  run.api.closeWatches("pods");
+  await run.advance(3_600);
+  assert(countLines(run) - before <= 10, run.log.map(({ message }) => message).join("\n"));
+  assert(run.log.some(({ message, reason }) => message === "Cannot watch, still" && reason === "503"));
+  isAway = false;
+  await run.advance(120);
+  assertEquals(run.log.filter(({ message }) => message === "Cannot watch: it is over").length, 1);
+});

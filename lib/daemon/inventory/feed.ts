@@ -2,55 +2,25 @@
  * The watches that keep the inventory current, one task per resource and namespace; each says when it is in sync.
  * Failures are logged with the right or object they need, and retried for ever: a right that is granted later heals.
  */
-import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
-import type { Deployment, Node, Pod } from "../../api/kubernetes.ts";
-import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
-import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import type { Transport } from "../../kube/transport.ts";
 import { CollectionFailure } from "../../kube/collection_failure.ts";
 import { watchList } from "../../kube/watch.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
-import { Contacts, type WatchedList } from "./contacts.ts";
-import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
-import type { Inventory } from "./inventory.ts";
-import type { NamespaceRule, Namespaces } from "./namespaces.ts";
+import { Contacts } from "./contacts.ts";
+import { listSources, type Source, type SourceTargets } from "./sources.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
-import { readAutoscaler } from "./read_autoscaler.ts";
-import { type LimitRange, readLimitRange, readQuota, type ResourceQuota } from "./read_limits.ts";
-import { readNode } from "./read_node.ts";
-import { readPod } from "./read_pod.ts";
-import { readWorkload } from "./read_workload.ts";
-import type { Rooms } from "./rooms.ts";
-import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
-import { PLURALS } from "./workloads.ts";
 
 /** What is watched, and what it keeps current. */
-export interface FeedOptions {
+export interface FeedOptions extends SourceTargets {
   readonly origin: string;
   readonly transport: Transport;
-  readonly scope: Scope;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly onTrouble: OnTrouble;
-  readonly limits: OperatorLimits;
-  readonly inventory: Inventory;
-  readonly nodes: Map<string, NodeFacts>;
-  readonly rooms: Pick<Rooms, "moveNode">;
-  readonly namespaces: Namespaces;
-  readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
-}
-
-/** What one watch does with what it learns. An optional one may be forbidden: then there are none to know of (C54). */
-interface Source<T> extends WatchedList {
-  readonly fieldSelector: string | null;
-  readonly project: (object: unknown) => T;
-  readonly replaceAll: (objects: readonly T[]) => void;
-  readonly set: (object: T) => void;
-  readonly remove: (object: T) => void;
 }
 
 /** The watches of one scope; `run` runs them. */
@@ -76,6 +46,12 @@ export class Feed {
     const { resource, path, fieldSelector, project } = source;
     let isListed = false;
     let isForbidden = false;
+    let isFailing = false;
+    const hearOfAll = () => {
+      this.#contacts.hearOfAll(source);
+      if (isFailing) onTrouble({ kind: "recovered", what: WHAT, subject: path });
+      isFailing = false;
+    };
     const onError = (error: Error, failures: number) => {
       if (source.isOptional === true && isNoRight(error)) {
         if (isForbidden) return;
@@ -85,8 +61,10 @@ export class Feed {
         return log.info("Not watched without the right to: refusals are believed", { resource, path });
       }
       metrics.watchFailed(resource);
+      isFailing = true;
       const fields = { resource, path, failures, error };
-      onTrouble({ kind: "failure", level: "warn", message: "Cannot watch, retrying", autoscaler: null, fields });
+      const topic = { what: WHAT, reason: toReason(error), subject: path };
+      onTrouble({ kind: "failure", level: "warn", message: `${WHAT}, retrying`, autoscaler: null, fields, topic });
     };
     const events = watchList(transport, {
       origin,
@@ -96,7 +74,7 @@ export class Feed {
       random,
       signal,
       project,
-      onCurrent: () => this.#contacts.hearOfAll(source),
+      onCurrent: hearOfAll,
       onError,
     });
     for await (const event of events) {
@@ -104,7 +82,7 @@ export class Feed {
       if (event.kind === "listed") {
         isForbidden = false;
         source.replaceAll(event.objects);
-        this.#contacts.hearOfAll(source);
+        hearOfAll();
         if (!isListed && source.isOptional !== true) {
           log.info("In sync", { resource, path, objects: event.objects.length });
         }
@@ -118,128 +96,12 @@ export class Feed {
   }
 }
 
+const WHAT = "Cannot watch";
+
+function toReason(error: Error): string {
+  return error instanceof CollectionFailure ? String(error.code ?? error.kind) : "Unreadable";
+}
+
 function isNoRight(error: Error): boolean {
   return error instanceof CollectionFailure && error.code === 403;
-}
-
-const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
-
-function listSources(options: FeedOptions): readonly Source<unknown>[] {
-  const { scope } = options;
-  const prefixes = listPrefixes(scope);
-  // An autoscaler means nothing without its target's selector, so workloads come before autoscalers, and pods last.
-  return [
-    nodeSource(options),
-    ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
-    ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
-    ...prefixes.flatMap((prefix) => limitSources(options, prefix)),
-    ...prefixes.map((prefix) => podSource(options, prefix)),
-  ] as readonly Source<unknown>[];
-}
-
-function nodeSource({ nodes, rooms, scope }: FeedOptions): Source<NodeFacts> {
-  return {
-    resource: "nodes",
-    namespace: null,
-    path: "/api/v1/nodes",
-    fieldSelector: scope.node === null ? null : `metadata.name=${scope.node}`,
-    project: (object) => readNode(object as Node),
-    replaceAll(all) {
-      const before = new Map(nodes);
-      nodes.clear();
-      for (const node of all) nodes.set(node.name, node);
-      for (const name of new Set([...before.keys(), ...nodes.keys()])) rooms.moveNode(name, before.get(name));
-    },
-    set(node) {
-      const before = nodes.get(node.name);
-      nodes.set(node.name, node);
-      rooms.moveNode(node.name, before);
-    },
-    remove(node) {
-      const before = nodes.get(node.name);
-      nodes.delete(node.name);
-      rooms.moveNode(node.name, before);
-    },
-  };
-}
-
-function workloadSource(
-  { inventory }: FeedOptions,
-  { prefix, kind }: { prefix: string; kind: WorkloadKind },
-): Source<WorkloadFacts> {
-  const namespace = readNamespace(prefix);
-  return {
-    resource: PLURALS[kind],
-    namespace,
-    path: `/apis/apps/v1${prefix}/${PLURALS[kind]}`,
-    fieldSelector: null,
-    project: (object) => readWorkload(object as Deployment, kind),
-    replaceAll: (all) => inventory.replaceWorkloads({ kind, namespace }, all),
-    set: (one) => inventory.setWorkload(one),
-    remove: (one) => inventory.removeWorkload(one),
-  };
-}
-
-function autoscalerSource(
-  { inventory, limits, onAutoscalerGone }: FeedOptions,
-  prefix: string,
-): Source<AutoscalerFacts> {
-  const namespace = readNamespace(prefix);
-  return {
-    resource: "podresourceautoscalers",
-    namespace,
-    path: `/apis/keda.kedify.io/v1alpha1${prefix}/podresourceautoscalers`,
-    fieldSelector: null,
-    project: (object) => readAutoscaler(object as PodResourceAutoscaler, limits),
-    replaceAll(all) {
-      for (const gone of inventory.replaceAutoscalers(namespace, all)) onAutoscalerGone(gone);
-    },
-    set: (one) => inventory.setAutoscaler(one),
-    remove(one) {
-      inventory.removeAutoscaler(one);
-      onAutoscalerGone(one);
-    },
-  };
-}
-
-/** Limit ranges and quotas: known ones are kept to, others are found out by being refused (L32). */
-function limitSources({ namespaces }: FeedOptions, prefix: string): readonly Source<NamespaceRule>[] {
-  const namespace = readNamespace(prefix);
-  const toSource = (
-    resource: string,
-    kind: NamespaceRule["kind"],
-    project: (object: unknown) => NamespaceRule,
-  ): Source<NamespaceRule> => ({
-    resource,
-    namespace,
-    path: `/api/v1${prefix}/${resource}`,
-    fieldSelector: null,
-    project,
-    replaceAll: (all) => namespaces.replace({ kind, namespace }, all),
-    set: (one) => namespaces.set(one),
-    remove: (one) => namespaces.remove(one),
-    isOptional: true,
-  });
-  return [
-    toSource("limitranges", "limitRange", (object) => readLimitRange(object as LimitRange)),
-    toSource("resourcequotas", "quota", (object) => readQuota(object as ResourceQuota)),
-  ];
-}
-
-function podSource({ inventory, scope }: FeedOptions, prefix: string): Source<ReturnType<typeof readPod>> {
-  const namespace = readNamespace(prefix);
-  return {
-    resource: "pods",
-    namespace,
-    path: `/api/v1${prefix}/pods`,
-    fieldSelector: readPodFieldSelector(scope),
-    project: (object) => readPod(object as Pod),
-    replaceAll: (all) => inventory.replacePods(namespace, all),
-    set: (pod) => inventory.setPod(pod),
-    remove: (pod) => inventory.removePod(pod),
-  };
-}
-
-function readNamespace(prefix: string): string | null {
-  return prefix === "" ? null : prefix.slice("/namespaces/".length);
 }
