@@ -57,7 +57,8 @@ async function runSideBySide(suite: Suite, args: readonly string[]): Promise<Run
 /** Without anything beside it. */
 async function runAgain(suite: Suite, failed: readonly TestCase[]): Promise<Run> {
   const filter = `--filter=${toFilter(failed.map(({ name }) => name))}`;
-  return await runTests(suite, { args: [filter, ...new Set(failed.map(({ file }) => file))], env: {} });
+  // In the report the file of a scenario is the one that declares scenarios.
+  return await runTests(suite, { args: [filter, SUITES[suite].path], env: {} });
 }
 
 interface RunOptions {

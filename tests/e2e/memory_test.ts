@@ -73,10 +73,11 @@ scenario("C30 C33 C40 C45 C46 C50 C52 memory follows usage up and down in place"
     assertEquals(more, [], "one action, and then it rests");
     assertEquals(floored?.changes.map(({ key }) => key), ["memory.limits"]);
 
-    // Usage of the limit falls from 60 % to under 10 % of it: both sides come down, the limit to its min.
-    await setLoad(web, { memoryMiB: 20 });
+    // Usage of the limit falls from 60 % to under 10 % of it, also of one that memory in use has capped on its way down:
+    // both sides come down, the limit to its min.
+    await setLoad(web, { memoryMiB: 10 });
     const shrunk = await waitForActual(web, "memory.requests", { fits: (bytes) => bytes < 64 * MI });
-    assert(shrunk > 20 * MI, `a request of ${shrunk} bytes for 20 MiB in use`);
+    assert(shrunk > 10 * MI, `a request of ${shrunk} bytes for 10 MiB in use`);
     // The sample in which the load falls may lie between, and the limit with it.
     const limit = await waitForActual(web, "memory.limits", { fits: (bytes) => bytes === 96 * MI });
     assertEquals((await readLimits(web)).memoryBytes, limit);

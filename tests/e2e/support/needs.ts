@@ -10,6 +10,7 @@ import { EMBEDDED_FACTS, openEmbeddedCluster } from "./embedded_cluster.ts";
 import { type Facts, fetchFacts, type KubeletCertificate } from "./facts.ts";
 import { openRealCluster } from "./real_cluster.ts";
 import { loadImage } from "./workloads.ts";
+import { waitForRoom } from "./room.ts";
 
 export interface Needs {
   /** No other scenario may run beside it, e.g. because it changes what all of them use. */
@@ -71,6 +72,8 @@ async function runInNamespace(
   await withBackend(cluster, async () => {
     await using namespace = await createNamespace(name);
     try {
+      // Those of the scenario before may still be leaving.
+      if (nodeName !== null) await waitForRoom(nodeName);
       await run({ namespace: namespace.name, nodeName });
     } catch (error) {
       const { message } = unfold(error);
