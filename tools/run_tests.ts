@@ -40,7 +40,7 @@ async function main([suite, ...args]: readonly string[]): Promise<number> {
   for (const line of describeScenarios(suite, scenarios)) console.log(line);
   if (again === null) return code;
   for (const line of describeSecondRun(cases, failed, again.cases)) console.log(line);
-  return again.code;
+  return listStillFailing(failed, again.cases).length === 0 ? again.code : 1;
 }
 
 interface Run {
@@ -115,8 +115,7 @@ export function describeSecondRun(
   failed: readonly TestCase[],
   again: readonly TestCase[],
 ): readonly string[] {
-  const outcomes = new Map(again.map(({ name, outcome }) => [name, outcome]));
-  const still = failed.filter(({ name }) => outcomes.get(name) !== "passed");
+  const still = listStillFailing(failed, again);
   const passed = cases.filter(({ name, outcome }) => !name.includes(" > ") && outcome === "passed").length;
   return [
     ...failed.map((one) => `failed beside others, ${still.includes(one) ? "and alone" : "passed alone"}: ${one.name}`),
@@ -124,6 +123,12 @@ export function describeSecondRun(
       passed + failed.length - still.length
     } passed | ${still.length} failed`,
   ];
+}
+
+/** One that did not run at all has not passed. */
+export function listStillFailing(failed: readonly TestCase[], again: readonly TestCase[]): readonly TestCase[] {
+  const outcomes = new Map(again.map(({ name, outcome }) => [name, outcome]));
+  return failed.filter(({ name }) => outcomes.get(name) !== "passed");
 }
 
 function isScenario({ file, name }: TestCase): boolean {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { describeScenarios, describeSecondRun, pickSecondRuns } from "../../tools/run_tests.ts";
+import { describeScenarios, describeSecondRun, listStillFailing, pickSecondRuns } from "../../tools/run_tests.ts";
 import type { TestCase, TestOutcome } from "../../tools/test_results.ts";
 
 Deno.test("describeScenarios() counts what ran and names what did not, with its reason", () => {
@@ -52,4 +52,9 @@ Deno.test("describeSecondRun() says which passed alone, and counts both runs as 
     describeSecondRun(cases, failed, [scenario("b", "passed"), scenario("c", "passed")]).at(-1),
     "ok | 3 passed | 0 failed",
   );
+});
+
+Deno.test("listStillFailing() has what did not run again for failed", () => {
+  const failed = [scenario("a", "failed"), scenario("b", "failed")];
+  assertEquals(listStillFailing(failed, [scenario("b", "passed")]), [scenario("a", "failed")]);
 });
