@@ -4,41 +4,6 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const SEEING: Mutations = {
   L60: [
     {
-      breaks: "hears of a part of a step behind a limit",
-      in: "nextWitness",
-      find: "context.needsOne && !held.isSaturated &&",
-      replace: "context.needsOne &&",
-      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
-    },
-    {
-      breaks: "takes noise for a rise",
-      in: "nextWitness",
-      find: ">= RISE * last.cpuMillicores",
-      replace: ">= last.cpuMillicores",
-      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
-    },
-    {
-      breaks: "counts a step twice",
-      in: "nextWitness",
-      find: "context.needsOne && !held",
-      replace: "!held",
-      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
-    },
-    {
-      breaks: "hears of no rise before the container is read again",
-      in: "nextWitness",
-      find: "!isRise && !isNews",
-      replace: "!isNews",
-      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
-    },
-    {
-      breaks: "hears of a rise in what is older",
-      in: "nextWitness",
-      find: "cpu.at > last.at &&",
-      replace: "",
-      test: "nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)",
-    },
-    {
       breaks: "mixes the pod's counter with the container's",
       in: "nextWitness",
       find: "cpu.counterNs - witness.counterNs) / elapsedMs",

@@ -86,9 +86,7 @@ function takeSample(
   if (isRecent) {
     const { runningAt = null } = container ?? {};
     if (usage.cpu === undefined || container === null || runningAt === null || !isAlone(pod, container)) return step;
-    const needsOne = listCpuSides(autoscaler).every(({ up }) => up.consecutiveSamples === 1);
-    const context = { ...pointContext, silenceMs, runningAt, needsOne };
-    return addWitness(step, view.sampling, { cpu: usage.cpu, context });
+    return addWitness(step, view.sampling, { cpu: usage.cpu, context: { ...pointContext, silenceMs, runningAt } });
   }
   // The source's clock was set forward, or nobody looked for so long: the mean says nothing about now.
   return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };

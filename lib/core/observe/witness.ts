@@ -12,8 +12,6 @@ export interface WitnessContext extends PointContext {
   readonly silenceMs: number;
   /** Since when the container runs, epoch ms by its node: before, the counter was another's. */
   readonly runningAt: number;
-  /** One sample is a whole streak up: nothing can be counted twice. */
-  readonly needsOne: boolean;
 }
 
 /** Sampling after the pod's point, and a sample of CPU alone where there is one that says something new. */
@@ -42,22 +40,14 @@ export function nextWitness(sampling: Sampling, cpu: PodCpu, context: WitnessCon
   const cpuMillicores = (cpu.counterNs - witness.counterNs) / elapsedMs / 1000;
   const isImplausible = cpuMillicores * elapsedMs / (elapsedMs + cpu.resolutionMs) >
     (context.capacity.cpuMillicores ?? Infinity);
+  if (isImplausible || !isNews(last, { from: witness.at, at: cpu.at })) return { sampling: moved, sample: null };
   const held = hold(cpu, { elapsedMs, cpuMillicores, before: witness.pressure }, context);
-  // Behind a limit a part of a step is worse than none: what is read before the new size is in force does not count (C31).
-  const isRise = context.needsOne && !held.isSaturated && cpu.at > last.at &&
-    cpuMillicores >= RISE * last.cpuMillicores;
-  if (isImplausible || !isRise && !isNews(last, { from: witness.at, at: cpu.at })) {
-    return { sampling: moved, sample: null };
-  }
   // The container's own series measures what holds it back, and this one does not: it would ask for less.
   if (held.isSaturated && held.heldBack === null && anchor.pressure !== null) return { sampling: moved, sample: null };
   // Memory is not in it: that of the newest sample stands.
   const sample: Sample = { ...last, at: cpu.at, from: witness.at, seenAt: context.now, cpuMillicores, ...held };
   return { sampling: { ...moved, sample, newAt: context.now }, sample };
 }
-
-/** So much more than the newest sample has is no noise: it holds more of a step that has begun within both. */
-const RISE = 1.25;
 
 /** It overlaps the newest sample by less than half of itself. */
 function isNews(last: Sample, { from, at }: Pick<Sample, "from" | "at">): boolean {

@@ -29,7 +29,6 @@ const CONTEXT: WitnessContext = {
   throttling: "measure",
   silenceMs: MINUTE,
   runningAt: START - 60 * MINUTE,
-  needsOne: false,
 };
 
 /** The container was sampled from -20 to -10 s; the pod's counter was last seen at -16 s. */
@@ -56,21 +55,6 @@ Deno.test("nextWitness() gives no sample that half overlaps the newest, but move
   const overlapping = { ...SEEN, sample: sample({ from: START - 20 * SECOND, at: START - 8 * SECOND }) };
   const { sample: seen, sampling } = nextWitness(overlapping, cpu(), CONTEXT);
   assertEquals([seen, sampling.witness?.at], [null, START]);
-});
-
-Deno.test("nextWitness() hears of a rise in one that overlaps, where one sample is a streak (L60)", () => {
-  // 100m in all of its 16 s.
-  const of = (cpuMillicores: number, at = START - 8 * SECOND) => ({
-    ...SEEN,
-    sample: sample({ from: START - 20 * SECOND, at, cpuMillicores }),
-  });
-  const one = { ...CONTEXT, needsOne: true };
-  assertEquals(nextWitness(of(79), cpu(), one).sample?.at, START);
-  assertEquals(nextWitness(of(81), cpu(), one).sample, null, "noise");
-  const limited = { ...one, cpuLimitMillicores: 101 };
-  assertEquals(nextWitness(of(79), cpu(), limited).sample, null, "what a limit holds back is no part of a step");
-  assertEquals(nextWitness(of(79), cpu(), CONTEXT).sample, null, "it would be counted twice");
-  assertEquals(nextWitness(of(79, START + SECOND), cpu(), one).sample, null, "an older one holds less of a step");
 });
 
 const NOTHING: Readonly<Record<string, Partial<PodCpu>>> = {
