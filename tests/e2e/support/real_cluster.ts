@@ -3,6 +3,7 @@
  * again is read over one connection, because a kubectl of its own for each read would take the CPU from all that runs.
  */
 import { connect } from "../../../lib/kube/connect.ts";
+import { fillStoreWithNothing } from "../../../lib/kube/tls.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import {
@@ -23,6 +24,9 @@ import { mountCgroups } from "./cgroup_mount.ts";
 import { kubectl, kubectlJson, tryKubectl } from "./kubectl.ts";
 import { readLines } from "./lines.ts";
 import { waitUntil } from "./wait.ts";
+
+// Before Deno's own look for a newer Deno fills it with the public roots.
+fillStoreWithNothing();
 
 const ROOT = new URL("../../../", import.meta.url);
 const CRDS = new URL("crds/", ROOT).pathname;
