@@ -7,6 +7,7 @@ import { createClient } from "../kube/client.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
+import { untilAborted } from "../runtime/waits.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
 import { DEFAULT_PACE, type Pace } from "./act/turns.ts";
 import { createActor } from "./actor.ts";
@@ -87,13 +88,6 @@ async function endInTime(
     .then(() => log.warn("Leaving behind what the API server has not answered", { seconds: END_MS / 1000 }))
     .catch(() => ended);
   await Promise.race([ended, tooLate]);
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function combine(listeners: readonly OnTrouble[]): OnTrouble {

@@ -1,9 +1,10 @@
 /** How many may do this at once? A counting semaphore with a queue in order of arrival. */
+import { type WaitOptions, WaitQueue } from "./wait_queue.ts";
 
 /** Used as `using slot = await limit.acquire(signal)`. */
 export class Limit {
   #free: number;
-  readonly #queue: (() => void)[] = [];
+  readonly #queue = new WaitQueue();
 
   /** `max` is the number of slots, rounded down. Throws RangeError below 1. */
   constructor(max: number) {
@@ -15,25 +16,11 @@ export class Limit {
    * Resolves to a slot, which its disposal gives back. Rejects with `signal.reason` as soon as the signal aborts. Whoever
    * is urgent goes before all who wait.
    */
-  acquire(signal?: AbortSignal, { isUrgent = false } = {}): Promise<Disposable> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      if (this.#free > 0) {
-        this.#free--;
-        return resolve(this.#slot());
-      }
-      const enter = () => {
-        signal?.removeEventListener("abort", leave);
-        resolve(this.#slot());
-      };
-      const leave = () => {
-        this.#queue.splice(this.#queue.indexOf(enter), 1);
-        reject(signal?.reason);
-      };
-      if (isUrgent) this.#queue.unshift(enter);
-      else this.#queue.push(enter);
-      signal?.addEventListener("abort", leave, { once: true });
-    });
+  async acquire(signal?: AbortSignal, options: WaitOptions = {}): Promise<Disposable> {
+    signal?.throwIfAborted();
+    if (this.#free > 0) this.#free--;
+    else await this.#queue.wait(signal, options);
+    return this.#slot();
   }
 
   /** A slot is handed straight to the next in the queue, so that a later call cannot overtake it. */
@@ -43,9 +30,7 @@ export class Limit {
       [Symbol.dispose]: () => {
         if (!isHeld) return;
         isHeld = false;
-        const enter = this.#queue.shift();
-        if (enter === undefined) this.#free++;
-        else enter();
+        if (!this.#queue.next()) this.#free++;
       },
     };
   }

@@ -5,6 +5,7 @@
  */
 import { type Clock, systemClock } from "./clock.ts";
 import type { LogLevel } from "./log.ts";
+import { atMost } from "./waits.ts";
 
 /** Takes whole lines in their order; disposal writes what is left, as `flush` does. */
 export interface LogWriter extends AsyncDisposable {
@@ -93,10 +94,7 @@ export function openLogWriter(options: LogWriterOptions): LogWriter {
   }
 
   async function flush(): Promise<void> {
-    const patience = new AbortController();
-    const tooLong = clock.sleep(FLUSH_MS, patience.signal).catch(() => {});
-    await Promise.race([written, tooLong]);
-    patience.abort();
+    await atMost(FLUSH_MS, written, clock);
   }
 }
 

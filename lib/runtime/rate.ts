@@ -3,6 +3,7 @@
  * it: `burst` at once, and `perSecond` from then on.
  */
 import type { Clock } from "./clock.ts";
+import { type WaitOptions, WaitQueue } from "./wait_queue.ts";
 
 /** How fast the bucket fills, and how much it holds. */
 export interface RateOptions {
@@ -16,7 +17,9 @@ export interface RateOptions {
 /** Used as `await rate.take(signal)`. */
 export class Rate {
   readonly #options: RateOptions;
-  readonly #queue: (() => void)[] = [];
+  readonly #queue = new WaitQueue(() => {
+    if (this.#queue.size === 0) this.#sleeping?.abort();
+  });
   #tokens: number;
   #filledAtMs: number;
   /** Aborted when nobody waits any more: then no timer stays behind. */
@@ -36,23 +39,10 @@ export class Rate {
    * Resolves when it is the caller's turn. Rejects with `signal.reason` as soon as the signal aborts. Whoever is urgent
    * goes before all who wait.
    */
-  take(signal?: AbortSignal, { isUrgent = false } = {}): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const enter = () => {
-        signal?.removeEventListener("abort", leave);
-        resolve();
-      };
-      const leave = () => {
-        this.#queue.splice(this.#queue.indexOf(enter), 1);
-        if (this.#queue.length === 0) this.#sleeping?.abort();
-        reject(signal?.reason);
-      };
-      if (isUrgent) this.#queue.unshift(enter);
-      else this.#queue.push(enter);
-      signal?.addEventListener("abort", leave, { once: true });
-      this.#serve();
-    });
+  take(signal?: AbortSignal, options: WaitOptions = {}): Promise<void> {
+    const turn = this.#queue.wait(signal, options);
+    this.#serve();
+    return turn;
   }
 
   /** The turn was not used: the next may have it at once. */
@@ -69,11 +59,8 @@ export class Rate {
 
   #serve(): void {
     this.#fill();
-    while (this.#queue.length > 0 && this.#tokens >= 1) {
-      this.#tokens--;
-      this.#queue.shift()?.();
-    }
-    if (this.#queue.length > 0 && this.#sleeping === null) void this.#sleep();
+    while (this.#tokens >= 1 && this.#queue.next()) this.#tokens--;
+    if (this.#queue.size > 0 && this.#sleeping === null) void this.#sleep();
   }
 
   async #sleep(): Promise<void> {

@@ -18,6 +18,7 @@ import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { LoopLag } from "../../runtime/loop_lag.ts";
 import { openLogWriter } from "../../runtime/log_writer.ts";
+import { untilAborted } from "../../runtime/waits.ts";
 import { checkCluster } from "./check_cluster.ts";
 import { listenForCrashes } from "./crashes.ts";
 import { openSummaries } from "./open_summaries.ts";
@@ -120,10 +121,7 @@ async function idle(shell: Shell): Promise<void> {
   shell.log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
   const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
   await using _http = listen(shell, { isAlive: ok, isReady: ok });
-  await new Promise<void>((resolve) => {
-    if (shell.signal.aborted) resolve();
-    else shell.signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await untilAborted(shell.signal);
 }
 
 function listen({ options, log, metrics, signal }: Shell, verdicts: Verdicts): AsyncDisposable {

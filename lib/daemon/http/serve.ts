@@ -8,6 +8,7 @@
  */
 import { backoffMs } from "../../runtime/backoff.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { atMost } from "../../runtime/waits.ts";
 import { type Connection, type Patience, serveConnection } from "./connection.ts";
 import type { Handler } from "./handler.ts";
 
@@ -131,10 +132,7 @@ class Connections {
   }
 
   async drain(drainMs: number, clock: Clock): Promise<void> {
-    const patience = new AbortController();
-    const tooLong = clock.sleep(drainMs, patience.signal).catch(() => {});
-    await Promise.race([Promise.all(Array.from(this.#all, ({ closed }) => closed)), tooLong]);
-    patience.abort();
+    await atMost(drainMs, Promise.all(Array.from(this.#all, ({ closed }) => closed)), clock);
     for (const one of this.#all) one.close();
   }
 

@@ -5,6 +5,7 @@
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Limit } from "../../runtime/limit.ts";
+import { untilAborted } from "../../runtime/waits.ts";
 
 /** How items are sent, and how a failure is waited out. */
 export interface OutboxOptions<T> {
@@ -50,10 +51,7 @@ export class Outbox<T> {
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     for (const key of this.#waiting.keys()) this.#start(key);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await untilAborted(signal);
     this.#signal = null;
     await Promise.all(this.#sending.values());
   }
