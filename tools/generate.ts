@@ -37,6 +37,12 @@ const SOURCES: { readonly [endpoint: string]: Operations } = {
       [`/apis/apps/v1/namespaces/{namespace}/${plural}`, ["get"]],
     ]),
   ),
+  "apis/coordination.k8s.io/v1": {
+    "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases": ["post"],
+    "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}": ["get", "put"],
+  },
+  "apis/authentication.k8s.io/v1": { "/apis/authentication.k8s.io/v1/tokenreviews": ["post"] },
+  "apis/authorization.k8s.io/v1": { "/apis/authorization.k8s.io/v1/subjectaccessreviews": ["post"] },
   "version": { "/version/": ["get"] },
 };
 
@@ -60,11 +66,15 @@ const NAMED = [
   "Container",
   "ContainerStatus",
   "LabelSelector",
+  "Lease",
+  "LeaseSpec",
   "ManagedFieldsEntry",
   "ObjectMeta",
   "PodCondition",
   "ObjectReference",
   "ResourceRequirements",
+  "SubjectAccessReview",
+  "TokenReview",
 ];
 const DOCUMENT = "lib/api/openapi/kubernetes.json";
 const CRD = "crds/podresourceautoscaler.yaml";

@@ -858,6 +858,301 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/apis/authentication.k8s.io/v1/tokenreviews": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post: {
+      parameters: {
+        query?: {
+          dryRun?: string;
+          fieldManager?: string;
+          fieldValidation?: string;
+        };
+        header?: never;
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: {
+          "application/json": components["schemas"]["TokenReview"];
+        };
+      };
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["TokenReview"];
+          };
+        };
+        201: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["TokenReview"];
+          };
+        };
+        202: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["TokenReview"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/authorization.k8s.io/v1/subjectaccessreviews": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post: {
+      parameters: {
+        query?: {
+          dryRun?: string;
+          fieldManager?: string;
+          fieldValidation?: string;
+        };
+        header?: never;
+        path?: never;
+        cookie?: never;
+      };
+      requestBody: {
+        content: {
+          "application/json": components["schemas"]["SubjectAccessReview"];
+        };
+      };
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["SubjectAccessReview"];
+          };
+        };
+        201: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["SubjectAccessReview"];
+          };
+        };
+        202: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["SubjectAccessReview"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post: {
+      parameters: {
+        query?: {
+          dryRun?: string;
+          fieldManager?: string;
+          fieldValidation?: string;
+        };
+        header?: never;
+        path: {
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody: {
+        content: {
+          "application/json": components["schemas"]["Lease"];
+        };
+      };
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Lease"];
+          };
+        };
+        201: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Lease"];
+          };
+        };
+        202: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Lease"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Lease"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put: {
+      parameters: {
+        query?: {
+          dryRun?: string;
+          fieldManager?: string;
+          fieldValidation?: string;
+        };
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody: {
+        content: {
+          "application/json": components["schemas"]["Lease"];
+        };
+      };
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Lease"];
+          };
+        };
+        201: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Lease"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/version/": {
     parameters: {
       query?: never;
@@ -1301,6 +1596,15 @@ export interface components {
       targetWWNs?: string[];
       wwids?: string[];
     };
+    FieldSelectorAttributes: {
+      rawSelector?: string;
+      requirements?: components["schemas"]["FieldSelectorRequirement"][];
+    };
+    FieldSelectorRequirement: {
+      key: string;
+      operator: string;
+      values?: string[];
+    };
     FieldsV1: Record<string, unknown>;
     FileKeySelector: {
       key: string;
@@ -1413,10 +1717,29 @@ export interface components {
         [key: string]: string;
       };
     };
+    LabelSelectorAttributes: {
+      rawSelector?: string;
+      requirements?: components["schemas"]["LabelSelectorRequirement"][];
+    };
     LabelSelectorRequirement: {
       key: string;
       operator: string;
       values?: string[];
+    };
+    Lease: {
+      apiVersion?: string;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      spec?: components["schemas"]["LeaseSpec"];
+    };
+    LeaseSpec: {
+      acquireTime?: components["schemas"]["MicroTime"];
+      holderIdentity?: string;
+      leaseDurationSeconds?: number;
+      leaseTransitions?: number;
+      preferredHolder?: string;
+      renewTime?: components["schemas"]["MicroTime"];
+      strategy?: string;
     };
     Lifecycle: {
       postStart?: components["schemas"]["LifecycleHandler"];
@@ -1582,6 +1905,10 @@ export interface components {
       osImage: string;
       swap?: components["schemas"]["NodeSwapStatus"];
       systemUUID: string;
+    };
+    NonResourceAttributes: {
+      path?: string;
+      verb?: string;
     };
     ObjectFieldSelector: {
       apiVersion?: string;
@@ -1911,6 +2238,17 @@ export interface components {
       secretRef?: components["schemas"]["LocalObjectReference"];
       user?: string;
     };
+    ResourceAttributes: {
+      fieldSelector?: components["schemas"]["FieldSelectorAttributes"];
+      group?: string;
+      labelSelector?: components["schemas"]["LabelSelectorAttributes"];
+      name?: string;
+      namespace?: string;
+      resource?: string;
+      subresource?: string;
+      verb?: string;
+      version?: string;
+    };
     ResourceClaim: {
       name: string;
       request?: string;
@@ -2107,6 +2445,29 @@ export interface components {
       volumeName?: string;
       volumeNamespace?: string;
     };
+    SubjectAccessReview: {
+      apiVersion?: string;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      spec: components["schemas"]["SubjectAccessReviewSpec"];
+      status?: components["schemas"]["SubjectAccessReviewStatus"];
+    };
+    SubjectAccessReviewSpec: {
+      extra?: {
+        [key: string]: string[];
+      };
+      groups?: string[];
+      nonResourceAttributes?: components["schemas"]["NonResourceAttributes"];
+      resourceAttributes?: components["schemas"]["ResourceAttributes"];
+      uid?: string;
+      user?: string;
+    };
+    SubjectAccessReviewStatus: {
+      allowed: boolean;
+      denied?: boolean;
+      evaluationError?: string;
+      reason?: string;
+    };
     Sysctl: {
       name: string;
       value: string;
@@ -2123,6 +2484,23 @@ export interface components {
       port: components["schemas"]["IntOrString"];
     };
     Time: string;
+    TokenReview: {
+      apiVersion?: string;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      spec: components["schemas"]["TokenReviewSpec"];
+      status?: components["schemas"]["TokenReviewStatus"];
+    };
+    TokenReviewSpec: {
+      audiences?: string[];
+      token: string;
+    };
+    TokenReviewStatus: {
+      audiences?: string[];
+      authenticated?: boolean;
+      error?: string;
+      user?: components["schemas"]["UserInfo"];
+    };
     Toleration: {
       /** @enum {string} */
       effect?: "NoExecute" | "NoSchedule" | "PreferNoSchedule";
@@ -2155,6 +2533,14 @@ export interface components {
       kind: string;
       name: string;
       namespace?: string;
+    };
+    UserInfo: {
+      extra?: {
+        [key: string]: string[];
+      };
+      groups?: string[];
+      uid?: string;
+      username?: string;
     };
     Volume: {
       awsElasticBlockStore?: components["schemas"]["AWSElasticBlockStoreVolumeSource"];
@@ -2273,8 +2659,12 @@ export type StatefulSetList = components["schemas"]["StatefulSetList"];
 export type Container = components["schemas"]["Container"];
 export type ContainerStatus = components["schemas"]["ContainerStatus"];
 export type LabelSelector = components["schemas"]["LabelSelector"];
+export type Lease = components["schemas"]["Lease"];
+export type LeaseSpec = components["schemas"]["LeaseSpec"];
 export type ManagedFieldsEntry = components["schemas"]["ManagedFieldsEntry"];
 export type ObjectMeta = components["schemas"]["ObjectMeta"];
 export type PodCondition = components["schemas"]["PodCondition"];
 export type ObjectReference = components["schemas"]["ObjectReference"];
 export type ResourceRequirements = components["schemas"]["ResourceRequirements"];
+export type SubjectAccessReview = components["schemas"]["SubjectAccessReview"];
+export type TokenReview = components["schemas"]["TokenReview"];
