@@ -1,8 +1,8 @@
 // deno-lint-ignore-file no-console
 /**
  * `deno task chaos [--seed S] [--only NAME,...] [--short]`: what goes wrong in clusters, on purpose, on the embedded one;
- * what podfit does meanwhile is judged, and it has to recover by itself. `--backend real [--kills 20]` does it to the
- * processes of the cluster of tests/cluster, and kills podfit so often. The last line adds it all up; exit code 1 unless
+ * what podfit does meanwhile is judged, and it has to recover by itself. `--backend real [--kills 20] [--takeovers 50]` does it
+ * to the processes of the cluster of tests/cluster, kills podfit so often, and then harms the leader of two so often. The last line adds it all up; exit code 1 unless
  * every fault was recovered from and no rule broken.
  */
 import { parseArgs } from "node:util";
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     short: { type: "boolean", default: false },
     backend: { type: "string", default: "embedded" },
     kills: { type: "string", default: "20" },
+    takeovers: { type: "string", default: "50" },
   },
 });
 
@@ -25,7 +26,12 @@ const { values } = parseArgs({
 const MOST_SHOWN = 20;
 
 const stages = values.backend === "real"
-  ? await runReal({ seed: values.seed, only: values.only, kills: Number(values.kills) })
+  ? await runReal({
+    seed: values.seed,
+    only: values.only,
+    kills: Number(values.kills),
+    takeovers: Number(values.takeovers),
+  })
   : await runEmbedded();
 for (const line of describeFailures(stages)) console.log(line);
 console.log(summarize(stages));

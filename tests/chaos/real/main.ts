@@ -6,7 +6,9 @@
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { Stage } from "../stage.ts";
 import { type ClusterProcesses, openProcesses, type ProcessName } from "./processes.ts";
-import { RealWorld } from "./world.ts";
+import { OwnProcess } from "./own_process.ts";
+import { Installed, listTakeovers } from "./takeovers.ts";
+import { type RealPodfit, RealWorld } from "./world.ts";
 
 /** What to do, and how often podfit is killed. */
 export interface RealOptions {
@@ -14,9 +16,12 @@ export interface RealOptions {
   /** Names of faults, with commas; all of them without it. */
   readonly only: string | undefined;
   readonly kills: number;
+  /** How often the leader of two is harmed. */
+  readonly takeovers: number;
 }
 
-interface RealFault {
+/** What goes wrong, and how long podfit may take to be right again. */
+export interface RealFault {
   readonly name: string;
   readonly lastsS: number;
   readonly withinS: number;
@@ -26,30 +31,64 @@ interface RealFault {
   readonly quietAfterS?: number;
 }
 
-/** One stage with everything that came of it. */
-export async function runReal({ seed, only, kills }: RealOptions): Promise<readonly Stage[]> {
+/** A stage for what is done to the cluster and to one podfit, and one for what is done to the leader of two. */
+export async function runReal({ seed, only, kills, takeovers }: RealOptions): Promise<readonly Stage[]> {
   if ((Deno.env.get("KUBECONFIG") ?? "") === "") {
     throw new Error("Cannot run: KUBECONFIG names no cluster; see tests/cluster/up");
   }
   const processes = await openProcesses();
   const restore = () => void processes.restore().finally(() => Deno.exit(130));
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, restore);
-  const stage = new Stage("real", { seed });
   console.log(`chaos: seed ${seed}, real cluster`);
+  const names = only?.split(",");
+  const isChosen = ({ name }: RealFault) => names?.some((one) => name.includes(one)) !== false;
+  const own = new OwnProcess();
+  const two = new Installed();
+  const plans: readonly Plan[] = [
+    { name: "real", podfit: own, list: (it) => [...listFaults(processes), ...listOwnFaults(own, { ...it, kills })] },
+    { name: "leader", podfit: two, list: () => listTakeovers(two, takeovers) },
+  ];
+  const stages: Stage[] = [];
+  for (const plan of plans) {
+    const stage = new Stage(plan.name, { seed });
+    // The namespace is known once the first fault begins.
+    if (plan.list({ stage, namespace: () => "" }).some(isChosen)) stages.push(stage);
+    else continue;
+    await perform(plan, { stage, processes, isChosen });
+  }
+  return stages;
+}
+
+/** What is done to one podfit. */
+interface Plan {
+  readonly name: string;
+  readonly podfit: RealPodfit;
+  readonly list: (context: PlanContext) => readonly RealFault[];
+}
+
+interface PlanContext {
+  readonly stage: Stage;
+  /** Of the world that the faults are done to. */
+  readonly namespace: () => string;
+}
+
+interface Performance {
+  readonly stage: Stage;
+  readonly processes: ClusterProcesses;
+  readonly isChosen: (fault: RealFault) => boolean;
+}
+
+async function perform({ podfit, list }: Plan, { stage, processes, isChosen }: Performance): Promise<void> {
   try {
-    await using world = await RealWorld.open(stage);
-    const names = only?.split(",");
-    const faults = [...listFaults(processes), ...listOwnFaults(world, stage, kills)];
-    for (const fault of faults) {
-      if (names?.some((name) => fault.name.includes(name)) !== false) await suffer(stage, { world, fault, processes });
-    }
+    await using world = await RealWorld.open({ stage, podfit });
+    const faults = list({ stage, namespace: () => world.namespace });
+    for (const fault of faults.filter(isChosen)) await suffer(stage, { world, fault, processes });
   } catch (error) {
     const why = error instanceof Error ? error.stack ?? error.message : String(error);
     stage.note({ name: "the run itself", recoveredMs: null, withinMs: 0, why });
   } finally {
     await processes.restore();
   }
-  return [stage];
 }
 
 interface Suffering {
@@ -114,8 +153,11 @@ function listFaults({ pause, resume, kill, start, cut, mend }: ClusterProcesses)
 }
 
 /** What is done to podfit itself. */
-function listOwnFaults(world: RealWorld, stage: Stage, kills: number): readonly RealFault[] {
-  const signal = (what: Deno.Signal) => Promise.resolve(Deno.kill(world.podfit.pid, what));
+function listOwnFaults(
+  podfit: OwnProcess,
+  { stage, namespace, kills }: PlanContext & { readonly kills: number },
+): readonly RealFault[] {
+  const signal = (what: Deno.Signal) => Promise.resolve(Deno.kill(podfit.pid, what));
   const paused: RealFault = {
     name: "podfit paused for 60 s",
     lastsS: 60,
@@ -130,9 +172,9 @@ function listOwnFaults(world: RealWorld, stage: Stage, kills: number): readonly 
     withinS: 120,
     async begin() {
       await systemClock.sleep(stage.random() * 20_000);
-      await world.killPodfit();
+      await podfit.kill();
     },
-    end: () => world.startPodfit(),
+    end: () => podfit.start(namespace()),
   }));
   return [paused, ...killed];
 }

@@ -11,8 +11,6 @@ import type { Backend } from "../../e2e/support/backend.ts";
 import { openRealCluster } from "../../e2e/support/real_cluster.ts";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { createPodfitCommand } from "../../support/podfit_process.ts";
-import { PodfitProcess } from "../process.ts";
 import type { Stage } from "../stage.ts";
 import { Witness } from "../witness.ts";
 
@@ -24,7 +22,21 @@ const TOLERANCE = 3;
 const SIDE = { scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60 };
 const REPLICAS = 2;
 
-/** A namespace with its pods, and one podfit for it. */
+/** podfit beside the pods of a namespace, however it runs. */
+export interface RealPodfit extends AsyncDisposable {
+  readonly start: (namespace: string) => Promise<void>;
+  /** What is wrong with it at this moment; empty where nothing is. */
+  readonly describe: () => Promise<string>;
+}
+
+/** What a world is made of. */
+export interface RealWorldOptions {
+  readonly stage: Stage;
+  /** Not started yet; the world disposes of it. */
+  readonly podfit: RealPodfit;
+}
+
+/** A namespace with its pods, and a podfit for it. */
 export class RealWorld implements AsyncDisposable {
   readonly namespace: string;
   readonly witness: Witness;
@@ -32,21 +44,22 @@ export class RealWorld implements AsyncDisposable {
   readonly #pods = new Map<string, Json>();
   readonly #told = new Map<string, number>();
   readonly #ending = new AbortController();
-  #podfit: PodfitProcess | null = null;
+  readonly #podfit: RealPodfit;
   #level = 0;
 
-  private constructor(stage: Stage, backend: Backend, namespace: string) {
+  private constructor({ stage, podfit }: RealWorldOptions, backend: Backend, namespace: string) {
     this.namespace = namespace;
     this.#backend = backend;
+    this.#podfit = podfit;
     this.witness = new Witness({ stage, clock: systemClock, bounds: BOUNDS, cooldownMs: COOLDOWN_S * 1000 });
   }
 
   /** Its pods run, and podfit has sized them once. */
-  static async open(stage: Stage): Promise<RealWorld> {
+  static async open(options: RealWorldOptions): Promise<RealWorld> {
     const backend = await openRealCluster();
     const namespace = `chaos-${crypto.randomUUID().slice(0, 6)}`;
     await backend.createNamespace(namespace);
-    const world = new RealWorld(stage, backend, namespace);
+    const world = new RealWorld(options, backend, namespace);
     const containers = [{
       requests: { cpu: "100m", memory: "32Mi" },
       limits: { cpu: "800m" },
@@ -66,26 +79,11 @@ export class RealWorld implements AsyncDisposable {
       autoscaler("web", { target, containerName: "main", policy: { ...policy, cpu: { requests: SIDE } }, bounds }),
     ]);
     void world.#watch();
-    await world.startPodfit();
+    await options.podfit.start(namespace);
     world.shift();
     const why = await world.settle(180_000);
     if (why !== "") throw new Error(`Cannot begin: ${why}`);
     return world;
-  }
-
-  get podfit(): PodfitProcess {
-    if (this.#podfit === null) throw new Error("Cannot use podfit: it was not started");
-    return this.#podfit;
-  }
-
-  async startPodfit(): Promise<void> {
-    const args = ["--listen", "127.0.0.1:0", "--namespace", this.namespace];
-    const env = { PRA_ENABLED: "true", KUBECONFIG: Deno.env.get("KUBECONFIG") ?? "" };
-    this.#podfit = new PodfitProcess((await createPodfitCommand({ args, env })).spawn());
-  }
-
-  async killPodfit(): Promise<void> {
-    await this.podfit[Symbol.asyncDispose]();
   }
 
   /** Every pod is to use what none of its last two sizes fits. */
@@ -127,19 +125,13 @@ export class RealWorld implements AsyncDisposable {
   async describe(): Promise<string> {
     const unfit = this.#listUnfit();
     const running = this.#listRunning().length;
-    const { code } = this.podfit;
-    const health = code === null ? await this.podfit.ask("/readyz") : 0;
-    return [
-      ...(running === REPLICAS ? [] : [`${running} of ${REPLICAS} pods run`]),
-      ...unfit,
-      ...(code === null ? [] : [`podfit has ended with ${code}: ${this.podfit.tail()}`]),
-      ...(code !== null || health === 200 ? [] : [`/readyz answers ${health}`]),
-    ].join("; ");
+    const pods = running === REPLICAS ? "" : `${running} of ${REPLICAS} pods run`;
+    return [pods, ...unfit, await this.#podfit.describe()].filter((what) => what !== "").join("; ");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
-    await this.#podfit?.[Symbol.asyncDispose]();
+    await this.#podfit[Symbol.asyncDispose]();
     await this.#backend.delete({ kind: "Namespace", namespace: "", name: this.namespace });
     await this.#backend[Symbol.asyncDispose]();
   }

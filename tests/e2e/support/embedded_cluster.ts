@@ -37,6 +37,7 @@ const NODE = { name: "node1", cpuMillicores: 2000, memoryBytes: 24 * 2 ** 30, ha
 /** What openEmbeddedCluster has, of what scenarios may need. */
 export const EMBEDDED_FACTS: Facts = {
   hasLoadImage: true,
+  hasPodfitImage: false,
   kubelet: "signed",
   nodes: 1,
   freePods: 110,

@@ -1,6 +1,7 @@
 /** What does the cluster of KUBECONFIG have that scenarios may need? */
 import { systemClock } from "../../../lib/runtime/clock.ts";
-import { kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
+import { VERSION } from "../../../lib/cli/version.ts";
+import { hasProgram, kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
 import type { List, Metadata, NodeJson, PodJson } from "./objects.ts";
 import { readFreeMillicores } from "./room.ts";
 import { waitUntil } from "./wait.ts";
@@ -18,6 +19,8 @@ export interface SpareNode {
 /** What the cluster has; it is about nodes that take any pod, unless it says otherwise. */
 export interface Facts {
   readonly hasLoadImage: boolean;
+  /** The image of this version, and helm to install it with. */
+  readonly hasPodfitImage: boolean;
   readonly kubelet: KubeletCertificate | "unreachable";
   readonly spare?: SpareNode;
   readonly nodes: number;
@@ -29,6 +32,8 @@ export interface Facts {
   readonly minorVersion: string;
 }
 
+/** As `tests/cluster/build podfit` names it. */
+const PODFIT_IMAGE = `localhost/podfit:${VERSION}`;
 const SPARE = "podfit.dev/spare";
 
 export async function fetchFacts(): Promise<Facts> {
@@ -49,6 +54,7 @@ export async function fetchFacts(): Promise<Facts> {
   return {
     // An image that is named can be pulled, or else fails where one sees it.
     hasLoadImage: Deno.env.has("E2E_LOAD_IMAGE") || names.includes(loadImage()),
+    hasPodfitImage: names.includes(PODFIT_IMAGE) && await hasProgram("helm"),
     kubelet: await fetchKubeletCertificate(ready[0]),
     ...(spare === undefined
       ? {}

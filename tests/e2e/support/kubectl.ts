@@ -17,12 +17,8 @@ export interface KubectlAnswer {
 }
 
 /** Its standard output; throws with its standard error when it fails. */
-export async function kubectl(args: readonly string[], options: KubectlOptions = {}): Promise<string> {
-  const answer = await tryKubectl(args, options);
-  if (answer.code !== 0) {
-    throw new Error(`Cannot run "kubectl ${args.join(" ")}" (exit ${answer.code}): ${answer.stderr.trim()}`);
-  }
-  return answer.stdout;
+export function kubectl(args: readonly string[], options: KubectlOptions = {}): Promise<string> {
+  return runProgram("kubectl", args, options);
 }
 
 export async function kubectlJson<T>(args: readonly string[], options: KubectlOptions = {}): Promise<T> {
@@ -35,10 +31,25 @@ export function kubectlRaw(path: string, options: KubectlOptions = {}): Promise<
 }
 
 /** For calls whose failure is what the scenario is about. */
-export async function tryKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<KubectlAnswer> {
-  const { input, timeoutMs = 30_000 } = options;
+export function tryKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<KubectlAnswer> {
+  return tryProgram("kubectl", args, options);
+}
+
+/** Its standard output, for programs of the cluster beside kubectl; throws with its standard error when it fails. */
+export async function runProgram(name: string, args: readonly string[], options: KubectlOptions = {}): Promise<string> {
+  const { code, stdout, stderr } = await tryProgram(name, args, options);
+  if (code !== 0) throw new Error(`Cannot run "${name} ${args.join(" ")}" (exit ${code}): ${stderr.trim()}`);
+  return stdout;
+}
+
+async function tryProgram(
+  name: string,
+  args: readonly string[],
+  { input, timeoutMs = 30_000 }: KubectlOptions,
+): Promise<KubectlAnswer> {
   using timeout = systemClock.timeout(timeoutMs);
-  const child = kubectlCommand(args, { stdin: input === undefined ? "null" : "piped", signal: timeout.signal }).spawn();
+  const stdin = input === undefined ? "null" : "piped";
+  const child = toCommand(name, args, { stdin, signal: timeout.signal }).spawn();
   const written = input === undefined ? null : writeAll(child.stdin, input);
   const [{ code, stdout, stderr }] = await Promise.all([child.output(), written]);
   const late = timeout.signal.aborted ? ` (ended after ${timeoutMs} ms)` : "";
@@ -48,7 +59,11 @@ export async function tryKubectl(args: readonly string[], options: KubectlOption
 
 /** For long-running calls, such as a watch. */
 export function kubectlCommand(args: readonly string[], options: Deno.CommandOptions = {}): Deno.Command {
-  return new Deno.Command("kubectl", {
+  return toCommand("kubectl", args, options);
+}
+
+function toCommand(name: string, args: readonly string[], options: Deno.CommandOptions): Deno.Command {
+  return new Deno.Command(name, {
     args: [...args],
     stdin: "null",
     stdout: "piped",
@@ -58,15 +73,25 @@ export function kubectlCommand(args: readonly string[], options: Deno.CommandOpt
   });
 }
 
-export async function hasKubectl(): Promise<boolean> {
+export function hasKubectl(): Promise<boolean> {
+  return hasProgram("kubectl");
+}
+
+/** Whether a program is on PATH or among those of the cluster. */
+export async function hasProgram(name: string): Promise<boolean> {
   for (const folder of readPath().split(":")) {
-    if (await Deno.stat(`${folder}/kubectl`).then(({ isFile }) => isFile, () => false)) return true;
+    if (await Deno.stat(`${folder}/${name}`).then(({ isFile }) => isFile, () => false)) return true;
   }
   return false;
 }
 
 function readPath(): string {
   return `${Deno.env.get("PATH") ?? ""}:${clusterHome()}/bin`;
+}
+
+/** Where the cluster that KUBECONFIG names keeps its state and its logs. */
+export function readKubeconfigFolder(): string {
+  return (Deno.env.get("KUBECONFIG") ?? "").replace(/\/[^/]*$/, "");
 }
 
 function clusterHome(): string {

@@ -16,6 +16,8 @@ export interface Needs {
   /** No other scenario may run beside it, e.g. because it changes what all of them use. */
   readonly alone?: true;
   readonly images?: "load";
+  /** The image of `deno task image`, and helm. */
+  readonly podfitImage?: true;
   /** No other scenario may use the node, because it is full or differs: the spare one, or else it runs alone. */
   readonly node?: "own";
   /** The certificate that the kubelets of its pods have to serve with. */
@@ -107,6 +109,9 @@ function findLack(needs: Needs): string | null {
   if (facts === null) return "needs a cluster: KUBECONFIG is not set";
   if (needs.images === "load" && !facts.hasLoadImage) {
     return `needs image "${loadImage()}" on a node, or E2E_LOAD_IMAGE`;
+  }
+  if (needs.podfitImage === true && !facts.hasPodfitImage) {
+    return "needs podfit's image on the nodes and helm: see tests/cluster/build";
   }
   const { kubelet } = needs.node === "own" ? facts.spare ?? facts : facts;
   if (needs.kubelet !== undefined && needs.kubelet !== kubelet) {

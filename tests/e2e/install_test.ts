@@ -1,0 +1,115 @@
+/**
+ * podfit as its chart installs it, in pods with the rights of the chart and no others: it resizes, each of its rights is
+ * used and none is missing, an upgrade costs no cooldown, and what is uninstalled leaves nothing (C54).
+ */
+import { assert, assertEquals } from "@std/assert";
+import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
+import {
+  applyManifests,
+  deleteObject,
+  readAutoscaler,
+  readEvents,
+  readPod,
+  waitFor,
+  waitForPods,
+} from "./support/cluster.ts";
+import { scenario } from "./support/needs.ts";
+import { readSpecSize, recordPod } from "./support/patches.ts";
+import { installRelease, listNamed, readLeader, type Release, waitForLeader } from "./support/release.ts";
+import { listGranted, readUsed } from "./support/rights.ts";
+import { autoscaler, deployment, pod } from "./support/workloads.ts";
+
+const REAL_ONLY = "podfit runs in a pod of its image";
+const NEEDS = { images: "load", kubelet: "signed", podfitImage: true, pods: 4, freeMillicores: 300 } as const;
+
+scenario("C54 the chart's central mode resizes with exactly its rights, is upgraded and leaves nothing behind", {
+  needs: NEEDS,
+  realOnly: REAL_ONLY,
+  async run({ namespace }) {
+    await applyManifests(namespace, [
+      pod("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }] }),
+      autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
+    ]);
+    await using release = await installRelease(namespace, {});
+    await waitForResize(namespace, "web");
+    await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
+    await tellTwice(namespace);
+    await assertRightsAreUsed(release, [release.name, `${release.name}-kubelet`]);
+
+    await release.upgrade({ logLevel: "debug" });
+    assertEquals((await release.listPods()).length, 2);
+    await release.uninstall();
+    await waitFor("all of the release to be gone", async () => (await listNamed(release.name)).length === 0, {
+      timeoutMs: 60_000,
+      everyMs: 2_000,
+    });
+  },
+});
+
+scenario("C54 an upgrade of the chart resizes nothing inside of a cooldown, and goes on after it", {
+  needs: NEEDS,
+  realOnly: REAL_ONLY,
+  async run({ namespace }) {
+    // Under this load the request has many steps to climb, one each half minute.
+    await applyManifests(namespace, [
+      deployment("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 150 }] }),
+      autoscaler("web", quickSpec({ target: { kind: "deployment", name: "web" } }, { cooldown: "30s", step: "5m" })),
+    ]);
+    const [{ metadata: { name } } = { metadata: { name: "" } }] = await waitForPods(namespace, "app=web");
+    await using web = await recordPod({ namespace, name });
+    const count = async () => (await web.patches()).length;
+    await using release = await installRelease(namespace, {});
+    await waitFor("the first resize", async () => await count() === 1, { timeoutMs: 60_000 });
+    const before = await readLeader(namespace, release.name);
+    await release.upgrade({ logLevel: "debug" });
+    await waitForLeader(release, { not: before });
+    await waitFor("two more resizes", async () => await count() >= 3, { timeoutMs: 120_000 });
+    const times = (await web.patches()).map(({ seenAt }) => seenAt);
+    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
+    // What the recorder sees, and the API server's whole seconds.
+    assert(gaps.every((gap) => gap >= 28_000), `ms between resizes: ${gaps}`);
+    await release.uninstall();
+  },
+});
+
+async function waitForResize(namespace: string, name: string): Promise<void> {
+  await waitFor(`the resize of "${name}"`, async () => {
+    return readSpecSize(await readPod({ namespace, name }), "main")["cpu.requests"] === 20;
+  }, { timeoutMs: 90_000 });
+}
+
+/** An event that is told again is counted, which is a right of its own. */
+async function tellTwice(namespace: string): Promise<void> {
+  const lost = { target: { kind: "deployment", name: "lost" } } as const;
+  const told = (count: number) =>
+    waitFor(`the event to be told ${count} times`, async () => {
+      const events = await readEvents(namespace, { about: "lost", reason: "PodResourceAutoscalerTargetNotFound" });
+      return events.some((event) => event.count === count);
+    });
+  await applyManifests(namespace, [autoscaler("lost", quickSpec(lost))]);
+  await told(1);
+  await applyManifests(namespace, [deployment("lost", { replicas: 0 })]);
+  await waitFor("the target to be found", async () => {
+    return (await readAutoscaler(namespace, "lost")).status?.effectiveSelector !== undefined;
+  });
+  await deleteObject(namespace, "Deployment/lost");
+  await told(2);
+}
+
+/** Each right of these accounts is used by now or soon, and nothing was refused. */
+export async function assertRightsAreUsed(release: Release, accounts: readonly string[]): Promise<void> {
+  const manifests = await release.fetchManifests();
+  for (const name of accounts) {
+    const account = { namespace: release.namespace, name };
+    const granted = listGranted(manifests, account);
+    await waitFor(`every right of "${name}" to be used`, async () => {
+      const { rights } = await readUsed(account);
+      const unused = granted.filter((right) => !rights.includes(right));
+      if (unused.length > 0) throw new Error(`not used: ${unused.join(", ")}`);
+      return true;
+    }, { timeoutMs: 60_000, everyMs: 1_000 });
+    const { rights, forbidden } = await readUsed(account);
+    assertEquals(forbidden, [], `refused to "${name}"`);
+    assertEquals(rights.filter((right) => !granted.includes(right)), [], `used by "${name}", granted by others`);
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * podfit as people install it: the chart of deploy/helm with the image of `deno task image`, in pods of the cluster. It
+ * looks after the scenario's namespace alone, where that is its own too, so that scenarios do not meet each other's.
+ */
+import { kubectl, kubectlJson, kubectlRaw, runProgram, tryKubectl } from "./kubectl.ts";
+import { waitFor } from "./cluster.ts";
+import type { List, PodJson } from "./objects.ts";
+import { type MetricSample, parseMetrics } from "./metrics.ts";
+
+/** Values of the chart. */
+export type Values = Readonly<Record<string, unknown>>;
+
+/** An installed chart; disposal uninstalls it, where that was not done. */
+export interface Release extends AsyncDisposable {
+  /** Of the release and of all its objects; no other object in the cluster has it. */
+  readonly name: string;
+  readonly namespace: string;
+  /** What is installed, as YAML. */
+  readonly fetchManifests: () => Promise<string>;
+  /** Resolves when all pods are the new ones, and ready. */
+  readonly upgrade: (values: Values) => Promise<void>;
+  /** Resolves when helm has deleted what it had installed. */
+  readonly uninstall: () => Promise<void>;
+  /** podfit's pods that are not ending, sorted by name. */
+  readonly listPods: () => Promise<readonly PodJson[]>;
+  /** All that a pod of podfit has logged, one object for each line. */
+  readonly readLog: (pod: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  readonly readMetrics: (pod: string) => Promise<readonly MetricSample[]>;
+}
+
+const CHART = new URL("../../../deploy/helm", import.meta.url).pathname;
+/** For the pods of a release on the cluster of tests/cluster, which has no registry. */
+const IMAGE = { repository: "localhost/podfit", pullPolicy: "Never" };
+const WAIT_MS = 90_000;
+
+/** Installs the chart, and waits until its pods are ready. The definition is there already, and not the release's. */
+export async function installRelease(namespace: string, values: Values): Promise<Release> {
+  const name = namespace;
+  const common: Values = {
+    image: IMAGE,
+    fullnameOverride: name,
+    watchNamespaces: [namespace],
+    crds: { install: false },
+  };
+  let isInstalled = false;
+  const helm = (verb: string, more: Values) =>
+    runProgram(
+      "helm",
+      [verb, name, CHART, "--namespace", namespace, "--wait", "--timeout", `${WAIT_MS}ms`, "-f", "-"],
+      {
+        input: JSON.stringify({ ...common, ...values, ...more }),
+        timeoutMs: WAIT_MS + 10_000,
+      },
+    );
+  const release: Release = {
+    name,
+    namespace,
+    fetchManifests: () => runProgram("helm", ["get", "manifest", name, "--namespace", namespace]),
+    upgrade: async (more) => void await helm("upgrade", more),
+    async uninstall() {
+      isInstalled = false;
+      await runProgram("helm", ["uninstall", name, "--namespace", namespace, "--wait"], { timeoutMs: WAIT_MS });
+    },
+    async listPods() {
+      const selector = `app.kubernetes.io/instance=${name}`;
+      const { items } = await kubectlJson<List<PodJson>>(["get", "pods", "-n", namespace, "-l", selector]);
+      return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .sort((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
+    },
+    async readLog(pod) {
+      const lines = (await kubectl(["logs", pod, "-n", namespace])).split("\n");
+      return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+    },
+    readMetrics: async (pod) =>
+      parseMetrics(await kubectlRaw(`/api/v1/namespaces/${namespace}/pods/${pod}:8080/proxy/metrics`)),
+    async [Symbol.asyncDispose]() {
+      if (isInstalled) await release.uninstall();
+    },
+  };
+  try {
+    isInstalled = true;
+    await helm("install", {});
+  } catch (error) {
+    const standing = await tryKubectl(["describe", "pods", "-n", namespace]);
+    const log = await tryKubectl(["logs", "-n", namespace, "-l", `app.kubernetes.io/instance=${name}`, "--tail=20"]);
+    await release.uninstall().catch(() => {});
+    throw new Error(`${(error as Error).message}\n${standing.stdout.slice(-4000)}\n${log.stdout}`, { cause: error });
+  }
+  return release;
+}
+
+/** Who holds the Lease, by the name of its pod; `null` = nobody. */
+export async function readLeader(namespace: string, lease = namespace): Promise<string | null> {
+  const { code, stdout } = await tryKubectl([
+    "get",
+    "lease",
+    lease,
+    "-n",
+    namespace,
+    "-o",
+    "jsonpath={.spec.holderIdentity}",
+  ]);
+  return code === 0 && stdout !== "" ? stdout.replace(/_[^_]*$/, "") : null;
+}
+
+/** Waits for a leader other than that one, and names it. */
+export function waitForLeader(
+  { namespace, name }: Pick<Release, "namespace" | "name">,
+  { not = null, timeoutMs = 45_000 }: { readonly not?: string | null; readonly timeoutMs?: number } = {},
+): Promise<string> {
+  return waitFor("a leader", async () => {
+    const leader = await readLeader(namespace, name);
+    return leader === not ? null : leader;
+  }, { timeoutMs, everyMs: 500 });
+}
+
+/** All objects of the cluster whose name has this text in it, as `kind/name`; events are left out, and the namespace itself. */
+export async function listNamed(text: string): Promise<readonly string[]> {
+  const kinds = (await kubectl(["api-resources", "--verbs=list", "-o", "name"])).trim().split("\n")
+    .filter((kind) =>
+      !kind.startsWith("events") && !kind.startsWith("componentstatuses") && !kind.includes("metrics.k8s.io")
+    );
+  const columns = "KIND:.kind,NAME:.metadata.name";
+  const all = await kubectl(["get", kinds.join(","), "-A", "--no-headers", "-o", `custom-columns=${columns}`], {
+    timeoutMs: 60_000,
+  });
+  return all.split("\n").map((line) => line.trim().split(/\s+/)).filter(([kind, name = ""]) =>
+    name.includes(text) && kind !== "Namespace"
+  ).map((words) => words.join("/")).sort();
+}
