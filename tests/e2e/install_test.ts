@@ -15,8 +15,7 @@ import {
 } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
-import { installRelease, listNamed, readLeader, type Release, waitForLeader } from "./support/release.ts";
-import { listGranted, readUsed } from "./support/rights.ts";
+import { assertRightsAreUsed, installRelease, listNamed, readLeader, waitForLeader } from "./support/release.ts";
 import { autoscaler, deployment, pod } from "./support/workloads.ts";
 
 const REAL_ONLY = "podfit runs in a pod of its image";
@@ -94,22 +93,4 @@ async function tellTwice(namespace: string): Promise<void> {
   });
   await deleteObject(namespace, "Deployment/lost");
   await told(2);
-}
-
-/** Each right of these accounts is used by now or soon, and nothing was refused. */
-export async function assertRightsAreUsed(release: Release, accounts: readonly string[]): Promise<void> {
-  const manifests = await release.fetchManifests();
-  for (const name of accounts) {
-    const account = { namespace: release.namespace, name };
-    const granted = listGranted(manifests, account);
-    await waitFor(`every right of "${name}" to be used`, async () => {
-      const { rights } = await readUsed(account);
-      const unused = granted.filter((right) => !rights.includes(right));
-      if (unused.length > 0) throw new Error(`not used: ${unused.join(", ")}`);
-      return true;
-    }, { timeoutMs: 60_000, everyMs: 1_000 });
-    const { rights, forbidden } = await readUsed(account);
-    assertEquals(forbidden, [], `refused to "${name}"`);
-    assertEquals(rights.filter((right) => !granted.includes(right)), [], `used by "${name}", granted by others`);
-  }
 }

@@ -2,6 +2,9 @@
  * podfit as people install it: the chart of deploy/helm with the image of `deno task image`, in pods of the cluster. It
  * looks after the scenario's namespace alone, where that is its own too, so that scenarios do not meet each other's.
  */
+import { assertEquals } from "@std/assert";
+import { VERSION } from "../../../lib/cli/version.ts";
+import { listGranted, readUsed } from "./rights.ts";
 import { kubectl, kubectlJson, kubectlRaw, runProgram, tryKubectl } from "./kubectl.ts";
 import { waitFor } from "./cluster.ts";
 import type { List, PodJson } from "./objects.ts";
@@ -32,6 +35,15 @@ const CHART = new URL("../../../deploy/helm", import.meta.url).pathname;
 /** For the pods of a release on the cluster of tests/cluster, which has no registry. */
 const IMAGE = { repository: "localhost/podfit", pullPolicy: "Never" };
 const WAIT_MS = 90_000;
+
+/** podfit in a pod that somebody else makes. */
+export const PODFIT_CONTAINER = {
+  name: "podfit",
+  image: `localhost/podfit:${VERSION}`,
+  imagePullPolicy: "Never",
+  resources: { requests: { cpu: "20m", memory: "128Mi" } },
+  securityContext: { runAsNonRoot: true, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+} as const;
 
 /** Installs the chart, and waits until its pods are ready. The definition is there already, and not the release's. */
 export async function installRelease(namespace: string, values: Values): Promise<Release> {
@@ -127,4 +139,22 @@ export async function listNamed(text: string): Promise<readonly string[]> {
   return all.split("\n").map((line) => line.trim().split(/\s+/)).filter(([kind, name = ""]) =>
     name.includes(text) && kind !== "Namespace"
   ).map((words) => words.join("/")).sort();
+}
+
+/** Each right of these accounts is used by now or soon, and nothing was refused. */
+export async function assertRightsAreUsed(release: Release, accounts: readonly string[]): Promise<void> {
+  const manifests = await release.fetchManifests();
+  for (const name of accounts) {
+    const account = { namespace: release.namespace, name };
+    const granted = listGranted(manifests, account);
+    await waitFor(`every right of "${name}" to be used`, async () => {
+      const { rights } = await readUsed(account);
+      const unused = granted.filter((right) => !rights.includes(right));
+      if (unused.length > 0) throw new Error(`not used: ${unused.join(", ")}`);
+      return true;
+    }, { timeoutMs: 60_000, everyMs: 1_000 });
+    const { rights, forbidden } = await readUsed(account);
+    assertEquals(forbidden, [], `refused to "${name}"`);
+    assertEquals(rights.filter((right) => !granted.includes(right)), [], `used by "${name}", granted by others`);
+  }
 }

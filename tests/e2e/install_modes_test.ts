@@ -1,0 +1,116 @@
+/**
+ * podfit on each node, and podfit beside the container that it sizes, as the chart installs them: with their rights and
+ * no others, and with a policy by which the API server keeps a token to its node or its pod (C54).
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { resizeAs } from "./support/agent_token.ts";
+import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
+import { applyManifests, readAutoscaler, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { scenario } from "./support/needs.ts";
+import { readSpecSize } from "./support/patches.ts";
+import { assertRightsAreUsed, installRelease, listNamed, PODFIT_CONTAINER } from "./support/release.ts";
+import { autoscaler, deployment, pod } from "./support/workloads.ts";
+
+const NEEDS = { images: "load", podfitImage: true, cgroups: true, pods: 4, freeMillicores: 300 } as const;
+const REAL_ONLY = "podfit runs in a pod of its image";
+const LOAD = { requests: { cpu: "10m" }, cpuMillicores: 60 };
+
+scenario("C54 the chart's node-local mode resizes on each node with exactly its rights, and no token beyond its node", {
+  needs: { ...NEEDS, node: "own" },
+  realOnly: REAL_ONLY,
+  async run({ namespace, nodeName }) {
+    assert(nodeName !== null, "needs a spare node");
+    await applyManifests(namespace, [
+      pod("here", { containers: [LOAD], labels: { app: "web" } }),
+      pod("there", { containers: [LOAD], labels: { app: "web" }, fields: { nodeName } }),
+      autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
+    ]);
+    await waitForPods(namespace, "app=web", { count: 2 });
+    await using release = await installRelease(namespace, { mode: "node-local", statsSource: "cgroup" });
+    for (const name of ["here", "there"]) await waitForSize({ namespace, name }, 20);
+    // One of them writes for both.
+    const { status } = await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
+    assertEquals(status?.lastScaleAction, "scaleUp");
+    await waitForConditions({ namespace, name: "web" }, {
+      Active: { status: "True" },
+      Metrics: { status: "Unknown", reason: "NodeLocal" },
+    });
+    await assertRightsAreUsed(release, [release.name]);
+
+    const agents = await release.listPods();
+    const agent = agents.find(({ spec }) => spec.nodeName === nodeName);
+    assert(agent !== undefined && agents.length === 2, `${agents.length} agents`);
+    const bearer = { namespace, name: agent.metadata.name };
+    const account = release.name;
+    const refusal = await resizeAs({ account, bearer, target: { namespace, name: "here", container: "main" } });
+    assertMatch(refusal, new RegExp(`the token is of node "${nodeName}" and the pod on node`));
+    assertEquals(await resizeAs({ account, bearer, target: { namespace, name: "there", container: "main" } }), "");
+    await release.uninstall();
+    await waitFor("all of the release to be gone", async () => (await listNamed(release.name)).length === 0, {
+      timeoutMs: 60_000,
+      everyMs: 2_000,
+    });
+  },
+});
+
+scenario("C54 a sidecar resizes its own pod with exactly its rights, and no token beyond its pod", {
+  needs: { ...NEEDS, kubelet: "signed" },
+  realOnly: REAL_ONLY,
+  async run({ namespace }) {
+    await using release = await installRelease(namespace, { mode: "sidecar", statsSource: "cgroup" });
+    const [sidecar, volumes] = [toSidecar(), [{ name: "cgroup", hostPath: { path: "/sys/fs/cgroup" } }]];
+    const web = deployment("web", {
+      containers: [LOAD],
+      replicas: 2,
+      labels: { "podfit.dev/mode": "sidecar" },
+      fields: {
+        serviceAccountName: "podfit-sidecar",
+        automountServiceAccountToken: true,
+        initContainers: [sidecar],
+        volumes,
+      },
+    });
+    await applyManifests(namespace, [
+      web,
+      autoscaler("web", quickSpec({ target: { kind: "deployment", name: "web" } }, { max: "20m" })),
+    ]);
+    const pods = await waitForPods(namespace, "app=web", { count: 2 });
+    for (const { metadata: { name } } of pods) await waitForSize({ namespace, name }, 20);
+    await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
+    assertEquals((await readAutoscaler(namespace, "web")).status?.lastScaleAction, "scaleUp");
+    await assertRightsAreUsed(release, ["podfit-sidecar"]);
+
+    const [one = "", other = ""] = pods.map(({ metadata: { name } }) => name);
+    const [bearer, account] = [{ namespace, name: one }, "podfit-sidecar"];
+    assertMatch(
+      await resizeAs({ account, bearer, target: { namespace, name: other, container: "main" } }),
+      /is resized by its own podfit alone/,
+    );
+    assertEquals(await resizeAs({ account, bearer, target: { namespace, name: one, container: "main" } }), "");
+    await release.uninstall();
+  },
+});
+
+async function waitForSize(pod: { readonly namespace: string; readonly name: string }, wanted: number): Promise<void> {
+  await waitFor(`pod "${pod.name}" to have ${wanted}m`, async () => {
+    return readSpecSize(await readPod(pod), "main")["cpu.requests"] === wanted;
+  }, { timeoutMs: 90_000 });
+}
+
+/** podfit as a native sidecar, which reads the cgroups of its node. */
+function toSidecar() {
+  const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+  return {
+    ...PODFIT_CONTAINER,
+    restartPolicy: "Always",
+    args: ["--stats-source", "cgroup", "--cgroup-root", "/host/cgroup"],
+    env: [
+      { name: "PRA_ENABLED", value: "true" },
+      field("POD_NAMESPACE", "metadata.namespace"),
+      field("POD_NAME", "metadata.name"),
+      { name: "PODFIT_POD", value: "$(POD_NAMESPACE)/$(POD_NAME)" },
+      field("PODFIT_NODE", "spec.nodeName"),
+    ],
+    volumeMounts: [{ name: "cgroup", mountPath: "/host/cgroup", readOnly: true }],
+  };
+}
