@@ -50,8 +50,20 @@ interface Run {
 }
 
 async function runSideBySide(suite: Suite, args: readonly string[]): Promise<Run> {
+  if (suite === "real") await importPodfit();
   await using shared = await shareCluster(suite);
   return await runTests(suite, { args: ["--parallel", ...args], env: shared.env });
+}
+
+/** podfit as it is now goes to the nodes as an image, where they are those of tests/cluster: some scenarios install it. */
+async function importPodfit(): Promise<void> {
+  const folder = new URL("tests/cluster/", ROOT).pathname;
+  const script = '"$0"/build helm podfit && [ "$("$0"/up)" = "$KUBECONFIG" ]';
+  const isOurs = (Deno.env.get("KUBECONFIG") ?? "").endsWith("/podfit-cluster/run/admin.kubeconfig");
+  if (!isOurs) return;
+  const { success } = await new Deno.Command("bash", { args: ["-c", script, folder], stdin: "null", stdout: "null" })
+    .spawn().status;
+  if (!success) throw new Error("Cannot bring podfit's image to the cluster of KUBECONFIG: run tests/cluster/up again");
 }
 
 /** Without anything beside it. */
