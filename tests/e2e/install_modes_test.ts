@@ -57,7 +57,15 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
   needs: { ...NEEDS, kubelet: "signed" },
   realOnly: REAL_ONLY,
   async run({ namespace }) {
-    await using release = await installRelease(namespace, { mode: "sidecar", statsSource: "cgroup" });
+    await applyManifests(namespace, [
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "podfit-sidecar", namespace } },
+    ]);
+    const sidecars = { serviceAccounts: [{ namespace, name: "podfit-sidecar" }] };
+    await using release = await installRelease(namespace, {
+      mode: "sidecar",
+      statsSource: "cgroup",
+      sidecar: sidecars,
+    });
     const [sidecar, volumes] = [toSidecar(), [{ name: "cgroup", hostPath: { path: "/sys/fs/cgroup" } }]];
     const web = deployment("web", {
       containers: [LOAD],

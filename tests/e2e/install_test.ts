@@ -35,7 +35,7 @@ scenario("C54 the chart's central mode resizes with exactly its rights, is upgra
     await tellTwice(namespace);
     await assertRightsAreUsed(release, [release.name, `${release.name}-kubelet`]);
 
-    await release.upgrade({ logLevel: "debug" });
+    await release.upgrade({ log: { level: "debug" } });
     assertEquals((await release.listPods()).length, 2);
     await release.uninstall();
     await waitFor("all of the release to be gone", async () => (await listNamed(release.name)).length === 0, {
@@ -60,7 +60,7 @@ scenario("C54 an upgrade of the chart resizes nothing inside of a cooldown, and 
     await using release = await installRelease(namespace, {});
     await waitFor("the first resize", async () => await count() === 1, { timeoutMs: 60_000 });
     const before = await readLeader(namespace, release.name);
-    await release.upgrade({ logLevel: "debug" });
+    await release.upgrade({ log: { level: "debug" } });
     await waitForLeader(release, { not: before });
     await waitFor("two more resizes", async () => await count() >= 3, { timeoutMs: 120_000 });
     const times = (await web.patches()).map(({ seenAt }) => seenAt);

@@ -51,7 +51,7 @@ export async function installRelease(namespace: string, values: Values): Promise
   const common: Values = {
     image: IMAGE,
     fullnameOverride: name,
-    watchNamespaces: [namespace],
+    watchNamespaces: values["mode"] === "sidecar" ? [] : [namespace],
     crds: { install: false },
   };
   let isInstalled = false;
