@@ -6,9 +6,16 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { resizeAs } from "./support/agent_token.ts";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, readAutoscaler, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { kubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize } from "./support/patches.ts";
-import { assertRightsAreUsed, installRelease, listNamed, PODFIT_CONTAINER } from "./support/release.ts";
+import {
+  assertRightsAreUsed,
+  installRelease,
+  PODFIT_CONTAINER,
+  waitForLeader,
+  waitForNothingLeft,
+} from "./support/release.ts";
 import { autoscaler, deployment, pod } from "./support/workloads.ts";
 
 const NEEDS = { images: "load", podfitImage: true, cgroups: true, pods: 4, freeMillicores: 300 } as const;
@@ -35,6 +42,9 @@ scenario("C54 the chart's node-local mode resizes on each node with exactly its 
       Active: { status: "True" },
       Metrics: { status: "Unknown", reason: "NodeLocal" },
     });
+    // Somebody may delete what they share: it is made again.
+    await kubectl(["delete", "lease", release.name, "-n", namespace]);
+    await waitForLeader(release);
     await assertRightsAreUsed(release, [release.name]);
 
     const agents = await release.listPods();
@@ -46,10 +56,7 @@ scenario("C54 the chart's node-local mode resizes on each node with exactly its 
     assertMatch(refusal, new RegExp(`the token is of node "${nodeName}" and the pod on node`));
     assertEquals(await resizeAs({ account, bearer, target: { namespace, name: "there", container: "main" } }), "");
     await release.uninstall();
-    await waitFor("all of the release to be gone", async () => (await listNamed(release.name)).length === 0, {
-      timeoutMs: 60_000,
-      everyMs: 2_000,
-    });
+    await waitForNothingLeft(release);
   },
 });
 
@@ -86,6 +93,8 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
     for (const { metadata: { name } } of pods) await waitForSize({ namespace, name }, 20);
     await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
     assertEquals((await readAutoscaler(namespace, "web")).status?.lastScaleAction, "scaleUp");
+    await kubectl(["delete", "lease", "podfit-sidecar", "-n", namespace]);
+    await waitForLeader({ namespace, name: "podfit-sidecar" });
     await assertRightsAreUsed(release, ["podfit-sidecar"]);
 
     const [one = "", other = ""] = pods.map(({ metadata: { name } }) => name);
@@ -96,6 +105,7 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
     );
     assertEquals(await resizeAs({ account, bearer, target: { namespace, name: one, container: "main" } }), "");
     await release.uninstall();
+    await waitForNothingLeft(release);
   },
 });
 

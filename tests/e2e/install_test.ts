@@ -13,9 +13,16 @@ import {
   waitFor,
   waitForPods,
 } from "./support/cluster.ts";
+import { kubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
-import { assertRightsAreUsed, installRelease, listNamed, readLeader, waitForLeader } from "./support/release.ts";
+import {
+  assertRightsAreUsed,
+  installRelease,
+  readLeader,
+  waitForLeader,
+  waitForNothingLeft,
+} from "./support/release.ts";
 import { autoscaler, deployment, pod } from "./support/workloads.ts";
 
 const REAL_ONLY = "podfit runs in a pod of its image";
@@ -33,15 +40,15 @@ scenario("C54 the chart's central mode resizes with exactly its rights, is upgra
     await waitForResize(namespace, "web");
     await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
     await tellTwice(namespace);
-    await assertRightsAreUsed(release, [release.name, `${release.name}-kubelet`]);
+    // Somebody may delete what podfit leads by: it is made again.
+    await kubectl(["delete", "lease", release.name, "-n", namespace]);
+    await waitForLeader(release);
+    await assertRightsAreUsed(release, [release.name, "podfit-kubelet"]);
 
     await release.upgrade({ log: { level: "debug" } });
     assertEquals((await release.listPods()).length, 2);
     await release.uninstall();
-    await waitFor("all of the release to be gone", async () => (await listNamed(release.name)).length === 0, {
-      timeoutMs: 60_000,
-      everyMs: 2_000,
-    });
+    await waitForNothingLeft(release);
   },
 });
 

@@ -126,20 +126,25 @@ export function waitForLeader(
   }, { timeoutMs, everyMs: 500 });
 }
 
-/** All objects of the cluster whose name has this text in it, as `kind/name`; events are left out, and the namespace itself. */
-export async function listNamed(text: string): Promise<readonly string[]> {
+/** Waits until no object of the cluster has the release's name in its own, or in the label of its release. */
+export async function waitForNothingLeft({ name, namespace }: Pick<Release, "name" | "namespace">): Promise<void> {
   const kinds = (await kubectl(["api-resources", "--verbs=list", "-o", "name"])).trim().split("\n")
-    .filter((kind) =>
-      !kind.startsWith("events") && !kind.startsWith("componentstatuses") && !kind.includes("metrics.k8s.io")
-    );
-  const columns = "KIND:.kind,NAME:.metadata.name";
-  const all = await kubectl(["get", kinds.join(","), "-A", "--no-headers", "-o", `custom-columns=${columns}`], {
-    timeoutMs: 60_000,
-  });
-  return all.split("\n").map((line) => line.trim().split(/\s+/)).filter(([kind, name = ""]) =>
-    name.includes(text) && kind !== "Namespace"
-  ).map((words) => words.join("/")).sort();
+    .filter((kind) => !PASSING.some((one) => kind.startsWith(one) || kind.endsWith(one)));
+  const columns = `KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,OF:.metadata.labels.${INSTANCE}`;
+  await waitFor(`nothing to be left of release "${name}"`, async () => {
+    const table = await kubectl(["get", kinds.join(","), "-A", "--no-headers", "-o", `custom-columns=${columns}`], {
+      timeoutMs: 60_000,
+    });
+    const left = table.split("\n").map((line) => line.trim().split(/\s+/))
+      .filter(([kind, , object = "", of]) => kind !== "Namespace" && (object.includes(name) || of === name));
+    if (left.length > 0) throw new Error(`in "${namespace}": ${left.map((words) => words.join(" ")).join(", ")}`);
+    return true;
+  }, { timeoutMs: 60_000, everyMs: 2_000 });
 }
+
+const INSTANCE = "app\\.kubernetes\\.io/instance";
+/** They tell of what was; nobody installs them. */
+const PASSING = ["events", "componentstatuses", "metrics.k8s.io"];
 
 /** Each right of these accounts is used by now or soon, and nothing was refused. */
 export async function assertRightsAreUsed(release: Release, accounts: readonly string[]): Promise<void> {
