@@ -3,6 +3,7 @@
  * and metrics. An actor stands on an observer, runs once, and takes what it remembers of pods with it when it ends.
  */
 import type { ApiClient } from "../kube/client.ts";
+import type { Term } from "../kube/lease.ts";
 import { Brake } from "../runtime/brake.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
@@ -56,7 +57,9 @@ export interface ActorOptions {
   readonly sinks: readonly Sink[];
   readonly onTrouble: OnTrouble;
   /** Logs what `onTrouble` is told, and warnings among notices. */
-  readonly troubleLog: Pick<TroubleLog, "take" | "sweep">;
+  readonly troubleLog: Pick<TroubleLog, "take">;
+  /** The leadership that it acts by; without one nobody else acts. */
+  readonly term?: Pick<Term, "isLeading">;
 }
 
 /** A part of the daemon that runs once, from its start until its signal. */
@@ -73,9 +76,10 @@ const LAST_STATUS_MS = 5_000;
 
 /** Builds an actor; nothing runs before `run` is called. */
 export function createActor(options: ActorOptions): Actor {
-  const { observer, client, clock, random, log, metrics, onTrouble, troubleLog } = options;
+  const { observer, client, clock, random, log, metrics, onTrouble, troubleLog, term } = options;
   const { inventory, isKnown } = observer;
-  const progress = { atMs: clock.monotonic() };
+  const madeMs = clock.monotonic();
+  const progress = { atMs: madeMs };
   const brake = new Brake({ clock, random });
   const { instance } = options;
   const onNotice = troubleLog.take;
@@ -88,7 +92,11 @@ export function createActor(options: ActorOptions): Actor {
   const evaluator: Evaluator = new Evaluator({
     clock,
     takeTurn: createTurns({ clock, pace: options.pace, brake }),
-    actuate: createActuator({ client, clock, isCurrent: observer.isCurrent }),
+    actuate: createActuator({
+      client,
+      clock,
+      isCurrent: (tracked) => term?.isLeading() !== false && observer.isCurrent(tracked),
+    }),
     report: combineSinks([
       createEventSink(recorder),
       createLogSink(log),
@@ -99,9 +107,15 @@ export function createActor(options: ActorOptions): Actor {
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     readSiblings: (tracked, now) => siblings.read(tracked, now),
-    readKillFloors: ({ revision }, now) => killFloors.read(revision, now),
+    readSigns({ revision, nodeName }, now) {
+      const floors = killFloors.read(revision, now);
+      return {
+        ...(floors !== undefined && { killFloors: floors }),
+        ...(observer.nodes.get(nodeName ?? "")?.memoryPressure === true && { memoryPressure: true }),
+        ...(term !== undefined && { ledSince: now - (clock.monotonic() - madeMs) }),
+      };
+    },
     dryRun: options.dryRun,
-    hasMemoryPressure: (node) => observer.nodes.get(node)?.memoryPressure === true,
     canDecide: observer.canDecide,
     surroundings: observer.surroundings,
     onError({ pod }, error) {
@@ -189,7 +203,7 @@ export function createActor(options: ActorOptions): Actor {
       await using _nodes = nodes;
       await sweep(signal);
     } finally {
-      await writeLastStatus();
+      if (term?.isLeading() !== false) await writeLastStatus();
       closing.abort();
       await recording;
     }
@@ -201,7 +215,6 @@ export function createActor(options: ActorOptions): Actor {
       metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
       await status.sweep(signal);
       refusals.sweep((forMs) => evaluator.listQueued(forMs));
-      troubleLog.sweep();
       await clock.sleep(SWEEP_MS, signal).catch(() => {});
     }
   }

@@ -4,17 +4,20 @@
  */
 import type { OperatorLimits } from "../autoscaler/operator_limits.ts";
 import { createClient } from "../kube/client.ts";
+import type { Term } from "../kube/lease.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import { untilAborted } from "../runtime/waits.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
+import { fence } from "./act/fence.ts";
 import { DEFAULT_PACE, type Pace } from "./act/turns.ts";
 import { createActor } from "./actor.ts";
-import type { Scope } from "./inventory/scope.ts";
+import { isPartial, type Scope } from "./inventory/scope.ts";
+import { createLeadership, type LeaseName } from "./leadership.ts";
 import { countRequests } from "./metrics/count_requests.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { createObserver } from "./observer.ts";
+import { createObserver, type ObserverListener } from "./observer.ts";
 import type { Sink } from "./report/sink.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import { TroubleLog } from "./report/trouble_log.ts";
@@ -35,6 +38,8 @@ export interface DaemonOptions {
   readonly maxContenders?: number;
   /** Which podfit this is, in events. */
   readonly instance: string;
+  /** The Lease whose holder alone acts, where podfit looks after whole workloads; without one this podfit acts. */
+  readonly lease?: LeaseName;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -61,14 +66,40 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const troubleLog = new TroubleLog(options);
   const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
   const observer = createObserver({ ...options, origin, transport, onTrouble });
-  const client = createClient({ origin, transport });
-  const actor = createActor({ pace: DEFAULT_PACE, ...options, observer, client, sinks, onTrouble, troubleLog });
+  const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
+    const client = createClient({ origin, ...server });
+    const led = term === undefined ? {} : { term };
+    return createActor({ pace: DEFAULT_PACE, ...options, ...led, observer, client, sinks, onTrouble, troubleLog });
+  };
+  const { lease, scope } = options;
+  const leadership = lease === undefined || isPartial(scope) ? null : createLeadership({
+    ...options,
+    lease,
+    client: createClient({ origin, transport }),
+    onTrouble,
+    createActor: (term) => newActor({ transport: fence(transport, term) }, term),
+  });
+  const actor = leadership ?? newActor({ transport });
+  const sweepTroubles = async (ending: AbortSignal) => {
+    // Whoever stands by watches too. What an actor knows of a deleted autoscaler it forgets itself.
+    using _subscription = observer.subscribe({ ...NO_LISTENER, onAutoscalerGone: (gone) => metrics.forget(gone) });
+    while (!ending.aborted) {
+      troubleLog.sweep();
+      await options.clock.sleep(SWEEP_MS, ending).catch(() => {});
+    }
+  };
   return {
     isAlive: actor.isAlive,
-    isReady: observer.isReady,
-    run: () => endInTime(runTogether([observer.run, actor.run], signal), options),
+    isReady() {
+      const verdict = observer.isReady();
+      return verdict.ok && leadership !== null ? leadership.isReady() : verdict;
+    },
+    run: () => endInTime(runTogether([observer.run, actor.run, sweepTroubles], signal), options),
   };
 }
+
+const SWEEP_MS = 1_000;
+const NO_LISTENER: ObserverListener = { onTracked() {}, onDropped() {}, onAutoscalerGone() {}, onRoom() {} };
 
 /**
  * 10 s for the answers to PATCHes under way, as long as each may take, and 2 s to write the last events and statuses,

@@ -211,4 +211,5 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   dryRun: flag,
   memoryPressure: v.exactOptional(flag),
   killFloors: v.exactOptional(dictionary(number)),
+  ledSince: v.exactOptional(number),
 });

@@ -16,10 +16,11 @@ import {
   parseChoices,
   parseListen,
   parseMs,
+  parseNamespace,
   parseNamespaces,
-  parseNode,
   parseOptional,
   parseSize,
+  parseSubdomain,
   parseWhole,
   type Written,
 } from "./parse_values.ts";
@@ -45,12 +46,22 @@ export interface RunOptions {
   readonly kubeletPreferredAddressTypes: readonly AddressType[];
   readonly limits: OperatorLimits;
   readonly maxContenders: number;
+  readonly leaderElection: LeaderElection;
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly pace: Pace;
   readonly listen: { readonly hostname: string; readonly port: number };
   readonly environment: Environment;
+}
+
+/** Whether one of several podfits acts, and by which Lease. */
+export interface LeaderElection {
+  /** `null` = where podfit runs in a pod, by its service account. */
+  readonly isOn: boolean | null;
+  readonly name: string;
+  /** `null` = that of the service account, or of the context. */
+  readonly namespace: string | null;
 }
 
 /** Where usage is read. */
@@ -130,7 +141,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     context: last("context")?.text ?? null,
     namespaces: parseNamespaces(list("namespace")),
     statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), STATS_SOURCES),
-    node: parseNode(last("node")),
+    node: parseOptional(last("node"), (written) => parseSubdomain(written, "node name")),
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
@@ -145,6 +156,11 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
       maxMemoryBytes: parseOptional(last("maxMemory"), (written) => parseSize(written, "memory")),
     },
     maxContenders: parseWhole(lastOr("maxContenders", FLAGS.maxContenders.fallback), [1, 1000]),
+    leaderElection: {
+      isOn: parseOptional(last("leaderElect"), parseBoolean),
+      name: parseSubdomain(lastOr("leaderElectResourceName", FLAGS.leaderElectResourceName.fallback), "Lease name"),
+      namespace: parseOptional(last("leaderElectResourceNamespace"), parseNamespace),
+    },
     dryRun: parseBoolean(lastOr("dryRun", "false")),
     logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
     logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),

@@ -80,6 +80,10 @@ export interface Metrics {
   setUsageSource(source: "kubelet" | "proxy" | "cgroup"): void;
   eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
+  /** Whether this process leads, by the Lease of that name. */
+  setLeading(lease: string, isLeading: boolean): void;
+  /** Gauges of what is looked after disappear: the one who leads shows them. */
+  standBy(): void;
   logLineDropped(): void;
 }
 
@@ -149,6 +153,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
     setTracked({ pods, nodePollers }) {
       families.trackedPods.record({}, pods);
       families.nodePollers.record({}, nodePollers);
+    },
+    setLeading(lease, isLeading) {
+      families.leading.record({ name: lease }, isLeading ? 1 : 0);
+      families.leaderTransitions.record({}, isLeading ? 1 : 0);
+    },
+    standBy() {
+      const { total, scalingActive, active, limitedPods, trackedPods, nodePollers } = families;
+      for (const family of [total, scalingActive, active, limitedPods, trackedPods, nodePollers]) family.keep([]);
     },
     logLineDropped: () => families.logLinesDropped.record({}, 1),
   };
