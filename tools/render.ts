@@ -26,7 +26,8 @@ export const MANIFESTS: Readonly<Record<string, Manifest>> = {
     values: { namespace: { create: true }, mode: "node-local" },
   },
   "deploy/sidecar.yaml": {
-    head: `For podfits inside of pods: rights of the service account podfit-sidecar in the namespace default, and the policy that
+    head:
+      `For podfits inside of pods: rights of the service account podfit-sidecar in the namespace default, and the policy that
 keeps a sidecar to its pod. Elsewhere: have Helm name other accounts (sidecar.serviceAccounts), or change both namespaces.
   kubectl apply --server-side -f deploy/sidecar.yaml`,
     values: { mode: "sidecar", sidecar: { serviceAccounts: [{ namespace: "default", name: "podfit-sidecar" }] } },
