@@ -29,7 +29,7 @@ interface InDeclaration {
 
 /** `find` occurs once there, letter for letter. */
 interface InFile {
-  /** A file that is not TypeScript, e.g. `deploy/rbac.yaml`. */
+  /** A file that is not TypeScript, e.g. `deploy/install.yaml`. */
   readonly file: string;
 }
 

@@ -11,7 +11,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { keepSecret } from "../runtime/secrets.ts";
 import { isRecord } from "../units/untrusted.ts";
 
-/** The service account of deploy/rbac.yaml that tokens are asked for, in podfit's own namespace. */
+/** The service account of deploy/install.yaml that tokens are asked for, in podfit's own namespace. */
 export const KUBELET_ACCOUNT = "podfit-kubelet";
 
 /** Whose tokens, and who hears of it when there are none. */

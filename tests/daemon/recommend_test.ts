@@ -1,7 +1,6 @@
 /** A whole podfit in mode recommend: what its status says, and that it never resizes (L51). */
-import { assertEquals, assertNotEquals } from "@std/assert";
-import { parseAll } from "@std/yaml";
-import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
+import { assertEquals } from "@std/assert";
+import { autoscalerObject, podObject } from "../support/api_objects.ts";
 import { Run } from "../support/daemon_run.ts";
 
 const RECOMMEND = autoscalerObject({ mode: "recommend" });
@@ -97,17 +96,4 @@ Deno.test("what would be resized counts as blocked, and is logged with its utili
   assertEquals(blocked.map(({ why, utilization }) => [why, utilization]), [
     ["would resize: cpu.requests 100m -> 250m (mode: recommend)", { "cpu.requests": 60 }],
   ]);
-});
-
-Deno.test("deploy/rbac-recommend.yaml is deploy/rbac.yaml without pods/resize (L51)", async () => {
-  const read = async (name: string) =>
-    parseAll(await Deno.readTextFile(new URL(`../../deploy/${name}`, import.meta.url))) as Json[];
-  const without = (objects: readonly Json[]) =>
-    objects.map((object) => ({
-      ...object,
-      ...(object.rules && { rules: object.rules.filter(({ resources }: Json) => !resources.includes("pods/resize")) }),
-    }));
-  const [all, fewer] = await Promise.all([read("rbac.yaml"), read("rbac-recommend.yaml")]);
-  assertEquals(fewer, without(all));
-  assertNotEquals(fewer, all);
 });

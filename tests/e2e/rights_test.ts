@@ -1,5 +1,5 @@
 /**
- * podfit with the rights of deploy/rbac.yaml and no others: they suffice, each way of reading usage needs its own, and
+ * podfit with the rights of deploy/install.yaml and no others: they suffice, each way of reading usage needs its own, and
  * a missing one is named (C54).
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
@@ -16,10 +16,11 @@ import { type Podfit, startPodfit } from "./support/podfit.ts";
 import { autoscaler, type Manifest, pod } from "./support/workloads.ts";
 
 const STATS = `- { apiGroups: [""], resources: [nodes/stats], verbs: [get] }`;
+const NODES = `- { apiGroups: [""], resources: [nodes], verbs: [list, watch] }`;
 const PROXY = `- { apiGroups: [""], resources: [nodes/proxy], verbs: [get] }`;
 const NEEDS = { images: "load", kubelet: "signed", pods: 1, freeMillicores: 100 } as const;
 
-scenario("C54 the rights of deploy/rbac.yaml suffice to resize, to write status and events", {
+scenario("C54 the rights of deploy/install.yaml suffice to resize, to write status and events", {
   needs: NEEDS,
   async run({ namespace }) {
     await using account = await createAccount(namespace, (text) => text);
@@ -55,6 +56,7 @@ const USED = [
   "create events",
   "patch events",
   ...["limitranges", "resourcequotas"].flatMap((resource) => [`list ${resource}`, `watch ${resource}`]),
+  "create leases.coordination.k8s.io",
 ];
 const BEYOND = [
   ...WATCHED.flatMap((resource) => ["get", "create", "update", "patch", "delete"].map((verb) => `${verb} ${resource}`)),
@@ -70,6 +72,8 @@ const BEYOND = [
   "create serviceaccounts/token",
   "get secrets",
   "get limitranges",
+  // Of the Lease with podfit's name alone.
+  ...["get", "list", "watch", "update", "patch", "delete"].map((verb) => `${verb} leases.coordination.k8s.io`),
   "update resourcequotas",
 ];
 
@@ -121,7 +125,7 @@ scenario("C54 --stats-source proxy works with nodes/proxy, and says so", {
   needs: NEEDS,
   async run({ namespace }) {
     await using account = await createAccount(namespace, (text) => {
-      return without(text, STATS).replace(`# ${PROXY}`, PROXY);
+      return without(text, STATS).replace(NODES, `${NODES}\n  ${PROXY}`);
     });
     await applyManifests(namespace, loadedPod());
     const args = [...account.args, "--stats-source", "proxy"];

@@ -427,28 +427,28 @@ export const REPORTING: Mutations = {
   C54: [
     {
       breaks: "has no right to resize",
-      file: "deploy/rbac.yaml",
+      file: "deploy/install.yaml",
       find: "resources: [pods/resize], verbs: [patch]",
       replace: "resources: [pods/resize], verbs: [update]",
       test: "C54 the role has each right that podfit uses, and none beyond",
     },
     {
       breaks: "has a right that it never uses",
-      file: "deploy/rbac.yaml",
+      file: "deploy/install.yaml",
       find: "resources: [pods], verbs: [list, watch]",
       replace: "resources: [pods], verbs: [get, list, watch]",
       test: "C54 the role has each right that podfit uses, and none beyond",
     },
     {
       breaks: "may change autoscalers and not their status",
-      file: "deploy/rbac.yaml",
+      file: "deploy/install.yaml",
       find: "resources: [podresourceautoscalers/status], verbs: [patch]",
       replace: "resources: [podresourceautoscalers], verbs: [patch]",
       test: "C54 the role has each right that podfit uses, and none beyond",
     },
     {
       breaks: "may ask for tokens of any account, its own among them",
-      file: "deploy/rbac.yaml",
+      file: "deploy/install.yaml",
       find: "resourceNames: [podfit-kubelet], ",
       replace: "",
       test: "podfit's account may ask for tokens of the account that kubelets see, and of no other (C54)",

@@ -40,7 +40,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   "lib/units/round.ts": ROUND,
   "lib/units/limits.ts": LIMITS,
   "lib/sim/limits.ts": "const LIMIT = 4;\n",
-  "deploy/rbac.yaml": "verbs: [get]\nrules:\n  verbs: [get]\n",
+  "deploy/install.yaml": "verbs: [get]\nrules:\n  verbs: [get]\n",
   "tests/units/round_test.ts": `Deno.test("${MUTATION.test}", () => {});\nDeno.test("both (C1)", f);\n`,
   "tests/sim/both_test.ts": 'Deno.test("both (C1)", f);\nfor (const n of ALL) Deno.test(`counts ${n} (C1)`, f);\n',
 };
@@ -99,14 +99,14 @@ Deno.test("placeMutation() finds", async (t) => {
 
 Deno.test("placeMutation() takes a file that is not TypeScript letter for letter", () => {
   const { in: _, ...slip } = MUTATION;
-  const mutation = { ...slip, file: "deploy/rbac.yaml", find: "  verbs: [get]", replace: "  verbs: []" };
+  const mutation = { ...slip, file: "deploy/install.yaml", find: "  verbs: [get]", replace: "  verbs: []" };
   const text = "verbs: [get]\nrules:\n  verbs: []\n";
-  assertEquals(placeMutation(mutation, INDEX), { file: "deploy/rbac.yaml", text, ...RAN });
+  assertEquals(placeMutation(mutation, INDEX), { file: "deploy/install.yaml", text, ...RAN });
   assertEquals(placeMutation({ ...mutation, file: "deploy/gone.yaml" }, INDEX), {
     fault: "there is no deploy/gone.yaml",
   });
   assertEquals(placeMutation({ ...mutation, find: "verbs: [get]" }, INDEX), {
-    fault: '"verbs: [get]" occurs 2 times in deploy/rbac.yaml',
+    fault: '"verbs: [get]" occurs 2 times in deploy/install.yaml',
   });
 });
 

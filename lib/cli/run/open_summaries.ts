@@ -78,7 +78,7 @@ export async function chooseCredential(
     clock,
     onFallback: (why) =>
       log.warn(
-        `${why}; kubelets get podfit's own credential, which may resize pods: apply deploy/rbac.yaml, which has that ` +
+        `${why}; kubelets get podfit's own credential, which may resize pods: apply deploy/install.yaml, which has that ` +
           'account and the right to "create" on "serviceaccounts/token" for it',
       ),
     onHealed: () => log.info("Kubelets get a token of their own again", { account }),

@@ -1,6 +1,5 @@
 /** What do kubelets get to see of podfit? Asked of kubelets that listen over TLS and ask their API server about it (C54). */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { parseAll } from "@std/yaml";
 import { chooseCredential, openSummaries } from "../../../lib/cli/run/open_summaries.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { StartError } from "../../../lib/cli/run/start_error.ts";
@@ -13,9 +12,9 @@ import { ADMIN } from "../../../lib/sim/server/http/access.ts";
 import { openDirectSource } from "../../../lib/usage/kubelet.ts";
 import type { SummaryAnswer } from "../../../lib/usage/summary_source.ts";
 import type { Json } from "../../support/api_objects.ts";
+import { readRights } from "../../support/rights.ts";
 
 const NEVER = new AbortController().signal;
-const RBAC = new URL("../../../deploy/rbac.yaml", import.meta.url);
 
 Deno.test("C54 in a pod kubelets get tokens of the account that may read usage and nothing else", async () => {
   await using world = await start();
@@ -36,7 +35,7 @@ Deno.test("C54 in a pod without the right to those tokens kubelets get podfit's 
   assertStringIncludes(log[0] ?? "", 'WARN Cannot get a token of service account "podfit/podfit-kubelet": 403');
   assertStringIncludes(
     log[0] ?? "",
-    "kubelets get podfit's own credential, which may resize pods: apply deploy/rbac.yaml",
+    "kubelets get podfit's own credential, which may resize pods: apply deploy/install.yaml",
   );
 });
 
@@ -73,11 +72,11 @@ interface Account {
   readonly token: string;
 }
 
-/** A cluster with the rights of deploy/rbac.yaml but for some kinds, and podfit's account in it. */
+/** A cluster with the rights of deploy/install.yaml but for some kinds, and podfit's account in it. */
 async function start({ without = [] }: { readonly without?: readonly string[] } = {}) {
   await using building = new AsyncDisposableStack();
   const cluster = building.use(await serveCluster({ clock: systemClock, tokens: new Map([["admin", ADMIN]]) }));
-  const manifests = (parseAll(await Deno.readTextFile(RBAC)) as Json[]).filter(({ kind }) => !without.includes(kind));
+  const manifests = (await readRights()).filter(({ kind }) => !without.includes(kind));
   for (const manifest of manifests) await cluster.client.create(toCollection(manifest), manifest);
   const login = async (name: string): Promise<Account> => {
     const { status }: Json = await cluster.client.create(`/api/v1/namespaces/podfit/serviceaccounts/${name}/token`, {});

@@ -1,6 +1,6 @@
 /** Which options come of which flags and variables, and what is refused? */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { parse } from "@std/yaml";
+import { parseAll } from "@std/yaml";
 import { type FlagRow, FLAGS, VARIABLES } from "../../../lib/cli/run/flags.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -222,7 +222,7 @@ Deno.test("the cgroup source is one node's, and says what it lacks (L61)", async
 
 Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts (L61)", async () => {
   const manifest = await Deno.readTextFile(new URL("../../../deploy/node-local.yaml", import.meta.url));
-  const { spec: { template } } = parse(manifest) as Json;
+  const { spec: { template } } = (parseAll(manifest) as Json[]).find(({ kind }) => kind === "DaemonSet");
   const [{ args, env, volumeMounts }] = template.spec.containers;
   const set = env.map((
     { name, value = "worker-1" }: { readonly name: string; readonly value?: string },

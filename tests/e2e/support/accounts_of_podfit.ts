@@ -1,7 +1,8 @@
 /**
- * A service account for podfit in a scenario: with the rights of deploy/rbac.yaml, or with some of them left out.
+ * A service account for podfit in a scenario: with the rights of deploy/install.yaml, or with some of them left out.
  */
 import { parseAll } from "@std/yaml";
+import { readRightsText } from "../../support/rights.ts";
 import { backend } from "./backend.ts";
 import { applyManifests, deleteObject } from "./cluster.ts";
 import type { Manifest } from "./workloads.ts";
@@ -9,16 +10,14 @@ import type { Manifest } from "./workloads.ts";
 /** The rule by which it sees limit ranges and quotas. */
 export const LIMITS = `- { apiGroups: [""], resources: [limitranges, resourcequotas], verbs: [list, watch] }`;
 
-const RBAC = new URL("../../../deploy/rbac.yaml", import.meta.url);
-
 export interface Account extends AsyncDisposable {
   /** For podfit's command line: the account's own credential, and that of the other one for kubelets. */
   readonly args: readonly string[];
 }
 
-/** deploy/rbac.yaml, edited, under names of its own, and a way in for its service account. */
+/** The rights of deploy/install.yaml, edited, under names of its own, and a way in for its service account. */
 export async function createAccount(namespace: string, edit: (text: string) => string): Promise<Account> {
-  const manifests = parseAll(rename(edit(await Deno.readTextFile(RBAC)), namespace)) as readonly Manifest[];
+  const manifests = parseAll(rename(edit(await readRightsText()), namespace)) as readonly Manifest[];
   // The namespace is there already.
   const own = manifests.filter(({ kind }) => kind !== "Namespace");
   await applyManifests(namespace, own);
@@ -36,7 +35,7 @@ export async function createAccount(namespace: string, edit: (text: string) => s
   };
 }
 
-/** Everything in the file is called podfit or podfit-kubelet; a test's namespace is a name that nothing else has. */
+/** Every account and role is called podfit or podfit-kubelet; a test's namespace is a name that nothing else has. */
 function rename(text: string, name: string): string {
   return text.replaceAll(/\b(name|namespace): podfit(-kubelet)?$/gm, `$1: ${name}$2`)
     .replace("resourceNames: [podfit-kubelet]", `resourceNames: [${name}-kubelet]`);
@@ -45,6 +44,6 @@ function rename(text: string, name: string): string {
 /** The rules without that one. Throws where it is not there. */
 export function without(text: string, rule: string): string {
   const rest = text.replace(`  ${rule}\n`, "");
-  if (rest === text) throw new Error(`Cannot find the rule "${rule}" in deploy/rbac.yaml`);
+  if (rest === text) throw new Error(`Cannot find the rule "${rule}" in deploy/install.yaml`);
   return rest;
 }

@@ -1,9 +1,9 @@
 /** Who may do what in the embedded API server: tokens, and rights out of the manifests that grant them. */
 import { assertEquals } from "@std/assert";
-import { parseAll } from "../../../../lib/runtime/yaml.ts";
 import { ADMIN } from "../../../../lib/sim/server/http/access.ts";
 import type { Json } from "../../../support/api_objects.ts";
 import { readRefusal } from "../../../support/refusals.ts";
+import { readRights } from "../../../support/rights.ts";
 import { type Answer, expectOk, podManifest, SimServer } from "../../../support/sim_server.ts";
 
 const PODS = "/api/v1/namespaces/shop/pods";
@@ -13,8 +13,7 @@ const AS_ADMIN = { headers: { authorization: "Bearer admin" } };
 async function start() {
   const sim = new SimServer({ tokens: new Map([["admin", ADMIN]]) });
   await sim.create("/api/v1/namespaces", { metadata: { name: "shop" } }, AS_ADMIN);
-  const rights = parseAll(await Deno.readTextFile(new URL("../../../../deploy/rbac.yaml", import.meta.url)));
-  for (const object of rights as Json[]) {
+  for (const object of await readRights()) {
     const [group, plural] = [object.apiVersion.replace(/^v1$/, ""), `${object.kind.toLowerCase()}s`];
     const inside = object.metadata.namespace === undefined ? "" : `namespaces/${object.metadata.namespace}/`;
     const path = `${group === "" ? "/api/v1" : `/apis/${group}`}/${inside}${plural}`;

@@ -1,0 +1,126 @@
+{{/* What objects are called. */}}
+{{- define "podfit.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "podfit.fullname" -}}
+{{- $name := include "podfit.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "podfit.serviceAccountName" -}}
+{{- default (include "podfit.fullname" .) .Values.serviceAccount.name }}
+{{- end }}
+
+{{/* What pods are found by: it never changes for a release of one mode. */}}
+{{- define "podfit.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "podfit.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: {{ get (dict "central" "controller" "node-local" "agent" "sidecar" "sidecar") .Values.mode }}
+{{- end }}
+
+{{- define "podfit.labels" -}}
+{{ include "podfit.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "podfit.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{/* Where usage is read: what is given, or what the mode is for. */}}
+{{- define "podfit.source" -}}
+{{- default (get (dict "central" "kubelet" "node-local" "cgroup" "sidecar" "metrics-api") .Values.mode) .Values.statsSource }}
+{{- end }}
+
+{{/* "true" or "": are kubelets asked, with tokens of podfit-kubelet? */}}
+{{- define "podfit.asksKubelets" -}}
+{{- if and (ne .Values.mode "sidecar") (has (include "podfit.source" .) (list "kubelet" "auto")) }}true{{ end }}
+{{- end }}
+
+{{/* "true" or "": is the node's /sys/fs/cgroup mounted? */}}
+{{- define "podfit.mountsCgroups" -}}
+{{- if and (eq .Values.mode "node-local") (eq (include "podfit.source" .) "cgroup") }}true{{ end }}
+{{- end }}
+
+{{/* "true" or "": does something run? */}}
+{{- define "podfit.runs" -}}
+{{- if ne .Values.mode "sidecar" }}true{{ end }}
+{{- end }}
+
+{{/*
+A switch, by the name that the Kedify agent's chart has for it or by podfit's own: "true" or "false".
+Takes (list $ "name there" "name here").
+*/}}
+{{- define "podfit.feature" -}}
+{{- $values := (index . 0).Values }}
+{{- $there := index . 1 }}
+{{- $agent := dig "features" $there "" (default dict $values.agent) | toString }}
+{{- $global := dig "features" $there "" (default dict $values.global) | toString }}
+{{- if or $agent $global }}
+{{- or (eq $agent "true") (eq $global "true") }}
+{{- else }}
+{{- index $values (index . 2) }}
+{{- end }}
+{{- end }}
+
+{{- define "podfit.agentId" -}}
+{{- default .Values.agentId (dig "agentId" "" (default dict .Values.agent)) }}
+{{- end }}
+
+{{/* "configMap", "secret", "inline" or "": how the kubelets' CA is given. */}}
+{{- define "podfit.kubeletCa" -}}
+{{- with .Values.kubelet.ca }}
+{{- if .configMap.name }}configMap{{ else if .secret.name }}secret{{ else if .inline }}inline{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Ends with an error that says what to change where values contradict each other. */}}
+{{- define "podfit.validate" -}}
+{{- $source := include "podfit.source" . }}
+{{- $mode := .Values.mode }}
+{{- $ca := .Values.kubelet.ca }}
+{{- if and (eq $mode "central") (eq $source "cgroup") }}
+{{- fail "statsSource: cgroup reads the files of one node, and mode: central looks after all: set mode: node-local" }}
+{{- end }}
+{{- if and (eq $mode "sidecar") (not (has $source (list "metrics-api" "cgroup"))) }}
+{{- fail (printf "statsSource: %s needs rights to nodes, which a sidecar has not: set statsSource: metrics-api or cgroup" $source) }}
+{{- end }}
+{{- if and (eq $mode "central") (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
+{{- fail "replicas above 1 without leaderElection.enabled would all resize: set replicas: 1, or leave leader election on" }}
+{{- end }}
+{{- if gt (len (compact (list $ca.configMap.name $ca.secret.name $ca.inline))) 1 }}
+{{- fail "kubelet.ca has more than one of configMap.name, secret.name and inline: give one" }}
+{{- end }}
+{{- if and (include "podfit.kubeletCa" .) .Values.kubelet.insecureTls }}
+{{- fail "kubelet.ca checks kubelets' certificates, and kubelet.insecureTls accepts any: leave one of them out" }}
+{{- end }}
+{{- if and (include "podfit.runs" .) (not (include "podfit.asksKubelets" .)) }}
+{{- if or (include "podfit.kubeletCa" .) .Values.kubelet.insecureTls .Values.kubelet.preferredAddressTypes }}
+{{- fail (printf "kubelet.* says how kubelets are asked, and statsSource: %s asks none: leave it out, or set statsSource: kubelet" $source) }}
+{{- end }}
+{{- end }}
+{{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) }}
+{{- fail "serviceAccount.create: false needs serviceAccount.name: the account that is there" }}
+{{- end }}
+{{- if and .Values.podMonitor.enabled .Values.metrics.auth (not .Values.podMonitor.tokenSecret.name) }}
+{{- fail "podMonitor.enabled with metrics.auth needs podMonitor.tokenSecret.name, as a PodMonitor cannot name Prometheus' own token: give it, or use serviceMonitor" }}
+{{- end }}
+{{- end }}
+
+{{/* What the objects of mode sidecar are called: with -sidecar, once. */}}
+{{- define "podfit.sidecarName" -}}
+{{- include "podfit.fullname" . | trimSuffix "-sidecar" }}-sidecar
+{{- end }}

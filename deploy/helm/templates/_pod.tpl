@@ -1,0 +1,197 @@
+{{/* The flags, as a list. What is not given is left to podfit's own default. */}}
+{{- define "podfit.args" -}}
+{{- $name := include "podfit.fullname" . }}
+{{- $args := list (printf "--stats-source=%s" (include "podfit.source" .)) }}
+{{- if include "podfit.mountsCgroups" . }}{{ $args = append $args "--cgroup-root=/host/cgroup" }}{{ end }}
+{{- range .Values.watchNamespaces }}{{ $args = append $args (printf "--namespace=%s" .) }}{{ end }}
+{{- if include "podfit.kubeletCa" . }}{{ $args = append $args "--kubelet-ca=/etc/podfit/kubelet-ca/ca.crt" }}{{ end }}
+{{- if .Values.kubelet.insecureTls }}{{ $args = append $args "--kubelet-insecure-tls" }}{{ end }}
+{{- with .Values.kubelet.preferredAddressTypes }}
+{{- $args = append $args (printf "--kubelet-preferred-address-types=%s" (join "," .)) }}
+{{- end }}
+{{- if and .Values.leaderElection.enabled (ne $name "podfit") }}
+{{- $args = append $args (printf "--leader-elect-resource-name=%s" $name) }}
+{{- end }}
+{{- with .Values.limits.minPollInterval }}{{ $args = append $args (printf "--min-poll-interval=%s" .) }}{{ end }}
+{{- with .Values.limits.maxCpu }}{{ $args = append $args (printf "--max-cpu=%v" .) }}{{ end }}
+{{- with .Values.limits.maxMemory }}{{ $args = append $args (printf "--max-memory=%v" .) }}{{ end }}
+{{- with .Values.limits.maxContenders }}{{ $args = append $args (printf "--max-contenders=%v" .) }}{{ end }}
+{{- with .Values.pace.qps }}{{ $args = append $args (printf "--kube-api-qps=%v" .) }}{{ end }}
+{{- with .Values.pace.burst }}{{ $args = append $args (printf "--kube-api-burst=%v" .) }}{{ end }}
+{{- if .Values.dryRun }}{{ $args = append $args "--dry-run" }}{{ end }}
+{{- if .Values.metrics.auth }}{{ $args = append $args "--metrics-auth" }}{{ end }}
+{{- if .Values.metrics.tls.secretName }}
+{{- $args = concat $args (list "--tls-cert-file=/etc/podfit/tls/tls.crt" "--tls-private-key-file=/etc/podfit/tls/tls.key") }}
+{{- end }}
+{{- $args = concat $args (list (printf "--log-level=%s" .Values.log.level) (printf "--log-format=%s" .Values.log.format)) }}
+{{- toYaml (concat $args .Values.extraArgs) }}
+{{- end }}
+
+{{/* A probe of the listener; takes (list $ "/healthz" timings). */}}
+{{- define "podfit.probe" -}}
+httpGet:
+  path: {{ index . 1 }}
+  port: http
+  {{- if (index . 0).Values.metrics.tls.secretName }}
+  scheme: HTTPS
+  {{- end }}
+{{ toYaml (index . 2) }}
+{{- end }}
+
+{{/* "true" or "": are there volumes? */}}
+{{- define "podfit.hasVolumes" -}}
+{{- if or (include "podfit.mountsCgroups" .) (include "podfit.kubeletCa" .) .Values.metrics.tls.secretName }}true{{ end }}
+{{- end }}
+
+{{- define "podfit.volumeMounts" -}}
+{{- if include "podfit.mountsCgroups" . }}
+- { name: cgroup, mountPath: /host/cgroup, readOnly: true }
+{{- end }}
+{{- if include "podfit.kubeletCa" . }}
+- { name: kubelet-ca, mountPath: /etc/podfit/kubelet-ca, readOnly: true }
+{{- end }}
+{{- if .Values.metrics.tls.secretName }}
+- { name: tls, mountPath: /etc/podfit/tls, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "podfit.volumes" -}}
+{{- $ca := .Values.kubelet.ca }}
+{{- $given := include "podfit.kubeletCa" . }}
+{{- if include "podfit.mountsCgroups" . }}
+- name: cgroup
+  hostPath: { path: /sys/fs/cgroup, type: Directory }
+{{- end }}
+{{- if eq $given "configMap" }}
+- name: kubelet-ca
+  configMap:
+    name: {{ $ca.configMap.name }}
+    items: [{ key: {{ $ca.configMap.key }}, path: ca.crt }]
+{{- else if eq $given "secret" }}
+- name: kubelet-ca
+  secret:
+    secretName: {{ $ca.secret.name }}
+    items: [{ key: {{ $ca.secret.key }}, path: ca.crt }]
+{{- else if eq $given "inline" }}
+- name: kubelet-ca
+  configMap:
+    name: {{ include "podfit.fullname" . }}-kubelet-ca
+{{- end }}
+{{- with .Values.metrics.tls.secretName }}
+- name: tls
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
+{{- end }}
+
+{{/* The pods of the Deployment and of the DaemonSet. */}}
+{{- define "podfit.podTemplate" -}}
+metadata:
+  labels:
+    {{- include "podfit.selectorLabels" . | nindent 4 }}
+    app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  serviceAccountName: {{ include "podfit.serviceAccountName" . }}
+  automountServiceAccountToken: true
+  enableServiceLinks: false
+  {{- with .Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  # podfit ends within 14 s of a SIGTERM, its Lease given back and its last events told.
+  terminationGracePeriodSeconds: 30
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    fsGroup: 65532
+    seccompProfile: { type: RuntimeDefault }
+  containers:
+    - name: podfit
+      image: {{ include "podfit.image" . }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args:
+        {{- include "podfit.args" . | nindent 8 }}
+      env:
+        - name: PRA_ENABLED
+          value: {{ include "podfit.feature" (list . "podResourceAutoscalersEnabled" "enabled") | quote }}
+        {{- if eq (include "podfit.feature" (list . "praRequiresAnnotatedPods" "requireAnnotation")) "true" }}
+        - name: PRA_REQUIRES_ANNOTATED_PODS
+          value: "true"
+        {{- end }}
+        {{- with include "podfit.agentId" . }}
+        - name: KEDIFY_AGENT_ID
+          value: {{ . | quote }}
+        {{- end }}
+        {{- if not .Values.leaderElection.enabled }}
+        - name: PODFIT_LEADER_ELECT
+          value: "false"
+        {{- end }}
+        {{- if eq .Values.mode "node-local" }}
+        - name: PODFIT_NODE
+          valueFrom: { fieldRef: { fieldPath: spec.nodeName } }
+        - name: NODE_IP
+          valueFrom: { fieldRef: { fieldPath: status.hostIP } }
+        {{- end }}
+        {{- with .Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      ports:
+        - { name: http, containerPort: 8080 }
+      livenessProbe:
+        {{- include "podfit.probe" (list . "/healthz" .Values.livenessProbe) | nindent 8 }}
+      readinessProbe:
+        {{- include "podfit.probe" (list . "/readyz" .Values.readinessProbe) | nindent 8 }}
+      {{- with .Values.resources }}
+      resources:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: { drop: [ALL] }
+      {{- if include "podfit.hasVolumes" . }}
+      volumeMounts:
+        {{- include "podfit.volumeMounts" . | trim | nindent 8 }}
+      {{- end }}
+  {{- if include "podfit.hasVolumes" . }}
+  volumes:
+    {{- include "podfit.volumes" . | trim | nindent 4 }}
+  {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- else }}
+  {{- if eq .Values.mode "node-local" }}
+  tolerations: [{ operator: Exists }]
+  {{- end }}
+  {{- end }}
+  {{- if eq .Values.mode "central" }}
+  {{- with .Values.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- $own := dict "labelSelector" (dict "matchLabels" (include "podfit.selectorLabels" $ | fromYaml)) "matchLabelKeys" (list "pod-template-hash") }}
+    {{- range . }}
+    {{- toYaml (list (ternary . (mergeOverwrite (deepCopy $own) .) (hasKey . "labelSelector"))) | nindent 4 }}
+    {{- end }}
+  {{- end }}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,86 @@
+/** Which helm is there, and what does it make of podfit's chart? Built by `tests/cluster/build helm`, or on the PATH. */
+import { parseAll } from "@std/yaml";
+
+/** Where the chart lies. */
+export const CHART = new URL("../deploy/helm", import.meta.url).pathname;
+
+/** Values as in a values file: what is not given is as in the chart's own. */
+export type Values = Readonly<Record<string, unknown>>;
+
+/** A release that is rendered; by default `podfit` in the namespace `podfit`, with the chart's own values. */
+export interface Release {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly values?: Values;
+}
+
+/** What a program said and how it ended. */
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** An object that the chart makes. */
+export interface Rendered {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  // deno-lint-ignore no-explicit-any -- objects of any kind
+  readonly [field: string]: any;
+}
+
+/** Whether there is a helm. */
+export async function hasHelm(): Promise<boolean> {
+  for (const folder of readPath().split(":")) {
+    if (await Deno.stat(`${folder}/helm`).then(({ isFile }) => isFile, () => false)) return true;
+  }
+  return false;
+}
+
+/** Runs helm. Values, if any, go in by `--values -`. */
+export async function runHelm(args: readonly string[], values: Values | null = null): Promise<Said> {
+  const command = new Deno.Command("helm", {
+    args: [...args, ...(values === null ? [] : ["--values", "-"])],
+    env: { PATH: readPath() },
+    stdin: values === null ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const child = command.spawn();
+  if (values !== null) {
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(JSON.stringify(values)));
+    await writer.close();
+  }
+  const { code, stdout, stderr } = await child.output();
+  return { code, stdout: new TextDecoder().decode(stdout), stderr: new TextDecoder().decode(stderr) };
+}
+
+/** The manifest of a release, as text. Rejects with helm's own words where it refuses the values. */
+export async function renderText({ name = "podfit", namespace = "podfit", values = {} }: Release): Promise<string> {
+  const said = await runHelm(["template", name, CHART, "--namespace", namespace], values);
+  if (said.code !== 0) throw new Error(`Cannot render the chart: ${said.stderr.trim()}`);
+  return said.stdout;
+}
+
+/** The same as objects. */
+export async function renderObjects(release: Release): Promise<readonly Rendered[]> {
+  return parseObjects(await renderText(release));
+}
+
+/** The objects of a manifest: documents without any are left out. */
+export function parseObjects(text: string): readonly Rendered[] {
+  return (parseAll(text) as readonly (Rendered | null)[]).filter((object) => object !== null);
+}
+
+function readPath(): string {
+  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? ""}/.cache`;
+  const home = Deno.env.get("CLUSTER_HOME") ?? `${cache}/podfit-cluster`;
+  return `${home}/bin:${Deno.env.get("PATH") ?? ""}`;
+}
