@@ -1,0 +1,32 @@
+/** Puts podfit's image together: the runtime, its libraries, podfit. A layer each, since they change at different times. */
+import type { Image, ImageConfig, Layer } from "./archive.ts";
+import { bundlePodfit, toProgram } from "./bundle.ts";
+import { ENTRY_POINT, ENVIRONMENT, LABELS, USER } from "./facts.ts";
+import { readLibraries } from "./libraries.ts";
+import { readNotices } from "./notices.ts";
+
+const ARCHITECTURES = { x86_64: "amd64", aarch64: "arm64" } as const;
+
+export const CONFIG: ImageConfig = {
+  User: USER,
+  Entrypoint: [ENTRY_POINT],
+  Env: Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`),
+  WorkingDir: "/",
+  ExposedPorts: { "8080/tcp": {} },
+  Labels: LABELS,
+};
+
+/** The runtime is the Deno that runs this. */
+export async function assembleImage(tag: string, { compression = 9 } = {}): Promise<Image> {
+  const architecture = ARCHITECTURES[Deno.build.arch];
+  return { tag, architecture, config: CONFIG, layers: await readLayers(), compression };
+}
+
+export async function readLayers(): Promise<readonly Layer[]> {
+  const runtime = { path: "podfit/deno", mode: 0o755, content: await Deno.readFile(Deno.execPath()) };
+  return [
+    { comment: `Deno ${Deno.version.deno}`, files: [runtime] },
+    { comment: "glibc and libgcc", files: await readLibraries(Deno.execPath()) },
+    { comment: "podfit", files: [...toProgram(await bundlePodfit()), ...await readNotices()] },
+  ];
+}
