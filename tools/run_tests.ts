@@ -58,10 +58,18 @@ async function runSideBySide(suite: Suite, args: readonly string[]): Promise<Run
 /** podfit as it is now goes to the nodes as an image, where they are those of tests/cluster: some scenarios install it. */
 async function importPodfit(): Promise<void> {
   const folder = new URL("tests/cluster/", ROOT).pathname;
-  const script = '"$0"/build helm podfit && [ "$("$0"/up)" = "$KUBECONFIG" ]';
+  // A node tells of an image within a minute.
+  const script = `set -e; "$0"/build helm podfit; [ "$("$0"/up)" = "$KUBECONFIG" ]
+    for _ in $(seq 90); do "$1" get nodes -o 'jsonpath={.items[*].status.images[*].names}' | grep -q localhost/podfit && exit
+    sleep 1; done; exit 1`;
   const isOurs = (Deno.env.get("KUBECONFIG") ?? "").endsWith("/podfit-cluster/run/admin.kubeconfig");
   if (!isOurs) return;
-  const { success } = await new Deno.Command("bash", { args: ["-c", script, folder], stdin: "null", stdout: "null" })
+  const kubectl = (Deno.env.get("KUBECONFIG") ?? "").replace("run/admin.kubeconfig", "bin/kubectl");
+  const { success } = await new Deno.Command("bash", {
+    args: ["-c", script, folder, kubectl],
+    stdin: "null",
+    stdout: "null",
+  })
     .spawn().status;
   if (!success) throw new Error("Cannot bring podfit's image to the cluster of KUBECONFIG: run tests/cluster/up again");
 }

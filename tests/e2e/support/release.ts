@@ -47,7 +47,8 @@ export const PODFIT_CONTAINER = {
 
 /** Installs the chart, and waits until its pods are ready. The definition is there already, and not the release's. */
 export async function installRelease(namespace: string, values: Values): Promise<Release> {
-  const name = namespace;
+  // The chart leaves room for what it appends.
+  const name = `podfit-${namespace.slice(-6)}`;
   const common: Values = {
     image: IMAGE,
     fullnameOverride: name,
@@ -102,7 +103,7 @@ export async function installRelease(namespace: string, values: Values): Promise
 }
 
 /** Who holds the Lease, by the name of its pod; `null` = nobody. */
-export async function readLeader(namespace: string, lease = namespace): Promise<string | null> {
+export async function readLeader(namespace: string, lease: string): Promise<string | null> {
   const { code, stdout } = await tryKubectl([
     "get",
     "lease",
