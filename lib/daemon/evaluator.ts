@@ -34,6 +34,8 @@ export interface EvaluatorOptions {
   /** What scale-downs leave of memory limits because siblings were OOM-killed (L14). */
   readonly readKillFloors: (pod: PodFacts, now: number) => Input["killFloors"];
   readonly dryRun: boolean;
+  /** podfit runs in the pod that it looks after. */
+  readonly isSidecar?: boolean;
   /** The node runs out of memory, as far as it says so. */
   readonly hasMemoryPressure: (node: string) => boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
@@ -228,7 +230,7 @@ export class Evaluator implements AsyncDisposable {
   }
 
   #toInput(tracked: Tracked, observation: Observation): Input {
-    const { clock, readSiblings, readKillFloors, dryRun, hasMemoryPressure, surroundings } = this.#options;
+    const { clock, readSiblings, readKillFloors, dryRun, isSidecar, hasMemoryPressure, surroundings } = this.#options;
     const { pod, contenders } = tracked;
     const now = clock.now();
     const killFloors = readKillFloors(pod, now);
@@ -243,6 +245,7 @@ export class Evaluator implements AsyncDisposable {
       lowersMemoryLimits: surroundings.lowersMemoryLimits(pod.nodeName),
       inFlight: this.#inFlight.has(pod.uid),
       dryRun,
+      ...(isSidecar === true && { isSidecar }),
       ...(killFloors !== undefined && { killFloors }),
     };
     return hasMemoryPressure(pod.nodeName ?? "") ? { ...input, memoryPressure: true } : input;

@@ -53,6 +53,13 @@ export const FLAGS = {
     variable: "PODFIT_NODE",
     help: "look after the pods of this node only (default: all)",
   },
+  pod: {
+    flag: "--pod",
+    value: "<namespace/name>",
+    variable: "PODFIT_POD",
+    help: "look after this pod only, which podfit runs in: with --stats-source metrics-api, or cgroup and --node " +
+      "(default: all)",
+  },
   cgroupRoot: {
     flag: "--cgroup-root",
     value: "<directory>",

@@ -19,6 +19,7 @@ import {
   parseNamespaces,
   parseNode,
   parseOptional,
+  parsePod,
   parseSize,
   parseWhole,
   type Written,
@@ -31,11 +32,13 @@ import { VERSION } from "../version.ts";
 export interface RunOptions {
   readonly kubeconfigPaths: readonly string[];
   readonly context: string | null;
-  /** `null` = all. */
+  /** `null` = all. That of the pod, where there is one. */
   readonly namespaces: readonly string[] | null;
   readonly statsSource: StatsSource;
   /** `null` = all. */
   readonly node: string | null;
+  /** The one that podfit runs in and looks after; `null` = all. */
+  readonly pod: { readonly namespace: string; readonly name: string } | null;
   /** Where the cgroups of `node` are; `null` unless they are the source. */
   readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
@@ -125,12 +128,14 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
   const list = (name: FlagName) => listWritten({ row: FLAGS[name], given: given[name] }, getEnv);
   const last = (name: FlagName) => list(name).at(-1) ?? null;
   const lastOr = (name: FlagName, fallback: string) => last(name) ?? { name: FLAGS[name].flag, text: fallback };
+  const pod = parsePod(last("pod"));
   const options = {
     kubeconfigPaths: list("kubeconfig").map(({ text }) => text),
     context: last("context")?.text ?? null,
-    namespaces: parseNamespaces(list("namespace")),
+    namespaces: toNamespaces(parseNamespaces(list("namespace")), pod),
     statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), STATS_SOURCES),
     node: parseNode(last("node")),
+    pod,
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
@@ -162,7 +167,33 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     );
   }
   checkNodeLocal(options);
+  checkSidecar(options);
   return options;
+}
+
+/** A pod has its namespace already. */
+function toNamespaces(given: RunOptions["namespaces"], pod: RunOptions["pod"]): RunOptions["namespaces"] {
+  if (pod === null) return given;
+  const other = given?.find((namespace) => namespace !== pod.namespace);
+  if (other !== undefined) {
+    throw new StartError(
+      `Cannot use --namespace ${other} with --pod ${pod.namespace}/${pod.name}: podfit looks after that pod only; ` +
+        "leave one of them out (or its variable)",
+    );
+  }
+  return [pod.namespace];
+}
+
+/** Sources that need rights to nodes, which no Role gives. */
+const OF_NODES: readonly string[] = ["kubelet", "proxy", "auto"];
+
+/** Whoever can change a pod's account must not get rights to nodes by it. */
+function checkSidecar({ statsSource, pod }: Pick<RunOptions, "statsSource" | "pod">) {
+  if (pod === null || !OF_NODES.includes(statsSource)) return;
+  throw new StartError(
+    `Cannot use --stats-source ${statsSource} with --pod: it needs rights to nodes, which a pod should not have; add ` +
+      "--stats-source metrics-api, or --stats-source cgroup with --node and --cgroup-root",
+  );
 }
 
 /** The cgroup source reads files of one machine, so it has to know which node that is. */

@@ -60,9 +60,13 @@ export interface Metrics {
   resized(change: SideChange & { readonly absolute: number; readonly percent: number }): void;
   evaluated(autoscaler: AutoscalerName, seconds: number): void;
   enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
-  /** Takes all namespaces: one that is missing disappears, with its errors, which would outlive it for ever. */
+  /** Takes all namespaces: one that is missing disappears. */
   setTotals(totals: ReadonlyMap<string, Totals>): void;
+  /** Takes all namespaces with autoscalers: errors of another would outlive it for ever. */
+  keepErrors(namespaces: ReadonlySet<string>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
+  /** Nothing is said any more of what follows from statuses: another podfit writes them by now. */
+  forgetStatuses(): void;
   /** Pods whose scale-ups are held, by reason (L53); a reason that is missing disappears. */
   setLimited(autoscaler: AutoscalerName, pods: ReadonlyMap<string, number>): void;
   /** Call it after the last outcome of a deleted autoscaler: a figure recorded later shows again. */
@@ -114,11 +118,16 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const namespaces = Array.from(totals.keys(), (namespace) => ({ namespace }));
       families.total.keep(namespaces);
       families.scalingActive.keep(namespaces);
-      families.errors.keep([...namespaces, NO_NAMESPACE]);
       for (const [namespace, { total, scalingActive }] of totals) {
         families.total.record({ namespace }, total);
         families.scalingActive.record({ namespace }, scalingActive);
       }
+    },
+    keepErrors(namespaces) {
+      families.errors.keep([...Array.from(namespaces, (namespace) => ({ namespace })), NO_NAMESPACE]);
+    },
+    forgetStatuses() {
+      for (const family of [families.total, families.scalingActive, families.active]) family.keep([]);
     },
     setActive: (autoscaler, isActive) => families.active.record(autoscaler, isActive ? 1 : 0),
     setLimited({ namespace, name }, pods) {

@@ -26,6 +26,8 @@ export interface StatusSources {
   readonly limits: LimitFacts;
   readonly recommended: readonly Recommended[] | null;
   readonly isNodeLocal: boolean;
+  /** `unread` is not known here, but in the podfits of the pods. */
+  readonly isUsageElsewhere?: boolean;
   /** The last resize of this process; the one that the status names may be newer, or from before a restart. */
   readonly lastScale: LastScale | null;
   readonly now: number;
@@ -34,8 +36,9 @@ export interface StatusSources {
 /** The facts that `nextStatus` judges. */
 export function toStatusFacts(
   parsed: AutoscalerFacts,
-  { resolution, stale = null, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
+  sources: StatusSources,
 ): StatusFacts {
+  const { resolution, stale = null, unread, limits, recommended, lastScale, now } = sources;
   const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
   return {
@@ -53,7 +56,8 @@ export function toStatusFacts(
     unreadWhy: toSteadyWords(unread.why),
     limits,
     recommended,
-    isNodeLocal,
+    isNodeLocal: sources.isNodeLocal,
+    isUsageElsewhere: sources.isUsageElsewhere ?? false,
     lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
     cooldownMs: autoscaler?.cooldownMs ?? 0,
     effectivePolicy: autoscaler === null || autoscaler.profile === null ? null : toEffectivePolicy(autoscaler),

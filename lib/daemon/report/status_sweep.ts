@@ -31,6 +31,10 @@ export interface StatusSweepOptions {
   readonly recommended: ReadRecommended;
   /** This podfit looks after one node or pod only. */
   readonly isNodeLocal: boolean;
+  /** The usage of pods is known to others: `unread` is not asked. */
+  readonly isUsageElsewhere?: boolean;
+  /** False for an autoscaler whose status others write; true by default. */
+  readonly isOurs?: (autoscaler: AutoscalerFacts) => boolean;
   readonly lastScales: Pick<LastScales, "read" | "forget">;
   /** False while a list is missing from which its status would follow: then it is left as it is. */
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
@@ -45,6 +49,8 @@ export interface StatusSweepOptions {
 const LOOK_AGAIN_MS = 5_000;
 const RETRY_BASE_MS = 5_000;
 const RETRY_MAX_MS = 60_000;
+
+const NONE_UNREAD = { count: 0, why: "" };
 
 interface Memory {
   /** What the status followed from when it was computed; `null` when it has to be computed anew. */
@@ -77,7 +83,7 @@ export class StatusSweep {
    * one puts nothing off.
    */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const { inventory, canReport, writer, listeners } = this.#options;
+    const { inventory, canReport, isOurs, writer, listeners } = this.#options;
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {
@@ -89,7 +95,7 @@ export class StatusSweep {
         for (const listener of listeners) listener.onUnknown?.(autoscaler.uid);
         continue;
       }
-      const writing = writer.write(look, pass);
+      const writing = isOurs?.(autoscaler) === false ? null : writer.write(look, pass);
       if (writing === null) continue;
       // Whether it was written shows with the next sweep.
       memory.seen = null;
@@ -133,7 +139,8 @@ export class StatusSweep {
   }
 
   #look(parsed: AutoscalerFacts): StatusLook {
-    const { clock, inventory, findStale, unread, limits, recommended, isNodeLocal, lastScales, writer } = this.#options;
+    const { clock, inventory, findStale, unread, limits, recommended, lastScales, writer } = this.#options;
+    const { isNodeLocal, isUsageElsewhere = false } = this.#options;
     const { autoscaler } = parsed;
     const resolution = inventory.resolve(parsed);
     const pods = resolution.tracked;
@@ -141,11 +148,12 @@ export class StatusSweep {
     const facts = toStatusFacts(parsed, {
       resolution,
       stale: findStale?.(parsed.namespace) ?? null,
-      unread: autoscaler === null ? { count: 0, why: "" } : unread(autoscaler, pods.values()),
+      unread: autoscaler === null || isUsageElsewhere ? NONE_UNREAD : unread(autoscaler, pods.values()),
       limits: autoscaler === null ? UNLIMITED : limits(autoscaler, pods.values()),
       // Of a part of the pods a median says nothing.
       recommended: autoscaler === null || isNodeLocal ? null : recommended(autoscaler, pods.values()),
       isNodeLocal,
+      isUsageElsewhere,
       lastScale: lastScales.read(parsed.uid),
       now,
     });
