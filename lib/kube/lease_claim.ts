@@ -1,0 +1,107 @@
+/**
+ * One process's claim to a Lease: what it has seen of it and since when, and the single steps by which it takes, renews
+ * and releases it. When to do which is the election's.
+ */
+import type { Clock } from "../runtime/clock.ts";
+import { holdLease, type LeaseRecord, newLease, releaseLease } from "./lease_record.ts";
+import type { LeaseStore } from "./lease_store.ts";
+
+/** Whose claim, and to what. */
+export interface LeaseClaimOptions {
+  readonly store: LeaseStore;
+  readonly name: string;
+  readonly identity: string;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** For how long a holder that does not renew the Lease keeps it. */
+  readonly durationMs: number;
+}
+
+/** The Lease is ours. */
+export interface Held {
+  /** Since the moment before the request was sent that made it so, monotonic ms: others count from a later one. */
+  readonly sinceMs: number;
+}
+
+/** Every step rejects as the store does. `null` = the Lease is not ours, or somebody else was faster. */
+export interface LeaseClaim {
+  /** Who held it at the last look; `null` = nobody, or it was never read. */
+  readonly holder: () => string | null;
+  /** False until it was read or made once. */
+  readonly isKnown: () => boolean;
+  /** Takes it where nobody else holds it. */
+  readonly take: (signal: AbortSignal) => Promise<Held | null>;
+  /** Writes it as its holder, over whatever was written that names no other holder. */
+  readonly renew: (signal: AbortSignal) => Promise<Held | null>;
+  /** Gives it back, where it is still ours. */
+  readonly release: (signal: AbortSignal) => Promise<void>;
+}
+
+interface Observed {
+  readonly record: LeaseRecord;
+  /** When the record was seen to change last, monotonic ms. */
+  readonly atMs: number;
+}
+
+/** A claim that has seen nothing yet. */
+export function createLeaseClaim({ store, name, identity, clock, durationMs }: LeaseClaimOptions): LeaseClaim {
+  let observed: Observed | null = null;
+  let isKnown = false;
+
+  const readHold = () => ({ holder: identity, durationMs, now: clock.now() });
+
+  function observe(record: LeaseRecord): Observed {
+    isKnown = true;
+    const isSame = observed?.record.fingerprint === record.fingerprint;
+    return observed = { record, atMs: isSame && observed !== null ? observed.atMs : clock.monotonic() };
+  }
+
+  /** Whether nobody else holds it by what was seen: given back, ours, or not renewed for as long as it is the holder's. */
+  function isFree({ record, atMs }: Observed): boolean {
+    return record.isReleased || record.holder === identity || clock.monotonic() - atMs >= record.durationMs;
+  }
+
+  async function hold(write: () => Promise<LeaseRecord | null>): Promise<Held | null> {
+    const sinceMs = clock.monotonic();
+    const stored = await write();
+    if (stored === null) return null;
+    observe(stored);
+    return { sinceMs };
+  }
+
+  async function claim(isOurs: (seen: Observed) => boolean, signal: AbortSignal): Promise<Held | null> {
+    const found = await store.fetch(signal);
+    isKnown = true;
+    const seen = found === null ? observed : observe(found);
+    // One that was deleted is its last holder's until that has had to notice.
+    if (seen !== null && !isOurs(seen)) return null;
+    return await hold(() =>
+      found === null
+        ? store.create(newLease(name, readHold()), signal)
+        : store.update(holdLease(found, readHold()), signal)
+    );
+  }
+
+  return {
+    holder: () => observed?.record.holder ?? null,
+    isKnown: () => isKnown,
+    take: (signal) => claim(isFree, signal),
+    async renew(signal) {
+      // Most of the time nobody else has written it, and it need not be read before.
+      const record = observed?.record;
+      const held = record?.holder === identity
+        ? await hold(() => store.update(holdLease(record, readHold()), signal))
+        : null;
+      if (held !== null) return held;
+      return await claim(({ record }) => record.holder === null || record.holder === identity, signal);
+    },
+    async release(signal) {
+      let record = observed?.record ?? null;
+      // The last renewal may have arrived without our knowing.
+      for (let tries = 0; tries < 2 && record?.holder === identity; tries++) {
+        const stored = await store.update(releaseLease(record, clock.now()), signal);
+        if (stored !== null) return void observe(stored);
+        record = await store.fetch(signal);
+      }
+    },
+  };
+}
