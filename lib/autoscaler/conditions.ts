@@ -166,7 +166,8 @@ function judgeMetrics({ paused, tracked, unread, unreadWhy, isUsageElsewhere = f
   if (paused) return { type, status: "Unknown", reason: "Paused", message: "spec.paused is true" };
   if (tracked === 0) return { type, status: "Unknown", reason: "NoPods", message: "no pod is tracked" };
   if (isUsageElsewhere) {
-    const message = "each podfit reads the usage of its own pods only: see the metric podfit_kubelet_reads_total of each";
+    const message =
+      "each podfit reads the usage of its own pods only: see the metric podfit_kubelet_reads_total of each";
     return { type, status: "Unknown", reason: "NodeLocal", message };
   }
   if (unread > 0) {

@@ -12,7 +12,7 @@ import { createTurns, type Pace } from "./act/turns.ts";
 import { Evaluator } from "./evaluator.ts";
 import { formatName } from "./inventory/facts.ts";
 import { createKillSink, KillFloors } from "./inventory/kill_floors.ts";
-import { isPartial, type Scope } from "./inventory/scope.ts";
+import { isPartial, readMode, type Scope } from "./inventory/scope.ts";
 import { SiblingIndex } from "./inventory/sibling_index.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Observer, ObserverListener } from "./observer.ts";
@@ -21,6 +21,7 @@ import { UsageHealth } from "./polling/usage_health.ts";
 import { createEventSink } from "./report/event_sink.ts";
 import { LastScales } from "./report/last_scales.ts";
 import { LimitEvents } from "./report/limit_events.ts";
+import { createLimitGauges } from "./report/limit_gauges.ts";
 import { createLimits } from "./report/limits.ts";
 import { createLogSink } from "./report/log_sink.ts";
 import { createMetricsSink } from "./report/metrics_sink.ts";
@@ -31,6 +32,7 @@ import { combineSinks, type Sink } from "./report/sink.ts";
 import { StatusEvents } from "./report/status_events.ts";
 import { StatusGauges } from "./report/status_gauges.ts";
 import { createStatusSink } from "./report/status_sink.ts";
+import { isStatusOurs } from "./report/status_owner.ts";
 import { StatusSweep } from "./report/status_sweep.ts";
 import { StatusWriter } from "./report/status_writer.ts";
 import type { OnTrouble } from "./report/trouble.ts";
@@ -46,6 +48,10 @@ export interface ActorOptions {
   /** How many resizes may begin. */
   readonly pace: Pace;
   readonly scope: Scope;
+  /** Where resizes are noted; its own by default. */
+  readonly lastScales?: LastScales;
+  /** A reporter writes the statuses, here or in another podfit. */
+  readonly isStatusElsewhere?: boolean;
   /** Which podfit this is, in events. */
   readonly instance: string;
   readonly clock: Clock;
@@ -70,10 +76,12 @@ export interface Actor {
 const SWEEP_MS = 1_000;
 const STUCK_MS = 60_000;
 const LAST_STATUS_MS = 5_000;
+const NO_WRITER = { readLast: () => null, write: () => null, forget() {} };
 
 /** Builds an actor; nothing runs before `run` is called. */
 export function createActor(options: ActorOptions): Actor {
   const { observer, client, clock, random, log, metrics, onTrouble, troubleLog } = options;
+  const { lastScales = new LastScales(clock), isStatusElsewhere = false } = options;
   const { inventory, isKnown } = observer;
   const progress = { atMs: clock.monotonic() };
   const brake = new Brake({ clock, random });
@@ -81,7 +89,7 @@ export function createActor(options: ActorOptions): Actor {
   const onNotice = troubleLog.take;
   const recorder = new Recorder({ client, clock, random, log, metrics, brake, onNotice, onTrouble, instance });
   const refusals = new Refusals({ clock, recorder, onTrouble, isKnown });
-  const lastScales = new LastScales(clock);
+  const mode = readMode(options.scope);
   const readState = (uid: string) => evaluator.readState(uid);
   const siblings = new SiblingIndex({ readState });
   const killFloors = new KillFloors();
@@ -101,6 +109,7 @@ export function createActor(options: ActorOptions): Actor {
     readSiblings: (tracked, now) => siblings.read(tracked, now),
     readKillFloors: ({ revision }, now) => killFloors.read(revision, now),
     dryRun: options.dryRun,
+    isSidecar: mode === "sidecar",
     hasMemoryPressure: (node) => observer.nodes.get(node)?.memoryPressure === true,
     canDecide: observer.canDecide,
     surroundings: observer.surroundings,
@@ -123,7 +132,8 @@ export function createActor(options: ActorOptions): Actor {
     lastScales,
     canReport: observer.canReportStatus,
     findStale: observer.findStale,
-    writer: new StatusWriter({
+    isOurs: (autoscaler) => isStatusOurs(mode, inventory.resolve(autoscaler).tracked.values()),
+    writer: isStatusElsewhere ? NO_WRITER : new StatusWriter({
       client,
       clock,
       random,
@@ -134,9 +144,12 @@ export function createActor(options: ActorOptions): Actor {
       onTrouble,
     }),
     listeners: [
-      new StatusEvents({ recorder, onTrouble }),
-      new StatusGauges({ metrics, inventory }),
-      new LimitEvents({ recorder }),
+      createLimitGauges({ metrics, inventory }),
+      ...(isStatusElsewhere ? [] : [
+        new StatusEvents({ recorder, onTrouble }),
+        new StatusGauges({ metrics, inventory }),
+        new LimitEvents({ recorder }),
+      ]),
     ],
     onTrouble,
   });

@@ -234,7 +234,7 @@ export class Evaluator implements AsyncDisposable {
     const { pod, contenders } = tracked;
     const now = clock.now();
     const killFloors = readKillFloors(pod, now);
-    const input: Input = {
+    return {
       now,
       pod,
       contenders,
@@ -247,7 +247,7 @@ export class Evaluator implements AsyncDisposable {
       dryRun,
       ...(isSidecar === true && { isSidecar }),
       ...(killFloors !== undefined && { killFloors }),
+      ...(hasMemoryPressure(pod.nodeName ?? "") && { memoryPressure: true }),
     };
-    return hasMemoryPressure(pod.nodeName ?? "") ? { ...input, memoryPressure: true } : input;
   }
 }

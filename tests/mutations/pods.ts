@@ -390,4 +390,48 @@ export const PODS: Mutations = {
         "Inventory sees another spec of the same generation, as after a restore of etcd, and one that comes back (C16)",
     },
   ],
+  C17: [
+    {
+      breaks: "resizes what a sidecar resizes",
+      in: "listCases",
+      find: "if (explainForeign(input) !== null) return NONE;",
+      replace: "",
+      test: "a podfit outside leaves a pod with the label alone, and says why (C17)",
+    },
+    {
+      breaks: "resizes as a sidecar what others do not know to be its own",
+      in: "explainForeign",
+      find: "isOfSidecar(pod) === isSidecar",
+      replace: "isSidecar || !isOfSidecar(pod)",
+      test: "a sidecar leaves its pod without the label alone, and says why (C17)",
+    },
+    {
+      breaks: "takes any mode for that of a sidecar",
+      in: "isOfSidecar",
+      find: "labels[LABEL] === SIDECAR",
+      replace: "LABEL in labels",
+      test: "a podfit outside resizes a pod of another mode (C17)",
+    },
+    {
+      breaks: "recommends nothing for the pods of sidecars",
+      in: "decideWithShadow",
+      find: "isSidecar: isOfSidecar(input.pod),",
+      replace: "",
+      test: "decide() recommends for a pod that another podfit resizes: it changes nothing (C17, L51)",
+    },
+    {
+      breaks: "looks after a pod of another namespace than it was told",
+      in: "toNamespaces",
+      find: "namespace !== pod.namespace",
+      replace: "namespace === null",
+      test: "a sidecar is of one pod and its namespace, by a source that needs no right to nodes (C17)",
+    },
+    {
+      breaks: "starts as a sidecar with a source that no Role allows",
+      in: "checkSidecar",
+      find: "!OF_NODES.includes(statsSource)",
+      replace: "true",
+      test: "a sidecar is of one pod and its namespace, by a source that needs no right to nodes (C17)",
+    },
+  ],
 };

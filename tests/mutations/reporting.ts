@@ -91,6 +91,34 @@ export const REPORTING: Mutations = {
   ],
   C51: [
     {
+      breaks: "has sidecars and others write over each other's statuses",
+      in: "isStatusOurs",
+      find: 'if (!isOfSidecar(pod)) return mode !== "sidecar";',
+      replace: "if (!isOfSidecar(pod)) return true;",
+      test: "a status of sidecars' pods alone is theirs, every other one is not; without pods it is anybody's (C51)",
+    },
+    {
+      breaks: "takes a size that somebody else changed for a resize of podfit's",
+      in: "readScale",
+      find: "if (manager !== `podfit.${after.name}`) return false;",
+      replace: "",
+      test: "a size that somebody else changed is no resize of podfit's (C51)",
+    },
+    {
+      breaks: "takes a resize that was put back for another one",
+      in: "readScale",
+      find: "const from = readActual(before);",
+      replace: "const from = before.spec;",
+      test: "a size that podfit put back to what is in force (C47) is no resize of podfit's (C51)",
+    },
+    {
+      breaks: "says that usage is read where others read it",
+      in: "judgeMetrics",
+      find: "if (isUsageElsewhere) {",
+      replace: "if (isUsageElsewhere && unread < 0) {",
+      test: "nextStatus() says Ready, Active, Scaling, Metrics (C51) when",
+    },
+    {
       breaks: "is Active without a tracked pod",
       in: "judgeActive",
       find: "facts.tracked > 0",
@@ -143,8 +171,8 @@ export const REPORTING: Mutations = {
     {
       breaks: "tells the port of each failed connection",
       in: "toStatusFacts",
-      find: "toSteadyWords(unread.why)",
-      replace: "unread.why",
+      find: 'toSteadyWords(unread?.why ?? "")',
+      replace: 'unread?.why ?? ""',
       test: "toStatusFacts() has no words that change from one failure to the next (C51)",
     },
     {
@@ -389,7 +417,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "keeps the errors of a namespace without autoscalers",
       in: "createMetrics",
-      find: "families.errors.keep([...namespaces, NO_NAMESPACE]);",
+      find: "families.errors.keep([...Array.from(namespaces, (namespace) => ({ namespace })), NO_NAMESPACE]);",
       replace: "",
       test: "every series of a namespace goes with its last autoscaler; errors of no namespace stay (C52)",
     },
@@ -425,6 +453,34 @@ export const REPORTING: Mutations = {
     },
   ],
   C54: [
+    {
+      breaks: "lets an agent resize pods of any node",
+      file: "deploy/policies/node-local.yaml",
+      find: 'variables.tokenNode == "" || variables.podNode == variables.tokenNode',
+      replace: "true",
+      test: "C54 a resize under the policy node-local",
+    },
+    {
+      breaks: "lets a token that is bound to no pod resize any",
+      file: "deploy/policies/node-local.yaml",
+      find: 'expression: variables.tokenNode != ""',
+      replace: "expression: true",
+      test: "C54 a resize under the policy node-local",
+    },
+    {
+      breaks: "goes by the label as the request leaves it",
+      file: "deploy/policies/sidecar.yaml",
+      find: '(has(oldObject.metadata.labels) && "podfit.dev/mode" in oldObject.metadata.labels',
+      replace: '(has(object.metadata.labels) && "podfit.dev/mode" in object.metadata.labels',
+      test: "C54 a resize under the policy sidecar",
+    },
+    {
+      breaks: "knows pods by their names alone, which come back",
+      file: "deploy/policies/sidecar.yaml",
+      find: "&& variables.tokenPodUid == oldObject.metadata.uid",
+      replace: "",
+      test: "C54 a resize under the policy sidecar",
+    },
     {
       breaks: "has no right to resize",
       file: "deploy/rbac.yaml",

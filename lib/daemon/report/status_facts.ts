@@ -22,12 +22,11 @@ export interface StatusSources {
   readonly resolution: Resolution;
   /** The resource that is too old to go by (C51); none by default. */
   readonly stale?: string | null;
-  readonly unread: { readonly count: number; readonly why: string };
+  /** `null` = the podfits of the pods know it, and this one does not. */
+  readonly unread: { readonly count: number; readonly why: string } | null;
   readonly limits: LimitFacts;
   readonly recommended: readonly Recommended[] | null;
   readonly isNodeLocal: boolean;
-  /** `unread` is not known here, but in the podfits of the pods. */
-  readonly isUsageElsewhere?: boolean;
   /** The last resize of this process; the one that the status names may be newer, or from before a restart. */
   readonly lastScale: LastScale | null;
   readonly now: number;
@@ -36,9 +35,8 @@ export interface StatusSources {
 /** The facts that `nextStatus` judges. */
 export function toStatusFacts(
   parsed: AutoscalerFacts,
-  sources: StatusSources,
+  { resolution, stale = null, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
 ): StatusFacts {
-  const { resolution, stale = null, unread, limits, recommended, lastScale, now } = sources;
   const { autoscaler, status, generation, problems, warnings } = parsed;
   const { selector, matched, tracked } = resolution;
   return {
@@ -52,12 +50,12 @@ export function toStatusFacts(
     containerName: autoscaler?.containerName ?? "",
     matched,
     tracked: tracked.size,
-    unread: unread.count,
-    unreadWhy: toSteadyWords(unread.why),
+    unread: unread?.count ?? 0,
+    unreadWhy: toSteadyWords(unread?.why ?? ""),
     limits,
     recommended,
-    isNodeLocal: sources.isNodeLocal,
-    isUsageElsewhere: sources.isUsageElsewhere ?? false,
+    isNodeLocal,
+    isUsageElsewhere: unread === null,
     lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
     cooldownMs: autoscaler?.cooldownMs ?? 0,
     effectivePolicy: autoscaler === null || autoscaler.profile === null ? null : toEffectivePolicy(autoscaler),

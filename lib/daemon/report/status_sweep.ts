@@ -26,13 +26,12 @@ export interface StatusSweepOptions {
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
   readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
-  readonly unread: Unread;
+  /** `null` = the podfits of the pods know it, and this one does not. */
+  readonly unread: Unread | null;
   readonly limits: ReadLimits;
   readonly recommended: ReadRecommended;
   /** This podfit looks after one node or pod only. */
   readonly isNodeLocal: boolean;
-  /** The usage of pods is known to others: `unread` is not asked. */
-  readonly isUsageElsewhere?: boolean;
   /** False for an autoscaler whose status others write; true by default. */
   readonly isOurs?: (autoscaler: AutoscalerFacts) => boolean;
   readonly lastScales: Pick<LastScales, "read" | "forget">;
@@ -139,8 +138,7 @@ export class StatusSweep {
   }
 
   #look(parsed: AutoscalerFacts): StatusLook {
-    const { clock, inventory, findStale, unread, limits, recommended, lastScales, writer } = this.#options;
-    const { isNodeLocal, isUsageElsewhere = false } = this.#options;
+    const { clock, inventory, findStale, unread, limits, recommended, isNodeLocal, lastScales, writer } = this.#options;
     const { autoscaler } = parsed;
     const resolution = inventory.resolve(parsed);
     const pods = resolution.tracked;
@@ -148,12 +146,11 @@ export class StatusSweep {
     const facts = toStatusFacts(parsed, {
       resolution,
       stale: findStale?.(parsed.namespace) ?? null,
-      unread: autoscaler === null || isUsageElsewhere ? NONE_UNREAD : unread(autoscaler, pods.values()),
+      unread: unread === null ? null : autoscaler === null ? NONE_UNREAD : unread(autoscaler, pods.values()),
       limits: autoscaler === null ? UNLIMITED : limits(autoscaler, pods.values()),
       // Of a part of the pods a median says nothing.
       recommended: autoscaler === null || isNodeLocal ? null : recommended(autoscaler, pods.values()),
       isNodeLocal,
-      isUsageElsewhere,
       lastScale: lastScales.read(parsed.uid),
       now,
     });
