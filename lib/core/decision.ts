@@ -42,6 +42,8 @@ export interface Input {
   readonly memoryPressure?: boolean;
   /** By container: what scale-downs leave of its memory limit because siblings were OOM-killed, bytes (L14). */
   readonly killFloors?: Readonly<Record<string, number>>;
+  /** Since when this podfit leads, where another may have led before, epoch ms (C55); absent = nobody else acts. */
+  readonly ledSince?: number;
 }
 
 /** What made the pod be evaluated. */

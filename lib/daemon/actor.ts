@@ -3,6 +3,7 @@
  * and metrics. An actor stands on an observer, runs once, and takes what it remembers of pods with it when it ends.
  */
 import type { ApiClient } from "../kube/client.ts";
+import type { Term } from "../kube/lease.ts";
 import { Brake } from "../runtime/brake.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
@@ -20,7 +21,6 @@ import { Nodes } from "./polling/nodes.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 import { createEventSink } from "./report/event_sink.ts";
 import { LastScales } from "./report/last_scales.ts";
-import { LimitEvents } from "./report/limit_events.ts";
 import { createLimitGauges } from "./report/limit_gauges.ts";
 import { createLimits } from "./report/limits.ts";
 import { createLogSink } from "./report/log_sink.ts";
@@ -29,12 +29,10 @@ import { Recommendations } from "./report/recommendations.ts";
 import { Recorder } from "./report/recorder.ts";
 import { Refusals } from "./report/refusals.ts";
 import { combineSinks, type Sink } from "./report/sink.ts";
-import { StatusEvents } from "./report/status_events.ts";
-import { StatusGauges } from "./report/status_gauges.ts";
 import { createStatusSink } from "./report/status_sink.ts";
+import { createStatusOutlets } from "./report/status_outlets.ts";
 import { isStatusOurs } from "./report/status_owner.ts";
 import { StatusSweep } from "./report/status_sweep.ts";
-import { StatusWriter } from "./report/status_writer.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { TroubleLog } from "./report/trouble_log.ts";
 import type { Verdict } from "./verdict.ts";
@@ -62,7 +60,9 @@ export interface ActorOptions {
   readonly sinks: readonly Sink[];
   readonly onTrouble: OnTrouble;
   /** Logs what `onTrouble` is told, and warnings among notices. */
-  readonly troubleLog: Pick<TroubleLog, "take" | "sweep">;
+  readonly troubleLog: Pick<TroubleLog, "take">;
+  /** The leadership that it acts by; without one nobody else acts. */
+  readonly term?: Pick<Term, "isLeading">;
 }
 
 /** A part of the daemon that runs once, from its start until its signal. */
@@ -80,10 +80,11 @@ const NO_WRITER = { readLast: () => null, write: () => null, forget() {} };
 
 /** Builds an actor; nothing runs before `run` is called. */
 export function createActor(options: ActorOptions): Actor {
-  const { observer, client, clock, random, log, metrics, onTrouble, troubleLog } = options;
+  const { observer, client, clock, random, log, metrics, onTrouble, troubleLog, term } = options;
   const { lastScales = new LastScales(clock), isStatusElsewhere = false } = options;
   const { inventory, isKnown } = observer;
-  const progress = { atMs: clock.monotonic() };
+  const madeMs = clock.monotonic();
+  const progress = { atMs: madeMs };
   const brake = new Brake({ clock, random });
   const { instance } = options;
   const onNotice = troubleLog.take;
@@ -96,7 +97,11 @@ export function createActor(options: ActorOptions): Actor {
   const evaluator: Evaluator = new Evaluator({
     clock,
     takeTurn: createTurns({ clock, pace: options.pace, brake }),
-    actuate: createActuator({ client, clock, isCurrent: observer.isCurrent }),
+    actuate: createActuator({
+      client,
+      clock,
+      isCurrent: (tracked) => term?.isLeading() !== false && observer.isCurrent(tracked),
+    }),
     report: combineSinks([
       createEventSink(recorder),
       createLogSink(log),
@@ -107,10 +112,16 @@ export function createActor(options: ActorOptions): Actor {
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     readSiblings: (tracked, now) => siblings.read(tracked, now),
-    readKillFloors: ({ revision }, now) => killFloors.read(revision, now),
+    readSigns({ revision, nodeName }, now) {
+      const floors = killFloors.read(revision, now);
+      return {
+        ...(floors !== undefined && { killFloors: floors }),
+        ...(observer.nodes.get(nodeName ?? "")?.memoryPressure === true && { memoryPressure: true }),
+        ...(mode === "sidecar" && { isSidecar: true }),
+        ...(term !== undefined && { ledSince: now - (clock.monotonic() - madeMs) }),
+      };
+    },
     dryRun: options.dryRun,
-    isSidecar: mode === "sidecar",
-    hasMemoryPressure: (node) => observer.nodes.get(node)?.memoryPressure === true,
     canDecide: observer.canDecide,
     surroundings: observer.surroundings,
     onError({ pod }, error) {
@@ -120,6 +131,11 @@ export function createActor(options: ActorOptions): Actor {
   });
   const health = new UsageHealth({ readState, clock });
   const recommendations = new Recommendations({ readState });
+  const isNodeLocal = isPartial(options.scope);
+  const onProgress = () => progress.atMs = clock.monotonic();
+  const outlets = isStatusElsewhere
+    ? null
+    : createStatusOutlets({ ...options, inventory, brake, recorder, isNodeLocal, onProgress });
   const status = new StatusSweep({
     clock,
     random,
@@ -128,29 +144,13 @@ export function createActor(options: ActorOptions): Actor {
     unread: health.unread,
     limits: createLimits(readState),
     recommended: recommendations.read,
-    isNodeLocal: isPartial(options.scope),
+    isNodeLocal,
     lastScales,
     canReport: observer.canReportStatus,
     findStale: observer.findStale,
     isOurs: (autoscaler) => isStatusOurs(mode, inventory.resolve(autoscaler).tracked.values()),
-    writer: isStatusElsewhere ? NO_WRITER : new StatusWriter({
-      client,
-      clock,
-      random,
-      metrics,
-      brake,
-      isNodeLocal: isPartial(options.scope),
-      onProgress: () => progress.atMs = clock.monotonic(),
-      onTrouble,
-    }),
-    listeners: [
-      createLimitGauges({ metrics, inventory }),
-      ...(isStatusElsewhere ? [] : [
-        new StatusEvents({ recorder, onTrouble }),
-        new StatusGauges({ metrics, inventory }),
-        new LimitEvents({ recorder }),
-      ]),
-    ],
+    writer: outlets?.writer ?? NO_WRITER,
+    listeners: [createLimitGauges({ metrics, inventory }), ...outlets?.listeners ?? []],
     onTrouble,
   });
   const nodes = new Nodes({
@@ -202,7 +202,7 @@ export function createActor(options: ActorOptions): Actor {
       await using _nodes = nodes;
       await sweep(signal);
     } finally {
-      await writeLastStatus();
+      if (term?.isLeading() !== false) await writeLastStatus();
       closing.abort();
       await recording;
     }
@@ -214,7 +214,6 @@ export function createActor(options: ActorOptions): Actor {
       metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
       await status.sweep(signal);
       refusals.sweep((forMs) => evaluator.listQueued(forMs));
-      troubleLog.sweep();
       await clock.sleep(SWEEP_MS, signal).catch(() => {});
     }
   }

@@ -4,20 +4,25 @@
  */
 import type { OperatorLimits } from "../autoscaler/operator_limits.ts";
 import { createClient } from "../kube/client.ts";
+import type { Term } from "../kube/lease.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import { untilAborted } from "../runtime/waits.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
+import { fence } from "./act/fence.ts";
 import { DEFAULT_PACE, type Pace } from "./act/turns.ts";
 import { createActor } from "./actor.ts";
-import type { Scope } from "./inventory/scope.ts";
+import { isPartial, type Scope } from "./inventory/scope.ts";
+import { createLeadership, type LeaseName } from "./leadership.ts";
 import { countRequests } from "./metrics/count_requests.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { createObserver } from "./observer.ts";
+import { createObserver, type ObserverListener } from "./observer.ts";
+import { LastScales } from "./report/last_scales.ts";
 import type { Sink } from "./report/sink.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import { TroubleLog } from "./report/trouble_log.ts";
+import { createReporter } from "./reporter.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** The cluster, its part that is looked after, and what the process brings along. */
@@ -35,6 +40,11 @@ export interface DaemonOptions {
   readonly maxContenders?: number;
   /** Which podfit this is, in events. */
   readonly instance: string;
+  /**
+   * The Lease whose holder alone acts, or alone writes statuses where podfit looks after one node or pod; without one this
+   * podfit does all by itself.
+   */
+  readonly lease?: LeaseName;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -61,14 +71,51 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const troubleLog = new TroubleLog(options);
   const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
   const observer = createObserver({ ...options, origin, transport, onTrouble });
-  const client = createClient({ origin, transport });
-  const actor = createActor({ pace: DEFAULT_PACE, ...options, observer, client, sinks, onTrouble, troubleLog });
+  const { lease, scope } = options;
+  // Who looks after a part of the pods resizes them whoever leads: the Lease is for the statuses that all parts share.
+  const isOfPart = isPartial(scope);
+  const lastScales = new LastScales(options.clock);
+  const ofPart = isOfPart ? { lastScales, isStatusElsewhere: lease !== undefined } : {};
+  const common = { ...options, observer, sinks, onTrouble, troubleLog };
+  const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
+    const client = createClient({ origin, ...server });
+    const led = term === undefined ? {} : { term };
+    return createActor({ pace: DEFAULT_PACE, ...common, ...ofPart, ...led, client });
+  };
+  const newReporter = (term: Term) => {
+    const client = createClient({ origin, transport: fence(transport, term) });
+    const isOwn = (uid: string) => observer.inventory.tracked.has(uid);
+    return createReporter({ ...common, origin, transport, client, term, lastScales, isOwn });
+  };
+  const leadership = lease === undefined ? null : createLeadership({
+    ...common,
+    lease,
+    client: createClient({ origin, transport }),
+    metrics: isOfPart ? { setLeading: metrics.setLeading, standBy: metrics.forgetStatuses } : metrics,
+    createActor: (term) => isOfPart ? newReporter(term) : newActor({ transport: fence(transport, term) }, term),
+  });
+  const actors = [leadership, leadership === null || isOfPart ? newActor({ transport }) : null]
+    .filter((actor) => actor !== null);
+  const sweepTroubles = async (ending: AbortSignal) => {
+    // Whoever stands by watches too. What an actor knows of a deleted autoscaler it forgets itself.
+    using _subscription = observer.subscribe({ ...NO_LISTENER, onAutoscalerGone: (gone) => metrics.forget(gone) });
+    while (!ending.aborted) {
+      troubleLog.sweep();
+      await options.clock.sleep(SWEEP_MS, ending).catch(() => {});
+    }
+  };
   return {
-    isAlive: actor.isAlive,
-    isReady: observer.isReady,
-    run: () => endInTime(runTogether([observer.run, actor.run], signal), options),
+    isAlive: () => actors.map((actor) => actor.isAlive()).find(({ ok }) => !ok) ?? { ok: true, message: "ok" },
+    isReady() {
+      const verdict = observer.isReady();
+      return verdict.ok && leadership !== null && !isOfPart ? leadership.isReady() : verdict;
+    },
+    run: () => endInTime(runTogether([observer.run, ...actors.map(({ run }) => run), sweepTroubles], signal), options),
   };
 }
+
+const SWEEP_MS = 1_000;
+const NO_LISTENER: ObserverListener = { onTracked() {}, onDropped() {}, onAutoscalerGone() {}, onRoom() {} };
 
 /**
  * 10 s for the answers to PATCHes under way, as long as each may take, and 2 s to write the last events and statuses,

@@ -31,13 +31,9 @@ export interface EvaluatorOptions {
   readonly report: Sink;
   /** What the pod may inherit (L40): asked for new pods only. */
   readonly readSiblings: (tracked: Tracked, now: number) => Siblings | null;
-  /** What scale-downs leave of memory limits because siblings were OOM-killed (L14). */
-  readonly readKillFloors: (pod: PodFacts, now: number) => Input["killFloors"];
+  /** What the pod's own object does not tell; absent where nothing is to be said. */
+  readonly readSigns: (pod: PodFacts, now: number) => Pick<Input, "killFloors" | "memoryPressure" | "ledSince">;
   readonly dryRun: boolean;
-  /** podfit runs in the pod that it looks after. */
-  readonly isSidecar?: boolean;
-  /** The node runs out of memory, as far as it says so. */
-  readonly hasMemoryPressure: (node: string) => boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;
   /** What else a decision looks at. */
@@ -230,10 +226,9 @@ export class Evaluator implements AsyncDisposable {
   }
 
   #toInput(tracked: Tracked, observation: Observation): Input {
-    const { clock, readSiblings, readKillFloors, dryRun, isSidecar, hasMemoryPressure, surroundings } = this.#options;
+    const { clock, readSiblings, readSigns, dryRun, surroundings } = this.#options;
     const { pod, contenders } = tracked;
     const now = clock.now();
-    const killFloors = readKillFloors(pod, now);
     return {
       now,
       pod,
@@ -245,9 +240,7 @@ export class Evaluator implements AsyncDisposable {
       lowersMemoryLimits: surroundings.lowersMemoryLimits(pod.nodeName),
       inFlight: this.#inFlight.has(pod.uid),
       dryRun,
-      ...(isSidecar === true && { isSidecar }),
-      ...(killFloors !== undefined && { killFloors }),
-      ...(hasMemoryPressure(pod.nodeName ?? "") && { memoryPressure: true }),
+      ...readSigns(pod, now),
     };
   }
 }

@@ -1,26 +1,25 @@
 /**
- * Who writes the statuses of autoscalers where each podfit looks after a part of their pods (C51)? One that holds the Lease, for
- * as long as it does: it watches all the pods there are beside its own, and writes what follows from what the API shows.
- * Nothing here resizes, and what the others do does not wait for it.
+ * Writes the statuses of autoscalers where each podfit looks after a part of their pods (C51): the one that holds the Lease runs
+ * a reporter for as long as it does. It watches all the pods there are, beside what its podfit watches to resize its own, and
+ * writes what follows from what the API shows. No resize waits for it.
  */
 import type { OperatorLimits } from "../autoscaler/operator_limits.ts";
+import { UNLIMITED } from "../autoscaler/limited.ts";
 import type { ApiClient } from "../kube/client.ts";
 import type { Term } from "../kube/lease.ts";
 import type { Transport } from "../kube/transport.ts";
 import { Brake } from "../runtime/brake.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
-import { UNLIMITED } from "../autoscaler/limited.ts";
+import type { Actor } from "./actor.ts";
 import { readMode, type Scope, toStatusScope } from "./inventory/scope.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { createObserver, type Observer } from "./observer.ts";
+import { createObserver, type ObserverListener } from "./observer.ts";
 import type { LastScales } from "./report/last_scales.ts";
 import { Recorder } from "./report/recorder.ts";
-import { StatusEvents } from "./report/status_events.ts";
-import { StatusGauges } from "./report/status_gauges.ts";
+import { createStatusOutlets } from "./report/status_outlets.ts";
 import { isStatusOurs } from "./report/status_owner.ts";
 import { StatusSweep } from "./report/status_sweep.ts";
-import { StatusWriter } from "./report/status_writer.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { TroubleLog } from "./report/trouble_log.ts";
 import { WatchedScales } from "./report/watched_scales.ts";
@@ -29,9 +28,12 @@ import type { Verdict } from "./verdict.ts";
 /** What a reporter is built of. */
 export interface ReporterOptions {
   readonly origin: string;
+  /** To watch by. */
   readonly transport: Transport;
+  /** To write by, while the Lease is held. */
   readonly client: ApiClient;
-  /** Of this podfit: its statuses are about all nodes, or all pods of the namespace. */
+  readonly term: Pick<Term, "isLeading">;
+  /** Of this podfit: its statuses are about the pods of all nodes, or of the namespace. */
   readonly scope: Scope;
   readonly requiresAnnotation: boolean;
   readonly limits?: OperatorLimits;
@@ -42,7 +44,7 @@ export interface ReporterOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** What this podfit resized itself, and what it has seen others resize. */
+  /** What this podfit has resized itself; what it sees others resize is added. */
   readonly lastScales: LastScales;
   /** This podfit looks after the pod with this uid. */
   readonly isOwn: (uid: string) => boolean;
@@ -50,114 +52,26 @@ export interface ReporterOptions {
   readonly troubleLog: Pick<TroubleLog, "take">;
 }
 
-/** A part of the daemon that works while this podfit holds the Lease. */
-export interface Reporter {
-  /** Not alive when its loop is stuck. */
-  readonly isAlive: () => Verdict;
-  /** Ends with the term; rejects where a part is broken. */
-  readonly lead: (term: Term) => Promise<void>;
-}
-
 const SWEEP_MS = 1_000;
 const STUCK_MS = 60_000;
 const LAST_STATUS_MS = 5_000;
 
-/** Builds a reporter; nothing is watched or written before `lead` is called. */
-export function createReporter(options: ReporterOptions): Reporter {
-  const { clock, metrics } = options;
-  /** Monotonic ms; `null` = it has nothing to do. */
-  let progressAtMs: number | null = null;
-
-  function isAlive(): Verdict {
-    return progressAtMs === null || clock.monotonic() - progressAtMs <= STUCK_MS
-      ? { ok: true, message: "ok" }
-      : { ok: false, message: "the loop that writes the statuses of all nodes does not turn" };
-  }
-
-  function onProgress(): void {
-    progressAtMs = clock.monotonic();
-  }
-
-  async function lead(term: Term): Promise<void> {
-    const observer = createStatusObserver(options);
-    const { status, scales, recorder } = createParts(options, { observer, term, onProgress });
-    const closing = new AbortController();
-    const ending = new AbortController();
-    const signal = AbortSignal.any([term.signal, ending.signal]);
-    using _subscription = observer.subscribe({
-      onTracked: (tracked) => scales.put(tracked),
-      onDropped: (pod) => scales.remove(pod),
-      onRoom() {},
-      onAutoscalerGone: ({ uid }) => status.forget(uid),
-    });
-    const recording = recorder.run(closing.signal);
-    try {
-      await Promise.all(
-        [observer.run(signal), sweep(status, signal)].map((part) => part.finally(() => ending.abort())),
-      );
-    } finally {
-      // The resizes of the last second, where the Lease is still this podfit's to give back.
-      using timeout = clock.timeout(LAST_STATUS_MS);
-      await status.sweep(AbortSignal.any([timeout.signal, term.lost]), { isLast: true });
-      closing.abort();
-      await recording;
-      metrics.forgetStatuses();
-      progressAtMs = null;
-    }
-  }
-
-  async function sweep(status: StatusSweep, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      onProgress();
-      await status.sweep(signal);
-      await clock.sleep(SWEEP_MS, signal).catch(() => {});
-    }
-  }
-
-  return { isAlive, lead };
-}
-
-function createStatusObserver({ scope, metrics, ...options }: ReporterOptions): Observer {
-  return createObserver({
+/** Builds a reporter for one time of holding the Lease; nothing is watched or written before `run` is called. */
+export function createReporter({ metrics, ...options }: ReporterOptions): Actor {
+  const { clock, random, scope, lastScales, isOwn, term, onTrouble } = options;
+  const progress = { atMs: clock.monotonic() };
+  const onProgress = () => progress.atMs = clock.monotonic();
+  const observer = createObserver({
     ...options,
     scope: toStatusScope(scope),
     isForStatus: true,
-    // The ages of lists are those of what this podfit decides by.
-    metrics: { watchEvent: metrics.watchEvent, watchFailed: metrics.watchFailed, setContactAges() {} },
+    // The ages that people look at are of what this podfit decides by.
+    metrics: { ...metrics, setContactAges() {} },
   });
-}
-
-interface Parts {
-  readonly status: StatusSweep;
-  readonly scales: WatchedScales;
-  readonly recorder: Recorder;
-}
-
-function createParts(
-  options: ReporterOptions,
-  { observer, term, onProgress }: {
-    readonly observer: Observer;
-    readonly term: Term;
-    readonly onProgress: () => void;
-  },
-): Parts {
-  const { clock, metrics, client, random, onTrouble, lastScales, isOwn, troubleLog } = options;
   const { inventory } = observer;
-  const mode = readMode(options.scope);
+  const mode = readMode(scope);
   const brake = new Brake({ clock, random });
-  const recorder = new Recorder({ ...options, brake, onNotice: troubleLog.take });
-  const { isLeading } = term;
-  const writer = new StatusWriter({
-    client,
-    clock,
-    random,
-    metrics,
-    brake,
-    isNodeLocal: true,
-    mayWrite: isLeading,
-    onProgress,
-    onTrouble,
-  });
+  const recorder = new Recorder({ ...options, metrics, brake, onNotice: options.troubleLog.take });
   const status = new StatusSweep({
     clock,
     random,
@@ -171,9 +85,53 @@ function createParts(
     lastScales,
     canReport: observer.canReportStatus,
     findStale: observer.findStale,
-    writer,
-    listeners: [new StatusEvents({ recorder, onTrouble }), new StatusGauges({ metrics, inventory })],
+    ...createStatusOutlets({ ...options, metrics, inventory, brake, recorder, isNodeLocal: true, onProgress }),
     onTrouble,
   });
-  return { status, scales: new WatchedScales({ lastScales, isOwn }), recorder };
+  const scales = new WatchedScales({ lastScales, isOwn });
+  const listener: ObserverListener = {
+    onTracked: (tracked) => scales.put(tracked),
+    onDropped: (pod) => scales.remove(pod),
+    onRoom() {},
+    onAutoscalerGone: ({ uid }) => status.forget(uid),
+  };
+
+  function isAlive(): Verdict {
+    return clock.monotonic() - progress.atMs <= STUCK_MS
+      ? { ok: true, message: "ok" }
+      : { ok: false, message: "the status loop of all nodes does not turn" };
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    using _subscription = observer.subscribe(listener);
+    const failing = new AbortController();
+    // Ends after everything else, so that the last events are still written.
+    const closing = new AbortController();
+    const recording = recorder.run(closing.signal);
+    const ending = AbortSignal.any([signal, failing.signal]);
+    try {
+      await Promise.all([observer.run(ending), sweep(ending)]);
+    } finally {
+      failing.abort();
+      if (term.isLeading()) await writeLastStatus();
+      closing.abort();
+      await recording;
+    }
+  }
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      onProgress();
+      await status.sweep(signal);
+      await clock.sleep(SWEEP_MS, signal).catch(() => {});
+    }
+  }
+
+  /** The resizes of the last second. */
+  async function writeLastStatus(): Promise<void> {
+    using timeout = clock.timeout(LAST_STATUS_MS);
+    await status.sweep(timeout.signal, { isLast: true });
+  }
+
+  return { isAlive, run };
 }

@@ -45,7 +45,7 @@ export async function openServer(
     get caCerts() {
       return http.caCerts;
     },
-    transport: (request) => http.send(request),
+    transport: (request, options) => http.send(request, options),
     readCredential,
     [Symbol.asyncDispose]() {
       onClose();

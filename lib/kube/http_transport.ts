@@ -9,6 +9,7 @@ import { isSameCertificate, isSameCredential, toHeader } from "./config/credenti
 import type { ClientCertificate, Credential } from "./config/credential.ts";
 import { isUntrusted, toNetworkError } from "./network_error.ts";
 import type { ServerConfig } from "./config/server_config.ts";
+import type { SendOptions } from "./transport.ts";
 import { createPublicTlsClient, createTlsClient } from "./tls.ts";
 
 export interface HttpTransportOptions {
@@ -50,11 +51,11 @@ export class HttpTransport implements Disposable {
   }
 
   /** Sends a request, as a Transport does. */
-  async send(request: Request): Promise<Response> {
+  async send(request: Request, options: SendOptions = {}): Promise<Response> {
     // A stream cannot be sent twice, so the body is read first. podfit's are small.
     const body = request.body === null ? null : await request.arrayBuffer();
     const credential = await this.#readCredential(null, request.signal);
-    const response = await this.#sendOnce(request, { body, credential });
+    const response = await this.#sendOnce(request, { body, credential, ...options });
     if (response.status !== 401) return response;
     let newer: Credential;
     try {
@@ -66,7 +67,7 @@ export class HttpTransport implements Disposable {
     }
     if (isSameCredential(newer, credential)) return response;
     await response.body?.cancel();
-    return await this.#sendOnce(request, { body, credential: newer });
+    return await this.#sendOnce(request, { body, credential: newer, ...options });
   }
 
   [Symbol.dispose](): void {
@@ -88,7 +89,7 @@ export class HttpTransport implements Disposable {
 
   async #sendOnce(
     request: Request,
-    { body, credential }: { readonly body: ArrayBuffer | null; readonly credential: Credential },
+    { body, credential, beforeSend }: Outgoing,
   ): Promise<Response> {
     const { method, signal } = request;
     const headers = this.#headersFor(request, credential);
@@ -97,6 +98,7 @@ export class HttpTransport implements Disposable {
       signal.throwIfAborted();
       const client = this.#clientFor(credential);
       const used = this.#caCerts;
+      beforeSend?.();
       try {
         const response = await fetch(request.url, { method, headers, body, signal, redirect: "manual", client });
         if (response.body !== null) this.#heldByBody.set(response.body, [request, response]);
@@ -147,6 +149,11 @@ export class HttpTransport implements Disposable {
       throw new Error(`Cannot use the certificates of ${source}: ${reason}`, { cause });
     }
   }
+}
+
+interface Outgoing extends SendOptions {
+  readonly body: ArrayBuffer | null;
+  readonly credential: Credential;
 }
 
 interface Connections {

@@ -9,7 +9,15 @@ import type { ReadCredential } from "./config/credential.ts";
  * Sends a request with credentials and TLS. Retries nothing but a 401, once, when there is a newer credential. Rejects
  * with the signal's reason, or with an error that names the server when there is no answer.
  */
-export type Transport = (request: Request) => Promise<Response>;
+export type Transport = (request: Request, options?: SendOptions) => Promise<Response>;
+
+export interface SendOptions {
+  /**
+   * Called right before the request goes out, each time it does: what comes before may have taken a minute. What it throws
+   * rejects the request, which is then not sent.
+   */
+  readonly beforeSend?: () => void;
+}
 
 /** An open connection to an API server. */
 export interface ApiServer extends AsyncDisposable {

@@ -212,4 +212,5 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   isSidecar: v.exactOptional(flag),
   memoryPressure: v.exactOptional(flag),
   killFloors: v.exactOptional(dictionary(number)),
+  ledSince: v.exactOptional(number),
 });

@@ -48,9 +48,8 @@ class Desk {
       this.outcomes.push(outcome);
     },
     readSiblings: () => null,
-    readKillFloors: () => undefined,
+    readSigns: () => ({}),
     dryRun: false,
-    hasMemoryPressure: () => false,
     canDecide: () => this.canDecide,
     surroundings: NO_SURROUNDINGS,
     onError: ({ pod }, error) => this.errors.push(`${pod.uid}: ${(error as Error).message}`),

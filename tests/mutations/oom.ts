@@ -276,7 +276,7 @@ export const OOM: Mutations = {
     {
       breaks: "waits with a cooldown for the kill",
       in: "cooledDown",
-      find: "endsAt <= now || isUrgent",
+      find: "endsAt <= now || isUrgent(proposal, view)",
       replace: "endsAt <= now",
       test: "decide() raises a limit that memory is next to by one sample, and within the cooldown, by a step (L11)",
     },

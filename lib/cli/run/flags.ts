@@ -6,7 +6,7 @@
 /** A flag with its variable, as --help shows it. */
 export interface FlagRow {
   readonly flag: string;
-  /** What --help calls its value; `null` for a flag that is there or not. */
+  /** What --help calls its value, in brackets where it may be left out; `null` for a flag that is there or not. */
   readonly value: string | null;
   readonly variable: string;
   readonly help: string;
@@ -118,6 +118,26 @@ export const FLAGS = {
     variable: "PODFIT_MAX_CONTENDERS",
     help: "ask this many autoscalers of one container, those of the highest priority",
     fallback: "16",
+  },
+  leaderElect: {
+    flag: "--leader-elect",
+    value: "[boolean]",
+    variable: "PODFIT_LEADER_ELECT",
+    help: "act only while holding a Lease, so that several replicas may run (default: true in a pod with its service " +
+      "account, else false)",
+  },
+  leaderElectResourceName: {
+    flag: "--leader-elect-resource-name",
+    value: "<name>",
+    variable: "PODFIT_LEADER_ELECT_RESOURCE_NAME",
+    help: "name of that Lease; podfit-sidecar with --pod",
+    fallback: "podfit",
+  },
+  leaderElectResourceNamespace: {
+    flag: "--leader-elect-resource-namespace",
+    value: "<name>",
+    variable: "PODFIT_LEADER_ELECT_RESOURCE_NAMESPACE",
+    help: "namespace of that Lease (default: that of the service account, or of the context)",
   },
   dryRun: {
     flag: "--dry-run",

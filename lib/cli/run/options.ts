@@ -17,11 +17,12 @@ import {
   parseChoices,
   parseListen,
   parseMs,
+  parseNamespace,
   parseNamespaces,
-  parseNode,
   parseOptional,
   parsePod,
   parseSize,
+  parseSubdomain,
   parseWhole,
   type Written,
 } from "./parse_values.ts";
@@ -49,6 +50,7 @@ export interface RunOptions {
   readonly kubeletPreferredAddressTypes: readonly AddressType[];
   readonly limits: OperatorLimits;
   readonly maxContenders: number;
+  readonly leaderElection: LeaderElection;
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -57,9 +59,19 @@ export interface RunOptions {
   readonly environment: Environment;
 }
 
+/** Whether one of several podfits acts, and by which Lease. */
+export interface LeaderElection {
+  /** `null` = where podfit runs in a pod, by its service account. */
+  readonly isOn: boolean | null;
+  readonly name: string;
+  /** `null` = that of the service account, or of the context. */
+  readonly namespace: string | null;
+}
+
 /** Where usage is read. */
 export type StatsSource = typeof STATS_SOURCES[number];
 
+const LEASE = FLAGS.leaderElectResourceName.fallback;
 const STATS_SOURCES = ["kubelet", "proxy", "cgroup"] as const;
 /** What `--kube-api-qps` and `--kube-api-burst` may be. */
 const PER_SECOND = [0.1, 10_000] as const;
@@ -135,7 +147,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     context: last("context")?.text ?? null,
     namespaces: toNamespaces(parseNamespaces(list("namespace")), pod),
     statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), STATS_SOURCES),
-    node: parseNode(last("node")),
+    node: parseOptional(last("node"), (written) => parseSubdomain(written, "node name")),
     pod,
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
@@ -151,6 +163,11 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
       maxMemoryBytes: parseOptional(last("maxMemory"), (written) => parseSize(written, "memory")),
     },
     maxContenders: parseWhole(lastOr("maxContenders", FLAGS.maxContenders.fallback), [1, 1000]),
+    leaderElection: {
+      isOn: parseOptional(last("leaderElect"), parseBoolean),
+      name: parseSubdomain(lastOr("leaderElectResourceName", pod === null ? LEASE : `${LEASE}-sidecar`), "Lease name"),
+      namespace: parseOptional(last("leaderElectResourceNamespace"), parseNamespace),
+    },
     dryRun: parseBoolean(lastOr("dryRun", "false")),
     logLevel: parseChoice(lastOr("logLevel", FLAGS.logLevel.fallback), LOG_LEVELS),
     logFormat: parseChoice(lastOr("logFormat", FLAGS.logFormat.fallback), LOG_FORMATS),

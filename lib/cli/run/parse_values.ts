@@ -42,21 +42,20 @@ export function parseNamespaces(all: readonly Written[]): readonly string[] | nu
   for (const written of all) {
     const parts = written.text.split(",").map((part) => part.trim()).filter((part) => part !== "");
     if (parts.length === 0) throw refuse(written, "it names no namespace");
-    for (const name of parts) {
-      if (!isLabel(name)) {
-        throw refuse(written, `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`);
-      }
-      names.add(name);
-    }
+    for (const part of parts) names.add(checkNamespace(part, written));
   }
   return [...names];
 }
 
-/** `null` = all. */
-export function parseNode(written: Written | null): string | null {
-  if (written === null) return null;
+/** The name of one namespace. */
+export function parseNamespace(written: Written): string {
+  return checkNamespace(written.text, written);
+}
+
+/** `what` it has to be: a node name. */
+export function parseSubdomain(written: Written, what: string): string {
   if (!isSubdomain(written.text)) {
-    throw refuse(written, 'it is no node name: lower case letters, digits, "-" and ".", at most 253');
+    throw refuse(written, `it is no ${what}: lower case letters, digits, "-" and ".", at most 253`);
   }
   return written.text;
 }
@@ -122,6 +121,11 @@ function isLabel(name: string): boolean {
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
 function isSubdomain(name: string): boolean {
   return name.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name);
+}
+
+function checkNamespace(name: string, written: Written): string {
+  if (isLabel(name)) return name;
+  throw refuse(written, `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`);
 }
 
 function refuse({ name, text }: Written, why: string): StartError {

@@ -1,6 +1,6 @@
 /** The daemon command: serves health and metrics, connects, waits for what a start needs, runs until a signal ends it. */
 import { abortable } from "@std/async/abortable";
-import { createDaemon } from "../../daemon/daemon.ts";
+import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import { createHandler } from "../../daemon/http/handler.ts";
 import { healthRoutes } from "../../daemon/http/health_routes.ts";
@@ -89,6 +89,7 @@ async function work(shell: Shell): Promise<void> {
     limits: options.limits,
     maxContenders: options.maxContenders,
     instance: options.environment.hostname ?? "podfit",
+    ...readLease(options, server),
     clock,
     random: Math.random,
     log,
@@ -158,6 +159,16 @@ async function connectTo(
   } catch (error) {
     throw toStartError(error);
   }
+}
+
+/** A name that no other process has had: not even this container's, before it was started again. */
+function readLease(
+  { leaderElection: { isOn, name, namespace }, environment }: RunOptions,
+  server: Pick<ApiServer, "namespace" | "source">,
+): Pick<DaemonOptions, "lease"> {
+  if (!(isOn ?? server.source === "in-cluster")) return {};
+  const identity = `${environment.hostname ?? "podfit"}_${crypto.randomUUID()}`;
+  return { lease: { namespace: namespace ?? server.namespace, name, identity } };
 }
 
 interface Source extends Disposable {

@@ -7,11 +7,12 @@ import { partnerOf, resourceOf, type SideKey } from "../../units/resources.ts";
 import { describeChange } from "../changes.ts";
 import { SILENCE_MS } from "../observe/silence.ts";
 import { readActual } from "../pod/pod_facts.ts";
-import { isByUsage } from "../propose/proposal.ts";
+import { isByUsage, type Proposal } from "../propose/proposal.ts";
 import { readQosWith } from "../pod/qos.ts";
 import { STUCK_REASONS } from "../pod/resize_status.ts";
 import { isOwnWaiting, isPatienceOver, listStuck } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
+import type { View } from "../state.ts";
 import { formatWait } from "./format_wait.ts";
 import { crashFree, restartAllowed } from "./shrink_gates.ts";
 import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
@@ -26,6 +27,7 @@ export type Gate = (candidate: Candidate) => Objection | null;
 /** All gates, in the order in which they are asked. */
 export const GATES: readonly Gate[] = [
   fresh,
+  seenTwice,
   lowForLong,
   withRoom,
   cooledDown,
@@ -57,17 +59,34 @@ function fresh({ input: { now }, view, container, proposals }: Candidate): Objec
   return { kind: "hold", reason: "MetricsUnavailable", message, sides: proposals.map(({ side }) => side) };
 }
 
+/**
+ * A new leader has not seen what the one before it saw: of a container that runs for longer than it leads it waits for two
+ * samples in a row (C55).
+ */
+function seenTwice({ input: { ledSince }, view, container, proposals }: Candidate): Objection | null {
+  if (ledSince === undefined || !isByUsage(proposals)) return null;
+  const { since, until } = view.evidence;
+  if ((since !== null && until > since) || (container.runningAt ?? ledSince) >= ledSince) return null;
+  const sides = proposals.filter((one) => !isUrgent(one, view)).map(({ side }) => side);
+  if (sides.length === 0) return null;
+  return { kind: "hold", reason: "Warmup", message: "waiting for a second sample by a podfit that leads anew", sides };
+}
+
+/** Memory at its limit does not live to see the end of a cooldown, or another sample (L11). */
+function isUrgent({ side, direction }: Proposal, { streaks }: View): boolean {
+  return side === "memory.limits" && direction === "up" && streaks[side]?.isSaturated === true;
+}
+
 function cooledDown(candidate: Candidate): Objection | null {
-  const { input: { now }, autoscaler, containerState, view: { streaks }, proposals, direction } = candidate;
+  const { input: { now }, autoscaler, containerState, view, proposals, direction } = candidate;
   if (!isByUsage(proposals)) return null;
   const sides: SideKey[] = [];
   let until = Infinity;
-  for (const { side } of proposals) {
+  for (const proposal of proposals) {
+    const { side } = proposal;
     const rule = autoscaler.sides.find(({ key }) => key === side);
     const endsAt = rule === undefined ? now : readSideCooldownEnd(containerState, rule, direction);
-    // Memory at its limit does not live to see the end of a cooldown (L11).
-    const isUrgent = side === "memory.limits" && direction === "up" && streaks[side]?.isSaturated === true;
-    if (endsAt <= now || isUrgent) continue;
+    if (endsAt <= now || isUrgent(proposal, view)) continue;
     sides.push(side);
     until = Math.min(until, endsAt);
   }

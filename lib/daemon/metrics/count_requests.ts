@@ -4,12 +4,12 @@ import type { Metrics } from "./metrics.ts";
 
 /** The same transport, counted: it answers and rejects as the given one does. */
 export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiAnswered">): Transport {
-  return async (request) => {
+  return async (request, options) => {
     const { pathname, searchParams } = new URL(request.url);
     const verb = searchParams.get("watch") ? "watch" : request.method.toLowerCase();
     const resource = readResource(pathname);
     try {
-      const response = await transport(request);
+      const response = await transport(request, options);
       metrics.apiAnswered({ verb, resource, code: response.status });
       return response;
     } catch (error) {

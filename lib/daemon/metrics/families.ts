@@ -184,6 +184,18 @@ export const FAMILIES = {
   },
   trackedPods: { kind: "gauge", name: "podfit_tracked_pods", help: "Pods that are tracked", labels: [] },
   nodePollers: { kind: "gauge", name: "podfit_node_pollers", help: "Nodes that are polled", labels: [] },
+  leading: {
+    kind: "gauge",
+    name: "leader_election_master_status",
+    help: "1 while this process holds the Lease of that name, 0 while another may",
+    labels: ["name"],
+  },
+  leaderTransitions: {
+    kind: "counter",
+    name: "podfit_leader_transitions_total",
+    help: "How often this process has begun to lead",
+    labels: [],
+  },
   logLinesDropped: {
     kind: "counter",
     name: "podfit_log_lines_dropped_total",

@@ -65,7 +65,7 @@ export interface Metrics {
   /** Takes all namespaces with autoscalers: errors of another would outlive it for ever. */
   keepErrors(namespaces: ReadonlySet<string>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
-  /** Nothing is said any more of what follows from statuses: another podfit writes them by now. */
+  /** Gauges that follow from statuses disappear: the podfit that writes them shows them. */
   forgetStatuses(): void;
   /** Pods whose scale-ups are held, by reason (L53); a reason that is missing disappears. */
   setLimited(autoscaler: AutoscalerName, pods: ReadonlyMap<string, number>): void;
@@ -84,6 +84,10 @@ export interface Metrics {
   setUsageSource(source: "kubelet" | "proxy" | "cgroup"): void;
   eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
+  /** Whether this process leads, by the Lease of that name. */
+  setLeading(lease: string, isLeading: boolean): void;
+  /** Gauges of what is looked after disappear: the one who leads shows them. */
+  standBy(): void;
   logLineDropped(): void;
 }
 
@@ -92,6 +96,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const families = createFamilies(options.agentId);
   families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
   families.startTime.record({}, (options.startedAt ?? performance.timeOrigin) / 1000);
+
+  function forgetStatuses(): void {
+    const { total, scalingActive, active } = families;
+    for (const family of [total, scalingActive, active]) family.keep([]);
+  }
 
   return {
     contentType: CONTENT_TYPE,
@@ -126,9 +135,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     keepErrors(namespaces) {
       families.errors.keep([...Array.from(namespaces, (namespace) => ({ namespace })), NO_NAMESPACE]);
     },
-    forgetStatuses() {
-      for (const family of [families.total, families.scalingActive, families.active]) family.keep([]);
-    },
+    forgetStatuses,
     setActive: (autoscaler, isActive) => families.active.record(autoscaler, isActive ? 1 : 0),
     setLimited({ namespace, name }, pods) {
       families.limitedPods.forget({ namespace, name });
@@ -158,6 +165,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
     setTracked({ pods, nodePollers }) {
       families.trackedPods.record({}, pods);
       families.nodePollers.record({}, nodePollers);
+    },
+    setLeading(lease, isLeading) {
+      families.leading.record({ name: lease }, isLeading ? 1 : 0);
+      families.leaderTransitions.record({}, isLeading ? 1 : 0);
+    },
+    standBy() {
+      forgetStatuses();
+      const { limitedPods, trackedPods, nodePollers } = families;
+      for (const family of [limitedPods, trackedPods, nodePollers]) family.keep([]);
     },
     logLineDropped: () => families.logLinesDropped.record({}, 1),
   };

@@ -29,8 +29,6 @@ export interface StatusWriterOptions {
   readonly brake: Pick<Brake, "tryPass">;
   /** This podfit looks after one node or pod only, and others write the same statuses. */
   readonly isNodeLocal: boolean;
-  /** Asked right before each write; true by default. False = another podfit writes by now. */
-  readonly mayWrite?: () => boolean;
   /** A write has ended: many slow ones make a long pass, but none that is stuck. */
   readonly onProgress: () => void;
   readonly onTrouble: OnTrouble;
@@ -140,7 +138,7 @@ export class StatusWriter {
     if (pass.isUnanswered || pass.signal.aborted) return;
     // Whoever waited here would hold up the loop: the next sweep looks again.
     using leave = brake.tryPass();
-    if (leave === null || this.#options.mayWrite?.() === false) return;
+    if (leave === null) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {
       const { data, error, response } = await client.autoscalers.PATCH(

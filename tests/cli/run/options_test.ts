@@ -20,6 +20,7 @@ const DEFAULTS: RunOptions = {
   kubeletPreferredAddressTypes: ["InternalIP"],
   limits: { minPollIntervalMs: null, maxCpuMillicores: null, maxMemoryBytes: null },
   maxContenders: 16,
+  leaderElection: { isOn: null, name: "podfit", namespace: null },
   dryRun: false,
   logLevel: "info",
   logFormat: "json",
@@ -60,6 +61,10 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["maxCpu", "8", { limits: { ...DEFAULTS.limits, maxCpuMillicores: 8000 } }],
     ["maxMemory", "64Gi", { limits: { ...DEFAULTS.limits, maxMemoryBytes: 64 * 2 ** 30 } }],
     ["maxContenders", "3", { maxContenders: 3 }],
+    ["leaderElect", null, { leaderElection: { ...DEFAULTS.leaderElection, isOn: true } }],
+    ["leaderElect", "false", { leaderElection: { ...DEFAULTS.leaderElection, isOn: false } }],
+    ["leaderElectResourceName", "podfit.blue", { leaderElection: { ...DEFAULTS.leaderElection, name: "podfit.blue" } }],
+    ["leaderElectResourceNamespace", "ops", { leaderElection: { ...DEFAULTS.leaderElection, namespace: "ops" } }],
     ["dryRun", null, { dryRun: true }],
     ["logLevel", "debug", { logLevel: "debug" }],
     ["logFormat", "text", { logFormat: "text" }],
@@ -225,7 +230,8 @@ Deno.test("a sidecar is of one pod and its namespace, by a source that needs no 
   };
   const pod = { namespace: "shop", name: "web-7d9c5-x2x4p" };
   const source = { statsSource: "cgroup", node: "n1", cgroupRoot: "/c" } as const;
-  assertEquals(await read([], env), { ...DEFAULTS, ...source, pod, namespaces: ["shop"] });
+  const leaderElection = { ...DEFAULTS.leaderElection, name: "podfit-sidecar" };
+  assertEquals(await read([], env), { ...DEFAULTS, ...source, pod, namespaces: ["shop"], leaderElection });
   assertEquals((await read(["--namespace", "shop"], env)).namespaces, ["shop"]);
   const cases: readonly (readonly [string[], string])[] = [
     [["--namespace", "shop,other"], "Cannot use --namespace other with --pod shop/web-7d9c5-x2x4p: "],

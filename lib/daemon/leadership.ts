@@ -1,0 +1,117 @@
+/**
+ * Of several podfits one acts: the holder of the Lease. The others observe, so that they know the cluster when their time
+ * comes; an actor lives as long as one leadership, and the next one begins with a new one (C55).
+ */
+import type { ApiClient } from "../kube/client.ts";
+import { createElection, type Term } from "../kube/lease.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Actor } from "./actor.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import type { OnTrouble } from "./report/trouble.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** The Lease, and who this is. */
+export interface LeaseName {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of this process alone. */
+  readonly identity: string;
+}
+
+/** What leadership is made of, and what it is for. */
+export interface LeadershipOptions {
+  readonly lease: LeaseName;
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "setLeading" | "standBy">;
+  readonly onTrouble: OnTrouble;
+  /** Called once for each leadership. */
+  readonly createActor: (term: Term) => Actor;
+}
+
+/** An actor that acts while this process leads. */
+export interface Leadership extends Actor {
+  /** Not ready before the Lease was looked at; says who leads where another does. */
+  readonly isReady: () => Verdict;
+}
+
+const WHAT = "Cannot take part in the election of a leader";
+
+/** Builds it; nothing runs before `run` is called. */
+export function createLeadership(options: LeadershipOptions): Leadership {
+  const { lease: { namespace, name, identity }, client, clock, random, log, metrics, onTrouble } = options;
+  const subject = `${namespace}/${name}`;
+  const fields = { lease: subject, identity };
+  let actor: Actor | null = null;
+  let failure = "";
+
+  const election = createElection({
+    client,
+    namespace,
+    name,
+    identity,
+    clock,
+    random,
+    listener: {
+      onStandby(leader) {
+        metrics.setLeading(name, false);
+        log.info("Standing by", { ...fields, leader: leader ?? "nobody" });
+      },
+      onLeading() {
+        metrics.setLeading(name, true);
+        log.info("Leading", fields);
+      },
+      onLost(why) {
+        metrics.setLeading(name, false);
+        log.warn("No longer leading", { ...fields, why });
+      },
+      onFailure({ message, code }) {
+        failure = message;
+        const topic = { what: WHAT, reason: code === 0 ? "NoAnswer" : String(code), subject };
+        const level = code === 403 || code === 404 ? "error" : "warn";
+        onTrouble({
+          kind: "failure",
+          level,
+          message: `${WHAT}, retrying`,
+          autoscaler: null,
+          fields: { why: message },
+          topic,
+        });
+      },
+      onAnswered() {
+        if (failure === "") return;
+        failure = "";
+        onTrouble({ kind: "recovered", what: WHAT, subject });
+      },
+    },
+    async lead(term) {
+      actor = options.createActor(term);
+      try {
+        await actor.run(term.signal);
+      } finally {
+        actor = null;
+        metrics.setLeading(name, false);
+        metrics.standBy();
+      }
+    },
+  });
+
+  return {
+    isAlive: () => actor?.isAlive() ?? { ok: true, message: "ok" },
+    isReady() {
+      if (election.isLeading()) return { ok: true, message: "ok" };
+      if (!election.isKnown()) {
+        return { ok: false, message: `waiting for the first look at Lease "${subject}"${failure && `: ${failure}`}` };
+      }
+      const leader = election.holder();
+      return { ok: true, message: `standby: ${leader === null ? "nobody" : `"${leader}"`} leads` };
+    },
+    async run(signal) {
+      metrics.setLeading(name, false);
+      await election.run(signal);
+    },
+  };
+}
