@@ -392,6 +392,20 @@ export const PODS: Mutations = {
   ],
   C17: [
     {
+      breaks: "watches nodes as a sidecar, which no Role allows",
+      in: "listSources",
+      find: "!isForStatus && scope.pod === null",
+      replace: "!isForStatus",
+      test: "a sidecar asks for nothing outside of its namespace, of no node, and is ready without (C17)",
+    },
+    {
+      breaks: "does not know that it is a sidecar",
+      in: "createActor",
+      find: '...(mode === "sidecar" && { isSidecar: true }),',
+      replace: "",
+      test: "each sidecar resizes its own pod, and a podfit for the cluster leaves those pods alone (C17)",
+    },
+    {
       breaks: "resizes what a sidecar resizes",
       in: "listCases",
       find: "if (explainForeign(input) !== null) return NONE;",

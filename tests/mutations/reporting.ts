@@ -91,6 +91,41 @@ export const REPORTING: Mutations = {
   ],
   C51: [
     {
+      breaks: "resizes the pods of its node with the Lease alone",
+      in: "createDaemon",
+      find: "leadership === null || isOfPart ?",
+      replace: "leadership === null ?",
+      test: "a node's podfit resizes while all others are gone, and then writes the statuses itself (C51)",
+    },
+    {
+      breaks: "writes the statuses of all nodes from each of them",
+      in: "createDaemon",
+      find: "isStatusElsewhere: lease !== undefined",
+      replace: "isStatusElsewhere: false",
+      test: "each node's podfit resizes the pods of its node, and the one with the Lease tells of all (C51)",
+    },
+    {
+      breaks: "does not see what other podfits resize",
+      in: "createReporter",
+      find: "onTracked: (tracked) => scales.put(tracked),",
+      replace: "onTracked() {},",
+      test: "each node's podfit resizes the pods of its node, and the one with the Lease tells of all (C51)",
+    },
+    {
+      breaks: "shows the totals of all nodes after the Lease is lost",
+      in: "createDaemon",
+      find: "standBy: metrics.forgetStatuses",
+      replace: "standBy() {}",
+      test: "a node's podfit resizes while all others are gone, and then writes the statuses itself (C51)",
+    },
+    {
+      breaks: "is not ready where another node's podfit has the Lease, and this one cannot look at it",
+      in: "createDaemon",
+      find: "&& !isOfPart ? leadership",
+      replace: "? leadership",
+      test: "a node's podfit is ready and resizes though it may not look at the Lease (C51)",
+    },
+    {
       breaks: "has sidecars and others write over each other's statuses",
       in: "isStatusOurs",
       find: 'if (!isOfSidecar(pod)) return mode !== "sidecar";',
