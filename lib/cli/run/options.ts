@@ -7,7 +7,7 @@ import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
-import { checkNodeLocal, checkSidecar, toNamespaces } from "./check_scope.ts";
+import { checkSidecar, toNamespaces } from "./check_scope.ts";
 import { createLintCommand } from "../lint/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
@@ -187,6 +187,27 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
   checkNodeLocal(options);
   checkSidecar(options);
   return options;
+}
+
+/** The cgroup source reads files of one machine, so it has to know which node that is. */
+function checkNodeLocal({ statsSource, node, cgroupRoot }: Pick<RunOptions, "statsSource" | "node" | "cgroupRoot">) {
+  if (statsSource === "cgroup" && node === null) {
+    throw new StartError(
+      "Cannot use --stats-source cgroup without --node: name the node whose cgroups these are (in a pod: PODFIT_NODE " +
+        "from the field spec.nodeName)",
+    );
+  }
+  if (statsSource === "cgroup" && cgroupRoot === null) {
+    throw new StartError(
+      "Cannot use --stats-source cgroup without --cgroup-root: mount the node's /sys/fs/cgroup read-only at another " +
+        "path, and name that",
+    );
+  }
+  if (statsSource !== "cgroup" && cgroupRoot !== null) {
+    throw new StartError(
+      `Cannot use --cgroup-root with --stats-source ${statsSource}: add --stats-source cgroup, or leave it out`,
+    );
+  }
 }
 
 /** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */
