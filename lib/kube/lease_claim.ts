@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../runtime/clock.ts";
 import { holdLease, type LeaseRecord, newLease, releaseLease } from "./lease_record.ts";
-import type { LeaseStore } from "./lease_store.ts";
+import { LeaseError, type LeaseStore } from "./lease_store.ts";
 
 /** Whose claim, and to what. */
 export interface LeaseClaimOptions {
@@ -38,8 +38,9 @@ export interface LeaseClaim {
 
 interface Observed {
   readonly record: LeaseRecord;
-  /** When the record was seen to change last, monotonic ms. */
+  /** When it was seen to change last, or to be gone, monotonic ms. */
   readonly atMs: number;
+  readonly isGone: boolean;
 }
 
 /** A claim that has seen nothing yet. */
@@ -52,7 +53,15 @@ export function createLeaseClaim({ store, name, identity, clock, durationMs }: L
   function observe(record: LeaseRecord): Observed {
     isKnown = true;
     const isSame = observed?.record.fingerprint === record.fingerprint;
-    return observed = { record, atMs: isSame && observed !== null ? observed.atMs : clock.monotonic() };
+    const atMs = isSame && observed !== null ? observed.atMs : clock.monotonic();
+    return observed = { record, atMs, isGone: false };
+  }
+
+  /** One that was deleted is its last holder's for as long as that may go without noticing. */
+  function observeNone(): Observed | null {
+    isKnown = true;
+    if (observed === null || observed.isGone) return observed;
+    return observed = { ...observed, atMs: clock.monotonic(), isGone: true };
   }
 
   /** Whether nobody else holds it by what was seen: given back, ours, or not renewed for as long as it is the holder's. */
@@ -68,17 +77,21 @@ export function createLeaseClaim({ store, name, identity, clock, durationMs }: L
     return { sinceMs };
   }
 
-  async function claim(isOurs: (seen: Observed) => boolean, signal: AbortSignal): Promise<Held | null> {
+  async function look(signal: AbortSignal) {
     const found = await store.fetch(signal);
-    isKnown = true;
-    const seen = found === null ? observed : observe(found);
-    // One that was deleted is its last holder's until that has had to notice.
+    return { found, seen: found === null ? observeNone() : observe(found) };
+  }
+
+  async function claim(isOurs: (seen: Observed) => boolean, signal: AbortSignal): Promise<Held | null> {
+    const { found, seen } = await look(signal);
     if (seen !== null && !isOurs(seen)) return null;
-    return await hold(() =>
+    const held = await hold(() =>
       found === null
         ? store.create(newLease(name, readHold()), signal)
         : store.update(holdLease(found, readHold()), signal)
     );
+    if (held === null) await look(signal);
+    return held;
   }
 
   return {
@@ -89,7 +102,7 @@ export function createLeaseClaim({ store, name, identity, clock, durationMs }: L
       // Most of the time nobody else has written it, and it need not be read before.
       const record = observed?.record;
       const held = record?.holder === identity
-        ? await hold(() => store.update(holdLease(record, readHold()), signal))
+        ? await hold(() => store.update(holdLease(record, readHold()), signal)).catch(passInvalid)
         : null;
       if (held !== null) return held;
       return await claim(({ record }) => record.holder === null || record.holder === identity, signal);
@@ -104,4 +117,10 @@ export function createLeaseClaim({ store, name, identity, clock, durationMs }: L
       }
     },
   };
+}
+
+/** As of another Lease of the same name, whose uid is not that of ours: it is to be read first. */
+function passInvalid(error: unknown): null {
+  if (error instanceof LeaseError && error.code === 422) return null;
+  throw error;
 }

@@ -15,6 +15,7 @@ import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podOb
 import { formatTime } from "../../lib/units/time.ts";
 import { type Call, TestApiServer } from "./api_server.ts";
 import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { Pausable } from "./pausable.ts";
 
 export interface RunOptions {
   /** Given: the API server, its kubelet and time go on from another run. */
@@ -33,6 +34,8 @@ export interface RunOptions {
   readonly skewMs?: number;
   readonly sinks?: readonly Sink[];
   readonly onTrouble?: OnTrouble;
+  /** Who it is among those that may hold the Lease "shop/podfit". */
+  readonly identity?: string;
 }
 
 /** Millicores and Mi of each container "main", by pod name. */
@@ -44,6 +47,8 @@ export class Run implements AsyncDisposable {
   readonly kubelet: FakeKubelet;
   readonly metrics: Metrics = createMetrics({ version: "test" });
   readonly log: Json[] = [];
+  /** Its clock, and its way to the API server. */
+  readonly process: Pausable;
   readonly daemon: Daemon;
   readonly #ending = new AbortController();
   readonly #ended: Promise<void>;
@@ -66,22 +71,27 @@ export class Run implements AsyncDisposable {
       for (const one of pods) this.api.put("pods", one);
     }
     this.kubelet.enacts = options.enacts ?? true;
+    this.process = new Pausable(this.clock);
+    const { clock } = this.process;
+    const { identity } = options;
+    const server = this.api.toServer();
     this.daemon = createDaemon({
-      server: this.api.toServer(),
+      server: { ...server, transport: this.process.wrap(server.transport) },
       watchUsage: watchKubelets(options.isBlind === true ? BLIND : this.kubelet, {
-        clock: this.clock,
+        clock,
         random: () => 0,
       }),
       scope: options.scope ?? WHOLE_CLUSTER,
       dryRun: options.dryRun ?? false,
       requiresAnnotation: options.requiresAnnotation ?? false,
       instance: "test",
-      clock: this.clock,
+      ...(identity !== undefined && { lease: { namespace: "shop", name: "podfit", identity } }),
+      clock,
       random: () => 0,
       log: createLog({
         level: "debug",
         format: "json",
-        clock: this.clock,
+        clock,
         write: (line) => this.log.push(JSON.parse(line)),
       }),
       metrics: this.metrics,

@@ -12,6 +12,7 @@ import { resourceOf, sideOf } from "../../units/resources.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 import { readBusy } from "./busy.ts";
+import { NotSent } from "./fence.ts";
 import { toAnswer } from "./parse_refusal.ts";
 import type { Turn } from "./turns.ts";
 
@@ -51,6 +52,7 @@ export function createActuator({ client, clock, isCurrent }: ActuatorOptions): A
       return failure === null ? toAccepted(data) : toAnswer(failure);
     } catch (error) {
       if (error instanceof ApiError) return toAnswer(error);
+      if (error instanceof NotSent) return { kind: "withdrawn" };
       // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
       return { kind: "unconfirmed", message: readMessage(error) };
     }

@@ -5,10 +5,15 @@
 import type { Term } from "../../kube/lease.ts";
 import type { Transport } from "../../kube/transport.ts";
 
-/** The same transport for the time of one leadership; afterwards it rejects with an AbortError, and sends nothing. */
+/** It was certainly not sent. */
+export class NotSent extends Error {
+  override readonly name = "NotSent";
+}
+
+/** The same transport for the time of one leadership; afterwards it rejects with NotSent, and sends nothing. */
 export function fence(transport: Transport, { isLeading, lost }: Pick<Term, "isLeading" | "lost">): Transport {
   const beforeSend = () => {
-    if (!isLeading()) throw new DOMException("Not sent: this podfit no longer leads", "AbortError");
+    if (!isLeading()) throw new NotSent("Not sent: this podfit no longer leads");
   };
   return async (request, options) => {
     beforeSend();
