@@ -20,6 +20,7 @@ import type { Observer, ObserverListener } from "./observer.ts";
 import { Nodes } from "./polling/nodes.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 import { createEventSink } from "./report/event_sink.ts";
+import { createForeignSink } from "./report/foreign_sink.ts";
 import { LastScales } from "./report/last_scales.ts";
 import { createLimitGauges } from "./report/limit_gauges.ts";
 import { createLimits } from "./report/limits.ts";
@@ -109,6 +110,7 @@ export function createActor(options: ActorOptions): Actor {
       createStatusSink({ lastScales, isKnown }),
       createKillSink(killFloors),
       refusals.sink,
+      createForeignSink(log),
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     readSiblings: (tracked, now) => siblings.read(tracked, now),

@@ -392,6 +392,13 @@ export const PODS: Mutations = {
   ],
   C17: [
     {
+      breaks: "says nothing of a sidecar whose pod lacks the label",
+      in: "createForeignSink",
+      find: "if (why !== null && !isSaid)",
+      replace: "if (why === null)",
+      test: "a sidecar leaves a pod without the label alone, which the podfit for the cluster resizes (C17)",
+    },
+    {
       breaks: "watches nodes as a sidecar, which no Role allows",
       in: "listSources",
       find: "!isForStatus && scope.pod === null",

@@ -258,6 +258,7 @@ Deno.test("a sidecar leaves a pod without the label alone, which the podfit for 
   use(run, "web-1", 500);
   await run.advance(90);
   assertEquals([one, central].map(resizesOf), [new Set(), new Set(["web-1"])]);
-  const held = one.log.find(({ reason }) => reason === "NotOwner");
-  assertMatch(JSON.stringify(held), /add the label to its pod template/);
+  const said = one.log.filter(({ level }) => level === "WARN");
+  assertEquals(said.map(({ message, pod }) => [message, pod]), [["The pod is left as it is", "default/web-1"]]);
+  assertMatch(said[0]?.why, /add the label to its pod template$/);
 });
