@@ -59,6 +59,8 @@ export interface StatusFacts extends LimitedFacts {
   readonly unread: number;
   /** Why the first of these has none. */
   readonly unreadWhy: string;
+  /** Each podfit knows the usage of its own pods, and this status is about the pods of all of them. */
+  readonly isUsageElsewhere?: boolean;
   readonly lastScale: LastScale | null;
   readonly cooldownMs: number;
   /** What its profile came to; `null` without one. */
@@ -159,10 +161,15 @@ function judgeScaling({ paused, problems, lastScale, cooldownMs }: StatusFacts, 
   return { type, status: "False", reason: "Idle", message: "no resize within the cooldown" };
 }
 
-function judgeMetrics({ paused, tracked, unread, unreadWhy }: StatusFacts): Verdict {
+function judgeMetrics({ paused, tracked, unread, unreadWhy, isUsageElsewhere = false }: StatusFacts): Verdict {
   const type = "Metrics";
   if (paused) return { type, status: "Unknown", reason: "Paused", message: "spec.paused is true" };
   if (tracked === 0) return { type, status: "Unknown", reason: "NoPods", message: "no pod is tracked" };
+  if (isUsageElsewhere) {
+    const message =
+      "each podfit reads the usage of its own pods only: see the metric podfit_kubelet_reads_total of each";
+    return { type, status: "Unknown", reason: "NodeLocal", message };
+  }
   if (unread > 0) {
     const message = `no usage of ${unread} of ${countPods(tracked)}: ${unreadWhy}`;
     return { type, status: "False", reason: "MetricsUnavailable", message };

@@ -34,11 +34,11 @@ export function judgeLimited(
 ): LimitedVerdict {
   const type = "Limited";
   if (paused) return { type, status: "Unknown", reason: "Paused", message: "spec.paused is true" };
+  if (tracked === 0) return { type, status: "Unknown", reason: "NoPods", message: "no pod is tracked" };
   if (isNodeLocal) {
     const message = "podfit looks after a part of the pods only: see the metric podfit_limited_pods of each podfit";
     return { type, status: "Unknown", reason: "NodeLocal", message };
   }
-  if (tracked === 0) return { type, status: "Unknown", reason: "NoPods", message: "no pod is tracked" };
   if (first === null) {
     return { type, status: "False", reason: "NotLimited", message: "no pod wants more than it can be given" };
   }

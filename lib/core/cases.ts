@@ -5,6 +5,7 @@ import type { Sampled } from "./observe/sample.ts";
 import { chooseOwner, type OwnershipContext } from "./ownership.ts";
 import { findContainer } from "./pod/pod_facts.ts";
 import type { ResizeStatus } from "./pod/resize_status.ts";
+import { explainForeign } from "./pod/sidecar.ts";
 import { judgeKill } from "./propose/oom.ts";
 import { findContainerState, type PodState } from "./state.ts";
 
@@ -14,9 +15,10 @@ interface Context {
   readonly status: ResizeStatus;
 }
 
-/** One case per container that some contender targets and the pod has. */
+/** One case per container that some contender targets and the pod has; none in a pod that another podfit resizes. */
 export function listCases(sampled: readonly Sampled[], { input, state, status }: Context): readonly Case[] {
   const { now, pod } = input;
+  if (explainForeign(input) !== null) return NONE;
   const cases: Case[] = [];
   for (const name in state.containers) {
     const container = findContainer(pod, name);
@@ -37,13 +39,19 @@ export function isAsked(it: Case): boolean {
   return observation.kind === "changed" && (view.wantedSince !== null || judgeKill(it)?.kind === "raise");
 }
 
+const NONE: readonly Case[] = [];
+
 /** The decisions for contenders that do not own their container. */
-export function listOthers(sampled: readonly Sampled[], cases: readonly Case[]): readonly ContainerDecision[] {
+export function listOthers(
+  sampled: readonly Sampled[],
+  { cases, input }: { readonly cases: readonly Case[]; readonly input: Input },
+): readonly ContainerDecision[] {
   if (cases.length === sampled.length) return [];
+  const foreign = explainForeign(input);
   const others = sampled.filter(({ autoscaler, isDue }) => isDue && !cases.some((it) => it.autoscaler === autoscaler));
   return others.map(({ autoscaler: { uid, containerName }, isNewSample }) => {
     const owner = cases.find((it) => it.container.name === containerName)?.autoscaler.name;
-    const message = `autoscaler "${owner}" goes first for this container`;
+    const message = foreign ?? `autoscaler "${owner}" goes first for this container`;
     return {
       autoscaler: uid,
       container: containerName,

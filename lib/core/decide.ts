@@ -49,7 +49,7 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const cases = listCases(sampled, { input, state: known, status });
   const weighed = weigh(cases);
   const { request, weighed: asked } = weighed;
-  const others = listOthers(sampled, cases);
+  const others = listOthers(sampled, { cases, input });
   const decisions = others.length === 0 ? weighed.decisions : [...weighed.decisions, ...others];
   const views: Record<string, View> = {};
   for (const { autoscaler, view, isNewSample } of sampled) {

@@ -36,6 +36,8 @@ export interface Input {
   readonly inFlight: boolean;
   /** One more gate: decide everything, resize nothing. */
   readonly dryRun: boolean;
+  /** podfit runs in the pod itself, and sizes it where it has the label (C17). */
+  readonly isSidecar?: boolean;
   /** The node has condition MemoryPressure (L13). */
   readonly memoryPressure?: boolean;
   /** By container: what scale-downs leave of its memory limit because siblings were OOM-killed, bytes (L14). */

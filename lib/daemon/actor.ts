@@ -13,15 +13,16 @@ import { createTurns, type Pace } from "./act/turns.ts";
 import { Evaluator } from "./evaluator.ts";
 import { formatName } from "./inventory/facts.ts";
 import { createKillSink, KillFloors } from "./inventory/kill_floors.ts";
-import { isPartial, type Scope } from "./inventory/scope.ts";
+import { isPartial, readMode, type Scope } from "./inventory/scope.ts";
 import { SiblingIndex } from "./inventory/sibling_index.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Observer, ObserverListener } from "./observer.ts";
 import { Nodes } from "./polling/nodes.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 import { createEventSink } from "./report/event_sink.ts";
+import { createForeignSink } from "./report/foreign_sink.ts";
 import { LastScales } from "./report/last_scales.ts";
-import { LimitEvents } from "./report/limit_events.ts";
+import { createLimitGauges } from "./report/limit_gauges.ts";
 import { createLimits } from "./report/limits.ts";
 import { createLogSink } from "./report/log_sink.ts";
 import { createMetricsSink } from "./report/metrics_sink.ts";
@@ -29,11 +30,10 @@ import { Recommendations } from "./report/recommendations.ts";
 import { Recorder } from "./report/recorder.ts";
 import { Refusals } from "./report/refusals.ts";
 import { combineSinks, type Sink } from "./report/sink.ts";
-import { StatusEvents } from "./report/status_events.ts";
-import { StatusGauges } from "./report/status_gauges.ts";
 import { createStatusSink } from "./report/status_sink.ts";
+import { createStatusOutlets } from "./report/status_outlets.ts";
+import { isStatusOurs } from "./report/status_owner.ts";
 import { StatusSweep } from "./report/status_sweep.ts";
-import { StatusWriter } from "./report/status_writer.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { TroubleLog } from "./report/trouble_log.ts";
 import type { Verdict } from "./verdict.ts";
@@ -47,6 +47,10 @@ export interface ActorOptions {
   /** How many resizes may begin. */
   readonly pace: Pace;
   readonly scope: Scope;
+  /** Where resizes are noted; its own by default. */
+  readonly lastScales?: LastScales;
+  /** A reporter writes the statuses, here or in another podfit. */
+  readonly isStatusElsewhere?: boolean;
   /** Which podfit this is, in events. */
   readonly instance: string;
   readonly clock: Clock;
@@ -73,10 +77,12 @@ export interface Actor {
 const SWEEP_MS = 1_000;
 const STUCK_MS = 60_000;
 const LAST_STATUS_MS = 5_000;
+const NO_WRITER = { readLast: () => null, write: () => null, forget() {} };
 
 /** Builds an actor; nothing runs before `run` is called. */
 export function createActor(options: ActorOptions): Actor {
   const { observer, client, clock, random, log, metrics, onTrouble, troubleLog, term } = options;
+  const { lastScales = new LastScales(clock), isStatusElsewhere = false } = options;
   const { inventory, isKnown } = observer;
   const madeMs = clock.monotonic();
   const progress = { atMs: madeMs };
@@ -85,7 +91,7 @@ export function createActor(options: ActorOptions): Actor {
   const onNotice = troubleLog.take;
   const recorder = new Recorder({ client, clock, random, log, metrics, brake, onNotice, onTrouble, instance });
   const refusals = new Refusals({ clock, recorder, onTrouble, isKnown });
-  const lastScales = new LastScales(clock);
+  const mode = readMode(options.scope);
   const readState = (uid: string) => evaluator.readState(uid);
   const siblings = new SiblingIndex({ readState });
   const killFloors = new KillFloors();
@@ -104,6 +110,7 @@ export function createActor(options: ActorOptions): Actor {
       createStatusSink({ lastScales, isKnown }),
       createKillSink(killFloors),
       refusals.sink,
+      createForeignSink(log),
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     readSiblings: (tracked, now) => siblings.read(tracked, now),
@@ -112,6 +119,7 @@ export function createActor(options: ActorOptions): Actor {
       return {
         ...(floors !== undefined && { killFloors: floors }),
         ...(observer.nodes.get(nodeName ?? "")?.memoryPressure === true && { memoryPressure: true }),
+        ...(mode === "sidecar" && { isSidecar: true }),
         ...(term !== undefined && { ledSince: now - (clock.monotonic() - madeMs) }),
       };
     },
@@ -125,6 +133,11 @@ export function createActor(options: ActorOptions): Actor {
   });
   const health = new UsageHealth({ readState, clock });
   const recommendations = new Recommendations({ readState });
+  const isNodeLocal = isPartial(options.scope);
+  const onProgress = () => progress.atMs = clock.monotonic();
+  const outlets = isStatusElsewhere
+    ? null
+    : createStatusOutlets({ ...options, inventory, brake, recorder, isNodeLocal, onProgress });
   const status = new StatusSweep({
     clock,
     random,
@@ -133,25 +146,13 @@ export function createActor(options: ActorOptions): Actor {
     unread: health.unread,
     limits: createLimits(readState),
     recommended: recommendations.read,
-    isNodeLocal: isPartial(options.scope),
+    isNodeLocal,
     lastScales,
     canReport: observer.canReportStatus,
     findStale: observer.findStale,
-    writer: new StatusWriter({
-      client,
-      clock,
-      random,
-      metrics,
-      brake,
-      isNodeLocal: isPartial(options.scope),
-      onProgress: () => progress.atMs = clock.monotonic(),
-      onTrouble,
-    }),
-    listeners: [
-      new StatusEvents({ recorder, onTrouble }),
-      new StatusGauges({ metrics, inventory }),
-      new LimitEvents({ recorder }),
-    ],
+    isOurs: (autoscaler) => isStatusOurs(mode, inventory.resolve(autoscaler).tracked.values()),
+    writer: outlets?.writer ?? NO_WRITER,
+    listeners: [createLimitGauges({ metrics, inventory }), ...outlets?.listeners ?? []],
     onTrouble,
   });
   const nodes = new Nodes({

@@ -18,9 +18,11 @@ import { createLeadership, type LeaseName } from "./leadership.ts";
 import { countRequests } from "./metrics/count_requests.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { createObserver, type ObserverListener } from "./observer.ts";
+import { LastScales } from "./report/last_scales.ts";
 import type { Sink } from "./report/sink.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import { TroubleLog } from "./report/trouble_log.ts";
+import { createReporter } from "./reporter.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** The cluster, its part that is looked after, and what the process brings along. */
@@ -38,7 +40,10 @@ export interface DaemonOptions {
   readonly maxContenders?: number;
   /** Which podfit this is, in events. */
   readonly instance: string;
-  /** The Lease whose holder alone acts, where podfit looks after whole workloads; without one this podfit acts. */
+  /**
+   * The Lease whose holder alone acts, or alone writes statuses where podfit looks after one node or pod; without one this
+   * podfit does all by itself.
+   */
   readonly lease?: LeaseName;
   readonly clock: Clock;
   readonly random: () => number;
@@ -66,20 +71,31 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const troubleLog = new TroubleLog(options);
   const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
   const observer = createObserver({ ...options, origin, transport, onTrouble });
+  const { lease, scope } = options;
+  // Who looks after a part of the pods resizes them whoever leads: the Lease is for the statuses that all parts share.
+  const isOfPart = isPartial(scope);
+  const lastScales = new LastScales(options.clock);
+  const ofPart = isOfPart ? { lastScales, isStatusElsewhere: lease !== undefined } : {};
+  const common = { ...options, observer, sinks, onTrouble, troubleLog };
   const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
     const client = createClient({ origin, ...server });
     const led = term === undefined ? {} : { term };
-    return createActor({ pace: DEFAULT_PACE, ...options, ...led, observer, client, sinks, onTrouble, troubleLog });
+    return createActor({ pace: DEFAULT_PACE, ...common, ...ofPart, ...led, client });
   };
-  const { lease, scope } = options;
-  const leadership = lease === undefined || isPartial(scope) ? null : createLeadership({
-    ...options,
+  const newReporter = (term: Term) => {
+    const client = createClient({ origin, transport: fence(transport, term) });
+    const isOwn = (uid: string) => observer.inventory.tracked.has(uid);
+    return createReporter({ ...common, origin, transport, client, term, lastScales, isOwn });
+  };
+  const leadership = lease === undefined ? null : createLeadership({
+    ...common,
     lease,
     client: createClient({ origin, transport }),
-    onTrouble,
-    createActor: (term) => newActor({ transport: fence(transport, term) }, term),
+    metrics: isOfPart ? { setLeading: metrics.setLeading, standBy: metrics.forgetStatuses } : metrics,
+    createActor: (term) => isOfPart ? newReporter(term) : newActor({ transport: fence(transport, term) }, term),
   });
-  const actor = leadership ?? newActor({ transport });
+  const actors = [leadership, leadership === null || isOfPart ? newActor({ transport }) : null]
+    .filter((actor) => actor !== null);
   const sweepTroubles = async (ending: AbortSignal) => {
     // Whoever stands by watches too. What an actor knows of a deleted autoscaler it forgets itself.
     using _subscription = observer.subscribe({ ...NO_LISTENER, onAutoscalerGone: (gone) => metrics.forget(gone) });
@@ -89,12 +105,12 @@ export function createDaemon(options: DaemonOptions): Daemon {
     }
   };
   return {
-    isAlive: actor.isAlive,
+    isAlive: () => actors.map((actor) => actor.isAlive()).find(({ ok }) => !ok) ?? { ok: true, message: "ok" },
     isReady() {
       const verdict = observer.isReady();
-      return verdict.ok && leadership !== null ? leadership.isReady() : verdict;
+      return verdict.ok && leadership !== null && !isOfPart ? leadership.isReady() : verdict;
     },
-    run: () => endInTime(runTogether([observer.run, actor.run, sweepTroubles], signal), options),
+    run: () => endInTime(runTogether([observer.run, ...actors.map(({ run }) => run), sweepTroubles], signal), options),
   };
 }
 

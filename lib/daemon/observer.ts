@@ -10,7 +10,7 @@ import type { Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { AutoscalerFacts, NodeFacts } from "./inventory/facts.ts";
-import { Feed } from "./inventory/feed.ts";
+import { Feed, type FeedOptions } from "./inventory/feed.ts";
 import { Inventory } from "./inventory/inventory.ts";
 import { canDecide, canReportStatus, findStale } from "./inventory/knowledge.ts";
 import { Namespaces } from "./inventory/namespaces.ts";
@@ -18,7 +18,6 @@ import { Rooms } from "./inventory/rooms.ts";
 import { type Scope, seesWholeNodes } from "./inventory/scope.ts";
 import type { Tracked } from "./inventory/tracked.ts";
 import { fetchServerVersion, lowersMemoryLimits } from "./inventory/version.ts";
-import type { Metrics } from "./metrics/metrics.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -27,6 +26,8 @@ export interface ObserverOptions {
   readonly origin: string;
   readonly transport: Transport;
   readonly scope: Scope;
+  /** Nothing is decided about pods: neither nodes nor limits are watched. */
+  readonly isForStatus?: boolean;
   readonly requiresAnnotation: boolean;
   /** What no manifest goes beyond; none unless given. */
   readonly limits?: OperatorLimits;
@@ -35,7 +36,7 @@ export interface ObserverOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: FeedOptions["metrics"];
   readonly onTrouble: OnTrouble;
 }
 

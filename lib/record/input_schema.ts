@@ -209,6 +209,7 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   lowersMemoryLimits: flag,
   inFlight: flag,
   dryRun: flag,
+  isSidecar: v.exactOptional(flag),
   memoryPressure: v.exactOptional(flag),
   killFloors: v.exactOptional(dictionary(number)),
   ledSince: v.exactOptional(number),

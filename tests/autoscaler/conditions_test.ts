@@ -56,6 +56,14 @@ const ROWS: Record<string, Row> = {
     facts: { tracked: 0 },
     expected: ["True Valid", "False ContainerNotFound", "False Idle", "Unknown NoPods", "Unknown NoPods"],
   },
+  "it is about the pods of other podfits (C51)": {
+    facts: { isNodeLocal: true, isUsageElsewhere: true, unread: 1, unreadWhy: "no route" },
+    expected: ["True Valid", "True Tracking", "False Idle", "Unknown NodeLocal", "Unknown NodeLocal"],
+  },
+  "it would be about the pods of other podfits, and there are none (C51)": {
+    facts: { isNodeLocal: true, isUsageElsewhere: true, matched: 0, tracked: 0 },
+    expected: ["True Valid", "False NoPods", "False Idle", "Unknown NoPods", "Unknown NoPods"],
+  },
   "the usage of one pod cannot be read": {
     facts: { unread: 1, unreadWhy: "no route" },
     expected: ["True Valid", "True Tracking", "False Idle", "False MetricsUnavailable"],

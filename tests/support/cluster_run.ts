@@ -4,6 +4,7 @@
  */
 import { parseAll } from "@std/yaml";
 import { createDaemon } from "../../lib/daemon/daemon.ts";
+import type { Verdict } from "../../lib/daemon/verdict.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import { createLog } from "../../lib/runtime/log.ts";
@@ -11,6 +12,7 @@ import { type Cluster, type ClusterOptions, startCluster } from "../../lib/sim/c
 import { type CgroupFilesOptions, createCgroupFiles } from "../../lib/sim/kubelet/cgroup_files.ts";
 import { watchCgroups } from "../../lib/usage/cgroup/watch_cgroups.ts";
 import type { WatchUsage } from "../../lib/usage/watch_usage.ts";
+import type { ApiServer } from "../../lib/kube/transport.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
@@ -87,19 +89,23 @@ export class ClusterRun implements AsyncDisposable {
       .map(({ reason }: Json) => reason);
   }
 
-  startPodfit(scope: Scope = WHOLE_CLUSTER): PodfitRun {
-    return new PodfitRun(this, scope);
+  startPodfit(scope: Scope = WHOLE_CLUSTER, options: PodfitOptions = {}): PodfitRun {
+    return new PodfitRun(this, scope, options);
   }
 
   /** Beside the node, by whose cgroups it goes. */
   startPodfitOn(node: string, layout: Pick<CgroupFilesOptions, "version" | "driver">): PodfitRun {
+    return this.startPodfit({ ...WHOLE_CLUSTER, node }, { watchUsage: this.watchCgroups(node, layout) });
+  }
+
+  /** What a podfit on that node reads of its cgroups. */
+  watchCgroups(node: string, layout: Pick<CgroupFilesOptions, "version" | "driver">): WatchUsage {
     const { clock } = this;
     const found = this.cluster.nodes.get(node);
     if (found === undefined) throw new Error(`Cannot start podfit on node "${node}": there is none`);
     const { readState } = found.kubelet;
     const files = createCgroupFiles({ ...layout, readState, now: () => clock.now() });
-    const watchUsage = watchCgroups(files, { node, root: "/host/cgroup", clock });
-    return new PodfitRun(this, { ...WHOLE_CLUSTER, node }, watchUsage);
+    return watchCgroups(files, { node, root: "/host/cgroup", clock });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -109,22 +115,34 @@ export class ClusterRun implements AsyncDisposable {
   }
 }
 
+export interface PodfitOptions {
+  /** By the kubelets of the cluster by default. */
+  readonly watchUsage?: WatchUsage;
+  /** There are several podfits, of which one holds a Lease: this is who it is. */
+  readonly identity?: string;
+}
+
 export class PodfitRun implements AsyncDisposable {
+  /** Of the API server: `PATCH /api/v1/... ?watch=1...`, as they were sent. */
+  readonly requests: string[] = [];
   readonly log: Json[] = [];
   readonly metrics: Metrics = createMetrics({ version: "test" });
+  readonly isReady: () => Verdict;
   readonly #run: ClusterRun;
   readonly #ending = new AbortController();
   readonly #ended: Promise<void>;
+  #isCut = false;
 
-  constructor(run: ClusterRun, scope: Scope, watchUsage?: WatchUsage) {
+  constructor(run: ClusterRun, scope: Scope, { watchUsage, identity }: PodfitOptions) {
     const { clock, cluster } = run;
-    const server = cluster.connect();
+    const server = this.#record(cluster.connect());
     const random = () => 0.5;
     this.#run = run;
-    this.#ended = createDaemon({
+    const daemon = createDaemon({
       server,
       watchUsage: watchUsage ?? watchKubelets(cluster.openSource(server), { clock, random }),
       scope,
+      ...(identity !== undefined && { lease: { namespace: "default", name: "podfit", identity } }),
       clock,
       random,
       metrics: this.metrics,
@@ -138,9 +156,27 @@ export class PodfitRun implements AsyncDisposable {
         clock,
         write: (line) => this.log.push(JSON.parse(line)),
       }),
-    }).run();
+    });
+    this.isReady = daemon.isReady;
+    this.#ended = daemon.run();
     // Looked at by its disposal.
     this.#ended.catch(() => {});
+  }
+
+  /** From now on nothing that it sends arrives, as if its process were gone. */
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  #record(server: ApiServer): ApiServer {
+    return {
+      ...server,
+      transport: async (request, options) => {
+        if (this.#isCut) throw new TypeError("the network is unreachable");
+        this.requests.push(`${request.method} ${request.url.slice(server.origin.length)}`);
+        return await server.transport(request, options);
+      },
+    };
   }
 
   lines(message: string): Json[] {

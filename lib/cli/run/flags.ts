@@ -53,6 +53,13 @@ export const FLAGS = {
     variable: "PODFIT_NODE",
     help: "look after the pods of this node only (default: all)",
   },
+  pod: {
+    flag: "--pod",
+    value: "<namespace/name>",
+    variable: "PODFIT_POD",
+    help: "look after this pod only, which podfit runs in: with --stats-source metrics-api, or cgroup and --node " +
+      "(default: all)",
+  },
   cgroupRoot: {
     flag: "--cgroup-root",
     value: "<directory>",
@@ -123,7 +130,7 @@ export const FLAGS = {
     flag: "--leader-elect-resource-name",
     value: "<name>",
     variable: "PODFIT_LEADER_ELECT_RESOURCE_NAME",
-    help: "name of that Lease",
+    help: "name of that Lease; podfit-sidecar with --pod",
     fallback: "podfit",
   },
   leaderElectResourceNamespace: {

@@ -7,6 +7,7 @@ import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
+import { checkSidecar, toNamespaces } from "./check_scope.ts";
 import { createLintCommand } from "../lint/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
@@ -19,6 +20,7 @@ import {
   parseNamespace,
   parseNamespaces,
   parseOptional,
+  parsePod,
   parseSize,
   parseSubdomain,
   parseWhole,
@@ -32,11 +34,13 @@ import { VERSION } from "../version.ts";
 export interface RunOptions {
   readonly kubeconfigPaths: readonly string[];
   readonly context: string | null;
-  /** `null` = all. */
+  /** `null` = all. That of the pod, where there is one. */
   readonly namespaces: readonly string[] | null;
   readonly statsSource: StatsSource;
   /** `null` = all. */
   readonly node: string | null;
+  /** The one that podfit runs in and looks after; `null` = all. */
+  readonly pod: { readonly namespace: string; readonly name: string } | null;
   /** Where the cgroups of `node` are; `null` unless they are the source. */
   readonly cgroupRoot: string | null;
   readonly kubeletCa: string | null;
@@ -67,6 +71,7 @@ export interface LeaderElection {
 /** Where usage is read. */
 export type StatsSource = typeof STATS_SOURCES[number];
 
+const LEASE = FLAGS.leaderElectResourceName.fallback;
 const STATS_SOURCES = ["kubelet", "proxy", "cgroup"] as const;
 /** What `--kube-api-qps` and `--kube-api-burst` may be. */
 const PER_SECOND = [0.1, 10_000] as const;
@@ -136,12 +141,14 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
   const list = (name: FlagName) => listWritten({ row: FLAGS[name], given: given[name] }, getEnv);
   const last = (name: FlagName) => list(name).at(-1) ?? null;
   const lastOr = (name: FlagName, fallback: string) => last(name) ?? { name: FLAGS[name].flag, text: fallback };
+  const pod = parsePod(last("pod"));
   const options = {
     kubeconfigPaths: list("kubeconfig").map(({ text }) => text),
     context: last("context")?.text ?? null,
-    namespaces: parseNamespaces(list("namespace")),
+    namespaces: toNamespaces(parseNamespaces(list("namespace")), pod),
     statsSource: parseChoice(lastOr("statsSource", FLAGS.statsSource.fallback), STATS_SOURCES),
     node: parseOptional(last("node"), (written) => parseSubdomain(written, "node name")),
+    pod,
     cgroupRoot: last("cgroupRoot")?.text ?? null,
     kubeletCa: last("kubeletCa")?.text ?? null,
     kubeletInsecureTls: parseBoolean(lastOr("kubeletInsecureTls", "false")),
@@ -158,7 +165,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     maxContenders: parseWhole(lastOr("maxContenders", FLAGS.maxContenders.fallback), [1, 1000]),
     leaderElection: {
       isOn: parseOptional(last("leaderElect"), parseBoolean),
-      name: parseSubdomain(lastOr("leaderElectResourceName", FLAGS.leaderElectResourceName.fallback), "Lease name"),
+      name: parseSubdomain(lastOr("leaderElectResourceName", pod === null ? LEASE : `${LEASE}-sidecar`), "Lease name"),
       namespace: parseOptional(last("leaderElectResourceNamespace"), parseNamespace),
     },
     dryRun: parseBoolean(lastOr("dryRun", "false")),
@@ -178,6 +185,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     );
   }
   checkNodeLocal(options);
+  checkSidecar(options);
   return options;
 }
 

@@ -60,6 +60,16 @@ export function parseSubdomain(written: Written, what: string): string {
   return written.text;
 }
 
+/** `null` = all. */
+export function parsePod(written: Written | null): { readonly namespace: string; readonly name: string } | null {
+  if (written === null) return null;
+  const [namespace = "", name = "", ...rest] = written.text.split("/");
+  if (!isLabel(namespace) || !isSubdomain(name) || rest.length > 0) {
+    throw refuse(written, "write NAMESPACE/NAME of a pod, such as shop/web-7d9c5-x2x4p");
+  }
+  return { namespace, name };
+}
+
 /** Without a host, every IPv4 address. Port 0 takes any free one. */
 export function parseListen(written: Written): { readonly hostname: string; readonly port: number } {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(written.text);

@@ -82,7 +82,7 @@ async function work(shell: Shell): Promise<void> {
   const daemon = createDaemon({
     server,
     watchUsage: source.watchUsage,
-    scope: { namespaces: options.namespaces, node: options.node, pod: null },
+    scope: { namespaces: options.namespaces, node: options.node, pod: options.pod },
     dryRun: options.dryRun,
     pace: options.pace,
     requiresAnnotation: options.environment.requiresAnnotation,

@@ -7,6 +7,7 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { describeChange, listChanges } from "../changes.ts";
 import type { ContainerDecision, Input, Outcome } from "../decision.ts";
 import type { PodState, Shadow, View } from "../state.ts";
+import { isOfSidecar } from "../pod/sidecar.ts";
 import { NEW_SHADOW, toShadowPod } from "./shadow.ts";
 
 /** The fold for one pod: of `decide`, without shadows. */
@@ -30,7 +31,15 @@ export function decideWithShadow(before: PodState, input: Input, fold: Fold): Ou
   if (recommending.length === 0) return { ...real, state: { ...real.state, shadow: null } };
   const shadow = before.shadow ?? NEW_SHADOW;
   const seen = { ...shadow, state: adoptViews(shadow.state, before, recommending) };
-  const own = { ...input, contenders: recommending, siblings: null, inFlight: false, dryRun: false };
+  const own = {
+    ...input,
+    contenders: recommending,
+    siblings: null,
+    inFlight: false,
+    dryRun: false,
+    // What resizes nothing may be said by whoever sees the pod.
+    isSidecar: isOfSidecar(input.pod),
+  };
   return combine(real, evaluate(seen, own, fold));
 }
 

@@ -19,7 +19,7 @@ export interface FeedOptions extends SourceTargets {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: Pick<Metrics, "watchEvent" | "watchFailed" | "setContactAges">;
   readonly onTrouble: OnTrouble;
 }
 

@@ -11,6 +11,22 @@ export interface Scope {
 /** No restriction at all. */
 export const WHOLE_CLUSTER: Scope = { namespaces: null, node: null, pod: null };
 
+/**
+ * How podfit runs: one for many nodes, one on each node, or one in each pod. It follows from the scope; a sidecar may know
+ * its node beside its pod.
+ */
+export type Mode = "central" | "node-local" | "sidecar";
+
+/** The mode of a podfit that looks after this part. */
+export function readMode({ node, pod }: Scope): Mode {
+  return pod !== null ? "sidecar" : node !== null ? "node-local" : "central";
+}
+
+/** What the statuses of all autoscalers follow from of which podfits with this scope, but for its node or pod, have pods. */
+export function toStatusScope({ namespaces, pod }: Scope): Scope {
+  return { namespaces: pod === null ? namespaces : [pod.namespace], node: null, pod: null };
+}
+
 /** Whether a workload may have pods that this podfit does not see. */
 export function isPartial({ node, pod }: Scope): boolean {
   return node !== null || pod !== null;

@@ -19,6 +19,8 @@ import { PLURALS } from "./workloads.ts";
 /** What is looked after, and what is kept current of it. */
 export interface SourceTargets {
   readonly scope: Scope;
+  /** Nothing is decided about pods: neither nodes nor limits are watched. */
+  readonly isForStatus?: boolean;
   readonly limits: OperatorLimits;
   readonly inventory: Inventory;
   readonly nodes: Map<string, NodeFacts>;
@@ -40,14 +42,16 @@ const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
 
 /** In the order in which they are begun. */
 export function listSources(options: SourceTargets): readonly Source<unknown>[] {
-  const { scope } = options;
+  const { scope, isForStatus = false } = options;
   const prefixes = listPrefixes(scope);
+  // The rights of a sidecar are those of a Role, which gives none to nodes.
+  const isOfNodes = !isForStatus && scope.pod === null;
   // An autoscaler means nothing without its target's selector, so workloads come before autoscalers, and pods last.
   return [
-    nodeSource(options),
+    ...(isOfNodes ? [nodeSource(options)] : []),
     ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
     ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
-    ...prefixes.flatMap((prefix) => limitSources(options, prefix)),
+    ...(isForStatus ? [] : prefixes.flatMap((prefix) => limitSources(options, prefix))),
     ...prefixes.map((prefix) => podSource(options, prefix)),
   ] as readonly Source<unknown>[];
 }

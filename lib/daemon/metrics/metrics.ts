@@ -60,9 +60,13 @@ export interface Metrics {
   resized(change: SideChange & { readonly absolute: number; readonly percent: number }): void;
   evaluated(autoscaler: AutoscalerName, seconds: number): void;
   enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
-  /** Takes all namespaces: one that is missing disappears, with its errors, which would outlive it for ever. */
+  /** Takes all namespaces: one that is missing disappears. */
   setTotals(totals: ReadonlyMap<string, Totals>): void;
+  /** Takes all namespaces with autoscalers: errors of another would outlive it for ever. */
+  keepErrors(namespaces: ReadonlySet<string>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
+  /** Gauges that follow from statuses disappear: the podfit that writes them shows them. */
+  forgetStatuses(): void;
   /** Pods whose scale-ups are held, by reason (L53); a reason that is missing disappears. */
   setLimited(autoscaler: AutoscalerName, pods: ReadonlyMap<string, number>): void;
   /** Call it after the last outcome of a deleted autoscaler: a figure recorded later shows again. */
@@ -93,6 +97,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
   families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
   families.startTime.record({}, (options.startedAt ?? performance.timeOrigin) / 1000);
 
+  function forgetStatuses(): void {
+    const { total, scalingActive, active } = families;
+    for (const family of [total, scalingActive, active]) family.keep([]);
+  }
+
   return {
     contentType: CONTENT_TYPE,
     *render() {
@@ -118,12 +127,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const namespaces = Array.from(totals.keys(), (namespace) => ({ namespace }));
       families.total.keep(namespaces);
       families.scalingActive.keep(namespaces);
-      families.errors.keep([...namespaces, NO_NAMESPACE]);
       for (const [namespace, { total, scalingActive }] of totals) {
         families.total.record({ namespace }, total);
         families.scalingActive.record({ namespace }, scalingActive);
       }
     },
+    keepErrors(namespaces) {
+      families.errors.keep([...Array.from(namespaces, (namespace) => ({ namespace })), NO_NAMESPACE]);
+    },
+    forgetStatuses,
     setActive: (autoscaler, isActive) => families.active.record(autoscaler, isActive ? 1 : 0),
     setLimited({ namespace, name }, pods) {
       families.limitedPods.forget({ namespace, name });
@@ -159,8 +171,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
       families.leaderTransitions.record({}, isLeading ? 1 : 0);
     },
     standBy() {
-      const { total, scalingActive, active, limitedPods, trackedPods, nodePollers } = families;
-      for (const family of [total, scalingActive, active, limitedPods, trackedPods, nodePollers]) family.keep([]);
+      forgetStatuses();
+      const { limitedPods, trackedPods, nodePollers } = families;
+      for (const family of [limitedPods, trackedPods, nodePollers]) family.keep([]);
     },
     logLineDropped: () => families.logLinesDropped.record({}, 1),
   };

@@ -22,7 +22,8 @@ export interface StatusSources {
   readonly resolution: Resolution;
   /** The resource that is too old to go by (C51); none by default. */
   readonly stale?: string | null;
-  readonly unread: { readonly count: number; readonly why: string };
+  /** `null` = the podfits of the pods know it, and this one does not. */
+  readonly unread: { readonly count: number; readonly why: string } | null;
   readonly limits: LimitFacts;
   readonly recommended: readonly Recommended[] | null;
   readonly isNodeLocal: boolean;
@@ -49,11 +50,12 @@ export function toStatusFacts(
     containerName: autoscaler?.containerName ?? "",
     matched,
     tracked: tracked.size,
-    unread: unread.count,
-    unreadWhy: toSteadyWords(unread.why),
+    unread: unread?.count ?? 0,
+    unreadWhy: toSteadyWords(unread?.why ?? ""),
     limits,
     recommended,
     isNodeLocal,
+    isUsageElsewhere: unread === null,
     lastScale: newest(lastScale, readLastScale(readStatus(status)), now),
     cooldownMs: autoscaler?.cooldownMs ?? 0,
     effectivePolicy: autoscaler === null || autoscaler.profile === null ? null : toEffectivePolicy(autoscaler),

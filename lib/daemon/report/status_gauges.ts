@@ -6,7 +6,7 @@ import type { StatusListener, StatusLook } from "./status_look.ts";
 
 /** Where the gauges are set, and which autoscalers there are. */
 export interface StatusGaugesOptions {
-  readonly metrics: Pick<Metrics, "setTotals" | "setActive" | "setLimited">;
+  readonly metrics: Pick<Metrics, "setTotals" | "setActive">;
   readonly inventory: Pick<Inventory, "autoscalers">;
 }
 
@@ -20,8 +20,7 @@ export class StatusGauges implements StatusListener {
     this.#options = options;
   }
 
-  onStatus({ autoscaler, facts, status }: StatusLook): void {
-    this.#options.metrics.setLimited(autoscaler, facts.limits.reasons);
+  onStatus({ autoscaler, status }: StatusLook): void {
     this.#options.metrics.setActive(autoscaler, isTrue(status, "Active"));
     if (status.scaling) this.#scaling.add(autoscaler.uid);
     else this.#scaling.delete(autoscaler.uid);

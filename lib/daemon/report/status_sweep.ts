@@ -26,11 +26,14 @@ export interface StatusSweepOptions {
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
   readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
-  readonly unread: Unread;
+  /** `null` = the podfits of the pods know it, and this one does not. */
+  readonly unread: Unread | null;
   readonly limits: ReadLimits;
   readonly recommended: ReadRecommended;
   /** This podfit looks after one node or pod only. */
   readonly isNodeLocal: boolean;
+  /** False for an autoscaler whose status others write; true by default. */
+  readonly isOurs?: (autoscaler: AutoscalerFacts) => boolean;
   readonly lastScales: Pick<LastScales, "read" | "forget">;
   /** False while a list is missing from which its status would follow: then it is left as it is. */
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
@@ -45,6 +48,8 @@ export interface StatusSweepOptions {
 const LOOK_AGAIN_MS = 5_000;
 const RETRY_BASE_MS = 5_000;
 const RETRY_MAX_MS = 60_000;
+
+const NONE_UNREAD = { count: 0, why: "" };
 
 interface Memory {
   /** What the status followed from when it was computed; `null` when it has to be computed anew. */
@@ -77,7 +82,7 @@ export class StatusSweep {
    * one puts nothing off.
    */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const { inventory, canReport, writer, listeners } = this.#options;
+    const { inventory, canReport, isOurs, writer, listeners } = this.#options;
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {
@@ -89,7 +94,7 @@ export class StatusSweep {
         for (const listener of listeners) listener.onUnknown?.(autoscaler.uid);
         continue;
       }
-      const writing = writer.write(look, pass);
+      const writing = isOurs?.(autoscaler) === false ? null : writer.write(look, pass);
       if (writing === null) continue;
       // Whether it was written shows with the next sweep.
       memory.seen = null;
@@ -141,7 +146,7 @@ export class StatusSweep {
     const facts = toStatusFacts(parsed, {
       resolution,
       stale: findStale?.(parsed.namespace) ?? null,
-      unread: autoscaler === null ? { count: 0, why: "" } : unread(autoscaler, pods.values()),
+      unread: unread === null ? null : autoscaler === null ? NONE_UNREAD : unread(autoscaler, pods.values()),
       limits: autoscaler === null ? UNLIMITED : limits(autoscaler, pods.values()),
       // Of a part of the pods a median says nothing.
       recommended: autoscaler === null || isNodeLocal ? null : recommended(autoscaler, pods.values()),

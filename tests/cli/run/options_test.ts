@@ -12,6 +12,7 @@ const DEFAULTS: RunOptions = {
   namespaces: null,
   statsSource: "kubelet",
   node: null,
+  pod: null,
   cgroupRoot: null,
   kubeletCa: null,
   kubeletInsecureTls: false,
@@ -81,8 +82,8 @@ Deno.test("each flag and its variable mean the same", async () => {
     assertEquals(await read([], { [variable]: value ?? "true" }), expected, variable);
     if (value !== null) assertEquals(await read([`${flag}=${value}`], {}), expected, `${flag}=`);
   }
-  // The cgroup source is no option by itself: see below.
-  const others = Object.keys(FLAGS).filter((name) => name !== "cgroupRoot");
+  // The cgroup source and a sidecar are no options by themselves: see below.
+  const others = Object.keys(FLAGS).filter((name) => name !== "cgroupRoot" && name !== "pod");
   assertEquals([...new Set(cases.map(([name]) => name))], others);
 });
 
@@ -218,6 +219,32 @@ Deno.test("the cgroup source is one node's, and says what it lacks (L61)", async
     [args.slice(4), "Cannot use --cgroup-root with --stats-source kubelet: add --stats-source cgroup"],
   ];
   for (const [given, why] of cases) assertStringIncludes(await refuse(given, {}), why);
+});
+
+Deno.test("a sidecar is of one pod and its namespace, by a source that needs no right to nodes (C17)", async () => {
+  const env = {
+    PODFIT_POD: "shop/web-7d9c5-x2x4p",
+    PODFIT_STATS_SOURCE: "cgroup",
+    PODFIT_NODE: "n1",
+    PODFIT_CGROUP_ROOT: "/c",
+  };
+  const pod = { namespace: "shop", name: "web-7d9c5-x2x4p" };
+  const source = { statsSource: "cgroup", node: "n1", cgroupRoot: "/c" } as const;
+  const leaderElection = { ...DEFAULTS.leaderElection, name: "podfit-sidecar" };
+  assertEquals(await read([], env), { ...DEFAULTS, ...source, pod, namespaces: ["shop"], leaderElection });
+  assertEquals((await read(["--namespace", "shop"], env)).namespaces, ["shop"]);
+  const cases: readonly (readonly [string[], string])[] = [
+    [["--namespace", "shop,other"], "Cannot use --namespace other with --pod shop/web-7d9c5-x2x4p: "],
+    [["--pod", "web-1"], 'Cannot read --pod "web-1": write NAMESPACE/NAME of a pod'],
+    [["--pod", "shop/web-1/main"], 'Cannot read --pod "shop/web-1/main": write NAMESPACE/NAME of a pod'],
+    [["--pod", "Shop/web-1"], 'Cannot read --pod "Shop/web-1": write NAMESPACE/NAME of a pod'],
+  ];
+  for (const [args, why] of cases) assertStringIncludes(await refuse(args, env), why);
+  assertStringIncludes(await refuse(["--pod", "a/b"], {}), "Cannot use --stats-source kubelet with --pod: it needs");
+  const proxy = await refuse(["--pod", "a/b", "--stats-source", "proxy"], {});
+  assertStringIncludes(proxy, "add --stats-source metrics-api, or --stats-source cgroup with --node and --cgroup-root");
+  const cgroup = await refuse(["--pod", "a/b", "--stats-source", "cgroup", "--cgroup-root", "/c"], {});
+  assertStringIncludes(cgroup, "Cannot use --stats-source cgroup without --node: ");
 });
 
 Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts (L61)", async () => {

@@ -2,7 +2,15 @@ import { assertEquals } from "@std/assert";
 import type { Node } from "../../../lib/api/kubernetes.ts";
 import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
 import { readNode } from "../../../lib/daemon/inventory/read_node.ts";
-import { listPrefixes, readPodFieldSelector, type Scope, WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
+import {
+  listPrefixes,
+  type Mode,
+  readMode,
+  readPodFieldSelector,
+  type Scope,
+  toStatusScope,
+  WHOLE_CLUSTER,
+} from "../../../lib/daemon/inventory/scope.ts";
 import { autoscalerObject } from "../../support/api_objects.ts";
 
 Deno.test("readNode() gives the addresses that a node tells as they are, and how many pods it may have", () => {
@@ -33,29 +41,43 @@ interface Watched {
   readonly scope: Partial<Scope>;
   readonly prefixes: readonly string[];
   readonly fields: string | null;
+  readonly mode: Mode;
+  /** Where the statuses of its autoscalers follow from. */
+  readonly status?: Partial<Scope>;
 }
 
 const SCOPES: Record<string, Watched> = {
-  "the whole cluster": { scope: {}, prefixes: [""], fields: null },
-  "some namespaces": { scope: { namespaces: ["a", "b"] }, prefixes: ["/namespaces/a", "/namespaces/b"], fields: null },
-  "one node": { scope: { node: "node1" }, prefixes: [""], fields: "spec.nodeName=node1" },
+  "the whole cluster": { scope: {}, prefixes: [""], fields: null, mode: "central" },
+  "some namespaces": {
+    scope: { namespaces: ["a", "b"] },
+    prefixes: ["/namespaces/a", "/namespaces/b"],
+    fields: null,
+    mode: "central",
+    status: { namespaces: ["a", "b"] },
+  },
+  "one node": { scope: { node: "node1" }, prefixes: [""], fields: "spec.nodeName=node1", mode: "node-local" },
   "one pod, in its namespace alone": {
     scope: { pod: { namespace: "a", name: "web-1" } },
     prefixes: ["/namespaces/a"],
     fields: "metadata.name=web-1",
+    mode: "sidecar",
+    status: { namespaces: ["a"] },
   },
   "one pod on one node": {
     scope: { node: "node1", pod: { namespace: "a", name: "web-1" } },
     prefixes: ["/namespaces/a"],
     fields: "spec.nodeName=node1,metadata.name=web-1",
+    mode: "sidecar",
+    status: { namespaces: ["a"] },
   },
 };
 
 Deno.test("a scope watches", async (t) => {
-  for (const [name, { scope, prefixes, fields }] of Object.entries(SCOPES)) {
+  for (const [name, { scope, prefixes, fields, mode, status }] of Object.entries(SCOPES)) {
     await t.step(name, () => {
       const whole = { ...WHOLE_CLUSTER, ...scope };
       assertEquals([listPrefixes(whole), readPodFieldSelector(whole)], [prefixes, fields]);
+      assertEquals([readMode(whole), toStatusScope(whole)], [mode, { ...WHOLE_CLUSTER, ...status }]);
     });
   }
 });

@@ -146,6 +146,7 @@ Deno.test("every series of a namespace goes with its last autoscaler; errors of 
   for (const namespace of ["a", "b", ""]) metrics.failed(namespace, "Evaluation");
   metrics.setTotals(new Map([["a", { total: 1, scalingActive: 1 }], ["b", { total: 2, scalingActive: 0 }]]));
   metrics.setTotals(new Map([["b", { total: 1, scalingActive: 0 }]]));
+  metrics.keepErrors(new Set(["b"]));
   assertEquals(samples(metrics), [
     'kedify_agent_pra_error_total{namespace="",reason="Evaluation"} 1',
     'kedify_agent_pra_error_total{namespace="b",reason="Evaluation"} 1',

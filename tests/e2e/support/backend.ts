@@ -39,6 +39,8 @@ export interface Backend extends AsyncDisposable {
 export interface AccountRef {
   readonly namespace: string;
   readonly name: string;
+  /** The token is bound to this pod, which runs by the account: it names the pod and its node. Real clusters alone. */
+  readonly pod?: string;
 }
 
 export interface CgroupMount extends AsyncDisposable {
@@ -94,6 +96,8 @@ export const COLLECTIONS = {
   RoleBinding: "/apis/rbac.authorization.k8s.io/v1/*/rolebindings",
   ClusterRole: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
   ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+  ValidatingAdmissionPolicy: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+  ValidatingAdmissionPolicyBinding: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
 } as const;
 
 export function toPath({ kind, namespace, name }: ObjectRef): string {

@@ -78,8 +78,9 @@ async function installDefinitions(): Promise<void> {
 }
 
 /** A token of the account in files of its own: as it is, and as the user of the cluster of KUBECONFIG. */
-async function openAccount({ namespace, name }: AccountRef): Promise<Account> {
-  const token = (await kubectl(["create", "token", name, "-n", namespace])).trim();
+async function openAccount({ namespace, name, pod }: AccountRef): Promise<Account> {
+  const bound = pod === undefined ? [] : ["--bound-object-kind=Pod", `--bound-object-name=${pod}`];
+  const token = (await kubectl(["create", "token", name, "-n", namespace, ...bound])).trim();
   const config = await kubectlJson<KubeconfigJson>(["config", "view", "--minify", "--raw", "--flatten"]);
   const users = config.users.map(({ name }) => ({ name, user: { token } }));
   const kubeconfig = await Deno.makeTempFile({ prefix: "podfit-e2e-", suffix: ".kubeconfig" });

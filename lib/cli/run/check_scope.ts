@@ -1,0 +1,34 @@
+/** Which part of a cluster podfit looks after, and which sources of usage go with it: what contradicts itself is refused. */
+import { StartError } from "./start_error.ts";
+
+interface PodName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Those that are given, or that of the pod, which has its own already; throws a StartError for another beside it. */
+export function toNamespaces(given: readonly string[] | null, pod: PodName | null): readonly string[] | null {
+  if (pod === null) return given;
+  const other = given?.find((namespace) => namespace !== pod.namespace);
+  if (other !== undefined) {
+    throw new StartError(
+      `Cannot use --namespace ${other} with --pod ${pod.namespace}/${pod.name}: podfit looks after that pod only; ` +
+        "leave one of them out (or its variable)",
+    );
+  }
+  return [pod.namespace];
+}
+
+/** Sources that need rights to nodes, which no Role gives. */
+const OF_NODES: readonly string[] = ["kubelet", "proxy", "auto"];
+
+/** Whoever can change a pod's account must not get rights to nodes by it; throws a StartError. */
+export function checkSidecar(
+  { statsSource, pod }: { readonly statsSource: string; readonly pod: PodName | null },
+): void {
+  if (pod === null || !OF_NODES.includes(statsSource)) return;
+  throw new StartError(
+    `Cannot use --stats-source ${statsSource} with --pod: it needs rights to nodes, which a pod should not have; add ` +
+      "--stats-source metrics-api, or --stats-source cgroup with --node and --cgroup-root",
+  );
+}
