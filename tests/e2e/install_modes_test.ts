@@ -13,6 +13,7 @@ import {
   assertRightsAreUsed,
   installRelease,
   PODFIT_CONTAINER,
+  tellTwice,
   waitForLeader,
   waitForNothingLeft,
 } from "./support/release.ts";
@@ -42,6 +43,7 @@ scenario("C54 the chart's node-local mode resizes on each node with exactly its 
       Active: { status: "True" },
       Metrics: { status: "Unknown", reason: "NodeLocal" },
     });
+    await tellTwice(namespace);
     // Somebody may delete what they share: it is made again.
     await kubectl(["delete", "lease", release.name, "-n", namespace]);
     await waitForLeader(release);
@@ -93,6 +95,7 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
     for (const { metadata: { name } } of pods) await waitForSize({ namespace, name }, 20);
     await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
     assertEquals((await readAutoscaler(namespace, "web")).status?.lastScaleAction, "scaleUp");
+    await tellTwice(namespace);
     await kubectl(["delete", "lease", "podfit-sidecar", "-n", namespace]);
     await waitForLeader({ namespace, name: "podfit-sidecar" });
     await assertRightsAreUsed(release, ["podfit-sidecar"]);
@@ -121,7 +124,8 @@ function toSidecar() {
   return {
     ...PODFIT_CONTAINER,
     restartPolicy: "Always",
-    args: ["--stats-source", "cgroup", "--cgroup-root", "/host/cgroup"],
+    // The containers of a pod share its address, and the load has podfit's own port.
+    args: ["--stats-source", "cgroup", "--cgroup-root", "/host/cgroup", "--listen", "0.0.0.0:10280"],
     env: [
       { name: "PRA_ENABLED", value: "true" },
       field("POD_NAMESPACE", "metadata.namespace"),

@@ -4,15 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
-import {
-  applyManifests,
-  deleteObject,
-  readAutoscaler,
-  readEvents,
-  readPod,
-  waitFor,
-  waitForPods,
-} from "./support/cluster.ts";
+import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { kubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
@@ -20,6 +12,7 @@ import {
   assertRightsAreUsed,
   installRelease,
   readLeader,
+  tellTwice,
   waitForLeader,
   waitForNothingLeft,
 } from "./support/release.ts";
@@ -82,22 +75,4 @@ async function waitForResize(namespace: string, name: string): Promise<void> {
   await waitFor(`the resize of "${name}"`, async () => {
     return readSpecSize(await readPod({ namespace, name }), "main")["cpu.requests"] === 20;
   }, { timeoutMs: 90_000 });
-}
-
-/** An event that is told again is counted, which is a right of its own. */
-async function tellTwice(namespace: string): Promise<void> {
-  const lost = { target: { kind: "deployment", name: "lost" } } as const;
-  const told = (count: number) =>
-    waitFor(`the event to be told ${count} times`, async () => {
-      const events = await readEvents(namespace, { about: "lost", reason: "PodResourceAutoscalerTargetNotFound" });
-      return events.some((event) => event.count === count);
-    });
-  await applyManifests(namespace, [autoscaler("lost", quickSpec(lost))]);
-  await told(1);
-  await applyManifests(namespace, [deployment("lost", { replicas: 0 })]);
-  await waitFor("the target to be found", async () => {
-    return (await readAutoscaler(namespace, "lost")).status?.effectiveSelector !== undefined;
-  });
-  await deleteObject(namespace, "Deployment/lost");
-  await told(2);
 }

@@ -15,7 +15,7 @@ const REAL_ONLY = "the embedded API server knows no admission policies";
 
 scenario("C54 L61 the token of a node's podfit resizes pods of that node and of no other", {
   realOnly: REAL_ONLY,
-  needs: { node: "own", nodes: 2, images: "load", pods: 1 },
+  needs: { node: "own", images: "load", pods: 1 },
   async run({ namespace, nodeName }) {
     const [own, foreign] = await listTwoNodes(nodeName);
     await using _policy = await install("node-local", namespace, (text) => {

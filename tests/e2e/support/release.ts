@@ -6,7 +6,9 @@ import { assertEquals } from "@std/assert";
 import { VERSION } from "../../../lib/cli/version.ts";
 import { listGranted, readUsed } from "./rights.ts";
 import { kubectl, kubectlJson, kubectlRaw, runProgram, tryKubectl } from "./kubectl.ts";
-import { waitFor } from "./cluster.ts";
+import { applyManifests, deleteObject, readAutoscaler, readEvents, waitFor } from "./cluster.ts";
+import { quickSpec } from "./autoscalers.ts";
+import { autoscaler, deployment } from "./workloads.ts";
 import type { List, PodJson } from "./objects.ts";
 import { type MetricSample, parseMetrics } from "./metrics.ts";
 
@@ -163,4 +165,22 @@ export async function assertRightsAreUsed(release: Release, accounts: readonly s
     assertEquals(forbidden, [], `refused to "${name}"`);
     assertEquals(rights.filter((right) => !granted.includes(right)), [], `used by "${name}", granted by others`);
   }
+}
+
+/** An event that is told again is counted, which is a right of its own. */
+export async function tellTwice(namespace: string): Promise<void> {
+  const lost = { target: { kind: "deployment", name: "lost" } } as const;
+  const told = (count: number) =>
+    waitFor(`the event to be told ${count} times`, async () => {
+      const events = await readEvents(namespace, { about: "lost", reason: "PodResourceAutoscalerTargetNotFound" });
+      return events.some((event) => event.count === count);
+    });
+  await applyManifests(namespace, [autoscaler("lost", quickSpec(lost))]);
+  await told(1);
+  await applyManifests(namespace, [deployment("lost", { replicas: 0 })]);
+  await waitFor("the target to be found", async () => {
+    return (await readAutoscaler(namespace, "lost")).status?.effectiveSelector !== undefined;
+  });
+  await deleteObject(namespace, "Deployment/lost");
+  await told(2);
 }
