@@ -21,6 +21,7 @@ export interface Differs {
   readonly candidate?: Partial<Candidate>;
   readonly inFlight?: boolean;
   readonly dryRun?: boolean;
+  readonly ledSince?: number;
   readonly room?: Room;
   readonly limits?: NamespaceLimits;
   readonly lowersMemoryLimits?: boolean;

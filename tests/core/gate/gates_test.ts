@@ -12,6 +12,12 @@ const BIG = { ...SIZE, "cpu.requests": 180 };
 const ours = [resizeEntry("podfit.main", START - 60 * SECOND, { main: ["cpu.requests"] })];
 const theirs = [resizeEntry("kubectl", START - 60 * SECOND, { main: ["cpu.requests"] })];
 const down: Differs["candidate"] = { action: "scaleDown", to: { ...SIZE, "cpu.requests": 50 } };
+/** The first and the newest sample, seconds ago. */
+const seen = (sinceS: number, untilS: number) => ({
+  since: START - sinceS * SECOND,
+  until: START - untilS * SECOND,
+  sides: {},
+});
 const EQUAL = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
 
 const ROWS: readonly [string, Differs, string | null][] = [
@@ -49,6 +55,26 @@ const ROWS: readonly [string, Differs, string | null][] = [
     container: { runningAt: START + 60 * SECOND },
   }, "Delay"],
   ["goes at once with a delay of 0s", { policy: { delayMs: 0 }, container: { runningAt: START } }, null],
+
+  ["has seen one sample of what runs for longer than this podfit leads (C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: { view: { ...VIEW, sampling: { ...VIEW.sampling, sample: SAMPLE }, evidence: seen(0, 0) } },
+  }, "Warmup"],
+  ["has seen two of it (C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: { view: { ...VIEW, sampling: { ...VIEW.sampling, sample: SAMPLE }, evidence: seen(10, 0) } },
+  }, null],
+  ["has seen one of what has come since it leads (C55)", {
+    container: { runningAt: START - 20 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: { view: { ...VIEW, sampling: { ...VIEW.sampling, sample: SAMPLE }, evidence: seen(0, 0) } },
+  }, null],
+  ["has seen one where nobody else may have led (C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    candidate: { view: { ...VIEW, sampling: { ...VIEW.sampling, sample: SAMPLE }, evidence: seen(0, 0) } },
+  }, null],
 
   ["waits for the kubelet to see a generation", { pod: { generation: 2 } }, "ResizeInProgress"],
   ["waits for the generation that a PATCH was answered with", { state: { generation: 2 } }, "ResizeInProgress"],
