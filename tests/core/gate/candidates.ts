@@ -90,6 +90,7 @@ export function candidate(differs: Differs): Candidate {
       lowersMemoryLimits: differs.lowersMemoryLimits ?? true,
       inFlight: differs.inFlight ?? false,
       dryRun: differs.dryRun ?? false,
+      ...(differs.ledSince !== undefined && { ledSince: differs.ledSince }),
     },
     container: facts.containers[0] ?? one,
     autoscaler,
