@@ -6,6 +6,7 @@ import type { Mutations } from "../tools/mutation.ts";
 import { APPLYING } from "./mutations/applying.ts";
 import { DECIDING } from "./mutations/deciding.ts";
 import { EVIDENCE } from "./mutations/evidence.ts";
+import { LEADING } from "./mutations/leading.ts";
 import { NEW_PODS, RECOMMENDING } from "./mutations/new_pods.ts";
 import { OOM } from "./mutations/oom.ts";
 import { PODS } from "./mutations/pods.ts";
@@ -24,6 +25,7 @@ export const MUTATIONS: Mutations = {
   ...DECIDING,
   ...APPLYING,
   ...REPORTING,
+  ...LEADING,
   ...EVIDENCE,
   ...OOM,
   ...SATURATION,

@@ -102,7 +102,7 @@ export function createLeaseClaim({ store, name, identity, clock, durationMs }: L
       // Most of the time nobody else has written it, and it need not be read before.
       const record = observed?.record;
       const held = record?.holder === identity
-        ? await hold(() => store.update(holdLease(record, readHold()), signal)).catch(passInvalid)
+        ? await hold(() => store.update(holdLease(record, readHold()), signal)).catch(passRefusal)
         : null;
       if (held !== null) return held;
       return await claim(({ record }) => record.holder === null || record.holder === identity, signal);
@@ -119,8 +119,8 @@ export function createLeaseClaim({ store, name, identity, clock, durationMs }: L
   };
 }
 
-/** As of another Lease of the same name, whose uid is not that of ours: it is to be read first. */
-function passInvalid(error: unknown): null {
-  if (error instanceof LeaseError && error.code === 422) return null;
+/** As of another Lease by that name, whose uid is not that of ours: it is read first, and what is wrong shows again. */
+function passRefusal(error: unknown): null {
+  if (error instanceof LeaseError && error.code !== 0) return null;
   throw error;
 }

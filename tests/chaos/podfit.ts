@@ -15,6 +15,8 @@ export interface PodfitOptions {
   readonly source: { readonly fetchSummary: FetchSummary };
   readonly clock: Clock;
   readonly random: () => number;
+  /** Given, it acts only while it holds this Lease, under its own name. */
+  readonly lease?: { readonly namespace: string; readonly name: string };
 }
 
 /** A podfit that runs until it is asked to end. */
@@ -28,7 +30,7 @@ export class Podfit {
   #isOver = false;
   #failure: unknown = null;
 
-  constructor({ name, server, source, clock, random }: PodfitOptions) {
+  constructor({ name, server, source, clock, random, lease }: PodfitOptions) {
     this.name = name;
     this.daemon = createDaemon({
       server,
@@ -37,6 +39,7 @@ export class Podfit {
       dryRun: false,
       requiresAnnotation: false,
       instance: name,
+      ...(lease !== undefined && { lease: { ...lease, identity: name } }),
       clock,
       random,
       log: createLog({ level: "info", format: "json", clock, write: (line) => this.#count(line) }),

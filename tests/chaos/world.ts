@@ -5,6 +5,7 @@
 import type { NodeSpec } from "../../lib/sim/cluster_node.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
+import { Pausable } from "../support/pausable.ts";
 import { BOUNDS, COOLDOWN_S, describeApp, LEVELS, readRequest, SIDE, toResource } from "./apps.ts";
 import { Podfit } from "./podfit.ts";
 import type { Stage } from "./stage.ts";
@@ -28,12 +29,15 @@ export interface StartOptions {
   readonly name?: string;
   /** In place of the kubelets' answers. */
   readonly answer?: FetchSummary;
+  /** It acts only while it holds the Lease "podfit", and may be stopped. */
+  readonly isElected?: boolean;
 }
 
 /** A podfit and its wire. */
 export interface Subject {
   readonly podfit: Podfit;
   readonly wire: Wire;
+  readonly process: Pausable;
 }
 
 /** A fault that a world goes through. */
@@ -92,22 +96,24 @@ export class World implements AsyncDisposable {
     return world;
   }
 
-  start({ name = `podfit-${this.subjects.length + 1}`, answer }: StartOptions = {}): Subject {
+  start({ name = `podfit-${this.subjects.length + 1}`, answer, isElected = false }: StartOptions = {}): Subject {
     const { clock, cluster } = this.run;
+    const process = new Pausable(clock);
     const plain = cluster.connect();
     const wire: Wire = new Wire(plain.transport, { clock, onSend: (sent) => this.#judge(name, wire, sent) });
     const server = wire.toServer(plain);
     const source = cluster.openSource(server);
     const podfit = new Podfit({
       name,
-      server,
-      clock,
+      server: isElected ? { ...server, transport: process.wrap(server.transport) } : server,
+      ...(isElected && { lease: LEASE }),
+      clock: isElected ? process.clock : clock,
       random: this.#stage.random,
       source: {
         fetchSummary: async (node, signal) => this.#note(name, await (answer ?? source.fetchSummary)(node, signal)),
       },
     });
-    const subject = { podfit, wire };
+    const subject = { podfit, wire, process };
     this.subjects.push(subject);
     return subject;
   }
@@ -216,6 +222,7 @@ export class World implements AsyncDisposable {
 
   #judge(name: string, wire: Wire, sent: Sent): void {
     const { api } = this.run.cluster;
+    if (sent.method !== "GET" && !sent.path.endsWith("/leases")) this.#judgeLeader(name, sent);
     const what = `${sent.method} ${toResource(sent.path)}`;
     this.#sent.set(what, this.countSent(what) + 1);
     const [, namespace = "", pod = ""] = /\/namespaces\/([^/]+)\/pods\/([^/]+)\/resize$/.exec(sent.path) ?? [];
@@ -223,6 +230,14 @@ export class World implements AsyncDisposable {
     const uid = (entry?.object as Json)?.metadata.uid ?? null;
     const sampledAt = (of: string) => this.#sampledAt.get(`${name} ${of}`) ?? null;
     this.witness.judge(sent, { name, wire, sampledAt }, uid);
+  }
+
+  /** Who writes anything is who the Lease names, or would not know yet that it is gone. */
+  #judgeLeader(name: string, { method, path }: Sent): void {
+    const lease = this.run.cluster.api.store.collection("coordination.k8s.io/leases").get(LEASE.namespace, LEASE.name);
+    const holder = (lease?.object as Json)?.spec.holderIdentity ?? name;
+    if (holder === name || path.endsWith(`/leases/${LEASE.name}`)) return;
+    this.#stage.broke("stale resize", `${name} sent ${method} ${path} while ${holder || "nobody"} leads`);
   }
 
   #note(name: string, answer: SummaryAnswer): SummaryAnswer {
@@ -234,6 +249,7 @@ export class World implements AsyncDisposable {
   }
 }
 
+const LEASE = { namespace: "default", name: "podfit" };
 const STEP_S = 5;
 /** How often loads move while a fault lasts. */
 const SHIFT_S = 60;

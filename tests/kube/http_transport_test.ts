@@ -294,3 +294,26 @@ Deno.test("HttpTransport sends nothing more when it is closed", async () => {
     'Cannot send to API server "https://10.0.0.1:6443": the connection is closed',
   );
 });
+
+Deno.test("HttpTransport asks right before each time that it sends, and sends nothing when that throws", async () => {
+  let received = 0;
+  await using server = serveTls(() => {
+    received++;
+    return new Response("no", { status: 401 });
+  });
+  let tokens = 0;
+  using transport = createTransport({
+    origin: server.origin,
+    readCredential: () =>
+      Promise.resolve(
+        { authorization: { scheme: "Bearer", secret: `t${tokens++}` }, clientCertificate: null } as never,
+      ),
+  });
+  const asked: string[] = [];
+  const beforeSend = () => {
+    asked.push(`${tokens} read, ${received} received`);
+    if (received > 0) throw new Error("no more");
+  };
+  await assertRejects(() => transport.send(new Request(server.origin), { beforeSend }), Error, "no more");
+  assertEquals([asked, received], [["1 read, 0 received", "2 read, 1 received"], 1]);
+});

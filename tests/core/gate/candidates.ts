@@ -21,6 +21,7 @@ export interface Differs {
   readonly candidate?: Partial<Candidate>;
   readonly inFlight?: boolean;
   readonly dryRun?: boolean;
+  readonly ledSince?: number;
   readonly room?: Room;
   readonly limits?: NamespaceLimits;
   readonly lowersMemoryLimits?: boolean;
@@ -89,6 +90,7 @@ export function candidate(differs: Differs): Candidate {
       lowersMemoryLimits: differs.lowersMemoryLimits ?? true,
       inFlight: differs.inFlight ?? false,
       dryRun: differs.dryRun ?? false,
+      ...(differs.ledSince !== undefined && { ledSince: differs.ledSince }),
     },
     container: facts.containers[0] ?? one,
     autoscaler,

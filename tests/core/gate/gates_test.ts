@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { firstObjection } from "../../../lib/core/gate/ask.ts";
 import { GATES } from "../../../lib/core/gate/gates.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import type { Streak } from "../../../lib/core/state.ts";
 import { BLOCK_REASONS, HOLD_REASONS } from "../../../lib/core/reasons.ts";
 import { container, MI, resizeEntry, resources, SECOND, SIZE, START } from "../../support/builders.ts";
 import { candidate, type Differs, SAMPLE, VIEW } from "./candidates.ts";
@@ -12,6 +13,21 @@ const BIG = { ...SIZE, "cpu.requests": 180 };
 const ours = [resizeEntry("podfit.main", START - 60 * SECOND, { main: ["cpu.requests"] })];
 const theirs = [resizeEntry("kubectl", START - 60 * SECOND, { main: ["cpu.requests"] })];
 const down: Differs["candidate"] = { action: "scaleDown", to: { ...SIZE, "cpu.requests": 50 } };
+/** The first and the newest sample, seconds ago. */
+const seen = (sinceS: number, untilS: number) => ({
+  ...VIEW,
+  sampling: { ...VIEW.sampling, sample: SAMPLE },
+  evidence: { since: START - sinceS * SECOND, until: START - untilS * SECOND, sides: {} },
+});
+const SATURATED: Streak = {
+  direction: "up",
+  count: 1,
+  peakUsage: 1,
+  olderPeakUsage: null,
+  isSaturated: true,
+  peakUsageBytes: null,
+  olderPeakUsageBytes: null,
+};
 const EQUAL = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };
 
 const ROWS: readonly [string, Differs, string | null][] = [
@@ -49,6 +65,50 @@ const ROWS: readonly [string, Differs, string | null][] = [
     container: { runningAt: START + 60 * SECOND },
   }, "Delay"],
   ["goes at once with a delay of 0s", { policy: { delayMs: 0 }, container: { runningAt: START } }, null],
+
+  ["has seen one sample of what runs for longer than this podfit leads (C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: { view: seen(0, 0) },
+  }, "Warmup"],
+  ["goes by one sample of memory at its limit, though it leads anew (L11, C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: {
+      view: { ...seen(0, 0), streaks: { "memory.limits": SATURATED } },
+      proposals: [{ side: "memory.limits", direction: "up", amount: 150 * MI, why: "", cause: "usage" }],
+    },
+  }, null],
+  ["goes by an OOM kill before any sample, though it leads anew (L11, C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: {
+      view: VIEW,
+      proposals: [{ side: "memory.limits", direction: "up", amount: 150 * MI, why: "", cause: "oom" }],
+    },
+  }, null],
+  ["goes by its siblings before any sample, though it leads anew (L40, C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: {
+      view: VIEW,
+      proposals: [{ side: "cpu.requests", direction: "up", amount: 150, why: "", cause: "newPod" }],
+    },
+  }, null],
+  ["has seen two of it (C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: { view: seen(10, 0) },
+  }, null],
+  ["has seen one of what has come since it leads (C55)", {
+    container: { runningAt: START - 20 * SECOND },
+    ledSince: START - 30 * SECOND,
+    candidate: { view: seen(0, 0) },
+  }, null],
+  ["has seen one where nobody else may have led (C55)", {
+    container: { runningAt: START - 60 * SECOND },
+    candidate: { view: seen(0, 0) },
+  }, null],
 
   ["waits for the kubelet to see a generation", { pod: { generation: 2 } }, "ResizeInProgress"],
   ["waits for the generation that a PATCH was answered with", { state: { generation: 2 } }, "ResizeInProgress"],
