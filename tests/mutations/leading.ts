@@ -118,8 +118,8 @@ export const LEADING: Mutations = {
     {
       breaks: "acts beside the leader",
       in: "createDaemon",
-      find: "const actor = leadership ?? newActor({ transport });",
-      replace: "const actor = newActor({ transport });",
+      find: "leadership === null || isOfPart ? newActor",
+      replace: "leadership !== undefined ? newActor",
       test: "a standby knows the cluster, polls nothing, writes nothing, and is ready (C55)",
     },
     {
