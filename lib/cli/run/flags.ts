@@ -153,6 +153,25 @@ export const FLAGS = {
     help: "where /metrics, /healthz and /readyz answer",
     fallback: "0.0.0.0:8080",
   },
+  tlsCertFile: {
+    flag: "--tls-cert-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_CERT_FILE",
+    help:
+      "PEM file of the certificate, its chain behind it, with which --listen speaks HTTPS; read anew when it changes",
+  },
+  tlsPrivateKeyFile: {
+    flag: "--tls-private-key-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_PRIVATE_KEY_FILE",
+    help: "PEM file of its key",
+  },
+  metricsAuth: {
+    flag: "--metrics-auth",
+    value: null,
+    variable: "PODFIT_METRICS_AUTH",
+    help: "give /metrics only to bearer tokens whose owner may get that path, as the API server says",
+  },
 } as const satisfies Readonly<Record<string, FlagRow>>;
 
 /** Variables without a flag that an operator sets: those of the product that podfit stands in for. */
