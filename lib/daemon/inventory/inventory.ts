@@ -208,28 +208,25 @@ export class Inventory {
   /** Notes which autoscalers the pod matches, and gives those that contend for it. */
   #match(pod: PodFacts): readonly Autoscaler[] {
     const contenders: Autoscaler[] = [];
-    for (
-      const { facts, selector, matched, tracked, perContainer } of this.#entries.get(pod.namespace)?.values() ?? []
-    ) {
-      const { autoscaler } = facts;
+    for (const entry of this.#entries.get(pod.namespace)?.values() ?? []) {
+      const { facts: { autoscaler }, selector, matched, tracked, crowdedOut, perContainer } = entry;
       const isMatch = this.#isMatch(pod, selector);
       if (isMatch) matched.add(pod.uid);
       else matched.delete(pod.uid);
       const own = isMatch && autoscaler !== null ? perContainer.list(autoscaler, pod) : NO_CONTENDERS;
       if (own.length > 0) tracked.set(pod.uid, pod);
       else tracked.delete(pod.uid);
+      if (crowdedOut.size > 0) crowdedOut.delete(pod.uid);
       contenders.push(...own);
     }
     const kept = keepFirst(contenders, this.#options.maxContenders ?? MAX_CONTENDERS);
-    this.#noteCrowd(pod, new Set(kept.length < contenders.length ? kept.map(({ uid }) => uid) : []));
+    if (kept.length < contenders.length) this.#noteCrowd(pod, new Set(kept.map(({ uid }) => uid)));
     return kept.toSorted(byName);
   }
 
-  /** `kept` is empty where nobody is left out. */
   #noteCrowd({ uid, namespace }: PodFacts, kept: ReadonlySet<string>): void {
     for (const { facts, tracked, crowdedOut } of this.#entries.get(namespace)?.values() ?? []) {
-      if (kept.size > 0 && tracked.has(uid) && !kept.has(facts.uid)) crowdedOut.add(uid);
-      else if (crowdedOut.size > 0) crowdedOut.delete(uid);
+      if (tracked.has(uid) && !kept.has(facts.uid)) crowdedOut.add(uid);
     }
   }
 
