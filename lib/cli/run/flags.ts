@@ -2,6 +2,7 @@
  * Which flags and environment variables are there? One row per flag with the variable that stands in for it, and the
  * variables without a flag. What --help prints and the README lists is made of these tables.
  */
+import { DEFAULT_PACE, MAX_CONTENDERS } from "../../daemon/defaults.ts";
 
 /** A flag with its variable, as --help shows it. */
 export interface FlagRow {
@@ -110,7 +111,7 @@ export const FLAGS = {
     value: "<number>",
     variable: "PODFIT_MAX_CONTENDERS",
     help: "ask this many autoscalers of one container, those of the highest priority",
-    fallback: "16",
+    fallback: String(MAX_CONTENDERS),
   },
   dryRun: {
     flag: "--dry-run",
@@ -137,14 +138,14 @@ export const FLAGS = {
     value: "<number>",
     variable: "PODFIT_KUBE_API_QPS",
     help: "how many resizes may begin per second",
-    fallback: "100",
+    fallback: String(DEFAULT_PACE.perSecond),
   },
   kubeApiBurst: {
     flag: "--kube-api-burst",
     value: "<number>",
     variable: "PODFIT_KUBE_API_BURST",
     help: "how many resizes may begin at once, after a while without any",
-    fallback: "200",
+    fallback: String(DEFAULT_PACE.burst),
   },
   listen: {
     flag: "--listen",

@@ -6,6 +6,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
+import { MAX_CONTENDERS } from "../defaults.ts";
 import { byName, isSameContenders, keepFirst } from "./contenders.ts";
 import { deleteWithin } from "./delete_within.ts";
 import { type Entry, forgetPod, newEntry } from "./entry.ts";
@@ -17,8 +18,6 @@ import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 /** Shared, so that an unchanged resolution is the same object. */
 const NO_PROBLEMS: readonly Problem[] = [];
 const NO_CONTENDERS: readonly Autoscaler[] = [];
-/** More than anybody means to have for one container. */
-const MAX_CONTENDERS = 16;
 
 /** Which pods are eligible, and who hears of changes. */
 export interface InventoryOptions {
