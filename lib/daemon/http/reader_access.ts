@@ -44,7 +44,7 @@ export function createReaderAccess({ client, clock, onFailure, onAnswered }: Rea
   const rights = new Answers<boolean>({ clock, most: MOST_KEPT });
   const limit = new Limit(MOST_AT_ONCE);
   const rate = new Rate({ clock, ...PACE });
-  // Whoever sees the memory of this process finds no token, nor a hash to try tokens against.
+  // No token is kept, nor a hash of one that guesses could be tried against elsewhere.
   const salt = crypto.getRandomValues(new Uint8Array(32));
 
   /** Those who were known a moment ago go before those who may be guessing. */

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { openCertificate } from "../../../lib/daemon/http/certificate.ts";
 import type { Handler } from "../../../lib/daemon/http/handler.ts";
 import { serve, type ServeOptions, type Server } from "../../../lib/daemon/http/serve.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import { type CertificateFiles, createIssued, mountCertificate } from "../../support/certificate_files.ts";
 
 const LOCAL = { hostname: "127.0.0.1", port: 0 };
@@ -87,6 +87,26 @@ Deno.test("serve() ends at once while handshakes are under way", async () => {
   await client.read(new Uint8Array(1024));
   await running[Symbol.asyncDispose]();
   await readAll(client);
+});
+
+Deno.test("serve() closes who connects while the certificate is read, when its time is up or the server ends", async () => {
+  await using files = await mountCertificate(one);
+  const ignore = () => {};
+  const options = { ...files, clock: new VirtualClock(), onRenewed: ignore, onRefused: ignore };
+  const identity = await (await openCertificate(options))();
+  for (const headMs of [20, 3_600_000]) {
+    const { promise: reading, resolve: tellReading } = Promise.withResolvers<void>();
+    const { promise, resolve: release } = Promise.withResolvers<typeof identity>();
+    const readIdentity = () => (tellReading(), promise);
+    const server = serve(answerOk, { ...LOCAL, headMs, drainMs: 3_600_000, readIdentity });
+    using client = await Deno.connect({ hostname: server.hostname, port: server.port });
+    await reading;
+    if (headMs > 1_000) await server[Symbol.asyncDispose]();
+    assertEquals(await readAll(client), "");
+    release(identity);
+    await settle();
+    await server[Symbol.asyncDispose]();
+  }
 });
 
 Deno.test("serve() goes on after every handshake that is none", async () => {
