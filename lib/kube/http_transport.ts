@@ -35,11 +35,6 @@ export class HttpTransport implements Disposable {
     this.#userAgent = options.userAgent;
   }
 
-  /** The client certificate of the last request; `null` without one. */
-  get clientCertificate(): ClientCertificate | null {
-    return this.#connections?.certificate ?? null;
-  }
-
   /** The CA certificates of the last request, PEM. */
   get caCerts(): readonly string[] {
     return this.#caCerts;

@@ -25,9 +25,7 @@ export interface SourceOptions {
 
 /** How kubelets are dialed. */
 export interface DirectOptions extends SourceOptions {
-  /** PEM; `null` for the cluster's of the moment. They alone are trusted. */
-  readonly caCerts?: readonly string[] | null;
-  /** Gives those of the moment in place of `caCerts`; `null` where they never change. */
+  /** Gives the CA certificates of the moment, which alone are trusted; `null` for the cluster's. */
   readonly readCaCerts?: ReadCaCerts | null;
   /** Accept any certificate. The bearer token then goes to whoever answers at the node's address. */
   readonly insecureTls?: boolean;
@@ -41,12 +39,12 @@ export interface DirectOptions extends SourceOptions {
 
 /** Needs `get` on `nodes/stats`. */
 export function openDirectSource(server: ApiServer, options: DirectOptions): SummarySource {
-  const { caCerts = null, insecureTls = false, addressTypes: types = ["InternalIP"] } = options;
-  let given = caCerts;
+  const { readCaCerts = null, insecureTls = false, addressTypes: types = ["InternalIP"] } = options;
+  let given: readonly string[] | null = null;
   const client = options.client ?? new KubeletClient({ readCaCerts: () => given ?? server.caCerts, insecureTls });
   const common = {
     ...toCommon(options),
-    signedBy: caCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca",
+    signedBy: readCaCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca",
     right: "nodes/stats",
   };
   const readCredential = limitRereads(options.readCredential ?? server.readCredential, options.clock);
@@ -65,7 +63,7 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
   /** After a 401 the same request is sent once more if there is a newer credential. */
   async function sendWithCredential(origin: string, { signal }: Call): Promise<KubeletAnswer> {
     const credential = await read(null, signal);
-    given = await options.readCaCerts?.(null) ?? given;
+    given = await readCaCerts?.(null) ?? null;
     const answer = await send(origin, credential, signal);
     if (answer.status !== 401) return answer;
     const newer = await read(credential, signal);

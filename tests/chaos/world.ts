@@ -85,7 +85,7 @@ export class World implements AsyncDisposable {
     const run = await ClusterRun.start({ seed: `${stage.seed} ${stage.scenario}`, nodes });
     const world = new World(stage, run, cooldownS * 1000);
     for (let index = 0; index < deployments; index++) {
-      await run.create(...describeApp(`app-${index}`, replicas, cooldownS));
+      await run.create(...describeApp(`app-${index}`, { replicas, cooldownS }));
     }
     await run.advance(15);
     if (options.isEmpty === true) return world;

@@ -1,6 +1,6 @@
 /** What a standby does: it observes and changes nothing, until an actor is started on it, and again once that is stopped. */
 import { assert, assertEquals } from "@std/assert";
-import { DEFAULT_PACE } from "../../lib/daemon/act/turns.ts";
+import { DEFAULT_PACE } from "../../lib/daemon/defaults.ts";
 import { TroubleLog } from "../../lib/daemon/report/trouble_log.ts";
 import { createActor } from "../../lib/daemon/actor.ts";
 import { WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";

@@ -57,7 +57,10 @@ const ALL = [
 export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
-  daemon: { layers: ["usage", "kube", "runtime", "units", "api", "autoscaler", "core"], packages: ["hono"] },
+  daemon: {
+    layers: ["usage", "kube", "runtime", "units", "api", "autoscaler", "core"],
+    packages: ["hono", "node:stream", "node:tls"],
+  },
   sim: {
     layers: ["sim/model", "usage", "kube", "runtime", "units", "api"],
     packages: [

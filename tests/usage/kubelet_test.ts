@@ -72,12 +72,19 @@ Deno.test("openDirectSource() names the way out of a certificate of another CA (
   const message = `the kubelet of node "n1" serves a certificate not signed by the cluster's CA: give its CA with ` +
     "--kubelet-ca, or accept any with --kubelet-insecure-tls";
   assertFailed(await fetchFrom(server, { clusterCa: [] }), "tls", message);
-  assertFailed(await fetchFrom(server, { caCerts: [] }), "tls", "not signed by the CA of --kubelet-ca");
+  assertFailed(
+    await fetchFrom(server, { readCaCerts: () => Promise.resolve([]) }),
+    "tls",
+    "not signed by the CA of --kubelet-ca",
+  );
 });
 
 Deno.test("openDirectSource() trusts the CA it is given instead of the cluster's", async () => {
   await using server = serveTls(() => new Response("{}"));
-  assertEquals((await fetchFrom(server, { clusterCa: [], caCerts: [readTls("ca.crt")] })).kind, "summary");
+  assertEquals(
+    (await fetchFrom(server, { clusterCa: [], readCaCerts: () => Promise.resolve([readTls("ca.crt")]) })).kind,
+    "summary",
+  );
 });
 
 Deno.test("openDirectSource() names the way out of a certificate for another host", async () => {

@@ -2,6 +2,7 @@
  * Which flags and environment variables are there? One row per flag with the variable that stands in for it, and the
  * variables without a flag. What --help prints and the README lists is made of these tables.
  */
+import { DEFAULT_PACE, MAX_CONTENDERS } from "../../daemon/defaults.ts";
 
 /** A flag with its variable, as --help shows it. */
 export interface FlagRow {
@@ -117,7 +118,7 @@ export const FLAGS = {
     value: "<number>",
     variable: "PODFIT_MAX_CONTENDERS",
     help: "ask this many autoscalers of one container, those of the highest priority",
-    fallback: "16",
+    fallback: String(MAX_CONTENDERS),
   },
   leaderElect: {
     flag: "--leader-elect",
@@ -164,14 +165,14 @@ export const FLAGS = {
     value: "<number>",
     variable: "PODFIT_KUBE_API_QPS",
     help: "how many resizes may begin per second",
-    fallback: "100",
+    fallback: String(DEFAULT_PACE.perSecond),
   },
   kubeApiBurst: {
     flag: "--kube-api-burst",
     value: "<number>",
     variable: "PODFIT_KUBE_API_BURST",
     help: "how many resizes may begin at once, after a while without any",
-    fallback: "200",
+    fallback: String(DEFAULT_PACE.burst),
   },
   listen: {
     flag: "--listen",
@@ -179,6 +180,25 @@ export const FLAGS = {
     variable: "PODFIT_LISTEN",
     help: "where /metrics, /healthz and /readyz answer",
     fallback: "0.0.0.0:8080",
+  },
+  tlsCertFile: {
+    flag: "--tls-cert-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_CERT_FILE",
+    help:
+      "PEM file of the certificate, its chain behind it, with which --listen speaks HTTPS; read anew when it changes",
+  },
+  tlsPrivateKeyFile: {
+    flag: "--tls-private-key-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_PRIVATE_KEY_FILE",
+    help: "PEM file of its key",
+  },
+  metricsAuth: {
+    flag: "--metrics-auth",
+    value: null,
+    variable: "PODFIT_METRICS_AUTH",
+    help: "give /metrics only to bearer tokens whose owner may get that path, as the API server says",
   },
 } as const satisfies Readonly<Record<string, FlagRow>>;
 

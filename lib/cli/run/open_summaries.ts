@@ -41,9 +41,9 @@ export async function openSummaries(options: RunOptions, context: SummariesConte
     const readCaCerts = path === null
       ? null
       : createCaReader({ kind: "file", path }, { what: "--kubelet-ca", now: clock.now });
-    const caCerts = await readCaCerts?.(null) ?? null;
+    await readCaCerts?.(null);
     const addressTypes = options.kubeletPreferredAddressTypes;
-    return openDirectSource(server, { clock, caCerts, readCaCerts, insecureTls, readCredential, addressTypes });
+    return openDirectSource(server, { clock, readCaCerts, insecureTls, readCredential, addressTypes });
   } catch (error) {
     throw toStartError(error);
   }

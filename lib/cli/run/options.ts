@@ -56,6 +56,9 @@ export interface RunOptions {
   readonly logFormat: LogFormat;
   readonly pace: Pace;
   readonly listen: { readonly hostname: string; readonly port: number };
+  /** With which `listen` speaks HTTPS; `null` = HTTP. */
+  readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
+  readonly metricsAuth: boolean;
   readonly environment: Environment;
 }
 
@@ -176,6 +179,8 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
       burst: parseBetween(lastOr("kubeApiBurst", FLAGS.kubeApiBurst.fallback), BURST),
     },
     listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
+    tls: readTls(last("tlsCertFile"), last("tlsPrivateKeyFile")),
+    metricsAuth: parseBoolean(lastOr("metricsAuth", "false")),
     environment: readEnvironment(getEnv),
   };
   if (options.kubeletCa !== null && options.kubeletInsecureTls) {
@@ -208,6 +213,13 @@ function checkNodeLocal({ statsSource, node, cgroupRoot }: Pick<RunOptions, "sta
       `Cannot use --cgroup-root with --stats-source ${statsSource}: add --stats-source cgroup, or leave it out`,
     );
   }
+}
+
+function readTls(cert: Written | null, key: Written | null): RunOptions["tls"] {
+  if (cert === null && key === null) return null;
+  if (cert !== null && key !== null) return { certPath: cert.text, keyPath: key.text };
+  const [given, missing] = cert !== null ? [cert, FLAGS.tlsPrivateKeyFile] : [key, FLAGS.tlsCertFile];
+  throw new StartError(`Cannot use ${given?.name} without ${missing.flag}: a certificate and its key go together`);
 }
 
 /** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */

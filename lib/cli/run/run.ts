@@ -2,10 +2,7 @@
 import { abortable } from "@std/async/abortable";
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
-import { createHandler } from "../../daemon/http/handler.ts";
-import { healthRoutes } from "../../daemon/http/health_routes.ts";
-import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
-import { serve } from "../../daemon/http/serve.ts";
+import { ASK_NOBODY } from "../../daemon/http/reader_access.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
 import { type CgroupFiles, openCgroupFiles } from "../../usage/cgroup/files.ts";
@@ -21,6 +18,7 @@ import { openLogWriter } from "../../runtime/log_writer.ts";
 import { untilAborted } from "../../runtime/waits.ts";
 import { checkCluster } from "./check_cluster.ts";
 import { listenForCrashes } from "./crashes.ts";
+import { askAboutReaders, listen } from "./listen.ts";
 import { openSummaries } from "./open_summaries.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
@@ -63,9 +61,15 @@ interface Verdicts {
 async function work(shell: Shell): Promise<void> {
   const { options, log, metrics, clock, signal } = shell;
   let verdicts = toStarting("no API server is asked yet");
-  await using _http = listen(shell, { isAlive: () => verdicts.isAlive(), isReady: () => verdicts.isReady() });
+  let checkReader = ASK_NOBODY;
+  await using _http = await listen(options, {
+    ...shell,
+    verdicts: { isAlive: () => verdicts.isAlive(), isReady: () => verdicts.isReady() },
+    checkReader: (authorization) => checkReader(authorization),
+  });
   await using server = await unlessEnded(connectTo(options, signal), signal);
   if (server === null) return;
+  checkReader = askAboutReaders(server, shell);
   const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal }), {
     clock,
     random: Math.random,
@@ -117,26 +121,20 @@ function toStarting(reason: string): Verdicts {
   };
 }
 
-/** Disabled: no watch, no poll, no write (C14). */
+/** Disabled: no watch, no poll, no write (C14). Whoever reads the metrics is asked about all the same. */
 async function idle(shell: Shell): Promise<void> {
-  shell.log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
+  const { options, log, signal } = shell;
+  log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
   const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
-  await using _http = listen(shell, { isAlive: ok, isReady: ok });
-  await untilAborted(shell.signal);
-}
-
-function listen({ options, log, metrics, signal }: Shell, verdicts: Verdicts): AsyncDisposable {
-  try {
-    const handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics)]);
-    const onAcceptError = (error: unknown) =>
-      log.warn("Cannot accept connections, trying again: check the limit of open files (ulimit -n)", { error });
-    const http = serve(handler, { ...options.listen, signal, onAcceptError });
-    const host = http.hostname.includes(":") ? `[${http.hostname}]` : http.hostname;
-    log.info("Listening", { address: `${host}:${http.port}` });
-    return http;
-  } catch (error) {
-    throw toStartError(error, "; choose another with --listen");
-  }
+  let checkReader = ASK_NOBODY;
+  await using _http = await listen(options, {
+    ...shell,
+    verdicts: { isAlive: ok, isReady: ok },
+    checkReader: (authorization) => checkReader(authorization),
+  });
+  await using server = options.metricsAuth ? await unlessEnded(connectTo(options, signal), signal) : null;
+  if (server !== null) checkReader = askAboutReaders(server, shell);
+  await untilAborted(signal);
 }
 
 async function connectTo(

@@ -58,25 +58,17 @@ export function noteKilledProcesses(
   sampled: readonly Sampled[],
   { pod, now, memoryPressure = false }: Pick<Input, "pod" | "now" | "memoryPressure">,
 ): PodState {
-  let containers: Record<string, ContainerState> | null = null;
-  for (const { isNewSample, view: { container: name, sampling: { anchor, sample } } } of sampled) {
-    if (!isNewSample || !sample?.oomKills || anchor === null) continue;
-    const before = findContainerState({ containers: containers ?? state.containers }, name);
+  return changeSampled(state, sampled, (before, { view: { container: name, sampling: { anchor, sample } } }) => {
+    if (!sample?.oomKills || anchor === null) return before;
     const container = findContainer(pod, name);
     const id = `${anchor.instance}#${anchor.oomKills}`;
-    if (before === undefined || container === null || before.endings.some((one) => one.id === id)) continue;
+    if (container === null || before.endings.some((one) => one.id === id)) return before;
     const context = { pod, container, now, lastAt: state.at, usageBytes: sample.workingSetBytes, memoryPressure };
     const limitBytes = readLimitAtEnd(before, context);
     const kill: Ending = { id, at: now, kind: isByNode(limitBytes, context) ? "node" : "oom", limitBytes };
     const endings = [...before.endings, kill].slice(-MAX_ENDINGS);
-    containers ??= { ...state.containers };
-    containers[name] = {
-      ...before,
-      endings,
-      killFloor: nextFloor(before.killFloor, kill, { reflex: before.reflex, context }),
-    };
-  }
-  return containers === null ? state : { ...state, containers };
+    return { ...before, endings, killFloor: nextFloor(before.killFloor, kill, { reflex: before.reflex, context }) };
+  });
 }
 
 /**
@@ -85,14 +77,29 @@ export function noteKilledProcesses(
  * memory next to its limit leaves a floor as a kill does (L12).
  */
 export function renewFloors(state: PodState, sampled: readonly Sampled[], now: number): PodState {
+  return changeSampled(state, sampled, (before, { autoscaler, view: { sampling: { sample } } }) => {
+    if (sample === null) return before;
+    const killFloor = renewFloor(before, { usage: sample.workingSetBytes, autoscaler, now });
+    return killFloor === before.killFloor ? before : { ...before, killFloor };
+  });
+}
+
+/** The state with each container that has a new sample changed; the same object when none is. */
+function changeSampled(
+  state: PodState,
+  sampled: readonly Sampled[],
+  change: (before: ContainerState, one: Sampled) => ContainerState,
+): PodState {
   let containers: Record<string, ContainerState> | null = null;
-  for (const { autoscaler, isNewSample, view: { container: name, sampling: { sample } } } of sampled) {
-    const container = isNewSample ? findContainerState(state, name) : undefined;
-    if (container === undefined || sample === null) continue;
-    const killFloor = renewFloor(container, { usage: sample.workingSetBytes, autoscaler, now });
-    if (killFloor === container.killFloor) continue;
+  for (const one of sampled) {
+    const name = one.view.container;
+    const before = one.isNewSample
+      ? findContainerState({ containers: containers ?? state.containers }, name)
+      : undefined;
+    const after = before && change(before, one);
+    if (after === undefined || after === before) continue;
     containers ??= { ...state.containers };
-    containers[name] = { ...container, killFloor };
+    containers[name] = after;
   }
   return containers === null ? state : { ...state, containers };
 }

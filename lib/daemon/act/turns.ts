@@ -37,9 +37,6 @@ export interface TurnsOptions {
   readonly brake: Brake;
 }
 
-/** A burst of 5,000 resizes passes in less than a minute. */
-export const DEFAULT_PACE: Pace = { perSecond: 100, burst: 200 };
-
 /** Each PATCH costs the API server an admission. */
 const AT_ONCE = 32;
 /** Usage is sampled about as often. */

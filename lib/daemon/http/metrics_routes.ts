@@ -1,23 +1,80 @@
-/** `/metrics`. However long the page is, everything else goes on while it is sent. */
+/**
+ * `/metrics`. However long the page is, everything else goes on while it is sent; and however many want it, no more than
+ * a few are made at a time, as one that is under way holds 1 MB or more until its reader has taken it.
+ */
 import { compress } from "hono/compress";
-import { systemClock } from "../../runtime/clock.ts";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { Limit } from "../../runtime/limit.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Route } from "./handler.ts";
+import type { CheckReader } from "./reader_access.ts";
+import { guardReaders } from "./reader_guard.ts";
+
+/** For whom the page is, and for how many of them. */
+export interface MetricsRoutesOptions {
+  /** Without it everybody may read. */
+  readonly checkReader?: CheckReader | null;
+  readonly clock?: Pick<Clock, "timeout">;
+  /** How many pages may be under way; 4 by default. */
+  readonly mostPages?: number;
+}
 
 /** The page for Prometheus, compressed where the reader takes it. */
-export function metricsRoutes(metrics: Pick<Metrics, "contentType" | "render">): readonly Route[] {
+export function metricsRoutes(
+  metrics: Pick<Metrics, "contentType" | "render">,
+  { checkReader = null, clock = systemClock, mostPages = 4 }: MetricsRoutesOptions = {},
+): readonly Route[] {
+  const pages = new Limit(mostPages);
+  const headers = { "content-type": metrics.contentType };
   return [{
     path: "/metrics",
     about: "its metrics, for Prometheus",
-    // Measured: 29 MB become 1 MB at a cost of 0.15 s, in steps of a millisecond.
-    middleware: [compress({ encoding: "gzip" })],
-    answer: (context) => context.body(toStream(metrics.render()), 200, { "content-type": metrics.contentType }),
+    middleware: [
+      ...(checkReader === null ? [] : [guardReaders(checkReader)]),
+      // Measured: 29 MB become 1 MB at a cost of 0.15 s, in steps of a millisecond.
+      compress({ encoding: "gzip" }),
+    ],
+    async answer(context) {
+      if (context.req.method === "HEAD") return context.body("", 200, headers);
+      const page = metrics.render();
+      const slot = await takeSlot(pages, clock);
+      if (slot === null) return context.text("Too many readers at once\n", 503, { "retry-after": "5" });
+      return context.body(toStream(page, slot), 200, headers);
+    },
   }];
 }
 
-/** Each piece is made when the reader has room for it, after a round of the event loop: a long page blocks nobody. */
-function toStream(pieces: Iterable<string>): ReadableStream<Uint8Array> {
-  return ReadableStream.from(encodeInRounds(pieces));
+/** As long as Prometheus waits by default. Those who do not read are gone by then. */
+const PATIENCE_MS = 10_000;
+
+async function takeSlot(pages: Limit, clock: Pick<Clock, "timeout">): Promise<Disposable | null> {
+  using timeout = clock.timeout(PATIENCE_MS);
+  return await pages.acquire(timeout.signal).catch(() => null);
+}
+
+/**
+ * Each piece is made when the reader has room for it, after a round of the event loop: a long page blocks nobody. The
+ * slot is given back with its last piece, or when the reader has gone, also before the first.
+ */
+function toStream(pieces: Iterable<string>, slot: Disposable): ReadableStream<Uint8Array> {
+  const encoded = encodeInRounds(pieces);
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { value, done } = await encoded.next();
+        if (done !== true) return controller.enqueue(value);
+        slot[Symbol.dispose]();
+        controller.close();
+      } catch (error) {
+        slot[Symbol.dispose]();
+        throw error;
+      }
+    },
+    async cancel() {
+      slot[Symbol.dispose]();
+      await encoded.return(undefined);
+    },
+  }, { highWaterMark: 0 });
 }
 
 async function* encodeInRounds(pieces: Iterable<string>): AsyncGenerator<Uint8Array> {

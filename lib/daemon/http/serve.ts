@@ -1,5 +1,5 @@
 /**
- * Listens for HTTP with a handler, until the signal aborts or the server is disposed of. The network is not believed:
+ * Listens for HTTP or HTTPS with a handler, until the signal aborts or the server is disposed of. The network is not believed:
  * there is a bound to the connections at one time and to the life of each, and no error of one ends the server.
  *
  * On a plain listener, because of what Deno 2.9.6 has (measured): Deno.serve has no timeout and no bound, keeps
@@ -9,8 +9,10 @@
 import { backoffMs } from "../../runtime/backoff.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { atMost } from "../../runtime/waits.ts";
-import { type Connection, type Patience, serveConnection } from "./connection.ts";
+import type { ReadIdentity } from "./certificate.ts";
+import { type Connection, type Patience, serveConnection, type Wire } from "./connection.ts";
 import type { Handler } from "./handler.ts";
+import { openTlsWire } from "./tls_wire.ts";
 
 /** Where to listen, until when, and for whom. */
 export interface ServeOptions extends Partial<Patience> {
@@ -27,6 +29,8 @@ export interface ServeOptions extends Partial<Patience> {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly listen?: typeof Deno.listen;
+  /** Speaks HTTPS with what this gives for each connection; HTTP without it. */
+  readonly readIdentity?: ReadIdentity | undefined;
 }
 
 /** A server that listens; `hostname` and `port` are the ones it got. */
@@ -40,7 +44,10 @@ export interface Server extends AsyncDisposable {
  * answers under way.
  */
 export function serve(handler: Handler, options: ServeOptions): Server {
-  const { signal, drainMs = 1_000, headMs = 10_000, answerMs = 120_000, clock = systemClock } = options;
+  const { signal, drainMs = 1_000, clock = systemClock, readIdentity } = options;
+  const { headMs = 10_000, answerMs = 120_000, stallMs = 10_000 } = options;
+  const patience = { headMs, answerMs, stallMs };
+  const secure = readIdentity && (async (conn: Wire) => openTlsWire(conn, await readIdentity()));
   signal?.throwIfAborted();
   const listener = listen(options);
   const connections = new Connections(options.mostConnections ?? 100);
@@ -49,7 +56,7 @@ export function serve(handler: Handler, options: ServeOptions): Server {
     ...options,
     clock,
     signal: closing.signal,
-    take: (conn) => connections.add(serveConnection(conn, { handler, clock, patience: { headMs, answerMs } })),
+    take: (conn) => connections.add(serveConnection(conn, { handler, clock, patience, secure })),
   });
   signal?.addEventListener("abort", shutDown, { once: true });
   return {

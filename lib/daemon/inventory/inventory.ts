@@ -6,6 +6,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Autoscaler, WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { Problem } from "../../units/problem.ts";
 import { matches, type Selector } from "../../units/selector.ts";
+import { MAX_CONTENDERS } from "../defaults.ts";
 import { byName, isSameContenders, keepFirst } from "./contenders.ts";
 import { deleteWithin } from "./delete_within.ts";
 import { type Entry, forgetPod, newEntry } from "./entry.ts";
@@ -17,8 +18,6 @@ import { isTarget, Workloads, type WorkloadScope } from "./workloads.ts";
 /** Shared, so that an unchanged resolution is the same object. */
 const NO_PROBLEMS: readonly Problem[] = [];
 const NO_CONTENDERS: readonly Autoscaler[] = [];
-/** More than anybody means to have for one container. */
-const MAX_CONTENDERS = 16;
 
 /** Which pods are eligible, and who hears of changes. */
 export interface InventoryOptions {
@@ -208,28 +207,25 @@ export class Inventory {
   /** Notes which autoscalers the pod matches, and gives those that contend for it. */
   #match(pod: PodFacts): readonly Autoscaler[] {
     const contenders: Autoscaler[] = [];
-    for (
-      const { facts, selector, matched, tracked, perContainer } of this.#entries.get(pod.namespace)?.values() ?? []
-    ) {
-      const { autoscaler } = facts;
+    for (const entry of this.#entries.get(pod.namespace)?.values() ?? []) {
+      const { facts: { autoscaler }, selector, matched, tracked, crowdedOut, perContainer } = entry;
       const isMatch = this.#isMatch(pod, selector);
       if (isMatch) matched.add(pod.uid);
       else matched.delete(pod.uid);
       const own = isMatch && autoscaler !== null ? perContainer.list(autoscaler, pod) : NO_CONTENDERS;
       if (own.length > 0) tracked.set(pod.uid, pod);
       else tracked.delete(pod.uid);
+      if (crowdedOut.size > 0) crowdedOut.delete(pod.uid);
       contenders.push(...own);
     }
     const kept = keepFirst(contenders, this.#options.maxContenders ?? MAX_CONTENDERS);
-    this.#noteCrowd(pod, new Set(kept.length < contenders.length ? kept.map(({ uid }) => uid) : []));
+    if (kept.length < contenders.length) this.#noteCrowd(pod, new Set(kept.map(({ uid }) => uid)));
     return kept.toSorted(byName);
   }
 
-  /** `kept` is empty where nobody is left out. */
   #noteCrowd({ uid, namespace }: PodFacts, kept: ReadonlySet<string>): void {
     for (const { facts, tracked, crowdedOut } of this.#entries.get(namespace)?.values() ?? []) {
-      if (kept.size > 0 && tracked.has(uid) && !kept.has(facts.uid)) crowdedOut.add(uid);
-      else if (crowdedOut.size > 0) crowdedOut.delete(uid);
+      if (tracked.has(uid) && !kept.has(facts.uid)) crowdedOut.add(uid);
     }
   }
 

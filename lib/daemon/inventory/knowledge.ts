@@ -3,10 +3,9 @@
  * depends on it and nothing else.
  * Nodes are waited for by none: without their capacity only implausible usage goes unseen.
  */
-import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { AutoscalerFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
-import { PLURALS } from "./workloads.ts";
+import { PLURALS, WORKLOAD_KINDS } from "./workloads.ts";
 
 /** Says something of a list: of all objects of the resource (`pods`) that are in the namespace. */
 export type OfList = (resource: string, namespace: string) => boolean;
@@ -40,8 +39,6 @@ export function findStale(
   const all = ["podresourceautoscalers", "pods"].find(isStale);
   if (all !== undefined) return all;
   // Asked for every autoscaler, each second: the kinds that are named cost a look at all autoscalers of the namespace.
-  const kind = KINDS.find((kind) => isStale(PLURALS[kind]) && inventory.listTargetKinds(namespace).has(kind));
+  const kind = WORKLOAD_KINDS.find((kind) => isStale(PLURALS[kind]) && inventory.listTargetKinds(namespace).has(kind));
   return kind === undefined ? null : PLURALS[kind];
 }
-
-const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];

@@ -14,7 +14,7 @@ import { readPod } from "./read_pod.ts";
 import { readWorkload } from "./read_workload.ts";
 import type { Rooms } from "./rooms.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
-import { PLURALS } from "./workloads.ts";
+import { PLURALS, WORKLOAD_KINDS } from "./workloads.ts";
 
 /** What is looked after, and what is kept current of it. */
 export interface SourceTargets {
@@ -38,8 +38,6 @@ export interface Source<T> extends WatchedList {
   readonly remove: (object: T) => void;
 }
 
-const KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
-
 /** In the order in which they are begun. */
 export function listSources(options: SourceTargets): readonly Source<unknown>[] {
   const { scope, isForStatus = false } = options;
@@ -49,7 +47,7 @@ export function listSources(options: SourceTargets): readonly Source<unknown>[] 
   // An autoscaler means nothing without its target's selector, so workloads come before autoscalers, and pods last.
   return [
     ...(isOfNodes ? [nodeSource(options)] : []),
-    ...prefixes.flatMap((prefix) => KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
+    ...prefixes.flatMap((prefix) => WORKLOAD_KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
     ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
     ...(isForStatus ? [] : prefixes.flatMap((prefix) => limitSources(options, prefix))),
     ...prefixes.map((prefix) => podSource(options, prefix)),

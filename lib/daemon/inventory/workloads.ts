@@ -10,6 +10,9 @@ export const PLURALS: Readonly<Record<WorkloadKind, string>> = {
   daemonset: "daemonsets",
 };
 
+/** All that a target may name. */
+export const WORKLOAD_KINDS = Object.keys(PLURALS) as readonly WorkloadKind[];
+
 /** What one list covers; namespace `null` = all. */
 export interface WorkloadScope {
   readonly kind: WorkloadKind;

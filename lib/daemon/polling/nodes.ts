@@ -167,8 +167,6 @@ export class Nodes implements AsyncDisposable {
     if (entry.failures === FAILED_READS) {
       for (const namespace of listNamespaces(entry)) metrics.failed(namespace, "MetricsUnavailable");
     }
-    // Told of the first failure and each time their number doubles: a node may be gone for days.
-    if ((entry.failures & (entry.failures - 1)) !== 0) return;
     onTrouble({
       kind: "failure",
       level: FOR_A_PERSON.has(reading.reason) ? "error" : "warn",

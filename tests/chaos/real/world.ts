@@ -9,8 +9,8 @@ import { parseAmount } from "../../../lib/units/quantity.ts";
 import { readResizeEntries } from "../../../lib/units/managed_fields.ts";
 import type { Backend } from "../../e2e/support/backend.ts";
 import { openRealCluster } from "../../e2e/support/real_cluster.ts";
-import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
+import { describeApp, SIDE } from "../apps.ts";
 import type { Stage } from "../stage.ts";
 import { Witness } from "../witness.ts";
 
@@ -19,7 +19,6 @@ const BOUNDS = { min: 30, max: 600 };
 const COOLDOWN_S = 10;
 /** A load is measured to a few percent: 60m of 152m is 39 % by what was told, and 41 % by what was used. */
 const TOLERANCE = 3;
-const SIDE = { scaleUpThreshold: 80, scaleDownThreshold: 40, targetUtilization: 60 };
 const REPLICAS = 2;
 
 /** podfit beside the pods of a namespace, however it runs. */
@@ -60,24 +59,9 @@ export class RealWorld implements AsyncDisposable {
     const namespace = `chaos-${crypto.randomUUID().slice(0, 6)}`;
     await backend.createNamespace(namespace);
     const world = new RealWorld(options, backend, namespace);
-    const containers = [{
-      requests: { cpu: "100m", memory: "32Mi" },
-      limits: { cpu: "800m" },
-      cpuMillicores: LEVELS[0],
-    }];
-    const policy = {
-      pollInterval: "5s",
-      consecutiveSamples: 1,
-      cooldown: `${COOLDOWN_S}s`,
-      after: "running",
-      delay: "0s",
-    };
-    const bounds = { cpu: { requests: { min: `${BOUNDS.min}m`, max: `${BOUNDS.max}m` } } };
-    const target = { kind: "deployment", name: "web" };
-    await backend.apply(namespace, [
-      deployment("web", { replicas: REPLICAS, containers }),
-      autoscaler("web", { target, containerName: "main", policy: { ...policy, cpu: { requests: SIDE } }, bounds }),
-    ]);
+    const requests = { cpu: "100m", memory: "32Mi" };
+    const sizes = { requests, cpuLimit: "800m", cpuMillicores: LEVELS[0], bounds: BOUNDS };
+    await backend.apply(namespace, describeApp("web", { replicas: REPLICAS, cooldownS: COOLDOWN_S, ...sizes }));
     void world.#watch();
     await options.podfit.start(namespace);
     world.shift();

@@ -26,6 +26,8 @@ const DEFAULTS: RunOptions = {
   logFormat: "json",
   pace: { perSecond: 100, burst: 200 },
   listen: { hostname: "0.0.0.0", port: 8080 },
+  tls: null,
+  metricsAuth: false,
   environment: {
     isEnabled: false,
     requiresAnnotation: false,
@@ -74,6 +76,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["listen", ":9090", { listen: { hostname: "0.0.0.0", port: 9090 } }],
     ["listen", "[::1]:65535", { listen: { hostname: "::1", port: 65535 } }],
     ["listen", "localhost:80", { listen: { hostname: "localhost", port: 80 } }],
+    ["metricsAuth", null, { metricsAuth: true }],
   ];
   for (const [name, value, difference] of cases) {
     const { flag, variable } = FLAGS[name];
@@ -82,8 +85,9 @@ Deno.test("each flag and its variable mean the same", async () => {
     assertEquals(await read([], { [variable]: value ?? "true" }), expected, variable);
     if (value !== null) assertEquals(await read([`${flag}=${value}`], {}), expected, `${flag}=`);
   }
-  // The cgroup source and a sidecar are no options by themselves: see below.
-  const others = Object.keys(FLAGS).filter((name) => name !== "cgroupRoot" && name !== "pod");
+  // The cgroup source, a sidecar and a certificate are no options by themselves: see below.
+  const pairs = ["cgroupRoot", "pod", "tlsCertFile", "tlsPrivateKeyFile"];
+  const others = Object.keys(FLAGS).filter((name) => !pairs.includes(name));
   assertEquals([...new Set(cases.map(([name]) => name))], others);
 });
 
@@ -205,6 +209,22 @@ Deno.test("a CA for kubelets and no check of them contradict each other", async 
   const message = await refuse(["--kubelet-ca=/ca.crt"], { PODFIT_KUBELET_INSECURE_TLS: "true" });
   assertStringIncludes(message, "Cannot use --kubelet-ca with --kubelet-insecure-tls: ");
   assertEquals((await read(["--kubelet-ca=/c"], { PODFIT_KUBELET_INSECURE_TLS: "false" })).kubeletCa, "/c");
+});
+
+Deno.test("a certificate and its key go together", async () => {
+  const env = { PODFIT_TLS_CERT_FILE: "/tls.crt", PODFIT_TLS_PRIVATE_KEY_FILE: "/tls.key" };
+  const expected = { ...DEFAULTS, tls: { certPath: "/tls.crt", keyPath: "/tls.key" } };
+  assertEquals(await read([], env), expected);
+  assertEquals(await read(["--tls-cert-file", "/tls.crt", "--tls-private-key-file=/tls.key"], {}), expected);
+  const rest = "a certificate and its key go together";
+  assertEquals(
+    await refuse(["--tls-cert-file=/tls.crt"], {}),
+    `Cannot use --tls-cert-file without --tls-private-key-file: ${rest}`,
+  );
+  assertEquals(
+    await refuse([], { PODFIT_TLS_PRIVATE_KEY_FILE: "/tls.key" }),
+    `Cannot use PODFIT_TLS_PRIVATE_KEY_FILE without --tls-cert-file: ${rest}`,
+  );
 });
 
 Deno.test("the cgroup source is one node's, and says what it lacks (L61)", async () => {

@@ -5,7 +5,9 @@ import { healthRoutes } from "../../../lib/daemon/http/health_routes.ts";
 import { metricsRoutes } from "../../../lib/daemon/http/metrics_routes.ts";
 import { serve } from "../../../lib/daemon/http/serve.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
+import type { Access } from "../../../lib/daemon/http/reader_access.ts";
 import type { Verdict } from "../../../lib/daemon/verdict.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const LOCAL = { hostname: "127.0.0.1", port: 0 };
 const OK: Verdict = { ok: true, message: "ok" };
@@ -178,5 +180,101 @@ Deno.test("a failure inside becomes a 500 that says why", async () => {
   const handler = createHandler([health, metricsRoutes({ contentType: "x", render: broken })]);
   for (const path of ["/metrics", "/healthz", "/readyz"]) {
     assertEquals((await ask(handler, path)).slice(0, 2), [500, "Cannot answer: no registry\n"]);
+  }
+});
+
+Deno.test("/metrics is made for so many readers at once; the next waits for 10 s, and is told to come later", async () => {
+  const clock = new VirtualClock();
+  const page = function* () {
+    yield "a 1\n";
+    yield "b 2\n";
+  };
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, mostPages: 2 });
+  const handler = createHandler([routes]);
+  const get = () => handler(new Request("http://podfit/metrics"));
+  const [first, second] = [await get(), await get()];
+  const refused = ask(handler, "/metrics");
+  await clock.advance(10_000);
+  const [status, text, headers] = await refused;
+  assertEquals([status, text, headers.get("retry-after")], [503, "Too many readers at once\n", "5"]);
+  assertEquals((await ask(handler, "/metrics", "HEAD"))[0], 200);
+  const waiting = ask(handler, "/metrics");
+  await settle();
+  assertEquals(await first.text(), "a 1\nb 2\n");
+  assertEquals((await waiting).slice(0, 2), [200, "a 1\nb 2\n"]);
+  // One that has not begun to read, and one that has.
+  await second.body?.cancel();
+  const reader = (await get()).body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  for (let time = 0; time < 5; time++) assertEquals((await ask(handler, "/metrics"))[1], "a 1\nb 2\n");
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("/metrics gives back its place when a page breaks off", async () => {
+  const page = function* () {
+    yield "a 1\n";
+    throw new Error("no registry");
+  };
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { mostPages: 1 });
+  const handler = createHandler([routes]);
+  for (let time = 0; time < 3; time++) {
+    const response = await handler(new Request("http://podfit/metrics"));
+    await assertRejects(() => response.text(), Error, "no registry");
+  }
+});
+
+Deno.test("/metrics over the network makes few pages for many who stop to read, and one for who comes after them", async () => {
+  const clock = new VirtualClock();
+  let made = 0;
+  const page = function* () {
+    made++;
+    for (let piece = 0; piece < 300; piece++) yield `${"#".repeat(2 ** 16)}\n`;
+  };
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, mostPages: 2 });
+  await using server = serve(createHandler([routes]), LOCAL);
+  const statuses: string[] = [];
+  const clients = await Promise.all(Array.from({ length: 20 }, async () => {
+    const client = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+    await client.write(new TextEncoder().encode("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const buffer = new Uint8Array("HTTP/1.1 200".length);
+    void client.read(buffer).then(() => statuses.push(new TextDecoder().decode(buffer).slice(-3)));
+    return client;
+  }));
+  while (statuses.length < clients.length) await clock.advance(1_000);
+  assertEquals([made, statuses.sort()], [2, ["200", "200", ...Array.from({ length: 18 }, () => "503")]]);
+  for (const client of clients) client.close();
+  const response = await fetch(`http://127.0.0.1:${server.port}/metrics`);
+  assertEquals([response.status, (await response.text()).length], [200, 300 * (2 ** 16 + 1)]);
+});
+
+Deno.test("/metrics answers as the reader's access is, and the other routes answer everybody", async () => {
+  const cases: readonly (readonly [Access, number, string])[] = [
+    [{ kind: "allowed" }, 200, "a 1\n"],
+    [{ kind: "unknownReader" }, 401, "Unauthorized: send a bearer token of this cluster\n"],
+    [
+      { kind: "denied", user: "alice" },
+      403,
+      'Forbidden: user "alice" may not read this; grant the verb "get" on the nonResourceURL "/metrics"\n',
+    ],
+    [{ kind: "unanswered", why: "it is down" }, 503, "Cannot tell who may read this: it is down\n"],
+    [{ kind: "rightMissing", why: "none" }, 500, "Cannot tell who may read this: none\n"],
+  ];
+  for (const [access, status, body] of cases) {
+    const seen: (string | null)[] = [];
+    const checkReader = (authorization: string | null) => {
+      seen.push(authorization);
+      return Promise.resolve(access);
+    };
+    const routes = metricsRoutes({ contentType: "text/plain", render: () => ["a 1\n"] }, { checkReader });
+    const handler = createHandler([healthRoutes({ isAlive: () => OK, isReady: () => OK }), routes]);
+    const headers = { authorization: "Bearer x" };
+    const response = await handler(new Request("http://podfit/metrics", { headers }));
+    assertEquals([response.status, await response.text()], [status, body]);
+    assertEquals(response.headers.get("www-authenticate"), status === 401 ? 'Bearer realm="podfit"' : null);
+    assertEquals((await ask(handler, "/metrics", "HEAD"))[0], status);
+    assertEquals(seen, ["Bearer x", null]);
+    for (const path of ["/", "/healthz", "/readyz"]) assertEquals((await ask(handler, path))[0], 200);
+    assertEquals(seen.length, 2);
   }
 });

@@ -1,7 +1,8 @@
 /** How often a node's kubelet is asked, and when (C20). */
 import { assert, assertEquals } from "@std/assert";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
-import { Nodes } from "../../../lib/daemon/polling/nodes.ts";
+import { Nodes, type NodesOptions } from "../../../lib/daemon/polling/nodes.ts";
+import { TroubleLog } from "../../../lib/daemon/report/trouble_log.ts";
 import { UsageHealth } from "../../../lib/daemon/polling/usage_health.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
@@ -28,12 +29,8 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
   const clock = new VirtualClock();
   const signals: AbortSignal[] = [];
   let failures = 1;
-  await using nodes = new Nodes({
+  await using nodes = createNodes({
     clock,
-    random: () => 0,
-    log: createLog({ level: "error", format: "json", clock, write() {} }),
-    metrics: createMetrics({ version: "test" }),
-    onTrouble() {},
     async *watchUsage({ name: node, readAddress }, { signal }) {
       assertEquals(readAddress(), { addresses: null, port: 0, maxPods: null });
       signals.push(signal);
@@ -48,9 +45,6 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
         if (failures-- > 0) throw new Error("broken");
       },
     },
-    facts: new Map(),
-    areListed: () => true,
-    health: new UsageHealth({ readState: () => null, clock }),
   });
   nodes.put({ pod: pod(), contenders: [policy()] });
   await clock.advance(5000);
@@ -60,21 +54,13 @@ Deno.test("a node's watch ends when its loop fails, and the loop watches anew (C
 Deno.test("a burst of changed pods is not looked through again for each of them", async () => {
   const clock = new VirtualClock();
   let looks = 0;
-  await using nodes = new Nodes({
+  await using nodes = createNodes({
     clock,
-    random: () => 0,
-    log: createLog({ level: "error", format: "json", clock, write() {} }),
-    metrics: createMetrics({ version: "test" }),
-    onTrouble() {},
     async *watchUsage(_node, { signal, interval }) {
       assertEquals(interval(), 15_000);
       await clock.sleep(60_000, signal).catch(() => {});
       yield* [];
     },
-    evaluator: { evaluate() {} },
-    facts: new Map(),
-    areListed: () => true,
-    health: new UsageHealth({ readState: () => null, clock }),
   });
   const contenders = [policy({ pollIntervalMs: 15_000 })];
   for (let count = 0; count < 200; count++) {
@@ -89,3 +75,52 @@ Deno.test("a burst of changed pods is not looked through again for each of them"
   await clock.advance(1000);
   assert(looks <= 2 * 200, `${looks} looks at 200 pods`);
 });
+
+Deno.test("a node that is gone for a day is told of once, and then summed up once an hour with all its failures", async () => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const log = createLog({
+    level: "info",
+    format: "json",
+    clock,
+    write(line) {
+      const { message, times, more } = JSON.parse(line);
+      lines.push([message, times, more].filter((part) => part !== undefined).join(" "));
+    },
+  });
+  const troubles = new TroubleLog({ log, clock });
+  await using nodes = createNodes({
+    clock,
+    onTrouble: troubles.take,
+    async *watchUsage({ name: node }, { signal }) {
+      for (let isFirst = true; !signal.aborted; isFirst = false) {
+        if (!isFirst) await clock.sleep(15_000, signal).catch(() => {});
+        yield { kind: "failed", node, readAt: clock.now(), reason: "timeout", message: "Cannot read usage of node" };
+      }
+    },
+  });
+  nodes.put({ pod: pod(), contenders: [policy()] });
+  for (let minute = 0; minute < 24 * 60; minute++) {
+    await clock.advance(60_000);
+    troubles.sweep();
+  }
+  const [first, ...sums] = lines;
+  assertEquals([first, sums.length], ["Cannot read usage of node", 2 + 23]);
+  assertEquals(sums.at(-1)?.split(" ").at(-1), "240");
+});
+
+/** Of which nothing is known but that they are listed, and whose readings nobody evaluates. */
+function createNodes(options: Pick<NodesOptions, "clock" | "watchUsage"> & Partial<NodesOptions>): Nodes {
+  const { clock } = options;
+  return new Nodes({
+    random: () => 0,
+    log: createLog({ level: "error", format: "json", clock, write() {} }),
+    metrics: createMetrics({ version: "test" }),
+    onTrouble() {},
+    evaluator: { evaluate() {} },
+    facts: new Map(),
+    areListed: () => true,
+    health: new UsageHealth({ readState: () => null, clock }),
+    ...options,
+  });
+}

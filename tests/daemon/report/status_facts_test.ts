@@ -1,18 +1,9 @@
 /** What an autoscaler's status follows from: of several places that know a thing, the right one is believed. */
-import { UNLIMITED } from "../../../lib/autoscaler/limited.ts";
 import { assertEquals } from "@std/assert";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { findTrouble, toStatusFacts } from "../../../lib/daemon/report/status_facts.ts";
 import { policy, SECOND, START } from "../../support/builders.ts";
-
-const RESOLUTION = {
-  selector: null,
-  matched: 0,
-  tracked: new Map(),
-  crowdedOut: 0,
-  isTargetMissing: false,
-  targetProblems: [],
-};
+import { autoscalerFacts, statusSources, UNRESOLVED } from "../../support/status_sources.ts";
 
 Deno.test("toStatusFacts() knows the newest resize, of this process or of one before (C51)", () => {
   const stored = {
@@ -22,49 +13,26 @@ Deno.test("toStatusFacts() knows the newest resize, of this process or of one be
   };
   const older = { at: START - SECOND, action: "scaleUp", change: "mine" } as const;
   const newer = { ...older, at: START + SECOND };
-  const seen = [null, older, newer].map((lastScale) => {
-    const { uid, namespace, name, generation } = policy();
-    const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [] };
-    const autoscaler = { ...facts, autoscaler: policy(), status: { ...stored, lastScaleAction: "scaleDown" as const } };
-    const unread = { count: 0, why: "" };
-    const now = START + 2 * SECOND;
-    const sources = { resolution: RESOLUTION, unread, limits: UNLIMITED, recommended: null, isNodeLocal: false };
-    return toStatusFacts(autoscaler, { ...sources, lastScale, now }).lastScale?.change;
-  });
+  const facts = autoscalerFacts({ status: { ...stored, lastScaleAction: "scaleDown" } });
+  const now = START + 2 * SECOND;
+  const seen = [null, older, newer].map((lastScale) =>
+    toStatusFacts(facts, statusSources({ lastScale, now })).lastScale?.change
+  );
   assertEquals(seen, ["old", "old", "mine"]);
 });
 
 Deno.test("toStatusFacts() has the effective policy of a profile, and none without one (L50)", () => {
-  const effectivePolicyOf = (autoscaler: Autoscaler | null) => {
-    const { uid, namespace, name, generation } = policy();
-    const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [], status: {} };
-    return toStatusFacts({ ...facts, autoscaler }, {
-      resolution: RESOLUTION,
-      unread: { count: 0, why: "" },
-      limits: UNLIMITED,
-      recommended: null,
-      isNodeLocal: false,
-      lastScale: null,
-      now: START,
-    }).effectivePolicy;
-  };
+  const effectivePolicyOf = (autoscaler: Autoscaler | null) =>
+    toStatusFacts(autoscalerFacts({ autoscaler }), statusSources()).effectivePolicy;
   assertEquals([effectivePolicyOf(null), effectivePolicyOf(policy())], [null, null]);
   assertEquals(effectivePolicyOf(policy({ profile: "balanced", pollIntervalMs: 7 * SECOND }))?.pollInterval, "7s");
 });
 
 Deno.test("toStatusFacts() has no words that change from one failure to the next (C51)", () => {
-  const { uid, namespace, name, generation } = policy();
-  const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [], status: {} };
-  const readWhy = (port: number) =>
-    toStatusFacts({ ...facts, autoscaler: policy() }, {
-      resolution: RESOLUTION,
-      unread: { count: 1, why: `error sending request from 10.0.0.5:${port} for https://10.0.0.1:10250/: reset` },
-      limits: UNLIMITED,
-      recommended: null,
-      isNodeLocal: false,
-      lastScale: null,
-      now: START,
-    }).unreadWhy;
+  const readWhy = (port: number) => {
+    const why = `error sending request from 10.0.0.5:${port} for https://10.0.0.1:10250/: reset`;
+    return toStatusFacts(autoscalerFacts(), statusSources({ unread: { count: 1, why } })).unreadWhy;
+  };
   assertEquals(readWhy(40_001), readWhy(40_002));
   assertEquals(readWhy(40_001), "error sending request for https://10.0.0.1:10250/: reset");
 });
@@ -79,18 +47,9 @@ Deno.test("findTrouble() names what pods lack, one container or all (L50)", () =
 });
 
 Deno.test("toStatusFacts() warns of pods for which too many others go first", () => {
-  const { uid, namespace, name, generation } = policy();
-  const facts = { uid, namespace, name, generation, resourceVersion: "1", problems: [], warnings: [], status: {} };
   const warningsOf = (crowdedOut: number) =>
-    toStatusFacts({ ...facts, autoscaler: policy() }, {
-      resolution: { ...RESOLUTION, crowdedOut },
-      unread: { count: 0, why: "" },
-      limits: UNLIMITED,
-      recommended: null,
-      isNodeLocal: false,
-      lastScale: null,
-      now: START,
-    }).warnings.map(({ path, message }) => `${path}: ${message}`);
+    toStatusFacts(autoscalerFacts(), statusSources({ resolution: { ...UNRESOLVED, crowdedOut } }))
+      .warnings.map(({ path, message }) => `${path}: ${message}`);
   assertEquals(warningsOf(0), []);
   assertEquals(warningsOf(2), [
     "spec.priority: 2 of its pods have as many autoscalers of higher rank for the container as podfit asks " +

@@ -3,7 +3,6 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { UNLIMITED } from "../../../lib/autoscaler/limited.ts";
 import type { AutoscalerFacts } from "../../../lib/daemon/inventory/facts.ts";
 import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
-import type { Resolution } from "../../../lib/daemon/inventory/tracked.ts";
 import { LastScales } from "../../../lib/daemon/report/last_scales.ts";
 import { StatusSweep, type StatusSweepOptions } from "../../../lib/daemon/report/status_sweep.ts";
 import { StatusWriter } from "../../../lib/daemon/report/status_writer.ts";
@@ -11,17 +10,9 @@ import { createClient } from "../../../lib/kube/client.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../../support/api_objects.ts";
 import { TestApiServer } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";
+import { UNRESOLVED } from "../../support/status_sources.ts";
 import { Brake } from "../../../lib/runtime/brake.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
-
-const UNRESOLVED: Resolution = {
-  selector: null,
-  matched: 0,
-  tracked: new Map(),
-  crowdedOut: 0,
-  isTargetMissing: false,
-  targetProblems: [],
-};
 
 function statusWrites(run: Run): number {
   return run.api.calls.filter(({ path }) => path.endsWith("/status")).length;

@@ -129,12 +129,33 @@ export interface ProcessOptions {
   readonly onLine: (line: string) => void;
 }
 
+/** A GET of podfit's own server. */
+export interface Question {
+  readonly path: string;
+  /** A bearer token. */
+  readonly token?: string;
+  /** Of who vouches for its certificate, where it speaks HTTPS. */
+  readonly caCert?: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What a question has for headers. */
+export function toHeaders({ token }: Question): Headers {
+  return new Headers(token === undefined ? {} : { authorization: `Bearer ${token}` });
+}
+
 /** A podfit that was started. */
 export interface Process {
   /** How it ended, in words; `null` while it runs. */
   readonly ended: () => string | null;
   /** Body of a GET of its own server, which listens at this address; throws on any status but 2xx. */
   readonly get: (address: string, path: string) => Promise<string>;
+  /** Any answer of its own server. */
+  readonly ask: (address: string, question: Question) => Promise<Reply>;
   /** Resolves at its end: the exit code, or `null` if it had to be ended by force. */
   readonly end: (signal: "SIGTERM" | "SIGKILL") => Promise<number | null>;
 }

@@ -1,8 +1,9 @@
 /**
  * podfit in this process beside the embedded cluster: the options of its command line, its daemon, its server's handler
- * and its log, as the command puts them together, but for sockets and signals.
+ * and its log, as the command puts them together, but for sockets (and so certificates) and signals.
  */
 import { checkCluster } from "../../../lib/cli/run/check_cluster.ts";
+import { askAboutReaders } from "../../../lib/cli/run/listen.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { createDaemon } from "../../../lib/daemon/daemon.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
@@ -19,7 +20,7 @@ import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import type { Cluster } from "../../../lib/sim/cluster.ts";
 import { draw } from "../../../lib/sim/model/random.ts";
-import type { Process, ProcessOptions } from "./backend.ts";
+import { type Process, type ProcessOptions, type Question, type Reply, toHeaders } from "./backend.ts";
 import type { VirtualTime } from "./virtual_time.ts";
 
 export interface EmbeddedPodfitOptions extends ProcessOptions {
@@ -52,13 +53,11 @@ export function startEmbeddedPodfit(options: EmbeddedPodfitOptions): Process {
   return {
     ended: () => code === null ? null : `exit code ${code}`,
     async get(_address, path) {
-      const { handler } = life;
-      if (handler === null) throw new Error(`Cannot get "${path}" of podfit: it does not listen`);
-      const response = await time.hold(async () => await handler(new Request(`http://podfit${path}`)));
-      const body = await response.text();
-      if (!response.ok) throw new Error(`Cannot get "${path}" of podfit: ${response.status} ${body.slice(0, 500)}`);
+      const { status, body } = await ask({ path });
+      if (status !== 200) throw new Error(`Cannot get "${path}" of podfit: ${status} ${body.slice(0, 500)}`);
       return body;
     },
+    ask: (_address, question) => ask(question),
     async end(signal) {
       if (signal === "SIGKILL") {
         life.isKilled = true;
@@ -72,6 +71,15 @@ export function startEmbeddedPodfit(options: EmbeddedPodfitOptions): Process {
       return code;
     },
   };
+
+  async function ask(question: Question): Promise<Reply> {
+    const { path } = question;
+    const { handler } = life;
+    if (handler === null) throw new Error(`Cannot get "${path}" of podfit: it does not listen`);
+    const request = new Request(`http://podfit${path}`, { headers: toHeaders(question) });
+    const response = await time.hold(async () => await handler(request));
+    return { status: response.status, body: await response.text() };
+  }
 }
 
 interface Life {
@@ -95,14 +103,15 @@ async function run(
   const log = createLog({ level: options.logLevel, format: options.logFormat, clock, write });
   log.info("Starting", { version: "embedded", dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
   signal.addEventListener("abort", () => log.info("Stopping"), { once: true });
-  const listen = (verdicts: HealthRoutesOptions) => {
-    life.handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics)]);
+  const listen = (verdicts: HealthRoutesOptions, server: ApiServer | null) => {
+    const checkReader = options.metricsAuth && server !== null ? askAboutReaders(server, { log, clock }) : null;
+    life.handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics, { checkReader })]);
     log.info("Listening", { address: "embedded:0" });
   };
   if (!isEnabled) {
     log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
     const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
-    listen({ isAlive: ok, isReady: ok });
+    listen({ isAlive: ok, isReady: ok }, null);
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   } else {
     const server = mortal(connectAs(options.kubeconfigPaths?.[0] ?? null), life);
@@ -126,7 +135,7 @@ async function run(
       instance: hostname ?? "podfit",
       random,
     });
-    listen(daemon);
+    listen(daemon, server);
     await daemon.run();
   }
   life.handler = null;

@@ -2,7 +2,7 @@
  * podfit's daemon beside the cluster of a scenario: what it logs and measures, and whether it ends as it should. PRA_*
  * settings of the caller's environment do not reach it.
  */
-import { backend, type Process } from "./backend.ts";
+import { backend, type Process, type Question, type Reply } from "./backend.ts";
 import { waitFor } from "./cluster.ts";
 import { type Decision, type LogLine, parseLog, readDecisions, type Subject } from "./log.ts";
 import { type MetricSample, parseMetrics, sumOf } from "./metrics.ts";
@@ -73,9 +73,12 @@ export class Podfit implements AsyncDisposable {
 
   /** Body of a GET of its own server; throws on any status but 2xx. */
   get(path: string): Promise<string> {
-    const address = this.#readAddress();
-    if (address === null) throw new Error("podfit does not listen yet");
-    return this.#process.get(address, path);
+    return this.#process.get(this.#addressOrThrow(), path);
+  }
+
+  /** Its own server's answer, whatever it is. */
+  ask(question: Question): Promise<Reply> {
+    return this.#process.ask(this.#addressOrThrow(), question);
   }
 
   async metrics(): Promise<readonly MetricSample[]> {
@@ -131,6 +134,12 @@ export class Podfit implements AsyncDisposable {
   #readAddress(): string | null {
     const address = this.log().find((line) => "address" in line)?.address;
     return typeof address === "string" ? address : null;
+  }
+
+  #addressOrThrow(): string {
+    const address = this.#readAddress();
+    if (address === null) throw new Error("podfit does not listen yet");
+    return address;
   }
 
   /** As long as it runs. */

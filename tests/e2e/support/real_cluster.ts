@@ -3,7 +3,7 @@
  * again is read over one connection, because a kubectl of its own for each read would take the CPU from all that runs.
  */
 import { connect } from "../../../lib/kube/connect.ts";
-import { fillStoreWithNothing } from "../../../lib/kube/tls.ts";
+import { createTlsClient, fillStoreWithNothing } from "../../../lib/kube/tls.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import {
@@ -17,6 +17,8 @@ import {
   type Process,
   type ProcessOptions,
   Refusal,
+  type Reply,
+  toHeaders,
   toPath,
   type Watching,
 } from "./backend.ts";
@@ -207,6 +209,14 @@ function startPodfit({ args, env, onLine }: ProcessOptions): Process {
       if (!response.ok) throw new Error(`Cannot get "${path}" of podfit: ${response.status} ${body.slice(0, 500)}`);
       return body;
     },
+    async ask(address, question) {
+      const { path, caCert } = question;
+      using timeout = systemClock.timeout(10_000);
+      const options = { headers: toHeaders(question), signal: timeout.signal };
+      if (caCert === undefined) return await toReply(fetch(`http://${address}${path}`, options));
+      using client = createTlsClient({ caCerts: [caCert], certificate: null });
+      return await toReply(fetch(`https://${address}${path}`, { ...options, client }));
+    },
     async end(signal) {
       if (status === null) child.kill(signal);
       using late = systemClock.timeout(STOP_MS);
@@ -215,6 +225,11 @@ function startPodfit({ args, env, onLine }: ProcessOptions): Process {
       return late.signal.aborted ? null : code;
     },
   };
+}
+
+async function toReply(answered: Promise<Response>): Promise<Reply> {
+  const response = await answered;
+  return { status: response.status, body: await response.text() };
 }
 
 async function read(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> {

@@ -127,6 +127,34 @@ Deno.test("kubelets are told whose a token is and what its owner may do", async 
   assertEquals([await may("stats"), await may("proxy")], [true, false]);
 });
 
+Deno.test("who may not ask about others is refused, asks about themselves, and a question without a token is none", async () => {
+  const { sim, headers } = await start();
+  const ask = async (group: string, plural: string, spec: Json, options: { headers: Record<string, string> }) => {
+    const { code, body } = await sim.call("POST", `/apis/${group}.k8s.io/v1/${plural}`, { spec }, options);
+    return [code, body.message ?? body.status.allowed];
+  };
+  const who = 'User "system:serviceaccount:podfit:podfit" cannot create resource';
+  assertEquals(await ask("authentication", "tokenreviews", { token: "x" }, { headers }), [
+    403,
+    `tokenreviews.authentication.k8s.io is forbidden: ${who} "tokenreviews" in API group "authentication.k8s.io" at ` +
+    "the cluster scope",
+  ]);
+  const resourceAttributes = { verb: "list", resource: "pods" };
+  assertEquals(await ask("authorization", "subjectaccessreviews", { user: "a", resourceAttributes }, { headers }), [
+    403,
+    `subjectaccessreviews.authorization.k8s.io is forbidden: ${who} "subjectaccessreviews" in API group ` +
+    '"authorization.k8s.io" at the cluster scope',
+  ]);
+  assertEquals(await ask("authorization", "selfsubjectaccessreviews", { resourceAttributes }, { headers }), [
+    201,
+    true,
+  ]);
+  assertEquals(await ask("authentication", "tokenreviews", {}, AS_ADMIN), [
+    400,
+    "token is required for TokenReview in authentication",
+  ]);
+});
+
 function unauthorizedBody(): Json {
   const rest = { metadata: {}, status: "Failure", message: "Unauthorized", reason: "Unauthorized", code: 401 };
   return { kind: "Status", apiVersion: "v1", ...rest };

@@ -1,0 +1,139 @@
+/**
+ * May this reader have `/metrics`? As controller-runtime decides it: the API server says whose the bearer token is, and
+ * whether its owner may "get" the path. Its answers are kept for as long as there.
+ * https://github.com/kubernetes-sigs/controller-runtime/blob/main/pkg/metrics/filters/filters.go
+ */
+import { ApiError } from "../../kube/api_error.ts";
+import type { ApiClient } from "../../kube/client.ts";
+import { reviewAccess, reviewToken, type UserInfo } from "../../kube/reviews.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { Limit } from "../../runtime/limit.ts";
+import { Rate } from "../../runtime/rate.ts";
+import { type Answer, Answers } from "./answers.ts";
+
+/** What is decided of a reader. */
+export type Access =
+  | { readonly kind: "allowed" }
+  /** No token, or one that is nobody's. */
+  | { readonly kind: "unknownReader" }
+  | { readonly kind: "denied"; readonly user: string }
+  /** Nobody can tell now. */
+  | { readonly kind: "unanswered"; readonly why: string }
+  /** Nobody will be able to tell before podfit has this right. */
+  | { readonly kind: "rightMissing"; readonly why: string };
+
+/** Decides by a request's header `Authorization`. Never rejects. */
+export type CheckReader = (authorization: string | null) => Promise<Access>;
+
+/** Whom to ask, and who hears when that cannot be done. */
+export interface ReaderAccessOptions {
+  readonly client: Pick<ApiClient, "core">;
+  readonly clock: Pick<Clock, "monotonic" | "sleep" | "timeout">;
+  readonly onFailure: (failure: Access & { readonly kind: "unanswered" | "rightMissing" }) => void;
+  /** After a failure: the API server has answered. */
+  readonly onAnswered: () => void;
+}
+
+/** While there is no API server yet. */
+export const ASK_NOBODY: CheckReader = () =>
+  Promise.resolve({ kind: "unanswered", why: "no API server is asked yet whether readers may" });
+
+/** Decides by reviews of tokens and rights. */
+export function createReaderAccess({ client, clock, onFailure, onAnswered }: ReaderAccessOptions): CheckReader {
+  const users = new Answers<UserInfo | null>({ clock, most: MOST_KEPT });
+  const rights = new Answers<boolean>({ clock, most: MOST_KEPT });
+  const limit = new Limit(MOST_AT_ONCE);
+  const rate = new Rate({ clock, ...PACE });
+  // No token is kept, nor a hash of one that guesses could be tried against elsewhere.
+  const salt = crypto.getRandomValues(new Uint8Array(32));
+
+  /** Those who were known a moment ago go before those who may be guessing. */
+  async function ask<T>(review: (signal: AbortSignal) => Promise<T>, isUrgent: boolean): Promise<T> {
+    using timeout = clock.timeout(TIMEOUT_MS);
+    const { signal } = timeout;
+    using _slot = await limit.acquire(signal, { isUrgent });
+    await rate.take(signal, { isUrgent });
+    return await review(signal);
+  }
+
+  async function findUser(token: string, wasKnown: boolean): Promise<Answer<UserInfo | null>> {
+    const value = await ask((signal) => reviewToken(token, { client, signal }), wasKnown);
+    return { value, keepMs: value === null ? NOBODY_MS : USER_MS };
+  }
+
+  async function mayRead(user: UserInfo): Promise<Answer<boolean>> {
+    const value = await ask((signal) => reviewAccess(user, { client, signal, ...METRICS }), true);
+    return { value, keepMs: value ? ALLOWED_MS : DENIED_MS };
+  }
+
+  return async (authorization) => {
+    const token = parseBearer(authorization);
+    if (token === null) return { kind: "unknownReader" };
+    let asked = TOKENS;
+    let isNews = false;
+    try {
+      const key = await hash(salt, token);
+      const user = await users.get(key, () => {
+        isNews = true;
+        return findUser(token, (users.last(key) ?? null) !== null);
+      });
+      asked = RIGHTS;
+      const isAllowed = user !== null && await rights.get(await hash(salt, toKey(user)), () => {
+        isNews = true;
+        return mayRead(user);
+      });
+      if (isNews) onAnswered();
+      if (user === null) return { kind: "unknownReader" };
+      return isAllowed ? { kind: "allowed" } : { kind: "denied", user: user.username };
+    } catch (error) {
+      const failure = toFailure(error, asked);
+      onFailure(failure);
+      return failure;
+    }
+  };
+}
+
+const METRICS = { path: "/metrics", verb: "get" };
+const TOKENS = "tokenreviews.authentication.k8s.io";
+const RIGHTS = "subjectaccessreviews.authorization.k8s.io";
+
+const TIMEOUT_MS = 10_000;
+const USER_MS = 60_000;
+/** Less than there, so that others' guesses do not drive out who is known. */
+const NOBODY_MS = 10_000;
+const ALLOWED_MS = 300_000;
+const DENIED_MS = 30_000;
+const MOST_KEPT = 1024;
+const MOST_AT_ONCE = 4;
+/** Whoever guesses tokens must not have the API server hold podfit's own requests. */
+const PACE = { perSecond: 10, burst: 20 };
+/** Those of service accounts have about 1 kB. */
+const MOST_TOKEN_LENGTH = 8 * 1024;
+
+/** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
+function parseBearer(authorization: string | null): string | null {
+  const [, token = ""] = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization ?? "") ?? [];
+  return token === "" || token.length > MOST_TOKEN_LENGTH ? null : token;
+}
+
+async function hash(salt: Uint8Array, text: string): Promise<string> {
+  const bytes = new Uint8Array([...salt, ...new TextEncoder().encode(text)]);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toBase64();
+}
+
+/** All that a right may hang on. */
+function toKey({ username, uid, groups, extra }: UserInfo): string {
+  return JSON.stringify([username, uid, groups, extra]);
+}
+
+function toFailure(error: unknown, asked: string): Access & { readonly kind: "unanswered" | "rightMissing" } {
+  const { name, message } = error as Error;
+  if (error instanceof ApiError && error.code === 403) {
+    return {
+      kind: "rightMissing",
+      why: `podfit's account lacks the right to "create" ${asked}, without which nobody can be admitted: ${message}`,
+    };
+  }
+  const why = name === "TimeoutError" ? `no answer within ${TIMEOUT_MS / 1000} s` : message;
+  return { kind: "unanswered", why: `cannot ask the API server for ${asked}: ${why}` };
+}
