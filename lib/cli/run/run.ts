@@ -2,16 +2,13 @@
 import { abortable } from "@std/async/abortable";
 import { createDaemon } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
+import type { Scope } from "../../daemon/inventory/scope.ts";
 import { createHandler } from "../../daemon/http/handler.ts";
 import { healthRoutes } from "../../daemon/http/health_routes.ts";
 import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
 import { serve } from "../../daemon/http/serve.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
-import { type CgroupFiles, openCgroupFiles } from "../../usage/cgroup/files.ts";
-import { watchCgroups } from "../../usage/cgroup/watch_cgroups.ts";
-import { watchKubelets } from "../../usage/watch_kubelets.ts";
-import type { WatchUsage } from "../../usage/watch_usage.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
@@ -21,7 +18,7 @@ import { openLogWriter } from "../../runtime/log_writer.ts";
 import { untilAborted } from "../../runtime/waits.ts";
 import { checkCluster } from "./check_cluster.ts";
 import { listenForCrashes } from "./crashes.ts";
-import { openSummaries } from "./open_summaries.ts";
+import { openSource } from "./open_source.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
@@ -77,12 +74,13 @@ async function work(shell: Shell): Promise<void> {
   });
   await unlessEnded(checked, signal);
   if (signal.aborted) return;
-  using source = await unlessEnded(openSource(options, { server, log, metrics, clock }), signal);
+  const scope: Scope = { namespaces: options.namespaces, node: options.node, pod: null };
+  using source = await unlessEnded(openSource(options, { server, scope, log, metrics, clock }), signal);
   if (source === null) return;
   const daemon = createDaemon({
     server,
     watchUsage: source.watchUsage,
-    scope: { namespaces: options.namespaces, node: options.node, pod: null },
+    scope,
     dryRun: options.dryRun,
     pace: options.pace,
     requiresAnnotation: options.environment.requiresAnnotation,
@@ -155,40 +153,6 @@ async function connectTo(
       defaultPath: home === null ? null : `${home}/.kube/config`,
       signal,
     });
-  } catch (error) {
-    throw toStartError(error);
-  }
-}
-
-interface Source extends Disposable {
-  readonly watchUsage: WatchUsage;
-}
-
-/** Which source serves is never silent (C54). */
-async function openSource(
-  options: RunOptions,
-  { clock, ...shell }: { server: ApiServer; log: Log; metrics: Metrics; clock: Clock },
-): Promise<Source> {
-  const { statsSource, node, cgroupRoot } = options;
-  shell.metrics.setUsageSource(statsSource);
-  if (node !== null && cgroupRoot !== null) {
-    shell.log.info("Reading usage", { source: statsSource, node, root: cgroupRoot });
-    const files = openCgroups(cgroupRoot);
-    return {
-      watchUsage: watchCgroups(files, { node, root: cgroupRoot, clock }),
-      [Symbol.dispose]: () => files[Symbol.dispose](),
-    };
-  }
-  const summaries = await openSummaries(options, { ...shell, clock: systemClock });
-  return {
-    watchUsage: watchKubelets(summaries, { clock, random: Math.random }),
-    [Symbol.dispose]: () => summaries[Symbol.dispose](),
-  };
-}
-
-function openCgroups(root: string): CgroupFiles & Disposable {
-  try {
-    return openCgroupFiles(root);
   } catch (error) {
     throw toStartError(error);
   }
