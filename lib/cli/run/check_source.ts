@@ -20,7 +20,7 @@ export interface SourceOptions {
 /** Throws a StartError where they do not. */
 export function checkSource(options: SourceOptions): void {
   checkKubelets(options);
-  checkCgroups(options);
+  checkNodeLocal(options);
 }
 
 function checkKubelets({ statsSource, kubeletCa, kubeletInsecureTls, kubeletTokenFile }: SourceOptions): void {
@@ -39,7 +39,7 @@ function checkKubelets({ statsSource, kubeletCa, kubeletInsecureTls, kubeletToke
 }
 
 /** The cgroup source reads files of one machine, so it has to know which node that is. */
-function checkCgroups({ statsSource, node, cgroupRoot }: SourceOptions): void {
+function checkNodeLocal({ statsSource, node, cgroupRoot }: SourceOptions): void {
   if (statsSource === "cgroup" && node === null) {
     throw new StartError(
       "Cannot use --stats-source cgroup without --node: name the node whose cgroups these are (in a pod: PODFIT_NODE " +

@@ -42,7 +42,7 @@ export async function fetchPodMetrics(part: Part, context: FetchContext): Promis
     const response = await transport(new Request(url, { headers: { accept: "application/json" }, signal }));
     if (response.status !== 200) {
       const body = parseJsonOrText(await readErrorText(response, signal));
-      return toRefusal(toApiError(response, body), part);
+      return toRefused(toApiError(response, body), part);
     }
     const bytes = (await readBytes(response, { limitBytes, signal })).bytes();
     return await read(bytes, part, context);
@@ -96,7 +96,7 @@ async function read(bytes: Uint8Array, { pod }: Part, context: FetchContext): Pr
   return { kind: "usage", pods };
 }
 
-function toRefusal({ code, message, details }: ApiError, { namespace, pod }: Part): PodMetricsAnswer {
+function toRefused({ code, message, details }: ApiError, { namespace, pod }: Part): PodMetricsAnswer {
   const said = `${code} ${oneLine(message)}`;
   switch (code) {
     case 401:
