@@ -29,7 +29,7 @@ function start() {
   return { told, note, forget: (node: string) => sources.forget(node), counts: () => counts };
 }
 
-Deno.test("nodes are counted by their source, and a change is told once", () => {
+Deno.test("nodes are counted by their source, and a change is told once (C54)", () => {
   const { told, note, counts } = start();
   for (const node of ["n1", "n2"]) note(node, KUBELET);
   assertEquals([counts(), told], [{ kubelet: 2 }, []]);

@@ -23,7 +23,7 @@ Deno.test("the better source alone is read for as long as it gives usage", async
   assertEquals(run.readings[0]?.served, { source: "better", because: null });
 });
 
-Deno.test("three failed readings in a row bring in the other source, and single ones do not", async () => {
+Deno.test("three failed readings in a row bring in the other source, and single ones do not (C54)", async () => {
   let minute = 0;
   await using run = start({ better: () => minute === 0 ? run.reads.better % 3 === 0 ? "ok" : "http" : "http" });
   await run.clock.advance(MINUTE);
@@ -43,7 +43,7 @@ for (const reason of ["tls", "unauthorized", "forbidden"] as const) {
   });
 }
 
-Deno.test("a source is not left for one that has no usage either, and what fails says so of both", async () => {
+Deno.test("a source is not left for one that has no usage either, and what fails says so of both (C54)", async () => {
   await using run = start({ better: () => "http", other: () => "forbidden" });
   await run.clock.advance(5 * MINUTE);
   assertEquals(new Set(run.readings.map(({ served }) => served?.source)), new Set(["better"]));
@@ -53,7 +53,7 @@ Deno.test("a source is not left for one that has no usage either, and what fails
   assert(run.reads.other >= 3 && run.reads.other <= 5, `${run.reads.other} reads`);
 });
 
-Deno.test("a list without the node's containers is no usage to fall back to", async () => {
+Deno.test("a list without the node's containers is no usage to fall back to (C54)", async () => {
   await using run = start({ better: () => "unreachable", other: () => "empty" });
   await run.clock.advance(5 * MINUTE);
   assertEquals(new Set(run.readings.map(({ served }) => served?.source)), new Set(["better"]));
@@ -67,7 +67,7 @@ Deno.test("a node without running containers may have no usage, and that is no f
   assertEquals([run.served(), run.reads.other], ["better x21", 0]);
 });
 
-Deno.test("the better source comes back after three readings in a row, which it is asked for in the background", async () => {
+Deno.test("the better source comes back after three readings in a row, which it is asked for in the background (C54)", async () => {
   let isDown = true;
   await using run = start({ better: () => isDown ? "http" : "ok" });
   await run.clock.advance(MINUTE);
@@ -84,7 +84,7 @@ Deno.test("the better source comes back after three readings in a row, which it 
   assertEquals(run.reads.other, others);
 });
 
-Deno.test("a better source that stays away is tried after waits that grow from one minute to thirty", async () => {
+Deno.test("a better source that stays away is tried after waits that grow from one minute to thirty (C54)", async () => {
   await using run = start({ better: () => "tls" });
   await run.clock.advance(4 * 60 * MINUTE);
   const gaps = run.readAt.better.map((at, index) => (at - (run.readAt.better[index - 1] ?? at)) / MINUTE).slice(1);

@@ -9,7 +9,7 @@ import type { UsagePod } from "../../../lib/usage/watch_usage.ts";
 const ALL = { namespaces: null, node: null, pod: null };
 const API = "/apis/metrics.k8s.io/v1beta1";
 
-Deno.test("one list serves hundreds of nodes, each fifteen seconds, however often they are polled", async () => {
+Deno.test("one list serves hundreds of nodes, each fifteen seconds, however often they are polled (C54)", async () => {
   await using run = start({});
   for (let index = 0; index < 300; index++) run.watch(`n${index}`, { intervalMs: index % 2 === 0 ? 15_000 : 1000 });
   await run.clock.advance(60_000);
@@ -19,7 +19,7 @@ Deno.test("one list serves hundreds of nodes, each fifteen seconds, however ofte
   assert(run.readings.filter(({ node }) => node === "n0").length >= 4);
 });
 
-Deno.test("nodes that wait for one list go on a few at a time", async () => {
+Deno.test("nodes that wait for one list go on a few at a time (C54)", async () => {
   await using run = start({});
   for (let index = 0; index < 100; index++) run.watch(`n${index}`);
   await run.clock.advance(15_000);
@@ -48,7 +48,7 @@ Deno.test("a point is a rate with its window, without what the source does not k
   }]]);
 });
 
-Deno.test("a pod that is missing in the list, or of whose container it is too early, has no point, and nothing fails", async () => {
+Deno.test("a pod that is missing in the list, or of whose container it is too early, has no point, and nothing fails (C54)", async () => {
   await using run = start({});
   const [container] = pod("web").containers;
   const cases: readonly UsagePod[] = [
@@ -68,7 +68,7 @@ Deno.test("a pod that is missing in the list, or of whose container it is too ea
   assertEquals(run.readings.map((one) => one.kind === "usage" && one.pods.size), [0, 0, 0, 0, 0, 1]);
 });
 
-Deno.test("what is implausible is counted once for each list, and a clock ahead of podfit's is told", async () => {
+Deno.test("what is implausible is counted once for each list, and a clock ahead of podfit's is told (C54)", async () => {
   await using run = start({
     answer: () => Response.json({ items: [item("web", { timestamp: START + 60_000, cpu: "12Q" }), item("db")] }),
   });
@@ -78,7 +78,7 @@ Deno.test("what is implausible is counted once for each list, and a clock ahead 
   assertEquals(run.readings.map((one) => one.kind === "usage" && one.clockOffsetMs > 40_000), [true, true, true]);
 });
 
-Deno.test("of some namespaces each is listed by itself, of one node those that its pods are in", async () => {
+Deno.test("of some namespaces each is listed by itself, of one node those that its pods are in (C54)", async () => {
   for (const scope of [{ ...ALL, namespaces: ["default", "shop", "empty"] }, { ...ALL, node: "n1" }]) {
     await using run = start({ scope });
     run.watch("n1", { pods: [pod("web"), pod("db"), pod("cart", "shop")] });
@@ -90,7 +90,7 @@ Deno.test("of some namespaces each is listed by itself, of one node those that i
   }
 });
 
-Deno.test("a sidecar gets its own pod, which is missing while it is young", async () => {
+Deno.test("a sidecar gets its own pod, which is missing while it is young (C54)", async () => {
   let isThere = false;
   await using run = start({
     scope: { ...ALL, pod: { namespace: "default", name: "web" } },
@@ -153,7 +153,7 @@ for (const [what, [answer, reason, why]] of Object.entries(FAILURES)) {
   });
 }
 
-Deno.test("of several namespaces one that may not be read keeps nothing of the others away", async () => {
+Deno.test("of several namespaces one that may not be read keeps nothing of the others away (C54)", async () => {
   await using run = start({
     scope: { ...ALL, namespaces: ["default", "shop"] },
     answer: (path) => path.includes("/shop/") ? refuse(403, {}) : Response.json({ items: [item("web")] }),
