@@ -517,7 +517,7 @@ export const REPORTING: Mutations = {
       in: "listPoints",
       find: "`${SOURCE} ${instance}`",
       replace: "instance",
-      test: "a point is a rate with its window, without what the source does not know (C46)",
+      test: "a point is a rate with its window, without what the source does not know (C46, C54)",
     },
     {
       breaks: "leaves a source for one that knows nothing of the node",

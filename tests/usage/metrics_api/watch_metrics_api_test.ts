@@ -27,7 +27,7 @@ Deno.test("nodes that wait for one list go on a few at a time (C54)", async () =
   assertEquals([...times.values()].map((group) => group.length), [16, 16, 16, 16, 16, 16, 4]);
 });
 
-Deno.test("a point is a rate with its window, without what the source does not know (C46)", async () => {
+Deno.test("a point is a rate with its window, without what the source does not know (C46, C54)", async () => {
   await using run = start({});
   run.watch("n1", { pods: [pod("web")] });
   await run.clock.advance(15_000);
