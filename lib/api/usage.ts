@@ -1,5 +1,5 @@
 /**
- * Usage of pods, in the shape that every source of it gives: a kubelet's summary, or the cgroups of a node. The sources
+ * Usage of pods, in the shape that every source of it gives: a kubelet's summary, the cgroups of a node, or metrics.k8s.io. The sources
  * write these types and the core reads them.
  */
 
@@ -85,6 +85,13 @@ export type FailureReason =
   /** The answer is not a summary. */
   | "malformed";
 
+/** Which of several sources a reading is of, where a node has several. */
+export interface Served {
+  readonly source: string;
+  /** Why the better one does not serve; `null` where it does. */
+  readonly because: string | null;
+}
+
 /** What one poll of a node gave. `readAt` is epoch ms by podfit's clock. */
 export type Reading =
   | {
@@ -99,6 +106,7 @@ export type Reading =
     readonly skipped: number;
     /** How long the poll took. */
     readonly durationMs: number;
+    readonly served?: Served;
   }
   | {
     readonly kind: "failed";
@@ -106,4 +114,5 @@ export type Reading =
     readonly readAt: number;
     readonly reason: FailureReason;
     readonly message: string;
+    readonly served?: Served;
   };

@@ -5,9 +5,10 @@
  * are the caller's.
  */
 import { abortable } from "@std/async/abortable";
-import { isSameCertificate, isSameCredential, toHeader } from "./config/credential.ts";
+import { isSameCertificate, toHeader } from "./config/credential.ts";
 import type { ClientCertificate, Credential } from "./config/credential.ts";
 import { isUntrusted, toNetworkError } from "./network_error.ts";
+import { sendWithCredential } from "./send_with_credential.ts";
 import type { ServerConfig } from "./config/server_config.ts";
 import type { SendOptions } from "./transport.ts";
 import { createPublicTlsClient, createTlsClient } from "./tls.ts";
@@ -49,20 +50,10 @@ export class HttpTransport implements Disposable {
   async send(request: Request, options: SendOptions = {}): Promise<Response> {
     // A stream cannot be sent twice, so the body is read first. podfit's are small.
     const body = request.body === null ? null : await request.arrayBuffer();
-    const credential = await this.#readCredential(null, request.signal);
-    const response = await this.#sendOnce(request, { body, credential, ...options });
-    if (response.status !== 401) return response;
-    let newer: Credential;
-    try {
-      newer = await this.#readCredential(credential, request.signal);
-    } catch (error) {
-      // cancel() rejects when the signal has ended the body already.
-      await response.body?.cancel().catch(() => {});
-      throw error;
-    }
-    if (isSameCredential(newer, credential)) return response;
-    await response.body?.cancel();
-    return await this.#sendOnce(request, { body, credential: newer, ...options });
+    return await sendWithCredential(
+      (rejected) => this.#readCredential(rejected, request.signal),
+      (credential) => this.#sendOnce(request, { body, credential, ...options }),
+    );
   }
 
   [Symbol.dispose](): void {

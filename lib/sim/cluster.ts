@@ -15,6 +15,7 @@ import { ADMIT_ALL, reviewAccess } from "./kubelet/access.ts";
 import type { LoadSetting } from "./kubelet/load_image.ts";
 import type { Limits } from "./kubelet/load_server.ts";
 import type { LoadRef } from "./kubelet/machine.ts";
+import { createMetricsServer } from "./metrics_server.ts";
 import { draw } from "./model/random.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
 import { ADMIN, type User } from "./server/http/access.ts";
@@ -31,6 +32,8 @@ export interface ClusterOptions {
   readonly nodes?: readonly NodeSpec[];
   /** Bearer tokens and their users. Without them neither the API server nor kubelets ask for one. */
   readonly tokens?: ReadonlyMap<string, User>;
+  /** Whether `metrics.k8s.io` is served; it is not, by default. */
+  readonly hasMetricsServer?: boolean;
   /** Receives each failure within the cluster; what failed is tried again. */
   readonly onError?: (error: unknown) => void;
 }
@@ -90,28 +93,33 @@ const ORIGIN = "https://embedded.cluster";
 type Settle = (handle: Transport, index: number) => Promise<Place & AsyncDisposable>;
 
 async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluster> {
-  const { clock, seed = "podfit", tokens, onError = () => {} } = options;
+  const { clock, seed = "podfit", tokens, hasMetricsServer = false, onError = () => {} } = options;
   const stack = new AsyncDisposableStack();
   let drawn = 0;
   const random = () => draw([seed, "random", drawn++]);
   const nodes = new Map<string, ClusterNode>();
-  const api = createApiServer({
+  const token = tokens === undefined ? null : INTERNAL_TOKEN;
+  const metricsServer = createMetricsServer({ nodes, store: () => api.store, clock, token });
+  const api: EmbeddedApiServer = createApiServer({
     clock,
     random,
-    proxy: createProxy(nodes, tokens === undefined ? null : INTERNAL_TOKEN),
+    proxy: createProxy(nodes, token),
+    aggregate: hasMetricsServer ? metricsServer.answer : () => null,
     ...(tokens === undefined ? {} : { tokens: new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]) }),
   });
   const connect = (token: string | null = null) => toServer(api, token);
-  const internal = connect(tokens === undefined ? null : INTERNAL_TOKEN);
+  const internal = connect(token);
   const ending = new AbortController();
   const { signal } = ending;
   const client = createObjectsClient({ server: internal, clock, agent: "kubectl", signal });
   const kubeletClient = createObjectsClient({ server: internal, clock, agent: "kubelet", signal });
   const checkAccess = tokens === undefined ? ADMIT_ALL : reviewAccess(kubeletClient);
   const controllers = runControllers({ server: internal, clock, random, onError }, signal);
+  const metered = hasMetricsServer ? metricsServer.run(signal) : Promise.resolve();
   stack.defer(async () => {
     ending.abort();
     await controllers;
+    await metered;
   });
 
   async function addNode(spec: NodeSpec): Promise<ClusterNode> {

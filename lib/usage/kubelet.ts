@@ -6,13 +6,13 @@
 import { BufferPool } from "../runtime/buffer_pool.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { abortable } from "@std/async/abortable";
-import { discard } from "../kube/body.ts";
 import type { ReadCaCerts } from "../kube/config/ca_certs.ts";
-import { type Credential, isSameCredential, type ReadCredential, toHeader } from "../kube/config/credential.ts";
+import { type Credential, type ReadCredential, toHeader } from "../kube/config/credential.ts";
 import { readMessage } from "../kube/network_error.ts";
 import { type AddressType, toKubeletOrigin } from "./kubelet_address.ts";
 import { type KubeletAnswer, KubeletClient } from "./kubelet_client.ts";
 import { ask, type Call, CredentialError, fail } from "./read_answer.ts";
+import { sendWithCredential } from "../kube/send_with_credential.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { NodeAddress, SummaryAnswer, SummarySource } from "./summary_source.ts";
 
@@ -57,19 +57,10 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
     if (dialed.kind === "refused") return fail({ node, where }, { reason: "unreachable", why: dialed.why });
     const { origin, host } = dialed;
     const call = { ...common, node, where: `at ${origin}`, host, signal };
-    return await ask(() => sendWithCredential(origin, call), call);
-  }
-
-  /** After a 401 the same request is sent once more if there is a newer credential. */
-  async function sendWithCredential(origin: string, { signal }: Call): Promise<KubeletAnswer> {
-    const credential = await read(null, signal);
-    given = await readCaCerts?.(null) ?? null;
-    const answer = await send(origin, credential, signal);
-    if (answer.status !== 401) return answer;
-    const newer = await read(credential, signal);
-    if (isSameCredential(newer, credential)) return answer;
-    await discard(answer);
-    return await send(origin, newer, signal);
+    return await ask(
+      () => sendWithCredential((rejected) => read(rejected, signal), (credential) => send(origin, credential, signal)),
+      call,
+    );
   }
 
   async function read(rejected: Credential | null, signal: AbortSignal): Promise<Credential> {
@@ -81,11 +72,12 @@ export function openDirectSource(server: ApiServer, options: DirectOptions): Sum
   }
 
   /** A password is for the API server alone. */
-  function send(origin: string, credential: Credential, signal: AbortSignal): Promise<KubeletAnswer> {
+  async function send(origin: string, credential: Credential, signal: AbortSignal): Promise<KubeletAnswer> {
+    given = await readCaCerts?.(null) ?? given;
     const { authorization, clientCertificate: certificate } = credential;
     const bearer = authorization?.kind === "bearer" ? toHeader(authorization) : null;
     const headers = bearer === null ? ACCEPT : { ...ACCEPT, authorization: bearer };
-    return client.send(`${origin}${PATH}`, { headers, signal, certificate });
+    return await client.send(`${origin}${PATH}`, { headers, signal, certificate });
   }
   return { fetchSummary, [Symbol.dispose]: () => client[Symbol.dispose]() };
 }

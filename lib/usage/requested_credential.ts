@@ -5,7 +5,9 @@
  */
 import { toApiError } from "../kube/api_error.ts";
 import { readText } from "../kube/body.ts";
+import { parseJsonOrText } from "../kube/collection.ts";
 import { type Credential, isSameCredential, type ReadCredential } from "../kube/config/credential.ts";
+import { isSendable } from "../kube/config/token.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { keepSecret } from "../runtime/secrets.ts";
@@ -112,7 +114,7 @@ async function askForToken(server: ApiServer, clock: RequestedCredentialOptions[
       signal,
     }),
   );
-  const answer = parse(await readText(response, { limitBytes: MAX_ANSWER_BYTES, signal }));
+  const answer = parseJsonOrText(await readText(response, { limitBytes: MAX_ANSWER_BYTES, signal }));
   if (response.ok) return toHeld(answer, nowMs);
   const { message } = toApiError(response, answer);
   const why = `Cannot get a token of service account "${namespace}/${KUBELET_ACCOUNT}": ${response.status} ${message}`;
@@ -120,21 +122,12 @@ async function askForToken(server: ApiServer, clock: RequestedCredentialOptions[
   return { credential: null, why, renewAtMs: nowMs + FALLBACK_MS, endsAtMs: Infinity };
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
 /** By the life that the server gave it: its clock and ours may differ. */
 function toHeld(answer: unknown, nowMs: number): Held {
   const { spec, status } = isRecord(answer) ? answer : {};
   const token = isRecord(status) ? status["token"] : null;
   const seconds = isRecord(spec) ? spec["expirationSeconds"] : null;
-  // What else a header may hold is in no token.
-  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+  if (typeof token !== "string" || !isSendable(token)) {
     throw new Error("Cannot get a token for kubelets: the API server answered without one");
   }
   keepSecret(token);

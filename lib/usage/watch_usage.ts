@@ -1,6 +1,7 @@
 /**
  * The port through which usage enters the daemon: one endless series of readings per node. The kubelets' summaries are
- * one source of them (`watch_kubelets.ts`), the node's own cgroups another (`cgroup/watch_cgroups.ts`).
+ * one source of them (`watch_kubelets.ts`), the node's own cgroups another (`cgroup/watch_cgroups.ts`), metrics.k8s.io a third
+ * (`metrics_api/watch_metrics_api.ts`); two of them become one by `auto/fall_back.ts`.
  */
 import type { Reading } from "../api/usage.ts";
 import type { QosClass } from "../units/qos.ts";
@@ -30,6 +31,8 @@ export interface StatusAddress {
 /** A pod as a source that looks for its containers needs to know it. */
 export interface UsagePod {
   readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
   readonly qosClass: QosClass | null;
   /** Those whose usage is wanted. */
   readonly containers: readonly UsageContainer[];

@@ -7,6 +7,8 @@ const [root = "", count = "0"] = Deno.args;
 const reader = new CgroupReader(openCgroupFiles(root), Date.now);
 const pods = Array.from({ length: Number(count) }, (_, index) => ({
   uid: toUid(index),
+  namespace: "default",
+  name: `pod-${index}`,
   qosClass: "Burstable" as const,
   containers: [{ name: "main", instance: toInstance(index), runningAt: 1 }],
 }));

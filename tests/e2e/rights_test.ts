@@ -128,7 +128,7 @@ scenario("C54 --stats-source proxy works with nodes/proxy, and says so", {
       return without(text, STATS).replace(NODES, `${NODES}\n  ${PROXY}`);
     });
     await applyManifests(namespace, loadedPod());
-    const args = [...account.args, "--stats-source", "proxy"];
+    const args = [...account.ownArgs, "--stats-source", "proxy"];
     await using podfit = await startPodfit({ namespaces: [namespace], args });
     await waitForResize(namespace);
     await waitForAllTold(namespace);
@@ -146,7 +146,7 @@ scenario("C54 L61 --stats-source cgroup needs no right to usage, and says which 
     await applyManifests(namespace, loadedPod());
     const [{ spec: { nodeName = "" } } = { spec: {} }] = await waitForPods(namespace, "app=web");
     await using cgroups = await backend().mountCgroups();
-    const args = [...account.args, "--stats-source", "cgroup", "--node", nodeName, "--cgroup-root", cgroups.root];
+    const args = [...account.ownArgs, "--stats-source", "cgroup", "--node", nodeName, "--cgroup-root", cgroups.root];
     await using podfit = await startPodfit({ namespaces: [namespace], args });
     await waitForResize(namespace);
     await waitForAllTold(namespace);
@@ -156,6 +156,49 @@ scenario("C54 L61 --stats-source cgroup needs no right to usage, and says which 
     await podfit.stop();
   },
 });
+
+scenario("C54 --stats-source metrics-api needs the list of pods of metrics.k8s.io alone, and names that right", {
+  needs: { ...NEEDS, metricsServer: true },
+  async run({ namespace }) {
+    await using account = await createAccount(namespace, (text) => without(text, STATS));
+    await applyManifests(namespace, loadedPod());
+    const args = [...account.ownArgs, "--stats-source", "metrics-api"];
+    await using podfit = await startPodfit({ namespaces: [namespace], args });
+    const { status } = await waitForConditions({ namespace, name: "web" }, {
+      Metrics: { status: "False", reason: "MetricsUnavailable", message: "metrics.k8s.io" },
+    });
+    const said = status?.conditions?.find(({ type }) => type === "Metrics")?.message ?? "";
+    assertMatch(said, /403 .*grant that user the verb "list" on "pods" of API group "metrics\.k8s\.io"/);
+    await applyManifests(namespace, grant(namespace));
+    await waitForResize(namespace);
+    await waitForAllTold(namespace);
+    assertEquals(podfit.log("Reading usage").map(({ source }) => source), ["metrics-api"]);
+    assertEquals(sumOf(await podfit.metrics(), "podfit_usage_source", { source: "metrics-api" }), 1);
+    await podfit.stop();
+  },
+});
+
+/** The right to usage by metrics.k8s.io in the namespace alone. */
+function grant(namespace: string): readonly Manifest[] {
+  const metadata = { name: "podfit-usage", namespace };
+  const apiVersion = "rbac.authorization.k8s.io/v1";
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name };
+  return [
+    {
+      apiVersion,
+      kind: "Role",
+      metadata,
+      rules: [{ apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["list"] }],
+    },
+    {
+      apiVersion,
+      kind: "RoleBinding",
+      metadata,
+      roleRef,
+      subjects: [{ kind: "ServiceAccount", name: namespace, namespace }],
+    },
+  ];
+}
 
 function loadedPod(): readonly Manifest[] {
   return [

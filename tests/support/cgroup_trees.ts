@@ -14,6 +14,8 @@ export const ID = "dde0e3ae51fa12172977d0951dc1b2836ea365598c20a750e799692297bee
 /** The recorded pod. */
 export const POD = {
   uid: UID,
+  namespace: "default",
+  name: "hello",
   qosClass: "Burstable",
   containers: [{ name: "hello", instance: `containerd://${ID}`, runningAt: 1 }],
 } as const satisfies UsagePod;

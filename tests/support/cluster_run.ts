@@ -10,7 +10,9 @@ import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../../lib/sim/cluster.ts";
 import { type CgroupFilesOptions, createCgroupFiles } from "../../lib/sim/kubelet/cgroup_files.ts";
+import { fallBack } from "../../lib/usage/auto/fall_back.ts";
 import { watchCgroups } from "../../lib/usage/cgroup/watch_cgroups.ts";
+import { openMetricsApi } from "../../lib/usage/metrics_api/watch_metrics_api.ts";
 import type { WatchUsage } from "../../lib/usage/watch_usage.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
@@ -23,6 +25,8 @@ export class ClusterRun implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly cluster: Cluster;
   readonly errors: readonly unknown[];
+  /** When metrics.k8s.io was asked for usage by podfit, monotonic ms. */
+  readonly metricsAskedAt: number[] = [];
 
   private constructor(cluster: Cluster, clock: VirtualClock, errors: readonly unknown[]) {
     this.clock = clock;
@@ -91,6 +95,22 @@ export class ClusterRun implements AsyncDisposable {
 
   startPodfit(scope: Scope = WHOLE_CLUSTER, options: PodfitOptions = {}): PodfitRun {
     return new PodfitRun(this, scope, options);
+  }
+
+  /** By metrics.k8s.io, with kubelets as the better source where it is `auto`. */
+  startPodfitBy(statsSource: "metrics-api" | "auto", scope: Scope = WHOLE_CLUSTER): PodfitRun {
+    const { clock, cluster } = this;
+    const random = () => 0.5;
+    const server = cluster.connect();
+    const transport = (request: Request) => {
+      this.metricsAskedAt.push(clock.monotonic());
+      return server.transport(request);
+    };
+    const { watchUsage: api } = openMetricsApi({ server: { ...server, transport }, scope, clock, random });
+    const kubelets = watchKubelets(cluster.openSource(server), { clock, random });
+    const both = [{ name: "kubelet", watchUsage: kubelets }, { name: "metrics-api", watchUsage: api }] as const;
+    const watchUsage = statsSource === "auto" ? fallBack(...both, { clock, random }) : api;
+    return this.startPodfit(scope, { watchUsage });
   }
 
   /** Beside the node, by whose cgroups it goes. */

@@ -41,6 +41,7 @@ export function recordProcess(metrics: Metrics): void {
   metrics.kubeletRead("ok", 0.02);
   metrics.usageSkipped("malformed", 1);
   metrics.setUsageSource("kubelet");
+  metrics.setNodesBySource(new Map([["kubelet", 2]]));
   metrics.eventPublished("ok");
   metrics.setTracked({ pods: 110, nodePollers: 2 });
   metrics.logLineDropped();

@@ -44,8 +44,9 @@ export const FLAGS = {
     flag: "--stats-source",
     value: "<source>",
     variable: "PODFIT_STATS_SOURCE",
-    help: "where usage is read: kubelet (each node's own), proxy (the API server's, which needs nodes/proxy) or " +
-      "cgroup (files of the node of --node)",
+    help: "where usage is read: kubelet (each node's own), proxy (the API server's, which needs nodes/proxy), " +
+      "cgroup (files of the node of --node), metrics-api (metrics.k8s.io: coarser, lowers no memory limit) or auto " +
+      "(kubelet, and metrics-api for nodes whose kubelet cannot be read)",
     fallback: "kubelet",
   },
   node: {

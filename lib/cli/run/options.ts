@@ -6,6 +6,7 @@ import { Command, Option } from "commander";
 import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
+import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkSidecar, toNamespaces } from "./check_scope.ts";
 import { createLintCommand } from "../lint/options.ts";
@@ -71,11 +72,7 @@ export interface LeaderElection {
   readonly namespace: string | null;
 }
 
-/** Where usage is read. */
-export type StatsSource = typeof STATS_SOURCES[number];
-
 const LEASE = FLAGS.leaderElectResourceName.fallback;
-const STATS_SOURCES = ["kubelet", "proxy", "cgroup"] as const;
 /** What `--kube-api-qps` and `--kube-api-burst` may be. */
 const PER_SECOND = [0.1, 10_000] as const;
 const BURST = [1, 10_000] as const;
@@ -183,36 +180,9 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     metricsAuth: parseBoolean(lastOr("metricsAuth", "false")),
     environment: readEnvironment(getEnv),
   };
-  if (options.kubeletCa !== null && options.kubeletInsecureTls) {
-    throw new StartError(
-      "Cannot use --kubelet-ca with --kubelet-insecure-tls: the one checks kubelet certificates, the other accepts " +
-        "any; leave one of them out (or its variable)",
-    );
-  }
-  checkNodeLocal(options);
+  checkSource(options);
   checkSidecar(options);
   return options;
-}
-
-/** The cgroup source reads files of one machine, so it has to know which node that is. */
-function checkNodeLocal({ statsSource, node, cgroupRoot }: Pick<RunOptions, "statsSource" | "node" | "cgroupRoot">) {
-  if (statsSource === "cgroup" && node === null) {
-    throw new StartError(
-      "Cannot use --stats-source cgroup without --node: name the node whose cgroups these are (in a pod: PODFIT_NODE " +
-        "from the field spec.nodeName)",
-    );
-  }
-  if (statsSource === "cgroup" && cgroupRoot === null) {
-    throw new StartError(
-      "Cannot use --stats-source cgroup without --cgroup-root: mount the node's /sys/fs/cgroup read-only at another " +
-        "path, and name that",
-    );
-  }
-  if (statsSource !== "cgroup" && cgroupRoot !== null) {
-    throw new StartError(
-      `Cannot use --cgroup-root with --stats-source ${statsSource}: add --stats-source cgroup, or leave it out`,
-    );
-  }
 }
 
 function readTls(cert: Written | null, key: Written | null): RunOptions["tls"] {

@@ -3,12 +3,9 @@ import { abortable } from "@std/async/abortable";
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import { ASK_NOBODY } from "../../daemon/http/reader_access.ts";
+import type { Scope } from "../../daemon/inventory/scope.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
 import { connect } from "../../kube/connect.ts";
-import { type CgroupFiles, openCgroupFiles } from "../../usage/cgroup/files.ts";
-import { watchCgroups } from "../../usage/cgroup/watch_cgroups.ts";
-import { watchKubelets } from "../../usage/watch_kubelets.ts";
-import type { WatchUsage } from "../../usage/watch_usage.ts";
 import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
@@ -19,7 +16,7 @@ import { untilAborted } from "../../runtime/waits.ts";
 import { checkCluster } from "./check_cluster.ts";
 import { listenForCrashes } from "./crashes.ts";
 import { askAboutReaders, listen } from "./listen.ts";
-import { openSummaries } from "./open_summaries.ts";
+import { openSource } from "./open_source.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
@@ -81,12 +78,13 @@ async function work(shell: Shell): Promise<void> {
   });
   await unlessEnded(checked, signal);
   if (signal.aborted) return;
-  using source = await unlessEnded(openSource(options, { server, log, metrics, clock }), signal);
+  const scope: Scope = { namespaces: options.namespaces, node: options.node, pod: options.pod };
+  using source = await unlessEnded(openSource(options, { server, scope, log, metrics, clock }), signal);
   if (source === null) return;
   const daemon = createDaemon({
     server,
     watchUsage: source.watchUsage,
-    scope: { namespaces: options.namespaces, node: options.node, pod: options.pod },
+    scope,
     dryRun: options.dryRun,
     pace: options.pace,
     requiresAnnotation: options.environment.requiresAnnotation,
@@ -167,38 +165,4 @@ function readLease(
   if (!(isOn ?? server.source === "in-cluster")) return {};
   const identity = `${environment.hostname ?? "podfit"}_${crypto.randomUUID()}`;
   return { lease: { namespace: namespace ?? server.namespace, name, identity } };
-}
-
-interface Source extends Disposable {
-  readonly watchUsage: WatchUsage;
-}
-
-/** Which source serves is never silent (C54). */
-async function openSource(
-  options: RunOptions,
-  { clock, ...shell }: { server: ApiServer; log: Log; metrics: Metrics; clock: Clock },
-): Promise<Source> {
-  const { statsSource, node, cgroupRoot } = options;
-  shell.metrics.setUsageSource(statsSource);
-  if (node !== null && cgroupRoot !== null) {
-    shell.log.info("Reading usage", { source: statsSource, node, root: cgroupRoot });
-    const files = openCgroups(cgroupRoot);
-    return {
-      watchUsage: watchCgroups(files, { node, root: cgroupRoot, clock }),
-      [Symbol.dispose]: () => files[Symbol.dispose](),
-    };
-  }
-  const summaries = await openSummaries(options, { ...shell, clock: systemClock });
-  return {
-    watchUsage: watchKubelets(summaries, { clock, random: Math.random }),
-    [Symbol.dispose]: () => summaries[Symbol.dispose](),
-  };
-}
-
-function openCgroups(root: string): CgroupFiles & Disposable {
-  try {
-    return openCgroupFiles(root);
-  } catch (error) {
-    throw toStartError(error);
-  }
 }

@@ -176,6 +176,12 @@ export const FAMILIES = {
     labels: ["reason"],
   },
   usageSource: { kind: "gauge", name: "podfit_usage_source", help: "1 for the source in use", labels: ["source"] },
+  nodesBySource: {
+    kind: "gauge",
+    name: "podfit_nodes_by_usage_source",
+    help: "Nodes by the source that serves them, where there are several",
+    labels: ["source"],
+  },
   events: {
     kind: "counter",
     name: "podfit_events_total",

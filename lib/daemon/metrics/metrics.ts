@@ -81,7 +81,9 @@ export interface Metrics {
   /** `seconds` of a read that succeeded. */
   kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
   usageSkipped(reason: "implausible" | "malformed", count: number): void;
-  setUsageSource(source: "kubelet" | "proxy" | "cgroup"): void;
+  setUsageSource(source: "kubelet" | "proxy" | "cgroup" | "metrics-api" | "auto"): void;
+  /** Nodes by the source that serves them, where there are several. */
+  setNodesBySource(counts: ReadonlyMap<string, number>): void;
   eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
   /** Whether this process leads, by the Lease of that name. */
@@ -160,6 +162,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     setUsageSource(source) {
       families.usageSource.keep([]);
       families.usageSource.record({ source }, 1);
+    },
+    setNodesBySource(counts) {
+      for (const [source, count] of counts) families.nodesBySource.record({ source }, count);
     },
     eventPublished: (result) => families.events.record({ result }, 1),
     setTracked({ pods, nodePollers }) {

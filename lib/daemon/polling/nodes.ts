@@ -13,8 +13,9 @@ import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
-import { listUsagePods } from "./usage_pods.ts";
 import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
+import { listUsagePods } from "./usage_pods.ts";
+import { UsageSources } from "./usage_sources.ts";
 
 /** Where usage comes from, who evaluates it, and what is known of nodes. */
 export interface NodesOptions {
@@ -53,10 +54,12 @@ export class Nodes implements AsyncDisposable {
   readonly #options: NodesOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #loops: TaskSet;
+  readonly #sources: UsageSources;
 
   constructor(options: NodesOptions) {
     const { clock, random, metrics, onTrouble } = options;
     this.#options = options;
+    this.#sources = new UsageSources({ metrics, onTrouble });
     this.#loops = new TaskSet({
       clock,
       random,
@@ -105,6 +108,7 @@ export class Nodes implements AsyncDisposable {
     this.#entries.delete(node);
     if (entry.failures > 0) this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: node });
     this.#options.health.forgetNode(node);
+    this.#sources.forget(node);
     this.#loops.stop(node);
   }
 
@@ -148,6 +152,7 @@ export class Nodes implements AsyncDisposable {
 
   #note(reading: Reading, entry: Entry): void {
     const { metrics, log, health, areListed, onTrouble } = this.#options;
+    this.#sources.note(reading);
     if (reading.kind === "usage") {
       health.note(reading);
       metrics.kubeletRead("ok", reading.durationMs / 1000);

@@ -11,6 +11,7 @@ export function* listUsagePods(all: Iterable<Tracked>): Generator<UsagePod> {
       const container = findContainer(pod, containerName);
       if (container !== null && !containers.includes(container)) containers.push(container);
     }
-    yield { uid: pod.uid, qosClass: pod.qosClass, containers };
+    const { uid, namespace, name, qosClass } = pod;
+    yield { uid, namespace, name, qosClass, containers };
   }
 }

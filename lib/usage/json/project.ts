@@ -7,7 +7,7 @@
 import { type Cursor, decodeEscaped, isAt, readWord, unexpected, UTF8 } from "./cursor.ts";
 import { readNumber } from "./numbers.ts";
 import { skipNested, skipSpace, skipText, skipToEnd, skipValue } from "./skip.ts";
-import type { Field, ListShape, RecordShape, Shape } from "./shape.ts";
+import { type Field, type ListShape, type RecordShape, recordShape, type Shape } from "./shape.ts";
 
 /** What was read, and how many entries of lists were beyond their bound. */
 export interface Projection {
@@ -24,6 +24,54 @@ export function projectJson(bytes: Uint8Array, shape: Shape): Projection {
   const value = readValue(cursor, shape);
   if (skipSpace(cursor) !== END) throw unexpected(cursor);
   return { value, omitted: cursor.omitted };
+}
+
+/**
+ * As `projectJson` for an object with a large list in it, entry by entry, so that whoever reads may pause in between. Gives
+ * each entry, `undefined` for one that is not wanted; ends with how many were beyond the bound, or with `null` where the
+ * object has no such list. Throws a SyntaxError when it comes to what is no JSON, and for what is no object.
+ */
+export function* projectEntries(
+  bytes: Uint8Array,
+  field: string,
+  list: ListShape,
+): Generator<unknown, number | null> {
+  const cursor: Cursor = { bytes, at: 0, omitted: 0, texts: new Array(KEPT_TEXTS).fill("") };
+  if (skipSpace(cursor) !== RECORD) throw unexpected(cursor);
+  const { fields } = recordShape({ [field]: list });
+  let hasList = false;
+  cursor.at++;
+  if (peek(cursor) === RECORD_END) cursor.at++;
+  else {
+    do {
+      if (readKey(cursor, fields, 0) === -1) skipValue(cursor);
+      else if (skipSpace(cursor) === LIST) {
+        hasList = true;
+        yield* readEntries(cursor, list);
+      } // Go writes an empty list as null.
+      else hasList = readValue(cursor, "value") === null;
+    } while (hasNext(cursor, RECORD_END));
+  }
+  if (skipSpace(cursor) !== END) throw unexpected(cursor);
+  return hasList ? cursor.omitted : null;
+}
+
+function* readEntries(cursor: Cursor, { entry, maxEntries }: ListShape): Generator<unknown, void> {
+  let read = 0;
+  cursor.at++;
+  if (skipSpace(cursor) === LIST_END) {
+    cursor.at++;
+    return;
+  }
+  do {
+    if (read++ < maxEntries) {
+      const value = readValue(cursor, entry);
+      yield value === LEFT_OUT ? undefined : value;
+    } else {
+      skipValue(cursor);
+      cursor.omitted++;
+    }
+  } while (hasNext(cursor, LIST_END));
 }
 
 /** An entry that is not wanted. */

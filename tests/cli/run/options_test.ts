@@ -177,7 +177,7 @@ Deno.test("values that make no sense are refused, by flag or variable", async ()
     ["namespace", "-a", label("-a")],
     ["namespace", "a.b", label("a.b")],
     ["namespace", "a".repeat(64), label("a".repeat(64))],
-    ["statsSource", "cadvisor", "write kubelet, proxy or cgroup"],
+    ["statsSource", "cadvisor", "write kubelet, proxy, cgroup, metrics-api or auto"],
     ["node", "Worker", 'it is no node name: lower case letters, digits, "-" and ".", at most 253'],
     ["node", "a".repeat(254), 'it is no node name: lower case letters, digits, "-" and ".", at most 253'],
     ["logLevel", "INFO", "write debug, info, warn or error"],
@@ -225,6 +225,18 @@ Deno.test("a certificate and its key go together", async () => {
     await refuse([], { PODFIT_TLS_PRIVATE_KEY_FILE: "/tls.key" }),
     `Cannot use PODFIT_TLS_PRIVATE_KEY_FILE without --tls-cert-file: ${rest}`,
   );
+});
+
+Deno.test("a token for kubelets is refused where none is asked, and taken where some may be (C54)", async () => {
+  const cgroup = ["--node", "n1", "--cgroup-root", "/host/cgroup"];
+  for (const [source, more] of [["proxy", []], ["metrics-api", []], ["cgroup", cgroup]] as const) {
+    const message = await refuse(["--stats-source", source, ...more], { PODFIT_KUBELET_TOKEN_FILE: "/t" });
+    assertStringIncludes(message, `Cannot use --kubelet-token-file with --stats-source ${source}: no kubelet is asked`);
+  }
+  for (const source of ["kubelet", "auto"]) {
+    const options = await read(["--stats-source", source, "--kubelet-token-file", "/t"], {});
+    assertEquals(options.kubeletTokenFile, "/t");
+  }
 });
 
 Deno.test("the cgroup source is one node's, and says what it lacks (L61)", async () => {

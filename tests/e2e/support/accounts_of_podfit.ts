@@ -13,6 +13,8 @@ export const LIMITS = `- { apiGroups: [""], resources: [limitranges, resourcequo
 export interface Account extends AsyncDisposable {
   /** For podfit's command line: the account's own credential, and that of the other one for kubelets. */
   readonly args: readonly string[];
+  /** The same without the other one's, for sources that ask no kubelet. */
+  readonly ownArgs: readonly string[];
 }
 
 /** The rights of deploy/install.yaml, edited, under names of its own, and a way in for its service account. */
@@ -29,8 +31,10 @@ export async function createAccount(namespace: string, edit: (text: string) => s
   const podfit = building.use(await backend().openAccount({ namespace, name: namespace }));
   const kubelet = building.use(await backend().openAccount({ namespace, name: `${namespace}-kubelet` }));
   const built = building.move();
+  const ownArgs = ["--kubeconfig", podfit.kubeconfig];
   return {
-    args: ["--kubeconfig", podfit.kubeconfig, "--kubelet-token-file", kubelet.tokenFile],
+    args: [...ownArgs, "--kubelet-token-file", kubelet.tokenFile],
+    ownArgs,
     [Symbol.asyncDispose]: () => built.disposeAsync(),
   };
 }

@@ -42,7 +42,7 @@ export const EMBEDDED_FACTS: Facts = {
   nodes: 1,
   freePods: 110,
   freeMillicores: NODE.cpuMillicores,
-  hasMetricsServer: false,
+  hasMetricsServer: true,
   hasCgroups: true,
   minorVersion: "1.36",
 };
@@ -56,6 +56,7 @@ export async function openEmbeddedCluster(): Promise<Backend> {
     clock,
     seed: SEED,
     nodes: [NODE],
+    hasMetricsServer: EMBEDDED_FACTS.hasMetricsServer,
     tokens: new Map([[ADMIN_TOKEN, ADMIN]]),
     onError: (error) => errors.push(error),
   });

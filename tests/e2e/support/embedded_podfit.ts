@@ -12,6 +12,7 @@ import { healthRoutes, type HealthRoutesOptions } from "../../../lib/daemon/http
 import { metricsRoutes } from "../../../lib/daemon/http/metrics_routes.ts";
 import { createProxySource } from "../../../lib/usage/kubelet.ts";
 import { watchCgroups } from "../../../lib/usage/cgroup/watch_cgroups.ts";
+import { openMetricsApi } from "../../../lib/usage/metrics_api/watch_metrics_api.ts";
 import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
 import type { WatchUsage } from "../../../lib/usage/watch_usage.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
@@ -151,7 +152,7 @@ interface SourceContext {
 
 /** The node's cgroups are served in process, wherever they are said to be mounted. */
 function openSource(
-  { statsSource, node, cgroupRoot }: RunOptions,
+  { statsSource, node, cgroupRoot, namespaces }: RunOptions,
   { server, cluster, clock, random }: SourceContext,
 ): Disposable & { readonly watchUsage: WatchUsage } {
   const kubelet = cluster.nodes.get(node ?? "")?.kubelet;
@@ -163,6 +164,9 @@ function openSource(
       driver: "systemd",
     });
     return { watchUsage: watchCgroups(files, { node, root: cgroupRoot, clock }), [Symbol.dispose]() {} };
+  }
+  if (statsSource === "metrics-api") {
+    return openMetricsApi({ server, clock, random, scope: { namespaces, node, pod: null } });
   }
   const source = statsSource === "proxy" ? createProxySource(server, { clock }) : cluster.openSource(server);
   return { watchUsage: watchKubelets(source, { clock, random }), [Symbol.dispose]: () => source[Symbol.dispose]() };

@@ -4,6 +4,7 @@ import type { PodUsage, Pressure } from "../../../lib/api/usage.ts";
 import { parseContainer } from "../../../lib/usage/cgroup/parse_files.ts";
 import type { SummaryReading } from "../../../lib/usage/parse_summary.ts";
 import { readPressure } from "../../../lib/usage/read_pressure.ts";
+import { parsePodMetricsList, type PodMetrics } from "../../../lib/usage/metrics_api/parse_pod_metrics.ts";
 import { parseSummaryText } from "../../chaos/summaries.ts";
 import { editedText, oddValue } from "../hostile.ts";
 import { must, mustBeFinite, target } from "../target.ts";
@@ -124,4 +125,42 @@ const cgroups = target({
   },
 });
 
-export const USAGE_TARGETS = [summaries, psi, cgroups];
+const POD_METRICS = {
+  metadata: { name: "web-1", namespace: "shop", labels: { app: "web" } },
+  timestamp: TIME,
+  window: "15.021s",
+  containers: [
+    { name: "main", usage: { cpu: "1234567n", memory: "12Ki" } },
+    { name: "proxy", usage: { cpu: "5m", memory: "64Mi" } },
+  ],
+};
+const LISTS = [{ kind: "PodMetricsList", metadata: {}, items: [POD_METRICS, POD_METRICS] }, { items: null }];
+
+const podMetrics = target({
+  name: "pod-metrics",
+  weight: 15,
+  arbitrary: editedText(LISTS),
+  check(text) {
+    const bytes = new TextEncoder().encode(text);
+    try {
+      for (const one of parsePodMetricsList(bytes, { isWanted: () => true, now: NOW })) {
+        if (one !== null) mustBeOfPod(one);
+      }
+    } catch (error) {
+      must(error instanceof SyntaxError, `it throws ${error}`);
+      must(error.message.length < 1000, "a message without an end");
+    }
+  },
+});
+
+function mustBeOfPod(pod: PodMetrics): void {
+  mustBeFinite(pod, "pod", { min: 0 });
+  must(pod.name !== "" && pod.name.length <= 253 && pod.namespace !== "", "a pod without a name");
+  must(pod.at <= NOW + 3_600_000 && pod.windowMs <= 3_600_000, "it is of the future");
+  must(pod.containers.size === 0 || (pod.at > 0 && pod.windowMs > 0), "it has usage of no time");
+  for (const { millicores, workingSetBytes } of pod.containers.values()) {
+    must(millicores <= 2 ** 40 && workingSetBytes <= 2 ** 50, "it uses more than there is");
+  }
+}
+
+export const USAGE_TARGETS = [summaries, psi, cgroups, podMetrics];

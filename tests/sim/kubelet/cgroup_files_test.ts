@@ -77,8 +77,9 @@ Deno.test("a node that has no pods yet has their cgroup, and one that ended has 
   assertEquals(read(), 0);
 });
 
-async function listPods(run: ClusterRun): Promise<readonly (UsagePod & { readonly name: string })[]> {
+async function listPods(run: ClusterRun): Promise<readonly UsagePod[]> {
   return (await run.list("pods")).map(({ metadata, status }) => ({
+    namespace: metadata.namespace,
     name: metadata.name,
     uid: metadata.uid,
     qosClass: status.qosClass,

@@ -36,6 +36,8 @@ Deno.test("a reader never throws, whatever the API server says of a pod (L61)", 
   const name = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("..", "/", "a/../b", `containerd://${ID}`, UID));
   const pod = fc.record({
     uid: name,
+    namespace: fc.constant("default"),
+    name: fc.constant("web-1"),
     qosClass: fc.constantFrom("Guaranteed", "Burstable", "BestEffort", null),
     containers: fc.array(fc.record({ name, instance: fc.option(name), runningAt: fc.option(fc.integer()) })),
   });

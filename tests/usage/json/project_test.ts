@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { isRecord } from "../../../lib/units/untrusted.ts";
-import { projectJson } from "../../../lib/usage/json/project.ts";
+import { projectEntries, projectJson } from "../../../lib/usage/json/project.ts";
 import { type ListShape, type RecordShape, recordShape, type Shape } from "../../../lib/usage/json/shape.ts";
 
 const ENTRY = recordShape({ id: "value", n: recordShape({ a: "value", id: "value" }) });
@@ -180,3 +180,41 @@ function attempt<T>(work: () => T): Attempt<T> {
 function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
+
+Deno.test("projectEntries() gives a list's entries one by one, as projectJson() does all at once", () => {
+  const texts = [
+    '{"items":[1,2,3]}',
+    '{"a":{"items":[9]},"items":[{"x":1},{"x":2,"y":[1]}],"z":"]"}',
+    ' { "items" : [ ] } ',
+    '{"items":null}',
+    '{"\\u0069tems":[7]}',
+    '{"items":[1],"items":[2]}',
+  ];
+  for (const text of texts) {
+    const shape = { kind: "list", entry: recordShape({ x: "value" }), maxEntries: 100 } as const;
+    const bytes = new TextEncoder().encode(text);
+    const all = (projectJson(bytes, recordShape({ items: shape })).value as { items: unknown[] | null }).items ?? [];
+    assertEquals([...projectEntries(bytes, "items", shape)].slice(-all.length || Infinity), all, text);
+  }
+});
+
+Deno.test("projectEntries() ends with how many it left out, and with null where there is no such list", () => {
+  const shape = { kind: "list", entry: "value", maxEntries: 2 } as const;
+  const end = (text: string) => {
+    const entries = projectEntries(new TextEncoder().encode(text), "items", shape);
+    for (let next = entries.next();; next = entries.next()) if (next.done === true) return next.value;
+  };
+  assertEquals(end('{"items":[1,2,3,4]}'), 2);
+  assertEquals(end('{"items":null}'), 0);
+  for (const text of ["{}", '{"items":7}', '{"other":[]}']) assertEquals(end(text), null, text);
+  for (const text of ["[]", "7", '{"items":[1', '{"items":[1,]}', '{"items":[]}}', "", '{"items"}']) {
+    assertThrows(() => end(text), SyntaxError);
+  }
+});
+
+Deno.test("projectEntries() says where an entry was that is not wanted", () => {
+  const entry = { ...recordShape({ x: "value" }), wanted: { field: "x", isWanted: (x: unknown) => x !== 2 } };
+  const list = { kind: "list", entry, maxEntries: 9 } as const;
+  const bytes = new TextEncoder().encode('{"items":[{"x":1},{"x":2},{"x":3}]}');
+  assertEquals([...projectEntries(bytes, "items", list)], [{ x: 1 }, undefined, { x: 3 }]);
+});

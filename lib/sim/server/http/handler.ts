@@ -17,11 +17,11 @@ import { Catalog } from "../kinds/catalog.ts";
 import { describe } from "./discovery.ts";
 import { type Asked, Faults } from "./faults.ts";
 import { readBody } from "./body.ts";
-import { isObject } from "../../json.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 import { Lister } from "./list.ts";
 import { Refusal } from "../refusal.ts";
 import { answerReview } from "./reviews.ts";
-import { parsePath, readVerb } from "./route.ts";
+import { parsePath, readVerb, type Target } from "./route.ts";
 import { Store } from "../store/store.ts";
 import { seed } from "../write/seed.ts";
 
@@ -36,6 +36,8 @@ export interface ApiServerOptions {
   readonly historyLimit?: number;
   /** Answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`, which are 503 without it. */
   readonly proxy?: Proxy;
+  /** Answers for the groups of other servers, whose rights are checked here; `null` for one that is none's. */
+  readonly aggregate?: (target: Target) => JsonObject | null;
 }
 
 /** What a request through the API server's proxy is for. */
@@ -63,7 +65,7 @@ export interface EmbeddedApiServer {
 
 /** An API server with the namespaces of a new cluster and nothing else. */
 export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
-  const { clock, random, tokens = null, historyLimit = 10_000, proxy = null } = options;
+  const { clock, random, tokens = null, historyLimit = 10_000, proxy = null, aggregate = () => null } = options;
   const store = new Store({ historyLimit });
   const faults = new Faults(clock);
   const now = () => clock.now() + faults.skewMs;
@@ -128,6 +130,8 @@ export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
     if (subresource === "proxy" && proxy !== null) {
       return await proxy({ plural, namespace, name, path: target.rest }, request);
     }
+    const aggregated = aggregate(target);
+    if (aggregated !== null) return { code: 200, text: JSON.stringify(aggregated) };
     if (!context.catalog.hasVersion(target)) return notServed();
     const { signal, headers } = request;
     return answerResource({ ...context, now: now(), random, clock }, {

@@ -1,0 +1,145 @@
+/**
+ * From the bytes of metrics.k8s.io to usage by pod: rates of CPU and working sets, as metrics-server and its like write
+ * them. Whoever serves that API may be anybody's program, so nothing is believed: what can't be true is left out and
+ * counted. https://github.com/kubernetes/metrics/blob/v0.36.0/pkg/apis/metrics/v1beta1/types.go
+ */
+import { parseDuration } from "../../units/duration.ts";
+import { parseAmount } from "../../units/quantity.ts";
+import type { Resource } from "../../units/resources.ts";
+import { parseTime } from "../../units/time.ts";
+import { isRecord } from "../../units/untrusted.ts";
+import { projectEntries, projectJson } from "../json/project.ts";
+import { recordShape, type Shape } from "../json/shape.ts";
+
+/** What a container used. */
+export interface ContainerMetrics {
+  /** The mean over the window. */
+  readonly millicores: number;
+  readonly workingSetBytes: number;
+}
+
+/** What the containers of a pod used, and when. */
+export interface PodMetrics {
+  readonly namespace: string;
+  readonly name: string;
+  /** The end of the window: epoch ms by the clock of the node, cut off to whole seconds. */
+  readonly at: number;
+  readonly windowMs: number;
+  readonly containers: ReadonlyMap<string, ContainerMetrics>;
+  /** What was left out because its numbers are implausible: so many containers, or 1 for the whole pod. */
+  readonly skipped: number;
+}
+
+/** What is read. */
+export interface PodMetricsOptions {
+  readonly isWanted: (namespace: string, name: string) => boolean;
+  /** Epoch ms: what is far ahead of it is left out. */
+  readonly now: number;
+}
+
+/**
+ * Reads a PodMetricsList entry by entry, so that whoever reads may pause in between: gives each pod that is wanted,
+ * `null` for any other entry. Throws a SyntaxError for what is no such list.
+ */
+export function* parsePodMetricsList(
+  bytes: Uint8Array,
+  options: PodMetricsOptions,
+): Generator<PodMetrics | null, void> {
+  const entries = projectEntries(bytes, "items", {
+    kind: "list",
+    entry: toEntryShape(options.isWanted),
+    maxEntries: MAX_PODS,
+  });
+  while (true) {
+    const { done, value } = entries.next();
+    if (done !== true) yield value === undefined ? null : toPodMetrics(value, options.now);
+    else if (value === null) throw new SyntaxError('it has no list "items"');
+    else return;
+  }
+}
+
+/** Reads one PodMetrics; `null` for one without a name. Throws a SyntaxError for what is no JSON. */
+export function parsePodMetrics(bytes: Uint8Array, { now }: Pick<PodMetricsOptions, "now">): PodMetrics | null {
+  return toPodMetrics(projectJson(bytes, POD).value, now);
+}
+
+const MAX_CONTAINERS = 500;
+/** Kubernetes is made for 150,000: https://kubernetes.io/docs/setup/best-practices/cluster-large/ */
+const MAX_PODS = 200_000;
+
+const CONTAINER = recordShape({ name: "value", usage: recordShape({ cpu: "value", memory: "value" }) });
+const POD = recordShape({
+  metadata: recordShape({ name: "value", namespace: "value" }),
+  timestamp: "value",
+  window: "value",
+  containers: { kind: "list", entry: CONTAINER, maxEntries: MAX_CONTAINERS },
+});
+
+function toEntryShape(isWanted: PodMetricsOptions["isWanted"]): Shape {
+  return {
+    ...POD,
+    wanted: {
+      field: "metadata",
+      isWanted(metadata) {
+        // One without a name is of nobody, and left out later.
+        if (!isRecord(metadata) || !isName(metadata.namespace) || !isName(metadata.name)) return true;
+        return isWanted(metadata.namespace, metadata.name);
+      },
+    },
+  };
+}
+
+const MAX_LEAD_MS = 3_600_000;
+/** No source looks back for so long; one that does says nothing about now. */
+const MAX_WINDOW_MS = 3_600_000;
+/** More than any machine has. */
+const MAX_MILLICORES = 2 ** 40;
+const MAX_BYTES = 2 ** 50;
+const MAX_NAME_LENGTH = 253;
+
+function toPodMetrics(entry: unknown, now: number): PodMetrics | null {
+  if (!isRecord(entry) || !isRecord(entry.metadata)) return null;
+  const { namespace, name } = entry.metadata;
+  const at = parseTime(entry.timestamp);
+  const window = parseDuration(entry.window);
+  const list = entry.containers ?? [];
+  if (!isName(namespace) || !isName(name)) return null;
+  const containers = new Map<string, ContainerMetrics>();
+  const nothing = { namespace, name, at: 0, windowMs: 0, containers, skipped: 1 };
+  if (!Array.isArray(list) || at === null || at <= 0 || at > now + MAX_LEAD_MS) return nothing;
+  if (!window.ok || window.ms === 0 || window.ms > MAX_WINDOW_MS) return nothing;
+  let skipped = 0;
+  for (const one of list) {
+    const metrics = isRecord(one) && isName(one.name) && !containers.has(one.name) ? toMetrics(one.usage) : null;
+    if (metrics === null) skipped++;
+    else containers.set(one.name, metrics);
+  }
+  return { namespace, name, at, windowMs: window.ms, containers, skipped };
+}
+
+function toMetrics(usage: unknown): ContainerMetrics | null {
+  if (!isRecord(usage)) return null;
+  const millicores = readAmount(usage.cpu, "cpu");
+  const workingSetBytes = readAmount(usage.memory, "memory");
+  if (millicores === null || millicores > MAX_MILLICORES) return null;
+  if (workingSetBytes === null || workingSetBytes > MAX_BYTES) return null;
+  return { millicores, workingSetBytes };
+}
+
+/** As metrics-server writes them, which is nearly always: `1234567n` and `12Ki`. */
+const PLAIN = /^(\d{1,15})(n|u|m|Ki)$/;
+const FACTORS: Readonly<Record<string, number>> = { n: 1e6, u: 1e3, m: 1 };
+
+/** Millicores, with a fraction that `parseAmount` would round up, or bytes; `null` for what is none. */
+function readAmount(value: unknown, resource: Resource): number | null {
+  const [, digits, suffix = ""] = typeof value === "string" ? PLAIN.exec(value) ?? [] : [];
+  const factor = FACTORS[suffix];
+  if (resource === "cpu" && factor !== undefined) return Number(digits) / factor;
+  if (resource === "memory" && suffix === "Ki") return Number(digits) * 1024;
+  const parsed = parseAmount(value, resource);
+  return parsed.ok && parsed.amount >= 0 ? parsed.amount : null;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH;
+}
