@@ -4,6 +4,7 @@ import { bundlePodfit, toProgram } from "./bundle.ts";
 import { ENTRY_POINT, ENVIRONMENT, LABELS, USER } from "./facts.ts";
 import { readLibraries } from "./libraries.ts";
 import { readNotices } from "./notices.ts";
+import { warmCache } from "./warm_cache.ts";
 
 const ARCHITECTURES = { x86_64: "amd64", aarch64: "arm64" } as const;
 
@@ -24,9 +25,10 @@ export async function assembleImage(tag: string, { compression = 9 } = {}): Prom
 
 export async function readLayers(): Promise<readonly Layer[]> {
   const runtime = { path: "podfit/deno", mode: 0o755, content: await Deno.readFile(Deno.execPath()) };
+  const program = toProgram(await bundlePodfit());
   return [
     { comment: `Deno ${Deno.version.deno}`, files: [runtime] },
     { comment: "glibc and libgcc", files: await readLibraries(Deno.execPath()) },
-    { comment: "podfit", files: [...toProgram(await bundlePodfit()), ...await readNotices()] },
+    { comment: "podfit", files: [...program, ...await warmCache(program), ...await readNotices()] },
   ];
 }
