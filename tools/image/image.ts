@@ -17,12 +17,18 @@ export const CONFIG: ImageConfig = {
   Labels: LABELS,
 };
 
-/** The runtime is the Deno that runs this. */
-export async function assembleImage(tag: string, { compression = 9 } = {}): Promise<Image> {
-  const architecture = ARCHITECTURES[Deno.build.arch];
-  return { tag, architecture, config: CONFIG, layers: await readLayers(), compression };
+/** For the machine that runs this, whose Deno and libraries the layers have. */
+export function toImage(layers: readonly Layer[], { tag, compression = 9 }: ImageOptions): Image {
+  return { tag, architecture: ARCHITECTURES[Deno.build.arch], config: CONFIG, layers, compression };
 }
 
+export interface ImageOptions {
+  readonly tag: string;
+  /** Of gzip, 1 to 9. */
+  readonly compression?: number;
+}
+
+/** The runtime is the Deno that runs this. Rejects where a part cannot be made or its licence is missing. */
 export async function readLayers(): Promise<readonly Layer[]> {
   const runtime = { path: "podfit/deno", mode: 0o755, content: await Deno.readFile(Deno.execPath()) };
   const program = toProgram(await bundlePodfit());

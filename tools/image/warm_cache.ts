@@ -7,6 +7,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { ENVIRONMENT, ROOT } from "./facts.ts";
+import { writeFiles } from "./files.ts";
 import type { TarEntry } from "./tar.ts";
 
 const DATABASES = ["dep_analysis_cache_v2", "node_analysis_cache_v2", "v8_code_cache_v2"];
@@ -16,10 +17,7 @@ const START_MS = 30_000;
 export async function warmCache(program: readonly TarEntry[]): Promise<readonly TarEntry[]> {
   const stage = await Deno.makeTempDir();
   try {
-    for (const { path, content } of program) {
-      await Deno.mkdir(`${stage}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      if (content !== null) await Deno.writeFile(`${stage}/${path}`, content);
-    }
+    await writeFiles(stage, program);
     await startOnce(stage);
     return (await Promise.all(DATABASES.map((name) => rewrite(name, stage)))).flat();
   } finally {
