@@ -1,34 +1,45 @@
-# podfit as one program and the few libraries it loads: no shell, no package manager.
-# Build: docker build -t podfit --build-arg VERSION=0.1.0 .
+# The image of `deno task image`, where Docker is: the same files, since the same tool gathers them. No shell, no package
+# manager, nothing that can be written.
+#   docker build -t podfit .
+# Or podfit as one program by `deno compile`, whose runtime is smaller and comes from dl.deno.land:
+#   docker build -t podfit --target compiled .
 ARG DENO_VERSION=2.9.6
 ARG DENO_IMAGE=denoland/deno:${DENO_VERSION}
 
 FROM ${DENO_IMAGE} AS build
 WORKDIR /src
-COPY deno.json deno.lock main.ts ./
+COPY deno.json deno.lock main.ts LICENSE ./
 COPY crds crds
 COPY deploy/demo deploy/demo
 COPY lib lib
-# Bundled first: else all files of all packages would be embedded. For a browser: packages then come as modules that need
-# no createRequire of Node, which costs the running daemon 6 MiB; nothing else differs. In chunks: the daemon loads no demo.
-# The heap of V8 may grow by 30 % before it is cleaned up, not double: at 30,000 pods a quarter less memory for a third
-# more CPU. One thread does the small collections: several spend more in all than they save.
-RUN deno bundle --frozen --platform browser --code-splitting --outdir bundle main.ts \
-  && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30 \
-    --output /podfit bundle/main.js
-# The program is linked dynamically: glibc, libgcc and their loader come along, under the paths it looks at.
-RUN mkdir -p /rootfs/tmp && chmod 1777 /rootfs/tmp && cp /podfit /rootfs/podfit \
-  && ldd /podfit | grep -o '/[^ ]*' | xargs -I{} cp --parents --dereference {} /rootfs
+COPY tools tools
+RUN DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev tools/image/main.ts --rootfs /rootfs
 
-FROM scratch
-ARG VERSION=dev
+FROM build AS compile
+# Bundled first: else all files of all packages would be embedded.
+RUN deno bundle --frozen --platform browser --minify --code-splitting --outdir bundle main.ts \
+  && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30 \
+    --output /compiled/podfit/podfit bundle/main.js \
+  && cp -a /rootfs/etc /rootfs/lib* /compiled/ && cp -a /rootfs/podfit/notices /compiled/podfit/
+
+FROM scratch AS image
 LABEL org.opencontainers.image.title="podfit" \
   org.opencontainers.image.description="Resizes the containers of running pods in place, by their usage" \
   org.opencontainers.image.licenses="Apache-2.0" \
-  org.opencontainers.image.version="${VERSION}"
-COPY --from=build /rootfs /
-# The heap limit follows the container's memory limit; the root file system may be read-only with a writable /tmp.
-ENV DENO_USE_CGROUPS=1 DENO_DIR=/tmp/deno NO_COLOR=1
+  org.opencontainers.image.version="0.1.0"
+# What each is for stands in tools/image/facts.ts, with which a test compares this.
+ENV DENO_DIR=/podfit/cache \
+  DENO_NO_UPDATE_CHECK=1 \
+  DENO_USE_CGROUPS=1 \
+  DENO_V8_FLAGS=--no-parallel-scavenge,--heap-growing-percent=30 \
+  NO_COLOR=1
 USER 65532:65532
-ENTRYPOINT ["/podfit"]
-CMD ["--log-format", "json"]
+WORKDIR /
+EXPOSE 8080
+ENTRYPOINT ["/podfit/podfit"]
+
+FROM image AS compiled
+COPY --from=compile /compiled /
+
+FROM image
+COPY --from=build /rootfs /

@@ -57,7 +57,8 @@ export async function writeBenchKubeconfig(directory: string, server: string): P
   return path;
 }
 
-async function readRssMiB(pid: number): Promise<number> {
+/** Of a process, in MiB. */
+export async function readRssMiB(pid: number): Promise<number> {
   // Not /proc: Deno opens it to --allow-all only.
   const { stdout } = await new Deno.Command("ps", { args: ["-o", "rss=", "-p", String(pid)] }).output();
   return Number(new TextDecoder().decode(stdout)) / 1024;

@@ -1,57 +1,49 @@
 /** What ships: the bundle starts without this source tree, is the version it says, and the daemon loads no demo with it. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../lib/cli/version.ts";
+import { bundlePodfit } from "../../tools/image/bundle.ts";
 import { QUICK_START } from "../support/manifests.ts";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+/** Texts that only the demo, the embedded cluster and lint have. */
+const COMMANDS = ["podfit demo: three workloads", "https://embedded.cluster", "only the last one counts"];
 
 Deno.test("the bundle runs by itself, prints its version, checks manifests, and shows the demo", async () => {
-  const directory = await Deno.makeTempDir();
-  try {
-    const bundle = `${directory}/main.js`;
-    const built = await deno(
-      ["bundle", "--quiet", "--platform", "browser", "--minify", "--code-splitting", "--outdir", directory, "main.ts"],
-      ROOT,
-    );
-    assertEquals([built.code, built.stderr], [0, ""]);
-    const main = await Deno.readTextFile(bundle);
-    assertEquals([/from"\.\/(demo|lint)-/.test(main), /import\("\.\/demo-/.test(main)], [false, true], "in chunks");
-    const ran = await deno(
-      ["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", bundle, "--version"],
-      directory,
-    );
-    assertEquals([ran.code, ran.stdout], [0, `${VERSION}\n`], ran.stderr);
-    await Deno.writeTextFile(`${directory}/pra.yaml`, QUICK_START);
-    const linted = await deno([
-      "run",
-      "--no-config",
-      "--no-remote",
-      "--no-npm",
-      "--allow-env",
-      "--allow-read",
-      bundle,
-      "lint",
-      "-f",
-      "pra.yaml",
-    ], directory);
-    assertEquals([linted.code, linted.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
-    const shown = await deno([
-      "run",
-      "--no-config",
-      "--no-remote",
-      "--no-npm",
-      "--allow-env",
-      "--allow-net=127.0.0.1",
-      bundle,
-      "demo",
-      "--seconds",
-      "3",
-    ], directory);
-    assertEquals([shown.code, shown.stderr, /^resizes [1-9]/m.test(shown.stdout)], [0, "", true], shown.stdout);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+  await using bundle = await writeBundle();
+  const run = (permissions: readonly string[], ...args: readonly string[]) =>
+    deno(["run", "--no-config", "--no-remote", "--no-npm", ...permissions, bundle.main, ...args], bundle.directory);
+  const ran = await run(["--allow-env"], "--version");
+  assertEquals([ran.code, ran.stdout], [0, `${VERSION}\n`], ran.stderr);
+  await Deno.writeTextFile(`${bundle.directory}/pra.yaml`, QUICK_START);
+  const linted = await run(["--allow-env", "--allow-read"], "lint", "-f", "pra.yaml");
+  assertEquals([linted.code, linted.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
+  const reading = `--allow-read=${bundle.directory}`;
+  const shown = await run(["--allow-env", "--allow-net=127.0.0.1", reading], "demo", "--seconds", "3");
+  assertEquals([shown.code, shown.stderr, /^resizes [1-9]/m.test(shown.stdout)], [0, "", true], shown.stdout);
+});
+
+Deno.test("the daemon's start reads neither demo nor lint nor embedded cluster nor the YAML parser", async () => {
+  await using bundle = await writeBundle();
+  const { code, stdout, stderr } = await deno(["info", "--no-config", "--json", bundle.main], bundle.directory);
+  assertEquals(code, 0, stderr);
+  const modules: readonly { readonly specifier: string }[] = JSON.parse(stdout).modules;
+  const loaded = modules.map(({ specifier }) => specifier.split("/").at(-1) ?? "");
+  assert(loaded.includes("main.js"));
+  const left = [...bundle.texts.keys()].filter((name) => !loaded.includes(name));
+  assertEquals(["demo", "lint", "parse_kubeconfig"].filter((name) => !left.some((one) => one.startsWith(name))), []);
+  for (const text of COMMANDS) {
+    const holding = [...bundle.texts].filter(([, chunk]) => chunk.includes(text)).map(([name]) => name);
+    assert(holding.length > 0, text);
+    assertEquals(holding.filter((name) => loaded.includes(name)), [], text);
   }
 });
+
+async function writeBundle() {
+  const texts = await bundlePodfit();
+  const directory = await Deno.makeTempDir();
+  for (const [name, text] of texts) await Deno.writeTextFile(`${directory}/${name}`, text);
+  const remove = () => Deno.remove(directory, { recursive: true });
+  return { texts, directory, main: `${directory}/main.js`, [Symbol.asyncDispose]: remove };
+}
 
 async function deno(args: readonly string[], cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
   // Deno's own look for a newer Deno loads the public roots into the process.

@@ -1,5 +1,5 @@
-/** podfit's own files in the image: the bundle in chunks, the entry script, the permissions. */
-import { ENTRY_SCRIPT, PERMISSIONS } from "./facts.ts";
+/** podfit's own files in the image: the bundle in chunks, the scripts that start it, the permissions. */
+import { PERMISSIONS, SCRIPTS } from "./facts.ts";
 import type { TarEntry } from "./tar.ts";
 
 const PROJECT = new URL("../../", import.meta.url).pathname;
@@ -35,15 +35,13 @@ export function hideLazyImports(text: string): string {
 
 export function toProgram(bundle: Bundle): readonly TarEntry[] {
   const encoder = new TextEncoder();
-  const chunks = [...bundle].map(([name, text]) => ({
-    path: `podfit/${name}`,
-    mode: 0o644,
-    content: encoder.encode(text),
-  }));
   const config = JSON.stringify({ lock: false, nodeModulesDir: "none", permissions: PERMISSIONS }, null, 2);
+  const texts = [
+    ...[...bundle].map(([name, text]) => [`podfit/${name}`, text] as const),
+    ["podfit/deno.json", `${config}\n`] as const,
+  ];
   return [
-    ...chunks,
-    { path: "podfit/podfit", mode: 0o755, content: encoder.encode(ENTRY_SCRIPT) },
-    { path: "podfit/deno.json", mode: 0o644, content: encoder.encode(`${config}\n`) },
+    ...texts.map(([path, text]) => ({ path, mode: 0o644, content: encoder.encode(text) })),
+    ...Object.entries(SCRIPTS).map(([path, text]) => ({ path, mode: 0o755, content: encoder.encode(text) })),
   ];
 }

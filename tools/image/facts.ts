@@ -6,8 +6,10 @@ import project from "../../deno.json" with { type: "json" };
 
 /** All of podfit stands in one folder. Only libraries stand outside, where the loader looks for them. */
 export const ROOT = "/podfit";
-/** A script of two lines: the kernel runs it with Deno as its interpreter, so no shell and no launcher is needed. */
+/** A script whose interpreter is a script whose interpreter is Deno: so no shell and no launcher is needed. */
 export const ENTRY_POINT = `${ROOT}/podfit`;
+/** What runs, for a command that gives Deno other permissions than the entry point does. */
+export const PROGRAM = `${ROOT}/main.js`;
 export const RUNTIME = `${ROOT}/deno`;
 /** It is the same version in every place: deno.json's. */
 export const VERSION: string = project.version;
@@ -37,10 +39,15 @@ export const LABELS = {
 } as const;
 
 /**
- * The kernel hands the interpreter one argument. `-q`: Deno would say at each start that permissions in a file are new.
- * Not the bundle itself: Deno takes a file without an extension for TypeScript, and would compile it at each start.
+ * Two scripts, because Deno takes a file without an extension for TypeScript, and would load its compiler at each start:
+ * the kernel runs `/podfit/deno -qP=daemon /podfit/start.js /podfit/podfit ARGUMENT...`. It hands an interpreter no more
+ * than one argument. `-q`: else Deno says at each start that permissions in a file are experimental.
  */
-export const ENTRY_SCRIPT = `#!${RUNTIME} -qP=daemon\nimport "./main.js";\n`;
+export const SCRIPTS = {
+  "podfit/podfit": `#!${ROOT}/start.js\n`,
+  "podfit/start.js": `#!${RUNTIME} -qP=daemon\n` +
+    `if (Deno.args[0] === "${ENTRY_POINT}") Deno.args.shift();\nawait import("./main.js");\n`,
+} as const;
 
 const { daemon, exec } = project.permissions;
 /** Commands that are loaded on request, and are no part of the graph that Deno reads at the start. */

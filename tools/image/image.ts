@@ -4,6 +4,7 @@ import { bundlePodfit, toProgram } from "./bundle.ts";
 import { ENTRY_POINT, ENVIRONMENT, LABELS, USER } from "./facts.ts";
 import { readLibraries } from "./libraries.ts";
 import { readNotices } from "./notices.ts";
+import { warmCache } from "./warm_cache.ts";
 
 const ARCHITECTURES = { x86_64: "amd64", aarch64: "arm64" } as const;
 
@@ -16,17 +17,24 @@ export const CONFIG: ImageConfig = {
   Labels: LABELS,
 };
 
-/** The runtime is the Deno that runs this. */
-export async function assembleImage(tag: string, { compression = 9 } = {}): Promise<Image> {
-  const architecture = ARCHITECTURES[Deno.build.arch];
-  return { tag, architecture, config: CONFIG, layers: await readLayers(), compression };
+/** For the machine that runs this, whose Deno and libraries the layers have. */
+export function toImage(layers: readonly Layer[], { tag, compression = 9 }: ImageOptions): Image {
+  return { tag, architecture: ARCHITECTURES[Deno.build.arch], config: CONFIG, layers, compression };
 }
 
+export interface ImageOptions {
+  readonly tag: string;
+  /** Of gzip, 1 to 9. */
+  readonly compression?: number;
+}
+
+/** The runtime is the Deno that runs this. Rejects where a part cannot be made or its licence is missing. */
 export async function readLayers(): Promise<readonly Layer[]> {
   const runtime = { path: "podfit/deno", mode: 0o755, content: await Deno.readFile(Deno.execPath()) };
+  const program = toProgram(await bundlePodfit());
   return [
     { comment: `Deno ${Deno.version.deno}`, files: [runtime] },
     { comment: "glibc and libgcc", files: await readLibraries(Deno.execPath()) },
-    { comment: "podfit", files: [...toProgram(await bundlePodfit()), ...await readNotices()] },
+    { comment: "podfit", files: [...program, ...await warmCache(program), ...await readNotices()] },
   ];
 }

@@ -4,30 +4,37 @@
  * The same tree of sources, the same Deno and the same C libraries give the same digest.
  *   ctr -n k8s.io images import podfit.tar
  *   docker load -i podfit.tar
+ * `--rootfs DIRECTORY` writes the files alone, for the Dockerfile.
  *
  * Arguments of the container are podfit's own. It needs no volume, no writable path, no capability, no user of its own
  * and, as every Deno, a /proc. What it may do follows from the permission sets of /podfit/deno.json. The entry point
- * `/podfit/podfit` is `/podfit/deno run -q -P=daemon /podfit/podfit`, with which each mode works; by a mode's own
+ * `/podfit/podfit` is `/podfit/deno run -q -P=daemon /podfit/main.js`, with which each mode works; by a mode's own
  * command a process may do less (`$(...)`: variables that Kubernetes puts in, IPv6 addresses between brackets):
- *   central      /podfit/deno run -q --no-prompt -P=central /podfit/podfit
+ *   central      /podfit/deno run -q --no-prompt -P=central /podfit/main.js
  *   node-local   /podfit/deno run -q --no-prompt -P=node-local
- *                --allow-net=$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT),$(NODE_IP):10250,0.0.0.0:8080 /podfit/podfit
+ *                --allow-net=$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT),$(NODE_IP):10250,0.0.0.0:8080 /podfit/main.js
  *   sidecar      /podfit/deno run -q --no-prompt -P=sidecar
- *                --allow-net=$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT),0.0.0.0:8080 /podfit/podfit
+ *                --allow-net=$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT),0.0.0.0:8080 /podfit/main.js
  *   a kubeconfig whose user is an exec plug-in
- *                /podfit/deno run -q --no-prompt -P=exec /podfit/podfit --kubeconfig /etc/podfit/kubeconfig
+ *                /podfit/deno run -q --no-prompt -P=exec /podfit/main.js --kubeconfig /etc/podfit/kubeconfig
  */
 import { parseArgs } from "node:util";
 import { writeArchive } from "./archive.ts";
 import { VERSION } from "./facts.ts";
-import { assembleImage } from "./image.ts";
+import { writeFiles } from "./files.ts";
+import { readLayers, toImage } from "./image.ts";
 
 const { values } = parseArgs({
   options: {
     output: { type: "string", default: "podfit.tar" },
     tag: { type: "string", default: `localhost/podfit:${VERSION}` },
+    rootfs: { type: "string" },
   },
 });
-const { content, compressedBytes, digest } = await writeArchive(await assembleImage(values.tag));
-await Deno.writeFile(values.output, content);
-console.log(`${values.output}: ${values.tag}, ${(compressedBytes / 1e6).toFixed(1)} MB compressed, ${digest}`);
+const layers = await readLayers();
+if (values.rootfs !== undefined) await writeFiles(values.rootfs, layers.flatMap(({ files }) => files));
+else {
+  const { content, compressedBytes, digest } = await writeArchive(toImage(layers, { tag: values.tag }));
+  await Deno.writeFile(values.output, content);
+  console.log(`${values.output}: ${values.tag}, ${(compressedBytes / 1e6).toFixed(1)} MB compressed, ${digest}`);
+}

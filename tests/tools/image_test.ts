@@ -1,0 +1,311 @@
+/** What `deno task image` puts into an image, and whether containerd and Docker can read the archive. */
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { gunzipSync } from "node:zlib";
+import { type Image, writeArchive } from "../../tools/image/archive.ts";
+import { bundlePodfit, hideLazyImports, toProgram } from "../../tools/image/bundle.ts";
+import { ENTRY_POINT, ENVIRONMENT, LABELS, PERMISSIONS, USER, VERSION } from "../../tools/image/facts.ts";
+import { writeFiles } from "../../tools/image/files.ts";
+import { CONFIG, readLayers, toImage } from "../../tools/image/image.ts";
+import { listLibraries, readLibraries } from "../../tools/image/libraries.ts";
+import { describeLicence, listReachedPackages } from "../../tools/image/notices.ts";
+import { type TarEntry, withFolders, writeTar } from "../../tools/image/tar.ts";
+import { warmCache } from "../../tools/image/warm_cache.ts";
+import { QUICK_START } from "../support/manifests.ts";
+
+const PROJECT = new URL("../../", import.meta.url).pathname;
+const layers = await readLayers();
+const files = layers.flatMap((layer) => layer.files);
+
+Deno.test("every file of the image stands in one of three layers, can be read by all and written by none, and has no setuid", () => {
+  assertEquals(layers.map(({ comment }) => comment), [`Deno ${Deno.version.deno}`, "glibc and libgcc", "podfit"]);
+  assertEquals(files.filter(({ mode }) => mode !== 0o755 && mode !== 0o644).map(({ path }) => path), []);
+  const run = files.filter(({ path, mode }) => mode === 0o755 && !path.startsWith("lib")).map(({ path }) => path);
+  assertEquals(run.sort(), ["podfit/deno", "podfit/podfit", "podfit/start.js"], "no shell, no other program");
+  assertEquals(new Set(files.map(({ path }) => path.split("/")[0])), new Set(["podfit", "etc", "lib", "lib64"]));
+});
+
+Deno.test("podfit's layer is the same each time it is made, and names no folder of the machine that made it", async () => {
+  const program = toProgram(await bundlePodfit());
+  const again = [...program, ...await warmCache(program)];
+  assert(again.length > 10);
+  for (const { path, content } of again) {
+    assertEquals(content, readContent(path), path);
+    const text = new TextDecoder("latin1").decode(content ?? new Uint8Array());
+    const named = [PROJECT, "/tmp/", "node_modules", Deno.env.get("HOME") ?? "/root"].filter((folder) =>
+      text.includes(folder)
+    );
+    assertEquals(named, [], path);
+  }
+});
+
+Deno.test("the image has the licences of podfit, Deno, the C libraries and each bundled package", () => {
+  const notices = new Map(
+    files.filter(({ path }) => path.startsWith("podfit/notices/")).map(({ path }) => [path.slice(15), readText(path)]),
+  );
+  assertMatch(notices.get("podfit.txt") ?? "", /Apache License/);
+  assertMatch(notices.get("deno.txt") ?? "", /the Deno authors/);
+  assertMatch(notices.get("glibc.txt") ?? "", /GNU C Library/);
+  assertMatch(notices.get("LGPL-2.1.txt") ?? "", /LESSER GENERAL PUBLIC LICENSE/);
+  assertMatch(notices.get("libgcc.txt") ?? "", /GCC RUNTIME LIBRARY EXCEPTION|Runtime Library Exception/);
+  assertMatch(notices.get("GPL-3.txt") ?? "", /GENERAL PUBLIC LICENSE\s+Version 3/);
+  const packages = [...notices.keys()].filter((name) => name.startsWith("npm-"));
+  const bundled = ["commander", "hono", "yaml", "@logtape-logtape", "@peculiar-x509", "deno-std", "openapi-fetch"];
+  assertEquals(bundled.filter((name) => !packages.some((file) => file.startsWith(`npm-${name}-`))), []);
+  assertEquals(packages.filter((name) => /typescript-\d|fast-check/.test(name)), [], "packages of tools and tests");
+  for (const [name, text] of notices) assert(/licen[cs]e|copyright|permission/i.test(text), name);
+});
+
+Deno.test("listReachedPackages() follows what packages need, and no package that nothing reaches", () => {
+  const newPackage = (name: string, dependencies: readonly string[] = []) => {
+    return { name, version: "1.0.0", dependencies, localPath: `/${name}` };
+  };
+  const npmPackages = {
+    "a@1.0.0": newPackage("a", ["@s/b@1.0.0"]),
+    "@s/b@1.0.0": newPackage("@s/b", ["a@1.0.0"]),
+    "tool@1.0.0": newPackage("tool"),
+  };
+  const modules = [{ specifier: "file:///main.ts" }, { specifier: "npm:/a@1.0.0/part.js" }];
+  assertEquals(listReachedPackages({ modules, npmPackages }).map(({ name }) => name), ["a", "@s/b"]);
+  assertThrows(() => listReachedPackages({ modules: [{ specifier: "npm:/c@2.0.0" }], npmPackages }), Error, "c@2.0.0");
+});
+
+Deno.test("describeLicence() knows the words of MIT alone", () => {
+  assertMatch(describeLicence({ name: "a", license: "MIT", author: { name: "Ann" } }), /MIT[^]*\(c\) Ann[^]*WARRANTY/);
+  assertThrows(() => describeLicence({ name: "a", license: "GPL-3.0" }), Error, 'package "a": it says "GPL-3.0"');
+});
+
+Deno.test("podfit starts from the image's own files and libraries, checks a manifest, and shows the demo", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    await writeFiles(directory, files);
+    assertEquals(await run(directory, ["--version"]), { code: 0, stdout: `${VERSION}\n`, stderr: "" });
+    const lint = await run(directory, ["lint", "-f", "-"], QUICK_START);
+    assertEquals([lint.code, lint.stderr], [0, "podfit: 1 autoscaler: 0 errors, 1 warning\n"]);
+    const demo = await run(directory, ["demo", "--seconds", "3"]);
+    assertEquals([demo.code, demo.stderr, /^resizes [1-9]/m.test(demo.stdout)], [0, "", true], demo.stdout);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("the scripts lead from the entry point to Deno, which finds podfit and its permissions beside them", () => {
+  assertEquals(CONFIG.Entrypoint, [ENTRY_POINT]);
+  const lines = readText("podfit/podfit").split("\n");
+  assertEquals(lines, ["#!/podfit/start.js", ""]);
+  const [first, second, third] = readText("podfit/start.js").split("\n");
+  assertEquals(first, "#!/podfit/deno -qP=daemon");
+  assertEquals(second, `if (Deno.args[0] === "${ENTRY_POINT}") Deno.args.shift();`);
+  assertEquals(third, 'await import("./main.js");');
+  assertEquals(JSON.parse(readText("podfit/deno.json")), {
+    lock: false,
+    nodeModulesDir: "none",
+    permissions: PERMISSIONS,
+  });
+});
+
+Deno.test("no permission set of the image writes, and a program may be run for exec plug-ins alone", () => {
+  for (const [name, set] of Object.entries(PERMISSIONS)) {
+    const kinds = Object.keys(set).filter((kind) => kind !== "env" && kind !== "read" && kind !== "net");
+    assertEquals(kinds, name === "exec" ? ["run"] : [], name);
+    assertEquals(
+      set.read.filter((path) => !/^\/(var\/run\/secrets|run\/secrets|etc\/podfit|host\/cgroup|podfit)$/.test(path)),
+      [],
+    );
+  }
+  // The command line says where to: "--allow-net" names the API server, the node's kubelet and the listener.
+  assertEquals(["node-local", "sidecar"].filter((name) => "net" in PERMISSIONS[name as "sidecar"]), []);
+  assert(!PERMISSIONS.central.read.includes("/host/cgroup"));
+  assertEquals(PERMISSIONS.daemon.net.deny, ["169.254.0.0/16"]);
+});
+
+Deno.test("Deno's cache in the image knows what a start loads, by the paths of the image, and nothing that it does not", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    await writeFiles(directory, files.filter(({ path }) => path.startsWith("podfit/cache/")));
+    const cache = `${directory}/podfit/cache`;
+    const analysed = readKeys(`${cache}/dep_analysis_cache_v2`, "moduleinfocache");
+    assert(analysed.includes("file:///podfit/start.js") && analysed.includes("file:///podfit/main.js"));
+    const chunks = files.map(({ path }) => path).filter((path) => /^podfit\/[^/]+\.js$/.test(path));
+    assertEquals(analysed.filter((key) => !chunks.includes(key.replace("file:///", ""))), []);
+    assertEquals(analysed.filter((key) => /demo|lint|kubeconfig/.test(key)), []);
+    const compiled = readKeys(`${cache}/v8_code_cache_v2`, "codecache");
+    assert(compiled.length > 100);
+    assertEquals(compiled.filter((key) => !/^(ext|node):/.test(key)), []);
+    assertEquals(readContent("podfit/cache/v8_code_cache_v2-wal"), new Uint8Array());
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("hideLazyImports() hides what an import() names, and no other import", () => {
+  const text = 'import"./a.js";const b=()=>import("./b.js"),c=import("npm:c");export*from"./d.js";';
+  const hidden = 'import"./a.js";const b=()=>import(String("./b.js")),c=import("npm:c");export*from"./d.js";';
+  assertEquals(hideLazyImports(text), hidden);
+});
+
+Deno.test("the Dockerfile says the same of its image as the tool does", async () => {
+  const text = (await Deno.readTextFile(`${PROJECT}Dockerfile`)).replaceAll(/ *\\\n */g, " ");
+  const stage = /^FROM scratch AS image$([^]*?)^FROM /m.exec(text)?.[1] ?? "";
+  const lineOf = (word: string) => new RegExp(`^${word} (.*)$`, "m").exec(stage)?.[1] ?? "";
+  const pairsOf = (word: string) =>
+    Object.fromEntries(
+      [...lineOf(word).matchAll(/(\S+?)=(?:"([^"]*)"|(\S+))/g)].map(([, name, a, b]) => [name, a ?? b]),
+    );
+  assertEquals(pairsOf("ENV"), { ...ENVIRONMENT });
+  assertEquals(pairsOf("LABEL"), { ...LABELS });
+  assertEquals([lineOf("USER"), lineOf("WORKDIR")], [USER, CONFIG.WorkingDir]);
+  assertEquals([`${lineOf("EXPOSE")}/tcp`], Object.keys(CONFIG.ExposedPorts));
+  assertEquals(JSON.parse(lineOf("ENTRYPOINT")), CONFIG.Entrypoint);
+  assertEquals(/^(CMD|SHELL|VOLUME) /m.test(text), false);
+  assertMatch(text, /^FROM image\nCOPY --from=build \/rootfs \/\n*$/m, "the last stage is what is built by default");
+  assertMatch(text, /tools\/image\/main\.ts --rootfs \/rootfs$/m);
+});
+
+const SMALL: Image = {
+  ...toImage([
+    { comment: "one", files: [{ path: "a/b", mode: 0o755, content: new TextEncoder().encode("hello") }] },
+    { comment: "two", files: [{ path: "c", mode: 0o644, content: new Uint8Array() }] },
+  ], { tag: "localhost/podfit:test" }),
+};
+
+Deno.test("the archive is an OCI layout whose digests are right, and a docker-save archive of the same blobs", async () => {
+  const { content, digest, compressedBytes } = await writeArchive(SMALL);
+  const archive = readTar(content);
+  const json = (path: string) => JSON.parse(new TextDecoder().decode(archive.get(path)));
+  assertEquals(json("oci-layout"), { imageLayoutVersion: "1.0.0" });
+  const [entry] = json("index.json").manifests;
+  assertEquals(entry.digest, digest);
+  assertEquals(entry.annotations["io.containerd.image.name"], "localhost/podfit:test");
+  const manifest = json(`blobs/${digest.replace(":", "/")}`);
+  assertEquals(manifest.layers.length, 2);
+  for (const { digest, size } of [entry, manifest.config, ...manifest.layers]) {
+    const blob = archive.get(`blobs/${digest.replace(":", "/")}`) ?? new Uint8Array();
+    assertEquals([blob.length, await toDigest(blob)], [size, digest]);
+  }
+  const paths = [manifest.config, ...manifest.layers].map((one) => `blobs/${one.digest.replace(":", "/")}`);
+  assertEquals(json("manifest.json"), [
+    { Config: paths[0], RepoTags: ["localhost/podfit:test"], Layers: paths.slice(1) },
+  ]);
+  assertEquals(compressedBytes, manifest.layers[0].size + manifest.layers[1].size);
+  const config = json(paths[0] ?? "");
+  assertEquals(config.config, { ...CONFIG });
+  assertEquals([config.os, config.architecture], ["linux", SMALL.architecture]);
+  const tars = paths.slice(1).map((path) => gunzipSync(archive.get(path) ?? new Uint8Array()));
+  assertEquals(config.rootfs.diff_ids, await Promise.all(tars.map((tar) => toDigest(new Uint8Array(tar)))));
+  assertEquals([...readTar(new Uint8Array(tars[0] ?? [])).keys()], ["a/", "a/b"]);
+});
+
+Deno.test("the same files give the same digest in whatever order, and another byte gives another", async () => {
+  const { digest } = await writeArchive(SMALL);
+  const [one, two] = SMALL.layers;
+  assert(one !== undefined && two !== undefined);
+  const file = { path: "a/a", mode: 0o644, content: new Uint8Array() };
+  const both = { ...SMALL, layers: [{ ...one, files: [...one.files, file] }, two] };
+  const turned = { ...SMALL, layers: [{ ...one, files: [file, ...one.files] }, two] };
+  assertEquals((await writeArchive(SMALL)).digest, digest);
+  assertEquals((await writeArchive(both)).digest, (await writeArchive(turned)).digest);
+  assert((await writeArchive(both)).digest !== digest);
+});
+
+Deno.test("writeTar() writes what tar reads: names of any length that fit, modes, root, no time", async () => {
+  const long = `${"d".repeat(90)}/${"f".repeat(60)}`;
+  const entries = withFolders([
+    { path: long, mode: 0o644, content: new TextEncoder().encode("long") },
+    { path: "run", mode: 0o755, content: new Uint8Array(513) },
+  ]);
+  const path = await Deno.makeTempFile({ suffix: ".tar" });
+  try {
+    await Deno.writeFile(path, writeTar(entries));
+    const env = { TZ: "UTC", LC_ALL: "C" };
+    const { code, stdout } = await new Deno.Command("tar", { args: ["tvf", path, "--numeric-owner"], env }).output();
+    const lines = new TextDecoder().decode(stdout).trim().split("\n").map((line) => line.replaceAll(/ +/g, " "));
+    assertEquals([code, lines], [0, [
+      `drwxr-xr-x 0/0 0 1970-01-01 00:00 ${"d".repeat(90)}/`,
+      `-rw-r--r-- 0/0 4 1970-01-01 00:00 ${long}`,
+      "-rwxr-xr-x 0/0 513 1970-01-01 00:00 run",
+    ]]);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("writeTar() refuses a path that tar has no room for, and one that is there twice", () => {
+  const at = (path: string): TarEntry => ({ path, mode: 0o644, content: null });
+  for (const path of ["x".repeat(101), `${"x".repeat(200)}/y`, "ä"]) {
+    assertThrows(() => writeTar([at(path)]), Error, path);
+  }
+  assertThrows(() => writeTar([at("a"), at("a")]), Error, '"a": it is there twice');
+});
+
+Deno.test("listLibraries() reads what ldd prints, and refuses a program that lacks a library", async () => {
+  const ldd =
+    "\tlinux-vdso.so.1 (0x00007f)\n\tlibm.so.6 => /lib/x/libm.so.6 (0x00007f)\n\t/lib64/ld-linux.so.2 (0x00007f)\n";
+  assertEquals(listLibraries(ldd), ["/lib/x/libm.so.6", "/lib64/ld-linux.so.2"]);
+  assertThrows(() => listLibraries("\tlibx.so => not found\n"), Error, '"libx.so"');
+  await assertRejects(() => readLibraries(`${PROJECT}deno.json`), Error, "deno.json");
+});
+
+function readContent(path: string): Uint8Array {
+  const found = files.find((file) => file.path === path)?.content;
+  assert(found, `${path} is not in the image`);
+  return found;
+}
+
+function readText(path: string): string {
+  return new TextDecoder().decode(readContent(path));
+}
+
+/** By the image's loader and its libraries, from another folder than the image's: that one may be read, too. */
+async function run(directory: string, args: readonly string[], stdin = "") {
+  const libraries = files.filter(({ path }) => path.startsWith("lib")).map(({ path }) => path);
+  const loader = libraries.find((path) => /\/ld-linux/.test(path)) ?? "";
+  const folders = new Set(libraries.map((path) => `${directory}/${path.slice(0, path.lastIndexOf("/"))}`));
+  const child = new Deno.Command(`${directory}/${loader}`, {
+    args: [
+      "--library-path",
+      [...folders].join(":"),
+      `${directory}/podfit/deno`,
+      "run",
+      "-q",
+      "--no-prompt",
+      "-P=daemon",
+      `--allow-read=${directory}`,
+      `${directory}/podfit/start.js`,
+      ...args,
+    ],
+    clearEnv: true,
+    env: { ...ENVIRONMENT },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const [{ code, stdout, stderr }] = await Promise.all([
+    child.output(),
+    new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {}),
+  ]);
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+function readKeys(path: string, table: string): readonly string[] {
+  using database = new DatabaseSync(path, { readOnly: true });
+  return database.prepare(`SELECT specifier FROM ${table}`).all().map((row) => String(row["specifier"]));
+}
+
+/** Names and contents, as far as writeTar() uses the format. */
+function readTar(archive: Uint8Array): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
+  const found = new Map<string, Uint8Array<ArrayBuffer>>();
+  const decoder = new TextDecoder();
+  for (let at = 0; archive[at] !== 0 && at < archive.length;) {
+    const [name = ""] = decoder.decode(archive.subarray(at, at + 100)).split("\0");
+    const size = parseInt(decoder.decode(archive.subarray(at + 124, at + 135)), 8);
+    found.set(name, archive.slice(at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return found;
+}
+
+async function toDigest(content: Uint8Array<ArrayBuffer>): Promise<string> {
+  return `sha256:${new Uint8Array(await crypto.subtle.digest("SHA-256", content)).toHex()}`;
+}
