@@ -109,7 +109,8 @@ httpGet:
 - name: tls
   secret:
     secretName: {{ . }}
-    defaultMode: 0440
+    # 0440; podfit reads it by its group.
+    defaultMode: 288
 {{- end }}
 {{- end }}
 
