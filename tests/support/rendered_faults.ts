@@ -10,6 +10,8 @@ const CLUSTER_WIDE = [
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionPolicyBinding",
 ];
+/** Of these some are in the namespaces that podfit looks after. */
+const ELSEWHERE = ["Role", "RoleBinding", "Lease"];
 /** By kind, which groups and versions are meant. */
 const VERSIONS: Readonly<Record<string, string>> = {
   ConfigMap: "v1",
@@ -17,6 +19,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
   ClusterRole: "rbac.authorization.k8s.io/v1",
   ClusterRoleBinding: "rbac.authorization.k8s.io/v1",
   DaemonSet: "apps/v1",
+  Lease: "coordination.k8s.io/v1",
   Deployment: "apps/v1",
   Namespace: "v1",
   NetworkPolicy: "networking.k8s.io/v1",
@@ -53,7 +56,7 @@ function listObjectFaults(object: Rendered, namespace: string): readonly string[
     ...(VERSIONS[kind] === apiVersion ? [] : [`is of ${apiVersion}`]),
     ...(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(metadata.name) ? [] : ["has no valid name"]),
     ...(isWide === (metadata.namespace === undefined) ? [] : [`has the namespace ${metadata.namespace}`]),
-    ...(isWide || metadata.namespace === namespace || kind.startsWith("Role") ? [] : ["is in another namespace"]),
+    ...(isWide || metadata.namespace === namespace || ELSEWHERE.includes(kind) ? [] : ["is in another namespace"]),
     ...[...LABELS, "helm.sh/chart"].filter((label) => !metadata.labels?.[label]).map((label) => `lacks label ${label}`),
     ...(kind === "CustomResourceDefinition" ? [] : listEmpty(object, "")),
     ...(object["spec"]?.template === undefined ? [] : listWorkloadFaults(object)),
