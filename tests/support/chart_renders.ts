@@ -7,12 +7,12 @@ import { merge } from "./chart_flips.ts";
 const BRIEF: Values = { crds: { install: false } };
 
 /** Renders each values once, four at a time, without the definition unless it is asked for. */
-export function renderFew(): (values: Values) => Promise<string> {
+export function renderFew(namespace = "podfit"): (values: Values) => Promise<string> {
   const slots = new Limit(4);
   const rendered = new Map<string, Promise<string>>();
   const render = async (values: Values) => {
     using _slot = await slots.acquire();
-    return await renderText({ values });
+    return await renderText({ namespace, values });
   };
   return (given) => {
     const values = merge(BRIEF, given);
