@@ -20,7 +20,7 @@ export async function readClauses(root: URL): Promise<readonly string[]> {
 
 /** One entry per test or step that names it; a name in a loop over a table counts once. */
 export function listNamedClauses(source: string): readonly string[] {
-  const names = source.matchAll(/(?:Deno\.test|\.step|scenario)\(\s*(?:\{\s*name:\s*)?(["'`])(.*?)\1/g);
+  const names = source.matchAll(/(?:Deno\.test|\.step|scenario|chartTest)\(\s*(?:\{\s*name:\s*)?(["'`])(.*?)\1/g);
   return [...names].flatMap((match) => findClauses(match[2] ?? ""));
 }
 

@@ -8,7 +8,7 @@ export interface TestName {
 }
 
 const CALL =
-  /(?<=^ *|\) )(?:Deno\.test|scenario)\(\s*(?:\{\s*name:\s*)?(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|`((?:\\.|[^`\\])*)`)/gm;
+  /(?<=^ *|\) )(?:Deno\.test|scenario|chartTest)\(\s*(?:\{\s*name:\s*)?(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|`((?:\\.|[^`\\])*)`)/gm;
 
 /** Tests and scenarios, but not their steps. A name that is no string literal is left out. */
 export function listTestNames(source: string): readonly TestName[] {

@@ -545,6 +545,20 @@ export const REPORTING: Mutations = {
       test: "podfit's account may ask for tokens of the account that kubelets see, and of no other (C54)",
     },
     {
+      breaks: "may ask who a token is of, though nobody shows one",
+      file: "deploy/helm/templates/clusterrole.yaml",
+      find: "{{- if .Values.metrics.auth }}",
+      replace: "{{- if true }}",
+      test: "podfit central by kubelets has the rights that it uses, and no others (C54)",
+    },
+    {
+      breaks: "may ask for tokens for kubelets that it does not ask",
+      file: "deploy/helm/templates/role.yaml",
+      find: '  {{- if include "podfit.asksKubelets" . }}\n  #',
+      replace: "  {{- if true }}\n  #",
+      test: "podfit node-local by cgroups has the rights that it uses, and no others (C54)",
+    },
+    {
       breaks: "sends kubelets the credential that resizes, though there is another",
       in: "chooseCredential",
       find: 'server.source !== "in-cluster"',

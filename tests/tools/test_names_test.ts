@@ -7,11 +7,12 @@ Deno.test("listTestNames() finds tests and scenarios, however their names are wr
     "Deno.test('says \"no\"', f);",
     'Deno.test({ name: "with options", fn: f });',
     'scenario(\n  "of a cluster \\"x\\"",\n  { run },\n);',
+    'chartTest("of the chart", f);',
     "for (const n of ALL) Deno.test(`in a loop`, f);",
     'await t.step("step", f);',
     "Deno.test(name, f);",
   ].join("\n");
-  const names = ["one (C1)", 'says "no"', "with options", 'of a cluster "x"', "in a loop"];
+  const names = ["one (C1)", 'says "no"', "with options", 'of a cluster "x"', "of the chart", "in a loop"];
   const found = listTestNames(source);
   assertEquals(found.map(({ isExact }) => isExact), names.map(() => true));
   assertEquals(found.map(({ pattern }) => names.filter((name) => pattern.test(name))), names.map((name) => [name]));

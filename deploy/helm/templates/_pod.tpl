@@ -23,8 +23,36 @@
 {{- if .Values.metrics.tls.secretName }}
 {{- $args = concat $args (list "--tls-cert-file=/etc/podfit/tls/tls.crt" "--tls-private-key-file=/etc/podfit/tls/tls.key") }}
 {{- end }}
+{{- if eq .Values.ipFamily "IPv6" }}{{ $args = append $args (printf "--listen=%s" (include "podfit.listen" .)) }}{{ end }}
 {{- $args = concat $args (list (printf "--log-level=%s" .Values.log.level) (printf "--log-format=%s" .Values.log.format)) }}
 {{- toYaml (concat $args .Values.extraArgs) }}
+{{- end }}
+
+{{/*
+What starts podfit, as a list; nothing where the image's own entry point does. Its permissions are those that the mode needs: where no
+node's cgroups are mounted none are read, and an agent reaches the API server, its own node's kubelet and nobody else.
+*/}}
+{{- define "podfit.command" -}}
+{{- $isNodeLocal := eq .Values.mode "node-local" }}
+{{- $dialsNames := without .Values.kubelet.preferredAddressTypes "InternalIP" }}
+{{- if and .Values.narrowPermissions (not (and $isNodeLocal $dialsNames)) }}
+{{- $command := list "/podfit/deno" "run" "-q" "--no-prompt" (printf "-P=%s" .Values.mode) }}
+{{- if $isNodeLocal }}
+{{- $address := ternary "[$(%s)]:%s" "$(%s):%s" (eq .Values.ipFamily "IPv6") }}
+{{- $reached := list (printf $address "KUBERNETES_SERVICE_HOST" "$(KUBERNETES_SERVICE_PORT)") (include "podfit.listen" .) }}
+{{- if include "podfit.asksKubelets" . }}
+{{- range .Values.networkPolicy.kubeletPorts }}{{ $reached = append $reached (printf $address "NODE_IP" (toString .)) }}{{ end }}
+{{- end }}
+{{- /* Certificate and key are tried on each other there. */}}
+{{- if .Values.metrics.tls.secretName }}{{ $reached = append $reached "127.0.0.1" }}{{ end }}
+{{- $command = append $command (printf "--allow-net=%s" (join "," $reached)) }}
+{{- end }}
+{{- toYaml (append $command "/podfit/podfit") }}
+{{- end }}
+{{- end }}
+
+{{- define "podfit.listen" -}}
+{{ ternary "[::]:8080" "0.0.0.0:8080" (eq .Values.ipFamily "IPv6") }}
 {{- end }}
 
 {{/* A probe of the listener; takes (list $ "/healthz" timings). */}}
@@ -81,7 +109,8 @@ httpGet:
 - name: tls
   secret:
     secretName: {{ . }}
-    defaultMode: 0440
+    # 0440; podfit reads it by its group.
+    defaultMode: 288
 {{- end }}
 {{- end }}
 
@@ -121,6 +150,10 @@ spec:
     - name: podfit
       image: {{ include "podfit.image" . }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
+      {{- with include "podfit.command" . }}
+      command:
+        {{- . | nindent 8 }}
+      {{- end }}
       args:
         {{- include "podfit.args" . | nindent 8 }}
       env:

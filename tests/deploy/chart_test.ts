@@ -1,0 +1,209 @@
+/** What does the chart make of each value that it can be given? Ignored where helm is not built. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { parse } from "@std/yaml";
+import project from "../../deno.json" with { type: "json" };
+import { CHART, parseObjects, type Rendered, renderText, runHelm, type Values } from "../../tools/helm.ts";
+import { listFlips, readLeaves } from "../support/chart_flips.ts";
+import { renderFew } from "../support/chart_renders.ts";
+import { chartTest } from "../support/needs_helm.ts";
+import { listFaults } from "../support/rendered_faults.ts";
+
+const LEAVES = await readLeaves();
+const FLIPS = listFlips(LEAVES);
+const MODES = ["central", "node-local", "sidecar"] as const;
+/** Values that contradict a mode, and what the chart then says. */
+const CONTRADICTIONS = /(statsSource: \S+ (reads the files of one node|needs rights to nodes)|kubelet\.\* says how)/;
+
+chartTest("the chart has the version of deno.json, as chart and as what it installs", async () => {
+  const { version, appVersion } = parse(await Deno.readTextFile(`${CHART}/Chart.yaml`)) as Record<string, unknown>;
+  assertEquals([version, appVersion], [project.version, project.version]);
+});
+
+chartTest("helm lint --strict has nothing to say about any mode", async () => {
+  for (const mode of MODES) {
+    const { code, stdout, stderr } = await runHelm(["lint", "--strict", CHART], { mode });
+    assertEquals([code, /\[(WARNING|ERROR)\].*/.exec(stdout + stderr)?.[0]], [0, undefined], mode);
+  }
+});
+
+chartTest(
+  "every value stands in values.yaml with its name, can be flipped, and says in the schema what it is for",
+  async () => {
+    const text = await Deno.readTextFile(`${CHART}/values.yaml`);
+    const names = (path: string) => path.split(".").at(-1) ?? "";
+    assertEquals(LEAVES.filter(({ path }) => !new RegExp(`\\b${names(path)}:`).test(text)), []);
+    assertEquals(LEAVES.filter(({ path }) => !FLIPS.some((flip) => flip.path === path)), []);
+    assertEquals(LEAVES.filter(({ schema }) => (schema.description ?? "") === ""), []);
+    assert(LEAVES.length > 80, String(LEAVES.length));
+  },
+);
+
+chartTest("each value by itself changes what is rendered, and what is rendered is sound", async () => {
+  const render = renderFew();
+  const faults = await Promise.all(FLIPS.map(async ({ name, beside, values }) => {
+    const [before, after] = await Promise.all([render(beside), render(values)]);
+    const dead = before === after ? [`${name} changes nothing`] : [];
+    return [...dead, ...listTextFaults(after).map((fault) => `${name}: ${fault}`)];
+  }));
+  assertEquals(faults.flat(), []);
+});
+
+chartTest(
+  "each value in mode node-local renders something sound, or is refused for contradicting the mode",
+  async () => {
+    const render = renderFew();
+    const faults = await Promise.all(
+      FLIPS.filter(({ path }) => path !== "mode").map(async ({ name, values }) => {
+        const said = await render({ ...values, mode: "node-local" }).then(listTextFaults, (error) => [String(error)]);
+        return said.filter((fault) => !CONTRADICTIONS.test(fault)).map((fault) => `${name}: ${fault}`);
+      }),
+    );
+    assertEquals(faults.flat(), []);
+  },
+);
+
+function listTextFaults(text: string): readonly string[] {
+  return listFaults(parseObjects(text));
+}
+
+chartTest("a name of its own is in every name but those that podfit looks for", async () => {
+  for (const mode of MODES) {
+    const values = { mode, kubelet: {}, sidecar: { serviceAccounts: [{ namespace: "shop", name: "web" }] } };
+    const objects = parseObjects(await renderText({ name: "blue", namespace: "tools", values }));
+    const foreign = objects.filter(({ metadata: { name } }) => !name.startsWith("blue-podfit"));
+    const known = [
+      "CustomResourceDefinition podresourceautoscalers.keda.kedify.io",
+      "ServiceAccount podfit-kubelet",
+      "Lease podfit-sidecar",
+    ];
+    assertEquals(
+      foreign.map(({ kind, metadata: { name } }) => `${kind} ${name}`).filter((one) => !known.includes(one)),
+      [],
+    );
+    assertEquals(listFaults(objects, "tools"), []);
+  }
+});
+
+chartTest(
+  "a misspelt value, one of the wrong kind and one that is none are refused, and which it is is said",
+  async () => {
+    const cases: readonly (readonly [Values, string])[] = [
+      [{ replicaz: 3 }, "additional properties 'replicaz' not allowed"],
+      [{ image: { tagg: "1" } }, "at '/image': additional properties 'tagg' not allowed"],
+      [{ agent: { orgId: "x" } }, "at '/agent': additional properties 'orgId' not allowed"],
+      [{ mode: "centrall" }, "at '/mode': value must be one of 'central', 'node-local', 'sidecar'"],
+      [{ replicas: "two" }, "at '/replicas': got string, want integer"],
+      [{ limits: { maxCpu: "many" } }, "at '/limits/maxCpu': 'many' does not match pattern"],
+      [{ watchNamespaces: ["A_b"] }, "at '/watchNamespaces/0': 'A_b' does not match pattern"],
+      [
+        { kubelet: { preferredAddressTypes: ["Podname"] } },
+        "at '/kubelet/preferredAddressTypes/0': value must be one of",
+      ],
+      [
+        { sidecar: { serviceAccounts: [{ name: "a" }] } },
+        "at '/sidecar/serviceAccounts/0': missing property 'namespace'",
+      ],
+    ];
+    for (const [values, why] of cases) assertStringIncludes(await refuse(values), why);
+    // What else a parent chart gives to all of its charts is none of podfit's business.
+    await renderText({ values: { global: { registry: "x" } } });
+  },
+);
+
+chartTest("values that contradict each other are refused, with what to change", async () => {
+  const cases: readonly (readonly [Values, RegExp])[] = [
+    [{ statsSource: "cgroup" }, /statsSource: cgroup .* set mode: node-local/],
+    [
+      { mode: "sidecar", statsSource: "kubelet" },
+      /statsSource: kubelet needs rights to nodes.*: set statsSource: metrics-api/,
+    ],
+    [{ leaderElection: { enabled: false } }, /replicas above 1 .*: set replicas: 1/],
+    [
+      { kubelet: { ca: { inline: PEM }, insecureTls: true } },
+      /kubelet\.insecureTls accepts any: leave one of them out/,
+    ],
+    [{ kubelet: { ca: { inline: PEM, secret: { name: "a" } } } }, /kubelet\.ca has more than one .*: give one/],
+    [{ mode: "node-local", kubelet: { insecureTls: true } }, /statsSource: cgroup asks none: leave it out/],
+    [{ serviceAccount: { create: false } }, /serviceAccount\.create: false needs serviceAccount\.name/],
+    [{ metrics: { auth: true }, podMonitor: { enabled: true } }, /needs podMonitor\.tokenSecret\.name/],
+  ];
+  for (const [values, why] of cases) assertMatch(await refuse(values), why);
+});
+
+const PEM = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----";
+
+chartTest("the definition is upgraded with the chart and survives it, unless told otherwise", async () => {
+  const find = async (crds: Values) => {
+    const objects = parseObjects(await renderText({ values: { crds } }));
+    return objects.find(({ kind }) => kind === "CustomResourceDefinition");
+  };
+  const source = parse(await Deno.readTextFile(new URL("../../crds/podresourceautoscaler.yaml", import.meta.url)));
+  const rendered = await find({});
+  assertEquals(rendered?.metadata.annotations, { "helm.sh/resource-policy": "keep" });
+  assertEquals(rendered?.["spec"], (source as Rendered)["spec"]);
+  assertEquals((await find({ keep: false }))?.metadata.annotations, undefined);
+  assertEquals(await find({ install: false }), undefined);
+});
+
+chartTest("the values of the Kedify agent's chart go before podfit's own", async () => {
+  const on = { podResourceAutoscalersEnabled: true, praRequiresAnnotatedPods: true };
+  const off = { podResourceAutoscalersEnabled: false, praRequiresAnnotatedPods: false };
+  const cases: readonly (readonly [Values, Values])[] = [
+    [{}, { PRA_ENABLED: "true" }],
+    [{ enabled: false, requireAnnotation: true }, { PRA_ENABLED: "false", PRA_REQUIRES_ANNOTATED_PODS: "true" }],
+    [{ agent: { features: off }, requireAnnotation: true }, { PRA_ENABLED: "false" }],
+    [{ agent: { features: on }, enabled: false }, { PRA_ENABLED: "true", PRA_REQUIRES_ANNOTATED_PODS: "true" }],
+    [{ agent: { features: off }, global: { features: on } }, {
+      PRA_ENABLED: "true",
+      PRA_REQUIRES_ANNOTATED_PODS: "true",
+    }],
+    [{ agent: { agentId: "a" }, agentId: "b" }, { PRA_ENABLED: "true", KEDIFY_AGENT_ID: "a" }],
+  ];
+  for (const [values, env] of cases) {
+    const objects = parseObjects(await renderText({ values }));
+    const [{ env: given }] = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template.spec.containers;
+    const pairs = given.map(({ name, value }: { name: string; value: string }) => [name, value]);
+    assertEquals(Object.fromEntries(pairs), env, JSON.stringify(values));
+  }
+});
+
+chartTest("a Secret and a ConfigMap are mounted as folders, so that podfit sees what replaces them", async () => {
+  const values = {
+    metrics: { tls: { secretName: "cert" } },
+    kubelet: { ca: { configMap: { name: "ca", key: "pem" } } },
+  };
+  const objects = parseObjects(await renderText({ values }));
+  const { containers: [container], volumes } = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template
+    .spec;
+  assertEquals(container.volumeMounts, [
+    { name: "kubelet-ca", mountPath: "/etc/podfit/kubelet-ca", readOnly: true },
+    { name: "tls", mountPath: "/etc/podfit/tls", readOnly: true },
+  ]);
+  assertEquals(volumes, [
+    { name: "kubelet-ca", configMap: { name: "ca", items: [{ key: "pem", path: "ca.crt" }] } },
+    { name: "tls", secret: { secretName: "cert", defaultMode: 0o440 } },
+  ]);
+  assertEquals([container.livenessProbe, container.readinessProbe].map(({ httpGet }) => httpGet.scheme), [
+    "HTTPS",
+    "HTTPS",
+  ]);
+});
+
+chartTest("the notes of each mode begin with three commands, and name the label that a hostPath needs", async () => {
+  for (const mode of MODES) {
+    const { code, stdout } = await runHelm(
+      ["install", "podfit", CHART, "--namespace", "podfit", "--dry-run=client", "--hide-notes=false"],
+      { mode, crds: { install: false } },
+    );
+    assertEquals(code, 0);
+    const notes = stdout.slice(stdout.indexOf("NOTES:"));
+    assert(notes.match(/^ {2}kubectl /gm)?.length ?? 0 >= 3, notes);
+    assertEquals(notes.includes("pod-security.kubernetes.io/enforce=privileged"), mode === "node-local", mode);
+  }
+});
+
+async function refuse(values: Values): Promise<string> {
+  const { code, stderr } = await runHelm(["template", "podfit", CHART], values);
+  assertEquals(code, 1, JSON.stringify(values));
+  return stderr;
+}

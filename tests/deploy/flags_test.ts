@@ -1,0 +1,182 @@
+/** Does podfit take the flags and variables that the chart starts it with, and as what? */
+import { assert, assertEquals } from "@std/assert";
+import { type FlagRow, FLAGS, VARIABLES } from "../../lib/cli/run/flags.ts";
+import { createProgram, type RunOptions } from "../../lib/cli/run/options.ts";
+import { parseObjects, type Rendered, renderText, type Values } from "../../tools/helm.ts";
+import { renderFew } from "../support/chart_renders.ts";
+import { listFlips, readLeaves } from "../support/chart_flips.ts";
+import { chartTest } from "../support/needs_helm.ts";
+
+const ROWS: readonly FlagRow[] = Object.values(FLAGS);
+/** What the downward API says, by field. */
+const FIELDS: Readonly<Record<string, string>> = {
+  "metadata.name": "web-1",
+  "metadata.namespace": "shop",
+  "spec.nodeName": "worker-1",
+  "status.hostIP": "10.0.0.7",
+};
+/** What the chart knows before podfit does: as long as it is not in --help, it is left out. */
+const COMING = [
+  "--leader-elect-resource-name",
+  "PODFIT_LEADER_ELECT",
+  "--metrics-auth",
+  "--tls-cert-file",
+  "--tls-private-key-file",
+  "PODFIT_POD",
+  "--stats-source=metrics-api",
+  "--stats-source=auto",
+];
+/** Of these podfit reads none: they stand for something in the container's command. */
+const FOR_THE_COMMAND = ["NODE_IP", "POD_NAMESPACE", "POD_NAME"];
+
+interface Start {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+chartTest("podfit takes every flag and every variable that a value of the chart becomes", async () => {
+  const render = renderFew();
+  const faults = await Promise.all(
+    listFlips(await readLeaves()).map(async ({ name, values }) => {
+      const start = readStart(parseObjects(await render(values)));
+      return start === null ? [] : (await listRefused(start)).map((one) => `${name}: ${one}`);
+    }),
+  );
+  assertEquals(faults.flat(), []);
+});
+
+chartTest("podfit takes the flags and variables of the example of a sidecar", async () => {
+  const text = await Deno.readTextFile(new URL("../../deploy/sidecar-example.yaml", import.meta.url));
+  const workload = parseObjects(text).find(({ kind }) => kind === "Deployment");
+  const start = toStart(workload?.["spec"].template.spec.initContainers[0]);
+  assertEquals(start.args, ["--stats-source=metrics-api"]);
+  assertEquals(await listRefused({ ...start, env: { ...start.env, PODFIT_POD: "shop/web-1" } }), []);
+});
+
+const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => unknown, unknown]>> = {
+  "watchNamespaces": [{ watchNamespaces: ["shop", "search"] }, ({ namespaces }) => namespaces, ["shop", "search"]],
+  "mode: node-local": [
+    { mode: "node-local" },
+    ({ node, statsSource, cgroupRoot }) => [node, statsSource, cgroupRoot],
+    ["worker-1", "cgroup", "/host/cgroup"],
+  ],
+  "mode: central": [{}, ({ node, statsSource }) => [node, statsSource], [null, "kubelet"]],
+  "limits": [
+    { limits: { minPollInterval: "5s", maxCpu: 2, maxMemory: "1Gi", maxContenders: 4 } },
+    ({ limits, maxContenders }) => ({ ...limits, maxContenders }),
+    { minPollIntervalMs: 5000, maxCpuMillicores: 2000, maxMemoryBytes: 2 ** 30, maxContenders: 4 },
+  ],
+  "pace": [{ pace: { qps: 0.5, burst: 1000 } }, ({ pace }) => pace, { perSecond: 0.5, burst: 1000 }],
+  "kubelet.ca": [
+    { kubelet: { ca: { secret: { name: "ca" } } } },
+    ({ kubeletCa }) => kubeletCa,
+    "/etc/podfit/kubelet-ca/ca.crt",
+  ],
+  "kubelet.preferredAddressTypes": [
+    { kubelet: { preferredAddressTypes: ["ExternalIP", "InternalIP"], insecureTls: true } },
+    ({ kubeletPreferredAddressTypes: types, kubeletInsecureTls: insecure }) => [types, insecure],
+    [["ExternalIP", "InternalIP"], true],
+  ],
+  "dryRun and log": [
+    { dryRun: true, log: { level: "debug", format: "text" } },
+    ({ dryRun, logLevel, logFormat }) => [dryRun, logLevel, logFormat],
+    [true, "debug", "text"],
+  ],
+  "extraArgs, which go before what else says it": [
+    { extraArgs: ["--log-level=warn"], log: { level: "debug" } },
+    ({ logLevel }) => logLevel,
+    "warn",
+  ],
+  "agentId and requireAnnotation": [
+    { agentId: "7", requireAnnotation: true },
+    ({ environment: { isEnabled, requiresAnnotation, agentId } }) => [isEnabled, requiresAnnotation, agentId],
+    [true, true, "7"],
+  ],
+  "ipFamily": [{ ipFamily: "IPv6" }, ({ listen }) => listen, { hostname: "::", port: 8080 }],
+};
+
+for (const [name, [values, read, expected]] of Object.entries(CASES)) {
+  chartTest(`podfit is told of ${name}`, async () => {
+    const start = readStart(parseObjects(await renderText({ values })));
+    assert(start !== null);
+    assertEquals(read(await readOptions(start)), expected);
+  });
+}
+
+chartTest("the process may reach and read what its mode needs: named on its command line", async () => {
+  const command = async (values: Values) => {
+    const [, , , , set, ...rest] = findContainer(parseObjects(await renderText({ values })))?.["command"] ?? [];
+    return [set, ...rest.slice(0, -1)];
+  };
+  const api = "$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)";
+  const node = (...reached: readonly string[]) => ["-P=node-local", `--allow-net=${[api, ...reached].join()}`];
+  assertEquals(await command({}), ["-P=central"]);
+  assertEquals(await command({ mode: "node-local" }), node("0.0.0.0:8080"));
+  const kubelet = { mode: "node-local", statsSource: "kubelet" };
+  assertEquals(await command(kubelet), node("0.0.0.0:8080", "$(NODE_IP):10250"));
+  const tls = { ...kubelet, metrics: { tls: { secretName: "tls" } }, networkPolicy: { kubeletPorts: [10260] } };
+  assertEquals(await command(tls), node("0.0.0.0:8080", "$(NODE_IP):10260", "127.0.0.1"));
+  // What DNS makes of a name is nothing that a flag could say.
+  assertEquals(await command({ ...kubelet, kubelet: { preferredAddressTypes: ["Hostname"] } }), [undefined]);
+  assertEquals(await command({ narrowPermissions: false }), [undefined]);
+});
+
+function findContainer(objects: readonly Rendered[]): Rendered | undefined {
+  const workload = objects.find(({ kind }) => kind === "Deployment" || kind === "DaemonSet");
+  return workload?.["spec"].template.spec.containers[0];
+}
+
+/** `null` where nothing runs. */
+function readStart(objects: readonly Rendered[]): Start | null {
+  const container = findContainer(objects);
+  if (container === undefined) return null;
+  return toStart(container);
+}
+
+function toStart(container: Rendered): Start {
+  const env: readonly Variable[] = container["env"];
+  return {
+    args: container["args"],
+    env: Object.fromEntries(env.map(({ name, value, valueFrom }) => {
+      return [name, value ?? FIELDS[valueFrom?.fieldRef.fieldPath ?? ""] ?? ""];
+    })),
+  };
+}
+
+interface Variable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } };
+}
+
+async function listRefused(start: Start): Promise<readonly string[]> {
+  const unknown = listUnknown(start);
+  if (unknown.length > 0) return unknown.filter((one) => !COMING.includes(one));
+  return await readOptions(start).then(() => [], (error) => [String(error)]);
+}
+
+/** What stands nowhere in `podfit --help`: flags, variables, sources of usage. */
+function listUnknown({ args, env }: Start): readonly string[] {
+  const known = [...ROWS.map(({ variable }) => variable), ...Object.keys(VARIABLES), ...FOR_THE_COMMAND];
+  const sources = args.filter((arg) => arg.startsWith("--stats-source="));
+  return [
+    ...args.map((arg) => arg.split("=")[0] ?? "").filter((flag) => !ROWS.some((row) => row.flag === flag)),
+    ...sources.filter((arg) => !FLAGS.statsSource.help.includes(`${arg.split("=")[1]} (`)),
+    ...Object.keys(env).filter((name) => !known.includes(name)),
+  ];
+}
+
+/** As podfit itself reads them. Rejects with what is wrong. */
+async function readOptions({ args, env }: Start): Promise<RunOptions> {
+  const read: RunOptions[] = [];
+  const run = (options: RunOptions) => {
+    read.push(options);
+    return Promise.resolve();
+  };
+  const nothing = () => Promise.resolve();
+  await createProgram((name) => env[name], { run, lint: nothing, demo: nothing })
+    .exitOverride().parseAsync([...args], { from: "user" });
+  const [options] = read;
+  assert(options !== undefined);
+  return options;
+}

@@ -1,0 +1,158 @@
+/** Which rights does the chart grant by mode, source and feature? The whole of them, as a table (C54). */
+import { assertEquals } from "@std/assert";
+import { type Rendered, renderObjects, type Values } from "../../tools/helm.ts";
+import { chartTest } from "../support/needs_helm.ts";
+
+/** What podfit does in the namespaces that it looks after, whatever it is. */
+const OBJECTS = [
+  "podresourceautoscalers.keda.kedify.io: list watch",
+  "podresourceautoscalers/status.keda.kedify.io: patch",
+  "pods: list watch",
+  "deployments.apps: list watch",
+  "daemonsets.apps: list watch",
+  "statefulsets.apps: list watch",
+  "events: create patch",
+  "limitranges: list watch",
+  "resourcequotas: list watch",
+];
+const RESIZE = "pods/resize: patch";
+const NODES = "nodes: list watch";
+const PROXY = "nodes/proxy: get";
+const USAGE = "pods.metrics.k8s.io: list";
+const REVIEWS = ["tokenreviews.authentication.k8s.io: create", "subjectaccessreviews.authorization.k8s.io: create"];
+const TOKEN = "serviceaccounts/token[podfit-kubelet]: create";
+const lease = (
+  name: string,
+) => ["leases.coordination.k8s.io: create", `leases.coordination.k8s.io[${name}]: get update`];
+const LEASE = lease("podfit");
+const ALL = [...OBJECTS, RESIZE];
+
+/** Who may do what: by account, then by where; "*" is everywhere. */
+type Rights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+
+const KUBELET: Rights = { "podfit/podfit-kubelet": { "*": ["nodes/stats: get"] } };
+const podfit = (everywhere: readonly string[], own: readonly string[]): Rights => ({
+  "podfit/podfit": { "*": everywhere, ...(own.length === 0 ? {} : { podfit: own }) },
+});
+
+const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
+  "central by kubelets": [{}, { ...podfit([...ALL, NODES], [TOKEN, ...LEASE]), ...KUBELET }],
+  "central, auto": [{ statsSource: "auto" }, { ...podfit([...ALL, USAGE, NODES], [TOKEN, ...LEASE]), ...KUBELET }],
+  "central by metrics.k8s.io": [{ statsSource: "metrics-api" }, podfit([...ALL, USAGE, NODES], LEASE)],
+  "central by the proxy": [{ statsSource: "proxy" }, podfit([...ALL, NODES, PROXY], LEASE)],
+  "central alone, without leader election": [
+    { replicas: 1, leaderElection: { enabled: false } },
+    { ...podfit([...ALL, NODES], [TOKEN]), ...KUBELET },
+  ],
+  "central alone, by metrics.k8s.io, without leader election": [
+    { replicas: 1, leaderElection: { enabled: false }, statsSource: "metrics-api" },
+    podfit([...ALL, USAGE, NODES], []),
+  ],
+  "central that resizes nothing (L51)": [
+    { dryRun: true },
+    { ...podfit([...OBJECTS, NODES], [TOKEN, ...LEASE]), ...KUBELET },
+  ],
+  "central with authorized metrics": [
+    { metrics: { auth: true } },
+    { ...podfit([...ALL, NODES, ...REVIEWS], [TOKEN, ...LEASE]), ...KUBELET },
+  ],
+  "central for two namespaces": [{ watchNamespaces: ["shop", "podfit"], statsSource: "auto" }, {
+    "podfit/podfit": { "*": [NODES], shop: [...ALL, USAGE], podfit: [...ALL, USAGE, TOKEN, ...LEASE] },
+    ...KUBELET,
+  }],
+  "node-local by cgroups": [{ mode: "node-local" }, podfit([...ALL, NODES], LEASE)],
+  "node-local by kubelets": [
+    { mode: "node-local", statsSource: "kubelet" },
+    { ...podfit([...ALL, NODES], [TOKEN, ...LEASE]), ...KUBELET },
+  ],
+  "node-local by metrics.k8s.io": [
+    { mode: "node-local", statsSource: "metrics-api" },
+    podfit([...ALL, USAGE, NODES], LEASE),
+  ],
+  "node-local, auto": [
+    { mode: "node-local", statsSource: "auto" },
+    { ...podfit([...ALL, USAGE, NODES], [TOKEN, ...LEASE]), ...KUBELET },
+  ],
+  "node-local by the proxy": [{ mode: "node-local", statsSource: "proxy" }, podfit([...ALL, NODES, PROXY], LEASE)],
+  "sidecars of nobody": [{ mode: "sidecar" }, {}],
+  "sidecars by metrics.k8s.io": [{
+    mode: "sidecar",
+    sidecar: { serviceAccounts: accounts("shop/web", "search/podfit-sidecar") },
+  }, {
+    "shop/web": { shop: [...ALL, "pods.metrics.k8s.io: get", ...lease("podfit-sidecar")] },
+    "search/podfit-sidecar": { search: [...ALL, "pods.metrics.k8s.io: get", ...lease("podfit-sidecar")] },
+  }],
+  "sidecars by cgroups": [
+    { mode: "sidecar", statsSource: "cgroup", sidecar: { serviceAccounts: accounts("shop/web", "shop/api") } },
+    {
+      "shop/web": { shop: [...ALL, ...lease("podfit-sidecar")] },
+      "shop/api": { shop: [...ALL, ...lease("podfit-sidecar")] },
+    },
+  ],
+};
+
+for (const [who, [values, rights]] of Object.entries(CASES)) {
+  chartTest(`podfit ${who} has the rights that it uses, and no others (C54)`, async () => {
+    assertEquals(sortAll(readRights(await renderObjects({ values }))), sortAll(rights));
+  });
+}
+
+chartTest("who may read metrics is a role, bound to nobody", async () => {
+  const objects = await renderObjects({ values: { metrics: { auth: true } } });
+  const role = objects.find(({ metadata: { name } }) => name === "podfit-metrics-reader");
+  assertEquals(role?.["rules"], [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }]);
+  assertEquals(objects.filter(({ roleRef }) => roleRef?.name === "podfit-metrics-reader"), []);
+});
+
+chartTest("no account but podfit's own pod mounts a token", async () => {
+  const objects = await renderObjects({});
+  const accounts = objects.filter(({ kind }) => kind === "ServiceAccount");
+  assertEquals(accounts.map(({ automountServiceAccountToken }) => automountServiceAccountToken), [false, false]);
+});
+
+function accounts(...names: readonly string[]) {
+  return names.map((name) => ({ namespace: name.split("/")[0], name: name.split("/")[1] }));
+}
+
+/** What roles say, through what binds them. */
+function readRights(objects: readonly Rendered[]): Rights {
+  const rights: Record<string, Record<string, string[]>> = {};
+  for (const binding of objects.filter(({ kind }) => kind.endsWith("RoleBinding"))) {
+    const { kind, name } = binding["roleRef"];
+    const { namespace } = binding.metadata;
+    const role = objects.find((one) =>
+      one.kind === kind && one.metadata.name === name && one.metadata.namespace === namespace
+    );
+    for (const subject of binding["subjects"]) {
+      const places = rights[`${subject.namespace}/${subject.name}`] ??= {};
+      (places[namespace ?? "*"] ??= []).push(...(role?.["rules"] ?? []).flatMap(describeRule));
+    }
+  }
+  return rights;
+}
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** `patch pods/resize` is `pods/resize: patch`. */
+function describeRule({ apiGroups: [group = ""], resources, resourceNames, verbs }: Rule): readonly string[] {
+  const names = resourceNames === undefined ? "" : `[${resourceNames.join(" ")}]`;
+  return resources.map((one) => `${one}${group === "" ? "" : `.${group}`}${names}: ${verbs.join(" ")}`);
+}
+
+function sortAll(rights: Rights): Rights {
+  const sort = <T>(record: Readonly<Record<string, T>>) =>
+    Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
+  return sort(
+    Object.fromEntries(
+      Object.entries(rights).map(([who, places]) => [
+        who,
+        sort(Object.fromEntries(Object.entries(places).map(([where, some]) => [where, [...some].sort()]))),
+      ]),
+    ),
+  );
+}
