@@ -47,7 +47,7 @@ node's cgroups are mounted none are read, and an agent reaches the API server, i
 {{- if .Values.metrics.tls.secretName }}{{ $reached = append $reached "127.0.0.1" }}{{ end }}
 {{- $command = append $command (printf "--allow-net=%s" (join "," $reached)) }}
 {{- end }}
-{{- toYaml (append $command "/podfit/podfit") }}
+{{- toYaml (append $command "/podfit/main.js") }}
 {{- end }}
 {{- end }}
 
