@@ -3,8 +3,8 @@
  * no others, and with a policy by which the API server keeps a token to its node or its pod (C54).
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { resizeAs } from "./support/agent_token.ts";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
+import { enter, resize } from "./support/bound_tokens.ts";
 import { applyManifests, readAutoscaler, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { kubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
@@ -52,11 +52,11 @@ scenario("C54 the chart's node-local mode resizes on each node with exactly its 
     const agents = await release.listPods();
     const agent = agents.find(({ spec }) => spec.nodeName === nodeName);
     assert(agent !== undefined && agents.length === 2, `${agents.length} agents`);
-    const bearer = { namespace, name: agent.metadata.name };
-    const account = release.name;
-    const refusal = await resizeAs({ account, bearer, target: { namespace, name: "here", container: "main" } });
-    assertMatch(refusal, new RegExp(`the token is of node "${nodeName}" and the pod on node`));
-    assertEquals(await resizeAs({ account, bearer, target: { namespace, name: "there", container: "main" } }), "");
+    await using token = await enter({ namespace, name: release.name, pod: agent.metadata.name });
+    const foreign = await resize(token, namespace, "here");
+    assertEquals(foreign.status, 403);
+    assertMatch(foreign.message, new RegExp(`the token is of node "${nodeName}" and the pod on node`));
+    assertEquals((await resize(token, namespace, "there")).status, 200);
     await release.uninstall();
     await waitForNothingLeft(release);
   },
@@ -101,12 +101,9 @@ scenario("C54 a sidecar resizes its own pod with exactly its rights, and no toke
     await assertRightsAreUsed(release, ["podfit-sidecar"]);
 
     const [one = "", other = ""] = pods.map(({ metadata: { name } }) => name);
-    const [bearer, account] = [{ namespace, name: one }, "podfit-sidecar"];
-    assertMatch(
-      await resizeAs({ account, bearer, target: { namespace, name: other, container: "main" } }),
-      /is resized by its own podfit alone/,
-    );
-    assertEquals(await resizeAs({ account, bearer, target: { namespace, name: one, container: "main" } }), "");
+    await using token = await enter({ namespace, name: "podfit-sidecar", pod: one });
+    assertMatch((await resize(token, namespace, other)).message, /is resized by its own podfit alone/);
+    assertEquals((await resize(token, namespace, one)).status, 200);
     await release.uninstall();
     await waitForNothingLeft(release);
   },

@@ -4,10 +4,10 @@
  */
 import { parseAll } from "@std/yaml";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { connect } from "../../lib/kube/connect.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { backend } from "./support/backend.ts";
 import { applyManifests, deleteObject, find, waitFor, waitForPods } from "./support/cluster.ts";
+import { enter, resize } from "./support/bound_tokens.ts";
 import { scenario } from "./support/needs.ts";
 import { type Manifest, pod } from "./support/workloads.ts";
 
@@ -123,40 +123,4 @@ async function install(file: string, namespace: string, edit: (text: string) => 
       await deleteObject(namespace, `ValidatingAdmissionPolicy/${name}`);
     },
   };
-}
-
-/** The API server as that account reaches it, with a token of that pod. */
-async function enter(
-  account: { readonly namespace: string; readonly name: string; readonly pod?: string },
-): Promise<ApiServer> {
-  const opened = await backend().openAccount(account);
-  const server = await connect({ version: "test", kubeconfigPaths: [opened.kubeconfig] });
-  return {
-    ...server,
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await opened[Symbol.asyncDispose]();
-    },
-  };
-}
-
-interface Answer {
-  readonly status: number;
-  readonly message: string;
-}
-
-let millicores = 10;
-
-/** Each asks for another size: a PATCH that changes nothing would prove little. */
-async function resize({ origin, transport }: ApiServer, namespace: string, name: string): Promise<Answer> {
-  const requests = { cpu: `${++millicores}m` };
-  const response = await transport(
-    new Request(`${origin}/api/v1/namespaces/${namespace}/pods/${name}/resize`, {
-      method: "PATCH",
-      headers: { "content-type": "application/strategic-merge-patch+json" },
-      body: JSON.stringify({ spec: { containers: [{ name: "main", resources: { requests } }] } }),
-    }),
-  );
-  const { message = "" } = await response.json();
-  return { status: response.status, message };
 }
