@@ -8,8 +8,6 @@ import project from "../../deno.json" with { type: "json" };
 export const ROOT = "/podfit";
 /** A script whose interpreter is a script whose interpreter is Deno: so no shell and no launcher is needed. */
 export const ENTRY_POINT = `${ROOT}/podfit`;
-/** What runs, for a command that gives Deno other permissions than the entry point does. */
-export const PROGRAM = `${ROOT}/main.js`;
 export const RUNTIME = `${ROOT}/deno`;
 /** It is the same version in every place: deno.json's. */
 export const VERSION: string = project.version;
@@ -65,3 +63,21 @@ export const PERMISSIONS = {
   "node-local": { env: daemon.env, read },
   sidecar: { env: daemon.env, read },
 } as const;
+
+/** The API server and the listener; `$(...)`: what Kubernetes puts in. An IPv6 address stands between brackets. */
+const NET = ["$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)", "0.0.0.0:8080"];
+
+/** Commands in place of the entry point, with which a process may do no more than its mode asks for. */
+export const COMMANDS = {
+  central: toCommand("central"),
+  /** NODE_IP: `status.hostIP`. Without it where usage comes from cgroups. */
+  "node-local": toCommand("node-local", [...NET, "$(NODE_IP):10250"]),
+  sidecar: toCommand("sidecar", NET),
+  /** For `--kubeconfig /etc/podfit/...`, whose user is an exec plug-in. */
+  exec: toCommand("exec"),
+} as const;
+
+function toCommand(set: keyof typeof PERMISSIONS, net: readonly string[] = []): readonly string[] {
+  const narrowed = net.length === 0 ? [] : [`--allow-net=${net.join()}`];
+  return [RUNTIME, "run", "-q", "--no-prompt", `-P=${set}`, ...narrowed, `${ROOT}/main.js`];
+}

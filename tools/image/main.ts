@@ -8,15 +8,12 @@
  *
  * Arguments of the container are podfit's own. It needs no volume, no writable path, no capability, no user of its own
  * and, as every Deno, a /proc. What it may do follows from the permission sets of /podfit/deno.json. The entry point
- * `/podfit/podfit` is `/podfit/deno run -q -P=daemon /podfit/main.js`, with which each mode works; by a mode's own
- * command a process may do less (`$(...)`: variables that Kubernetes puts in, IPv6 addresses between brackets):
+ * `/podfit/podfit` is `/podfit/deno run -q -P=daemon /podfit/main.js`, with which each mode works; by the command of its
+ * own mode (COMMANDS in facts.ts) a process may do less:
  *   central      /podfit/deno run -q --no-prompt -P=central /podfit/main.js
- *   node-local   /podfit/deno run -q --no-prompt -P=node-local
- *                --allow-net=$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT),$(NODE_IP):10250,0.0.0.0:8080 /podfit/main.js
- *   sidecar      /podfit/deno run -q --no-prompt -P=sidecar
- *                --allow-net=$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT),0.0.0.0:8080 /podfit/main.js
- *   a kubeconfig whose user is an exec plug-in
- *                /podfit/deno run -q --no-prompt -P=exec /podfit/main.js --kubeconfig /etc/podfit/kubeconfig
+ *   node-local   the same with -P=node-local --allow-net=API_SERVER:PORT,0.0.0.0:8080,NODE_IP:10250
+ *   sidecar      the same with -P=sidecar --allow-net=API_SERVER:PORT,0.0.0.0:8080
+ *   a kubeconfig whose user is an exec plug-in    the same with -P=exec
  */
 import { parseArgs } from "node:util";
 import { writeArchive } from "./archive.ts";
