@@ -66,8 +66,17 @@ async function openKubelets(options: RunOptions, { server, log, clock }: SourceC
   };
 }
 
-function openApi({ server, scope, clock }: SourceContext): MetricsApi {
-  return openMetricsApi({ server, scope, clock, random: Math.random });
+function openApi({ server, scope, clock, log }: SourceContext): MetricsApi {
+  return openMetricsApi({
+    server,
+    scope,
+    clock,
+    random: Math.random,
+    onNamespace: (namespace, reason) =>
+      reason === null
+        ? log.info("Usage of namespace is read from metrics.k8s.io again", { namespace })
+        : log.warn("Cannot read usage of namespace from metrics.k8s.io", { namespace, reason }),
+  });
 }
 
 function openCgroups(

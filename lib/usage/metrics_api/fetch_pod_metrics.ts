@@ -68,12 +68,14 @@ function toPath({ namespace, pod }: Part): string {
   return pod === null ? pods : `${pods}/${encodeURIComponent(pod)}`;
 }
 
-async function read(bytes: Uint8Array, { pod }: Part, context: FetchContext): Promise<PodMetricsAnswer> {
+async function read(bytes: Uint8Array, { namespace, pod }: Part, context: FetchContext): Promise<PodMetricsAnswer> {
   const { clock, isWanted, signal } = context;
   const now = clock.now();
   const pods = new Map<string, PodMetrics>();
   const take = (one: PodMetrics | null) => {
-    if (one !== null) pods.set(`${one.namespace}/${one.name}`, one);
+    // What was not asked for is not believed either.
+    if (one === null || one.namespace !== (namespace ?? one.namespace) || one.name !== (pod ?? one.name)) return;
+    pods.set(`${one.namespace}/${one.name}`, one);
   };
   try {
     if (pod !== null) take(parsePodMetrics(bytes, { now }));

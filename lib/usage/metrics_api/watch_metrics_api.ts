@@ -28,6 +28,11 @@ export interface MetricsApiOptions {
     readonly pod: { readonly namespace: string; readonly name: string } | null;
   };
   readonly limitBytes?: number;
+  /**
+   * Told when a namespace's list begins to fail, with the reason, and with `null` when it no longer does: other
+   * namespaces' pods on a node are read all the same, so no reading says it.
+   */
+  readonly onNamespace?: (namespace: string, why: string | null) => void;
 }
 
 /** A source of usage; disposal ends what it has asked. */
@@ -42,6 +47,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   const ending = new AbortController();
   const watches = new Set<WatchUsageOptions>();
   const answers = new Map<string, () => Promise<PodMetricsAnswer>>();
+  const failing = new Set<string>();
   const takeTurn = createTurns(clock);
 
   /** By `namespace/name`, over all nodes. */
@@ -51,10 +57,20 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
     return wanted;
   }
 
-  function ask(part: Part): Promise<PodMetricsAnswer> {
+  async function ask(part: Part): Promise<PodMetricsAnswer> {
     const wanted = listWanted();
     const isWanted = (namespace: string, name: string) => wanted.has(toKey({ namespace, name }));
-    return fetchPodMetrics(part, { ...options, isWanted, signal: ending.signal });
+    const answer = await fetchPodMetrics(part, { ...options, isWanted, signal: ending.signal });
+    if (part.namespace !== null) note(part.namespace, answer);
+    return answer;
+  }
+
+  function note(namespace: string, answer: PodMetricsAnswer): void {
+    const isFailed = answer.kind === "failed";
+    if (isFailed === failing.has(namespace)) return;
+    if (isFailed) failing.add(namespace);
+    else failing.delete(namespace);
+    options.onNamespace?.(namespace, isFailed ? answer.why : null);
   }
 
   function read(part: Part): Promise<PodMetricsAnswer> {

@@ -153,17 +153,41 @@ for (const [what, [answer, reason, why]] of Object.entries(FAILURES)) {
   });
 }
 
-Deno.test("of several namespaces one that may not be read keeps nothing of the others away (C54)", async () => {
+Deno.test("of several namespaces one that may not be read keeps nothing of the others away, and is told once (C54)", async () => {
+  let mayRead = false;
+  const told: string[] = [];
   await using run = start({
     scope: { ...ALL, namespaces: ["default", "shop"] },
-    answer: (path) => path.includes("/shop/") ? refuse(403, {}) : Response.json({ items: [item("web")] }),
+    answer: (path) => path.includes("/shop/") && !mayRead ? refuse(403, {}) : Response.json({ items: ITEMS }),
+    onNamespace: (namespace, why) => told.push(`${namespace}: ${why}`),
   });
   run.watch("n1", { pods: [pod("web"), pod("cart", "shop")] });
   run.watch("n2", { pods: [pod("cart", "shop")] });
-  await run.clock.advance(15_000);
+  await run.clock.advance(45_000);
   const [both, refused] = run.readings;
   assertEquals(both?.kind === "usage" && [...both.pods.keys()], ["uid-web"]);
   assert(refused?.kind === "failed" && refused.message.includes('in a Role of namespace "shop", or a ClusterRole'));
+  assertEquals(told.length, 1);
+  assertStringIncludes(told[0] ?? "", 'shop: 403 no; grant that user the verb "list"');
+  mayRead = true;
+  await run.clock.advance(45_000);
+  assertEquals(told.slice(1), ["shop: null"]);
+});
+
+Deno.test("usage that was not asked for is not believed: of another namespace, or another pod (C54)", async () => {
+  await using run = start({
+    scope: { ...ALL, namespaces: ["default", "shop"] },
+    answer: (path) => Response.json({ items: path.includes("/default/") ? ITEMS : [] }),
+  });
+  run.watch("n1", { pods: [pod("web"), pod("cart", "shop")] });
+  await using sidecar = start({
+    scope: { ...ALL, pod: { namespace: "default", name: "web" } },
+    answer: () => Response.json(item("db")),
+  });
+  sidecar.watch("n1", { pods: [pod("web"), pod("db")] });
+  for (const { clock } of [run, sidecar]) await clock.advance(15_000);
+  const read = ({ readings: [one] }: typeof run) => one?.kind === "usage" ? [...one.pods.keys()] : one;
+  assertEquals([read(run), read(sidecar)], [["uid-web"], []]);
 });
 
 Deno.test("a watch ends at once while its list is waited for, and the source ends what it has asked", async () => {
