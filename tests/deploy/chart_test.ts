@@ -197,7 +197,7 @@ chartTest("the notes of each mode begin with three commands, and name the label 
     );
     assertEquals(code, 0);
     const notes = stdout.slice(stdout.indexOf("NOTES:"));
-    assert(notes.match(/^ {2}kubectl /gm)?.length ?? 0 >= 3, notes);
+    assert((notes.match(/^ {2}kubectl /gm) ?? []).length >= 3, notes);
     assertEquals(notes.includes("pod-security.kubernetes.io/enforce=privileged"), mode === "node-local", mode);
   }
 });
