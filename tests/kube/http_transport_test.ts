@@ -295,7 +295,7 @@ Deno.test("HttpTransport sends nothing more when it is closed", async () => {
   );
 });
 
-Deno.test("HttpTransport asks right before each time that it sends, and sends nothing when that throws", async () => {
+Deno.test("HttpTransport asks right before each time that it sends, and sends nothing when that throws (C55)", async () => {
   let received = 0;
   await using server = serveTls(() => {
     received++;

@@ -6,7 +6,7 @@ import { formatMicroTime, holdLease, newLease, parseLease, releaseLease } from "
 const HOLD = { holder: "a", durationMs: 15_000, now: Date.UTC(2026, 10, 20, 11, 0, 0, 7) };
 const LEASE = { metadata: { name: "podfit", resourceVersion: "7", uid: "u" }, spec: newLease("podfit", HOLD).spec };
 
-Deno.test("formatMicroTime() writes six digits, whatever the millisecond", () => {
+Deno.test("formatMicroTime() writes six digits, whatever the millisecond (C55)", () => {
   assertEquals(newLease("podfit", HOLD).spec?.renewTime, "2026-11-20T11:00:00.007000Z");
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4e12 }), (at) => {
@@ -29,7 +29,7 @@ const READ: Readonly<
 };
 
 for (const [what, [spec, holder, durationMs, isReleased]] of Object.entries(READ)) {
-  Deno.test(`parseLease() reads a Lease ${what}`, () => {
+  Deno.test(`parseLease() reads a Lease ${what} (C55)`, () => {
     const record = parseLease({ ...LEASE, spec }, 15_000);
     assertEquals([record?.holder, record?.durationMs, record?.isReleased], [holder, durationMs, isReleased]);
   });

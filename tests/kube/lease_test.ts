@@ -186,7 +186,7 @@ Deno.test("createElection() keeps labels and annotations that somebody gives the
   assertEquals([stage.lease?.metadata.labels, stage.lease?.spec.holderIdentity], [{ team: "ops" }, "a"]);
 });
 
-Deno.test("a leader that ends releases the Lease when its work has ended, and another leads within a retry", async () => {
+Deno.test("a leader that ends releases the Lease when its work has ended, and another leads within a retry (C55)", async () => {
   await using stage = new Stage();
   const a = stage.add("a", { endsInS: 20 });
   await stage.advance(5);
@@ -205,7 +205,7 @@ Deno.test("a leader that ends releases the Lease when its work has ended, and an
   assertEquals([stage.lease?.spec.holderIdentity, stage.lease?.spec.leaseTransitions], ["b", 1]);
 });
 
-Deno.test("a leader that is cut off stops by 10 s after its last renewal was sent, another starts after 15 s", async () => {
+Deno.test("a leader that is cut off stops by 10 s after its last renewal was sent, another starts after 15 s (C55)", async () => {
   await using stage = new Stage();
   const a = stage.add("a");
   const b = stage.add("b");
@@ -222,7 +222,7 @@ Deno.test("a leader that is cut off stops by 10 s after its last renewal was sen
   assertEquals([a.isWorking, a.heard.at(-1)], [false, "standby b"]);
 });
 
-Deno.test("answers that come late do not prolong a leadership, which counts from when a renewal was sent", async () => {
+Deno.test("answers that come late do not prolong a leadership, which counts from when a renewal was sent (C55)", async () => {
   await using stage = new Stage();
   const a = stage.add("a");
   await stage.advance(1);
@@ -291,7 +291,7 @@ Deno.test("wall clocks that are hours apart, or are set, change nothing", async 
   assertEquals([a.terms.length, a.mayWrite, b.terms.length], [1, true, 0]);
 });
 
-Deno.test("a leader restores the Lease that was deleted, and nobody leads meanwhile who knew of it", async () => {
+Deno.test("a leader restores the Lease that was deleted, and nobody leads meanwhile who knew of it (C55)", async () => {
   await using stage = new Stage();
   const a = stage.add("a");
   const b = stage.add("b");

@@ -47,7 +47,7 @@ export class Run implements AsyncDisposable {
   readonly kubelet: FakeKubelet;
   readonly metrics: Metrics = createMetrics({ version: "test" });
   readonly log: Json[] = [];
-  /** Its clock, and its way to the API server. */
+  /** Its clock, and its way to the API server, where it has an identity. */
   readonly process: Pausable;
   readonly daemon: Daemon;
   readonly #ending = new AbortController();
@@ -72,11 +72,13 @@ export class Run implements AsyncDisposable {
     }
     this.kubelet.enacts = options.enacts ?? true;
     this.process = new Pausable(this.clock);
-    const { clock } = this.process;
     const { identity } = options;
-    const server = this.api.toServer();
+    const plain = this.api.toServer();
+    const [clock, server] = identity === undefined
+      ? [this.clock, plain]
+      : [this.process.clock, { ...plain, transport: this.process.wrap(plain.transport) }];
     this.daemon = createDaemon({
-      server: { ...server, transport: this.process.wrap(server.transport) },
+      server,
       watchUsage: watchKubelets(options.isBlind === true ? BLIND : this.kubelet, {
         clock,
         random: () => 0,

@@ -87,6 +87,29 @@ Deno.test("podfit ends on SIGTERM though clients have sent half of their request
   for (const client of clients) client.close();
 });
 
+Deno.test("podfit with --leader-elect holds the Lease under a name of its own, and releases it on SIGTERM (C55)", async () => {
+  const written: { readonly line: string; readonly spec: Readonly<Record<string, unknown>> }[] = [];
+  let version = 0;
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { pathname } = new URL(request.url);
+    if (!pathname.includes("/leases")) return listNothing();
+    if (request.method === "GET") return new Response("none", { status: 404 });
+    const lease = await request.json();
+    written.push({ line: `${request.method} ${pathname}`, spec: lease.spec });
+    return Response.json({ ...lease, metadata: { ...lease.metadata, resourceVersion: `${++version}`, uid: "u" } });
+  });
+  await using kubeconfig = await writeKubeconfig(`http://127.0.0.1:${server.addr.port}`);
+  const args = ["--kubeconfig", kubeconfig.path, "--leader-elect", "--leader-elect-resource-namespace=ops"];
+  await using podfit = await startPodfit({ args, env: { ...ENABLED, HOSTNAME: "podfit-0" } });
+  await until(() => written.length > 1);
+  const { code, log } = await podfit.end("SIGTERM");
+  assertEquals([code, log.filter(({ message }) => message === "Leading").length], [0, 1]);
+  const path = "/apis/coordination.k8s.io/v1/namespaces/ops/leases";
+  assertEquals(written.slice(0, 2).map(({ line }) => line), [`POST ${path}`, `PUT ${path}/podfit`]);
+  assertMatch(String(written[0]?.spec["holderIdentity"]), /^podfit-0_[0-9a-f-]{36}$/);
+  assertEquals([written.at(-1)?.spec["holderIdentity"], written.at(-1)?.spec["leaseDurationSeconds"]], ["", 1]);
+});
+
 Deno.test("podfit ends with one line of its log and exit code 1 for what nobody has caught", async () => {
   const preload = "tests/support/stray.ts";
   for (const [signal, what] of [["SIGUSR1", "a promise of nobody"], ["SIGUSR2", "a callback of nobody"]] as const) {

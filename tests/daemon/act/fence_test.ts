@@ -40,7 +40,7 @@ Deno.test("fence() sends nothing after it led", async () => {
   assertEquals(way.sent, []);
 });
 
-Deno.test("fence() sends nothing that was still being prepared when it ceased to lead", async () => {
+Deno.test("fence() sends nothing that was still being prepared when it ceased to lead (C55)", async () => {
   const way = new Way();
   const { promise, resolve } = Promise.withResolvers<void>();
   way.preparing = promise;
@@ -51,7 +51,7 @@ Deno.test("fence() sends nothing that was still being prepared when it ceased to
   assertEquals(way.sent, []);
 });
 
-Deno.test("fence() ends what is under way when leadership is lost, and when its own signal says so", async () => {
+Deno.test("fence() ends what is under way when leadership is lost, and when its own signal says so (C55)", async () => {
   const way = new Way();
   way.answering = new Promise(() => {});
   const sending = way.patch();
