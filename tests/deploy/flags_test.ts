@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type FlagRow, FLAGS, VARIABLES } from "../../lib/cli/run/flags.ts";
 import { createProgram, type RunOptions } from "../../lib/cli/run/options.ts";
 import { parseObjects, type Rendered, renderText, type Values } from "../../tools/helm.ts";
+import { COMMANDS } from "../../tools/image/facts.ts";
 import { renderFew } from "../support/chart_renders.ts";
 import { listFlips, readLeaves } from "../support/chart_flips.ts";
 import { chartTest } from "../support/needs_helm.ts";
@@ -15,17 +16,6 @@ const FIELDS: Readonly<Record<string, string>> = {
   "spec.nodeName": "worker-1",
   "status.hostIP": "10.0.0.7",
 };
-/** What the chart knows before podfit does: as long as it is not in --help, it is left out. */
-const COMING = [
-  "--leader-elect-resource-name",
-  "PODFIT_LEADER_ELECT",
-  "--metrics-auth",
-  "--tls-cert-file",
-  "--tls-private-key-file",
-  "PODFIT_POD",
-  "--stats-source=metrics-api",
-  "--stats-source=auto",
-];
 /** Of these podfit reads none: they stand for something in the container's command. */
 const FOR_THE_COMMAND = ["NODE_IP", "POD_NAMESPACE", "POD_NAME"];
 
@@ -49,7 +39,7 @@ chartTest("podfit takes the flags and variables of the example of a sidecar", as
   const text = await Deno.readTextFile(new URL("../../deploy/sidecar-example.yaml", import.meta.url));
   const workload = parseObjects(text).find(({ kind }) => kind === "Deployment");
   const start = toStart(workload?.["spec"].template.spec.initContainers[0]);
-  assertEquals(start.args, ["--stats-source=metrics-api"]);
+  assertEquals(start.args, ["--stats-source=metrics-api", "--listen=0.0.0.0:10280"]);
   assertEquals(await listRefused({ ...start, env: { ...start.env, PODFIT_POD: "shop/web-1" } }), []);
 });
 
@@ -103,6 +93,14 @@ for (const [name, [values, read, expected]] of Object.entries(CASES)) {
   });
 }
 
+chartTest("the commands of the chart are those of the image", async () => {
+  const values = { central: {}, "node-local": { mode: "node-local", statsSource: "kubelet" } };
+  for (const [mode, given] of Object.entries(values)) {
+    const command = findContainer(parseObjects(await renderText({ values: given })))?.["command"];
+    assertEquals(command, COMMANDS[mode as keyof typeof values], mode);
+  }
+});
+
 chartTest("the process may reach and read what its mode needs: named on its command line", async () => {
   const command = async (values: Values) => {
     const [, , , , set, ...rest] = findContainer(parseObjects(await renderText({ values })))?.["command"] ?? [];
@@ -151,7 +149,7 @@ interface Variable {
 
 async function listRefused(start: Start): Promise<readonly string[]> {
   const unknown = listUnknown(start);
-  if (unknown.length > 0) return unknown.filter((one) => !COMING.includes(one));
+  if (unknown.length > 0) return unknown;
   return await readOptions(start).then(() => [], (error) => [String(error)]);
 }
 
