@@ -54,5 +54,5 @@ const NEXT = [
   "      kubectl --insecure-skip-tls-verify --token=any -s ADDRESS get pra,pods",
   "  deploy/demo/*.yaml           the workloads and autoscalers: change them, look again",
   "  podfit lint -f deploy/demo   what podfit finds wrong in such files",
-  "  README.md, Quick start       podfit on a real cluster",
+  "  README.md, Install           podfit on a real cluster",
 ];
