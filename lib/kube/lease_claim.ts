@@ -47,13 +47,11 @@ interface Observed {
 export function createLeaseClaim({ store, name, identity, clock, durationMs }: LeaseClaimOptions): LeaseClaim {
   let observed: Observed | null = null;
   let isKnown = false;
-  let wasHeld = false;
 
   const readHold = () => ({ holder: identity, durationMs, now: clock.now() });
 
   function observe(record: LeaseRecord): Observed {
     isKnown = true;
-    wasHeld ||= record.holder !== null;
     const isSame = observed?.record.fingerprint === record.fingerprint;
     const atMs = isSame && observed !== null ? observed.atMs : clock.monotonic();
     return observed = { record, atMs, isGone: false };
@@ -68,9 +66,7 @@ export function createLeaseClaim({ store, name, identity, clock, durationMs }: L
 
   /** Whether nobody else holds it by what was seen: given back, ours, or not renewed for as long as it is the holder's. */
   function isFree({ record, atMs }: Observed): boolean {
-    // One that had a holder, and looks new, was emptied by somebody: its holder still goes by it.
-    if (record.isReleased || record.holder === identity || (record.isNew && !wasHeld)) return true;
-    return clock.monotonic() - atMs >= record.durationMs;
+    return record.isReleased || record.holder === identity || clock.monotonic() - atMs >= record.durationMs;
   }
 
   async function hold(write: () => Promise<LeaseRecord | null>): Promise<Held | null> {

@@ -13,8 +13,6 @@ export interface LeaseRecord {
   readonly durationMs: number;
   /** Nobody holds it because its last holder has given it back; false where somebody else took the holder out. */
   readonly isReleased: boolean;
-  /** Nobody has ever held it, by what it says: a chart makes such a one. */
-  readonly isNew: boolean;
   readonly transitions: number;
   /** Two records with the same are the same: nobody has renewed between them. */
   readonly fingerprint: string;
@@ -44,14 +42,13 @@ export function parseLease(value: unknown, durationMs: number): LeaseRecord | nu
   if (!isRecord(value) || !isRecord(value["metadata"])) return null;
   if (typeof value["metadata"]["resourceVersion"] !== "string") return null;
   const spec = isRecord(value["spec"]) ? value["spec"] : {};
-  const { holderIdentity, leaseDurationSeconds: seconds, leaseTransitions: transitions, renewTime } = spec;
+  const { holderIdentity, leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
   const holder = typeof holderIdentity === "string" && holderIdentity !== "" ? holderIdentity : null;
   const writtenMs = isWhole(seconds) ? seconds * 1000 : 0;
   return {
     holder,
     durationMs: Math.min(Math.max(writtenMs, durationMs), Math.max(LONGEST_MS, durationMs)),
     isReleased: holder === null && seconds === RELEASED_SECONDS,
-    isNew: holder === null && renewTime === undefined,
     transitions: isWhole(transitions) ? transitions : 0,
     fingerprint: JSON.stringify(spec),
     lease: value,

@@ -74,7 +74,6 @@ chartTest("a name of its own is in every name but those that podfit looks for", 
     const known = [
       "CustomResourceDefinition podresourceautoscalers.keda.kedify.io",
       "ServiceAccount podfit-kubelet",
-      "Lease podfit-sidecar",
     ];
     assertEquals(
       foreign.map(({ kind, metadata: { name } }) => `${kind} ${name}`).filter((one) => !known.includes(one)),

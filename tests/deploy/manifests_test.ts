@@ -28,7 +28,6 @@ Deno.test("each manifest makes what its mode is made of", async () => {
     "ClusterRoleBinding podfit",
     "Role podfit",
     "RoleBinding podfit",
-    "Lease podfit",
   ];
   const kubelet = ["ClusterRole podfit-kubelet", "ClusterRoleBinding podfit-kubelet", "ServiceAccount podfit-kubelet"];
   assertEquals(
@@ -49,7 +48,6 @@ Deno.test("each manifest makes what its mode is made of", async () => {
       definition,
       "Role podfit-sidecar",
       "RoleBinding podfit-sidecar",
-      "Lease podfit-sidecar",
       ...policy("podfit-sidecar"),
     ].sort(),
   );

@@ -177,18 +177,6 @@ Deno.test("createElection() makes the Lease that client-go makes, and leads at o
   assertEquals(a.sent.length, 2 + 30, "a renewal each 2 s is one request");
 });
 
-Deno.test("a Lease that nobody has held, as a chart makes it, is taken at once", async () => {
-  await using stage = new Stage();
-  const first = stage.add("first");
-  await stage.advance(5);
-  first.end();
-  await stage.advance(1);
-  stage.edit((lease) => lease.spec = {});
-  const a = stage.add("a");
-  await stage.advance(0.1);
-  assertEquals([a.mayWrite, a.heard], [true, ["leading"]]);
-});
-
 Deno.test("createElection() keeps labels and annotations that somebody gives the Lease", async () => {
   await using stage = new Stage();
   stage.add("a");

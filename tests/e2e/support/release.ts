@@ -75,6 +75,8 @@ export async function installRelease(namespace: string, values: Values): Promise
     async uninstall() {
       isInstalled = false;
       await runProgram("helm", ["uninstall", name, "--namespace", namespace, "--wait"], { timeoutMs: WAIT_MS });
+      // What podfit makes itself goes with its namespace, or by hand: see the README.
+      await kubectl(["delete", "lease", "--ignore-not-found", name, "podfit-sidecar", "-n", namespace]);
     },
     async listPods() {
       const selector = `app.kubernetes.io/instance=${name}`;
