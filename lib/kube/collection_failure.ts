@@ -7,7 +7,8 @@ import { readMessage } from "./network_error.ts";
  * - `status`: the server refused the request.
  * - `expired`: the server no longer has the resource version or the continue token, or does not have it yet.
  * - `unreachable`: the request failed before an answer.
- * - `hung`: nothing came from the start, neither an answer nor a whole first line.
+ * - `hung`: no answer came.
+ * - `quiet`: a watch was answered, and not one whole line of it came.
  * - `dropped`: the connection ended within the body.
  * - `silent`: nothing more came after some lines of a watch, or no whole page of a list in its time.
  * - `malformed`: the answer is not what the API promises.
@@ -19,6 +20,7 @@ export type FailureKind =
   | "expired"
   | "unreachable"
   | "hung"
+  | "quiet"
   | "dropped"
   | "silent"
   | "malformed"

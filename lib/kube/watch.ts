@@ -33,6 +33,11 @@ export interface WatchOptions<T> extends Collection {
   readonly onCurrent?: () => void;
   /** Called for every failure before it is retried; with 0 failures for an object that `project` can't read. */
   readonly onError: (error: Error, consecutiveFailures: number) => void;
+  /**
+   * Called when a watch has brought nothing from its begin, not even a bookmark, and a list is asked for instead. No
+   * failure: an API server sends no bookmarks of a kind of which it has not seen a change since its own start.
+   */
+  readonly onQuiet?: () => void;
   /** Objects in a page of a list; 500 by default. */
   readonly pageSize?: number;
   /** A connection without a whole line for this long is dead: bookmarks come each 60 s. 90 s by default. */
@@ -79,6 +84,12 @@ export async function* watchList<T>(transport: Transport, options: WatchOptions<
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof CollectionFailure)) throw error;
+      if (error.kind === "quiet") {
+        // A list tells whether the server is there, and what a watch that is stuck would have brought.
+        resourceVersion = null;
+        options.onQuiet?.();
+        continue;
+      }
       const failures = failureCount.fail();
       const nowMs = clock.monotonic();
       const isDoubtful = nowMs >= relistDueMs || (nowMs - heardMs >= TRUSTED_MS && !isAboutNoVersion(error));

@@ -70,7 +70,7 @@ export async function* watchOnce<T>(
     if (overtime.signal.aborted && !options.signal.aborted) return;
     const failure = toBodyFailure(error, { verb: "watch", path, signal });
     if (failure.kind !== "silent" || version !== null) throw failure;
-    throw new CollectionFailure(failure.message, { kind: "hung", cause: error });
+    throw new CollectionFailure(failure.message, { kind: "quiet", cause: error });
   }
   const lastedMs = Math.round(clock.monotonic() - startedMs);
   if (lastedMs < SHORT_WATCH_MS) {

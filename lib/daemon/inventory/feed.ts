@@ -75,6 +75,7 @@ export class Feed {
       signal,
       project,
       onCurrent: hearOfAll,
+      onQuiet: () => log.debug("Nothing was heard of a watch since it began, listing anew", { resource, path }),
       onError,
     });
     for await (const event of events) {
