@@ -159,7 +159,9 @@ export class RealWorld implements AsyncDisposable {
     }
   }
 
+  /** podfit's own may be among them. */
   #see(pod: Json): void {
+    if (pod.metadata.labels?.app !== "web") return;
     const before = this.#pods.get(pod.metadata.uid);
     this.#pods.set(pod.metadata.uid, pod);
     // By the API server's clock, as a watch may lag behind.

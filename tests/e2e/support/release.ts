@@ -7,6 +7,8 @@ import { VERSION } from "../../../lib/cli/version.ts";
 import { listGranted, readUsed } from "./rights.ts";
 import { kubectl, kubectlJson, kubectlRaw, runProgram, tryKubectl } from "./kubectl.ts";
 import { applyManifests, deleteObject, readAutoscaler, readEvents, waitFor } from "./cluster.ts";
+import { systemClock } from "../../../lib/runtime/clock.ts";
+import { waitUntil } from "./wait.ts";
 import { quickSpec } from "./autoscalers.ts";
 import { autoscaler, deployment } from "./workloads.ts";
 import type { List, PodJson } from "./objects.ts";
@@ -125,10 +127,10 @@ export function waitForLeader(
   { namespace, name }: Pick<Release, "namespace" | "name">,
   { not = null, timeoutMs = 45_000 }: { readonly not?: string | null; readonly timeoutMs?: number } = {},
 ): Promise<string> {
-  return waitFor("a leader", async () => {
+  return waitUntil("a leader", async () => {
     const leader = await readLeader(namespace, name);
     return leader === not ? null : leader;
-  }, { timeoutMs, everyMs: 500 });
+  }, { timeoutMs, everyMs: 500, clock: systemClock });
 }
 
 /** Waits until no object of the cluster has the release's name in its own, or in the label of its release. */
