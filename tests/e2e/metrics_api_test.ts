@@ -2,10 +2,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parsePodMetricsList, type PodMetrics } from "../../lib/usage/metrics_api/parse_pod_metrics.ts";
 import { backend } from "./support/backend.ts";
-import { applyManifests, waitFor } from "./support/cluster.ts";
+import { quickSpec, waitForConditions } from "./support/autoscalers.ts";
+import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
+import { sumOf } from "./support/metrics.ts";
 import { scenario } from "./support/needs.ts";
+import { readSpecSize } from "./support/patches.ts";
+import { startPodfit } from "./support/podfit.ts";
 import { findPod } from "./support/pods.ts";
-import { deployment } from "./support/workloads.ts";
+import { autoscaler, deployment, pod } from "./support/workloads.ts";
 
 scenario("C54 metrics.k8s.io tells what a container used, in the shape that podfit believes", {
   needs: { images: "load", pods: 1, freeMillicores: 300, metricsServer: true },
@@ -15,8 +19,8 @@ scenario("C54 metrics.k8s.io tells what a container used, in the shape that podf
     const { name } = await findPod(namespace, "web");
     const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`;
     await waitFor("a whole window of load", async () => {
-      const [pod] = await list(path);
-      return (pod?.containers.get("main")?.millicores ?? 0) > 150;
+      const [read] = await list(path);
+      return (read?.containers.get("main")?.millicores ?? 0) > 150;
     }, { timeoutMs: 120_000 });
     const answer = JSON.parse(await backend().get(path) ?? "");
     assertEquals([answer.kind, answer.apiVersion], ["PodMetricsList", "metrics.k8s.io/v1beta1"]);
@@ -27,18 +31,40 @@ scenario("C54 metrics.k8s.io tells what a container used, in the shape that podf
     assertEquals([one.name, others], ["main", []]);
     assertMatch(one.usage.cpu, /^\d+[num]?$/);
     assertMatch(one.usage.memory, /^\d+([KMG]i)?$/);
-    const [pod] = await list(path);
+    const [read] = await list(path);
     assert(
-      pod !== undefined && pod.skipped === 0 && pod.windowMs >= 5_000 && pod.windowMs <= 90_000,
-      JSON.stringify(pod),
+      read !== undefined && read.skipped === 0 && read.windowMs >= 5_000 && read.windowMs <= 90_000,
+      JSON.stringify(read),
     );
-    const { millicores = 0, workingSetBytes = 0 } = pod.containers.get("main") ?? {};
+    const { millicores = 0, workingSetBytes = 0 } = read.containers.get("main") ?? {};
     assert(
       millicores < 300 && workingSetBytes > 2 ** 16 && workingSetBytes < 2 ** 30,
       `${millicores}m, ${workingSetBytes}`,
     );
     // A pod that is not there is missing by its name.
     assertEquals(await backend().get(`${path}/nobody`), null);
+  },
+});
+
+scenario("C54 --stats-source auto reads nodes by metrics.k8s.io whose kubelets it cannot believe, and resizes", {
+  needs: { images: "load", kubelet: "self-signed", node: "own", pods: 1, freeMillicores: 100, metricsServer: true },
+  async run({ namespace, nodeName }) {
+    const web = { namespace, name: "web" };
+    await applyManifests(namespace, [
+      pod("web", {
+        containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }],
+        fields: nodeName === null ? {} : { nodeName },
+      }),
+      autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
+    ]);
+    await waitForPods(namespace, "app=web");
+    await using podfit = await startPodfit({ namespaces: [namespace], args: ["--stats-source", "auto"] });
+    await waitFor("the resize", async () => {
+      return readSpecSize(await readPod(web), "main")["cpu.requests"] === 20;
+    }, { timeoutMs: 120_000 });
+    assertEquals(sumOf(await podfit.metrics(), "podfit_nodes_by_usage_source", { source: "metrics-api" }), 1);
+    await waitForConditions(web, { Metrics: { status: "True" } });
+    await podfit.stop();
   },
 });
 
