@@ -3,6 +3,7 @@
 #   docker build -t podfit .
 # Or podfit as one program by `deno compile`, whose runtime is smaller and comes from dl.deno.land:
 #   docker build -t podfit --target compiled .
+# It has no /podfit/deno: install the chart with narrowPermissions=false.
 ARG DENO_VERSION=2.9.6
 ARG DENO_IMAGE=denoland/deno:${DENO_VERSION}
 

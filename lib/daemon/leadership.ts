@@ -47,6 +47,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   const fields = { lease: subject, identity };
   let actor: Actor | null = null;
   let failure = "";
+  let isRefused = false;
 
   const election = createElection({
     client,
@@ -70,8 +71,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       },
       onFailure({ message, code }) {
         failure = message;
+        isRefused = code === 403 || code === 404;
         const topic = { what: WHAT, reason: code === 0 ? "NoAnswer" : String(code), subject };
-        const level = code === 403 || code === 404 ? "error" : "warn";
+        const level = isRefused ? "error" : "warn";
         onTrouble({
           kind: "failure",
           level,
@@ -84,6 +86,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       onAnswered() {
         if (failure === "") return;
         failure = "";
+        isRefused = false;
         onTrouble({ kind: "recovered", what: WHAT, subject });
       },
     },
@@ -106,8 +109,13 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       if (!election.isKnown()) {
         return { ok: false, message: `waiting for the first look at Lease "${subject}"${failure && `: ${failure}`}` };
       }
+      // Whoever cannot read or write the Lease cannot take over.
+      if (isRefused) return { ok: false, message: `cannot stand by: ${failure}` };
       const leader = election.holder();
-      return { ok: true, message: `standby: ${leader === null ? "nobody" : `"${leader}"`} leads` };
+      return {
+        ok: true,
+        message: `standby: ${leader === null || leader === identity ? "nobody" : `"${leader}"`} leads`,
+      };
     },
     async run(signal) {
       metrics.setLeading(name, false);

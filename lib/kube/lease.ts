@@ -102,7 +102,9 @@ export function createElection(options: ElectionOptions): Election {
     while (!signal.aborted) {
       const tried = await attempt(() => claim.take(signal), signal);
       if (tried !== null && !(tried instanceof LeaseError)) return tried;
-      if (claim.isKnown() && told !== claim.holder()) listener.onStandby(told = claim.holder());
+      // While the Lease cannot be read it may still name this process, which nobody stands by for.
+      const isSeen = claim.isKnown() && claim.holder() !== identity;
+      if (isSeen && told !== claim.holder()) listener.onStandby(told = claim.holder());
       const waitMs = Math.max(pickWaitMs(), Math.min(tried?.retryAfterMs ?? 0, LONGEST_WAIT_MS));
       await clock.sleep(waitMs, signal).catch(() => {});
     }

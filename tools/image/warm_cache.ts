@@ -38,11 +38,13 @@ async function startOnce(stage: string): Promise<void> {
   }).spawn();
   const timer = setTimeout(() => child.kill("SIGKILL"), START_MS);
   let said = "";
+  let isAsked = false;
   try {
     for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
       said += text;
-      const address = /"message":"Listening".*"address":"([^"]+)"/.exec(text)?.[1];
-      if (address === undefined) continue;
+      const address = /"message":"Listening".*"address":"([^"]+)"/.exec(said)?.[1];
+      if (address === undefined || isAsked) continue;
+      isAsked = true;
       for (const page of ["healthz", "metrics"]) await (await fetch(`http://${address}/${page}`)).text();
       child.kill("SIGTERM");
     }

@@ -68,17 +68,19 @@ export function askAboutReaders(
   { log, clock }: { readonly log: Log; readonly clock: Clock },
 ): CheckReader {
   let saidMs = -Infinity;
+  let isSaid = false;
   return createReaderAccess({
     client: createClient(server),
     clock,
     onFailure({ kind, why }) {
       if (clock.monotonic() - saidMs < LEAST_BETWEEN_MS) return;
       saidMs = clock.monotonic();
+      isSaid = true;
       log[kind === "rightMissing" ? "error" : "warn"]("Cannot tell who may read /metrics", { why });
     },
     onAnswered() {
-      if (saidMs > -Infinity) log.info("Readers of /metrics are known again");
-      saidMs = -Infinity;
+      if (isSaid) log.info("Readers of /metrics are known again");
+      isSaid = false;
     },
   });
 }

@@ -47,13 +47,30 @@ export function createReaderAccess({ client, clock, onFailure, onAnswered }: Rea
   // No token is kept, nor a hash of one that guesses could be tried against elsewhere.
   const salt = crypto.getRandomValues(new Uint8Array(32));
 
+  let waiting = 0;
+
   /** Those who were known a moment ago go before those who may be guessing. */
   async function ask<T>(review: (signal: AbortSignal) => Promise<T>, isUrgent: boolean): Promise<T> {
     using timeout = clock.timeout(TIMEOUT_MS);
     const { signal } = timeout;
-    using _slot = await limit.acquire(signal, { isUrgent });
-    await rate.take(signal, { isUrgent });
+    using _slot = await takeTurn(signal, isUrgent);
     return await review(signal);
+  }
+
+  /** Rejects with a Crowded where too many wait: a connection may be gone long before its turn comes. */
+  async function takeTurn(signal: AbortSignal, isUrgent: boolean): Promise<Disposable> {
+    if (!isUrgent && waiting >= MOST_WAITING) throw new Crowded();
+    waiting++;
+    try {
+      using taken = new DisposableStack();
+      taken.use(await limit.acquire(signal, { isUrgent }));
+      await rate.take(signal, { isUrgent });
+      return taken.move();
+    } catch (cause) {
+      throw signal.aborted ? new Crowded({ cause }) : cause;
+    } finally {
+      waiting--;
+    }
   }
 
   async function findUser(token: string, wasKnown: boolean): Promise<Answer<UserInfo | null>> {
@@ -86,11 +103,19 @@ export function createReaderAccess({ client, clock, onFailure, onAnswered }: Rea
       if (user === null) return { kind: "unknownReader" };
       return isAllowed ? { kind: "allowed" } : { kind: "denied", user: user.username };
     } catch (error) {
+      if (error instanceof Crowded) return { kind: "unanswered", why: error.message };
       const failure = toFailure(error, asked);
       onFailure(failure);
       return failure;
     }
   };
+}
+
+/** No failure of the API server's: nobody has asked it. */
+class Crowded extends Error {
+  constructor(options?: ErrorOptions) {
+    super("too many readers whom podfit does not know ask at once", options);
+  }
 }
 
 const METRICS = { path: "/metrics", verb: "get" };
@@ -105,6 +130,8 @@ const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
 const MOST_KEPT = 1024;
 const MOST_AT_ONCE = 4;
+/** Readers who wait for their turn, those known a moment ago not counted. */
+const MOST_WAITING = 100;
 /** Whoever guesses tokens must not have the API server hold podfit's own requests. */
 const PACE = { perSecond: 10, burst: 20 };
 /** Those of service accounts have about 1 kB. */

@@ -177,8 +177,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     standBy() {
       forgetStatuses();
-      const { limitedPods, trackedPods, nodePollers } = families;
-      for (const family of [limitedPods, trackedPods, nodePollers]) family.keep([]);
+      const { limitedPods, trackedPods, nodePollers, nodesBySource } = families;
+      for (const family of [limitedPods, trackedPods, nodePollers, nodesBySource]) family.keep([]);
     },
     logLineDropped: () => families.logLinesDropped.record({}, 1),
   };

@@ -67,7 +67,7 @@ export function fallBack(better: NamedSource, other: NamedSource, options: FallB
           reader.close();
           trial = null;
         } else if (reader.successes >= (isFailing(serving) ? 1 : RETURN_AFTER)) {
-          elsewhere = serving.why;
+          elsewhere = isFailing(serving) ? serving.why : null;
           if (isFailing(serving)) serving.source.patience.leave();
           serving.close();
           serving = reader;

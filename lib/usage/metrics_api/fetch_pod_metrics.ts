@@ -55,7 +55,7 @@ export async function fetchPodMetrics(part: Part, context: FetchContext): Promis
 }
 
 /** A list of 30,000 pods has some 15 MB. */
-const LIMIT_BYTES = 128 * 2 ** 20;
+const LIMIT_BYTES = 48 * 2 ** 20;
 const TIMEOUT_MS = 10_000;
 const API = "/apis/metrics.k8s.io/v1beta1";
 /** How many entries are read between two looks at the clock, and how long the event loop is held up at most. */

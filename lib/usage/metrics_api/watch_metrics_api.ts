@@ -82,18 +82,14 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
     return shared();
   }
 
-  /** `counted`: answers of which what was left out is counted already. */
-  async function readOnce(
-    { name }: UsageNode,
-    { watch, counted }: { readonly watch: WatchUsageOptions; readonly counted: WeakSet<PodMetricsAnswer> },
-  ): Promise<Reading> {
+  async function readOnce({ name }: UsageNode, watch: WatchUsageOptions): Promise<Reading> {
     const startedMs = clock.monotonic();
     const pods = [...watch.pods()];
     try {
       const found = await abortable(Promise.all(listParts(pods, scope).map(read)), watch.signal);
       const durationMs = clock.monotonic() - startedMs;
       await takeTurn(watch.signal);
-      return toReading(name, { pods, found, counted, readAt: clock.now(), durationMs });
+      return toReading(name, { pods, found, readAt: clock.now(), durationMs });
     } catch (error) {
       if (!watch.signal.aborted && !ending.signal.aborted) throw error;
       // Nobody looks at the reading: the watch ends, or all of them.
@@ -104,13 +100,14 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   return {
     async *watchUsage(node, watch) {
       const toBeatMs = (RESOLUTION_MS - (clock.monotonic() + phaseMs) % RESOLUTION_MS) % RESOLUTION_MS;
-      const counted = new WeakSet<PodMetricsAnswer>();
       watches.add(watch);
       try {
-        yield* readAtBeat(() => readOnce(node, { watch, counted }), {
+        yield* readAtBeat(() => readOnce(node, watch), {
           ...watch,
           clock,
-          initialDelayMs: toBeatMs % watch.interval(),
+          // All at one beat: an answer is then never older than the watch that gets it, and none is read twice.
+          interval: () => Math.ceil(watch.interval() / RESOLUTION_MS) * RESOLUTION_MS,
+          initialDelayMs: toBeatMs,
         });
       } finally {
         watches.delete(watch);
@@ -138,13 +135,12 @@ function listParts(pods: readonly UsagePod[], { namespaces, node, pod }: Metrics
 interface Found {
   readonly pods: readonly UsagePod[];
   readonly found: readonly PodMetricsAnswer[];
-  readonly counted: WeakSet<PodMetricsAnswer>;
   readonly readAt: number;
   readonly durationMs: number;
 }
 
 /** Failed when nothing was answered: of several namespaces those that were are read. */
-function toReading(node: string, { pods, found, counted, readAt, durationMs }: Found): Reading {
+function toReading(node: string, { pods, found, readAt, durationMs }: Found): Reading {
   const usages = found.flatMap((one) => one.kind === "usage" ? [one] : []);
   const [failure] = found.flatMap((one) => one.kind === "failed" ? [one] : []);
   if (usages.length === 0 && failure !== undefined) return toFailedReading(node, { ...failure, readAt });
@@ -155,13 +151,12 @@ function toReading(node: string, { pods, found, counted, readAt, durationMs }: F
     const answer = usages.find((one) => one.pods.has(toKey(pod)));
     const metrics = answer?.pods.get(toKey(pod));
     if (answer === undefined || metrics === undefined) continue;
-    if (!counted.has(answer)) skipped += metrics.skipped;
+    skipped += metrics.skipped;
     // That it is ahead is all that can be known of the node's clock.
     if (metrics.at - readAt >= LEAST_OFFSET_MS) clockOffsetMs = Math.max(clockOffsetMs, metrics.at - readAt);
     const points = listPoints(pod, metrics);
     if (points.length > 0) read.set(pod.uid, { usageBytes: null, points });
   }
-  for (const usage of usages) counted.add(usage);
   return { kind: "usage", node, readAt, clockOffsetMs, pods: read, skipped, durationMs };
 }
 

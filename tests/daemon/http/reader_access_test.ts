@@ -117,7 +117,7 @@ Deno.test("a right that is taken away ends with the answer, and so does a token"
 });
 
 Deno.test("many who ask with one token at once are one question, and of others few are asked at a time", async () => {
-  const { ask, asked, failWith, sim } = await start();
+  const { ask, asked, said, failWith, sim } = await start();
   await Promise.all(Array.from({ length: 50 }, () => ask("reader")));
   assertEquals(asked, ["tokenreviews", "subjectaccessreviews"]);
   failWith(({ signal }) =>
@@ -131,10 +131,12 @@ Deno.test("many who ask with one token at once are one question, and of others f
   await sim.clock.advance(10_000);
   const answers = await Promise.all(waiting);
   const why = "cannot ask the API server for tokenreviews.authentication.k8s.io: no answer within 10 s";
-  assertEquals(
-    new Set(answers.map((one) => JSON.stringify(one))),
-    new Set([JSON.stringify({ kind: "unanswered", why })]),
-  );
+  const crowded = "too many readers whom podfit does not know ask at once";
+  const whys = answers.map((one) => one.kind === "unanswered" ? one.why : one.kind);
+  assertEquals(new Set(whys), new Set([why, crowded]));
+  assert(whys.filter((one) => one === crowded).length >= 20, `${whys}`);
+  // What was not asked is no failure of the API server's.
+  assertEquals(said.filter((one) => one.includes("crowded") || one.includes("at once")), []);
   assertEquals(sim.clock.pending, 0);
 });
 
@@ -154,6 +156,7 @@ Deno.test("whoever guesses tokens has the API server asked 10 times a second, an
   assertEquals(await reader, { kind: "allowed" });
   await sim.clock.advance(10_000);
   const kinds = new Set((await Promise.all(guesses)).map(({ kind }) => kind));
+  // Of 400 more than a hundred wait at no time: the others are answered at once.
   assertEquals(kinds, new Set(["unknownReader", "unanswered"]));
   assertEquals(sim.clock.pending, 0);
 });
