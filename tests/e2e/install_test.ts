@@ -11,8 +11,9 @@ import { readSpecSize, recordPod } from "./support/patches.ts";
 import {
   assertRightsAreUsed,
   installRelease,
-  readLeader,
+  type Release,
   tellTwice,
+  type Values,
   waitForLeader,
   waitForNothingLeft,
 } from "./support/release.ts";
@@ -45,31 +46,45 @@ scenario("C54 the chart's central mode resizes with exactly its rights, is upgra
   },
 });
 
-scenario("C54 an upgrade of the chart resizes nothing inside of a cooldown, and goes on after it", {
-  needs: NEEDS,
-  realOnly: REAL_ONLY,
-  async run({ namespace }) {
-    // Under this load the request has many steps to climb, one each half minute.
-    await applyManifests(namespace, [
-      deployment("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 150 }] }),
-      autoscaler("web", quickSpec({ target: { kind: "deployment", name: "web" } }, { cooldown: "30s", step: "5m" })),
-    ]);
-    const [{ metadata: { name } } = { metadata: { name: "" } }] = await waitForPods(namespace, "app=web");
-    await using web = await recordPod({ namespace, name });
-    const count = async () => (await web.patches()).length;
-    await using release = await installRelease(namespace, {});
-    await waitFor("the first resize", async () => await count() === 1, { timeoutMs: 60_000 });
-    const before = await readLeader(namespace, release.name);
-    await release.upgrade({ log: { level: "debug" } });
-    await waitForLeader(release, { not: before });
-    await waitFor("two more resizes", async () => await count() >= 3, { timeoutMs: 120_000 });
-    const times = (await web.patches()).map(({ seenAt }) => seenAt);
-    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
-    // What the recorder sees, and the API server's whole seconds.
-    assert(gaps.every((gap) => gap >= 28_000), `ms between resizes: ${gaps}`);
-    await release.uninstall();
-  },
-});
+const MODES: Readonly<Record<string, Values>> = {
+  "the central mode": {},
+  "the node-local mode": { mode: "node-local", statsSource: "cgroup" },
+};
+
+for (const [mode, values] of Object.entries(MODES)) {
+  scenario(`C54 an upgrade of ${mode} resizes nothing inside of a cooldown, and goes on after it`, {
+    needs: { ...NEEDS, cgroups: true },
+    realOnly: REAL_ONLY,
+    async run({ namespace }) {
+      // Under this load the request has many steps to climb, one each half minute.
+      await applyManifests(namespace, [
+        deployment("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 150 }] }),
+        autoscaler("web", quickSpec({ target: { kind: "deployment", name: "web" } }, { cooldown: "30s", step: "5m" })),
+      ]);
+      const [{ metadata: { name } } = { metadata: { name: "" } }] = await waitForPods(namespace, "app=web");
+      await using web = await recordPod({ namespace, name });
+      const count = async () => (await web.patches()).length;
+      await using release = await installRelease(namespace, values);
+      await waitFor("the first resize", async () => await count() === 1, { timeoutMs: 60_000 });
+      const before = await listNames(release);
+      await release.upgrade({ log: { level: "debug" } });
+      await waitFor("all pods of podfit to be others", async () => {
+        const after = await listNames(release);
+        return after.length === before.length && after.every((one) => !before.includes(one));
+      }, { timeoutMs: 30_000 });
+      await waitFor("two more resizes", async () => await count() >= 3, { timeoutMs: 120_000 });
+      const times = (await web.patches()).map(({ seenAt }) => seenAt);
+      const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
+      // What the recorder sees, and the API server's whole seconds.
+      assert(gaps.every((gap) => gap >= 28_000), `ms between resizes: ${gaps}`);
+      await release.uninstall();
+    },
+  });
+}
+
+async function listNames({ listPods }: Pick<Release, "listPods">): Promise<readonly string[]> {
+  return (await listPods()).map(({ metadata }) => metadata.name);
+}
 
 async function waitForResize(namespace: string, name: string): Promise<void> {
   await waitFor(`the resize of "${name}"`, async () => {

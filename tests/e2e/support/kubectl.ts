@@ -85,7 +85,8 @@ export async function hasProgram(name: string): Promise<boolean> {
   return false;
 }
 
-function readPath(): string {
+/** Where programs are looked for: those of the cluster come last. */
+export function readPath(): string {
   return `${Deno.env.get("PATH") ?? ""}:${clusterHome()}/bin`;
 }
 

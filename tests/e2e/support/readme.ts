@@ -1,4 +1,5 @@
 /** The README's commands, as somebody types them in one shell, one after the other. */
+import { readPath } from "./kubectl.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const TIMEOUT_MS = 6 * 60_000;
@@ -26,6 +27,7 @@ export async function runInShell(commands: string, { atEnd }: { readonly atEnd: 
   const child = new Deno.Command("bash", {
     args: ["-c", script],
     cwd: ROOT,
+    env: { PATH: readPath() },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
