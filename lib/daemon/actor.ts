@@ -33,6 +33,7 @@ import { combineSinks, type Sink } from "./report/sink.ts";
 import { createStatusSink } from "./report/status_sink.ts";
 import { createStatusOutlets } from "./report/status_outlets.ts";
 import { isStatusOurs } from "./report/status_owner.ts";
+import { StatusLoop } from "./report/status_loop.ts";
 import { StatusSweep } from "./report/status_sweep.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { TroubleLog } from "./report/trouble_log.ts";
@@ -74,9 +75,6 @@ export interface Actor {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-const SWEEP_MS = 1_000;
-const STUCK_MS = 60_000;
-const LAST_STATUS_MS = 5_000;
 const NO_WRITER = { readLast: () => null, write: () => null, forget() {} };
 
 /** Builds an actor; nothing runs before `run` is called. */
@@ -85,7 +83,7 @@ export function createActor(options: ActorOptions): Actor {
   const { lastScales = new LastScales(clock), isStatusElsewhere = false } = options;
   const { inventory, isKnown } = observer;
   const madeMs = clock.monotonic();
-  const progress = { atMs: madeMs };
+  const statusLoop = new StatusLoop(clock);
   const brake = new Brake({ clock, random });
   const { instance } = options;
   const onNotice = troubleLog.take;
@@ -134,7 +132,7 @@ export function createActor(options: ActorOptions): Actor {
   const health = new UsageHealth({ readState, clock });
   const recommendations = new Recommendations({ readState });
   const isNodeLocal = isPartial(options.scope);
-  const onProgress = () => progress.atMs = clock.monotonic();
+  const onProgress = statusLoop.noteProgress;
   const outlets = isStatusElsewhere
     ? null
     : createStatusOutlets({ ...options, inventory, brake, recorder, isNodeLocal, onProgress });
@@ -189,7 +187,7 @@ export function createActor(options: ActorOptions): Actor {
 
   function isAlive(): Verdict {
     const problems = nodes.listStuck().map((node) => `the loop of node "${node}" does not turn`);
-    if (clock.monotonic() - progress.atMs > STUCK_MS) problems.push("the status loop does not turn");
+    if (statusLoop.isStuck) problems.push("the status loop does not turn");
     return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
   }
 
@@ -202,28 +200,16 @@ export function createActor(options: ActorOptions): Actor {
       // Ends after the nodes, when every answer is folded in.
       await using _evaluator = evaluator;
       await using _nodes = nodes;
-      await sweep(signal);
+      await statusLoop.run(status, {
+        signal,
+        before: () => metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size }),
+        after: () => refusals.sweep((forMs) => evaluator.listQueued(forMs)),
+      });
     } finally {
-      if (term?.isLeading() !== false) await writeLastStatus();
+      if (term?.isLeading() !== false) await statusLoop.writeLast(status);
       closing.abort();
       await recording;
     }
-  }
-
-  async function sweep(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      progress.atMs = clock.monotonic();
-      metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size });
-      await status.sweep(signal);
-      refusals.sweep((forMs) => evaluator.listQueued(forMs));
-      await clock.sleep(SWEEP_MS, signal).catch(() => {});
-    }
-  }
-
-  /** The last resizes may have been answered while everything else was ending. */
-  async function writeLastStatus(): Promise<void> {
-    using timeout = clock.timeout(LAST_STATUS_MS);
-    await status.sweep(timeout.signal, { isLast: true });
   }
 
   function fail(message: string, fields: LogFields): void {

@@ -32,7 +32,10 @@ export interface EvaluatorOptions {
   /** What the pod may inherit (L40): asked for new pods only. */
   readonly readSiblings: (tracked: Tracked, now: number) => Siblings | null;
   /** What the pod's own object does not tell; absent where nothing is to be said. */
-  readonly readSigns: (pod: PodFacts, now: number) => Pick<Input, "killFloors" | "memoryPressure" | "ledSince">;
+  readonly readSigns: (
+    pod: PodFacts,
+    now: number,
+  ) => Pick<Input, "killFloors" | "memoryPressure" | "isSidecar" | "ledSince">;
   readonly dryRun: boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;

@@ -19,6 +19,7 @@ import type { LastScales } from "./report/last_scales.ts";
 import { Recorder } from "./report/recorder.ts";
 import { createStatusOutlets } from "./report/status_outlets.ts";
 import { isStatusOurs } from "./report/status_owner.ts";
+import { StatusLoop } from "./report/status_loop.ts";
 import { StatusSweep } from "./report/status_sweep.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { TroubleLog } from "./report/trouble_log.ts";
@@ -52,15 +53,11 @@ export interface ReporterOptions {
   readonly troubleLog: Pick<TroubleLog, "take">;
 }
 
-const SWEEP_MS = 1_000;
-const STUCK_MS = 60_000;
-const LAST_STATUS_MS = 5_000;
-
 /** Builds a reporter for one time of holding the Lease; nothing is watched or written before `run` is called. */
 export function createReporter({ metrics, ...options }: ReporterOptions): Actor {
   const { clock, random, scope, lastScales, isOwn, term, onTrouble } = options;
-  const progress = { atMs: clock.monotonic() };
-  const onProgress = () => progress.atMs = clock.monotonic();
+  const statusLoop = new StatusLoop(clock);
+  const onProgress = statusLoop.noteProgress;
   const observer = createObserver({
     ...options,
     scope: toStatusScope(scope),
@@ -97,9 +94,9 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Actor 
   };
 
   function isAlive(): Verdict {
-    return clock.monotonic() - progress.atMs <= STUCK_MS
-      ? { ok: true, message: "ok" }
-      : { ok: false, message: "the status loop of all nodes does not turn" };
+    return statusLoop.isStuck
+      ? { ok: false, message: "the status loop of all nodes does not turn" }
+      : { ok: true, message: "ok" };
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -110,27 +107,13 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Actor 
     const recording = recorder.run(closing.signal);
     const ending = AbortSignal.any([signal, failing.signal]);
     try {
-      await Promise.all([observer.run(ending), sweep(ending)]);
+      await Promise.all([observer.run(ending), statusLoop.run(status, { signal: ending })]);
     } finally {
       failing.abort();
-      if (term.isLeading()) await writeLastStatus();
+      if (term.isLeading()) await statusLoop.writeLast(status);
       closing.abort();
       await recording;
     }
-  }
-
-  async function sweep(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      onProgress();
-      await status.sweep(signal);
-      await clock.sleep(SWEEP_MS, signal).catch(() => {});
-    }
-  }
-
-  /** The resizes of the last second. */
-  async function writeLastStatus(): Promise<void> {
-    using timeout = clock.timeout(LAST_STATUS_MS);
-    await status.sweep(timeout.signal, { isLast: true });
   }
 
   return { isAlive, run };

@@ -173,7 +173,8 @@ async function writeBody(write: Write, body: ReadableStream<Uint8Array>, isChunk
   if (isChunked) await write(encoder.encode(`${before}0\r\n\r\n`));
 }
 
-async function writeAll(wire: Wire, bytes: Uint8Array): Promise<void> {
+/** Writes all of it: one write may take a part. */
+export async function writeAll(wire: Wire, bytes: Uint8Array): Promise<void> {
   for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await wire.write(rest));
 }
 

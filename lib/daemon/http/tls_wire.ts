@@ -5,7 +5,7 @@
  */
 import { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
-import type { Wire } from "./connection.ts";
+import { type Wire, writeAll } from "./connection.ts";
 
 /** A certificate with its chain, and its key, ready to be shown. */
 export type Identity = SecureContext;
@@ -83,10 +83,6 @@ function toDuplex(conn: Wire): Duplex {
       done(error);
     },
   });
-}
-
-async function writeAll(conn: Wire, bytes: Uint8Array): Promise<void> {
-  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await conn.write(rest));
 }
 
 /** As long as a record of TLS may be. */

@@ -2,7 +2,7 @@
  * Which nodes are polled: those with tracked pods, each by one loop whose interval is the smallest pollInterval of its
  * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
  */
-import type { FailureReason, Reading } from "../../api/usage.ts";
+import type { Reading } from "../../api/usage.ts";
 import type { Address, UsageNode, WatchUsage } from "../../usage/watch_usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
@@ -13,7 +13,8 @@ import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
-import { FAILED_READS, type UsageHealth } from "./usage_health.ts";
+import { FAILED_READS, FOR_A_PERSON } from "../../usage/failed_reads.ts";
+import type { UsageHealth } from "./usage_health.ts";
 import { listUsagePods } from "./usage_pods.ts";
 import { UsageSources } from "./usage_sources.ts";
 
@@ -45,9 +46,6 @@ interface Entry {
 const STUCK_MS = 60_000;
 
 const WHAT = "Cannot read usage of nodes";
-
-/** What does not heal by itself: somebody has to give an option or a right. */
-const FOR_A_PERSON: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
 
 /** The nodes with tracked pods, each with its loop. Disposal ends all loops and waits for them. */
 export class Nodes implements AsyncDisposable {

@@ -7,6 +7,7 @@ import { readStateFor } from "../../core/recommend/shadow.ts";
 import type { PodState } from "../../core/state.ts";
 import type { Reading } from "../../api/usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { FAILED_READS } from "../../usage/failed_reads.ts";
 import { formatDuration } from "../../units/duration.ts";
 
 /** How many of an autoscaler's pods have no usage, and why the first of them has none. */
@@ -14,9 +15,6 @@ export type Unread = (
   autoscaler: Autoscaler,
   pods: Iterable<PodFacts>,
 ) => { readonly count: number; readonly why: string };
-
-/** So many failed reads of a node in a row make a condition and an error. */
-export const FAILED_READS = 3;
 
 /** Counts failed reads by node and notes pods that are never evaluated. */
 export class UsageHealth {

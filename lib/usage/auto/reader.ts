@@ -1,5 +1,6 @@
 /** One source's readings of one node, and how it has done lately. */
-import type { FailureReason, Reading } from "../../api/usage.ts";
+import type { Reading } from "../../api/usage.ts";
+import { FAILED_READS, FOR_A_PERSON } from "../failed_reads.ts";
 import type { Patience } from "./patience.ts";
 import type { UsageNode, WatchUsage, WatchUsageOptions } from "../watch_usage.ts";
 
@@ -62,7 +63,7 @@ export class Reader {
       return;
     }
     this.#successes = 0;
-    this.#failures += reading.kind === "failed" && AT_ONCE.has(reading.reason) ? LEAVE_AFTER : 1;
+    this.#failures += reading.kind === "failed" && FOR_A_PERSON.has(reading.reason) ? FAILED_READS : 1;
     this.#why = reading.kind === "failed"
       ? reading.message
       : `Cannot read usage of node "${reading.node}" from ${this.source.name}: it has none of the node's containers`;
@@ -75,12 +76,7 @@ export class Reader {
   }
 }
 
-/** Failed readings in a row after which another source is tried: as many as make a condition and an error (C51). */
-const LEAVE_AFTER = 3;
-/** What does not heal by itself. */
-const AT_ONCE: ReadonlySet<FailureReason> = new Set(["tls", "unauthorized", "forbidden"]);
-
 /** Says whether a source is to be left, if there is another. */
 export function isFailing({ failures }: { readonly failures: number }): boolean {
-  return failures >= LEAVE_AFTER;
+  return failures >= FAILED_READS;
 }
