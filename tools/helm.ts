@@ -1,5 +1,6 @@
 /** Which helm is there, and what does it make of podfit's chart? Built by `tests/cluster/build helm`, or on the PATH. */
 import { parseAll } from "@std/yaml";
+import { hasProgram, type ProgramAnswer, tryProgram } from "../tests/e2e/support/kubectl.ts";
 
 /** Where the chart lies. */
 export const CHART = new URL("../deploy/helm", import.meta.url).pathname;
@@ -12,13 +13,6 @@ export interface Release {
   readonly name?: string;
   readonly namespace?: string;
   readonly values?: Values;
-}
-
-/** What a program said and how it ended. */
-export interface Said {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 /** An object that the chart makes. */
@@ -36,30 +30,14 @@ export interface Rendered {
 }
 
 /** Whether there is a helm. */
-export async function hasHelm(): Promise<boolean> {
-  for (const folder of readPath().split(":")) {
-    if (await Deno.stat(`${folder}/helm`).then(({ isFile }) => isFile, () => false)) return true;
-  }
-  return false;
+export function hasHelm(): Promise<boolean> {
+  return hasProgram("helm");
 }
 
 /** Runs helm. Values, if any, go in by `--values -`. */
-export async function runHelm(args: readonly string[], values: Values | null = null): Promise<Said> {
-  const command = new Deno.Command("helm", {
-    args: [...args, ...(values === null ? [] : ["--values", "-"])],
-    env: { PATH: readPath() },
-    stdin: values === null ? "null" : "piped",
-    stdout: "piped",
-    stderr: "piped",
-  });
-  const child = command.spawn();
-  if (values !== null) {
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(JSON.stringify(values)));
-    await writer.close();
-  }
-  const { code, stdout, stderr } = await child.output();
-  return { code, stdout: new TextDecoder().decode(stdout), stderr: new TextDecoder().decode(stderr) };
+export function runHelm(args: readonly string[], values: Values | null = null): Promise<ProgramAnswer> {
+  if (values === null) return tryProgram("helm", args);
+  return tryProgram("helm", [...args, "--values", "-"], { input: JSON.stringify(values) });
 }
 
 /** The manifest of a release, as text. Rejects with helm's own words where it refuses the values. */
@@ -77,10 +55,4 @@ export async function renderObjects(release: Release): Promise<readonly Rendered
 /** The objects of a manifest: documents without any are left out. */
 export function parseObjects(text: string): readonly Rendered[] {
   return (parseAll(text) as readonly (Rendered | null)[]).filter((object) => object !== null);
-}
-
-function readPath(): string {
-  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? ""}/.cache`;
-  const home = Deno.env.get("CLUSTER_HOME") ?? `${cache}/podfit-cluster`;
-  return `${home}/bin:${Deno.env.get("PATH") ?? ""}`;
 }

@@ -13,10 +13,10 @@ import {
   installRelease,
   type Release,
   tellTwice,
-  type Values,
   waitForLeader,
   waitForNothingLeft,
 } from "./support/release.ts";
+import type { Values } from "../../tools/helm.ts";
 import { autoscaler, deployment, pod } from "./support/workloads.ts";
 
 const REAL_ONLY = "podfit runs in a pod of its image";

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows
 import type { Handler } from "../../../lib/daemon/http/handler.ts";
 import { serve, type Server } from "../../../lib/daemon/http/serve.ts";
 import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { readAll, send } from "../../support/raw_connection.ts";
 
 const LOCAL = { hostname: "127.0.0.1", port: 0 };
 const HALF = "GET /healthz HTTP/1.1\r\nHost: podfit\r\n";
@@ -200,20 +201,4 @@ function connectTo({ hostname, port }: Server): Promise<Deno.TcpConn> {
 
 function ask({ port }: Server): Promise<Response> {
   return fetch(`http://127.0.0.1:${port}/healthz`);
-}
-
-async function send(conn: Deno.Conn, text: string): Promise<void> {
-  for (let rest = new TextEncoder().encode(text); rest.length > 0;) rest = rest.subarray(await conn.write(rest));
-}
-
-/** What comes until the other end closes, kindly or not. */
-async function readAll(conn: Deno.Conn): Promise<string> {
-  const decoder = new TextDecoder();
-  const buffer = new Uint8Array(4096);
-  let text = "";
-  for (;;) {
-    const count = await conn.read(buffer).catch(() => null);
-    if (count === null) return text;
-    text += decoder.decode(buffer.subarray(0, count));
-  }
 }

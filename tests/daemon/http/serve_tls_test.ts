@@ -5,6 +5,7 @@ import type { Handler } from "../../../lib/daemon/http/handler.ts";
 import { serve, type ServeOptions, type Server } from "../../../lib/daemon/http/serve.ts";
 import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import { type CertificateFiles, createIssued, mountCertificate } from "../../support/certificate_files.ts";
+import { readAll, send } from "../../support/raw_connection.ts";
 
 const LOCAL = { hostname: "127.0.0.1", port: 0 };
 const REQUEST = "GET /healthz HTTP/1.1\r\nHost: podfit\r\n\r\n";
@@ -208,20 +209,4 @@ function clientHello(version: "0302" | "0303"): Uint8Array<ArrayBuffer> {
 
 function bytes16(hex: string): string {
   return (hex.length / 2).toString(16).padStart(4, "0");
-}
-
-async function send(conn: Deno.Conn, text: string): Promise<void> {
-  for (let rest = new TextEncoder().encode(text); rest.length > 0;) rest = rest.subarray(await conn.write(rest));
-}
-
-/** What comes until the other end closes, kindly or not. */
-async function readAll(conn: Deno.Conn): Promise<string> {
-  const decoder = new TextDecoder();
-  const buffer = new Uint8Array(4096);
-  let text = "";
-  for (;;) {
-    const count = await conn.read(buffer).catch(() => null);
-    if (count === null) return text;
-    text += decoder.decode(buffer.subarray(0, count));
-  }
 }

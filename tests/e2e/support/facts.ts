@@ -33,7 +33,7 @@ export interface Facts {
 }
 
 /** As `tests/cluster/build podfit` names it. */
-const PODFIT_IMAGE = `localhost/podfit:${VERSION}`;
+export const PODFIT_IMAGE = `localhost/podfit:${VERSION}`;
 const SPARE = "podfit.dev/spare";
 
 export async function fetchFacts(): Promise<Facts> {

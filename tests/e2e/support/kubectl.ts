@@ -10,7 +10,8 @@ export interface KubectlOptions {
   readonly timeoutMs?: number;
 }
 
-export interface KubectlAnswer {
+/** What a program said and how it ended. */
+export interface ProgramAnswer {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -31,7 +32,7 @@ export function kubectlRaw(path: string, options: KubectlOptions = {}): Promise<
 }
 
 /** For calls whose failure is what the scenario is about. */
-export function tryKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<KubectlAnswer> {
+export function tryKubectl(args: readonly string[], options: KubectlOptions = {}): Promise<ProgramAnswer> {
   return tryProgram("kubectl", args, options);
 }
 
@@ -42,11 +43,12 @@ export async function runProgram(name: string, args: readonly string[], options:
   return stdout;
 }
 
-async function tryProgram(
+/** For calls of any program whose failure is what they are about. */
+export async function tryProgram(
   name: string,
   args: readonly string[],
-  { input, timeoutMs = 30_000 }: KubectlOptions,
-): Promise<KubectlAnswer> {
+  { input, timeoutMs = 30_000 }: KubectlOptions = {},
+): Promise<ProgramAnswer> {
   using timeout = systemClock.timeout(timeoutMs);
   const stdin = input === undefined ? "null" : "piped";
   const child = toCommand(name, args, { stdin, signal: timeout.signal }).spawn();

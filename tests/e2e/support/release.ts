@@ -3,19 +3,16 @@
  * looks after the scenario's namespace alone, where that is its own too, so that scenarios do not meet each other's.
  */
 import { assertEquals } from "@std/assert";
-import { VERSION } from "../../../lib/cli/version.ts";
+import { PODFIT_IMAGE } from "./facts.ts";
 import { listGranted, readUsed } from "./rights.ts";
-import { kubectl, kubectlJson, kubectlRaw, runProgram, tryKubectl } from "./kubectl.ts";
+import { kubectl, kubectlJson, runProgram, tryKubectl } from "./kubectl.ts";
 import { applyManifests, deleteObject, readAutoscaler, readEvents, waitFor } from "./cluster.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { waitUntil } from "./wait.ts";
 import { quickSpec } from "./autoscalers.ts";
 import { autoscaler, deployment } from "./workloads.ts";
 import type { List, PodJson } from "./objects.ts";
-import { type MetricSample, parseMetrics } from "./metrics.ts";
-
-/** Values of the chart. */
-export type Values = Readonly<Record<string, unknown>>;
+import { CHART, type Values } from "../../../tools/helm.ts";
 
 /** An installed chart; disposal uninstalls it, where that was not done. */
 export interface Release extends AsyncDisposable {
@@ -30,20 +27,16 @@ export interface Release extends AsyncDisposable {
   readonly uninstall: () => Promise<void>;
   /** podfit's pods that are not ending, sorted by name. */
   readonly listPods: () => Promise<readonly PodJson[]>;
-  /** All that a pod of podfit has logged, one object for each line. */
-  readonly readLog: (pod: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
-  readonly readMetrics: (pod: string) => Promise<readonly MetricSample[]>;
 }
 
-const CHART = new URL("../../../deploy/helm", import.meta.url).pathname;
 /** For the pods of a release on the cluster of tests/cluster, which has no registry. */
-const IMAGE = { repository: "localhost/podfit", pullPolicy: "Never" };
+const IMAGE = { repository: PODFIT_IMAGE.split(":")[0], pullPolicy: "Never" };
 const WAIT_MS = 90_000;
 
 /** podfit in a pod that somebody else makes. */
 export const PODFIT_CONTAINER = {
   name: "podfit",
-  image: `localhost/podfit:${VERSION}`,
+  image: PODFIT_IMAGE,
   imagePullPolicy: "Never",
   resources: { requests: { cpu: "20m", memory: "128Mi" } },
   securityContext: { runAsNonRoot: true, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
@@ -86,12 +79,6 @@ export async function installRelease(namespace: string, values: Values): Promise
       return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
         .sort((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
     },
-    async readLog(pod) {
-      const lines = (await kubectl(["logs", pod, "-n", namespace])).split("\n");
-      return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
-    },
-    readMetrics: async (pod) =>
-      parseMetrics(await kubectlRaw(`/api/v1/namespaces/${namespace}/pods/${pod}:8080/proxy/metrics`)),
     async [Symbol.asyncDispose]() {
       if (isInstalled) await release.uninstall();
     },
