@@ -7,7 +7,7 @@ import type { Problem } from "../units/problem.ts";
 import type { SideKey } from "../units/resources.ts";
 import { isEmptySelector, type Selector } from "../units/selector.ts";
 import { type Autoscaler, type Bounds, EVERY_CONTAINER, type ProfileName } from "./autoscaler.ts";
-import { type Fields, openFields } from "./fields.ts";
+import { type Fields, openFields } from "../units/fields.ts";
 import { parseBounds } from "./parse_bounds.ts";
 import { listNamedSides, parsePolicy } from "./parse_policy.ts";
 import { fillPolicy, PROFILE_NAMES } from "./profiles.ts";

@@ -1,7 +1,7 @@
 /** Parses `spec.bounds`: the bounds of each side (C4), or what is wrong with them (C7). */
 import { compareQuantities } from "../units/quantity.ts";
 import { type Resource, resourceOf, SIDE_KEYS, type SideKey, sideOf } from "../units/resources.ts";
-import type { Fields } from "./fields.ts";
+import type { Fields } from "../units/fields.ts";
 import type { Bounds } from "./autoscaler.ts";
 
 /** The bounds of a side without any. */

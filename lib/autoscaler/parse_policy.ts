@@ -5,7 +5,7 @@
 import { type Resource, resourceOf, SIDE_KEYS, type SideKey, sideOf } from "../units/resources.ts";
 import { isRecord } from "../units/untrusted.ts";
 import type { Autoscaler, Bounds, Percentile, ProfileName, SideRule } from "./autoscaler.ts";
-import type { Fields } from "./fields.ts";
+import type { Fields } from "../units/fields.ts";
 import { requireSide } from "./parse_bounds.ts";
 import { type Inherited, parseSide, readDown, readPercentileRule, readUp, refusePercentile } from "./parse_side.ts";
 

@@ -4,7 +4,7 @@
  */
 import { resourceOf, type SideKey, sideOf } from "../units/resources.ts";
 import type { Bounds, DirectionRule, DownRule, Percentile, ProfileName, SideRule } from "./autoscaler.ts";
-import type { Fields } from "./fields.ts";
+import type { Fields } from "../units/fields.ts";
 import { NO_BOUNDS } from "./parse_bounds.ts";
 import { LEAST_MILLICORES } from "./profiles.ts";
 

@@ -29,6 +29,43 @@ export function parseAmount(value: unknown, resource: Resource, options: ParseAm
   return { ok: true, amount: Number(parsed.nanos < 0n ? -magnitude : magnitude) };
 }
 
+/** Thousandths of a quantity's unit, or a sentence that quotes the value and says what is wrong with it. */
+export type ParsedMilli =
+  | { readonly ok: true; readonly milli: bigint }
+  | { readonly ok: false; readonly message: string };
+
+/** As Quantity.MilliValue gives them: rounded away from zero, but exact however large. Parses any value and never throws. */
+export function parseMilli(value: unknown): ParsedMilli {
+  const parsed = parseNanos(value);
+  if (!parsed.ok) return parsed;
+  const { nanos } = parsed;
+  return { ok: true, milli: nanos < 0n ? -divideUp(-nanos, 1_000_000n) : divideUp(nanos, 1_000_000n) };
+}
+
+/** A quantity as a double, or a sentence that quotes the value and says what is wrong with it. */
+export type ParsedDouble =
+  | { readonly ok: true; readonly value: number }
+  | { readonly ok: false; readonly message: string };
+
+/** As Quantity.AsApproximateFloat64 gives it, to the last bit: digits times a power of ten, and not the nearest double. Never throws. */
+export function quantityToDouble(value: string): ParsedDouble {
+  const parsed = parseNanos(value);
+  if (!parsed.ok) return parsed;
+  const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(value) ?? [];
+  const { factor, exponent } = parseSuffix(suffix) ?? { factor: 1n, exponent: 0n };
+  const length = whole.replace(/^0+(?=.)/, "").length + fraction.length;
+  const power = Number(exponent) - fraction.length;
+  const binaryDigits = Math.trunc((factor.toString(2).length - 1) * 0.3);
+  // Kubernetes has these as an int64 and a power of ten, all others in billionths.
+  const isShort = factor === 1n ? length <= 18 && power >= -9 : fraction === "" && length + binaryDigits <= 14;
+  const magnitude = isShort
+    ? Number(BigInt(whole + fraction) * factor) * Number(`1e${power}`)
+    : Number(parsed.nanos < 0n ? -parsed.nanos : parsed.nanos) * 1e-9;
+  // Only binary ones are capped at an int64.
+  if (factor > 1n && magnitude >= 2 ** 63) return { ok: true, value: sign === "-" ? -(2 ** 63) : 2 ** 63 };
+  return { ok: true, value: sign === "-" ? -magnitude : magnitude };
+}
+
 /**
  * Compares two quantities as sort() wants it: negative, zero or positive. Exact to Kubernetes' billionths: 200u cores
  * are more than 100u, though both are 1 millicore rounded up. Throws RangeError for a value that parseAmount() refuses.
@@ -37,6 +74,23 @@ export function compareQuantities(a: unknown, b: unknown): number {
   const [left, right] = [parseNanos(a), parseNanos(b)];
   if (!left.ok || !right.ok) throw new RangeError(`Cannot compare ${quote(a)} with ${quote(b)}: not quantities`);
   return left.nanos < right.nanos ? -1 : left.nanos > right.nanos ? 1 : 0;
+}
+
+/**
+ * Gives a quantity as the double that Go's AsApproximateFloat64 makes of it once the API server has stored it, where 0.05 is
+ * written 50m: a whole number times ten to a multiple of three. `null` for a value that parseAmount() refuses.
+ */
+export function toStoredDouble(value: unknown): number | null {
+  const parsed = parseNanos(value);
+  if (!parsed.ok) return null;
+  let { nanos: mantissa } = parsed;
+  let exponent = -9;
+  while (mantissa !== 0n && mantissa % 1000n === 0n) {
+    mantissa /= 1000n;
+    exponent += 3;
+  }
+  // Not 10 ** exponent, whose last digit differs between engines.
+  return Number(mantissa) * Number(`1e${exponent}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { compareQuantities, formatAmount, parseAmount } from "../../lib/units/quantity.ts";
+import { compareQuantities, formatAmount, parseAmount, toStoredDouble } from "../../lib/units/quantity.ts";
 import type { Resource } from "../../lib/units/resources.ts";
 
 const MEMORY: readonly [unknown, number][] = [
@@ -230,4 +230,24 @@ Deno.test("parseAmount() never throws and never gives anything but a safe intege
     }),
     { numRuns: 2000 },
   );
+});
+
+Deno.test("toStoredDouble() multiplies as Go's AsApproximateFloat64 does with what the API server has stored", () => {
+  // Of Go: resource.MustParse(resource.MustParse(text).String()).AsApproximateFloat64().
+  const cases: readonly (readonly [unknown, number | null])[] = [
+    ["0.05", 0.05],
+    ["9m", 0.009000000000000001],
+    ["0.009", 0.009000000000000001],
+    ["500u", 0.0005],
+    ["-7m", -0.007],
+    ["0", 0],
+    [3, 3],
+    ["2k", 2000],
+    ["1.5Gi", 1.5 * 2 ** 30],
+    ["1e30", 1e30],
+    ["5%", null],
+    [0.05, null],
+    [null, null],
+  ];
+  for (const [value, expected] of cases) assertEquals(toStoredDouble(value), expected, String(value));
 });

@@ -1,98 +1,18 @@
-/**
- * What is wrong with one autoscaler of a file? The problems that podfit's parser finds, worded as in the condition
- * Ready=False (C8), and those for which the API server would refuse the object before a daemon sees it.
- */
-import { openFields } from "../../autoscaler/fields.ts";
+/** What is wrong with one autoscaler of a file, as the parser and the API server see it? */
 import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
 import { adviseOnCooldown } from "../../autoscaler/warnings.ts";
-import { findKeyFault, findValueFault } from "../../units/labels.ts";
-import type { Problem } from "../../units/problem.ts";
-import { isRecord, quote } from "../../units/untrusted.ts";
+import { type CheckedManifest, checkObject, type Manifest } from "./manifest.ts";
 
 export const API_VERSION = "keda.kedify.io/v1alpha1";
 export const KIND = "PodResourceAutoscaler";
 
-/** An object of a manifest file, unchecked. */
-export type Manifest = Readonly<Record<string, unknown>>;
-
-export interface CheckedManifest {
-  readonly problems: readonly Problem[];
-  readonly warnings: readonly Problem[];
-}
-
 /** Gives everything that is wrong with an autoscaler; paths are those within it. Never throws. */
 export function checkManifest(manifest: Manifest): CheckedManifest {
-  const isGenerated = hasGeneratedName(manifest);
-  const parsed = parseAutoscaler(isGenerated ? withGeneratedName(manifest) : manifest);
-  if (parsed.ok) {
-    const warnings = [...parsed.warnings, ...adviseOnCooldown(parsed.autoscaler)];
-    return { problems: findFileProblems(manifest), warnings };
-  }
-  const problems = parsed.problems.map((problem) =>
-    isGenerated && problem.path === "metadata.name" ? { ...problem, path: "metadata.generateName" } : problem
-  );
-  return { problems: [...findFileProblems(manifest), ...problems], warnings: [] };
+  return checkObject(manifest, { apiVersion: API_VERSION, kind: KIND, parse });
 }
 
-/** Gives `name` or `namespace/name`; `null` when there is no name, or when the API server will generate it. */
-export function nameOf({ metadata }: Manifest): string | null {
-  if (!isRecord(metadata) || typeof metadata.name !== "string" || metadata.name === "") return null;
-  return typeof metadata.namespace === "string" ? `${metadata.namespace}/${metadata.name}` : metadata.name;
-}
-
-/** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ */
-const METADATA_FIELDS = [
-  "name",
-  "generateName",
-  "namespace",
-  "labels",
-  "annotations",
-  "finalizers",
-  "ownerReferences",
-  "uid",
-  "generation",
-  "resourceVersion",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "managedFields",
-  "selfLink",
-];
-
-function hasGeneratedName({ metadata }: Manifest): boolean {
-  return isRecord(metadata) && typeof metadata.generateName === "string" && (metadata.name ?? "") === "";
-}
-
-/** Gives the manifest a name as the API server generates it: with five letters and digits appended. */
-function withGeneratedName(manifest: Manifest): Manifest {
-  const metadata = isRecord(manifest.metadata) ? manifest.metadata : {};
-  return { ...manifest, metadata: { ...metadata, name: `${metadata.generateName}x2x4x` } };
-}
-
-function findFileProblems(manifest: Manifest): readonly Problem[] {
-  const problems: Problem[] = [];
-  const missing = Object.entries({ apiVersion: API_VERSION, kind: KIND })
-    .filter(([key]) => (manifest[key] ?? null) === null)
-    .map(([key, value]) => ({ path: key, message: `Missing field "${key}": must be ${value}` }));
-  // The parser reports metadata that is no object.
-  if (!isRecord(manifest.metadata)) return missing;
-  const metadata = openFields(manifest.metadata, { path: "metadata", problems, known: METADATA_FIELDS });
-  for (const key of ["labels", "annotations"] as const) {
-    const fields = metadata?.object(key, null) ?? null;
-    for (const name of fields === null ? [] : Object.keys(manifest.metadata[key] as Manifest)) {
-      const message = findEntryFault(key, [name, fields?.get(name)]);
-      if (message !== null) fields?.report(name, message);
-    }
-  }
-  return [...missing, ...problems];
-}
-
-function findEntryFault(kind: "labels" | "annotations", [key, value]: readonly [string, unknown]): string | null {
-  const what = kind === "labels" ? "label" : "annotation";
-  const keyFault = findKeyFault(key);
-  if (keyFault !== null) return `Cannot use ${what} key ${quote(key)}: ${keyFault}`;
-  if (value === null) return null;
-  if (typeof value !== "string") return `Cannot use ${quote(value)} as ${what} value: must be a string, in quotes`;
-  const fault = kind === "labels" ? findValueFault(value) : null;
-  return fault === null ? null : `Cannot use label value ${quote(value)}: ${fault}`;
+function parse(manifest: Manifest): CheckedManifest {
+  const parsed = parseAutoscaler(manifest);
+  if (!parsed.ok) return { problems: parsed.problems, warnings: [] };
+  return { problems: [], warnings: [...parsed.warnings, ...adviseOnCooldown(parsed.autoscaler)] };
 }

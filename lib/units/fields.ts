@@ -3,11 +3,11 @@
  * gives `null` where a field is absent, null (which is absent for Kubernetes) or invalid, so the values may be used
  * only when no problem was found. Nothing here throws.
  */
-import { formatDuration, parseDuration } from "../units/duration.ts";
-import { parseAmount } from "../units/quantity.ts";
-import { addProblem, type Problem } from "../units/problem.ts";
-import type { Resource } from "../units/resources.ts";
-import { isRecord, joinPath, quote } from "../units/untrusted.ts";
+import { formatDuration, parseDuration } from "./duration.ts";
+import { parseAmount } from "./quantity.ts";
+import { addProblem, type Problem } from "./problem.ts";
+import type { Resource } from "./resources.ts";
+import { isRecord, joinPath, quote } from "./untrusted.ts";
 
 export interface OpenOptions {
   /** Where the object stands; empty for the root. */
@@ -61,6 +61,11 @@ export class Fields {
     return new Fields({ ...this.#values, [key]: value }, { path: this.path, problems: this.#problems });
   }
 
+  /** Gives the names of all fields that are there, null or not. */
+  keys(): readonly string[] {
+    return Object.keys(this.#values);
+  }
+
   /** Gives the path of a field. */
   pathOf(key: string): string {
     return joinPath(this.path, key);
@@ -90,6 +95,11 @@ export class Fields {
   object(key: string, known: readonly string[] | null): Fields | null {
     if (!this.has(key)) return null;
     return openFields(this.get(key), { path: this.pathOf(key), problems: this.#problems, known });
+  }
+
+  /** Gives a reader of an entry of a list; its fields are checked by the caller. */
+  entry(key: string, { index, value }: { readonly index: number; readonly value: unknown }): Fields | null {
+    return openFields(value, { path: this.pathOf(`${key}[${index}]`), problems: this.#problems, known: null });
   }
 
   boolean(key: string): boolean | null {

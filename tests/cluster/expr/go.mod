@@ -1,0 +1,17 @@
+// The languages and numbers that podfit shares with KEDA 2.20.2, answered by the modules that KEDA uses.
+module podfit.test/expr
+
+go 1.26.0
+
+require (
+	github.com/expr-lang/expr v1.17.8
+	github.com/robfig/cron/v3 v3.0.1
+	k8s.io/apimachinery v0.36.3
+)
+
+require (
+	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
+	gopkg.in/inf.v0 v0.9.1 // indirect
+	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
+)
