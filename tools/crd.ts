@@ -10,9 +10,17 @@ export function readCrdRoots(crd: Node): readonly string[] {
   return [kind, `${kind}List`, `${kind}Patch`, `${kind}Spec`, `${kind}Status`];
 }
 
+/** Which operations a document has beside the list. Of a kind that has no namespace only the list is there. */
+export interface CrdOperations {
+  /** The subresource status is patched. */
+  readonly patchesStatus: boolean;
+  /** The object itself is patched, for its finalizers. */
+  readonly patchesObject: boolean;
+}
+
 /** `core` lends the parameters of pods, ObjectMeta, ListMeta and Status. */
-export function toCrdDocument(crd: Node, core: Document): Document {
-  const { group, version, kind, plural, schema } = readNames(crd);
+export function toCrdDocument(crd: Node, core: Document, { patchesStatus, patchesObject }: CrdOperations): Document {
+  const { group, version, kind, plural, schema, isNamespaced } = readNames(crd);
   const properties = schema["properties"] as { readonly [name: string]: Node };
   const { spec, status } = properties;
   if (spec === undefined || status === undefined) {
@@ -20,10 +28,12 @@ export function toCrdDocument(crd: Node, core: Document): Document {
   }
   const base = `/apis/${group}/${version}`;
   const namespaced = `${base}/namespaces/{namespace}/${plural}`;
+  const patched = core.paths["/api/v1/namespaces/{namespace}/pods/{name}/resize"];
   const paths = {
     [`${base}/${plural}`]: core.paths["/api/v1/pods"],
-    [namespaced]: core.paths["/api/v1/namespaces/{namespace}/pods"],
-    [`${namespaced}/{name}/status`]: core.paths["/api/v1/namespaces/{namespace}/pods/{name}/resize"],
+    ...(isNamespaced && { [namespaced]: core.paths["/api/v1/namespaces/{namespace}/pods"] }),
+    ...(isNamespaced && patchesObject && { [`${namespaced}/{name}`]: patched }),
+    ...(isNamespaced && patchesStatus && { [`${namespaced}/{name}/status`]: patched }),
   };
   const document = {
     openapi: core.openapi,
@@ -52,6 +62,7 @@ export function toCrdDocument(crd: Node, core: Document): Document {
 function readNames(crd: Node) {
   const spec = crd["spec"] as {
     readonly group: string;
+    readonly scope: string;
     readonly names: { readonly kind: string; readonly plural: string };
     readonly versions: readonly { readonly name: string; readonly storage: boolean; readonly schema: Node }[];
   };
@@ -59,7 +70,7 @@ function readNames(crd: Node) {
   const stored = spec.versions.find((version) => version.storage);
   if (stored === undefined) throw new Error(`Cannot read CRD "${kind}": no version is stored`);
   const schema = pruneSchema(stored.schema["openAPIV3Schema"] as Node);
-  return { group: spec.group, version: stored.name, kind, plural, schema };
+  return { group: spec.group, version: stored.name, kind, plural, schema, isNamespaced: spec.scope === "Namespaced" };
 }
 
 function toListSchema(kind: string): Node {

@@ -1,6 +1,6 @@
 /**
- * Writes the typed Kubernetes API, lib/api/kubernetes.ts and lib/api/autoscaler.ts, from the committed OpenAPI
- * document and the CRD.   deno task generate [--fetch | --check]
+ * Writes the typed Kubernetes API, lib/api/kubernetes.ts, autoscaler.ts and scaled_object.ts, from the committed
+ * OpenAPI document and the CRDs.   deno task generate [--fetch | --check]
  *   --fetch  first refresh lib/api/openapi/kubernetes.json from the API server that kubectl reaches
  *   --check  write nothing; fail when a written file differs from what would be generated
  */
@@ -30,13 +30,34 @@ const SOURCES: { readonly [endpoint: string]: Operations } = {
     "/api/v1/nodes": ["get"],
     "/api/v1/nodes/{name}": ["get"],
     "/api/v1/nodes/{name}/proxy/{path}": ["get"],
+    "/api/v1/namespaces/{namespace}/secrets/{name}": ["get"],
+    "/api/v1/namespaces/{namespace}/configmaps/{name}": ["get"],
   },
-  "apis/apps/v1": Object.fromEntries(
-    ["daemonsets", "deployments", "statefulsets"].flatMap((plural) => [
-      [`/apis/apps/v1/${plural}`, ["get"]],
-      [`/apis/apps/v1/namespaces/{namespace}/${plural}`, ["get"]],
-    ]),
-  ),
+  "apis/apps/v1": {
+    ...Object.fromEntries(
+      ["daemonsets", "deployments", "statefulsets"].flatMap((plural) => [
+        [`/apis/apps/v1/${plural}`, ["get"]],
+        [`/apis/apps/v1/namespaces/{namespace}/${plural}`, ["get"]],
+      ]),
+    ),
+    ...Object.fromEntries(
+      ["deployments", "statefulsets", "replicasets", "controllerrevisions"].map((plural) => [
+        `/apis/apps/v1/namespaces/{namespace}/${plural}/{name}`,
+        ["get"],
+      ]),
+    ),
+    ...Object.fromEntries(
+      ["deployments", "statefulsets"].map((plural) => [
+        `/apis/apps/v1/namespaces/{namespace}/${plural}/{name}/scale`,
+        ["get", "put"],
+      ]),
+    ),
+  },
+  "apis/autoscaling/v2": {
+    "/apis/autoscaling/v2/horizontalpodautoscalers": ["get"],
+    "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers": ["get"],
+    "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/{name}": ["delete"],
+  },
   "apis/coordination.k8s.io/v1": {
     "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases": ["post"],
     "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}": ["get", "put"],
@@ -75,20 +96,48 @@ const NAMED = [
   "ResourceRequirements",
   "SubjectAccessReview",
   "TokenReview",
+  "Scale",
+  "HorizontalPodAutoscaler",
+  "HorizontalPodAutoscalerList",
+  "PodTemplateSpec",
+  "ReplicaSet",
+  "ControllerRevision",
+  "Secret",
+  "ConfigMap",
 ];
 const DOCUMENT = "lib/api/openapi/kubernetes.json";
-const CRD = "crds/podresourceautoscaler.yaml";
+const AUTOSCALER = "crds/podresourceautoscaler.yaml";
+const SCALED_OBJECT = "crds/scaledobject.yaml";
+/** What podfit reads of each: with the ScaledObject in one file, for they share what they reach. */
+const AUTHENTICATIONS = ["crds/triggerauthentication.yaml", "crds/clustertriggerauthentication.yaml"];
 const ROOT = new URL("../", import.meta.url);
 
 /** File -> text of every generated TypeScript file. */
 export async function generate(): Promise<Map<string, string>> {
   const kubernetes = await readDocument();
-  const crd = parse(await readText(CRD)) as Node;
-  const autoscaler = toCrdDocument(crd, kubernetes);
+  const autoscaler = await readCrd(AUTOSCALER);
+  const scaledObject = await readCrd(SCALED_OBJECT);
+  const authentications = await Promise.all(AUTHENTICATIONS.map(readCrd));
+  const documents = {
+    autoscaler: toCrdDocument(autoscaler, kubernetes, { patchesStatus: true, patchesObject: false }),
+    scaledObject: mergeDocuments([
+      toCrdDocument(scaledObject, kubernetes, { patchesStatus: true, patchesObject: true }),
+      ...authentications.map((crd) => toCrdDocument(crd, kubernetes, { patchesStatus: false, patchesObject: false })),
+    ]),
+  };
+  // Of an authentication nothing is patched.
+  const read = authentications.flatMap(readCrdRoots).filter((name) => !name.endsWith("Patch"));
+  const roots = [...readCrdRoots(scaledObject), ...read];
+  const sources = [SCALED_OBJECT, ...AUTHENTICATIONS].join(", ");
   return new Map([
     ["lib/api/kubernetes.ts", await toTypes(kubernetes, NAMED, { source: DOCUMENT })],
-    ["lib/api/autoscaler.ts", await toTypes(autoscaler, readCrdRoots(crd), { source: CRD })],
+    ["lib/api/autoscaler.ts", await toTypes(documents.autoscaler, readCrdRoots(autoscaler), { source: AUTOSCALER })],
+    ["lib/api/scaled_object.ts", await toTypes(documents.scaledObject, roots, { source: sources })],
   ]);
+}
+
+async function readCrd(file: string): Promise<Node> {
+  return parse(await readText(file)) as Node;
 }
 
 /** File -> text of the OpenAPI document, as the API server that kubectl reaches has it now. */

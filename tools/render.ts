@@ -36,7 +36,10 @@ keeps a sidecar to its pod. Elsewhere: have Helm name other accounts (sidecar.se
 
 /** By path: copies in the chart, as an archive of it can hold nothing from outside of it. */
 export const COPIES: Readonly<Record<string, string>> = {
-  "deploy/helm/files/podresourceautoscaler.yaml": "crds/podresourceautoscaler.yaml",
+  ...Object.fromEntries(
+    ["podresourceautoscaler", "scaledobject", "triggerauthentication", "clustertriggerauthentication"]
+      .map((name) => [`deploy/helm/files/${name}.yaml`, `crds/${name}.yaml`]),
+  ),
   "deploy/helm/files/policies/node-local.yaml": "deploy/policies/node-local.yaml",
   "deploy/helm/files/policies/sidecar.yaml": "deploy/policies/sidecar.yaml",
 };

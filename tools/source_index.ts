@@ -48,6 +48,6 @@ export function indexSources(texts: ReadonlyMap<string, string>): SourceIndex {
 async function* listFiles(folder: string, root: URL): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(new URL(folder, root))) {
     if (isDirectory) yield* listFiles(`${folder}/${name}`, root);
-    else if (/\.(ts|yaml)$/.test(name)) yield `${folder}/${name}`;
+    else if (/\.(ts|yaml|tpl)$/.test(name)) yield `${folder}/${name}`;
   }
 }

@@ -6,6 +6,54 @@ export type DeepPartial<T> = T extends (infer E)[] ? DeepPartial<E>[]
   : T;
 
 export interface paths {
+  "/api/v1/namespaces/{namespace}/configmaps/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["ConfigMap"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/namespaces/{namespace}/events": {
     parameters: {
       query?: never;
@@ -316,6 +364,54 @@ export interface paths {
         };
       };
     };
+    trace?: never;
+  };
+  "/api/v1/namespaces/{namespace}/secrets/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Secret"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
     trace?: never;
   };
   "/api/v1/nodes": {
@@ -630,6 +726,54 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/apis/apps/v1/namespaces/{namespace}/controllerrevisions/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["ControllerRevision"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/apis/apps/v1/namespaces/{namespace}/daemonsets": {
     parameters: {
       query?: never;
@@ -746,6 +890,195 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/apis/apps/v1/namespaces/{namespace}/deployments/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Deployment"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Scale"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put: {
+      parameters: {
+        query?: {
+          dryRun?: string;
+          fieldManager?: string;
+          fieldValidation?: string;
+        };
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody: {
+        content: {
+          "application/json": components["schemas"]["Scale"];
+        };
+      };
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Scale"];
+          };
+        };
+        201: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Scale"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/apps/v1/namespaces/{namespace}/replicasets/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["ReplicaSet"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/apis/apps/v1/namespaces/{namespace}/statefulsets": {
     parameters: {
       query?: never;
@@ -797,6 +1130,147 @@ export interface paths {
       };
     };
     put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["StatefulSet"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}/scale": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: never;
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Scale"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put: {
+      parameters: {
+        query?: {
+          dryRun?: string;
+          fieldManager?: string;
+          fieldValidation?: string;
+        };
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody: {
+        content: {
+          "application/json": components["schemas"]["Scale"];
+        };
+      };
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Scale"];
+          };
+        };
+        201: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Scale"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
     post?: never;
     delete?: never;
     options?: never;
@@ -985,6 +1459,184 @@ export interface paths {
       };
     };
     delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/autoscaling/v2/horizontalpodautoscalers": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: {
+          allowWatchBookmarks?: boolean;
+          continue?: string;
+          fieldSelector?: string;
+          labelSelector?: string;
+          limit?: number;
+          resourceVersion?: string;
+          resourceVersionMatch?: string;
+          sendInitialEvents?: boolean;
+          shardSelector?: string;
+          timeoutSeconds?: number;
+          watch?: boolean;
+        };
+        header?: never;
+        path?: never;
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["HorizontalPodAutoscalerList"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get: {
+      parameters: {
+        query?: {
+          allowWatchBookmarks?: boolean;
+          continue?: string;
+          fieldSelector?: string;
+          labelSelector?: string;
+          limit?: number;
+          resourceVersion?: string;
+          resourceVersionMatch?: string;
+          sendInitialEvents?: boolean;
+          shardSelector?: string;
+          timeoutSeconds?: number;
+          watch?: boolean;
+        };
+        header?: never;
+        path: {
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody?: never;
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["HorizontalPodAutoscalerList"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/{name}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        name: string;
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    delete: {
+      parameters: {
+        query?: {
+          dryRun?: string;
+          gracePeriodSeconds?: number;
+          ignoreStoreReadErrorWithClusterBreakingPotential?: boolean;
+          orphanDependents?: boolean;
+          propagationPolicy?: string;
+        };
+        header?: never;
+        path: {
+          name: string;
+          namespace: string;
+        };
+        cookie?: never;
+      };
+      requestBody: {
+        content: {
+          "application/json": components["schemas"]["DeleteOptions"];
+        };
+      };
+      responses: {
+        200: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+        202: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+        default: {
+          headers: {
+            [name: string]: unknown;
+          };
+          content: {
+            "application/json": components["schemas"]["Status"];
+          };
+        };
+      };
+    };
     options?: never;
     head?: never;
     patch?: never;
@@ -1259,6 +1911,18 @@ export interface components {
       path: string;
       signerName?: string;
     };
+    ConfigMap: {
+      apiVersion?: string;
+      binaryData?: {
+        [key: string]: string;
+      };
+      data?: {
+        [key: string]: string;
+      };
+      immutable?: boolean;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+    };
     ConfigMapEnvSource: {
       name?: string;
       optional?: boolean;
@@ -1336,6 +2000,16 @@ export interface components {
       resourceName: string;
       restartPolicy: string;
     };
+    ContainerResourceMetricSource: {
+      container: string;
+      name: string;
+      target: components["schemas"]["MetricTarget"];
+    };
+    ContainerResourceMetricStatus: {
+      container: string;
+      current: components["schemas"]["MetricValueStatus"];
+      name: string;
+    };
     ContainerRestartRule: {
       action: string;
       exitCodes?: components["schemas"]["ContainerRestartRuleOnExitCodes"];
@@ -1387,6 +2061,18 @@ export interface components {
     };
     ContainerUser: {
       linux?: components["schemas"]["LinuxContainerUser"];
+    };
+    ControllerRevision: {
+      apiVersion?: string;
+      data?: components["schemas"]["RawExtension"];
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      revision: number;
+    };
+    CrossVersionObjectReference: {
+      apiVersion?: string;
+      kind: string;
+      name: string;
     };
     CSIVolumeSource: {
       driver: string;
@@ -1443,6 +2129,16 @@ export interface components {
       rollingUpdate?: components["schemas"]["RollingUpdateDaemonSet"];
       /** @enum {string} */
       type?: "OnDelete" | "RollingUpdate";
+    };
+    DeleteOptions: {
+      apiVersion?: string;
+      dryRun?: string[];
+      gracePeriodSeconds?: number;
+      ignoreStoreReadErrorWithClusterBreakingPotential?: boolean;
+      kind?: string;
+      orphanDependents?: boolean;
+      preconditions?: components["schemas"]["Preconditions"];
+      propagationPolicy?: string;
     };
     Deployment: {
       apiVersion?: string;
@@ -1589,6 +2285,14 @@ export interface components {
     ExecAction: {
       command?: string[];
     };
+    ExternalMetricSource: {
+      metric: components["schemas"]["MetricIdentifier"];
+      target: components["schemas"]["MetricTarget"];
+    };
+    ExternalMetricStatus: {
+      current: components["schemas"]["MetricValueStatus"];
+      metric: components["schemas"]["MetricIdentifier"];
+    };
     FCVolumeSource: {
       fsType?: string;
       lun?: number;
@@ -1645,6 +2349,45 @@ export interface components {
       port: number;
       service?: string;
     };
+    HorizontalPodAutoscaler: {
+      apiVersion?: string;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      spec: components["schemas"]["HorizontalPodAutoscalerSpec"];
+      status?: components["schemas"]["HorizontalPodAutoscalerStatus"];
+    };
+    HorizontalPodAutoscalerBehavior: {
+      scaleDown?: components["schemas"]["HPAScalingRules"];
+      scaleUp?: components["schemas"]["HPAScalingRules"];
+    };
+    HorizontalPodAutoscalerCondition: {
+      lastTransitionTime?: components["schemas"]["Time"];
+      message?: string;
+      reason?: string;
+      status: string;
+      type: string;
+    };
+    HorizontalPodAutoscalerList: {
+      apiVersion?: string;
+      items: components["schemas"]["HorizontalPodAutoscaler"][];
+      kind?: string;
+      metadata?: components["schemas"]["ListMeta"];
+    };
+    HorizontalPodAutoscalerSpec: {
+      behavior?: components["schemas"]["HorizontalPodAutoscalerBehavior"];
+      maxReplicas: number;
+      metrics?: components["schemas"]["MetricSpec"][];
+      minReplicas?: number;
+      scaleTargetRef: components["schemas"]["CrossVersionObjectReference"];
+    };
+    HorizontalPodAutoscalerStatus: {
+      conditions?: components["schemas"]["HorizontalPodAutoscalerCondition"][];
+      currentMetrics?: components["schemas"]["MetricStatus"][];
+      currentReplicas?: number;
+      desiredReplicas: number;
+      lastScaleTime?: components["schemas"]["Time"];
+      observedGeneration?: number;
+    };
     HostAlias: {
       hostnames?: string[];
       ip: string;
@@ -1656,6 +2399,17 @@ export interface components {
       path: string;
       /** @enum {string} */
       type?: "" | "BlockDevice" | "CharDevice" | "Directory" | "DirectoryOrCreate" | "File" | "FileOrCreate" | "Socket";
+    };
+    HPAScalingPolicy: {
+      periodSeconds: number;
+      type: string;
+      value: number;
+    };
+    HPAScalingRules: {
+      policies?: components["schemas"]["HPAScalingPolicy"][];
+      selectPolicy?: string;
+      stabilizationWindowSeconds?: number;
+      tolerance?: components["schemas"]["Quantity"];
     };
     HTTPGetAction: {
       host?: string;
@@ -1776,6 +2530,37 @@ export interface components {
       operation?: string;
       subresource?: string;
       time?: components["schemas"]["Time"];
+    };
+    MetricIdentifier: {
+      name: string;
+      selector?: components["schemas"]["LabelSelector"];
+    };
+    MetricSpec: {
+      containerResource?: components["schemas"]["ContainerResourceMetricSource"];
+      external?: components["schemas"]["ExternalMetricSource"];
+      object?: components["schemas"]["ObjectMetricSource"];
+      pods?: components["schemas"]["PodsMetricSource"];
+      resource?: components["schemas"]["ResourceMetricSource"];
+      type: string;
+    };
+    MetricStatus: {
+      containerResource?: components["schemas"]["ContainerResourceMetricStatus"];
+      external?: components["schemas"]["ExternalMetricStatus"];
+      object?: components["schemas"]["ObjectMetricStatus"];
+      pods?: components["schemas"]["PodsMetricStatus"];
+      resource?: components["schemas"]["ResourceMetricStatus"];
+      type: string;
+    };
+    MetricTarget: {
+      averageUtilization?: number;
+      averageValue?: components["schemas"]["Quantity"];
+      type: string;
+      value?: components["schemas"]["Quantity"];
+    };
+    MetricValueStatus: {
+      averageUtilization?: number;
+      averageValue?: components["schemas"]["Quantity"];
+      value?: components["schemas"]["Quantity"];
     };
     MicroTime: string;
     ModifyVolumeStatus: {
@@ -1934,6 +2719,16 @@ export interface components {
       resourceVersion?: string;
       selfLink?: string;
       uid?: string;
+    };
+    ObjectMetricSource: {
+      describedObject: components["schemas"]["CrossVersionObjectReference"];
+      metric: components["schemas"]["MetricIdentifier"];
+      target: components["schemas"]["MetricTarget"];
+    };
+    ObjectMetricStatus: {
+      current: components["schemas"]["MetricValueStatus"];
+      describedObject: components["schemas"]["CrossVersionObjectReference"];
+      metric: components["schemas"]["MetricIdentifier"];
     };
     ObjectReference: {
       apiVersion?: string;
@@ -2112,6 +2907,14 @@ export interface components {
       sysctls?: components["schemas"]["Sysctl"][];
       windowsOptions?: components["schemas"]["WindowsSecurityContextOptions"];
     };
+    PodsMetricSource: {
+      metric: components["schemas"]["MetricIdentifier"];
+      target: components["schemas"]["MetricTarget"];
+    };
+    PodsMetricStatus: {
+      current: components["schemas"]["MetricValueStatus"];
+      metric: components["schemas"]["MetricIdentifier"];
+    };
     PodSpec: {
       activeDeadlineSeconds?: number;
       affinity?: components["schemas"]["Affinity"];
@@ -2199,6 +3002,10 @@ export interface components {
       readOnly?: boolean;
       volumeID: string;
     };
+    Preconditions: {
+      resourceVersion?: string;
+      uid?: string;
+    };
     PreferredSchedulingTerm: {
       preference: components["schemas"]["NodeSelectorTerm"];
       weight: number;
@@ -2228,6 +3035,7 @@ export interface components {
       user?: string;
       volume: string;
     };
+    RawExtension: Record<string, unknown>;
     RBDVolumeSource: {
       fsType?: string;
       image: string;
@@ -2237,6 +3045,35 @@ export interface components {
       readOnly?: boolean;
       secretRef?: components["schemas"]["LocalObjectReference"];
       user?: string;
+    };
+    ReplicaSet: {
+      apiVersion?: string;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      spec?: components["schemas"]["ReplicaSetSpec"];
+      status?: components["schemas"]["ReplicaSetStatus"];
+    };
+    ReplicaSetCondition: {
+      lastTransitionTime?: components["schemas"]["Time"];
+      message?: string;
+      reason?: string;
+      status: string;
+      type: string;
+    };
+    ReplicaSetSpec: {
+      minReadySeconds?: number;
+      replicas?: number;
+      selector: components["schemas"]["LabelSelector"];
+      template?: components["schemas"]["PodTemplateSpec"];
+    };
+    ReplicaSetStatus: {
+      availableReplicas?: number;
+      conditions?: components["schemas"]["ReplicaSetCondition"][];
+      fullyLabeledReplicas?: number;
+      observedGeneration?: number;
+      readyReplicas?: number;
+      replicas: number;
+      terminatingReplicas?: number;
     };
     ResourceAttributes: {
       fieldSelector?: components["schemas"]["FieldSelectorAttributes"];
@@ -2263,6 +3100,14 @@ export interface components {
       message?: string;
       resourceID: string;
     };
+    ResourceMetricSource: {
+      name: string;
+      target: components["schemas"]["MetricTarget"];
+    };
+    ResourceMetricStatus: {
+      current: components["schemas"]["MetricValueStatus"];
+      name: string;
+    };
     ResourceRequirements: {
       claims?: components["schemas"]["ResourceClaim"][];
       limits?: {
@@ -2288,6 +3133,13 @@ export interface components {
       maxUnavailable?: components["schemas"]["IntOrString"];
       partition?: number;
     };
+    Scale: {
+      apiVersion?: string;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      spec?: components["schemas"]["ScaleSpec"];
+      status?: components["schemas"]["ScaleStatus"];
+    };
     ScaleIOVolumeSource: {
       fsType?: string;
       gateway: string;
@@ -2300,10 +3152,30 @@ export interface components {
       system: string;
       volumeName?: string;
     };
+    ScaleSpec: {
+      replicas?: number;
+    };
+    ScaleStatus: {
+      replicas: number;
+      selector?: string;
+    };
     SeccompProfile: {
       localhostProfile?: string;
       /** @enum {string} */
       type: "Localhost" | "RuntimeDefault" | "Unconfined";
+    };
+    Secret: {
+      apiVersion?: string;
+      data?: {
+        [key: string]: string;
+      };
+      immutable?: boolean;
+      kind?: string;
+      metadata?: components["schemas"]["ObjectMeta"];
+      stringData?: {
+        [key: string]: string;
+      };
+      type?: string;
     };
     SecretEnvSource: {
       name?: string;
@@ -2668,3 +3540,11 @@ export type ObjectReference = components["schemas"]["ObjectReference"];
 export type ResourceRequirements = components["schemas"]["ResourceRequirements"];
 export type SubjectAccessReview = components["schemas"]["SubjectAccessReview"];
 export type TokenReview = components["schemas"]["TokenReview"];
+export type Scale = components["schemas"]["Scale"];
+export type HorizontalPodAutoscaler = components["schemas"]["HorizontalPodAutoscaler"];
+export type HorizontalPodAutoscalerList = components["schemas"]["HorizontalPodAutoscalerList"];
+export type PodTemplateSpec = components["schemas"]["PodTemplateSpec"];
+export type ReplicaSet = components["schemas"]["ReplicaSet"];
+export type ControllerRevision = components["schemas"]["ControllerRevision"];
+export type Secret = components["schemas"]["Secret"];
+export type ConfigMap = components["schemas"]["ConfigMap"];

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import type { Target } from "./target.ts";
 import { FOLD_TARGETS } from "./targets/fold.ts";
 import { MANIFEST_TARGETS } from "./targets/manifests.ts";
+import { SCALED_OBJECT_TARGETS } from "./targets/scaled_objects.ts";
 import { OBJECT_TARGETS } from "./targets/objects.ts";
 import { UNIT_TARGETS } from "./targets/units.ts";
 import { USAGE_TARGETS } from "./targets/usage.ts";
@@ -14,6 +15,7 @@ export const TARGETS: readonly Target[] = [
   ...WATCH_TARGETS,
   ...OBJECT_TARGETS,
   ...MANIFEST_TARGETS,
+  ...SCALED_OBJECT_TARGETS,
   ...UNIT_TARGETS,
   ...FOLD_TARGETS,
 ];

@@ -9,7 +9,12 @@ export type Edits = Readonly<Record<string, unknown>>;
 
 /** The base, edited; `undefined` removes a field. */
 export function toManifest(edits: Edits): Manifest {
-  const manifest = structuredClone(BASE) as Record<string, unknown>;
+  return applyEdits(BASE, edits);
+}
+
+/** A copy of any object, edited. */
+export function applyEdits(base: Manifest, edits: Edits): Manifest {
+  const manifest = structuredClone(base) as Record<string, unknown>;
   for (const [path, value] of Object.entries(edits)) edit(manifest, { keys: path.split("."), value });
   return manifest;
 }

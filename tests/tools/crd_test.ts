@@ -3,18 +3,34 @@ import { readCrdRoots, toCrdDocument } from "../../tools/crd.ts";
 import { type Document, type Node, toReference } from "../../tools/openapi.ts";
 
 const LIST = "/apis/example.org/v1/things";
+const STATUS = { patchesStatus: true, patchesObject: false };
 const NAMESPACED = "/apis/example.org/v1/namespaces/{namespace}/things";
 
 Deno.test("toCrdDocument() lists and patches status as pods are listed and resized", () => {
-  const { paths } = toCrdDocument(crd({}), core());
+  const { paths } = toCrdDocument(crd({}), core(), STATUS);
   assertEquals(Object.keys(paths).sort(), [`${NAMESPACED}`, `${NAMESPACED}/{name}/status`, LIST]);
   assertEquals(paths[LIST], { get: answer("ThingList") });
   const types = Object.keys((paths[`${NAMESPACED}/{name}/status`]?.["patch"] as Body).requestBody.content);
   assertEquals(types, ["application/merge-patch+json"]);
 });
 
+Deno.test("toCrdDocument() has the operations that are asked for, and the list alone of a kind without namespace", () => {
+  const pathsOf = (given: Node, patchesStatus: boolean, patchesObject: boolean) =>
+    Object.keys(toCrdDocument(given, core(), { patchesStatus, patchesObject }).paths).sort();
+  const read = [NAMESPACED, LIST];
+  assertEquals(pathsOf(crd({}), false, false), read);
+  assertEquals(pathsOf(crd({}), true, true), [
+    NAMESPACED,
+    `${NAMESPACED}/{name}`,
+    `${NAMESPACED}/{name}/status`,
+    LIST,
+  ]);
+  const { spec } = crd({});
+  assertEquals(pathsOf({ spec: { ...spec as Node, scope: "Cluster" } }, true, true), [LIST]);
+});
+
 Deno.test("toCrdDocument() defines the kind, its list and its parts with what they reach", () => {
-  const { schemas } = toCrdDocument(crd({ size: { "x-kubernetes-int-or-string": true } }), core()).components;
+  const { schemas } = toCrdDocument(crd({ size: { "x-kubernetes-int-or-string": true } }), core(), STATUS).components;
   assertEquals(schemas["ThingSpec"]?.["properties"], { size: { oneOf: [{ type: "integer" }, { type: "string" }] } });
   assertEquals(schemas["Thing"]?.["properties"], {
     metadata: toReference("ObjectMeta"),
@@ -32,7 +48,7 @@ Deno.test("readCrdRoots() names what is exported", () => {
 Deno.test("toCrdDocument() refuses a CRD without a stored version", () => {
   const { spec } = crd({});
   const unstored = { spec: { ...spec as Node, versions: [] } };
-  assertThrows(() => toCrdDocument(unstored, core()), Error, 'Cannot read CRD "Thing": no version is stored');
+  assertThrows(() => toCrdDocument(unstored, core(), STATUS), Error, 'Cannot read CRD "Thing": no version is stored');
 });
 
 interface Body {
@@ -53,7 +69,7 @@ function crd(spec: Node): Node {
     { name: "v1alpha1", storage: false, schema: { openAPIV3Schema: {} } },
     { name: "v1", storage: true, schema: { openAPIV3Schema } },
   ];
-  return { spec: { group: "example.org", names: { kind: "Thing", plural: "things" }, versions } };
+  return { spec: { group: "example.org", scope: "Namespaced", names: { kind: "Thing", plural: "things" }, versions } };
 }
 
 function answer(name: string): Node {

@@ -1,0 +1,132 @@
+/**
+ * Reads the metadata of a trigger: a map of texts, each read as KEDA reads it for the type that its field has (R15). Texts are trimmed, and
+ * an empty one is absent. https://github.com/kedacore/keda/blob/v2.20.2/pkg/scalers/scalersconfig/typed_config.go
+ */
+import { parseDuration } from "../units/duration.ts";
+import type { Fields } from "../units/fields.ts";
+import { parseGoBoolean, parseGoInteger, parseJsonNumber } from "../units/go_numbers.ts";
+import { addProblem, type Problem } from "../units/problem.ts";
+import { quote } from "../units/untrusted.ts";
+
+/** Every read reports what is wrong and then gives `null`, as for a key that is absent. */
+export interface Metadata {
+  readonly path: string;
+  has(key: string): boolean;
+  text(key: string): string | null;
+  /** Like text(), and reports a key that is absent. */
+  requiredText(key: string): string | null;
+  number(key: string): number | null;
+  boolean(key: string): boolean | null;
+  /** A Go duration, or an integer of milliseconds; whole milliseconds, rounded up. */
+  durationMs(key: string): number | null;
+  word<Word extends string>(key: string, words: readonly Word[]): Word | null;
+  /** `k=v,k=v`, each key once: the last one counts. */
+  pairs(key: string): readonly (readonly [string, string])[] | null;
+  require(keys: readonly string[]): void;
+  report(key: string, message: string): void;
+  /** Adds a problem that another parser found, with its path. */
+  add(problem: Problem): void;
+  warn(key: string, message: string): void;
+}
+
+export interface MetadataOptions {
+  /** The trigger's type, for messages. */
+  readonly type: string;
+  /** What is read of this type. KEDA ignores other keys, so they are warned of. */
+  readonly keys: readonly string[];
+  readonly warnings: Problem[];
+}
+
+/** Gives a reader of a trigger's metadata; `null` where there is none. Never throws. */
+export function openMetadata(trigger: Fields, { type, keys, warnings }: MetadataOptions): Metadata | null {
+  const fields = trigger.object("metadata", null);
+  if (fields === null) return null;
+  const warn = (key: string, message: string) => addProblem(warnings, { path: fields.pathOf(key), message });
+  for (const key of fields.keys().filter((key) => !keys.includes(key))) warn(key, toUnknown({ type, key, keys }));
+  for (const key of keys) reportNoText(fields, key);
+  const text = (key: string) => readText(fields, key);
+  const read = <T>(key: string, parse: (text: string) => T | null, rule: string): T | null => {
+    const given = text(key);
+    const value = given === null ? null : parse(given);
+    if (given !== null && value === null) fields.report(key, `Cannot use ${quote(given)} as ${key}: ${rule}`);
+    return value;
+  };
+  const reportMissing = (missing: readonly string[]) => {
+    for (const key of missing) {
+      if (text(key) === null && isReadable(fields, key)) fields.report(key, toMissing(fields, key));
+    }
+  };
+  return {
+    path: fields.path,
+    has: (key) => text(key) !== null,
+    text,
+    requiredText: (key) => {
+      reportMissing([key]);
+      return text(key);
+    },
+    number: (key) => read(key, parseJsonNumber, 'must be a number such as "5" or "0.5", in quotes'),
+    boolean: (key) => read(key, parseGoBoolean, 'must be "true" or "false", in quotes'),
+    durationMs: (key) =>
+      read(key, parseTimeout, "must be a duration such as 3s, or an integer of milliseconds, not negative"),
+    word: (key, words) =>
+      read(key, (given) => words.find((word) => word === given) ?? null, `must be one of ${words.join(", ")}`),
+    pairs: (key) => read(key, parsePairs, "must be key=value, with commas between such pairs, and no other = or ,"),
+    require: reportMissing,
+    report: (key, message) => fields.report(key, message),
+    add: (problem) => fields.add(problem),
+    warn,
+  };
+}
+
+/** No text that is sent or compared is longer. */
+const MAX_TEXT = 64 * 1024;
+
+function readText(fields: Fields, key: string): string | null {
+  const value = fields.get(key);
+  if (typeof value !== "string" || value.length > MAX_TEXT) return null;
+  const text = value.trim();
+  return text === "" ? null : text;
+}
+
+/** An absent value is a text of no characters, and one that is wrong is reported once. */
+function isReadable(fields: Fields, key: string): boolean {
+  const value = fields.get(key) ?? "";
+  return typeof value === "string" && value.length <= MAX_TEXT;
+}
+
+function reportNoText(fields: Fields, key: string): void {
+  if (isReadable(fields, key)) return;
+  const isText = typeof fields.get(key) === "string";
+  const rule = isText ? `longer than ${MAX_TEXT} characters` : "must be a string, in quotes";
+  fields.report(key, `Cannot use ${quote(fields.get(key))} as ${key}: ${rule}`);
+}
+
+function toMissing(fields: Fields, key: string): string {
+  const isFromEnv = fields.has(`${key}${FROM_ENV}`);
+  return `Missing field "${key}"${isFromEnv ? `: it is not read from ${key}${FROM_ENV}, write the value itself` : ""}`;
+}
+
+const FROM_ENV = "FromEnv";
+
+/** None of these types reads its metadata from the environment, neither here nor in KEDA: their fields have no order resolvedEnv. */
+function toUnknown(
+  { type, key, keys }: { readonly type: string; readonly key: string; readonly keys: readonly string[] },
+) {
+  const why = key.endsWith(FROM_ENV) ? ` (from the environment come parameters of a TriggerAuthentication alone)` : "";
+  return `Cannot use key ${quote(key)}: ${type} reads ${keys.join(", ")}, it has no effect${why}`;
+}
+
+function parseTimeout(text: string): number | null {
+  if (/^[+-]?[0-9]+$/.test(text)) {
+    const ms = parseGoInteger(text, 64);
+    return ms === null || ms < 0n ? null : Number(ms);
+  }
+  const parsed = parseDuration(text);
+  return parsed.ok ? parsed.ms : null;
+}
+
+function parsePairs(text: string): readonly (readonly [string, string])[] | null {
+  const pairs = text.split(",").map((pair) => pair.split("=").map((part) => part.trim()));
+  if (pairs.some((parts) => parts.length !== 2)) return null;
+  return [...new Map(pairs.map(([key = "", value = ""]) => [key, value]))];
+}

@@ -1,0 +1,130 @@
+/**
+ * The definitions of KEDA's resources: what KEDA's own have, field by field, is recorded in tests/testdata/keda (of KEDA 2.20.2,
+ * config/crd/bases), and ours must have the same and no more, so that objects of either apply with both.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { parse } from "@std/yaml";
+import { parseAuthentication } from "../lib/scaled_object/parse_authentication.ts";
+import { parseScaledObject } from "../lib/scaled_object/parse_scaled_object.ts";
+import { createChecks } from "../lib/sim/server/kinds/custom/check.ts";
+import { prune } from "../lib/sim/server/kinds/custom/prune.ts";
+import type { Json } from "./support/api_objects.ts";
+import { toAuthentication } from "./support/authentications.ts";
+import { BAD_SCALED_OBJECTS } from "./support/bad_scaled_objects.ts";
+import { GOOD_SCALED_OBJECTS } from "./support/good_scaled_objects.ts";
+import { toScaledObject } from "./support/scaled_objects.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+interface Facts {
+  readonly scope: string;
+  readonly names: Readonly<Record<string, unknown>>;
+  /** Name, type, JSON path and priority. */
+  readonly columns: readonly (readonly unknown[])[];
+  readonly subresources: unknown;
+  /** By path, what the schema says of a field; or the kind that has the same fields. */
+  readonly fields: Readonly<Record<string, Schema>> | string;
+}
+
+interface Definition {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly group: string;
+    readonly scope: string;
+    readonly names: Readonly<Record<string, unknown>>;
+    readonly versions: readonly {
+      readonly name: string;
+      readonly served: boolean;
+      readonly storage: boolean;
+      readonly subresources: unknown;
+      readonly additionalPrinterColumns: readonly Readonly<Record<string, unknown>>[];
+      readonly schema: { readonly openAPIV3Schema: Schema };
+    }[];
+  };
+}
+
+const KEDA: Readonly<Record<string, Facts>> = JSON.parse(read("./testdata/keda/fields-2.20.2.json"));
+
+for (const [kind, facts] of Object.entries(KEDA)) {
+  const { metadata, spec } = parse(read(`../crds/${kind.toLowerCase()}.yaml`)) as Definition;
+  const [version] = spec.versions;
+
+  Deno.test(`${kind} has KEDA's names, scope, columns and subresources (R1, R91)`, () => {
+    assert(version !== undefined);
+    assertEquals([metadata.name, spec.group, spec.scope], [`${facts.names["plural"]}.keda.sh`, "keda.sh", facts.scope]);
+    assertEquals(spec.names, facts.names);
+    assertEquals([spec.versions.length, version.name, version.served, version.storage], [1, "v1alpha1", true, true]);
+    assertEquals(version.subresources, facts.subresources);
+    const columns = version.additionalPrinterColumns.map((
+      one,
+    ) => [one["name"], one["type"], one["jsonPath"], one["priority"] ?? 0]);
+    assertEquals(columns, facts.columns);
+  });
+
+  Deno.test(`${kind} has KEDA's fields with their types and bounds, and no others (R1, R2)`, () => {
+    const fields = typeof facts.fields === "string" ? KEDA[facts.fields]?.fields : facts.fields;
+    assertEquals(Object.fromEntries(walk(version?.schema.openAPIV3Schema ?? {}, "")), fields as unknown);
+  });
+
+  Deno.test(`${kind} describes every field`, () => {
+    const silent = [...walk(version?.schema.openAPIV3Schema ?? {}, "", "description")]
+      .filter(([path, { description = "" }]) => path !== "metadata" && String(description).length < 8);
+    assertEquals(silent.map(([path]) => path), []);
+  });
+}
+
+Deno.test("the parser warns of no field that the definition of a ScaledObject has (R2)", () => {
+  const fields = KEDA["ScaledObject"]?.fields as Readonly<Record<string, Schema>>;
+  const own = Object.keys(fields).filter((path) =>
+    path.startsWith("spec.") && !path.endsWith("{}") && !path.endsWith("[]")
+  );
+  assertEquals(own.length, 50);
+  for (const path of own) {
+    const target = path.replaceAll("[]", ".0");
+    const list = path.includes("policies[]") ? { [target.slice(0, target.indexOf(".0."))]: [{}] } : {};
+    const { warnings } = parseScaledObject(toScaledObject({ ...list, [target]: null }));
+    assertEquals(warnings, [], path);
+  }
+});
+
+Deno.test("the parser knows every source that the definition of an authentication has, by name (R16)", () => {
+  const fields = KEDA["TriggerAuthentication"]?.fields as Readonly<Record<string, Schema>>;
+  const sources = Object.keys(fields).filter((path) => /^spec\.\w+$/.test(path));
+  assertEquals(sources.length, 11);
+  for (const path of sources) {
+    const { problems } = parseAuthentication(toAuthentication({ [path]: { a: 1 } }));
+    assert(problems.some((one) => one.path.startsWith(path)), path);
+  }
+});
+
+Deno.test("the definition of a ScaledObject takes every good one, and refuses what breaks a bound of its own (R1, R2)", () => {
+  const { spec } = parse(read("../crds/scaledobject.yaml")) as Definition;
+  const schema = spec.versions[0]?.schema.openAPIV3Schema as Json;
+  const checks = createChecks(schema);
+  // As kubectl sends it: without what is null.
+  const refuses = (manifest: unknown) => {
+    const sent = JSON.parse(JSON.stringify(manifest, (_, value) => value ?? undefined)) as Json;
+    const kept = prune(sent, schema) as Json;
+    return checks.check({ ...sent, ...(kept.spec !== undefined && { spec: kept.spec }) }, null).map(({ field }) =>
+      field
+    );
+  };
+  for (const { sentence, manifest } of GOOD_SCALED_OBJECTS) assertEquals(refuses(manifest), [], sentence);
+  const refused = BAD_SCALED_OBJECTS.filter(({ manifest }) => refuses(manifest).length > 0);
+  assert(refused.length > 25 && refused.length < BAD_SCALED_OBJECTS.length, `${refused.length}`);
+});
+
+/** Every schema by its path: `[]` stands for the entries of a list, `{}` for the values of a map. */
+function* walk(schema: Schema, path: string, kept?: string): Generator<readonly [string, Schema]> {
+  const { properties, items, additionalProperties, description, ...rest } = schema;
+  yield [path === "" ? "." : path, kept === undefined ? rest : { ...rest, description }];
+  for (const [key, value] of Object.entries((properties ?? {}) as Readonly<Record<string, Schema>>)) {
+    yield* walk(value, path === "" ? key : `${path}.${key}`, kept);
+  }
+  if (items !== undefined) yield* walk(items as Schema, `${path}[]`, kept);
+  if (additionalProperties !== undefined) yield* walk(additionalProperties as Schema, `${path}{}`, kept);
+}
+
+function read(file: string): string {
+  return Deno.readTextFileSync(new URL(file, import.meta.url));
+}
