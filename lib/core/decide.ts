@@ -13,6 +13,7 @@ import { noteKilledProcesses, renewFloors } from "./observe/endings.ts";
 import { nextFacts } from "./observe/facts.ts";
 import { rebase } from "./observe/rebase.ts";
 import { sample, type Sampled } from "./observe/sample.ts";
+import { endDowns } from "./observe/scale_in.ts";
 import { readResizeStatus } from "./pod/resize_status.ts";
 import { type Choice, listChoices, propose } from "./propose/propose.ts";
 import { proposeRevert } from "./propose/revert.ts";
@@ -37,7 +38,7 @@ function fold(before: PodState, input: Input): Outcome {
   const state = rebase(before, input);
   return input.observation.kind === "answered"
     ? settle(state, input, input.observation)
-    : evaluate(nextFacts(state, input), input);
+    : evaluate(endDowns(nextFacts(state, input), input), input);
 }
 
 function evaluate(facts: PodState, input: Input): Outcome {
@@ -54,7 +55,7 @@ function evaluate(facts: PodState, input: Input): Outcome {
   const views: Record<string, View> = {};
   for (const { autoscaler, view, isNewSample } of sampled) {
     const one = weighed.weighed.find(({ it }) => it.autoscaler === autoscaler);
-    const next = isNewSample ? nextLimitedView(view, one?.up ?? null) : view;
+    const next = isNewSample ? nextLimitedView(view, autoscaler, one?.up ?? null) : view;
     const vetoedSince = one === undefined ? view.vetoedSince : one.vetoedSince;
     views[autoscaler.key] = vetoedSince === next.vetoedSince ? next : { ...next, vetoedSince };
   }

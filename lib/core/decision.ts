@@ -44,6 +44,10 @@ export interface Input {
   readonly killFloors?: Readonly<Record<string, number>>;
   /** Since when this podfit leads, where another may have led before, epoch ms (C55); absent = nobody else acts. */
   readonly ledSince?: number;
+  /** By container: sides that do not go down because replicas are about to (R86). */
+  readonly scaleInPending?: Readonly<Record<string, readonly SideKey[]>>;
+  /** When replicas of the pod's workload last fell by a trigger that is coupled with its size, epoch ms (R86). */
+  readonly scaledInAt?: number;
 }
 
 /** What made the pod be evaluated. */

@@ -12,7 +12,7 @@ export interface OwnershipContext {
   readonly now: number;
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
-  readonly containerState: ContainerState;
+  readonly containerState: Pick<ContainerState, "running" | "readySince" | "podReady" | "resizedAt">;
 }
 
 /** The owner among contenders for one container; `null` when there are none. */

@@ -45,6 +45,7 @@ export const BLOCK_REASONS = [
   "ScaleDownWindow",
   "RestartRequired",
   "CrashLoop",
+  "ScaleInPending",
   ...REFUSAL_REASONS,
   "DryRun",
 ] as const;

@@ -6,6 +6,7 @@ import type { Pressure } from "../api/usage.ts";
 import { type Action, toContenderKey } from "../autoscaler/autoscaler.ts";
 import type { Resources, SideKey } from "../units/resources.ts";
 import type { Evidence } from "./observe/evidence.ts";
+import type { Shortage } from "./observe/shortage.ts";
 import type { Notified } from "./notify/edge.ts";
 import type { LimitReason } from "./reasons.ts";
 import type { Ending, KillFloor, Reflex } from "./observe/ending.ts";
@@ -13,7 +14,7 @@ import type { ResizeRequest } from "./resize_request.ts";
 import type { Refusals } from "./settle/refusal.ts";
 
 /** The version of PodState's shape. A record of another version is refused by its parser. */
-export const STATE_VERSION = 3;
+export const STATE_VERSION = 4;
 
 /** The state of one pod; JSON keeps it whole. */
 export interface PodState {
@@ -41,6 +42,8 @@ export interface PodState {
   readonly unconfirmed: readonly UnconfirmedRequest[];
   /** The pod as contenders in mode recommend would have it (L51); `null` without any. */
   readonly shadow: Shadow | null;
+  /** The last fall of its workload's replicas that has ended its scale-downs' streaks (R86); `null` = none has. */
+  readonly scaledIn: Since | null;
 }
 
 /** What became of a pod in which every recommended resize was accepted and enacted at once (L51). */
@@ -144,6 +147,8 @@ export interface View {
   readonly evidence: Evidence;
   /** Since when some streak has been full without a break, epoch ms; `null` while none is. */
   readonly wantedSince: number | null;
+  /** For how long it has been short of what it wants, as replicas look at it (R84, R85). */
+  readonly shortage: Shortage;
   /** What holds its scale-ups, and for how many samples in a row (L53); `null` while nothing does. */
   readonly limited: Limited | null;
   /** Since when a side at its bound has held the scale-downs of another resource (L34), epoch ms; `null` = none does. */
@@ -232,6 +237,7 @@ export const NEW_POD_STATE: PodState = {
   command: null,
   unconfirmed: [],
   shadow: null,
+  scaledIn: null,
 };
 
 /** Shared, so that a view without streaks costs no memory for them. */

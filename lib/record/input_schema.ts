@@ -122,8 +122,12 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
   qosClass: v.nullable(v.picklist(["Guaranteed", "Burstable", "BestEffort"])),
   podResources: v.nullable(resources),
   requests: v.strictObject(amounts),
+  overhead: v.nullable(v.strictObject(amounts)),
   pending: v.nullable(condition),
   inProgress: v.nullable(condition),
+  phase: text,
+  startAt: numberOrNull,
+  ready: v.nullable(v.strictObject({ status: v.picklist(["True", "False", "Unknown"]), at: number })),
   readyAt: numberOrNull,
   containersReadyAt: numberOrNull,
   containers: v.array(v.strictObject({
@@ -213,4 +217,6 @@ export const inputSchema: v.GenericSchema<unknown, Input> = v.strictObject({
   memoryPressure: v.exactOptional(flag),
   killFloors: v.exactOptional(dictionary(number)),
   ledSince: v.exactOptional(number),
+  scaleInPending: v.exactOptional(dictionary(v.array(side))),
+  scaledInAt: v.exactOptional(number),
 });

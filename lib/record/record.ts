@@ -6,7 +6,7 @@ import type { Input, Outcome } from "../core/decision.ts";
 import type { PodState } from "../core/state.ts";
 
 /** Grows with each change of a record's shape, that of the state in it included. */
-export const RECORD_VERSION = 1;
+export const RECORD_VERSION = 2;
 
 /** The arguments of `decide`, and what it returned. */
 export interface EvaluationRecord {

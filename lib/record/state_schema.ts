@@ -146,6 +146,16 @@ const view = v.strictObject({
     }),
   }),
   wantedSince: numberOrNull,
+  shortage: v.strictObject({
+    atLimit: v.strictObject({ cpu: number, memory: number }),
+    clipped: number,
+    held: v.strictObject({
+      "cpu.requests": v.exactOptional(number),
+      "cpu.limits": v.exactOptional(number),
+      "memory.requests": v.exactOptional(number),
+      "memory.limits": v.exactOptional(number),
+    }),
+  }),
   limited: v.nullable(v.strictObject({ reason: v.picklist(LIMIT_REASONS), samples: number })),
   vetoedSince: numberOrNull,
   silentSince: numberOrNull,
@@ -189,6 +199,7 @@ const entries = {
   conflict: v.nullable(v.strictObject({ resourceVersion: text, at: number })),
   command: v.nullable(command),
   unconfirmed: v.array(unconfirmedRequest),
+  scaledIn: v.nullable(since),
 };
 
 /** A shadow has none of its own. */

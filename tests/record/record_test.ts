@@ -63,12 +63,12 @@ const [RECORD] = play({ load: { cpu: 90 } });
 if (RECORD === undefined) throw new Error("Cannot play a record");
 
 Deno.test("parseState() refuses another version by name", () => {
-  const message = "Cannot read a state of version 1: this podfit reads version 3";
+  const message = "Cannot read a state of version 1: this podfit reads version 4";
   assertEquals(parseState({ ...NEW_POD_STATE, version: 1 }), { ok: false, problems: [{ path: "version", message }] });
 });
 
 Deno.test("parseRecord() refuses another version by name, of the state in it too", () => {
-  const message = "Cannot read a record of version 7: this podfit reads version 1";
+  const message = "Cannot read a record of version 7: this podfit reads version 2";
   assertEquals(parseRecord({ ...RECORD, version: 7 }), { ok: false, problems: [{ path: "version", message }] });
   const parsed = parseRecord({ ...RECORD, before: { ...RECORD.before, version: 1 } });
   assertEquals(parsed.ok ? [] : parsed.problems.map(({ path }) => path), ["before.version"]);

@@ -95,6 +95,12 @@ export const oddFacts: fc.Arbitrary<Partial<PodFacts>> = fc.record({
   generation: fc.option(fc.nat(9)),
   observedGeneration: fc.option(fc.nat(9)),
   qosClass: fc.constantFrom("Burstable" as const, "Guaranteed" as const, "BestEffort" as const, null),
+  phase: fc.constantFrom("Pending", "Running", "Succeeded", "Failed", "Unknown", ""),
+  startAt: fc.option(fc.constantFrom(0, START, START + 60 * SECOND)),
+  ready: fc.option(fc.record({
+    status: fc.constantFrom("True" as const, "False" as const, "Unknown" as const),
+    at: fc.constantFrom(0, START, START + 60 * SECOND),
+  })),
   readyAt: fc.option(fc.constantFrom(0, START, START + 60 * SECOND)),
   pending: fc.option(fc.record({
     reason: fc.constantFrom("Deferred", "Infeasible", "Other", ""),

@@ -23,8 +23,8 @@ export interface Load {
   readonly cache?: number | null;
 }
 
-/** What node, namespace and version allow. */
-export type Surroundings = Pick<Input, "room" | "limits" | "lowersMemoryLimits">;
+/** What node, namespace and version allow, and what replicas are about to do. */
+export type Surroundings = Pick<Input, "room" | "limits" | "lowersMemoryLimits" | "scaleInPending" | "scaledInAt">;
 
 export interface StoryOptions {
   readonly surroundings?: Partial<Surroundings>;

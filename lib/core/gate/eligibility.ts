@@ -6,7 +6,7 @@ import type { ContainerState } from "../state.ts";
 /** When the gate `after` opened, before `delay`, epoch ms; `null` while it is shut (C24). */
 export function readGateStart(
   { after }: Pick<Autoscaler, "after">,
-  { running, readySince, podReady }: ContainerState,
+  { running, readySince, podReady }: Pick<ContainerState, "running" | "readySince" | "podReady">,
 ): number | null {
   switch (after) {
     case "running":
@@ -30,6 +30,6 @@ export function readSideCooldownEnd(
 }
 
 /** When a cooldown ends, epoch ms; -Infinity when it never began (C36, C42). */
-export function readCooldownEnd({ resizedAt }: ContainerState, cooldownMs: number): number {
+export function readCooldownEnd({ resizedAt }: Pick<ContainerState, "resizedAt">, cooldownMs: number): number {
   return resizedAt === null ? -Infinity : resizedAt + cooldownMs;
 }

@@ -14,6 +14,7 @@ import { isOwnWaiting, isPatienceOver, listStuck } from "../propose/revert.ts";
 import type { Candidate } from "./candidate.ts";
 import type { View } from "../state.ts";
 import { formatWait } from "./format_wait.ts";
+import { scaledInFirst } from "./replica_gates.ts";
 import { crashFree, restartAllowed } from "./shrink_gates.ts";
 import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
@@ -31,6 +32,7 @@ export const GATES: readonly Gate[] = [
   lowForLong,
   withRoom,
   cooledDown,
+  scaledInFirst,
   memoryFree,
   restartAllowed,
   crashFree,
@@ -98,12 +100,12 @@ function cooledDown(candidate: Candidate): Objection | null {
 /** A scale-down waits until usage has been low for the whole window, and was watched for long enough to tell (L2). */
 function lowForLong({ input: { now }, direction, proposals, ...it }: Candidate): Objection | null {
   if (direction === "up" || !isByUsage(proposals)) return null;
-  const { autoscaler, container, containerState, view } = it;
+  const { autoscaler, container, containerState, view, state } = it;
   const sides: SideKey[] = [];
   let [until, why] = [-Infinity, ""];
   for (const { side } of proposals) {
     const rule = autoscaler.sides.find(({ key }) => key === side);
-    const wait = rule === undefined ? null : readWindowWait(rule, { now, view, container, containerState });
+    const wait = rule === undefined ? null : readWindowWait(rule, { now, view, container, containerState, state });
     if (wait === null) continue;
     sides.push(side);
     if (wait.until >= until) ({ until, why } = wait);

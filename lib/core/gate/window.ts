@@ -5,7 +5,7 @@ import { formatSide } from "../changes.ts";
 import { readEvidence, readWatchMs } from "../observe/evidence.ts";
 import { readBaseline } from "../observe/streaks.ts";
 import { type ContainerFacts, readActual } from "../pod/pod_facts.ts";
-import type { ContainerState, View } from "../state.ts";
+import type { ContainerState, PodState, View } from "../state.ts";
 
 /** Until when, as far as that is known (else Infinity), and why, after "but". */
 export interface WindowWait {
@@ -19,6 +19,8 @@ export interface WindowContext {
   readonly view: View;
   readonly container: ContainerFacts;
   readonly containerState: ContainerState;
+  /** When replicas last fell: from then on usage is another (R86). */
+  readonly state: Pick<PodState, "scaledIn">;
 }
 
 /** No instance's memory shrinks before this age, ms: it may still be on its way to its size. */
@@ -29,13 +31,18 @@ export function readWindowWait(rule: SideRule, context: WindowContext): WindowWa
   return waitForWatching(rule, context) ?? waitForAge(rule, context) ?? waitForPeak(rule, context);
 }
 
-function waitForWatching(rule: SideRule, { now, view: { evidence } }: WindowContext): WindowWait | null {
+function waitForWatching(
+  rule: SideRule,
+  { now, view: { evidence }, state: { scaledIn } }: WindowContext,
+): WindowWait | null {
   const watchMs = readWatchMs(rule);
-  const until = (evidence.since ?? now) + watchMs;
+  const since = Math.max(evidence.since ?? now, scaledIn?.since ?? -Infinity);
+  const until = since + watchMs;
   if (until <= now) return null;
+  const where = since === scaledIn?.since ? " since replicas fell" : "";
   return {
     until,
-    why: `usage has been watched for ${formatDuration(now - (evidence.since ?? now))} of ${formatDuration(watchMs)}`,
+    why: `usage has been watched for ${formatDuration(now - since)} of ${formatDuration(watchMs)}${where}`,
   };
 }
 

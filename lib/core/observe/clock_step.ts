@@ -10,7 +10,7 @@ import { movePeaks } from "./peaks.ts";
 
 /** The same state by a clock that was set forward by so much, ms; back where that is negative. */
 export function stepClock(state: PodState, byMs: number): PodState {
-  const { conflict, command, pendingSince, inProgressSince, shadow } = state;
+  const { conflict, command, pendingSince, inProgressSince, shadow, scaledIn } = state;
   const { at, differingSince } = move(state, ["at", "differingSince"], byMs);
   return {
     ...state,
@@ -23,6 +23,7 @@ export function stepClock(state: PodState, byMs: number): PodState {
     conflict: conflict && move(conflict, ["at"], byMs),
     command: command && move(command, ["at"], byMs),
     unconfirmed: state.unconfirmed.map((one) => move(one, ["at"], byMs)),
+    scaledIn: scaledIn && move(scaledIn, ["at", "since"], byMs),
     shadow: shadow && { ...shadow, state: stepClock(shadow.state, byMs) },
   };
 }

@@ -20,9 +20,11 @@ import {
 } from "../state.ts";
 import { nextContainer, toOurClock } from "./container.ts";
 import { addPeak, NO_EVIDENCE } from "./evidence.ts";
+import { NOTHING_WANTED } from "./count_shortage.ts";
 import { keepInForce } from "./kept_streaks.ts";
 import { type Ended, nextEnded, NOT_ENDED } from "./endings.ts";
 import { newSampling } from "./sampling.ts";
+import { NO_SHORTAGE } from "./shortage.ts";
 
 /** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
 const CONFLICT_MS = 30_000;
@@ -65,6 +67,7 @@ export function nextFacts(state: PodState, input: Input): PodState {
     command: state.command,
     unconfirmed: state.unconfirmed,
     shadow: state.shadow,
+    scaledIn: state.scaledIn,
   };
 }
 
@@ -154,6 +157,7 @@ function nextView(before: View | undefined, autoscaler: Autoscaler, now: number)
       streaks: NO_STREAKS,
       evidence: NO_EVIDENCE,
       wantedSince: null,
+      shortage: NO_SHORTAGE,
       limited: null,
       vetoedSince: null,
       silentSince: null,
@@ -174,8 +178,8 @@ function nextViewOfContainer(
   },
 ): View {
   const isRestarted = before.instance !== null && before.instance !== container.instance;
-  if (isRestarted) return { ...view, streaks: NO_STREAKS, wantedSince: null, sampling: newSampling(now, true) };
+  if (isRestarted) return { ...view, ...NOTHING_WANTED, sampling: newSampling(now, true) };
   if (isSameSize(before.actual, container.actual)) return view;
   const streaks = keepInForce(view.streaks, { before: before.actual, after: container.actual, isOwn });
-  return { ...view, streaks, wantedSince: null };
+  return { ...view, ...NOTHING_WANTED, streaks };
 }

@@ -27,6 +27,7 @@ export function rebase(state: PodState, { now, contenders }: Pick<Input, "now" |
     pendingSince: rebaseSince(pendingSince, now),
     inProgressSince: rebaseSince(inProgressSince, now),
     differingSince: noLater(differingSince, now),
+    scaledIn: rebaseSince(state.scaledIn, now),
     conflict: conflict !== null && conflict.at > now ? null : conflict,
     command: command === null ? null : { ...command, at: Math.min(command.at, now) },
     unconfirmed: state.unconfirmed.map((one) => ({ ...one, at: Math.min(one.at, now) })),

@@ -10,6 +10,7 @@ import { findContainerState, NO_STREAKS, type PodState, type Sample, type Sampli
 import { nextEvidence } from "./evidence.ts";
 import { keepMemory } from "./kept_streaks.ts";
 import { newSampling, nextSampling, type SamplingStep } from "./sampling.ts";
+import { countAtLimit, NOTHING_WANTED } from "./count_shortage.ts";
 import { readSilenceMs } from "./silence.ts";
 import { isCounted, isFull, nextStreaks, readUsage, type StreakContext } from "./streaks.ts";
 import { isAlone, nextWitness, type WitnessContext } from "./witness.ts";
@@ -118,7 +119,7 @@ function findPoint(usage: PodUsage, container: string): PodUsage["points"][numbe
 function nextUnsampled(view: View, step: Exclude<Step, { kind: "sample" | "witness" }> | null, dueAt: number): View {
   switch (step?.kind) {
     case "restarted":
-      return { ...view, dueAt, sampling: step.sampling, streaks: NO_STREAKS, wantedSince: null };
+      return { ...view, dueAt, sampling: step.sampling, ...NOTHING_WANTED };
     case "warmup":
       return { ...view, dueAt, sampling: step.sampling };
     default:
@@ -142,13 +143,14 @@ function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step 
     readUsage: (rule) => readUsage(rule, sample),
   });
   const known = isWitness ? { ...evidence, sides: { ...view.evidence.sides, ...evidence.sides } } : evidence;
-  const next = { ...view, dueAt, sampling, evidence: known, silentSince: null };
+  const next: View = { ...view, dueAt, sampling, evidence: known, silentSince: null };
   const container = findContainer(pod, view.container);
   const countsFrom = findContainerState(state, view.container)?.countsFrom ?? Infinity;
   const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
   if (container === null) return next;
   const answersKills = autoscaler.oom === "raise";
-  const taken = { sample, actual: readActual(container), evidence: known, answersKills };
+  const actual = readActual(container);
+  const taken = { sample, actual, evidence: known, answersKills };
   // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
   const isOfSize = isCounted(sample, countsFrom + offsetMs);
   const streaks = isOfSize
@@ -156,9 +158,14 @@ function countSample(view: View, autoscaler: Autoscaler, { context, dueAt, step 
       ? { ...keepMemory(view.streaks), ...nextStreaks(listCpuSides(autoscaler), view.streaks, taken) }
       : nextStreaks(autoscaler.sides, view.streaks, taken)
     : addEarlyUps(view.streaks, autoscaler, taken);
-  if (streaks === view.streaks && !isOfSize) return next;
+  const shortage = countAtLimit(view.shortage, {
+    sample,
+    actual: isOfSize ? actual : null,
+    isCpuAlone: isWitness,
+  });
+  if (streaks === view.streaks && !isOfSize) return shortage === view.shortage ? next : { ...next, shortage };
   const isWanted = streaks !== NO_STREAKS && autoscaler.sides.some((rule) => isFull(rule, streaks));
-  return { ...next, streaks, wantedSince: isWanted ? view.wantedSince ?? now : null };
+  return { ...next, streaks, shortage, wantedSince: isWanted ? view.wantedSince ?? now : null };
 }
 
 /** Usage that no limit held back did not depend on the size: as far as it is too much for the new one it counts (L60). */
@@ -183,8 +190,7 @@ function watchSilence(view: View, autoscaler: Autoscaler, { input: { pod, now } 
   return {
     ...view,
     silentSince: view.silentSince ?? lastAt,
-    streaks: NO_STREAKS,
-    wantedSince: null,
+    ...NOTHING_WANTED,
     // The anchor stays only to recognize repeats: a rate over the whole silence would say nothing about now.
     sampling: { ...view.sampling, sample: null, warming: true },
   };

@@ -36,8 +36,16 @@ export interface PodFacts {
   readonly podResources: Resources | null;
   /** What it counts for on its node, overhead included (L30). */
   readonly requests: Amounts;
+  /** What its RuntimeClass adds to the containers; `null` = nothing. */
+  readonly overhead: Amounts | null;
   readonly pending: ResizeCondition | null;
   readonly inProgress: ResizeCondition | null;
+  /** status.phase; empty when it is not told. */
+  readonly phase: string;
+  /** status.startTime. */
+  readonly startAt: number | null;
+  /** The condition Ready as it stands (R33); `null` without one. */
+  readonly ready: ReadyCondition | null;
   /** lastTransitionTime of condition Ready, while it is True. */
   readonly readyAt: number | null;
   /** lastTransitionTime of condition ContainersReady, while it is True. */
@@ -50,6 +58,13 @@ export interface PodFacts {
   readonly memoryLimitBytes: number | null;
   /** Who resized the pod, and when, from metadata.managedFields. */
   readonly resizes: readonly ResizeEntry[];
+}
+
+/** The condition Ready of a pod. */
+export interface ReadyCondition {
+  readonly status: "True" | "False" | "Unknown";
+  /** lastTransitionTime, epoch ms; 0 when it is not told. */
+  readonly at: number;
 }
 
 /** PodResizePending or PodResizeInProgress; there is no condition once the resize is done (KEP-1287). */

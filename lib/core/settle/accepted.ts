@@ -4,6 +4,7 @@
  */
 import type { Action } from "../../autoscaler/autoscaler.ts";
 import { keepOverPatch } from "../observe/kept_streaks.ts";
+import { NOTHING_WANTED } from "../observe/count_shortage.ts";
 import { describeChange, listChanges } from "../changes.ts";
 import type { Scaled } from "../decision.ts";
 import type { Refused, ResizeRequest } from "../resize_request.ts";
@@ -37,7 +38,7 @@ export function settleAccepted(state: PodState, { request, at, generation }: Acc
   const views: Record<string, View> = {};
   for (const [key, view] of Object.entries(state.views)) {
     views[key] = view.container === request.container
-      ? { ...view, streaks: keepOverPatch(view.streaks, request.changes), wantedSince: null, limited: null }
+      ? { ...view, ...NOTHING_WANTED, streaks: keepOverPatch(view.streaks, request.changes), limited: null }
       : view;
   }
   const next: PodState = {

@@ -20,6 +20,7 @@ import {
   type ContainerFacts,
   NO_TERMINATIONS,
   type PodFacts,
+  type ReadyCondition,
   type ResizeCondition,
   type Termination,
 } from "../../core/pod/pod_facts.ts";
@@ -56,8 +57,12 @@ export function readPod(pod: Pod): PodFacts {
     qosClass: readQosClass(status?.qosClass),
     podResources: summed.podResources,
     requests: readRequests(summed, spec?.overhead),
+    overhead: readOverhead(spec?.overhead),
     pending: readResizeCondition(conditions, "PodResizePending"),
     inProgress: readResizeCondition(conditions, "PodResizeInProgress"),
+    phase: status?.phase ?? "",
+    startAt: readTime(status?.startTime),
+    ready: readReady(conditions),
     readyAt: readTrueSince(conditions, "Ready"),
     containersReadyAt: readTrueSince(conditions, "ContainersReady"),
     containers: summed.containers,
@@ -74,12 +79,20 @@ function readRevision({ ownerReferences, labels }: NonNullable<Pod["metadata"]>)
 }
 
 /** The pod's overhead is what its RuntimeClass needs beside the containers. */
-function readRequests(summed: Summed, overhead: Readonly<Record<string, unknown>> = {}): Amounts {
-  const extra = readResources({ requests: overhead as Record<string, string> });
+function readRequests(summed: Summed, overhead: Overhead): Amounts {
+  const extra = readOverhead(overhead);
   return {
-    cpuMillicores: sumPod(summed, "cpu.requests") + (extra["cpu.requests"] ?? 0),
-    memoryBytes: sumPod(summed, "memory.requests") + (extra["memory.requests"] ?? 0),
+    cpuMillicores: sumPod(summed, "cpu.requests") + (extra?.cpuMillicores ?? 0),
+    memoryBytes: sumPod(summed, "memory.requests") + (extra?.memoryBytes ?? 0),
   };
+}
+
+type Overhead = Readonly<Record<string, unknown>> | undefined;
+
+function readOverhead(overhead: Overhead): Amounts | null {
+  if (overhead === undefined) return null;
+  const extra = readResources({ requests: overhead as Record<string, string> });
+  return { cpuMillicores: extra["cpu.requests"] ?? 0, memoryBytes: extra["memory.requests"] ?? 0 };
 }
 
 function readContainers({ spec, status }: Pod): readonly ContainerFacts[] {
@@ -181,6 +194,14 @@ function readResizeCondition(conditions: readonly PodCondition[], type: string):
 function readTrueSince(conditions: readonly PodCondition[], type: string): number | null {
   const condition = conditions.find((one) => one.type === type && one.status === "True");
   return condition === undefined ? null : readTime(condition.lastTransitionTime) ?? 0;
+}
+
+function readReady(conditions: readonly PodCondition[]): ReadyCondition | null {
+  const condition = conditions.find(({ type }) => type === "Ready");
+  if (condition === undefined) return null;
+  const { status } = condition;
+  const at = readTime(condition.lastTransitionTime) ?? 0;
+  return { status: status === "True" || status === "False" ? status : "Unknown", at };
 }
 
 function readTime(text: string | null | undefined): number | null {

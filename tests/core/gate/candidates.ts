@@ -9,6 +9,7 @@ import type { NamespaceLimits } from "../../../lib/core/pod/namespace_limits.ts"
 import type { ContainerFacts, PodFacts } from "../../../lib/core/pod/pod_facts.ts";
 import type { Room } from "../../../lib/core/pod/room.ts";
 import { readResizeStatus } from "../../../lib/core/pod/resize_status.ts";
+import { NO_SHORTAGE } from "../../../lib/core/observe/shortage.ts";
 import { type ContainerState, NEW_POD_STATE, type PodState, type Sample, type View } from "../../../lib/core/state.ts";
 import { container, MI, pod, policy, SECOND, START } from "../../support/builders.ts";
 
@@ -48,6 +49,7 @@ export const VIEW: View = {
   streaks: {},
   evidence: NO_EVIDENCE,
   wantedSince: START,
+  shortage: NO_SHORTAGE,
   limited: null,
   vetoedSince: null,
   silentSince: null,

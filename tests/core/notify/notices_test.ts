@@ -118,7 +118,7 @@ Deno.test("decide() goes on telling after a spec changed what blocks (C16, C50)"
 
 /** The table at the end of the contract, row by row. */
 const TABLE: readonly [reasons: string, event: string | null][] = [
-  ["Cooldown Delay NotReady NotRunning ScaleDownWindow CrashLoop RetryLater DryRun", null],
+  ["Cooldown Delay NotReady NotRunning ScaleDownWindow CrashLoop ScaleInPending RetryLater DryRun", null],
   ["ResizeInProgress", "ResizeInProgress"],
   ["ResizeDeferred ResizeInfeasible ResizeError", "ResizePending"],
   ["QoSInvariantBlocked", "QoSInvariantBlocked"],

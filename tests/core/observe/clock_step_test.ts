@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { decide } from "../../../lib/core/decide.ts";
 import type { Input, Outcome } from "../../../lib/core/decision.ts";
 import { stepClock } from "../../../lib/core/observe/clock_step.ts";
+import { NO_SHORTAGE } from "../../../lib/core/observe/shortage.ts";
 import { NEW_POD_STATE, type PodState } from "../../../lib/core/state.ts";
 import type { Autoscaler } from "../../../lib/autoscaler/autoscaler.ts";
 import { MINUTE, pod, policy, SECOND, side, START } from "../../support/builders.ts";
@@ -157,6 +158,7 @@ function stateOf(ours: number, theirs: number): PodState {
           sides: { "cpu.requests": { kind: "histogram", at: ours, halfLifeMs: 1, top: 1, weights: [1] } },
         },
         wantedSince: ours,
+        shortage: NO_SHORTAGE,
         limited: null,
         vetoedSince: ours,
         silentSince: ours,

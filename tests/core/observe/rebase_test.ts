@@ -4,6 +4,7 @@ import { assertEquals } from "@std/assert";
 import { rebase } from "../../../lib/core/observe/rebase.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import type { Refusals, SizeRefusal } from "../../../lib/core/settle/refusal.ts";
+import { NO_SHORTAGE } from "../../../lib/core/observe/shortage.ts";
 import { type ContainerState, NEW_POD_STATE, type PodState, type View } from "../../../lib/core/state.ts";
 import { MI, MINUTE, policy, request, SECOND, SIZE, START } from "../../support/builders.ts";
 
@@ -71,6 +72,7 @@ function stateOf(at: number): PodState {
     streaks: {},
     evidence: NO_EVIDENCE,
     wantedSince: at,
+    shortage: NO_SHORTAGE,
     limited: null,
     vetoedSince: at,
     silentSince: at,

@@ -5,6 +5,7 @@ import { newSampling } from "../../../lib/core/observe/sampling.ts";
 import { assess } from "../../../lib/core/propose/assess.ts";
 import type { Proposal } from "../../../lib/core/propose/proposal.ts";
 import { choose } from "../../../lib/core/propose/propose.ts";
+import { NO_SHORTAGE } from "../../../lib/core/observe/shortage.ts";
 import type { View } from "../../../lib/core/state.ts";
 import { MI, sample, side, SIZE, START } from "../../support/builders.ts";
 
@@ -18,6 +19,7 @@ function view(overrides: Partial<View> = {}): View {
     streaks: {},
     evidence: NO_EVIDENCE,
     wantedSince: null,
+    shortage: NO_SHORTAGE,
     limited: null,
     vetoedSince: null,
     silentSince: null,

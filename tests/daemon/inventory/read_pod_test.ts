@@ -35,6 +35,7 @@ const POD = {
   },
   status: {
     phase: "Running",
+    startTime: AT,
     qosClass: "Burstable",
     observedGeneration: 2,
     conditions: [
@@ -89,6 +90,10 @@ Deno.test("readPod() reads what identifies and qualifies a pod", () => {
     qosClass: "Burstable",
     podResources: null,
     inProgress: null,
+    overhead: null,
+    phase: "Running",
+    startAt: START,
+    ready: { status: "True", at: START },
     readyAt: START,
     containersReadyAt: null,
     memoryLimitBytes: null,

@@ -1,0 +1,103 @@
+/**
+ * With which requests was a pod created (R82)? Its own spec says so, until somebody resizes it in place: then podfit's record of it
+ * does, after a restart of podfit the template that it was made of, and at last what its siblings were created with.
+ */
+import { readOwnedSides } from "../../units/managed_fields.ts";
+import {
+  isSameSize,
+  NO_RESOURCES,
+  type Resource,
+  type Resources,
+  SIDE_KEYS,
+  type SideKey,
+} from "../../units/resources.ts";
+import { findContainer, type PodFacts } from "../pod/pod_facts.ts";
+
+/** Sizes by container name; plain JSON. Own properties only: a container may be named `constructor`. */
+export type Sizes = Readonly<Record<string, Resources>>;
+
+/** What is known of a pod's birth beside its spec, in the order in which it counts. */
+export interface Births {
+  /** podfit's own record: what `nextRecord` kept of it; `null` = it was never seen. */
+  readonly recorded: Sizes | null;
+  /** The template of the pod's own ReplicaSet or controller revision; `null` = not known, or not needed. */
+  readonly revision: Sizes | null;
+  /** The workload's spec.template; `null` likewise. */
+  readonly template: Sizes | null;
+}
+
+/** A pod and what is known of its birth. */
+export interface BornPod {
+  readonly pod: PodFacts;
+  readonly births: Births;
+}
+
+/**
+ * The record after the pod was seen, first or again: sides that nobody has resized yet are as they were at birth. To be called
+ * whenever a pod changes; the same object when it brings nothing new.
+ */
+export function nextRecord(before: Sizes | null, pod: PodFacts): Sizes {
+  const record: Record<string, Resources> = {};
+  let isNew = before === null;
+  for (const { name, kind, spec } of pod.containers) {
+    if (kind === "init") continue;
+    const known = findSize(before, name);
+    const size: Record<SideKey, number | null> = { ...spec };
+    for (const key of SIDE_KEYS) if (isSideResized(pod, name, key)) size[key] = known?.[key] ?? null;
+    if (known === null || !isSameSize(known, size)) isNew = true;
+    record[name] = known !== null && isSameSize(known, size) ? known : size;
+  }
+  return isNew || before === null ? record : before;
+}
+
+/** Whether the record alone does not tell every request of the pod: then `revision` and `template` are worth reading. */
+export function needsTemplate(pod: PodFacts, recorded: Sizes | null): boolean {
+  return pod.containers.some(({ name, kind }) =>
+    kind !== "init" && REQUESTS.some((key) => isSideResized(pod, name, key) && !findSize(recorded, name)?.[key])
+  );
+}
+
+/** What a container asked for when its pod was created, millicores or bytes; `null` = nobody knows. */
+export type ReadBorn = (of: BornPod, container: string) => number | null;
+
+/** For the pods of one workload, which stand in for each other where nothing else is known. */
+export function createReadBorn(pods: readonly BornPod[], resource: Resource): ReadBorn {
+  const key = `${resource}.requests` as const;
+  const medians = new Map<string, number | null>();
+  const readMedian = (container: string): number | null => {
+    const known = medians.get(container);
+    if (known !== undefined) return known;
+    const median = findMedian(pods.flatMap(({ pod }) => readUnresized(pod, container, key) ?? []));
+    medians.set(container, median);
+    return median;
+  };
+  return ({ pod, births: { recorded, revision, template } }, container) => {
+    const own = readUnresized(pod, container, key);
+    if (own !== null) return own;
+    for (const source of [recorded, revision, template]) {
+      const amount = (findSize(source, container) ?? NO_RESOURCES)[key];
+      if (amount !== null) return amount;
+    }
+    return readMedian(container);
+  };
+}
+
+const REQUESTS = ["cpu.requests", "memory.requests"] as const satisfies readonly SideKey[];
+
+/** Its spec's, while nobody has resized it. */
+function readUnresized(pod: PodFacts, container: string, key: SideKey): number | null {
+  return isSideResized(pod, container, key) ? null : findContainer(pod, container)?.spec[key] ?? null;
+}
+
+function isSideResized({ resizes }: PodFacts, container: string, key: SideKey): boolean {
+  return resizes.some(({ owned }) => readOwnedSides(owned, container).includes(key));
+}
+
+function findSize(sizes: Sizes | null, container: string): Resources | null {
+  return sizes !== null && Object.hasOwn(sizes, container) ? sizes[container] ?? null : null;
+}
+
+/** Of an even number the lower one, as siblings have it (L40). */
+function findMedian(amounts: readonly number[]): number | null {
+  return amounts.toSorted((a, b) => a - b)[Math.floor((amounts.length - 1) / 2)] ?? null;
+}

@@ -1,0 +1,32 @@
+/** Why replicas are what they are: part of the one vocabulary (C53, R94). */
+
+export const REPLICAS_REASONS = [
+  "ScaledOut",
+  "ScaledIn",
+  "Activated",
+  "Deactivated",
+  "WithinTolerance",
+  "ScaleUpStabilized",
+  "ScaleDownStabilized",
+  "ScaleUpLimit",
+  "ScaleDownLimit",
+  "TooManyReplicas",
+  "TooFewReplicas",
+  "ScalingDisabled",
+  "ScalerCooldown",
+  "Idle",
+  "VerticalFirst",
+  "VerticalUp",
+  "MetricInvalid",
+  "TriggerFailed",
+  "OtherHPA",
+  "AmbiguousSelector",
+  "Conflict",
+  "Paused",
+  "DryRun",
+  "InvalidSpec",
+  "TargetNotFound",
+  "Rights",
+] as const;
+/** A word of REPLICAS_REASONS. */
+export type ReplicasReason = typeof REPLICAS_REASONS[number];
