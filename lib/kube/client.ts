@@ -7,6 +7,7 @@
 import createFetchClient, { type Client, defaultPathSerializer } from "openapi-fetch";
 import type { paths as AutoscalerPaths } from "../api/autoscaler.ts";
 import type { paths as KubernetesPaths, Status } from "../api/kubernetes.ts";
+import type { paths as ScaledObjectPaths } from "../api/scaled_object.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { BodyTooLarge, readText } from "./body.ts";
 import type { ApiServer } from "./transport.ts";
@@ -16,6 +17,27 @@ export interface ApiClient {
   readonly core: Client<KubernetesPaths>;
   /** PodResourceAutoscalers. */
   readonly autoscalers: Client<AutoscalerPaths>;
+  /** ScaledObjects and the authentications of their triggers. */
+  readonly scaledObjects: Client<ScaledObjectPaths>;
+  /** Resources of kinds that are not known before. */
+  readonly untyped: SendUntyped;
+}
+
+/** Sends JSON to a path, escaped by the caller, and gives the parsed answer; rejects as the typed clients do. */
+export type SendUntyped = (request: UntypedRequest) => Promise<UntypedAnswer>;
+
+export interface UntypedRequest {
+  readonly method: "GET" | "PUT";
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** One of `data` and `error` is there, as with the typed clients. */
+export interface UntypedAnswer {
+  readonly data?: unknown;
+  readonly error?: Status;
+  readonly response: Response;
 }
 
 /** The `params.header` of a patch that merges lists by their merge key; for Kubernetes' own resources only. */
@@ -40,8 +62,20 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
   return {
     core: createFetchClient<KubernetesPaths>(options),
     autoscalers: createFetchClient<AutoscalerPaths>(options),
+    scaledObjects: createFetchClient<ScaledObjectPaths>(options),
+    async untyped({ method, path, body, signal }) {
+      const init = { method, headers: { ...options.headers, "content-type": "application/json" }, signal };
+      const json = body === undefined ? {} : { body: options.bodySerializer(body) };
+      const response = await options.fetch(new Request(`${server.origin}${path}`, { ...init, ...json }));
+      const text = await readText(response, { limitBytes: MAX_UNTYPED_BYTES, signal });
+      const value: unknown = JSON.parse(text);
+      return response.ok ? { data: value, response } : { error: value as Status, response };
+    },
   };
 }
+
+/** A list of resources of one version of a group is the longest answer. */
+const MAX_UNTYPED_BYTES = 8 * 2 ** 20;
 
 const MAX_REFUSAL_BYTES = 64 * 1024;
 

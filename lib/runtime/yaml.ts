@@ -22,14 +22,20 @@ import {
  * a secret.
  */
 export function parse(content: string): unknown {
-  const [first, second] = readAll(content);
-  if (second !== undefined) throw new SyntaxError("more than one document");
-  return first ?? null;
+  return takeOne(readAll(content, TRUSTED));
+}
+
+/**
+ * Parses one YAML document of whoever answers somewhere: without anchors, aliases and merge keys, so that it takes time and memory
+ * by its length alone, and with at most 16,384 lines, fields and values. Throws as parse() does.
+ */
+export function parsePlain(content: string): unknown {
+  return takeOne(readAll(content, FOREIGN));
 }
 
 /** Parses every document of a YAML stream. Throws as parse() does. */
 export function parseAll(content: string): unknown[] {
-  return readAll(content);
+  return readAll(content, TRUSTED);
 }
 
 /** Writes a value as YAML. */
@@ -38,27 +44,41 @@ export function stringify(value: unknown): string {
 }
 
 /** Says why a text would cost too much to parse, for an error; `null` where it would not. */
-export function findExcess(content: string): string | null {
+export function findExcess(content: string, maxMarks = TRUSTED.maxMarks): string | null {
   let marks = 0;
   for (let index = 0; index < content.length; index++) {
     if (MARKS.has(content.charCodeAt(index))) marks++;
   }
-  return marks > MAX_MARKS ? `more than ${MAX_MARKS} lines, fields and values; split it` : null;
+  return marks > maxMarks ? `more than ${maxMarks} lines, fields and values; split it` : null;
 }
 
 /** What begins or ends a value, an error or a line costs up to 13 µs and 1 kB; everything else next to nothing. */
 const MARKS: ReadonlySet<number> = new Set([..."[]{},:-?&*!|>%@`#'\"\\\n\r"].map((mark) => mark.charCodeAt(0)));
-/** 50,000 lines of manifests have some 250,000. */
-const MAX_MARKS = 500_000;
+
+interface Rules {
+  readonly maxMarks: number;
+  /** Nothing stands for something that was written elsewhere. */
+  readonly isPlain: boolean;
+}
+
+/** 50,000 lines of manifests have some 250,000 marks. */
+const TRUSTED: Rules = { maxMarks: 500_000, isPlain: false };
+const FOREIGN: Rules = { maxMarks: 16_384, isPlain: true };
 const MAX_DEPTH = 100;
 const MAX_ALIASES = 100;
 
-function readAll(content: string): unknown[] {
-  const excess = findExcess(content);
+function takeOne([first, second]: readonly unknown[]): unknown {
+  if (second !== undefined) throw new SyntaxError("more than one document");
+  return first ?? null;
+}
+
+function readAll(content: string, { maxMarks, isPlain }: Rules): unknown[] {
+  const excess = findExcess(content, maxMarks);
   if (excess !== null) throw new SyntaxError(excess);
   const lineCounter = new LineCounter();
   // Its own search for duplicate keys is quadratic.
-  const options = { lineCounter, merge: true, uniqueKeys: false, prettyErrors: false } as const;
+  // Its warnings would be written to stderr, with the text that they are about.
+  const options = { lineCounter, merge: true, uniqueKeys: false, prettyErrors: false, logLevel: "error" } as const;
   const fail: Fail = (why, offset) => {
     const { line, col } = lineCounter.linePos(offset);
     return new SyntaxError(`${why} at line ${line}, column ${col}`);
@@ -66,6 +86,7 @@ function readAll(content: string): unknown[] {
   return [...parseAllDocuments(content, options)].map((document) => {
     const [error] = document.errors;
     if (error !== undefined) throw fail(error.code.toLowerCase().replaceAll("_", " "), error.pos[0]);
+    if (isPlain) checkPlain(document, fail);
     checkNodes(document, fail);
     return toValue(document);
   });
@@ -86,6 +107,20 @@ function checkNodes(document: Document, fail: Fail): void {
         if (target === undefined || path.includes(target)) throw fail("alias of nothing, or of itself,", offset);
       } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
       if (isMap(node)) checkKeys(node, fail);
+    },
+  });
+}
+
+/** Merge keys are recognised by the schema, which a directive of the document chooses. */
+function checkPlain(document: Document, fail: Fail): void {
+  visit(document, {
+    Node(_key, node) {
+      const isShared = isAlias(node) || node.anchor !== undefined;
+      if (isShared) throw fail("an anchor or an alias", node.range?.[0] ?? 0);
+    },
+    Pair(_key, { key }) {
+      const isMerge = isScalar(key) && (key.value === "<<" || typeof key.value === "symbol");
+      if (isMerge) throw fail("a merge key", key.range?.[0] ?? 0);
     },
   });
 }

@@ -4,6 +4,7 @@
  * makes of them, and none that leads back to podfit's own machine, to a metadata service of a cloud or to many at once.
  */
 import { oneLine } from "../kube/network_error.ts";
+import { LOOPBACK, readPurpose } from "../units/address_purpose.ts";
 import type { Address } from "./watch_usage.ts";
 
 /** The types of a node's addresses: https://kubernetes.io/docs/reference/node/node-status/#addresses */
@@ -72,24 +73,3 @@ function readName(text: unknown): string | null {
   // A last label of digits alone makes a URL read the whole as an IPv4 address.
   return /^([a-z0-9]([-a-z0-9_]*[a-z0-9])?\.)*[a-z]([-a-z0-9]*[a-z0-9])?$/i.test(text) ? text.toLowerCase() : null;
 }
-
-const LOOPBACK = "a loopback address";
-
-/** What an address is set aside for, where that is no use for a node's; `host` is canonical. */
-function readPurpose(host: string): string | null {
-  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(host);
-  if (mapped !== null) {
-    const [high, low] = [parseInt(mapped[1] ?? "", 16), parseInt(mapped[2] ?? "", 16)];
-    return readPurpose([high >> 8, high & 255, low >> 8, low & 255].join("."));
-  }
-  return PURPOSES.find(([pattern]) => pattern.test(host))?.[1] ?? null;
-}
-
-/** https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry */
-const PURPOSES: readonly (readonly [RegExp, string])[] = [
-  [/^127\.[\d.]+$|^::1$/, LOOPBACK],
-  [/^169\.254\.[\d.]+$|^fe[89ab][0-9a-f]:/, "a link-local address"],
-  [/^0\.[\d.]+$|^::$/, "the unspecified address"],
-  [/^(22[4-9]|23\d)\.[\d.]+$|^ff[0-9a-f]{2}:/, "a multicast address"],
-  [/^(24\d|25[0-5])\.[\d.]+$/, "a reserved address"],
-];

@@ -1,15 +1,12 @@
 /**
  * HTTPS to kubelets. Verified with native fetch; or, only when an operator asks for it, with any certificate accepted,
  * for which node:https has to serve, as native fetch can't do that for one client. Never used for the API server.
- * Whatever a kubelet answers, nothing is made of it in a handler of node:https: what throws there ends the process.
  */
-import { abortable } from "@std/async/abortable";
-import type { IncomingMessage } from "node:http";
-import { Agent, request as sendRequest } from "node:https";
-import type { Answer } from "../kube/body.ts";
+import type { Agent } from "node:https";
 import { isSameCertificate } from "../kube/config/credential.ts";
 import type { ClientCertificate } from "../kube/config/credential.ts";
 import { createTlsClient } from "../kube/tls.ts";
+import { createUnverifiedAgent, sendUnverified, type StatusAnswer } from "../kube/unverified_https.ts";
 
 /** Which certificates of kubelets are accepted. */
 export interface KubeletClientOptions {
@@ -25,12 +22,8 @@ export interface KubeletRequest {
   readonly certificate: ClientCertificate | null;
 }
 
-/** What is read of a kubelet's answer. No Response, which refuses to be made of many statuses and reasons. */
-export interface KubeletAnswer extends Answer {
-  /** Of three digits, and those may be any. */
-  readonly status: number;
-  readonly statusText: string;
-}
+/** What is read of a kubelet's answer. */
+export type KubeletAnswer = StatusAnswer;
 
 /** Sends requests to kubelets; disposal closes its connections. */
 export class KubeletClient implements Disposable {
@@ -73,16 +66,10 @@ export class KubeletClient implements Disposable {
     this.#disconnect();
     this.#certificate = certificate;
     this.#caCerts = caCerts;
-    this.#connections = insecureTls
-      ? {
-        kind: "unverified",
-        // Without `ca` Deno would read the system's, for which it wants a permission of its own.
-        agent: new Agent({ keepAlive: true, rejectUnauthorized: false, ca: [], ...(certificate ?? {}) }),
-      }
-      : {
-        kind: "verified",
-        client: createTlsClient({ caCerts, certificate }),
-      };
+    this.#connections = insecureTls ? { kind: "unverified", agent: createUnverifiedAgent(certificate) } : {
+      kind: "verified",
+      client: createTlsClient({ caCerts, certificate }),
+    };
     return this.#connections;
   }
 }
@@ -90,47 +77,3 @@ export class KubeletClient implements Disposable {
 type Connections =
   | { readonly kind: "verified"; readonly client: Deno.HttpClient }
   | { readonly kind: "unverified"; readonly agent: Agent };
-
-async function sendUnverified(
-  url: string,
-  { headers, signal, agent }: Pick<KubeletRequest, "headers" | "signal"> & { agent: Agent },
-): Promise<KubeletAnswer> {
-  signal.throwIfAborted();
-  const outgoing = sendRequest(url, { agent, headers: { ...headers } });
-  const abort = () => void outgoing.destroy(toError(signal.reason));
-  signal.addEventListener("abort", abort, { once: true });
-  outgoing.on("close", () => signal.removeEventListener("abort", abort));
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
-    outgoing.on("error", reject);
-    outgoing.on("response", resolve);
-    // Without this handler nothing would ever come of the request.
-    outgoing.on("upgrade", (incoming, socket) => {
-      socket.on("error", () => {});
-      socket.destroy();
-      resolve(incoming);
-    });
-  });
-  outgoing.end();
-  return toKubeletAnswer(await abortable(answered, signal));
-}
-
-function toError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
-}
-
-function toKubeletAnswer(incoming: IncomingMessage): KubeletAnswer {
-  // An error of a body that nobody reads any more would end the process.
-  incoming.on("error", () => {});
-  const { statusCode = 0, statusMessage = "", headers } = incoming;
-  return {
-    status: statusCode,
-    statusText: statusMessage,
-    headers: {
-      get(name) {
-        const value = headers[name];
-        return typeof value === "string" ? value : null;
-      },
-    },
-    body: statusCode < 200 ? null : ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming),
-  };
-}

@@ -1,0 +1,150 @@
+/**
+ * Reads one series out of Prometheus' text format (R15), as KEDA's parser does: the first that the selector matches, if it is an untyped
+ * one, a counter or a gauge. The whole text has to be well-formed. What is wrong is named by its line and never quoted.
+ * https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+ */
+import type { MetricSelector } from "../scaled_object/metric_selector.ts";
+import { parseGoFloat } from "../units/go_numbers.ts";
+import type { ValueRead } from "./value_read.ts";
+
+/** Never throws; takes time in proportion to the text. */
+export function readExposition(text: string, selector: MetricSelector): ValueRead {
+  const families = new Map<string, Family>();
+  let found: number | null = null;
+  for (const [index, line] of text.split("\n").entries()) {
+    const content = line.endsWith("\r") ? line.slice(0, -1) : line;
+    const read = content.includes("\r") ? null : readLine(content, families);
+    if (read === null) {
+      return { ok: false, cause: `line ${index + 1} of the answer is no line of Prometheus' text format` };
+    }
+    if (read !== NOTHING && found === null && isMatch(read, selector)) found = read.value;
+  }
+  return found === null
+    ? { ok: false, cause: "no series of the answer has its name and labels" }
+    : { ok: true, value: found };
+}
+
+interface Family {
+  readonly name: string;
+  /** `null` until a TYPE line or a sample gives one. */
+  type: string | null;
+  hasHelp: boolean;
+}
+
+interface Sample {
+  readonly family: Family;
+  readonly labels: readonly (readonly [name: string, value: string])[];
+  readonly value: number;
+}
+
+/** A line without a sample. */
+const NOTHING = "nothing";
+const TYPES = ["counter", "gauge", "summary", "untyped", "histogram", "gauge_histogram"];
+const PLAIN_TYPES = ["counter", "gauge", "untyped"];
+
+const COMMENT = /^[ \t]*#[ \t]*(HELP|TYPE)[ \t]+([a-zA-Z_:][a-zA-Z0-9_:]*|"(?:[^"\\]|\\.)*")(?:[ \t]+(.*))?$/;
+const HEAD = /[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)?[ \t]*(\{)?/y;
+const LABEL = /[ \t]*(?:([a-zA-Z_][a-zA-Z0-9_]*)|"((?:[^"\\]|\\[\\"n])*)")[ \t]*/y;
+const VALUE = /=[ \t]*"((?:[^"\\]|\\[\\"n])*)"[ \t]*/y;
+const TAIL = /[ \t]*([^ \t]+)(?:[ \t]+(-?[0-9]{1,19}))?$/y;
+
+/** Gives `null` for a line that is malformed. */
+function readLine(line: string, families: Map<string, Family>): Sample | typeof NOTHING | null {
+  const start = line.trimStart();
+  if (start === "") return NOTHING;
+  return start.startsWith("#") ? readComment(line, families) : readSample(line, families);
+}
+
+function readComment(line: string, families: Map<string, Family>): typeof NOTHING | null {
+  const [, keyword, name, rest] = COMMENT.exec(line) ?? [];
+  if (keyword === undefined || name === undefined || rest === undefined || rest === "") return NOTHING;
+  const family = familyOf(name.startsWith('"') ? unescape(name.slice(1, -1)) : name, families);
+  if (keyword === "HELP") {
+    if (family.hasHelp) return null;
+    family.hasHelp = true;
+    return NOTHING;
+  }
+  const type = rest.trim().toLowerCase();
+  if (family.type !== null || !TYPES.includes(type)) return null;
+  family.type = type;
+  return NOTHING;
+}
+
+function readSample(line: string, families: Map<string, Family>): Sample | null {
+  const [head = "", outer, brace] = matchAt(HEAD, line, 0) ?? [];
+  const labels = brace === undefined ? { labels: [], name: null, end: head.length } : readLabels(line, head.length);
+  if (labels === null) return null;
+  const [, text, timestamp] = matchAt(TAIL, line, labels.end) ?? [];
+  const name = outer ?? labels.name;
+  if (text === undefined || name === null || (outer !== undefined && labels.name !== null)) return null;
+  if (timestamp !== undefined && BigInt.asIntN(64, BigInt(timestamp)) !== BigInt(timestamp)) return null;
+  // The format's own parser refuses these, which ParseFloat would read.
+  const value = /[pP_]/.test(text) ? null : parseGoFloat(text);
+  if (value === null) return null;
+  const family = familyOf(name, families);
+  family.type ??= "untyped";
+  return { family, labels: labels.labels, value };
+}
+
+interface Labels {
+  readonly labels: readonly (readonly [name: string, value: string])[];
+  /** A metric's name that stands in the braces, as one that needs quotes does. */
+  readonly name: string | null;
+  /** Behind the closing brace. */
+  readonly end: number;
+}
+
+function readLabels(line: string, from: number): Labels | null {
+  const labels: (readonly [string, string])[] = [];
+  let name: string | null = null;
+  let at = from;
+  while (true) {
+    const closing = matchAt(/[ \t]*\}/y, line, at);
+    if (closing !== null) return { labels, name, end: at + closing[0].length };
+    const [whole, bare, quoted] = matchAt(LABEL, line, at) ?? [];
+    if (whole === undefined) return null;
+    at += whole.length;
+    const key = bare ?? unescape(quoted ?? "");
+    const [assigned, value] = matchAt(VALUE, line, at) ?? [];
+    if (assigned !== undefined && value !== undefined) {
+      if (key === "__name__") return null;
+      labels.push([key, unescape(value)]);
+      at += assigned.length;
+    } else {
+      if (bare !== undefined || name !== null) return null;
+      name = key;
+    }
+    if (line.charAt(at) === ",") at++;
+    else if (line.charAt(at) !== "}") return null;
+  }
+}
+
+/** Sums, counts and buckets belong to their summary or histogram, unless a family has their very name. */
+function familyOf(name: string, families: Map<string, Family>): Family {
+  const found = families.get(name) ??
+    findParentFamily(name.replace(/_(?:count|sum)$/, ""), "summary", families) ??
+    findParentFamily(name.replace(/_(?:count|sum|bucket)$/, ""), "histogram", families);
+  if (found !== undefined) return found;
+  const family = { name, type: null, hasHelp: false };
+  families.set(name, family);
+  return family;
+}
+
+function findParentFamily(name: string, type: string, families: ReadonlyMap<string, Family>): Family | undefined {
+  const owner = families.get(name);
+  return owner?.type === type ? owner : undefined;
+}
+
+function isMatch({ family, labels }: Sample, selector: MetricSelector): boolean {
+  if (family.name !== selector.name || !PLAIN_TYPES.includes(family.type ?? "")) return false;
+  return selector.labels.every(([name, value]) => labels.some((label) => label[0] === name && label[1] === value));
+}
+
+function matchAt(pattern: RegExp, line: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(line);
+}
+
+function unescape(text: string): string {
+  return text.replace(/\\([\\"n])/g, (_, character: string) => character === "n" ? "\n" : character);
+}

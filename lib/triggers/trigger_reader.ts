@@ -1,0 +1,166 @@
+/**
+ * Reads the external triggers of one ScaledObject for a half of its fold: all in parallel (R50), each failed one once more at once with fresh
+ * credentials (R70), one query for both halves where they are due in the same second (R8), and cached ones from the last poll (R19).
+ */
+import type { Clock } from "../runtime/clock.ts";
+import type { ScaledObject } from "../scaled_object/scaled_object.ts";
+import type { ExternalTrigger } from "../scaled_object/trigger.ts";
+import { createTriggerCredentials, type ReadCredentials, type TriggerCredentials } from "./trigger_credentials.ts";
+import { readTrigger, type ValueSources } from "./value_sources.ts";
+
+export type Half = "poll" | "tick";
+
+/** As the fold takes it. `isCounted`: it is no repetition of one that was counted (R8, R19). */
+export type ExternalReading =
+  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean }
+  | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean };
+
+export type TriggersRead =
+  /** One reading for each external trigger, by its index. */
+  | { readonly kind: "read"; readonly readings: ReadonlyMap<number, ExternalReading> }
+  /** A secret, an authentication or a parameter is not there: nothing may be written (R16). */
+  | { readonly kind: "obstructed"; readonly message: string };
+
+export interface TriggerReaderOptions extends ValueSources {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly readCredentials: ReadCredentials;
+  /** Told of each query, a repeated one too, and not of readings that serve again. */
+  readonly onAsked?: (asked: Asked) => void;
+}
+
+export interface Asked {
+  readonly trigger: ExternalTrigger;
+  readonly seconds: number;
+  readonly isEmpty: boolean;
+}
+
+/** Of one ScaledObject, one read at a time. */
+export interface TriggerReader {
+  /** `now` is when the half was due, epoch ms. Rejects with the signal's reason only. */
+  read(
+    object: ScaledObject,
+    half: Half,
+    options: { readonly now: number; readonly signal: AbortSignal },
+  ): Promise<TriggersRead>;
+  /** Has all credentials read anew at their next use: an authentication has changed. */
+  forgetCredentials(): void;
+}
+
+export function createTriggerReader(options: TriggerReaderOptions): TriggerReader {
+  let memory: Memory | null = null;
+
+  async function read(
+    object: ScaledObject,
+    half: Half,
+    { now, signal }: { now: number; signal: AbortSignal },
+  ): Promise<TriggersRead> {
+    const id = `${object.uid} ${object.generation}`;
+    const known = memory?.id === id ? memory : createMemory(id, object.namespace, options.readCredentials);
+    memory = known;
+    const pass: Pass = { object, now, signal, options, credentials: known.credentials };
+    const served = serve(known, { object, half, second: toSecond(now) });
+    const external = object.triggers.filter((trigger) => trigger.kind === "external");
+    const asked = external.filter(({ index }) => !served.has(index));
+    const answers = await Promise.all(
+      asked.map(async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const),
+    );
+    signal.throwIfAborted();
+    const fresh = new Map<number, ExternalReading>();
+    for (const [index, answer] of answers) {
+      if (answer.kind === "obstructed") return answer;
+      fresh.set(index, answer);
+    }
+    const readings = new Map([...served, ...fresh]);
+    known.last = { half, second: toSecond(now), readings: fresh };
+    if (half === "poll") known.polled = readings;
+    return { kind: "read", readings };
+  }
+
+  return {
+    read,
+    forgetCredentials() {
+      if (memory === null) return;
+      memory.credentials = createTriggerCredentials(memory.namespace, options.readCredentials);
+    },
+  };
+}
+
+/** What one generation of the object leaves for the next read. */
+interface Memory {
+  readonly id: string;
+  readonly namespace: string;
+  credentials: TriggerCredentials;
+  /** What was asked by the last read. */
+  last:
+    | { readonly half: Half; readonly second: number; readonly readings: ReadonlyMap<number, ExternalReading> }
+    | null;
+  /** What the last poll gave. */
+  polled: ReadonlyMap<number, ExternalReading>;
+}
+
+function createMemory(id: string, namespace: string, readCredentials: ReadCredentials): Memory {
+  return {
+    id,
+    namespace,
+    credentials: createTriggerCredentials(namespace, readCredentials),
+    last: null,
+    polled: new Map(),
+  };
+}
+
+function toSecond(now: number): number {
+  return Math.floor(now / 1000);
+}
+
+interface Due {
+  readonly object: ScaledObject;
+  readonly half: Half;
+  readonly second: number;
+}
+
+/** The readings that need no query: those that the other half has just got, and for ticks the polled ones of cached triggers. */
+function serve({ last, polled }: Memory, { object, half, second }: Due): ReadonlyMap<number, ExternalReading> {
+  const served = new Map<number, ExternalReading>();
+  for (const trigger of object.triggers) {
+    if (trigger.kind !== "external") continue;
+    const isShared = last !== null && last.half !== half && last.second === second;
+    const shared = isShared ? last.readings.get(trigger.index) : undefined;
+    const cached = trigger.isCached && half === "tick" ? polled.get(trigger.index) : undefined;
+    const reading = shared ?? cached;
+    if (reading !== undefined) served.set(trigger.index, { ...reading, isCounted: false });
+  }
+  return served;
+}
+
+interface Pass {
+  readonly object: ScaledObject;
+  readonly now: number;
+  readonly signal: AbortSignal;
+  readonly options: TriggerReaderOptions;
+  readonly credentials: TriggerCredentials;
+}
+
+type Outcome = ExternalReading | Extract<TriggersRead, { kind: "obstructed" }>;
+
+async function askTwice(trigger: ExternalTrigger, pass: Pass): Promise<Outcome> {
+  const first = await askOnce(trigger, pass);
+  if (first.kind !== "failed" || pass.signal.aborted) return first;
+  pass.credentials.forget(trigger);
+  return await askOnce(trigger, pass);
+}
+
+async function askOnce(
+  trigger: ExternalTrigger,
+  { object, now, signal, options, credentials }: Pass,
+): Promise<Outcome> {
+  const resolved = await credentials.get(trigger, signal);
+  if (resolved.kind === "missing") return { kind: "obstructed", message: resolved.message };
+  if (resolved.kind === "failed") return { kind: "failed", message: resolved.message, isCounted: true };
+  const startedMs = options.clock.monotonic();
+  const { namespace } = object;
+  const answer = await readTrigger(trigger, options, { namespace, credentials: resolved.credentials, now, signal });
+  options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - startedMs) / 1000, isEmpty: answer.isEmpty });
+  return answer.kind === "value"
+    ? { kind: "value", value: answer.value, isCounted: true }
+    : { kind: "failed", message: answer.message, isCounted: true };
+}

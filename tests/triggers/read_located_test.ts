@@ -1,0 +1,110 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import process from "node:process";
+import type { MetricsApiSource } from "../../lib/scaled_object/trigger.ts";
+import { readLocated } from "../../lib/triggers/read_located.ts";
+
+type Format = MetricsApiSource["format"];
+
+const NO_PLAIN_YAML =
+  "the answer is no YAML of one document, or has anchors, aliases, merge keys or too many lines; check url and format";
+
+Deno.test("readLocated() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)", () => {
+  const table: readonly (readonly [Format, text: string, location: string, value: number])[] = [
+    ["json", '{"a":{"b":1.5}}', "a.b", 1.5],
+    ["json", '{"a":[{"b":-2e3}]}', "a.0.b", -2000],
+    ["json", '{"a":[1,2,3]}', "a.#", 3],
+    ["json", '{"a":"250m"}', "a", 0.25],
+    ["json", '{"a":"2Ki"}', "a", 2048],
+    ["json", '{"a":"1e3"}', "a", 1000],
+    ["json", '{"a":"7"}', "a", 7],
+    ["yaml", "a:\n  b: 1.5\n", "a.b", 1.5],
+    ["yaml", "a: {b: 250m}", "a.b", 0.25],
+    ["yaml", "a: [{b: 1}, {b: 2}]", "a.1.b", 2],
+    ["yaml", "a: 5", "a.b.c", 5],
+    ["yaml", "1: {2: 3}", "1.2", 3],
+    ["yaml", "a: .inf", "a", Infinity],
+    ["prometheus", 'jobs{q="a"} 4\njobs{q="b"} 5\n', 'jobs{q="b"}', 5],
+  ];
+  for (const [format, text, valueLocation, value] of table) {
+    assertEquals(readLocated(text, { format, valueLocation }), { ok: true, value }, `${text} ${valueLocation}`);
+  }
+});
+
+Deno.test("readLocated() says why there is no number, and quotes nothing of the answer (R13)", () => {
+  const table: readonly (readonly [Format, text: string, location: string, cause: string])[] = [
+    ["json", '{"a":true}', "a", "valueLocation points to a boolean, not to a number or a quantity"],
+    ["json", '{"a":null}', "a", "valueLocation points to null, not to a number or a quantity"],
+    ["json", '{"a":{}}', "a", "valueLocation points to an object, not to a number or a quantity"],
+    ["json", '{"a":[]}', "a", "valueLocation points to a list, not to a number or a quantity"],
+    ["json", '{"a":1}', "b", "valueLocation points to nothing, not to a number or a quantity"],
+    ["json", '{"a":"CANARY"}', "a", "valueLocation points to a text that is no quantity"],
+    ["json", '{"a":" 7"}', "a", "valueLocation points to a text that is no quantity"],
+    ["json", '{"a":""}', "a", "valueLocation points to a text that is no quantity"],
+    ["json", "{CANARY", "a", "the answer is no JSON; check url and format"],
+    ["json", "", "a", "the answer is no JSON; check url and format"],
+    ["yaml", "a: [CANARY", "a", NO_PLAIN_YAML],
+    ["yaml", "- 1", "0", "the answer is no map"],
+    ["yaml", "a: {b: 1}", "a", "valueLocation points to an object, not to a number or a quantity"],
+    ["yaml", "a: [1]", "a.length", "valueLocation points to nothing, not to a number or a quantity"],
+    ["yaml", "a: 1", "toString", "valueLocation points to nothing, not to a number or a quantity"],
+    ["prometheus", "CANARY {", "a", "line 1 of the answer is no line of Prometheus' text format"],
+  ];
+  for (const [format, text, valueLocation, cause] of table) {
+    assertEquals(readLocated(text, { format, valueLocation }), { ok: false, cause }, `${text} ${valueLocation}`);
+  }
+});
+
+Deno.test("readLocated() never throws, whatever the answer and the location (R13)", () => {
+  const format = fc.constantFrom<Format>("json", "yaml", "prometheus");
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.json(),
+    fc.constantFrom("a: &a [*a]", "a: *b", "? [1]\n: 2", "[".repeat(5000)),
+  );
+  fc.assert(fc.property(format, text, fc.string(), (format, text, valueLocation) => {
+    const read = readLocated(text, { format, valueLocation });
+    assert(read.ok ? typeof read.value === "number" : read.cause !== "");
+  }));
+});
+
+Deno.test("readLocated() has nothing of the answer written to stderr, as the YAML parser's warnings would (R13)", async () => {
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => void warnings.push(message);
+  process.on("warning", note);
+  assertEquals(readLocated("? [CANARY]\n: 2\na: 1\n", { format: "yaml", valueLocation: "a" }), { ok: true, value: 1 });
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  process.off("warning", note);
+  assertEquals(warnings, []);
+});
+
+const KEYS = Array.from({ length: 5000 }, (_, index) => `k${index}: 1`).join(", ");
+const HOSTILE_YAML: Readonly<Record<string, string>> = {
+  "an alias": "a: &x 1\nv: *x\n",
+  "an anchor": "v: &x 3\n",
+  "an anchor on a key": "&x v: 3\n",
+  "a merge key": "<<: {v: 3}\n",
+  "a merge key by a directive": "%YAML 1.1\n---\n<<: {v: 3}\n",
+  "a merge key deep within": "v: 3\na: [{<<: {b: 1}}]\n",
+  "a list of aliases under a merge key": `a: &a {${KEYS}}\nb: {<<: [${"*a,".repeat(5000)}]}\nv: 3\n`,
+  "a merge on every line": `a: &a {k: 1}\n${"b:\n  <<: *a\n".repeat(800)}v: 3\n`,
+  "too many values": `v: 3\na: [${"1,".repeat(17_000)}]\n`,
+  "too many lines in quotes": `v: 3\na: "${"a\n".repeat(17_000)}"\n`,
+};
+for (const [what, text] of Object.entries(HOSTILE_YAML)) {
+  Deno.test(`readLocated() refuses YAML with ${what} (R13, R15)`, () => {
+    const cause = text.length > 64 * 1024 ? TOO_MUCH_YAML : NO_PLAIN_YAML;
+    assertEquals(readLocated(text, { format: "yaml", valueLocation: "v" }), { ok: false, cause });
+  });
+}
+
+const TOO_MUCH_YAML = "the answer has more than 64 KiB of YAML; ask for less, or for JSON";
+
+Deno.test("readLocated() takes 64 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)", () => {
+  const read = (text: string) => readLocated(text, { format: "yaml", valueLocation: "v" });
+  const ok = { ok: true, value: 3 } as const;
+  assertEquals(read("v: 3\n".padEnd(64 * 1024)), ok);
+  assertEquals(read("v: 3\n".padEnd(64 * 1024 + 1)), { ok: false, cause: TOO_MUCH_YAML });
+  assertEquals(read(`v: 3\na: ${"é".repeat(40_000)}\n`), { ok: false, cause: TOO_MUCH_YAML });
+  assertEquals(read("v: 3\na: 'R&D * <<'\nb: 2 * 3 & 4\n"), ok);
+});
