@@ -10,11 +10,13 @@ import type { ApiServer, Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ClusterNode, type NodeSpec, type Place, startNode } from "./cluster_node.ts";
 import { createProxy } from "./cluster_proxy.ts";
+import { uidOf } from "./controllers/cache.ts";
 import { runControllers } from "./controllers/controllers.ts";
 import { ADMIT_ALL, reviewAccess } from "./kubelet/access.ts";
 import type { LoadSetting } from "./kubelet/load_image.ts";
 import type { Limits } from "./kubelet/load_server.ts";
 import type { LoadRef } from "./kubelet/machine.ts";
+import { textAt } from "./json.ts";
 import { createMetricsServer } from "./metrics_server.ts";
 import { draw } from "./model/random.ts";
 import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
@@ -22,6 +24,7 @@ import { ADMIN, type User } from "./server/http/access.ts";
 import { createAuthority } from "./server/http/certificates.ts";
 import { createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
 import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
+import { createWorkloadLoads, type WorkloadLoad, type WorkloadRef } from "./workload_loads.ts";
 
 /** What a cluster is made of. */
 export interface ClusterOptions {
@@ -52,6 +55,8 @@ export interface Cluster extends AsyncDisposable {
   /** Sets what a container of the load image uses. It throws when nobody listens there, or when it is killed for it. */
   readonly setLoad: (container: LoadRef, change: Partial<LoadSetting>) => void;
   readonly readLimits: (container: LoadRef) => Limits | null;
+  /** Sets a load that the ready pods of a workload share, beside what each does by itself; `null` takes it away. */
+  readonly setWorkloadLoad: (workload: WorkloadRef, load: WorkloadLoad | null) => void;
 }
 
 /** A cluster that listens on 127.0.0.1. */
@@ -155,9 +160,15 @@ async function assemble(options: ClusterOptions, settle: Settle): Promise<Cluste
     return [...nodes.values()].find(({ kubelet }) => kubelet.loads.readLimits(container) !== null) ?? null;
   }
 
+  const workloads = stack.use(createWorkloadLoads({
+    store: api.store,
+    now: () => clock.now(),
+    share: (pod, shares) => nodes.get(textAt(pod, "spec", "nodeName"))?.kubelet.share(uidOf(pod), shares),
+  }));
   for (const spec of options.nodes ?? [{}]) await addNode(spec);
   return {
     api,
+    setWorkloadLoad: workloads.set,
     client,
     nodes,
     addNode,

@@ -1,6 +1,6 @@
 /** ReplicaSets: as many pods of the template as it asks for. */
 import { type JsonObject, numberAt, textAt } from "../json.ts";
-import { isDeleting, keyOf } from "./cache.ts";
+import { isDeleting, keyOf, readController } from "./cache.ts";
 import {
   type Context,
   type Control,
@@ -12,6 +12,7 @@ import {
   ownerKeys,
   putStatus,
 } from "./context.ts";
+import { chooseVictims } from "./victims.ts";
 
 /** The controller that keeps as many pods of each ReplicaSet as it asks for. */
 export function controlReplicaSets(context: Context): Control {
@@ -26,8 +27,9 @@ export function controlReplicaSets(context: Context): Control {
       const name = `${textAt(set, "metadata", "name")}-`;
       for (let count = pods.length; count < wanted; count++) await createObject(context, "pods", newPod(set, { name }));
       if (pods.length > wanted) {
-        const surplus = pods.toSorted(compareWorth).slice(0, pods.length - wanted);
-        for (const pod of surplus) await deleteObject(context, "pods", pod);
+        const now = context.clock.now();
+        const victims = chooseVictims(pods, { count: pods.length - wanted, related: listRelated(context, set), now });
+        for (const pod of victims) await deleteObject(context, "pods", pod);
       }
       await writeStatus(context, set);
     },
@@ -47,12 +49,9 @@ async function writeStatus(context: Context, set: JsonObject): Promise<void> {
   await putStatus(context, { kind: "replicasets", object: set, status });
 }
 
-/** Pods without a node are deleted first, then those that are not ready, then the newest. */
-function compareWorth(one: JsonObject, other: JsonObject): number {
-  const rank = (pod: JsonObject) => [textAt(pod, "spec", "nodeName") === "" ? 0 : 1, isReady(pod) ? 1 : 0];
-  const [[aBound = 0, aReady = 0], [bBound = 0, bReady = 0]] = [rank(one), rank(other)];
-  if (aBound !== bBound) return aBound - bBound;
-  if (aReady !== bReady) return aReady - bReady;
-  const [a, b] = [one, other].map((pod) => textAt(pod, "metadata", "creationTimestamp"));
-  return (a ?? "") < (b ?? "") ? 1 : -1;
+/** The active pods of its Deployment, or its own. */
+function listRelated(context: Context, set: JsonObject): readonly JsonObject[] {
+  const owner = readController(set);
+  const sets = owner === null ? [set] : context.cache.listOwned("replicasets", owner.uid);
+  return sets.flatMap((one) => listActivePods(context, one));
 }

@@ -16,7 +16,7 @@ import { ADMIT_ALL, type CheckAccess } from "./access.ts";
 import { createAnswer } from "./answer.ts";
 import { createEventWriter, toEventKey } from "./event_writer.ts";
 import { createLoadServer, type LoadServer } from "./load_server.ts";
-import { Machine } from "./machine.ts";
+import { Machine, type Share } from "./machine.ts";
 import type { NodeOptions } from "./node_object.ts";
 import { Outbox } from "./outbox.ts";
 import { keepRegistered } from "./register.ts";
@@ -43,6 +43,8 @@ export interface Kubelet {
   readonly handle: (request: Request) => Promise<Response>;
   /** The load images on it. */
   readonly loads: LoadServer;
+  /** Gives a pod its parts of shared loads from now on; nothing for a pod that is not on it. */
+  readonly share: (uid: string, shares: readonly Share[]) => void;
   /** Reads the whole model as it is now, which nobody outside of a test sees. */
   readonly readState: () => NodeState;
 }
@@ -185,6 +187,11 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     run,
     handle: createAnswer({ name, machine, now, checkAccess }),
     loads: createLoadServer(machine, () => wake()),
+    share(uid, shares) {
+      machine.advance();
+      machine.share(uid, shares);
+      wake();
+    },
     readState: () => machine.readState(),
   };
 }

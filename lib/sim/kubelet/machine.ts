@@ -5,7 +5,9 @@
 import type { Pod } from "../../api/kubernetes.ts";
 import type { Summary } from "../../api/summary.ts";
 import { type BoundPod, toBoundPod } from "../model/bound_pod.ts";
+import type { Curve } from "../model/curve.ts";
 import type { KubeletEvent } from "../model/event.ts";
+import { IDLE, type Load } from "../model/load.ts";
 import { newNode, nextNode, type StatusChange } from "../model/node.ts";
 import { readSummary } from "../model/sampling.ts";
 import type { ContainerState, NodeConfig, NodeState, PodStatus } from "../model/state.ts";
@@ -48,6 +50,13 @@ interface Held {
   readonly bound: BoundPod;
 }
 
+/** What a container uses beside its own load: its part of one that it shares with other pods. */
+export interface Share {
+  readonly container: string;
+  readonly cpuMillicores: Curve;
+  readonly workingSetBytes: Curve;
+}
+
 /** Settings by container name, each with the instance that was asked to use it. */
 type Orders = ReadonlyMap<string, Told & { readonly instance: string }>;
 
@@ -57,6 +66,7 @@ export class Machine {
   #state: NodeState;
   readonly #held = new Map<string, Held>();
   readonly #orders = new Map<string, Orders>();
+  readonly #shares = new Map<string, readonly Share[]>();
   #bound: readonly BoundPod[] = [];
 
   constructor(options: MachineOptions) {
@@ -66,7 +76,8 @@ export class Machine {
 
   /** When something is due; use that is bounded by limits has to be looked at more often than that. */
   get nextAt(): number {
-    return Math.min(this.#nextAt, this.#state.at + (this.#bound.some(hasMemoryLimit) ? LOOK_MS : IDLE_LOOK_MS));
+    const lookMs = Math.max(this.#bound.some(hasMemoryLimit) ? LOOK_MS : IDLE_LOOK_MS, this.#state.config.stepMs);
+    return Math.min(this.#nextAt, this.#state.at + lookMs);
   }
   #nextAt = Infinity;
 
@@ -96,6 +107,16 @@ export class Machine {
   remove(uid: string): void {
     if (!this.#held.delete(uid)) return;
     this.#orders.delete(uid);
+    this.#shares.delete(uid);
+    this.#rebind();
+  }
+
+  /** Gives a pod these parts of shared loads from now on, in place of those that it had. */
+  share(uid: string, shares: readonly Share[]): void {
+    const held = this.#held.get(uid);
+    if (held === undefined) return;
+    this.#shares.set(uid, shares);
+    this.#held.set(uid, { ...held, bound: this.#toBound(held.pod) });
     this.#rebind();
   }
 
@@ -177,7 +198,8 @@ export class Machine {
 
   #toBound(pod: Pod): BoundPod {
     const orders = this.#orders.get(pod.metadata?.uid ?? "");
-    return toBoundPod(pod, readLoads(pod, (container) => orders?.get(container) ?? null).loads);
+    const { loads } = readLoads(pod, (container) => orders?.get(container) ?? null);
+    return toBoundPod(pod, (this.#shares.get(pod.metadata?.uid ?? "") ?? []).reduce(addShare, loads));
   }
 
   #tellProblems(pod: Pod): void {
@@ -198,6 +220,13 @@ export class Machine {
     const pod = this.#state.pods.find(({ spec }) => spec.uid === uid);
     return pod?.life.containers.find(({ name }) => name === container) ?? null;
   }
+}
+
+function addShare(loads: Readonly<Record<string, Load>>, share: Share): Readonly<Record<string, Load>> {
+  const load = loads[share.container] ?? IDLE;
+  const add = (key: "cpuMillicores" | "workingSetBytes") => ({ kind: "sum", curves: [load[key], share[key]] }) as const;
+  const sums = { cpuMillicores: add("cpuMillicores"), workingSetBytes: add("workingSetBytes") };
+  return { ...loads, [share.container]: { ...load, ...sums } };
 }
 
 /** A container that passes its limit is looked for so often: as a kubelet lists its containers. */

@@ -70,6 +70,19 @@ export type Curve =
     readonly repeats: boolean;
     readonly clock?: ClockName;
   }
+  /**
+   * A pod's part of a load that many share: its times are since `since`, an epoch time, whatever their clock, and noise
+   * of `noisePart` of it up and down has another value in each `stepMs`.
+   */
+  | {
+    readonly kind: "share";
+    readonly of: Curve;
+    readonly part: number;
+    readonly since: number;
+    readonly noisePart: number;
+    readonly stepMs: number;
+    readonly seed: string;
+  }
   | { readonly kind: "sum"; readonly curves: readonly Curve[] }
   | { readonly kind: "scaled"; readonly curve: Curve; readonly factor: number };
 
@@ -107,6 +120,11 @@ export function readCurve(curve: Curve, clocks: Clocks): number {
     }
     case "points":
       return readPoints(curve, toMs(curve.clock ?? "pod", clocks));
+    case "share": {
+      const ms = clocks.wallMs - curve.since;
+      const noise = curve.noisePart * (2 * draw([curve.seed, "noise", Math.floor(ms / curve.stepMs)]) - 1);
+      return curve.part * (1 + noise) * readCurve(curve.of, { ageMs: ms, podMs: ms, wallMs: ms });
+    }
     case "sum":
       return curve.curves.reduce((total, one) => total + readCurve(one, clocks), 0);
     case "scaled":

@@ -9,7 +9,9 @@ import type { Answer, AnswerContext, ResourceRequest } from "./exchange.ts";
 import { isServed } from "./route.ts";
 import { readSelection } from "./selectors.ts";
 import type { Entry } from "../store/entry.ts";
-import { bindPod, toScale, toTokenAnswer, updateScale } from "../write/subresources.ts";
+import { toScale } from "../write/read_scale.ts";
+import { patchScale, updateScale } from "../write/scale.ts";
+import { bindPod, toTokenAnswer } from "../write/subresources.ts";
 import { toTable, wantsTable } from "./table.ts";
 import { createObject, updateObject, type WriteContext } from "../write/write.ts";
 
@@ -111,18 +113,18 @@ function answerPart(
 
 function answerScale(
   write: WriteContext,
-  { verb, body: { value: body }, target, contentType }: ResourceRequest,
+  { verb, body: { value: body }, target, contentType, query }: ResourceRequest,
   before: Entry | null,
 ): Answer {
+  if (!["get", "update", "patch"].includes(verb)) throw methodNotAllowed();
   if (before === null) throw notFound(write.type, target.name);
-  let entry = before;
-  if (verb === "update") entry = updateScale(write, before, toSent(body));
-  else if (verb === "patch") {
-    const spec = isObject(body) && isObject(body.spec) ? body.spec : null;
-    if (spec === null) throw badRequest(`cannot patch the scale of "${target.name}" with ${contentType}`);
-    entry = updateScale(write, before, { ...toScale(before.object), spec });
-  } else if (verb !== "get") throw methodNotAllowed();
-  return { code: 200, text: JSON.stringify(toScale(entry.object)) };
+  const isForced = query.get("force") === "true";
+  const entry = verb === "update"
+    ? updateScale(write, before, toSent(body))
+    : verb === "patch"
+    ? patchScale(write, before, { contentType, body, isForced })
+    : before;
+  return { code: 200, text: JSON.stringify(toScale(entry.object, write.type)) };
 }
 
 function toSent(body: Json): JsonObject {

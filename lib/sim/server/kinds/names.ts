@@ -13,11 +13,17 @@ export function validateMetadata(object: JsonObject): readonly Problem[] {
     ...problems,
     ...validateLabels(objectAt(object, "metadata", "labels"), "metadata.labels"),
     ...textsAt(object, "metadata", "finalizers").flatMap((one, index) =>
-      one.includes("/") || STANDARD_FINALIZERS.includes(one)
+      one.includes("/") || STANDARD_FINALIZERS.includes(one) || (isCustom(object) && findKeyFault(one) === null)
         ? []
         : [invalidValue(`metadata.finalizers[${index}]`, one, FINALIZER_RULE)]
     ),
   ];
+}
+
+/** Finalizers of custom resources need no domain, as KEDA's `finalizer.keda.sh` has none. */
+function isCustom(object: JsonObject): boolean {
+  const [group = ""] = textAt(object, "apiVersion").split("/");
+  return group.includes(".") && !group.endsWith(".k8s.io");
 }
 
 /** An object that is being deleted takes no new finalizer. */

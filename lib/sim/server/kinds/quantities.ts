@@ -10,7 +10,7 @@ export const BAD_QUANTITY =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /** The text that a pod's spec has afterwards: rounded up to 1m, `0.5` as `500m`; `null` for no quantity. */
-function canonicalQuantity(value: Json | undefined): string | null {
+export function canonicalQuantity(value: Json | undefined): string | null {
   const text = typeof value === "number" ? String(value) : value;
   // Digits or zeros without end would take time without end.
   if (typeof text !== "string" || text.length > MAX_LENGTH) return null;

@@ -15,6 +15,8 @@ export interface ResourceType extends Named {
   readonly categories: readonly string[];
   readonly isNamespaced: boolean;
   readonly subresources: readonly string[];
+  /** Where its objects keep what /scale shows; `null` for a kind without. */
+  readonly scale: ScalePaths | null;
   /** Defined by a CustomResourceDefinition: no strategic merge, and `metadata` is all that a draft begins with. */
   readonly isCustom: boolean;
   /** An update has to say which version it was made of. */
@@ -35,6 +37,14 @@ export interface ResourceType extends Named {
   readonly columns: readonly Column[];
   /** The schema of a CustomResourceDefinition; `null` for built-in kinds. */
   readonly schema: JsonObject | null;
+}
+
+/** Paths of fields. */
+export interface ScalePaths {
+  readonly replicas: readonly string[];
+  readonly status: readonly string[];
+  /** Of a selector, or of one as text; `null` = it shows none. */
+  readonly selector: readonly string[] | null;
 }
 
 /** The name of its collection in the store. */

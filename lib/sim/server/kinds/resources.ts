@@ -1,11 +1,13 @@
 /**
  * The kinds that the API server is born with, one row each. Roles and bindings are stored for access.ts to read;
- * configmaps, secrets and services are stored and nothing more, so that real manifests apply.
+ * services are stored and nothing more, so that real manifests apply.
  */
 import { setLimitRangeDefaults } from "./limit_ranges.ts";
 import * as columns from "./columns.ts";
 import { prepareNewDefinition, setDefinitionDefaults, validateDefinition } from "./custom/definitions.ts";
 import { at, isSame } from "../../json.ts";
+import { setHpaDefaults, validateHpa } from "./hpas.ts";
+import * as maps from "./maps.ts";
 import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
 import type { ResourceType } from "./resource_type.ts";
 import * as small from "./small_kinds.ts";
@@ -21,6 +23,7 @@ const PLAIN = {
   categories: [],
   isNamespaced: true,
   subresources: [],
+  scale: null,
   isCustom: false,
   needsVersion: false,
   selectableFields: [],
@@ -38,6 +41,7 @@ const WORKLOAD = {
   group: "apps",
   categories: ["all"],
   subresources: ["status", "scale"],
+  scale: { replicas: ["spec", "replicas"], status: ["status", "replicas"], selector: ["spec", "selector"] },
   beginsGeneration: small.hasNewSpec,
   validate: workloads.validateWorkload,
 } satisfies Partial<ResourceType>;
@@ -101,8 +105,14 @@ const ROWS: readonly Row[] = [
     validate: small.validateEvent,
   },
   { plural: "serviceaccounts", kind: "ServiceAccount", shortNames: ["sa"], subresources: ["token"] },
-  { plural: "configmaps", kind: "ConfigMap", shortNames: ["cm"] },
-  { plural: "secrets", kind: "Secret" },
+  {
+    plural: "configmaps",
+    kind: "ConfigMap",
+    shortNames: ["cm"],
+    setDefaults: maps.setConfigMapDefaults,
+    validate: maps.validateConfigMap,
+  },
+  { plural: "secrets", kind: "Secret", setDefaults: maps.setSecretDefaults, validate: maps.validateSecret },
   { plural: "services", kind: "Service", shortNames: ["svc"], categories: ["all"], subresources: ["status"] },
   {
     plural: "limitranges",
@@ -173,6 +183,18 @@ const ROWS: readonly Row[] = [
     columns: columns.REPLICA_SET_COLUMNS,
     setDefaults: workloads.setReplicaSetDefaults,
     prepareNew: workloads.giveStatus({ replicas: 0 }),
+  },
+  {
+    group: "autoscaling",
+    version: "v2",
+    plural: "horizontalpodautoscalers",
+    kind: "HorizontalPodAutoscaler",
+    shortNames: ["hpa"],
+    categories: ["all"],
+    subresources: ["status"],
+    setDefaults: setHpaDefaults,
+    prepareNew: workloads.giveStatus({ desiredReplicas: 0, currentMetrics: null }),
+    validate: validateHpa,
   },
   { ...RBAC, plural: "clusterroles", kind: "ClusterRole", isNamespaced: false },
   { ...RBAC, plural: "clusterrolebindings", kind: "ClusterRoleBinding", isNamespaced: false },

@@ -115,11 +115,11 @@ function checkPreconditions(
   if (typeof uid === "string" && uid !== metadata.uid) {
     const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). ` +
       "The object might have been deleted and then recreated";
-    throw conflict({ ...type, group: "", plural: type.kind }, name, why);
+    throw conflict({ ...type, plural: type.kind }, name, why);
   }
   if (typeof resourceVersion === "string" && resourceVersion !== metadata.resourceVersion) {
     const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in ` +
       `record (${metadata.resourceVersion}). The object might have been modified`;
-    throw conflict({ ...type, group: "", plural: type.kind }, name, why);
+    throw conflict({ ...type, plural: type.kind }, name, why);
   }
 }

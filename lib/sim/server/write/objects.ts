@@ -53,7 +53,11 @@ export interface Place {
 /** Throws a Refusal where the object sent is not what its address says. */
 export function checkAddress(
   sent: JsonObject,
-  { type, namespace, name }: Place & { readonly name: string | null },
+  { type, namespace, name }: {
+    readonly type: Pick<ResourceType, "group" | "version" | "kind">;
+    readonly namespace: string | null;
+    readonly name: string | null;
+  },
 ): void {
   const kind = textAt(sent, "kind") || type.kind;
   const version = textAt(sent, "apiVersion") || apiVersionOf(type);

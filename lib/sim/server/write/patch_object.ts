@@ -26,7 +26,8 @@ export interface Patched {
   readonly isNew: boolean;
 }
 
-const APPLY = "application/apply-patch+yaml";
+/** The media type of server-side apply. */
+export const APPLY = "application/apply-patch+yaml";
 const JSON_PATCH = "application/json-patch+json";
 const MERGE = "application/merge-patch+json";
 const STRATEGIC = "application/strategic-merge-patch+json";
@@ -51,7 +52,7 @@ export function patchObject(
 }
 
 /** A result that is wrong is reported as a wrong patch. */
-function cannotPatch(shown: string, why: string): Refusal {
+export function cannotPatch(shown: string, why: string): Refusal {
   return invalid({ group: "", plural: "", kind: "" }, "", [invalidValue("patch", shown, why)]);
 }
 
@@ -59,13 +60,8 @@ function apply(
   context: WriteContext,
   { before, name, patch }: { readonly before: Entry | null; readonly name: string; readonly patch: Patch },
 ): Patched {
-  const { body, isForced } = patch;
-  if (!isObject(body)) throw badRequest("error decoding YAML: the body is no object");
-  if (context.manager === "") {
-    throw invalid({ group: "meta.k8s.io", plural: "", kind: "PatchOptions" }, "", [
-      { field: "fieldManager", reason: "FieldValueRequired", message: "Required value: is required for apply patch" },
-    ]);
-  }
+  const { isForced } = patch;
+  const body = readApplied(patch, context);
   const writer = { ...toWriter(context), operation: "Apply" } as const;
   if (before !== null) {
     const { object: sent, managedFields } = applyObject(before.object, body, { writer, isForced });
@@ -77,7 +73,17 @@ function apply(
   return { entry: createObject(context, { ...body, metadata }, { managedFields }), isNew: true };
 }
 
-function patchWith(object: JsonObject, { contentType, body }: Patch): JsonObject {
+/** What is applied. Throws a Refusal for no object, and where nobody says who applies it. */
+export function readApplied({ body }: Patch, { manager }: Pick<WriteContext, "manager">): JsonObject {
+  if (!isObject(body)) throw badRequest("error decoding YAML: the body is no object");
+  if (manager !== "") return body;
+  throw invalid({ group: "meta.k8s.io", plural: "", kind: "PatchOptions" }, "", [
+    { field: "fieldManager", reason: "FieldValueRequired", message: "Required value: is required for apply patch" },
+  ]);
+}
+
+/** The object as a patch that is no apply makes it. Throws a Refusal. */
+export function patchWith(object: JsonObject, { contentType, body }: Patch): JsonObject {
   const patched = contentType === JSON_PATCH
     ? jsonPatch(object, body)
     : contentType === MERGE
@@ -86,7 +92,8 @@ function patchWith(object: JsonObject, { contentType, body }: Patch): JsonObject
   return toObject(patched);
 }
 
-function checkContentType(contentType: string, { isCustom }: ResourceType): void {
+/** Throws a Refusal for a patch in a format that the kind does not take. */
+export function checkContentType(contentType: string, { isCustom }: Pick<ResourceType, "isCustom">): void {
   const all = [JSON_PATCH, MERGE, ...(isCustom ? [] : [STRATEGIC]), APPLY];
   if (all.includes(contentType)) return;
   if (isCustom) throw unsupportedMediaType(all);

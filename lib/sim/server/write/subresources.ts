@@ -1,39 +1,9 @@
-/** What some kinds have beside themselves: the scale of a workload, the binding of a pod, tokens of service accounts. */
+/** What some kinds have beside themselves: the binding of a pod, tokens of service accounts. */
 import { formatTime } from "../../../units/time.ts";
 import { isObject, type Json, type JsonObject, listAt, numberAt, objectAt, openAt, textAt } from "../../json.ts";
 import { badRequest, conflict } from "../refusal.ts";
 import type { Entry } from "../store/entry.ts";
-import { updateObject, type WriteContext } from "./write.ts";
-
-/** The Scale of a workload. */
-export function toScale({ metadata, spec, status }: JsonObject): JsonObject {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = objectAt(metadata);
-  const labels = Object.entries(objectAt(spec, "selector", "matchLabels")).map(([key, value]) => `${key}=${value}`);
-  return {
-    kind: "Scale",
-    apiVersion: "autoscaling/v1",
-    metadata: {
-      name: name ?? null,
-      namespace: namespace ?? null,
-      uid: uid ?? null,
-      resourceVersion: resourceVersion ?? null,
-      creationTimestamp: creationTimestamp ?? null,
-    },
-    // Go leaves out a zero.
-    spec: numberAt(spec, "replicas") ? { replicas: numberAt(spec, "replicas") } : {},
-    status: { replicas: numberAt(status, "replicas") ?? 0, selector: labels.sort().join(",") },
-  };
-}
-
-/** Writes the replicas of a Scale to its workload. Throws a Refusal. */
-export function updateScale(context: WriteContext, before: Entry, scale: JsonObject): Entry {
-  const replicas = numberAt(scale, "spec", "replicas") ?? 0;
-  const resourceVersion = textAt(scale, "metadata", "resourceVersion");
-  const { object } = before;
-  const metadata = { ...objectAt(object, "metadata"), ...(resourceVersion === "" ? {} : { resourceVersion }) };
-  const sent = { ...object, metadata, spec: { ...objectAt(object, "spec"), replicas } };
-  return updateObject(context, before, { sent });
-}
+import type { WriteContext } from "./write.ts";
 
 /** Binds a pod to a node, as a scheduler asks. That is no field of any manager and begins no generation. */
 export function bindPod({ store, type, now, isDryRun }: WriteContext, before: Entry, binding: JsonObject): void {

@@ -123,7 +123,7 @@ export function toEmpty({ isCustom }: ResourceType): JsonObject {
   const template = { metadata: {}, spec: pod };
   return {
     metadata: {},
-    spec: { ...pod, template, strategy: {}, updateStrategy: {}, serviceName: "" },
+    spec: { ...pod, template, strategy: {}, updateStrategy: {}, serviceName: "", scaleTargetRef: {} },
     status: {},
     // These are fields of an event.
     source: {},

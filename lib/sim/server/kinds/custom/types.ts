@@ -2,9 +2,9 @@
  * Custom resources: the kinds that stored CustomResourceDefinitions define, with the defaults, the checks and the columns
  * of their schemas.
  */
-import { isObject, isSame, type JsonObject, listAt, objectAt, textAt, textsAt } from "../../../json.ts";
+import { isObject, isSame, type Json, type JsonObject, listAt, objectAt, textAt, textsAt } from "../../../json.ts";
 import { toCustomColumns } from "../columns.ts";
-import type { ResourceType } from "../resource_type.ts";
+import type { ResourceType, ScalePaths } from "../resource_type.ts";
 import { createChecks } from "./check.ts";
 import { listUnknown, prune } from "./prune.ts";
 
@@ -18,6 +18,7 @@ function toType(spec: JsonObject, version: JsonObject): ResourceType {
   const names = objectAt(spec, "names");
   const schema = objectAt(version, "schema", "openAPIV3Schema");
   const hasStatus = isObject(objectAt(version, "subresources").status);
+  const scale = readScalePaths(objectAt(version, "subresources").scale);
   const { check, checkStatus } = createChecks(schema);
   return {
     group: textAt(spec, "group"),
@@ -29,7 +30,8 @@ function toType(spec: JsonObject, version: JsonObject): ResourceType {
     shortNames: textsAt(names, "shortNames"),
     categories: textsAt(names, "categories"),
     isNamespaced: spec.scope === "Namespaced",
-    subresources: hasStatus ? ["status"] : [],
+    subresources: [...(hasStatus ? ["status"] : []), ...(scale === null ? [] : ["scale"])],
+    scale,
     isCustom: true,
     needsVersion: true,
     selectableFields: [],
@@ -50,6 +52,14 @@ function toType(spec: JsonObject, version: JsonObject): ResourceType {
     columns: toCustomColumns(listAt(version, "additionalPrinterColumns")),
     schema,
   };
+}
+
+/** The paths of a definition begin with a dot. */
+function readScalePaths(scale: Json | undefined): ScalePaths | null {
+  if (!isObject(scale)) return null;
+  const [replicas, status, selector] = ["specReplicasPath", "statusReplicasPath", "labelSelectorPath"]
+    .map((key) => textAt(scale, key).split(".").slice(1));
+  return { replicas: replicas ?? [], status: status ?? [], selector: selector?.length ? selector : null };
 }
 
 /** All but metadata and status. */
