@@ -18,6 +18,7 @@ import { SiblingIndex } from "./inventory/sibling_index.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Observer, ObserverListener } from "./observer.ts";
 import { Nodes } from "./polling/nodes.ts";
+import { createReplicasActor, type ReplicasActor, type ReplicasSettings } from "./replicas/actor.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 import { createEventSink } from "./report/event_sink.ts";
 import { createForeignSink } from "./report/foreign_sink.ts";
@@ -47,6 +48,8 @@ export interface ActorOptions {
   readonly dryRun: boolean;
   /** How many resizes may begin. */
   readonly pace: Pace;
+  /** Replicas are set as well (R1). */
+  readonly replicas?: ReplicasSettings;
   readonly scope: Scope;
   /** Where resizes are noted; its own by default. */
   readonly lastScales?: LastScales;
@@ -93,13 +96,15 @@ export function createActor(options: ActorOptions): Actor {
   const readState = (uid: string) => evaluator.readState(uid);
   const siblings = new SiblingIndex({ readState });
   const killFloors = new KillFloors();
+  const takeTurn = createTurns({ clock, pace: options.pace, brake });
+  const isLeading = () => term?.isLeading() !== false;
   const evaluator: Evaluator = new Evaluator({
     clock,
-    takeTurn: createTurns({ clock, pace: options.pace, brake }),
+    takeTurn,
     actuate: createActuator({
       client,
       clock,
-      isCurrent: (tracked) => term?.isLeading() !== false && observer.isCurrent(tracked),
+      isCurrent: (tracked) => isLeading() && observer.isCurrent(tracked),
     }),
     report: combineSinks([
       createEventSink(recorder),
@@ -112,13 +117,15 @@ export function createActor(options: ActorOptions): Actor {
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
     readSiblings: (tracked, now) => siblings.read(tracked, now),
-    readSigns({ revision, nodeName }, now) {
+    readSigns(pod, now) {
+      const { revision, nodeName } = pod;
       const floors = killFloors.read(revision, now);
       return {
         ...(floors !== undefined && { killFloors: floors }),
         ...(observer.nodes.get(nodeName ?? "")?.memoryPressure === true && { memoryPressure: true }),
         ...(mode === "sidecar" && { isSidecar: true }),
         ...(term !== undefined && { ledSince: now - (clock.monotonic() - madeMs) }),
+        ...replicas?.readSigns(pod, now),
       };
     },
     dryRun: options.dryRun,
@@ -164,7 +171,11 @@ export function createActor(options: ActorOptions): Actor {
     areListed: observer.areNodesListed,
     health,
     onTrouble,
+    onReading: (reading) => replicas?.note(reading),
   });
+  const replicas: ReplicasActor | null = options.replicas === undefined
+    ? null
+    : createReplicasActor({ ...options, ...options.replicas, brake, recorder, takeTurn, nodes, readState, isLeading });
   const listener: ObserverListener = {
     onTracked(tracked) {
       siblings.put(tracked);
@@ -176,6 +187,7 @@ export function createActor(options: ActorOptions): Actor {
       evaluator.drop(pod.uid);
       health.forgetPod(pod.uid);
     },
+    onMoved: (before, after) => replicas?.movePod(before, after),
     onRoom: (node) => nodes.wake(node, evaluator.waiting),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);
@@ -187,7 +199,7 @@ export function createActor(options: ActorOptions): Actor {
 
   function isAlive(): Verdict {
     const problems = nodes.listStuck().map((node) => `the loop of node "${node}" does not turn`);
-    if (statusLoop.isStuck) problems.push("the status loop does not turn");
+    if (statusLoop.isStuck || replicas?.isStuck() === true) problems.push("the status loop does not turn");
     return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
   }
 
@@ -200,13 +212,14 @@ export function createActor(options: ActorOptions): Actor {
       // Ends after the nodes, when every answer is folded in.
       await using _evaluator = evaluator;
       await using _nodes = nodes;
-      await statusLoop.run(status, {
+      const sweeping = statusLoop.run(status, {
         signal,
         before: () => metrics.setTracked({ pods: inventory.tracked.size, nodePollers: nodes.size }),
         after: () => refusals.sweep((forMs) => evaluator.listQueued(forMs)),
       });
+      await Promise.all([sweeping, replicas?.run(signal)]);
     } finally {
-      if (term?.isLeading() !== false) await statusLoop.writeLast(status);
+      if (isLeading()) await Promise.all([statusLoop.writeLast(status), replicas?.writeLast()]);
       closing.abort();
       await recording;
     }

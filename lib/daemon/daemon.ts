@@ -9,6 +9,7 @@ import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import { untilAborted } from "../runtime/waits.ts";
+import type { AskTrigger } from "../triggers/trigger_source.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
 import { fence } from "./act/fence.ts";
 import type { Pace } from "./act/turns.ts";
@@ -20,6 +21,7 @@ import { countRequests } from "./metrics/count_requests.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { createObserver, type ObserverListener } from "./observer.ts";
 import { LastScales } from "./report/last_scales.ts";
+import type { ReplicasSink } from "./replicas/sink.ts";
 import type { Sink } from "./report/sink.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import { TroubleLog } from "./report/trouble_log.ts";
@@ -34,6 +36,8 @@ export interface DaemonOptions {
   readonly dryRun: boolean;
   /** How many resizes may begin. */
   readonly pace?: Pace;
+  /** Set, ScaledObjects are looked after too (R1), but where podfit looks after one node or pod only. */
+  readonly replicas?: ReplicasOfDaemon;
   readonly requiresAnnotation: boolean;
   /** What no manifest goes beyond; none unless given. */
   readonly limits?: OperatorLimits;
@@ -57,6 +61,16 @@ export interface DaemonOptions {
   readonly signal: AbortSignal;
 }
 
+/** How replicas are set. */
+export interface ReplicasOfDaemon {
+  /** Where the secrets of ClusterTriggerAuthentications are. */
+  readonly clusterObjectNamespace: string;
+  /** How triggers are asked over the network. */
+  readonly ask: AskTrigger;
+  /** Who else takes every pass of a ScaledObject. */
+  readonly sinks?: readonly ReplicasSink[];
+}
+
 /** podfit's daemon, which runs once. */
 export interface Daemon {
   readonly isAlive: () => Verdict;
@@ -71,17 +85,31 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const transport = countRequests(plain, metrics);
   const troubleLog = new TroubleLog(options);
   const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
-  const observer = createObserver({ ...options, origin, transport, onTrouble });
-  const { lease, scope } = options;
+  const { lease, scope, replicas: wanted, ...rest } = options;
+  const replicas = wanted === undefined || isPartial(scope) ? undefined : wanted;
+  if (wanted !== undefined && replicas === undefined) {
+    options.log.warn(
+      "Replicas are set by a podfit for the whole cluster or for namespaces only: ScaledObjects are left alone",
+    );
+  }
+  const observer = createObserver({
+    ...rest,
+    scope,
+    origin,
+    transport,
+    onTrouble,
+    seesReplicas: replicas !== undefined,
+  });
   // Who looks after a part of the pods resizes them whoever leads: the Lease is for the statuses that all parts share.
   const isOfPart = isPartial(scope);
   const lastScales = new LastScales(options.clock);
   const ofPart = isOfPart ? { lastScales, isStatusElsewhere: lease !== undefined } : {};
-  const common = { ...options, observer, sinks, onTrouble, troubleLog };
+  const settings = replicas === undefined ? {} : { replicas: { ...replicas, replicaSinks: replicas.sinks ?? [] } };
+  const common = { ...rest, scope, observer, sinks, onTrouble, troubleLog };
   const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
     const client = createClient({ origin, ...server });
     const led = term === undefined ? {} : { term };
-    return createActor({ pace: DEFAULT_PACE, ...common, ...ofPart, ...led, client });
+    return createActor({ pace: DEFAULT_PACE, ...common, ...settings, ...ofPart, ...led, client });
   };
   const newReporter = (term: Term) => {
     const client = createClient({ origin, transport: fence(transport, term) });

@@ -32,10 +32,7 @@ export interface EvaluatorOptions {
   /** What the pod may inherit (L40): asked for new pods only. */
   readonly readSiblings: (tracked: Tracked, now: number) => Siblings | null;
   /** What the pod's own object does not tell; absent where nothing is to be said. */
-  readonly readSigns: (
-    pod: PodFacts,
-    now: number,
-  ) => Pick<Input, "killFloors" | "memoryPressure" | "isSidecar" | "ledSince">;
+  readonly readSigns: (pod: PodFacts, now: number) => Signs;
   readonly dryRun: boolean;
   /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
   readonly canDecide: (namespace: string) => boolean;
@@ -44,6 +41,8 @@ export interface EvaluatorOptions {
   /** A pod that cannot be decided is left alone until its next evaluation; the other pods go on. */
   readonly onError: (tracked: Tracked, error: unknown) => void;
 }
+
+type Signs = Pick<Input, "killFloors" | "memoryPressure" | "isSidecar" | "ledSince" | "scaleInPending" | "scaledInAt">;
 
 /** A request, and the pod that it was decided on. */
 export interface Sending {

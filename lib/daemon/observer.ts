@@ -18,6 +18,7 @@ import { Rooms } from "./inventory/rooms.ts";
 import { type Scope, seesWholeNodes } from "./inventory/scope.ts";
 import type { Tracked } from "./inventory/tracked.ts";
 import { fetchServerVersion, lowersMemoryLimits } from "./inventory/version.ts";
+import { Objects } from "./replicas/objects.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -33,6 +34,8 @@ export interface ObserverOptions {
   readonly limits?: OperatorLimits;
   /** As for the inventory. */
   readonly maxContenders?: number;
+  /** ScaledObjects are watched, and what they have to do with (R1). */
+  readonly seesReplicas?: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -57,11 +60,17 @@ export interface ObserverListener {
   onAutoscalerGone(autoscaler: AutoscalerFacts): void;
   /** A node has more room than before. */
   onRoom(node: string): void;
+  /** A pod came, changed or went, tracked or not; `null` = it was not there, or is not any more. */
+  onMoved?(before: PodFacts | null, after: PodFacts | null): void;
 }
 
 /** The cluster as it is known at this moment. */
 export interface Observer {
-  readonly inventory: Pick<Inventory, "tracked" | "autoscalers" | "resolve">;
+  readonly inventory: Pick<Inventory, "tracked" | "autoscalers" | "resolve" | "pods" | "findSelector">;
+  /** ScaledObjects and what stands beside them; none where they are not watched. */
+  readonly scaledObjects: Objects;
+  /** False while not everything is known that decisions about replicas depend on in the namespace. */
+  readonly canScale: (namespace: string) => boolean;
   /** By name: the nodes there are. */
   readonly nodes: ReadonlyMap<string, NodeFacts>;
   /** What surrounds a pod: the room of its node, the limits of its namespace, the versions above and below it. */
@@ -86,9 +95,12 @@ export interface Observer {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
+/** Who is not known may set the same replicas. */
+const REPLICA_LISTS = ["scaledobjects", "horizontalpodautoscalers", "triggerauthentications"] as const;
+
 /** Builds an observer; nothing is asked of the API server before `run` is called. */
 export function createObserver(
-  { requiresAnnotation, maxContenders, limits = NO_LIMITS, ...options }: ObserverOptions,
+  { requiresAnnotation, maxContenders, limits = NO_LIMITS, seesReplicas = false, ...options }: ObserverOptions,
 ): Observer {
   const listeners = new Set<ObserverListener>();
   const nodes = new Map<string, NodeFacts>();
@@ -104,7 +116,10 @@ export function createObserver(
   const inventory = new Inventory({
     requiresAnnotation,
     ...(maxContenders !== undefined && { maxContenders }),
-    onMoved: (before, after) => rooms.movePod(before, after),
+    onMoved(before, after) {
+      rooms.movePod(before, after);
+      for (const listener of listeners) listener.onMoved?.(before, after);
+    },
     onChanged(tracked) {
       for (const listener of listeners) listener.onTracked(tracked);
     },
@@ -112,8 +127,10 @@ export function createObserver(
       for (const listener of listeners) listener.onDropped(pod);
     },
   });
+  const scaledObjects = new Objects();
   const feed = new Feed({
     ...options,
+    ...(seesReplicas && { scaledObjects }),
     limits,
     inventory,
     nodes,
@@ -129,6 +146,9 @@ export function createObserver(
   const mayDecide = (namespace: string) => canDecide(namespace, { inventory, isKnown });
   return {
     inventory,
+    scaledObjects,
+    // Whoever is not known may resize the same pods (R80).
+    canScale: (namespace) => REPLICA_LISTS.every((resource) => isKnown(resource, namespace)) && mayDecide(namespace),
     nodes,
     surroundings: {
       rooms: {

@@ -3,7 +3,7 @@
  * beside it where a test wants one.
  */
 import { parseAll } from "@std/yaml";
-import { createDaemon } from "../../lib/daemon/daemon.ts";
+import { createDaemon, type DaemonOptions } from "../../lib/daemon/daemon.ts";
 import type { Verdict } from "../../lib/daemon/verdict.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
 import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
@@ -18,8 +18,11 @@ import type { ApiServer } from "../../lib/kube/transport.ts";
 import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
+import { Pausable } from "./pausable.ts";
 
-const CRD = new URL("../../crds/podresourceautoscaler.yaml", import.meta.url);
+const CRDS = new URL("../../crds/", import.meta.url);
+/** Those of keda.sh. */
+const KEDA_CRDS = ["scaledobject.yaml", "triggerauthentication.yaml", "clustertriggerauthentication.yaml"];
 
 export class ClusterRun implements AsyncDisposable {
   readonly clock: VirtualClock;
@@ -38,15 +41,24 @@ export class ClusterRun implements AsyncDisposable {
     const clock = new VirtualClock();
     const errors: unknown[] = [];
     const cluster = await startCluster({ clock, onError: (error) => errors.push(error), ...options });
-    const [definition] = parseAll(await Deno.readTextFile(CRD)) as Json[];
-    await cluster.client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
     const run = new ClusterRun(cluster, clock, errors);
+    await run.#define("podresourceautoscaler.yaml");
     await run.advance(1);
     return run;
   }
 
   async advance(seconds: number): Promise<void> {
     await this.clock.advance(seconds * 1000);
+  }
+
+  /** From now on there are ScaledObjects and the authentications of their triggers. */
+  async defineKeda(): Promise<void> {
+    for (const file of KEDA_CRDS) await this.#define(file);
+  }
+
+  async #define(file: string): Promise<void> {
+    const [definition] = parseAll(await Deno.readTextFile(new URL(file, CRDS))) as Json[];
+    await this.cluster.client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
   }
 
   /** In namespace default, or theirs. */
@@ -140,6 +152,12 @@ export interface PodfitOptions {
   readonly watchUsage?: WatchUsage;
   /** There are several podfits, of which one holds a Lease: this is who it is. */
   readonly identity?: string;
+  /** ScaledObjects are looked after, and who asks their triggers. */
+  readonly replicas?: DaemonOptions["replicas"];
+  readonly dryRun?: boolean;
+  readonly limits?: DaemonOptions["limits"];
+  /** What its requests are answered in the API server's place; `null` = that one answers itself. */
+  readonly answer?: (request: Request) => Response | Promise<Response> | null;
 }
 
 export class PodfitRun implements AsyncDisposable {
@@ -148,14 +166,22 @@ export class PodfitRun implements AsyncDisposable {
   readonly log: Json[] = [];
   readonly metrics: Metrics = createMetrics({ version: "test" });
   readonly isReady: () => Verdict;
+  /** Its clock, and its way to the API server. */
+  readonly process: Pausable;
   readonly #run: ClusterRun;
   readonly #ending = new AbortController();
   readonly #ended: Promise<void>;
+  readonly #answer: PodfitOptions["answer"];
   #isCut = false;
 
-  constructor(run: ClusterRun, scope: Scope, { watchUsage, identity }: PodfitOptions) {
-    const { clock, cluster } = run;
-    const server = this.#record(cluster.connect());
+  constructor(run: ClusterRun, scope: Scope, options: PodfitOptions) {
+    const { watchUsage, identity, replicas, limits, dryRun = false } = options;
+    const { cluster } = run;
+    this.#answer = options.answer;
+    this.process = new Pausable(run.clock);
+    const { clock } = this.process;
+    const recorded = this.#record(cluster.connect());
+    const server = { ...recorded, transport: this.process.wrap(recorded.transport) };
     const random = () => 0.5;
     this.#run = run;
     const daemon = createDaemon({
@@ -163,10 +189,12 @@ export class PodfitRun implements AsyncDisposable {
       watchUsage: watchUsage ?? watchKubelets(cluster.openSource(server), { clock, random }),
       scope,
       ...(identity !== undefined && { lease: { namespace: "default", name: "podfit", identity } }),
+      ...(replicas !== undefined && { replicas }),
+      ...(limits !== undefined && { limits }),
       clock,
       random,
       metrics: this.metrics,
-      dryRun: false,
+      dryRun,
       requiresAnnotation: false,
       instance: "test",
       signal: this.#ending.signal,
@@ -194,7 +222,7 @@ export class PodfitRun implements AsyncDisposable {
       transport: async (request, options) => {
         if (this.#isCut) throw new TypeError("the network is unreachable");
         this.requests.push(`${request.method} ${request.url.slice(server.origin.length)}`);
-        return await server.transport(request, options);
+        return await this.#answer?.(request) ?? await server.transport(request, options);
       },
     };
   }
@@ -208,6 +236,7 @@ export class PodfitRun implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.process.resume();
     this.#ending.abort();
     let isOver = false;
     void this.#ended.finally(() => isOver = true).catch(() => {});
@@ -222,6 +251,9 @@ const GROUPS: Readonly<Record<string, string>> = {
   daemonsets: "/apis/apps/v1",
   replicasets: "/apis/apps/v1",
   podresourceautoscalers: "/apis/keda.kedify.io/v1alpha1",
+  scaledobjects: "/apis/keda.sh/v1alpha1",
+  triggerauthentications: "/apis/keda.sh/v1alpha1",
+  horizontalpodautoscalers: "/apis/autoscaling/v2",
 };
 
 function toPath(name: string): string {

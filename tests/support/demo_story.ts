@@ -2,16 +2,21 @@
 import type { Action } from "../../lib/autoscaler/autoscaler.ts";
 import { formatSide } from "../../lib/core/changes.ts";
 import { noteEvaluation } from "../../lib/cli/demo/note_evaluation.ts";
-import { newStory, nextStory, type Story } from "../../lib/cli/demo/story.ts";
+import { addEvent, newStory, nextStory, type Story } from "../../lib/cli/demo/story.ts";
 import type { ContainerUse } from "../../lib/cli/demo/use.ts";
 import type { Decision, Input, Outcome, Scaled } from "../../lib/core/decision.ts";
 import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import type { BlockReason, HoldReason, Notice, NoticeName } from "../../lib/core/reasons.ts";
+import { noteReplicas } from "../../lib/cli/demo/note_replicas.ts";
+import type { ReplicasObservation } from "../../lib/core/replicas/input.ts";
 import type { Evaluation } from "../../lib/daemon/report/sink.ts";
 import { pod, policy, resources } from "./builders.ts";
 import { evaluation } from "./evaluations.ts";
+import type { Fold } from "./replicas_fold.ts";
 
 export interface UseFacts {
+  /** `web-x` and the like unless given. */
+  readonly pod?: string;
   readonly container?: string;
   /** Millicores and bytes. */
   readonly used?: readonly [cpu: number, memory: number];
@@ -24,9 +29,9 @@ export interface UseFacts {
 
 export function use(facts: UseFacts): ContainerUse {
   const { container = "web", used = [100, 64], requests = [200, 128], limits = [400, 256] } = facts;
-  const { throttled = { instance: 1, ns: 0 }, killedAt = null, isDown = false } = facts;
+  const { pod = `${container}-x`, throttled = { instance: 1, ns: 0 }, killedAt = null, isDown = false } = facts;
   return {
-    pod: `${container}-x`,
+    pod,
     container,
     throttled,
     killedAt,
@@ -103,6 +108,13 @@ export function notice(name: NoticeName, message: string): Notice {
   return { autoscaler: WEB.uid, name, message };
 }
 
+/** The story with one pass through the fold, as the daemon tells of it. */
+export function passed(story: Story, fold: Fold, observation: ReplicasObservation): Story {
+  const before = fold.state;
+  const input = { now: fold.now, object: fold.object, observation, dryRun: fold.dryRun };
+  return noteReplicas(story, { before, input, outcome: fold.see(observation), tookMs: 0, lateMs: 0 });
+}
+
 /** Begins at 0. */
 export function toStory(...evaluations: readonly Evaluation[]): Story {
   return evaluations.reduce(noteEvaluation, newStory(0, 1_200_000));
@@ -150,4 +162,35 @@ export function toTenMinutes(): Story {
   const pending = { reason: "Deferred", message: "Node didn't have enough resource: cpu", since: 590_000 };
   const stuck = evaluated(590_000, { notices: [notice("ResizePending", note)] }, { pod: pod({ pending }) });
   return noteEvaluation(story, stuck);
+}
+
+/** Ten minutes of the scene with replicas, a look each 10 s: a pod grows, then there are three, and the shadow has seven. */
+export function toTenMinutesOfBoth(): Story {
+  let story = newStory(0, 1_200_000, "both");
+  const shop = (index: number, cpu: number, used: number) =>
+    use({
+      pod: `shop-${index}`,
+      container: "shop",
+      used: [used, 180 * MI],
+      requests: [cpu, 256 * MI],
+      limits: [3000, 512 * MI],
+    });
+  for (let at = 0; at <= 600_000; at += 10_000) {
+    const count = at > 400_000 ? 3 : 1;
+    const grown = at > 200_000 ? 1800 : 500;
+    story = nextStory(story, {
+      at,
+      podfit: Array.from({ length: count }, (_, index) => shop(index, grown, at > 200_000 ? 1200 : 300)),
+      shadow: Array.from({ length: at > 200_000 ? 7 : 1 }, (_, index) => shop(index, 500, 340)),
+    });
+  }
+  const changes = { out: 1, in: 0 };
+  const last = { at: 410_000, tone: "up", text: "1 -> 3 pods" } as const;
+  const standing = { reason: "VerticalFirst", since: 420_000 };
+  return {
+    ...addEvent(story, { ...last, subject: "shop", why: "ScaledOut: full-grown it takes 3, as born 9" }),
+    changes: { "shop.cpu": { at: 210_000, tone: "up", requests: "500m → 1800m", limits: null } },
+    resizes: { up: 1, down: 0 },
+    replicas: { changes, last, standing, asked: { lo: 3, hi: 9 }, pendingSince: null },
+  };
 }

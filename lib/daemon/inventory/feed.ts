@@ -8,7 +8,8 @@ import { watchList } from "../../kube/watch.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
 import { Contacts } from "./contacts.ts";
-import { listSources, type Source, type SourceTargets } from "./sources.ts";
+import type { Source } from "./source.ts";
+import { listSources, type SourceTargets } from "./sources.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
 

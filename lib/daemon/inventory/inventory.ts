@@ -96,6 +96,11 @@ export class Inventory {
     this.#retrackAll(this.#workloads.replace(scope, all));
   }
 
+  /** Which pods are a workload's; `null` when it is not there, or has no selector to use. */
+  findSelector(workload: Pick<WorkloadFacts, "kind" | "namespace" | "name">): Selector | null {
+    return this.#workloads.find(workload)?.selector ?? null;
+  }
+
   setPod(pod: PodFacts): void {
     const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
     const before = inNamespace.get(pod.uid) ?? null;

@@ -3,7 +3,6 @@ import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
 import type { Deployment, Node, Pod } from "../../api/kubernetes.ts";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
-import type { WatchedList } from "./contacts.ts";
 import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
 import type { Inventory } from "./inventory.ts";
 import type { NamespaceRule, Namespaces } from "./namespaces.ts";
@@ -12,8 +11,11 @@ import { type LimitRange, readLimitRange, readQuota, type ResourceQuota } from "
 import { readNode } from "./read_node.ts";
 import { readPod } from "./read_pod.ts";
 import { readWorkload } from "./read_workload.ts";
+import type { Objects } from "../replicas/objects.ts";
+import { listReplicaSources } from "../replicas/sources.ts";
 import type { Rooms } from "./rooms.ts";
 import { listPrefixes, readPodFieldSelector, type Scope } from "./scope.ts";
+import { readNamespace, type Source } from "./source.ts";
 import { PLURALS, WORKLOAD_KINDS } from "./workloads.ts";
 
 /** What is looked after, and what is kept current of it. */
@@ -26,16 +28,9 @@ export interface SourceTargets {
   readonly nodes: Map<string, NodeFacts>;
   readonly rooms: Pick<Rooms, "moveNode">;
   readonly namespaces: Namespaces;
+  /** Absent where no replicas are set. */
+  readonly scaledObjects?: Objects;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
-}
-
-/** What one watch does with what it learns. An optional one may be forbidden: then there are none to know of (C54). */
-export interface Source<T> extends WatchedList {
-  readonly fieldSelector: string | null;
-  readonly project: (object: unknown) => T;
-  readonly replaceAll: (objects: readonly T[]) => void;
-  readonly set: (object: T) => void;
-  readonly remove: (object: T) => void;
 }
 
 /** In the order in which they are begun. */
@@ -50,6 +45,9 @@ export function listSources(options: SourceTargets): readonly Source<unknown>[] 
     ...prefixes.flatMap((prefix) => WORKLOAD_KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
     ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
     ...(isForStatus ? [] : prefixes.flatMap((prefix) => limitSources(options, prefix))),
+    ...(options.scaledObjects === undefined
+      ? []
+      : listReplicaSources(options.scaledObjects, { prefixes, limits: options.limits })),
     ...prefixes.map((prefix) => podSource(options, prefix)),
   ] as readonly Source<unknown>[];
 }
@@ -155,8 +153,4 @@ function podSource({ inventory, scope }: SourceTargets, prefix: string): Source<
     set: (pod) => inventory.setPod(pod),
     remove: (pod) => inventory.removePod(pod),
   };
-}
-
-function readNamespace(prefix: string): string | null {
-  return prefix === "" ? null : prefix.slice("/namespaces/".length);
 }

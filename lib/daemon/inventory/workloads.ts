@@ -46,6 +46,11 @@ export class Workloads {
     return [...gone, ...all.filter((one) => this.set(one))];
   }
 
+  /** `null` when there is none of that name. */
+  find(workload: Pick<WorkloadFacts, "kind" | "namespace" | "name">): WorkloadFacts | null {
+    return this.#all.get(toKey(workload)) ?? null;
+  }
+
   /** `null` when there is none of that name, or the autoscaler has no target. */
   findTarget({ target, namespace }: Autoscaler): WorkloadFacts | null {
     return target === null ? null : this.#all.get(toKey({ ...target, namespace })) ?? null;

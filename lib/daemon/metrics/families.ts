@@ -11,6 +11,8 @@ export interface FamilyRow {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
+  /** Those that name the namespace and the name of the object it belongs to; by default `namespace` and `name`. */
+  readonly ownerLabels?: readonly [namespace: string, name: string];
   readonly buckets?: readonly number[];
 }
 

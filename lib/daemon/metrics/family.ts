@@ -8,7 +8,7 @@ import { formatHeader, formatHistogram, formatLabels, formatSample, joinLabels }
 /** A value for each label name. */
 export type Labels<Name extends string = string> = Readonly<Record<Name, string>>;
 
-/** What a series belongs to: an autoscaler or a namespace; {} for a family that belongs to neither. */
+/** What a series belongs to: an object or a namespace; {} for a family that belongs to neither. */
 export interface Owner {
   readonly namespace?: string;
   readonly name?: string;
@@ -29,12 +29,19 @@ export class Family<Label extends string = string> {
   constructor(row: FamilyRow, constant: Labels = {}) {
     this.#row = row;
     this.#constant = formatLabels(Object.keys(constant), constant);
-    this.#ownerLabels = row.labels.filter((label) => OWNER_LABELS.includes(label));
-    this.#otherLabels = row.labels.filter((label) => !OWNER_LABELS.includes(label));
+    const { ownerLabels = OWNER_LABELS } = row;
+    this.#ownerLabels = ownerLabels.filter((label) => row.labels.includes(label));
+    this.#otherLabels = row.labels.filter((label) => !ownerLabels.includes(label));
   }
 
-  get isPerAutoscaler(): boolean {
+  /** It belongs to one object, not to a namespace or to podfit. */
+  get hasOwner(): boolean {
     return this.#ownerLabels.length === OWNER_LABELS.length;
+  }
+
+  /** How many owners have a series. */
+  get size(): number {
+    return this.#owners.size;
   }
 
   /** Adds to a counter, sets a gauge, observes in a histogram. Only the family's own labels are taken. */
@@ -74,7 +81,7 @@ export class Family<Label extends string = string> {
   }
 
   #find(labels: Labels): number[] {
-    const owner = this.#toText(labels);
+    const owner = formatLabels(this.#ownerLabels, labels);
     const other = formatLabels(this.#otherLabels, labels);
     let series = this.#owners.get(owner);
     if (series === undefined) this.#owners.set(owner, series = new Map());
@@ -93,8 +100,9 @@ export class Family<Label extends string = string> {
     return new Array(kind === "histogram" ? buckets.length + 2 : 1).fill(0);
   }
 
-  #toText(owner: Owner): string {
-    return formatLabels(this.#ownerLabels, owner as Labels);
+  #toText({ namespace = "", name = "" }: Owner): string {
+    const [first = "", second = ""] = this.#ownerLabels;
+    return formatLabels(this.#ownerLabels, { [second]: name, [first]: namespace });
   }
 
   #format(owner: string, other: string, row: readonly number[]): string {

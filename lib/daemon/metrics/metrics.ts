@@ -9,6 +9,8 @@ import type { BlockReason } from "../../core/reasons.ts";
 import type { Resource, Side } from "../../units/resources.ts";
 import { type ErrorReason, FAMILIES, type FamilyRow } from "./families.ts";
 import { Family } from "./family.ts";
+import { REPLICA_FAMILIES } from "./replica_families.ts";
+import { createReplicaMetrics, type ReplicaMetrics } from "./replica_metrics.ts";
 import { CONTENT_TYPE } from "./text.ts";
 
 /** The autoscaler that a figure belongs to. */
@@ -91,11 +93,15 @@ export interface Metrics {
   /** Gauges of what is looked after disappear: the one who leads shows them. */
   standBy(): void;
   logLineDropped(): void;
+  /** Of ScaledObjects. */
+  readonly replicas: ReplicaMetrics;
 }
 
 /** Metrics without any series of an autoscaler yet. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const families = createFamilies(options.agentId);
+  const families = createFamilies(FAMILIES, options.agentId);
+  const ofReplicas = createFamilies(REPLICA_FAMILIES);
+  const replicas = createReplicaMetrics(ofReplicas);
   families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
   families.startTime.record({}, (options.startedAt ?? performance.timeOrigin) / 1000);
 
@@ -111,7 +117,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       families.residentMemory.record({}, rss);
       families.heap.record({}, heapUsed);
       if (options.takeLoopBlockMs) families.loopBlock.record({}, options.takeLoopBlockMs() / 1000);
-      yield* toPieces(families);
+      yield* toPieces([...Object.values(families), ...Object.values(ofReplicas).filter((family) => family.size > 0)]);
     },
 
     reconciled: () => families.reconciles.record({}, 1),
@@ -144,7 +150,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       for (const [reason, count] of pods) families.limitedPods.record({ namespace, name, reason }, count);
     },
     forget(autoscaler) {
-      for (const family of Object.values(families)) if (family.isPerAutoscaler) family.forget(autoscaler);
+      for (const family of Object.values(families)) if (family.hasOwner) family.forget(autoscaler);
     },
 
     apiAnswered: ({ verb, resource, code }) => families.apiRequests.record({ verb, resource, code: String(code) }, 1),
@@ -177,32 +183,36 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     standBy() {
       forgetStatuses();
+      replicas.standBy();
       const { limitedPods, trackedPods, nodePollers, nodesBySource } = families;
       for (const family of [limitedPods, trackedPods, nodePollers, nodesBySource]) family.keep([]);
     },
     logLineDropped: () => families.logLinesDropped.record({}, 1),
+    replicas,
   };
 }
 
 /** The label of errors that belong to no namespace: a node's loop. */
 const NO_NAMESPACE = { namespace: "" };
 
-type Families = { readonly [K in keyof typeof FAMILIES]: Family<(typeof FAMILIES)[K]["labels"][number]> };
+type Families<Rows extends Record<string, FamilyRow>> = {
+  readonly [K in keyof Rows]: Family<Rows[K]["labels"][number]>;
+};
 
-function createFamilies(agentId = ""): Families {
-  const entries = Object.entries<FamilyRow>(FAMILIES).map(([key, row]) => {
+function createFamilies<Rows extends Record<string, FamilyRow>>(rows: Rows, agentId = ""): Families<Rows> {
+  const entries = Object.entries<FamilyRow>(rows).map(([key, row]) => {
     const isInherited = agentId !== "" && row.name.startsWith("kedify_");
     return [key, new Family(row, isInherited ? { kedify_agent_id: agentId } : {})];
   });
-  return Object.fromEntries(entries) as Families;
+  return Object.fromEntries(entries) as Families<Rows>;
 }
 
 /** Some 64 kB: a millisecond or two of work, and few enough pieces of a page of 200,000 lines. */
 const PIECE_LENGTH = 2 ** 16;
 
-function* toPieces(families: Families): Generator<string> {
+function* toPieces(families: readonly Family[]): Generator<string> {
   let piece = "";
-  for (const family of Object.values(families)) {
+  for (const family of families) {
     for (const text of family.write()) {
       piece += text;
       if (piece.length < PIECE_LENGTH) continue;

@@ -1,6 +1,7 @@
 /**
  * Which nodes are polled: those with tracked pods, each by one loop whose interval is the smallest pollInterval of its
- * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20).
+ * pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20). Metered pods are read as well, for
+ * who scales their workload, and not evaluated (R20).
  */
 import type { Reading } from "../../api/usage.ts";
 import type { Address, UsageNode, WatchUsage } from "../../usage/watch_usage.ts";
@@ -9,6 +10,7 @@ import type { Log } from "../../runtime/log.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
 import type { Evaluator } from "../evaluator.ts";
 import type { NodeFacts } from "../inventory/facts.ts";
+import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
@@ -31,10 +33,13 @@ export interface NodesOptions {
   /** False until `facts` has all nodes there are. */
   readonly areListed: () => boolean;
   readonly health: UsageHealth;
+  /** Hears of each reading before its pods are evaluated. */
+  readonly onReading?: (reading: Reading) => void;
 }
 
 interface Entry {
   readonly pods: Map<string, Tracked>;
+  readonly metered: Map<string, PodFacts>;
   readonly changes: Changes;
   /** `null` once its pods have changed: asked for once a poll, they change a hundred thousand times in a burst. */
   intervalMs: number | null;
@@ -44,6 +49,9 @@ interface Entry {
 
 /** A loop that evaluates nothing for this long beyond its interval is stuck: all calls it makes have shorter timeouts. */
 const STUCK_MS = 60_000;
+
+/** How often usage of metered pods is read, ms: as often as the HPA controller looks at it. */
+const METERED_MS = 15_000;
 
 const WHAT = "Cannot read usage of nodes";
 
@@ -102,7 +110,31 @@ export class Nodes implements AsyncDisposable {
     entry.pods.delete(uid);
     entry.changes.remove(uid);
     entry.intervalMs = null;
-    if (entry.pods.size > 0) return;
+    this.#endIfEmpty(node, entry);
+  }
+
+  /** Has the pod's usage read every 15 s, or as often as its node is read for others. */
+  meter(pod: PodFacts): void {
+    if (pod.nodeName === null) return;
+    const entry = this.#entries.get(pod.nodeName) ?? this.#add(pod.nodeName);
+    entry.metered.set(pod.uid, pod);
+    entry.intervalMs = null;
+  }
+
+  unmeter({ uid, nodeName }: Pick<PodFacts, "uid" | "nodeName">): void {
+    const entry = this.#entries.get(nodeName ?? "");
+    if (entry === undefined || nodeName === null) return;
+    entry.metered.delete(uid);
+    entry.intervalMs = null;
+    this.#endIfEmpty(nodeName, entry);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#loops[Symbol.asyncDispose]();
+  }
+
+  #endIfEmpty(node: string, entry: Entry): void {
+    if (entry.pods.size > 0 || entry.metered.size > 0) return;
     this.#entries.delete(node);
     if (entry.failures > 0) this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: node });
     this.#options.health.forgetNode(node);
@@ -110,13 +142,10 @@ export class Nodes implements AsyncDisposable {
     this.#loops.stop(node);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#loops[Symbol.asyncDispose]();
-  }
-
   #add(node: string): Entry {
     const evaluatedAt = this.#options.clock.monotonic();
-    const entry: Entry = { pods: new Map(), changes: new Changes(), intervalMs: null, evaluatedAt, failures: 0 };
+    const pods = { pods: new Map(), metered: new Map() };
+    const entry: Entry = { ...pods, changes: new Changes(), intervalMs: null, evaluatedAt, failures: 0 };
     this.#entries.set(node, entry);
     this.#loops.start(node, (signal) => this.#run(node, entry, signal));
     return entry;
@@ -128,8 +157,8 @@ export class Nodes implements AsyncDisposable {
     const ending = new AbortController();
     const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => readIntervalMs(entry),
-      isTracked: (uid) => entry.pods.has(uid),
-      pods: () => listUsagePods(entry.pods.values()),
+      isTracked: (uid) => entry.pods.has(uid) || entry.metered.has(uid),
+      pods: () => listUsagePods(entry),
       signal: AbortSignal.any([signal, ending.signal]),
     });
     try {
@@ -151,6 +180,7 @@ export class Nodes implements AsyncDisposable {
   #note(reading: Reading, entry: Entry): void {
     const { metrics, log, health, areListed, onTrouble } = this.#options;
     this.#sources.note(reading);
+    this.#options.onReading?.(reading);
     if (reading.kind === "usage") {
       health.note(reading);
       metrics.kubeletRead("ok", reading.durationMs / 1000);
@@ -200,7 +230,7 @@ function listNamespaces({ pods }: Entry): ReadonlySet<string> {
 /** Of no pods: for ever. */
 function readIntervalMs(entry: Entry): number {
   if (entry.intervalMs !== null) return entry.intervalMs;
-  let intervalMs = Infinity;
+  let intervalMs = entry.metered.size > 0 ? METERED_MS : Infinity;
   for (const { contenders } of entry.pods.values()) {
     for (const { pollIntervalMs } of contenders) intervalMs = Math.min(intervalMs, pollIntervalMs);
   }

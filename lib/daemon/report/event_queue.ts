@@ -3,12 +3,11 @@
  * counted where it waits, and of many alike the later ones become one, as client-go's correlator has it
  * (tools/record/events_cache.go). The queue is bounded: what does not fit is dropped where most wait.
  */
-import type { Notice } from "../../core/reasons.ts";
-import type { NoticeContext } from "./event_object.ts";
+import type { NoticeContext, Publication } from "./event_object.ts";
 
 /** An event that waits to be written. */
 export interface QueuedEvent {
-  readonly notice: Notice;
+  readonly notice: Publication;
   readonly context: NoticeContext;
   /** When it was last published, epoch ms. */
   readonly at: number;
@@ -113,6 +112,6 @@ function toKind({ notice, context: { autoscaler } }: QueuedEvent): string {
 }
 
 /** The newest message stands for all. */
-function combine(notice: Notice): Notice {
+function combine(notice: Publication): Publication {
   return { ...notice, message: COMBINED + notice.message };
 }

@@ -23,7 +23,7 @@ export class LimitEvents implements StatusListener {
     if (limited?.status !== "True") return void this.#limited.delete(uid);
     if (this.#limited.has(uid)) return;
     this.#limited.add(uid);
-    this.#options.recorder.publish({ autoscaler: uid, name: "Limited", message: limited.message }, { autoscaler });
+    this.#options.recorder.publish({ name: "Limited", message: limited.message }, { autoscaler });
   }
 
   forget(uid: string): void {

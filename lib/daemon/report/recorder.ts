@@ -1,9 +1,8 @@
 /**
- * Publishes notices as Kubernetes Events on the autoscaler (C50): deduplicated into a count, rate limited per
+ * Publishes notices as Kubernetes Events on the autoscaler (C50, R92): deduplicated into a count, rate limited per
  * autoscaler, in a bounded queue that a few writers empty. An event that cannot be written is counted, told and dropped;
  * nothing ever waits for one. The limits per autoscaler are those of client-go's recorder (tools/record/events_cache.go).
  */
-import { type Notice, type NoticeName, NOTICES } from "../../core/reasons.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Brake } from "../../runtime/brake.ts";
@@ -11,7 +10,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
 import { formatName } from "../inventory/facts.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { NoticeContext } from "./event_object.ts";
+import { type NoticeContext, type Publication, readType } from "./event_object.ts";
 import { EventQueue, type QueuedEvent } from "./event_queue.ts";
 import { EventWriter, type WriteFailure } from "./event_writer.ts";
 import type { OnTrouble } from "./trouble.ts";
@@ -34,7 +33,14 @@ export interface RecorderOptions {
 }
 
 /** One per action: never merged with another, never rate limited. */
-const PER_ACTION: ReadonlySet<NoticeName> = new Set(["ScaleUp", "ScaleDown", "ResizeMayRestart"]);
+const PER_ACTION: ReadonlySet<Publication["name"]> = new Set([
+  "ScaleUp",
+  "ScaleDown",
+  "ResizeMayRestart",
+  "SuccessfulRescale",
+  "KEDAScaleTargetActivated",
+  "KEDAScaleTargetDeactivated",
+]);
 const AT_ONCE = 8;
 const MOST_QUEUED = 5000;
 const MOST_ALIKE = 200;
@@ -63,7 +69,7 @@ export class Recorder {
     this.#writer = new EventWriter(options);
   }
 
-  publish(notice: Notice, context: NoticeContext): void {
+  publish(notice: Publication, context: NoticeContext): void {
     const { metrics, clock } = this.#options;
     this.#log(notice, context);
     const isAction = PER_ACTION.has(notice.name);
@@ -135,11 +141,11 @@ export class Recorder {
     }
   }
 
-  #log(notice: Notice, { autoscaler }: NoticeContext): void {
+  #log(notice: Publication, { autoscaler }: NoticeContext): void {
     const { log, onNotice } = this.#options;
     const fields = { reason: notice.name, note: notice.message };
     const subject = formatName(autoscaler);
-    if (NOTICES[notice.name] === "Normal") return log.debug("Notice", { autoscaler: subject, ...fields });
+    if (readType(notice) === "Normal") return log.debug("Notice", { autoscaler: subject, ...fields });
     const topic = { what: "Notice", reason: notice.name, subject };
     onNotice({ kind: "failure", level: "warn", message: "Notice", autoscaler, fields, topic });
   }
@@ -193,6 +199,6 @@ interface Told {
   readonly fields: LogFields;
 }
 
-function toKey({ name, message }: Notice, { autoscaler, pod }: NoticeContext): string {
+function toKey({ name, message }: Publication, { autoscaler, pod }: NoticeContext): string {
   return [autoscaler.uid, pod?.uid ?? "", name, message].join("\n");
 }

@@ -106,7 +106,7 @@ export class Refusals {
 
   #publish(autoscaler: Autoscaler, why: string): void {
     const message = `No resize was accepted for ${formatDuration(LONG_MS)} or more (RetryLater): ${why}`;
-    this.#options.recorder.publish({ autoscaler: autoscaler.uid, name: "ScaleFailed", message }, { autoscaler });
+    this.#options.recorder.publish({ name: "ScaleFailed", message }, { autoscaler });
   }
 }
 

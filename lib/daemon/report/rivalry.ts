@@ -3,7 +3,7 @@
  * ever. Whoever knows less yields, whoever knows as much does so after a few times, and what is written over another's
  * is little in all. Once nobody answers any more it is as if there had been nobody.
  */
-import type { AutoscalerStatus } from "../../autoscaler/conditions.ts";
+import { isRecord } from "../../units/untrusted.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { AutoscalerName } from "../metrics/metrics.ts";
 import type { OnTrouble } from "./trouble.ts";
@@ -14,13 +14,18 @@ export interface RivalryOptions {
   readonly onTrouble: OnTrouble;
   /** podfits that look after a part of the pods each write what they see: that is no mistake. */
   readonly isExpected: boolean;
+  /** Whether a status, of any shape, is that of one who sees usage. */
+  readonly isKnown: (status: unknown) => boolean;
+  /** Who may it be, and what is to be done: the end of a sentence. */
+  readonly rivals: string;
 }
 
 /** A status that somebody has written over ours. */
 export interface Overwritten {
   readonly autoscaler: AutoscalerName & { readonly uid: string };
-  readonly ours: AutoscalerStatus;
-  readonly theirs: AutoscalerStatus;
+  /** Of any shape. */
+  readonly ours: unknown;
+  readonly theirs: unknown;
   /** When ours was written, monotonic ms: which one was written over. */
   readonly writtenAtMs: number;
 }
@@ -95,7 +100,8 @@ export class Rivalry {
     if (before !== undefined && before.writtenAtMs === writtenAtMs) return before;
     const isNew = before === undefined || nowMs - before.lastMs > FORGET_MS || before.lastMs <= this.#goneMs;
     const contest = isNew ? { times: 1, yieldMs: 0, yieldUntilMs: 0 } : { ...before, times: before.times + 1 };
-    const [we, they] = [isMetricsKnown(ours), isMetricsKnown(theirs)];
+    const { isKnown } = this.#options;
+    const [we, they] = [isKnown(ours), isKnown(theirs)];
     if ((they && !we) || (they === we && contest.times >= FEW)) {
       const longestMs = this.#options.isExpected ? FIRST_YIELD_MS : LONGEST_YIELD_MS;
       contest.yieldMs = Math.min(Math.max(contest.yieldMs * 2, FIRST_YIELD_MS), longestMs);
@@ -110,9 +116,7 @@ export class Rivalry {
 
   #tell(autoscaler: AutoscalerName, { times, yieldMs }: Contest): void {
     if (this.#options.isExpected) return;
-    const message =
-      "Somebody else writes other statuses of the same autoscalers: run one podfit only, or give each its " +
-      "own namespaces with --namespace";
+    const message = `Somebody else writes other statuses of the same autoscalers: ${this.#options.rivals}`;
     this.#options.onTrouble({
       kind: "failure",
       level: "warn",
@@ -124,6 +128,11 @@ export class Rivalry {
   }
 }
 
-function isMetricsKnown({ conditions = [] }: AutoscalerStatus): boolean {
-  return conditions.some(({ type, status }) => type === "Metrics" && status === "True");
+/** Of a PodResourceAutoscaler: its usage is seen. */
+export function isMetricsKnown(status: unknown): boolean {
+  if (!isRecord(status) || !Array.isArray(status.conditions)) return false;
+  return status.conditions.some((one) => isRecord(one) && one.type === "Metrics" && one.status === "True");
 }
+
+/** The other writer of PodResourceAutoscalers. */
+export const OTHER_PODFIT = "run one podfit only, or give each its own namespaces with --namespace";

@@ -2,14 +2,14 @@
  * How soon may a status be written again? The first change is written at once, later ones are gathered for a while, and
  * for longer and longer as long as nothing but words changes: numbers of pods, or the text of an error.
  */
-import type { AutoscalerStatus, Condition } from "../../autoscaler/conditions.ts";
+import type { Condition } from "../../autoscaler/conditions.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { isEqual } from "./merge_patch.ts";
 
 /** A change of a status, and how long ago the one before was written. */
 export interface Change {
-  readonly before: AutoscalerStatus;
-  readonly after: AutoscalerStatus;
+  readonly before: object;
+  readonly after: object;
   readonly sinceMs: number;
 }
 
@@ -43,7 +43,7 @@ export function isSameButTimes(a: unknown, b: unknown): boolean {
   return isEqual(strip(a, ["lastTransitionTime"]), strip(b, ["lastTransitionTime"]));
 }
 
-function isOfWords(before: AutoscalerStatus, after: AutoscalerStatus): boolean {
+function isOfWords(before: object, after: object): boolean {
   return isEqual(strip(before, ["message"]), strip(after, ["message"]));
 }
 

@@ -3,7 +3,7 @@
  * all, as some of it follows from time alone (C51). What comes of it is written by the status writer and handed to
  * listeners: events and gauges.
  */
-import { nextStatus } from "../../autoscaler/conditions.ts";
+import { type AutoscalerStatus, nextStatus } from "../../autoscaler/conditions.ts";
 import { UNLIMITED } from "../../autoscaler/limited.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -17,7 +17,7 @@ import { readStatus } from "./read_status.ts";
 import type { ReadRecommended } from "./recommendations.ts";
 import { toStatusFacts } from "./status_facts.ts";
 import type { StatusListener, StatusLook } from "./status_look.ts";
-import type { Pass, StatusWriter } from "./status_writer.ts";
+import type { Pass, StatusToWrite, StatusWriter } from "./status_writer.ts";
 import type { OnTrouble } from "./trouble.ts";
 
 /** Where the facts come from, and who takes what follows from them. */
@@ -39,7 +39,7 @@ export interface StatusSweepOptions {
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
   /** The resource that is too old to go by in a namespace; `null` = none. */
   readonly findStale?: (namespace: string) => string | null;
-  readonly writer: Pick<StatusWriter, "readLast" | "write" | "forget">;
+  readonly writer: Pick<StatusWriter<AutoscalerStatus>, "readLast" | "write" | "forget">;
   readonly listeners: readonly StatusListener[];
   readonly onTrouble: OnTrouble;
 }
@@ -94,7 +94,7 @@ export class StatusSweep {
         for (const listener of listeners) listener.onUnknown?.(autoscaler.uid);
         continue;
       }
-      const writing = isOurs?.(autoscaler) === false ? null : writer.write(look, pass);
+      const writing = isOurs?.(autoscaler) === false ? null : writer.write(toWrite(look), pass);
       if (writing === null) continue;
       // Whether it was written shows with the next sweep.
       memory.seen = null;
@@ -163,4 +163,8 @@ export class StatusSweep {
     this.#memory.set(uid, memory);
     return memory;
   }
+}
+
+function toWrite({ autoscaler, facts, status }: StatusLook): StatusToWrite<AutoscalerStatus> {
+  return { object: autoscaler, isStale: facts.stale !== null, status };
 }

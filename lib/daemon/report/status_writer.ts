@@ -1,27 +1,24 @@
 /**
- * Writes an autoscaler's status when it differs from what is stored, with one merge patch (C51). Writes that fail are
- * tried again with growing waits, each autoscaler for itself.
+ * Writes an object's status when it differs from what is stored, with one merge patch (C51, R90). Writes that fail are
+ * tried again with growing waits, each object for itself.
  */
-import type { AutoscalerStatus } from "../../autoscaler/conditions.ts";
-import { ApiError, toApiError } from "../../kube/api_error.ts";
-import { type ApiClient, MERGE } from "../../kube/client.ts";
+import { ApiError } from "../../kube/api_error.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Brake } from "../../runtime/brake.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Limit } from "../../runtime/limit.ts";
-import { type AutoscalerFacts, formatName } from "../inventory/facts.ts";
+import { formatName } from "../inventory/facts.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { readBusy } from "../act/busy.ts";
 import { isEqual, toMergePatch } from "./merge_patch.ts";
-import { readStatus } from "./read_status.ts";
-import { Rivalry } from "./rivalry.ts";
+import type { PatchStatus } from "./patch_status.ts";
+import { Rivalry, type RivalryOptions } from "./rivalry.ts";
 import { isSameButTimes, StatusPauses } from "./status_pauses.ts";
-import type { StatusLook } from "./status_look.ts";
 import type { OnTrouble } from "./trouble.ts";
 
 /** Where statuses are written, and who hears of failures. */
-export interface StatusWriterOptions {
-  readonly client: ApiClient;
+export interface StatusWriterOptions<Status> extends Pick<RivalryOptions, "isKnown" | "rivals"> {
+  readonly patch: PatchStatus<Status>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
@@ -32,6 +29,19 @@ export interface StatusWriterOptions {
   /** A write has ended: many slow ones make a long pass, but none that is stuck. */
   readonly onProgress: () => void;
   readonly onTrouble: OnTrouble;
+}
+
+/** An object, as its watch shows it, and the status that it should have. */
+export interface StatusToWrite<Status> {
+  readonly object: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly status: unknown;
+  };
+  /** The watch shows nothing new. */
+  readonly isStale: boolean;
+  readonly status: Status;
 }
 
 /** The writes that belong to one sweep over all autoscalers. */
@@ -55,39 +65,38 @@ const WATCH_LAG_MS = 60_000;
 const WHAT = "Cannot write status";
 
 /** What was last sent, and what the server made of it: one with another CRD leaves fields out. */
-interface Written {
-  readonly sent: AutoscalerStatus;
-  readonly stored: AutoscalerStatus;
+interface Written<Status> {
+  readonly sent: Status;
+  readonly stored: Status;
   readonly atMs: number;
 }
 
-interface Writing {
-  readonly memory: Memory;
+interface Writing<Status> {
+  readonly memory: Memory<Status>;
   readonly pass: Pass;
 }
 
-interface Memory {
-  written: Written | null;
+interface Memory<Status> {
+  written: Written<Status> | null;
   retryAtMs: number;
   failures: number;
 }
 
-/** Remembers what was written last for each autoscaler, so that nothing is written twice. */
-export class StatusWriter {
-  readonly #options: StatusWriterOptions;
-  readonly #memory = new Map<string, Memory>();
+/** Remembers what was written last for each object, so that nothing is written twice. */
+export class StatusWriter<Status extends object> {
+  readonly #options: StatusWriterOptions<Status>;
+  readonly #memory = new Map<string, Memory<Status>>();
   readonly #limit = new Limit(AT_ONCE);
   readonly #pauses = new StatusPauses();
   readonly #rivalry: Rivalry;
 
-  constructor(options: StatusWriterOptions) {
-    const { clock, onTrouble, isNodeLocal } = options;
+  constructor(options: StatusWriterOptions<Status>) {
     this.#options = options;
-    this.#rivalry = new Rivalry({ clock, onTrouble, isExpected: isNodeLocal });
+    this.#rivalry = new Rivalry({ ...options, isExpected: options.isNodeLocal });
   }
 
   /** The status that was last sent and accepted; `null` when this process has written none. */
-  readLast(uid: string): AutoscalerStatus | null {
+  readLast(uid: string): Status | null {
     return this.#memory.get(uid)?.written?.sent ?? null;
   }
 
@@ -101,39 +110,35 @@ export class StatusWriter {
    * `null` when there is nothing to write, "later" when there is, but not yet; else it resolves when the write has ended,
    * and never rejects.
    */
-  write(look: StatusLook, pass: Pass): Promise<void> | "later" | null {
-    const { autoscaler, status } = look;
-    const memory = this.#remember(autoscaler.uid);
-    const due = this.#judge(look, { memory, pass });
-    return due === "now" ? this.#send(autoscaler, status, { memory, pass }) : due;
+  write(wanted: StatusToWrite<Status>, pass: Pass): Promise<void> | "later" | null {
+    const memory = this.#remember(wanted.object.uid);
+    const due = this.#judge(wanted, { memory, pass });
+    return due === "now" ? this.#send(wanted, { memory, pass }) : due;
   }
 
-  #judge({ autoscaler, facts, status }: StatusLook, { memory, pass }: Writing): "now" | "later" | null {
+  #judge(
+    { object, isStale, status }: StatusToWrite<Status>,
+    { memory, pass }: Writing<Status>,
+  ): "now" | "later" | null {
     const nowMs = this.#options.clock.monotonic();
     if (nowMs < memory.retryAtMs) return null;
     const { written } = memory;
-    if (written === null) return isEqual(status, autoscaler.status) ? null : "now";
+    if (written === null) return isEqual(status, object.status) ? null : "now";
     const sinceMs = nowMs - written.atMs;
     // A stale watch shows nothing new, our own write neither.
-    const isShown = facts.stale === null && sinceMs >= WATCH_LAG_MS;
-    if (isShown && !isSameButTimes(autoscaler.status, written.stored)) {
-      if (isSameButTimes(status, autoscaler.status)) return null;
-      const theirs = readStatus(autoscaler.status);
-      const overwritten = { autoscaler, ours: status, theirs, writtenAtMs: written.atMs };
+    const isShown = !isStale && sinceMs >= WATCH_LAG_MS;
+    if (isShown && !isSameButTimes(object.status, written.stored)) {
+      if (isSameButTimes(status, object.status)) return null;
+      const overwritten = { autoscaler: object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
       return this.#rivalry.mayWrite(overwritten) ? "now" : null;
     }
     if (isEqual(status, written.sent)) return null;
     const change = { before: written.sent, after: status, sinceMs };
-    return pass.isLast || this.#pauses.isOver(autoscaler.uid, change) ? "now" : "later";
+    return pass.isLast || this.#pauses.isOver(object.uid, change) ? "now" : "later";
   }
 
-  async #send(
-    autoscaler: AutoscalerFacts,
-    status: AutoscalerStatus,
-    { memory, pass }: Writing,
-  ): Promise<void> {
-    const { client, clock, brake, onProgress, onTrouble } = this.#options;
-    const { namespace, name } = autoscaler;
+  async #send({ object, status }: StatusToWrite<Status>, { memory, pass }: Writing<Status>): Promise<void> {
+    const { patch, clock, brake, onProgress, onTrouble } = this.#options;
     using _slot = await this.#limit.acquire();
     if (pass.isUnanswered || pass.signal.aborted) return;
     // Whoever waited here would hold up the loop: the next sweep looks again.
@@ -141,30 +146,23 @@ export class StatusWriter {
     if (leave === null) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {
-      const { data, error, response } = await client.autoscalers.PATCH(
-        "/apis/keda.kedify.io/v1alpha1/namespaces/{namespace}/podresourceautoscalers/{name}/status",
-        {
-          params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
-          // The watch may be behind our last write, and that write behind somebody else's.
-          body: { status: toMergePatch(autoscaler.status, toMergePatch(memory.written?.stored, status)) as never },
-          signal: AbortSignal.any([timeout.signal, pass.signal]),
-        },
-      );
-      const failure = response.ok ? null : toApiError(response, error);
+      // The watch may be behind our last write, and that write behind somebody else's.
+      const change = toMergePatch(object.status, toMergePatch(memory.written?.stored, status));
+      const signal = AbortSignal.any([timeout.signal, pass.signal]);
+      const { failure, status: stored } = await patch(object, change, signal);
       leave.note(failure === null ? null : readBusy(failure));
       if (failure !== null) throw failure;
-      const stored = (data?.status ?? {}) as AutoscalerStatus;
       memory.written = { sent: status, stored, atMs: clock.monotonic() };
       memory.failures = 0;
-      onTrouble({ kind: "recovered", what: WHAT, subject: formatName(autoscaler) });
+      onTrouble({ kind: "recovered", what: WHAT, subject: formatName(object) });
     } catch (error) {
-      if (!pass.signal.aborted) this.#fail(autoscaler, error, { memory, pass });
+      if (!pass.signal.aborted) this.#fail(object, error, { memory, pass });
     } finally {
       onProgress();
     }
   }
 
-  #fail(autoscaler: AutoscalerFacts, error: unknown, { memory, pass }: Writing): void {
+  #fail(autoscaler: StatusToWrite<Status>["object"], error: unknown, { memory, pass }: Writing<Status>): void {
     const { metrics, onTrouble } = this.#options;
     const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
     this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
@@ -183,13 +181,13 @@ export class StatusWriter {
     });
   }
 
-  #putOff(memory: Memory, maxMs: number): void {
+  #putOff(memory: Memory<Status>, maxMs: number): void {
     const { clock, random } = this.#options;
     const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs, random });
     memory.retryAtMs = clock.monotonic() + waitMs;
   }
 
-  #remember(uid: string): Memory {
+  #remember(uid: string): Memory<Status> {
     const memory = this.#memory.get(uid) ?? { written: null, retryAtMs: 0, failures: 0 };
     this.#memory.set(uid, memory);
     return memory;

@@ -3,6 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { UsageHealth } from "../../../lib/daemon/polling/usage_health.ts";
 import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import { NO_SHORTAGE } from "../../../lib/core/observe/shortage.ts";
 import { NEW_POD_STATE, type PodState, type View } from "../../../lib/core/state.ts";
 import { container, MINUTE, pod, policy, START } from "../../support/builders.ts";
 
@@ -45,6 +46,7 @@ function viewOf(name: string, newAt: number): View {
     streaks: {},
     evidence: NO_EVIDENCE,
     wantedSince: null,
+    shortage: NO_SHORTAGE,
     limited: null,
     vetoedSince: null,
     silentSince: null,

@@ -12,8 +12,29 @@ Deno.test("listUsagePods() names the containers that autoscalers are for, each o
     ],
   });
   const contenders = ["app", "app", "setup", "gone"].map((containerName) => policy({ containerName }));
-  const [listed, ...others] = listUsagePods([{ pod: facts, contenders }]);
+  const [listed, ...others] = listUsagePods({
+    pods: new Map([[facts.uid, { pod: facts, contenders }]]),
+    metered: new Map(),
+  });
   assertEquals(others, []);
   assertEquals([listed?.uid, listed?.qosClass], [facts.uid, facts.qosClass]);
   assertEquals(listed?.containers.map(({ name, instance }) => [name, instance]), [["app", "containerd://a"]]);
+});
+
+Deno.test("listUsagePods() names all containers of metered pods but init containers, and each pod once (R20)", () => {
+  const containers = [
+    container({ name: "app" }),
+    container({ name: "proxy" }),
+    container({ name: "setup", kind: "init" }),
+  ];
+  const [both, metered] = [pod({ uid: "both", containers }), pod({ uid: "metered", containers })];
+  const listed = [...listUsagePods({
+    pods: new Map([["both", { pod: both, contenders: [policy({ containerName: "app" })] }]]),
+    metered: new Map([["both", both], ["metered", metered]]),
+  })];
+  const all = ["app", "proxy"];
+  assertEquals(listed.map(({ uid, containers }) => [uid, containers.map(({ name }) => name)]), [["both", all], [
+    "metered",
+    all,
+  ]]);
 });

@@ -3,6 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createLimits } from "../../../lib/daemon/report/limits.ts";
 import { NO_EVIDENCE } from "../../../lib/core/observe/evidence.ts";
 import { newSampling } from "../../../lib/core/observe/sampling.ts";
+import { NO_SHORTAGE } from "../../../lib/core/observe/shortage.ts";
 import { NEW_POD_STATE, type PodState, type View } from "../../../lib/core/state.ts";
 import { autoscalerObject, podObject } from "../../support/api_objects.ts";
 import { pod, policy, START } from "../../support/builders.ts";
@@ -72,6 +73,7 @@ Deno.test("createLimits() counts a pod once, however many of its containers are 
     streaks: {},
     evidence: NO_EVIDENCE,
     wantedSince: START,
+    shortage: NO_SHORTAGE,
     limited: { reason: "Quota", samples: 2 },
     vetoedSince: null,
     silentSince: null,

@@ -37,7 +37,7 @@ class Desk implements AsyncDisposable {
   }
 
   publish(name: NoticeName, message = "text", autoscaler = WEB): void {
-    this.recorder.publish({ autoscaler: autoscaler.uid, name, message }, { autoscaler, pod: POD });
+    this.recorder.publish({ name, message }, { autoscaler, pod: POD });
   }
 
   get events(): string[] {
@@ -83,6 +83,26 @@ Deno.test("publish() writes an Event of core/v1 on the autoscaler with the pod a
     count: 1,
     eventTime: null,
   });
+});
+
+Deno.test("publish() writes an Event on a ScaledObject under KEDA's name, one for each rescale (R92)", async () => {
+  await using desk = new Desk();
+  const autoscaler = { ...WEB, kind: "ScaledObject" } as const;
+  const rescale = { name: "SuccessfulRescale", message: "New size: 2" } as const;
+  const failure = { name: "KEDAScalerFailed", message: "no answer" } as const;
+  for (const notice of [rescale, failure, rescale, failure]) desk.recorder.publish(notice, { autoscaler });
+  await settle();
+  const events = desk.api.list("events").map(({ involvedObject, type, reason, count }) => ({
+    ...involvedObject,
+    said: `${type} ${reason} x${count}`,
+  }));
+  const about = { apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", ...WEB };
+  assertEquals(events.map(({ said }) => said).sort(), [
+    "Normal SuccessfulRescale x1",
+    "Normal SuccessfulRescale x1",
+    "Warning KEDAScalerFailed x2",
+  ]);
+  assertEquals(events.map(({ said: _, ...one }) => one), [about, about, about]);
 });
 
 Deno.test("publish() counts what is told again, and gives each action an Event of its own (C50)", async () => {

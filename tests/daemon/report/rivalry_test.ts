@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AutoscalerStatus } from "../../../lib/autoscaler/conditions.ts";
-import { Rivalry } from "../../../lib/daemon/report/rivalry.ts";
+import { isMetricsKnown, OTHER_PODFIT, Rivalry } from "../../../lib/daemon/report/rivalry.ts";
 import type { Trouble } from "../../../lib/daemon/report/trouble.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
@@ -24,7 +24,13 @@ async function fight(war: War): Promise<{ readonly writes: readonly number[]; re
   const { autoscalers = 10, weKnow = true, theyKnow = true, goneAfter = Infinity, isExpected = false, minutes } = war;
   const clock = new VirtualClock();
   const troubles: Trouble[] = [];
-  const rivalry = new Rivalry({ clock, isExpected, onTrouble: (trouble) => troubles.push(trouble) });
+  const rivalry = new Rivalry({
+    clock,
+    isExpected,
+    isKnown: isMetricsKnown,
+    rivals: OTHER_PODFIT,
+    onTrouble: (trouble) => troubles.push(trouble),
+  });
   const [ours, theirs] = [newStatus(weKnow), newStatus(theyKnow)];
   const writtenAtMs = Array.from({ length: autoscalers }, () => 0);
   const standing = new Set<number>();

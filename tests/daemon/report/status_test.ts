@@ -5,6 +5,8 @@ import type { AutoscalerFacts } from "../../../lib/daemon/inventory/facts.ts";
 import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
 import { LastScales } from "../../../lib/daemon/report/last_scales.ts";
 import { StatusSweep, type StatusSweepOptions } from "../../../lib/daemon/report/status_sweep.ts";
+import { createAutoscalerPatch } from "../../../lib/daemon/report/patch_status.ts";
+import { isMetricsKnown, OTHER_PODFIT } from "../../../lib/daemon/report/rivalry.ts";
 import { StatusWriter } from "../../../lib/daemon/report/status_writer.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../../support/api_objects.ts";
@@ -234,7 +236,9 @@ function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSw
     canReport: () => true,
     writer: new StatusWriter({
       ...common,
-      client: createClient(api.toServer()),
+      patch: createAutoscalerPatch(createClient(api.toServer())),
+      isKnown: isMetricsKnown,
+      rivals: OTHER_PODFIT,
       brake,
       isNodeLocal: false,
       onProgress() {},

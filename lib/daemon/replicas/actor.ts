@@ -1,0 +1,100 @@
+/** Sets replicas and tells of it: the part of an actor that is about ScaledObjects, with its events, log, metrics and statuses. */
+import { toApiError } from "../../kube/api_error.ts";
+import { MERGE } from "../../kube/client.ts";
+import type { Brake } from "../../runtime/brake.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { toScaledObjectStatus } from "../../core/replicas/status.ts";
+import type { ApiClient } from "../../kube/client.ts";
+import type { AskTrigger } from "../../triggers/trigger_source.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { PatchStatus } from "../report/patch_status.ts";
+import type { Recorder } from "../report/recorder.ts";
+import { StatusLoop } from "../report/status_loop.ts";
+import { StatusWriter } from "../report/status_writer.ts";
+import { createReplicas, type Replicas, type ReplicasOptions } from "./replicas.ts";
+import { createReplicasEvents } from "./report/event_sink.ts";
+import { createReplicasLog } from "./report/log_sink.ts";
+import { createReplicasMetrics } from "./report/metrics_sink.ts";
+import { ReplicasSweep } from "./report/status_sweep.ts";
+import type { ReplicasSink } from "./sink.ts";
+
+/** How replicas are set, where they are. */
+export interface ReplicasSettings {
+  /** Where the secrets of ClusterTriggerAuthentications are. */
+  readonly clusterObjectNamespace: string;
+  readonly ask: AskTrigger;
+  /** Who else takes every pass. */
+  readonly replicaSinks?: readonly ReplicasSink[];
+}
+
+export interface ReplicasActorOptions extends Omit<ReplicasOptions, "sinks">, ReplicasSettings {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly brake: Brake;
+  readonly recorder: Pick<Recorder, "publish">;
+}
+
+export interface ReplicasActor extends Replicas {
+  /** Its statuses have made no progress for a minute. */
+  readonly isStuck: () => boolean;
+  /** Writes the statuses that the last passes left. */
+  readonly writeLast: () => Promise<void>;
+}
+
+/** Nothing runs before `run` is called. */
+export function createReplicasActor(options: ReplicasActorOptions): ReplicasActor {
+  const { clock, log, metrics, recorder, observer, replicaSinks = [] } = options;
+  const loop = new StatusLoop(clock);
+  const known = new Set<string>();
+  const replicas: Replicas = createReplicas({
+    ...options,
+    sinks: [
+      { onObject: ({ uid }) => void known.add(uid), onGone: ({ uid }) => void known.delete(uid) },
+      createReplicasEvents(recorder),
+      createReplicasLog(log),
+      createReplicasMetrics({ metrics: metrics.replicas, isKnown: (uid) => known.has(uid) }),
+      { onGone: ({ uid }) => sweep.forget(uid) },
+      ...replicaSinks,
+    ],
+  });
+  const writer = new StatusWriter<ReturnType<typeof toScaledObjectStatus>>({
+    ...options,
+    patch: createStatusPatch(options.client),
+    isKnown: () => true,
+    rivals: "KEDA, or another podfit: let one of them alone have ScaledObjects",
+    isNodeLocal: false,
+    onProgress: loop.noteProgress,
+  });
+  const sweep = new ReplicasSweep({
+    list: replicas.list,
+    writer,
+    metrics: metrics.replicas,
+    isKnown: observer.canScale,
+  });
+  // In a dry run statuses are written, as they are for autoscalers.
+  return {
+    ...replicas,
+    isStuck: () => loop.isStuck,
+    writeLast: () => loop.writeLast(sweep),
+    async run(signal) {
+      await Promise.all([replicas.run(signal), loop.run(sweep, { signal })]);
+    },
+  };
+}
+
+function createStatusPatch(
+  { scaledObjects }: Pick<ApiClient, "scaledObjects">,
+): PatchStatus<ReturnType<typeof toScaledObjectStatus>> {
+  return async ({ namespace, name }, change, signal) => {
+    const { data, error, response } = await scaledObjects.PATCH(
+      "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
+      {
+        params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
+        body: { status: change as never },
+        signal,
+      },
+    );
+    const failure = response.ok ? null : toApiError(response, error);
+    return { failure, status: (data?.status ?? {}) as ReturnType<typeof toScaledObjectStatus> };
+  };
+}

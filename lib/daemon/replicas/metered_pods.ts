@@ -1,0 +1,123 @@
+/**
+ * What is remembered of the pods whose usage decides about replicas: their rates (R21), and the requests that they were born with (R82). Of a
+ * pod that no wanted set has any more nothing is kept.
+ */
+import type { Reading } from "../../api/usage.ts";
+import { nextRecord, type Sizes } from "../../core/replicas/births.ts";
+import { nextRates, type PodRates } from "../../core/replicas/rates.ts";
+import type { Capacity } from "../../core/decision.ts";
+import type { PodFacts } from "../../core/pod/pod_facts.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { watchSteps } from "../../runtime/clock_steps.ts";
+import type { Nodes } from "../polling/nodes.ts";
+import { stepPodRates } from "./follow_clock.ts";
+import type { PodSet } from "./pod_sets.ts";
+
+/** Where usage is read. */
+export interface MeteredPodsOptions {
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly nodes: Pick<Nodes, "meter" | "unmeter">;
+  readonly readCapacity: (node: string) => Capacity;
+}
+
+/** What is known of one pod beside its object. */
+export interface Memory {
+  readonly rates: PodRates | null;
+  readonly recorded: Sizes | null;
+}
+
+interface Entry {
+  pod: PodFacts;
+  rates: PodRates | null;
+  recorded: Sizes;
+  /** The wanted sets that the pod is in. */
+  readonly sets: Set<PodSet>;
+}
+
+const UNKNOWN: Memory = { rates: null, recorded: null };
+
+/** One writer for all: the readings of nodes, and the moves of pods. */
+export class MeteredPods {
+  readonly #options: MeteredPodsOptions;
+  readonly #takeStep: () => number;
+  readonly #entries = new Map<string, Entry>();
+  /** How many want each set. */
+  readonly #wanted = new Map<PodSet, number>();
+
+  constructor(options: MeteredPodsOptions) {
+    this.#options = options;
+    this.#takeStep = watchSteps(options.clock);
+  }
+
+  /** Has usage of the set's pods read until it is disposed of. */
+  want(set: PodSet): Disposable {
+    const users = this.#wanted.get(set) ?? 0;
+    this.#wanted.set(set, users + 1);
+    if (users === 0) { for (const pod of set.pods.values()) this.#put(set, pod); }
+    let isWanted = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!isWanted) return;
+        isWanted = false;
+        this.#release(set);
+      },
+    };
+  }
+
+  /** A pod came to the set or has changed; `null` = it left. */
+  move(set: PodSet, before: PodFacts | null, after: PodFacts | null): void {
+    if (!this.#wanted.has(set)) return;
+    if (after !== null) this.#put(set, after);
+    else if (before !== null) this.#remove(set, before.uid);
+  }
+
+  note(reading: Reading): void {
+    if (reading.kind === "failed") return;
+    this.#followClock();
+    const context = { readAt: reading.readAt, capacity: this.#options.readCapacity(reading.node) };
+    for (const [uid, usage] of reading.pods) {
+      const entry = this.#entries.get(uid);
+      if (entry !== undefined) entry.rates = nextRates(entry.rates, usage, { ...context, pod: entry.pod });
+    }
+  }
+
+  read(uid: string): Memory {
+    this.#followClock();
+    return this.#entries.get(uid) ?? UNKNOWN;
+  }
+
+  #followClock(): void {
+    const stepMs = this.#takeStep();
+    if (stepMs === 0) return;
+    for (const entry of this.#entries.values()) entry.rates = entry.rates && stepPodRates(entry.rates, stepMs);
+  }
+
+  #put(set: PodSet, pod: PodFacts): void {
+    const entry = this.#entries.get(pod.uid);
+    const before = entry?.pod;
+    if (entry === undefined) {
+      this.#entries.set(pod.uid, { pod, rates: null, recorded: nextRecord(null, pod), sets: new Set([set]) });
+    } else {
+      entry.sets.add(set);
+      if (before === pod) return;
+      entry.pod = pod;
+      entry.recorded = nextRecord(entry.recorded, pod);
+    }
+    if (before !== undefined && (before.nodeName !== pod.nodeName || pod.finished)) this.#options.nodes.unmeter(before);
+    if (!pod.finished) this.#options.nodes.meter(pod);
+  }
+
+  #remove(set: PodSet, uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined || !entry.sets.delete(set) || entry.sets.size > 0) return;
+    this.#entries.delete(uid);
+    this.#options.nodes.unmeter(entry.pod);
+  }
+
+  #release(set: PodSet): void {
+    const users = (this.#wanted.get(set) ?? 1) - 1;
+    if (users > 0) return void this.#wanted.set(set, users);
+    this.#wanted.delete(set);
+    for (const uid of [...set.pods.keys()]) this.#remove(set, uid);
+  }
+}

@@ -1,0 +1,86 @@
+/** ScaledObjects that are deleted while something else happens: replicas are restored once or not at all, and nothing keeps the object for ever (R57). */
+import { assertEquals } from "@std/assert";
+import { deployment } from "../../e2e/support/workloads.ts";
+import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
+import type { PodfitRun } from "../../support/cluster_run.ts";
+import { hpa, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
+
+/** Replicas were 3 and are 5. */
+async function start(): Promise<ReplicasRun> {
+  const run = await ReplicasRun.start([
+    deployment("web", { containers: [{ requests: { cpu: "100m" } }], replicas: 3 }),
+    scaledObject("web", [workloadTrigger("app=none")], {
+      spec: { minReplicaCount: 5, advanced: { restoreToOriginalReplicaCount: true } },
+    }),
+  ]);
+  await run.advance(20);
+  assertEquals([await run.replicas(), run.writes.length], [5, 1]);
+  return run;
+}
+
+function startAnother({ cluster }: ReplicasRun): PodfitRun {
+  const ask = () => Promise.reject(new Error("asked"));
+  return cluster.startPodfit(WHOLE_CLUSTER, { replicas: { clusterObjectNamespace: "podfit", ask } });
+}
+
+function countWrites({ requests }: PodfitRun): number {
+  return requests.filter((one) => one.startsWith("PUT ") && one.includes("/scale")).length;
+}
+
+async function isGone({ cluster }: ReplicasRun): Promise<boolean> {
+  return await cluster.find("scaledobjects/web") === null;
+}
+
+Deno.test("an object that is deleted while no podfit runs is restored once by the next (R57)", async () => {
+  await using run = await start();
+  await run.podfit[Symbol.asyncDispose]();
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(60);
+  assertEquals([await run.replicas(), await isGone(run)], [5, false]);
+  await using next = startAnother(run);
+  await run.advance(10);
+  assertEquals([await run.replicas(), await isGone(run), countWrites(next)], [3, true, 1]);
+});
+
+Deno.test("a podfit that ends between restoring and letting the object go leaves the next no write (R57)", async () => {
+  await using run = await start();
+  run.podfit.process.onSend = ({ method, url }) => {
+    if (method === "PATCH" && /scaledobjects\/web\?/.test(url)) run.podfit.cut();
+  };
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(20);
+  assertEquals([await run.replicas(), await isGone(run), run.writes.length], [3, false, 2]);
+  await using next = startAnother(run);
+  await run.advance(10);
+  assertEquals([await run.replicas(), await isGone(run), countWrites(next)], [3, true, 0]);
+});
+
+Deno.test("an object that is deleted while an HPA has its target restores nothing, and goes (R57, R75)", async () => {
+  await using run = await start();
+  await run.cluster.create(hpa("other"));
+  await run.advance(3);
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(20);
+  assertEquals([await isGone(run), run.writes.length], [true, 1]);
+});
+
+Deno.test("an object that is invalid when it is deleted restores its replicas too (R57)", async () => {
+  await using run = await start();
+  await run.cluster.patch("scaledobjects/web", { spec: { triggers: [{ type: "kafka", metadata: {} }] } });
+  await run.advance(20);
+  assertEquals([await run.condition("web", "Ready"), await run.replicas()], ["False ScaledObjectCheckFailed", 5]);
+  await run.cluster.delete("scaledobjects/web");
+  await run.advance(10);
+  assertEquals([await run.replicas(), await isGone(run), run.writes.length], [3, true, 2]);
+});
+
+Deno.test("an object is kept while its replicas cannot be restored for now, and let go where that is refused (R57)", async () => {
+  for (const [code, restored] of [[503, 3], [403, 5]] as const) {
+    await using run = await start();
+    const { faults } = run.cluster.cluster.api;
+    faults.add({ method: "PUT", path: /\/scale$/, times: 1, effect: { kind: "refuse", code } });
+    await run.cluster.delete("scaledobjects/web");
+    await run.advance(60);
+    assertEquals([await run.replicas(), await isGone(run)], [restored, true], String(code));
+  }
+});

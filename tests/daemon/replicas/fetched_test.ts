@@ -1,0 +1,142 @@
+/** What is read by name when it is needed: secrets of triggers (R16), templates of pods (R82). */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { createReadCredentials } from "../../../lib/daemon/replicas/credentials.ts";
+import { Objects } from "../../../lib/daemon/replicas/objects.ts";
+import { createTemplates } from "../../../lib/daemon/replicas/templates.ts";
+import { createClient } from "../../../lib/kube/client.ts";
+import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { parseAuthentication } from "../../../lib/scaled_object/parse_authentication.ts";
+import type { Json } from "../../support/api_objects.ts";
+import { pod } from "../../support/builders.ts";
+
+const PLACE = {
+  namespace: "shop",
+  target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null },
+};
+
+/** Knows these objects by their path, and nothing else; `403` = it may not be read. */
+function open(objects: Readonly<Record<string, Json | 403>>) {
+  const asked: string[] = [];
+  const client = createClient({
+    origin: "http://api",
+    transport: (request) => {
+      const path = request.url.slice("http://api".length);
+      asked.push(path);
+      const found = objects[path];
+      const code = found === 403 ? 403 : 404;
+      const refusal = { kind: "Status", code, message: "no" };
+      return Promise.resolve(
+        found === undefined || found === 403 ? Response.json(refusal, { status: code }) : Response.json(found),
+      );
+    },
+  });
+  return { asked, client, clock: new VirtualClock(), signal: new AbortController().signal };
+}
+
+function readToken(
+  kind: "TriggerAuthentication" | "ClusterTriggerAuthentication",
+  secrets: Readonly<Record<string, Json | 403>>,
+) {
+  const { asked, client, clock, signal } = open(secrets);
+  const objects = new Objects();
+  const namespace = kind === "TriggerAuthentication" ? { namespace: "shop" } : {};
+  objects.setAuthentication(parseAuthentication({
+    apiVersion: "keda.sh/v1alpha1",
+    kind,
+    metadata: { name: "auth", uid: "a", resourceVersion: "1", ...namespace },
+    spec: { secretTargetRef: [{ parameter: "bearerToken", name: "token", key: "value" }] },
+  }));
+  const read = createReadCredentials({
+    client,
+    clock,
+    objects,
+    clusterObjectNamespace: "podfit",
+    readPlace: () => PLACE,
+  });
+  return { asked, read: (name = "auth") => read({ namespace: "shop", ref: { kind, name } }, signal) };
+}
+
+const SECRET = { data: { value: btoa("s3cret") } };
+
+Deno.test("secrets are read in the object's namespace, and those of the cluster's authentications in podfit's alone (R16)", async () => {
+  const all = {
+    "/api/v1/namespaces/shop/secrets/token": { data: { value: btoa("theirs") } },
+    "/api/v1/namespaces/podfit/secrets/token": SECRET,
+  };
+  const own = readToken("TriggerAuthentication", all);
+  assertEquals(await own.read(), { kind: "resolved", credentials: { bearerToken: "theirs" } });
+  assertEquals(own.asked, ["/api/v1/namespaces/shop/secrets/token"]);
+  const cluster = readToken("ClusterTriggerAuthentication", all);
+  assertEquals(await cluster.read(), { kind: "resolved", credentials: { bearerToken: "s3cret" } });
+  assertEquals(cluster.asked, ["/api/v1/namespaces/podfit/secrets/token"]);
+});
+
+Deno.test("a secret or an authentication that is not there is missing, and one that may not be read names the right (R16)", async () => {
+  assertEquals((await readToken("TriggerAuthentication", {}).read()).kind, "missing");
+  assertEquals((await readToken("TriggerAuthentication", {}).read("other")).kind, "missing");
+  const forbidden = await readToken("TriggerAuthentication", { "/api/v1/namespaces/shop/secrets/token": 403 }).read();
+  assertStringIncludes(forbidden.kind === "failed" ? forbidden.message : "", "grant get of secrets");
+});
+
+Deno.test("variables without containerName are the first container's, whatever envSourceContainerName says (R16)", async () => {
+  const container = (name: string): Json => ({ name, env: [{ name: "TOKEN", value: `${name}'s` }] });
+  const { client, clock, signal } = open({
+    [DEPLOYMENT]: { spec: { template: { spec: { containers: [container("first"), container("second")] } } } },
+  });
+  const objects = new Objects();
+  objects.setAuthentication(parseAuthentication({
+    apiVersion: "keda.sh/v1alpha1",
+    kind: "TriggerAuthentication",
+    metadata: { name: "auth", namespace: "shop", uid: "a", resourceVersion: "1" },
+    spec: {
+      env: [
+        { parameter: "bearerToken", name: "TOKEN" },
+        { parameter: "apiKey", name: "TOKEN", containerName: "second" },
+      ],
+    },
+  }));
+  const place = { ...PLACE, target: { ...PLACE.target, envContainer: "second" } };
+  const read = createReadCredentials({
+    client,
+    clock,
+    objects,
+    clusterObjectNamespace: "podfit",
+    readPlace: () => place,
+  });
+  assertEquals(await read({ namespace: "shop", ref: { kind: "TriggerAuthentication", name: "auth" } }, signal), {
+    kind: "resolved",
+    credentials: { bearerToken: "first's", apiKey: "second's" },
+  });
+});
+
+function template(cpu: string): Json {
+  return { spec: { template: { spec: { containers: [{ name: "main", resources: { requests: { cpu } } }] } } } };
+}
+
+const REPLICA_SET = "/apis/apps/v1/namespaces/shop/replicasets/web-abc";
+const DEPLOYMENT = "/apis/apps/v1/namespaces/shop/deployments/web";
+
+Deno.test("templates are those of a pod's own ReplicaSet and of its workload now; a revision is read once (R82)", async () => {
+  const { asked, client, clock, signal } = open({ [REPLICA_SET]: template("100m"), [DEPLOYMENT]: template("300m") });
+  const templates = createTemplates({ client, clock });
+  const own = pod({ labels: { "pod-template-hash": "abc" } });
+  assertEquals(templates.read(PLACE, own), { revision: null, template: null });
+  await templates.fetch(PLACE, [own, own], signal);
+  const cpu = (sizes: ReturnType<typeof templates.read>["revision"]) => sizes?.["main"]?.["cpu.requests"];
+  const { revision, template: now } = templates.read(PLACE, own);
+  assertEquals([cpu(revision), cpu(now)], [100, 300]);
+  await clock.advance(61_000);
+  await templates.fetch(PLACE, [own], signal);
+  assertEquals(asked.filter((path) => path === REPLICA_SET).length, 1);
+  assertEquals(asked.filter((path) => path === DEPLOYMENT).length, 2);
+});
+
+Deno.test("templates of a StatefulSet's pods are those of their controller revision (R82)", async () => {
+  const path = "/apis/apps/v1/namespaces/shop/controllerrevisions/web-7";
+  const { client, clock, signal } = open({ [path]: { data: template("200m") } });
+  const templates = createTemplates({ client, clock });
+  const place = { ...PLACE, target: { ...PLACE.target, kind: "StatefulSet" } };
+  const own = pod({ labels: { "controller-revision-hash": "web-7" } });
+  await templates.fetch(place, [own], signal);
+  assertEquals(templates.read(place, own).revision?.["main"]?.["cpu.requests"], 200);
+});

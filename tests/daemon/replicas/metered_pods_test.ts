@@ -1,0 +1,120 @@
+/** Whose usage is read for replicas, and what is remembered of it (R20). */
+import { assertEquals } from "@std/assert";
+import { MeteredPods } from "../../../lib/daemon/replicas/metered_pods.ts";
+import { PodSets } from "../../../lib/daemon/replicas/pod_sets.ts";
+import { readMetric } from "../../../lib/core/replicas/meter.ts";
+import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { parseSelectorText } from "../../../lib/units/parse_selector_text.ts";
+import type { PodFacts } from "../../../lib/core/pod/pod_facts.ts";
+import { pod, point, SECOND, START } from "../../support/builders.ts";
+
+function open(pods: readonly PodFacts[], clock = new VirtualClock()) {
+  const read = new Map<string, string>();
+  const metered: MeteredPods = new MeteredPods({
+    clock,
+    nodes: {
+      meter: ({ uid, nodeName }) => void (nodeName !== null && read.set(uid, nodeName)),
+      unmeter: ({ uid }) => void read.delete(uid),
+    },
+    readCapacity: () => ({ cpuMillicores: null, memoryBytes: null }),
+  });
+  const sets = new PodSets({ listPods: () => pods, onMoved: (set, before, after) => metered.move(set, before, after) });
+  const parsed = parseSelectorText("app=web", "");
+  if (!parsed.ok) throw new Error("no selector");
+  const held = sets.hold("shop", parsed.selector, "x");
+  return { read, metered, sets, held };
+}
+
+function web(uid: string, fields: Partial<PodFacts> = {}): PodFacts {
+  return pod({ uid, namespace: "shop", labels: { app: "web" }, nodeName: "node-1", ...fields });
+}
+
+Deno.test("want() has usage of the set's pods read, of those that come later too, until nobody wants it (R20)", () => {
+  const { read, metered, sets, held } = open([web("a")]);
+  assertEquals([...read.keys()], []);
+  const [one, other] = [metered.want(held.set), metered.want(held.set)];
+  sets.move(null, web("b"));
+  assertEquals([...read.keys()], ["a", "b"]);
+  one[Symbol.dispose]();
+  assertEquals([...read.keys()], ["a", "b"]);
+  other[Symbol.dispose]();
+  assertEquals([...read.keys()], []);
+});
+
+Deno.test("a pod is read on the node that it comes to, and no more once it is finished or has left the set (R20)", () => {
+  const { read, metered, sets, held } = open([]);
+  using _wanted = metered.want(held.set);
+  const [unbound, bound, done] = [web("a", { nodeName: null }), web("a"), web("a", { finished: true })];
+  sets.move(null, unbound);
+  assertEquals([...read], []);
+  sets.move(unbound, bound);
+  assertEquals([...read], [["a", "node-1"]]);
+  sets.move(bound, done);
+  assertEquals([...read], []);
+  sets.move(null, web("b"));
+  sets.move(web("b"), web("b", { labels: {} }));
+  assertEquals([...read], []);
+});
+
+Deno.test("note() keeps the rates of wanted pods and forgets them with the pod (R20)", () => {
+  const { metered, sets, held } = open([web("a")]);
+  const wanted = metered.want(held.set);
+  metered.note({ kind: "failed", node: "node-1", readAt: 0, reason: "timeout", message: "" });
+  assertEquals(metered.read("a").rates, null);
+  const usage = { usageBytes: null, points: [] };
+  metered.note({
+    kind: "usage",
+    node: "node-1",
+    readAt: 0,
+    clockOffsetMs: 0,
+    pods: new Map([["a", usage], ["stranger", usage]]),
+    skipped: 0,
+    durationMs: 1,
+  });
+  assertEquals([metered.read("a").rates, metered.read("stranger").rates], [{ containers: {} }, null]);
+  sets.move(web("a"), null);
+  assertEquals(metered.read("a"), { rates: null, recorded: null });
+  wanted[Symbol.dispose]();
+});
+
+for (const byMs of [7_200_000, -7_200_000]) {
+  Deno.test(`a wall clock that is set ${byMs > 0 ? "forward" : "back"} by two hours makes no pod miss its usage (R23)`, async () => {
+    const clock = new VirtualClock();
+    const pods = [web("a"), web("b")];
+    const { metered, held } = open(pods, clock);
+    using _wanted = metered.want(held.set);
+    let taken = 0;
+    const measure = async (uids: readonly string[]) => {
+      await clock.advance(15 * SECOND);
+      // The node's clock goes on as ever.
+      const sample = point({ at: START + ++taken * 15 * SECOND, counterNs: 1e9 + taken * 3e9 });
+      metered.note({
+        kind: "usage",
+        node: "node-1",
+        readAt: clock.now(),
+        clockOffsetMs: 0,
+        pods: new Map(uids.map((uid) => [uid, { usageBytes: null, points: [sample] }])),
+        skipped: 0,
+        durationMs: 1,
+      });
+    };
+    const read = () =>
+      pods.map((pod) => {
+        const { rates } = metered.read(pod.uid);
+        return readMetric(rates, { pod, type: "cpu", container: null, now: clock.now() })?.milli ?? null;
+      });
+    await measure(["a", "b"]);
+    await measure(["a", "b"]);
+    clock.setNow(clock.now() + byMs);
+    assertEquals(read(), [200n, 200n], "before the next poll");
+    await measure(["a"]);
+    assertEquals(read(), [200n, 200n], "after it");
+    await measure(["a"]);
+    await measure(["a"]);
+    await measure(["a"]);
+    assertEquals(read(), [200n, null], "60 s of silence are 60 s, whatever the clock says");
+    clock.setNow(clock.now() - byMs);
+    await measure(["a"]);
+    assertEquals(read(), [200n, null], "a poll that is the first to see the clock set");
+  });
+}

@@ -1,0 +1,98 @@
+/** Which statuses of ScaledObjects are handed to the writer, and what is counted on the way (R90, R93). */
+import { assertEquals } from "@std/assert";
+import { seedReplicasState } from "../../../../lib/core/replicas/seed.ts";
+import { toScaledObjectStatus } from "../../../../lib/core/replicas/status.ts";
+import { ReplicasSweep } from "../../../../lib/daemon/replicas/report/status_sweep.ts";
+import type { SeenObject } from "../../../../lib/daemon/replicas/sink.ts";
+import { parseScaledObject } from "../../../../lib/scaled_object/parse_scaled_object.ts";
+
+function seen(name: string, isSeen = true): SeenObject {
+  const cpu = { type: "cpu", metricType: "Utilization", metadata: { value: "60" } };
+  const facts = parseScaledObject({
+    apiVersion: "keda.sh/v1alpha1",
+    kind: "ScaledObject",
+    metadata: { name, namespace: "shop", uid: `uid-${name}`, generation: 1 },
+    spec: { scaleTargetRef: { name }, minReplicaCount: 1, triggers: [cpu] },
+  });
+  return { facts, state: isSeen ? seedReplicasState(null) : null };
+}
+
+class Desk {
+  readonly written: string[] = [];
+  readonly registered: unknown[] = [];
+  answer: "later" | null = null;
+  unknown: readonly string[] = [];
+  list: readonly SeenObject[] = [];
+  readonly sweep = new ReplicasSweep({
+    list: () => this.list,
+    writer: {
+      write: ({ object, status }) => {
+        const one = this.list.find(({ facts }) => facts.uid === object.uid);
+        const expected = one?.state === undefined || one.state === null
+          ? null
+          : toScaledObjectStatus(one.facts, one.state);
+        assertEquals(status, expected);
+        this.written.push(object.name);
+        return this.answer;
+      },
+      forget: (uid) => void this.written.push(`forgets ${uid}`),
+    },
+    metrics: { setRegistered: (registered) => void this.registered.push(registered) },
+    isKnown: (namespace) => !this.unknown.includes(namespace),
+  });
+
+  async look(): Promise<readonly string[]> {
+    await this.sweep.sweep(new AbortController().signal);
+    return this.written.splice(0);
+  }
+}
+
+Deno.test("a status is looked at when the object or its state is another, and until it is written (R90)", async () => {
+  const desk = new Desk();
+  const [web, cart] = [seen("web"), seen("cart")];
+  desk.list = [web, cart];
+  assertEquals(await desk.look(), ["web", "cart"]);
+  assertEquals(await desk.look(), [], "nothing has changed");
+  desk.list = [{ ...web, state: { ...seedReplicasState(null) } }, { ...cart, facts: { ...cart.facts } }];
+  desk.answer = "later";
+  assertEquals(await desk.look(), ["web", "cart"]);
+  assertEquals(await desk.look(), ["web", "cart"], "what is put off is looked at again");
+  desk.answer = null;
+  await desk.look();
+  assertEquals(await desk.look(), []);
+});
+
+Deno.test("an object before its first pass has no status to write, and one that is gone is forgotten (R90)", async () => {
+  const desk = new Desk();
+  desk.list = [seen("web", false)];
+  assertEquals(await desk.look(), []);
+  desk.list = [seen("web")];
+  await desk.look();
+  desk.sweep.forget("uid-web");
+  assertEquals(await desk.look(), ["forgets uid-web", "web"]);
+});
+
+Deno.test("a namespace that is not known stops the statuses of its own objects alone (R90)", async () => {
+  const desk = new Desk();
+  const cart = seen("cart");
+  desk.list = [{ ...cart, facts: { ...cart.facts, namespace: "lost" } }, seen("web")];
+  desk.unknown = ["lost"];
+  assertEquals(await desk.look(), ["web"]);
+  desk.unknown = [];
+  assertEquals(await desk.look(), ["cart"]);
+});
+
+Deno.test("the last sweep looks at every object once more (R90)", async () => {
+  const desk = new Desk();
+  desk.list = [seen("web")];
+  await desk.look();
+  await desk.sweep.sweep(new AbortController().signal, { isLast: true });
+  assertEquals(desk.written, ["web"]);
+});
+
+Deno.test("triggers are counted by type and objects by namespace, seen or not (R93)", async () => {
+  const desk = new Desk();
+  desk.list = [seen("web"), seen("cart", false)];
+  await desk.look();
+  assertEquals(desk.registered, [{ triggers: new Map([["cpu", 2]]), objects: new Map([["shop", 2]]) }]);
+});

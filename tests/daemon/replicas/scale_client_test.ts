@@ -1,0 +1,200 @@
+/** How scales are read and written, and what is made of what goes wrong (R6, R30, R46). */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createScaleClient, type ScaleReading } from "../../../lib/daemon/replicas/scale_client.ts";
+import { createClient } from "../../../lib/kube/client.ts";
+import type { ScaleWrite } from "../../../lib/core/replicas/input.ts";
+import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import type { Target } from "../../../lib/scaled_object/scaled_object.ts";
+import type { Json } from "../../support/api_objects.ts";
+
+const WEB: Target = { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null };
+const PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale";
+
+function scale({ replicas = 3, version = "7", uid = "u", selector = "app=web" } = {}): Json {
+  const spec = replicas === 0 ? {} : { replicas };
+  return {
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { name: "web", namespace: "shop", uid, resourceVersion: version },
+    spec,
+    status: { replicas: 2, selector },
+  };
+}
+
+function refusal(code: number, message = "no", details: Json = {}): Response {
+  return Response.json({ kind: "Status", status: "Failure", code, message, details }, { status: code });
+}
+
+interface Asked {
+  readonly request: string;
+  readonly body: Json | null;
+}
+
+/** Answers in this order, the last one for ever. */
+function open(answers: readonly (() => Response | Promise<Response>)[]) {
+  const asked: Asked[] = [];
+  const notes: unknown[] = [];
+  let given = 0;
+  const client = createClient({
+    origin: "http://api",
+    transport: async (request) => {
+      const body = request.body === null ? null : await request.json();
+      asked.push({ request: `${request.method} ${request.url.slice("http://api".length)}`, body });
+      const answer = answers[Math.min(given++, answers.length - 1)];
+      assert(answer !== undefined);
+      return await Promise.race([
+        answer(),
+        new Promise<never>((_, reject) =>
+          request.signal.addEventListener("abort", () => reject(request.signal.reason))
+        ),
+      ]);
+    },
+  });
+  const clock = new VirtualClock();
+  const turn = { isLate: false, giveBack() {}, note: (busy: unknown) => void notes.push(busy), [Symbol.dispose]() {} };
+  const scales = createScaleClient({ client, clock, takeTurn: () => Promise.resolve(turn) });
+  const signal = new AbortController().signal;
+  const read = (target: Target = WEB) => scales.read({ namespace: "shop", target }, signal);
+  const from = { replicas: 3, statusReplicas: 2, resourceVersion: "7", uid: "u" };
+  const wanted: ScaleWrite = { from, replicas: 5, half: "tick", at: 0, reason: "ScaledOut", message: "" };
+  const write = (mayWrite = () => true) =>
+    scales.write({ namespace: "shop", target: WEB, write: wanted, mayWrite, signal });
+  return { asked, notes, clock, read, write };
+}
+
+const json = (object: Json) => () => Response.json(object);
+const refuse = (...args: Parameters<typeof refusal>) => () => refusal(...args);
+
+function kindOf(reading: ScaleReading): string {
+  return reading.kind === "read" ? "read" : `${reading.obstacle.kind}${reading.isGone ? " gone" : ""}`;
+}
+
+Deno.test("read() takes spec.replicas, 0 where it is absent, and the selector of the status (R30)", async () => {
+  for (const replicas of [3, 0]) {
+    const { read, asked } = open([json(scale({ replicas }))]);
+    const reading = await read();
+    assert(reading.kind === "read");
+    assertEquals(reading.scale, { replicas, statusReplicas: 2, resourceVersion: "7", uid: "u" });
+    assertEquals(reading.selector.requirements, [{ key: "app", operator: "In", values: ["web"] }]);
+    assertEquals(asked, [{ request: `GET ${PATH}`, body: null }]);
+  }
+});
+
+Deno.test("read() refuses a scale with a selector that is missing or does not parse as InvalidSelector (R30)", async () => {
+  for (const selector of ["", "app in ("]) {
+    const reading = await open([json(scale({ selector }))]).read();
+    assert(reading.kind === "obstacle" && reading.obstacle.kind === "selector");
+    assertEquals(reading.obstacle.reason, "InvalidSelector");
+  }
+});
+
+Deno.test("read() takes a missing target and a missing right for the target's, all else for a failed GET (R6, R30)", async () => {
+  const cases: readonly (readonly [code: number, kind: string])[] = [
+    [404, "check gone"],
+    [403, "check"],
+    [500, "scale"],
+    [429, "scale"],
+  ];
+  for (const [code, kind] of cases) assertEquals(kindOf(await open([refuse(code)]).read()), kind, String(code));
+});
+
+Deno.test("read() looks a kind up once for all who wait, for 12 s, and again when it is asked next (R6)", async () => {
+  const { read, asked, clock } = open([() => new Promise<Response>(() => {})]);
+  const readings = [read(ROLLOUT), read(ROLLOUT)];
+  await clock.advance(12_100);
+  assertEquals((await Promise.all(readings)).map(kindOf), ["scale", "scale"]);
+  assertEquals(asked.length, 1);
+  const again = read(ROLLOUT);
+  await clock.advance(12_100);
+  assertEquals([kindOf(await again), asked.length], ["scale", 2]);
+});
+
+Deno.test("read() gives an API server that does not answer 12 s (R30)", async () => {
+  const { read, clock } = open([() => new Promise<Response>(() => {})]);
+  const reading = read();
+  await clock.advance(11_900);
+  assertEquals(await Promise.race([reading, Promise.resolve("waiting")]), "waiting");
+  await clock.advance(200);
+  assertEquals(kindOf(await reading), "scale");
+});
+
+const DISCOVERED = {
+  kind: "APIResourceList",
+  resources: [
+    { name: "rollouts", kind: "Rollout", namespaced: true },
+    { name: "rollouts/scale", kind: "Scale", namespaced: true },
+    { name: "jobs", kind: "Job", namespaced: true },
+  ],
+};
+const ROLLOUT: Target = { ...WEB, apiVersion: "argoproj.io/v1alpha1", kind: "Rollout" };
+
+Deno.test("read() looks another kind up in discovery, once a minute, and asks its scale by path (R6)", async () => {
+  const { read, asked, clock } = open([
+    json(DISCOVERED),
+    json(scale()),
+    json(scale()),
+    json(DISCOVERED),
+    json(scale()),
+  ]);
+  const reading = await read(ROLLOUT);
+  assert(reading.kind === "read");
+  assertEquals(reading.scale.resource, "rollouts");
+  await read(ROLLOUT);
+  await clock.advance(61_000);
+  await read(ROLLOUT);
+  const [list, get] = ["/apis/argoproj.io/v1alpha1", "/apis/argoproj.io/v1alpha1/namespaces/shop/rollouts/web/scale"];
+  assertEquals(asked.map(({ request }) => request), [list, get, get, list, get].map((path) => `GET ${path}`));
+});
+
+Deno.test("read() finds a kind without a scale, and one that is not there, out by discovery (R6)", async () => {
+  const job = await open([json(DISCOVERED)]).read({ ...ROLLOUT, kind: "Job" });
+  assert(job.kind === "obstacle" && job.obstacle.kind === "check");
+  assertStringIncludes(job.obstacle.message, "no subresource scale");
+  for (const answer of [json(DISCOVERED), refuse(404)]) {
+    const none = await open([answer]).read({ ...ROLLOUT, kind: "Nothing" });
+    assert(none.kind === "obstacle" && none.obstacle.kind === "check");
+    assertStringIncludes(none.obstacle.message, "no such kind");
+  }
+});
+
+Deno.test("write() puts the scale, guarded by the resourceVersion and uid that were read (R46)", async () => {
+  const { write, asked, notes } = open([json(scale({ replicas: 5 }))]);
+  assertEquals(await write(), { kind: "accepted", replicas: 5 });
+  assertEquals(asked[0]?.request, `PUT ${PATH}?fieldManager=podfit`);
+  const { metadata, spec } = asked[0]?.body ?? {};
+  assertEquals([metadata.resourceVersion, metadata.uid, spec], ["7", "u", { replicas: 5 }]);
+  assertEquals(notes, [null]);
+});
+
+Deno.test("write() reads again after a conflict and writes once more where replicas are the same (R46)", async () => {
+  const { write, asked } = open([refuse(409), json(scale({ version: "8" })), json(scale({ replicas: 5 }))]);
+  assertEquals(await write(), { kind: "accepted", replicas: 5 });
+  assertEquals(asked.map(({ request }) => request.slice(0, 3)), ["PUT", "GET", "PUT"]);
+  assertEquals(asked[2]?.body?.metadata.resourceVersion, "8");
+});
+
+Deno.test("write() drops what somebody else has decided meanwhile, and what conflicts twice (R46)", async () => {
+  const others = [{ replicas: 4 }, { uid: "another" }];
+  for (const other of others) {
+    const { write, asked } = open([refuse(409), json(scale(other)), json(scale())]);
+    assertEquals([await write(), asked.length], [{ kind: "dropped" }, 2]);
+  }
+  const { write, asked } = open([refuse(409), json(scale({ version: "8" })), refuse(409)]);
+  assertEquals([await write(), asked.length], [{ kind: "dropped" }, 3]);
+});
+
+Deno.test("write() passes refusals on, and lets everybody wait who writes where the API server is busy (R46)", async () => {
+  for (const code of [403, 422, 429, 500]) {
+    const { write, notes } = open([refuse(code, "because")]);
+    assertEquals(await write(), { kind: "refused", code, message: "because" });
+    assertEquals(notes, [code === 429 ? { waitMs: null } : null]);
+  }
+});
+
+Deno.test("write() sends nothing that is not wanted any more, nor once more after a conflict (R46, R75)", async () => {
+  const first = open([json(scale())]);
+  assertEquals([await first.write(() => false), first.asked], [{ kind: "dropped" }, []]);
+  let looks = 0;
+  const second = open([refuse(409), json(scale({ version: "8" })), json(scale())]);
+  assertEquals([await second.write(() => looks++ === 0), second.asked.length], [{ kind: "dropped" }, 2]);
+});

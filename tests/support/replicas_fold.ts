@@ -1,0 +1,240 @@
+/**
+ * Plain values for tests of the fold of ScaledObjects, and a timeline over it: `shop/web`, a Deployment of 1 to 10 replicas with one prometheus trigger
+ * (threshold 10, active above 0). Writes are accepted at once unless a test says otherwise.
+ */
+import { decideReplicas } from "../../lib/core/replicas/decide.ts";
+import type {
+  ReplicasInput,
+  ReplicasObservation,
+  ReplicasOutcome,
+  Scale,
+  ScaleAnswer,
+  ScaleWrite,
+  TriggerReading,
+} from "../../lib/core/replicas/input.ts";
+import { NEW_REPLICAS_STATE } from "../../lib/core/replicas/new_state.ts";
+import type { ReplicasNotice } from "../../lib/core/replicas/notices.ts";
+import type { PodReading } from "../../lib/core/replicas/pod_reading.ts";
+import type { ReplicasState } from "../../lib/core/replicas/state.ts";
+import type { Formula } from "../../lib/scaled_object/formula.ts";
+import type { Annotations, Fallback, ScaledObject, ScaledObjectFacts } from "../../lib/scaled_object/scaled_object.ts";
+import type { ExternalTrigger, ResourceTrigger } from "../../lib/scaled_object/trigger.ts";
+import type { ProgramResult } from "../../lib/units/expr/program.ts";
+import { deepFreeze, SECOND, START } from "./builders.ts";
+
+export const NO_ANNOTATIONS: Annotations = {
+  isPaused: false,
+  pausedReplicas: null,
+  isScaleInPaused: false,
+  isScaleOutPaused: false,
+  isForcedActive: false,
+  transfersHpa: false,
+  ignoresHpas: false,
+};
+
+export const STATIC: Fallback = { failureThreshold: 3, replicas: 6, behavior: "static" };
+
+export function external(overrides: Partial<ExternalTrigger> = {}): ExternalTrigger {
+  const index = overrides.index ?? 0;
+  return {
+    index,
+    name: null,
+    kind: "external",
+    type: "prometheus",
+    metricName: `s${index}-prometheus`,
+    metricType: "AverageValue",
+    targetMilli: 10_000n,
+    activation: 0,
+    isCached: false,
+    source: {
+      kind: "prometheus",
+      serverAddress: "http://prometheus:9090",
+      query: "up",
+      namespace: null,
+      queryParameters: [],
+      customHeaders: [],
+      ignoresNullValues: true,
+      authModes: null,
+      isTlsUnverified: false,
+      timeoutMs: 3000,
+    },
+    authentication: null,
+    ...overrides,
+  };
+}
+
+/** CPU at 50 % of the request. */
+export function cpu(overrides: Partial<ResourceTrigger> = {}): ResourceTrigger {
+  const target = { kind: "Utilization", percent: 50 } as const;
+  return { index: 0, name: null, kind: "resource", type: "cpu", container: null, target, baseline: null, ...overrides };
+}
+
+/** `run` stands for the formula. */
+export function formula(run: (values: Values) => ProgramResult, overrides: Partial<Formula> = {}): Formula {
+  const target = overrides.target ?? 10;
+  return {
+    text: "f",
+    program: { names: [], run },
+    target,
+    targetMilli: BigInt(Math.trunc(1000 * target)),
+    activationTarget: 0,
+    metricType: "AverageValue",
+    ...overrides,
+  };
+}
+
+export type Values = Readonly<Record<string, number | null>>;
+
+export function number(value: number): ProgramResult {
+  return { kind: "number", value };
+}
+
+export type Overrides = Partial<Omit<ScaledObject, "annotations">> & { readonly annotations?: Partial<Annotations> };
+
+export function scaledObject({ annotations, ...overrides }: Overrides = {}): ScaledObject {
+  return {
+    uid: "so-1",
+    namespace: "shop",
+    name: "web",
+    generation: 1,
+    createdAt: START,
+    target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null },
+    pollIntervalMs: 30 * SECOND,
+    cooldownMs: 300 * SECOND,
+    initialCooldownMs: 0,
+    minReplicas: 1,
+    maxReplicas: 10,
+    idleReplicas: null,
+    fallback: null,
+    restoresReplicas: false,
+    hpaName: null,
+    behavior: null,
+    formula: null,
+    triggers: [external()],
+    annotations: { ...NO_ANNOTATIONS, ...annotations },
+    ...overrides,
+  };
+}
+
+/** As the shell sees it, valid. */
+export function factsOf(object: ScaledObject, overrides: Partial<ScaledObjectFacts> = {}): ScaledObjectFacts {
+  const { uid, namespace, name, generation, createdAt } = object;
+  return {
+    uid,
+    namespace,
+    name,
+    resourceVersion: "7",
+    generation,
+    createdAt,
+    isDeleting: false,
+    finalizers: [],
+    scaledObject: object,
+    restoring: null,
+    problems: [],
+    warnings: [],
+    isPaused: object.annotations.isPaused,
+    status: undefined,
+    ...overrides,
+  };
+}
+
+export function scaleOf(replicas: number, overrides: Partial<Scale> = {}): Scale {
+  return { replicas, statusReplicas: replicas, resourceVersion: "100", uid: "web-1", ...overrides };
+}
+
+export function value(it: number, isCounted = true): TriggerReading {
+  return { kind: "value", value: it, isCounted };
+}
+
+export function failed(message = "connection refused", isCounted = true): TriggerReading {
+  return { kind: "failed", message, isCounted };
+}
+
+/** Ready pods of old that ask for 1000m and use so much each. */
+export function pods(count: number, usedMilli: bigint, requests = { born: 1000n, full: 1000n }): TriggerReading {
+  const one = (index: number): PodReading => ({
+    name: `web-${index}`,
+    phase: "Running",
+    isDeleting: false,
+    startAt: START - 3_600_000,
+    ready: { status: "True", at: START - 3_500_000 },
+    metric: { milli: usedMilli, at: START, windowMs: 15_000 },
+    requests,
+    isClipped: false,
+  });
+  return { kind: "pods", pods: Array.from({ length: count }, (_, index) => one(index)), isCoupled: true };
+}
+
+export interface Fold {
+  state: ReplicasState;
+  now: number;
+  object: ScaledObjectFacts;
+  scale: Scale;
+  dryRun: boolean;
+  warnings: readonly string[];
+  /** What becomes of writes; `null` = they are left unanswered. */
+  answer: ((write: ScaleWrite) => ScaleAnswer) | null;
+  readonly notices: ReplicasNotice[];
+  readonly writes: ScaleWrite[];
+  /** Passes anything through the fold at `now`. */
+  see(observation: ReplicasObservation): ReplicasOutcome;
+  changed(object?: ScaledObject, overrides?: Partial<ScaledObjectFacts>): ReplicasOutcome;
+  /** After so many seconds; a reading per trigger, in their order. */
+  poll(readings: readonly TriggerReading[], options?: PassOptions): ReplicasOutcome;
+  tick(readings: readonly TriggerReading[], options?: PassOptions): ReplicasOutcome;
+  /** The names of the events since it was asked last. */
+  takeEvents(): readonly string[];
+}
+
+export interface PassOptions {
+  readonly after?: number;
+  readonly readyPods?: number;
+}
+
+/** Begins at START; nothing was seen yet. */
+export function createFold(object: ScaledObject = scaledObject(), replicas = 1): Fold {
+  const pass = (fold: Fold, observation: ReplicasObservation): ReplicasOutcome => {
+    const { state, now, dryRun, warnings } = fold;
+    const input: ReplicasInput = { now, object: fold.object, observation, dryRun, warnings };
+    const outcome = decideReplicas(deepFreeze(state), deepFreeze(input));
+    fold.state = outcome.state;
+    fold.notices.push(...outcome.notices);
+    if (outcome.write !== null) settle(fold, outcome.write);
+    return outcome;
+  };
+  const settle = (fold: Fold, write: ScaleWrite) => {
+    fold.writes.push(write);
+    const answer = fold.answer?.(write);
+    if (answer === undefined) return;
+    if (answer.kind === "accepted") fold.scale = scaleOf(answer.replicas);
+    pass(fold, { kind: "answered", write, answer });
+  };
+  const half = (kind: "poll" | "tick", readings: readonly TriggerReading[], options: PassOptions) => {
+    fold.now += (options.after ?? 0) * SECOND;
+    const triggers = new Map(readings.map((reading, index) => [index, reading]));
+    const { scale } = fold;
+    return pass(fold, { kind, scale, triggers, readyPods: options.readyPods ?? scale.replicas });
+  };
+  const fold: Fold = {
+    state: NEW_REPLICAS_STATE,
+    now: START,
+    object: factsOf(object),
+    scale: scaleOf(replicas),
+    dryRun: false,
+    warnings: [],
+    answer: ({ replicas }) => ({ kind: "accepted", replicas }),
+    notices: [],
+    writes: [],
+    see: (observation) => pass(fold, observation),
+    changed: (next, overrides) => {
+      if (next !== undefined || overrides !== undefined) {
+        fold.object = factsOf(next ?? object, overrides);
+      }
+      return pass(fold, { kind: "changed", scale: fold.scale });
+    },
+    poll: (readings, options = {}) => half("poll", readings, options),
+    tick: (readings, options = {}) => half("tick", readings, options),
+    takeEvents: () => fold.notices.splice(0).map(({ name }) => name),
+  };
+  return fold;
+}

@@ -1,0 +1,125 @@
+/** A podfit that sets replicas on an embedded cluster, with the ScaledObjects, HPAs and ways to look that its tests need. */
+import type { ClusterOptions } from "../../lib/sim/cluster.ts";
+import type { ReplicasPass } from "../../lib/daemon/replicas/sink.ts";
+import type { AskTrigger } from "../../lib/triggers/trigger_source.ts";
+import type { Json } from "./api_objects.ts";
+import { ClusterRun, type PodfitOptions, type PodfitRun } from "./cluster_run.ts";
+import { WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+
+export interface ObjectOptions {
+  readonly target?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly spec?: Json;
+}
+
+/** In namespace default, of Deployment `web` unless said otherwise. */
+export function scaledObject(name: string, triggers: readonly Json[], options: ObjectOptions = {}): Json {
+  const { target = "web", annotations = {}, spec = {} } = options;
+  return {
+    apiVersion: "keda.sh/v1alpha1",
+    kind: "ScaledObject",
+    metadata: { name, namespace: "default", annotations },
+    spec: { scaleTargetRef: { name: target }, triggers, ...spec },
+  };
+}
+
+export function hpa(name: string, options: { readonly target?: string; readonly metadata?: Json } = {}): Json {
+  const { target = "web", metadata = {} } = options;
+  return {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name, namespace: "default", ...metadata },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: target },
+      minReplicas: 2,
+      maxReplicas: 7,
+    },
+  };
+}
+
+export const CPU_50: Json = { type: "cpu", metricType: "Utilization", metadata: { value: "50" } };
+
+export function workloadTrigger(podSelector: string, value = "1"): Json {
+  return { type: "kubernetes-workload", metadata: { podSelector, value } };
+}
+
+/** Nobody is asked over the network. */
+const ASK_NOBODY: AskTrigger = () => Promise.resolve({ kind: "failed", message: "nobody is there", isEmpty: false });
+
+export interface ReplicasRunOptions extends PodfitOptions {
+  readonly ask?: AskTrigger;
+  /** Of the cluster. */
+  readonly nodes?: NonNullable<ClusterOptions["nodes"]>;
+}
+
+/** A cluster with podfit beside it; time moves by `advance`. */
+export class ReplicasRun implements AsyncDisposable {
+  readonly cluster: ClusterRun;
+  readonly podfit: PodfitRun;
+  readonly passes: ReplicasPass[];
+
+  private constructor(cluster: ClusterRun, podfit: PodfitRun, passes: ReplicasPass[]) {
+    this.cluster = cluster;
+    this.podfit = podfit;
+    this.passes = passes;
+  }
+
+  static async start(
+    objects: readonly Json[],
+    { ask = ASK_NOBODY, nodes, ...options }: ReplicasRunOptions = {},
+  ): Promise<ReplicasRun> {
+    const cluster = await ClusterRun.start(nodes === undefined ? {} : { nodes });
+    await cluster.defineKeda();
+    await cluster.create(...objects);
+    await cluster.advance(10);
+    const passes: ReplicasPass[] = [];
+    const replicas = {
+      clusterObjectNamespace: "podfit",
+      ask,
+      sinks: [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }],
+    };
+    const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, replicas });
+    return new ReplicasRun(cluster, podfit, passes);
+  }
+
+  advance(seconds: number): Promise<void> {
+    return this.cluster.advance(seconds);
+  }
+
+  async replicas(name = "web"): Promise<number> {
+    return (await this.cluster.get(`deployments/${name}`)).spec.replicas ?? 0;
+  }
+
+  /** Replicas each so many seconds. */
+  async course(seconds: number, every: number, name = "web"): Promise<readonly number[]> {
+    const seen: number[] = [];
+    for (let at = 0; at < seconds; at += every) {
+      await this.advance(every);
+      seen.push(await this.replicas(name));
+    }
+    return seen;
+  }
+
+  /** `True ScaledObjectReady` and the like. */
+  async condition(name: string, type: string): Promise<string> {
+    const { status = {} } = await this.cluster.get(`scaledobjects/${name}`);
+    const one = status.conditions?.find((condition: Json) => condition.type === type);
+    return one === undefined ? "-" : `${one.status} ${one.reason}`;
+  }
+
+  async message(name: string, type = "Ready"): Promise<string> {
+    const { status = {} } = await this.cluster.get(`scaledobjects/${name}`);
+    return status.conditions?.find((condition: Json) => condition.type === type)?.message ?? "";
+  }
+
+  /** PUTs of scales so far. */
+  get writes(): readonly string[] {
+    return this.podfit.requests.filter((one) => one.startsWith("PUT ") && one.includes("/scale"));
+  }
+
+  /** `kind` of the observations of one object, and when they were, s after podfit's start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.podfit[Symbol.asyncDispose]();
+    await this.cluster[Symbol.asyncDispose]();
+  }
+}
