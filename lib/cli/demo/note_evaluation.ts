@@ -1,7 +1,7 @@
 /** What a story becomes with one evaluation of the daemon, and with what goes wrong beside evaluations. */
 import type { ContainerDecision, Scaled } from "../../core/decision.ts";
 import { formatSide } from "../../core/changes.ts";
-import type { Notice } from "../../core/reasons.ts";
+import type { Notice, NoticeName } from "../../core/reasons.ts";
 import { type Evaluation, findOwner } from "../../daemon/report/sink.ts";
 import type { Trouble } from "../../daemon/report/trouble.ts";
 import { resourceOf, sideOf } from "../../units/resources.ts";
@@ -15,7 +15,7 @@ export function noteEvaluation(story: Story, evaluation: Evaluation): Story {
   for (const notice of notices) next = noteNotice(next, notice, evaluation);
   for (const decision of decisions) next = noteDecision(next, decision, evaluation);
   if (request !== null) {
-    next = { ...next, why: { ...next.why, [findOwner(evaluation, request)?.name ?? ""]: request.why } };
+    next = { ...next, why: { ...next.why, [evaluation.input.pod.name]: request.why } };
   }
   return scaled === null ? next : noteScaled(next, scaled, evaluation);
 }
@@ -29,9 +29,12 @@ export function noteTrouble(story: Story, { at, trouble }: { readonly at: number
     : addEvent(story, { at, tone: "trouble", subject, text: trouble.message, why: "" });
 }
 
+const RESIZED: ReadonlySet<NoticeName> = new Set(["ScaleUp", "ScaleDown", "Inherited"]);
+const POD_SUFFIX = 5;
+
 function noteNotice(story: Story, notice: Notice, evaluation: Evaluation): Story {
   // A resize has a line of its own.
-  if (notice.name === "ScaleUp" || notice.name === "ScaleDown") return story;
+  if (RESIZED.has(notice.name)) return story;
   const { now: at, contenders } = evaluation.input;
   const subject = contenders.find(({ uid }) => uid === notice.autoscaler)?.name ?? "";
   return addEvent(story, { at, tone: "blocked", subject, ...explainNotice(notice, evaluation) });
@@ -57,8 +60,11 @@ function noteScaled(story: Story, scaled: Scaled, evaluation: Evaluation): Story
   const { now: at } = evaluation.input;
   const tone = scaled.action === "scaleUp" ? "up" : "down";
   const subject = findOwner(evaluation, scaled)?.name ?? "";
+  const { name } = evaluation.input.pod;
+  // Where there are several pods it is told which, by what a ReplicaSet adds to their name.
+  const shown = story.scene === "both" ? name.slice(-POD_SUFFIX) : subject;
   return {
-    ...addEvent(story, { at, tone, subject, text: scaled.change, why: story.why[subject] ?? "" }),
+    ...addEvent(story, { at, tone, subject: shown, text: scaled.change, why: story.why[name] ?? "" }),
     resizes: { ...story.resizes, [tone]: story.resizes[tone] + 1 },
     changes: { ...story.changes, ...listChanges(scaled, { at, tone, subject }) },
   };

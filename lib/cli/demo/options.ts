@@ -1,10 +1,13 @@
 /** The options of `podfit demo`. */
 import { Command } from "commander";
-import { parseBetween } from "../run/parse_values.ts";
+import { parseBetween, parseChoice } from "../run/parse_values.ts";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { type SceneName, SCENES } from "./scene_name.ts";
 
 /** The demo's options, checked. */
 export interface DemoOptions {
+  /** What is told. */
+  readonly scene: SceneName;
   /** So much faster time passes in the cluster. */
   readonly speed: number;
   /** Real ones, until the run ends by itself. */
@@ -22,15 +25,19 @@ const NOTES = `
 Needs no cluster and touches none: API server, kubelet and usage are podfit's own models, the daemon is the real one and
 talks to them over HTTPS on 127.0.0.1. What it applies is in deploy/demo. Beside it runs the same cluster without podfit.
 
+Scenes: "sizes" resizes three workloads; "both" grows a workload's pods in place, then adds pods, and goes back. Beside
+"both" runs the same cluster with the same ScaledObject and no resizes: the number of pods is what an HPA makes it.
+
 Ends with exit code 0, by Ctrl-C too. Without a terminal it prints plain lines.
 `;
 
-type Given = Readonly<{ speed: string; seconds: string; keep?: boolean }>;
+type Given = Readonly<{ scene: string; speed: string; seconds: string; keep?: boolean }>;
 
 /** The command for commander's program. */
 export function createDemoCommand({ demo, toComplaint }: DemoCommand): Command {
   return new Command("demo")
     .description("watch podfit at work on an embedded cluster, for a minute")
+    .option("--scene <name>", `what it shows: ${SCENES.join(" or ")}`, "sizes")
     .option("--speed <n>", "how much faster time passes in the cluster, 1 to 60", "20")
     .option("--seconds <n>", "how long it runs, 1 to 3600", "60")
     .option("--keep", "run until Ctrl-C")
@@ -39,9 +46,10 @@ export function createDemoCommand({ demo, toComplaint }: DemoCommand): Command {
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit demo")) })
     .allowExcessArguments(false)
     .exitOverride()
-    .action(async ({ speed, seconds, keep = false }: Given, command: Command) => {
+    .action(async ({ scene, speed, seconds, keep = false }: Given, command: Command) => {
       refuseDaemonFlags(command);
       await demo({
+        scene: parseChoice({ name: "--scene", text: scene }, SCENES),
         speed: parseBetween({ name: "--speed", text: speed }, [1, 60]),
         seconds: parseBetween({ name: "--seconds", text: seconds }, [1, 3600]),
         keeps: keep,

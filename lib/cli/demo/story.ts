@@ -2,17 +2,22 @@
  * What has happened in the demo so far: a fold over looks at both clusters and over the daemon's evaluations. Plain
  * data, of which a frame, a line or the summary is made.
  */
-import { isKilled, nextTally, NO_TALLY, type Tally } from "./tally.ts";
+import type { SceneName } from "./scene_name.ts";
+import { isKilled, nameUse, nextTally, NO_TALLY, type Tally } from "./tally.ts";
 import { formatMemory } from "./text.ts";
 import type { ContainerUse } from "./use.ts";
 
 /** All that the demo shows. */
 export interface Story {
+  readonly scene: SceneName;
   readonly startedAt: number;
   readonly at: number;
   /** How much of the past is kept and shown. */
   readonly windowMs: number;
-  /** By `container.resource`, oldest first. */
+  /**
+   * By `container.resource`, oldest first: means of its pods. By `container.pods` how many there are: with podfit as what
+   * is used, in the shadow as the limit.
+   */
   readonly traces: Readonly<Record<string, readonly Point[]>>;
   readonly podfit: Tally;
   readonly shadow: Tally;
@@ -25,8 +30,22 @@ export interface Story {
   readonly changes: Readonly<Record<string, Change>>;
   /** By container: what the last evaluation ended with, and why. */
   readonly standing: Readonly<Record<string, Standing>>;
-  /** By container: what the resize that is being sent is for. */
+  /** By pod: what the resize that is being sent is for. */
   readonly why: Readonly<Record<string, string>>;
+  readonly replicas: ReplicasStory;
+}
+
+/** What was decided of the number of pods. */
+export interface ReplicasStory {
+  /** Accepted writes. */
+  readonly changes: { readonly out: number; readonly in: number };
+  readonly last: { readonly at: number; readonly tone: "up" | "down"; readonly text: string } | null;
+  /** What the last tick ended with. */
+  readonly standing: { readonly reason: string; readonly since: number } | null;
+  /** What the last tick asked for: `lo` pods if all were full-grown, `hi` if all were as born. */
+  readonly asked: { readonly lo: number; readonly hi: number } | null;
+  /** Since when pods do not shrink because their number is about to. */
+  readonly pendingSince: number | null;
 }
 
 /** A container's use and size at one time, in millicores or bytes. */
@@ -76,9 +95,10 @@ export interface Look {
   readonly shadow: readonly ContainerUse[];
 }
 
-/** A story in which nothing has happened yet; both arguments are of the cluster's time, in ms. */
-export function newStory(startedAt: number, windowMs: number): Story {
+/** A story in which nothing has happened yet; times are the cluster's, in ms. */
+export function newStory(startedAt: number, windowMs: number, scene: SceneName = "sizes"): Story {
   return {
+    scene,
     startedAt,
     at: startedAt,
     windowMs,
@@ -91,6 +111,7 @@ export function newStory(startedAt: number, windowMs: number): Story {
     changes: {},
     standing: {},
     why: {},
+    replicas: { changes: { out: 0, in: 0 }, last: null, standing: null, asked: null, pendingSince: null },
   };
 }
 
@@ -99,7 +120,7 @@ export function nextStory(story: Story, { at, podfit, shadow }: Look): Story {
   const next: Story = {
     ...story,
     at,
-    traces: addPoints(story, podfit, at),
+    traces: addPoints(story, { at, podfit, shadow }),
     podfit: nextTally(story.podfit, podfit, at),
     shadow: nextTally(story.shadow, shadow, at),
   };
@@ -117,22 +138,30 @@ export function addEvent(story: Story, event: Omit<StoryEvent, "number">): Story
   return { ...story, events: [...story.events, { ...event, number }].slice(-MOST_EVENTS) };
 }
 
-function addPoints({ traces, windowMs }: Story, uses: readonly ContainerUse[], at: number): Story["traces"] {
+function addPoints({ traces, windowMs }: Story, { at, podfit, shadow }: Look): Story["traces"] {
   const added = { ...traces };
-  for (const { container, used, size } of uses) {
+  const add = (key: string, point: Point) => {
+    added[key] = [...(added[key] ?? []).filter((one) => one.at > at - windowMs), point];
+  };
+  for (const [container, uses] of Map.groupBy(podfit, ({ container }) => container)) {
     for (const resource of ["cpu", "memory"] as const) {
-      const key = `${container}.${resource}`;
-      const amount = resource === "cpu" ? used?.cpuMillicores : used?.memoryBytes;
-      const point = {
+      add(`${container}.${resource}`, {
         at,
-        used: amount ?? null,
-        requests: size[`${resource}.requests`],
-        limits: size[`${resource}.limits`],
-      };
-      added[key] = [...(added[key] ?? []).filter((one) => one.at > at - windowMs), point];
+        used: mean(uses.map(({ used }) => (resource === "cpu" ? used?.cpuMillicores : used?.memoryBytes) ?? null)),
+        requests: mean(uses.map(({ size }) => size[`${resource}.requests`])),
+        limits: mean(uses.map(({ size }) => size[`${resource}.limits`])),
+      });
     }
+    const isOf = (use: ContainerUse) => use.container === container;
+    add(`${container}.pods`, { at, used: uses.length, requests: null, limits: shadow.filter(isOf).length });
   }
   return added;
+}
+
+/** Of those that have any. */
+function mean(amounts: readonly (number | null)[]): number | null {
+  const known = amounts.filter((amount) => amount !== null);
+  return known.length === 0 ? null : known.reduce((sum, amount) => sum + amount, 0) / known.length;
 }
 
 function listKills(
@@ -140,7 +169,7 @@ function listKills(
   { seen }: Tally,
   where: string,
 ): readonly Omit<StoryEvent, "number">[] {
-  return uses.filter((use) => isKilled(use, seen[use.container])).map(({ container, killedAt, size }) => ({
+  return uses.filter((use) => isKilled(use, seen[nameUse(use)])).map(({ container, killedAt, size }) => ({
     at: killedAt ?? 0,
     tone: "lost",
     subject: container,

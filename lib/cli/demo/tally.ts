@@ -17,6 +17,9 @@ export interface Tally {
   readonly kills: number;
   /** How long containers did not run after a kill for memory. */
   readonly downMs: number;
+  /** At one time. */
+  readonly mostPods: number;
+  /** By `nameUse`. */
   readonly seen: Readonly<Record<string, ContainerUse>>;
 }
 
@@ -29,6 +32,7 @@ export const NO_TALLY: Tally = {
   throttledNs: 0,
   kills: 0,
   downMs: 0,
+  mostPods: 0,
   seen: {},
 };
 
@@ -36,7 +40,7 @@ export const NO_TALLY: Tally = {
 export function nextTally(tally: Tally, uses: readonly ContainerUse[], at: number): Tally {
   const ms = tally.at === null ? 0 : at - tally.at;
   const add = (read: (use: ContainerUse, before: ContainerUse | undefined) => number) =>
-    uses.reduce((sum, use) => sum + read(use, tally.seen[use.container]), 0);
+    uses.reduce((sum, use) => sum + read(use, tally.seen[nameUse(use)]), 0);
   return {
     at,
     elapsedMs: tally.elapsedMs + ms,
@@ -45,8 +49,14 @@ export function nextTally(tally: Tally, uses: readonly ContainerUse[], at: numbe
     throttledNs: tally.throttledNs + add(readThrottled),
     kills: tally.kills + add((use, before) => isKilled(use, before) ? 1 : 0),
     downMs: tally.downMs + ms * add(({ used, killedAt }) => used === null && killedAt !== null ? 1 : 0),
-    seen: Object.fromEntries(uses.map((use) => [use.container, use])),
+    mostPods: Math.max(tally.mostPods, new Set(uses.map(({ pod }) => pod)).size),
+    seen: Object.fromEntries(uses.map((use) => [nameUse(use), use])),
   };
+}
+
+/** Which container of which pod. */
+export function nameUse({ pod, container }: ContainerUse): string {
+  return `${pod}/${container}`;
 }
 
 /** Killed for its memory since it was last looked at. */

@@ -1,14 +1,16 @@
 /** What did podfit save and spare, beside the same hours without it? The rows of the table, and the lines below it. */
+import type { SceneName } from "./scene_name.ts";
 import type { Story } from "./story.ts";
 import type { Tally } from "./tally.ts";
 import { formatCpu, formatMemory, type Line, type Span } from "./text.ts";
 
 /** The table with its heading, and the counts below it. */
 export function listTotals(story: Story): readonly Line[] {
-  const { podfit, shadow } = story;
+  const { podfit, shadow, scene } = story;
+  const other = scene === "both" ? "HPA alone" : "without";
   return [
-    [{ text: `${"".padEnd(NAME)}${"with podfit".padStart(AMOUNT)}${"without".padStart(AMOUNT)}`, style: "dim" }],
-    ...ROWS.map(({ name, read, format, judge, isLoss }): Line => {
+    [{ text: `${"".padEnd(NAME)}${"with podfit".padStart(AMOUNT)}${other.padStart(AMOUNT)}`, style: "dim" }],
+    ...ROWS[scene].map(({ name, read, format, judge, isLoss }): Line => {
       const cell = (tally: Tally): Span => ({
         text: format(tally).padStart(AMOUNT),
         style: isLoss && read(tally) > 0 ? "lost" : "plain",
@@ -44,36 +46,46 @@ interface Verdict {
   readonly isGood: boolean;
 }
 
-const ROWS: readonly Row[] = [
-  {
-    name: "CPU requested, on average",
-    read: (tally) => readAverage(tally, "cpu"),
-    format: (tally) => formatCpu(readAverage(tally, "cpu")),
-    judge: judgeSaving,
-    isLoss: false,
-  },
-  {
-    name: "memory requested, on average",
-    read: (tally) => readAverage(tally, "memory"),
-    format: (tally) => formatMemory(readAverage(tally, "memory")),
-    judge: judgeSaving,
-    isLoss: false,
-  },
-  {
-    name: "CPU time held back by limits",
-    read: ({ throttledNs }) => Math.round(throttledNs / 1e8),
-    format: ({ throttledNs }) => `${(throttledNs / 1e9).toFixed(throttledNs < 1e10 ? 1 : 0)}s`,
-    judge: judgeLoss,
-    isLoss: true,
-  },
-  {
-    name: "killed for memory",
-    read: ({ kills }) => kills,
-    format: ({ kills, downMs }) => kills === 0 ? "0" : `${kills}, ${Math.round(downMs / 1000)}s down`,
-    judge: judgeLoss,
-    isLoss: true,
-  },
-];
+const CPU: Row = {
+  name: "CPU requested, on average",
+  read: (tally) => readAverage(tally, "cpu"),
+  format: (tally) => formatCpu(readAverage(tally, "cpu")),
+  judge: judgeSaving,
+  isLoss: false,
+};
+const MEMORY: Row = {
+  name: "memory requested, on average",
+  read: (tally) => readAverage(tally, "memory"),
+  format: (tally) => formatMemory(readAverage(tally, "memory")),
+  judge: judgeSaving,
+  isLoss: false,
+};
+const HELD_BACK: Row = {
+  name: "CPU time held back by limits",
+  read: ({ throttledNs }) => Math.round(throttledNs / 1e8),
+  format: ({ throttledNs }) => `${(throttledNs / 1e9).toFixed(throttledNs < 1e10 ? 1 : 0)}s`,
+  judge: judgeLoss,
+  isLoss: true,
+};
+const KILLED: Row = {
+  name: "killed for memory",
+  read: ({ kills }) => kills,
+  format: ({ kills, downMs }) => kills === 0 ? "0" : `${kills}, ${Math.round(downMs / 1000)}s down`,
+  judge: judgeLoss,
+  isLoss: true,
+};
+const MOST_PODS: Row = {
+  name: "most pods at one time",
+  read: ({ mostPods }) => mostPods,
+  format: ({ mostPods }) => String(mostPods),
+  judge: judgeCount,
+  isLoss: false,
+};
+
+const ROWS: Readonly<Record<SceneName, readonly Row[]>> = {
+  sizes: [CPU, MEMORY, HELD_BACK, KILLED],
+  both: [CPU, MEMORY, MOST_PODS, { ...HELD_BACK, name: "core-seconds unserved" }],
+};
 
 function judgeSaving(podfit: number, shadow: number): Verdict {
   const percent = shadow === 0 ? 0 : Math.round((1 - podfit / shadow) * 100);
@@ -83,18 +95,31 @@ function judgeSaving(podfit: number, shadow: number): Verdict {
     : { text: `${-percent} % more`, isGood: false };
 }
 
+function judgeCount(podfit: number, shadow: number): Verdict {
+  if (podfit === shadow) return { text: "", isGood: false };
+  return podfit < shadow
+    ? { text: `${shadow - podfit} fewer`, isGood: true }
+    : { text: `${podfit - shadow} more`, isGood: false };
+}
+
 function judgeLoss(podfit: number, shadow: number): Verdict {
   if (podfit >= shadow) return { text: podfit > shadow ? "more" : "", isGood: false };
   return { text: podfit === 0 ? "none" : `${Math.floor((1 - podfit / shadow) * 100)} % less`, isGood: true };
 }
 
-/** `resizes 41 (23 up, 18 down)   blocked 23: Cooldown 19, ResizeDeferred 4` */
-function toCounts({ resizes, blocked }: Story): Line {
+/** `resizes 41 (23 up, 18 down)   blocked 23: Cooldown 19, ResizeDeferred 4`, and in between `replicas 4 (2 out, 2 in)`. */
+function toCounts({ scene, resizes, blocked, replicas: { changes } }: Story): Line {
   const reasons = Object.entries(blocked).filter(([, count]) => count > 0).toSorted(([, a], [, b]) => b - a);
   const total = reasons.reduce((sum, [, count]) => sum + count, 0);
   const line: Line = [
     { text: `resizes ${resizes.up + resizes.down}`, style: "strong" },
     { text: ` (${resizes.up} up, ${resizes.down} down)   ` },
+    ...(scene === "both"
+      ? [
+        { text: `replicas ${changes.out + changes.in}`, style: "strong" as const },
+        { text: ` (${changes.out} out, ${changes.in} in)   ` },
+      ]
+      : []),
     { text: `blocked ${total}`, style: "strong" },
   ];
   return total === 0 ? line : [...line, { text: `: ${reasons.map((one) => one.join(" ")).join(", ")}` }];

@@ -1,5 +1,8 @@
 /** How a demo is shown while it runs: frames on a terminal, or each event as a plain line where there is none. */
-import { type FrameOptions, toEventLine, toFrame } from "./frame.ts";
+import { toFrame } from "./frame.ts";
+import { toFrameOfBoth } from "./frame_both.ts";
+import { type FrameOptions, toEventLine } from "./frame_parts.ts";
+import type { SceneName } from "./scene_name.ts";
 import { openScreen, readConsoleSize } from "./screen.ts";
 import type { Story } from "./story.ts";
 import { type Line, render } from "./text.ts";
@@ -22,10 +25,10 @@ export function openTerminalView(hasColor: boolean): View {
   const screen = openScreen();
   return {
     show: (story, progress) =>
-      screen.draw((size) => toFrame(story, { ...size, ...progress }).map((line) => render(line, hasColor))),
+      screen.draw((size) => FRAMES[story.scene](story, { ...size, ...progress }).map((line) => render(line, hasColor))),
     conclude(story, progress, advice) {
       const { columns } = readConsoleSize();
-      const frame = toFrame(story, { columns, rows: LAST_ROWS, ...progress });
+      const frame = FRAMES[story.scene](story, { columns, rows: LAST_ROWS, ...progress });
       print([...frame, [], ...advice.map((text) => [{ text }])], hasColor);
     },
     [Symbol.dispose]: () => screen[Symbol.dispose](),
@@ -33,9 +36,9 @@ export function openTerminalView(hasColor: boolean): View {
 }
 
 /** Prints each event as a line, and the totals at the end. */
-export function openLineView(): View {
+export function openLineView(scene: SceneName): View {
   let shown = 0;
-  print([[{ text: "podfit demo: three workloads on an embedded cluster, with podfit and without" }]], false);
+  print([[{ text: HEADINGS[scene] }]], false);
   return {
     show(story) {
       const news = story.events.filter(({ number }) => number > shown);
@@ -48,6 +51,12 @@ export function openLineView(): View {
     [Symbol.dispose]() {},
   };
 }
+
+const FRAMES = { sizes: toFrame, both: toFrameOfBoth };
+const HEADINGS: Readonly<Record<SceneName, string>> = {
+  sizes: "podfit demo: three workloads on an embedded cluster, with podfit and without",
+  both: "podfit demo: sizes and number of pods on an embedded cluster, with podfit and with an HPA alone",
+};
 
 /** A frame of the least height, with room for some more of what happened. */
 const LAST_ROWS = 26;

@@ -1,28 +1,30 @@
 /**
  * The demo's two worlds: an embedded cluster with podfit's daemon, and its shadow, the same cluster of the same seed with
- * the same workloads and no podfit. Served over HTTPS on the real clock or a faster one, in process on a virtual one.
+ * the same workloads, whose pods nobody resizes. Served over HTTPS on the real clock or a faster one, in process on a
+ * virtual one.
  */
-import { createDaemon } from "../../daemon/daemon.ts";
-import { createMetrics } from "../../daemon/metrics/metrics.ts";
-import { WHOLE_CLUSTER } from "../../daemon/inventory/scope.ts";
+import type { ReplicasPass } from "../../daemon/replicas/sink.ts";
 import type { Sink } from "../../daemon/report/sink.ts";
 import type { OnTrouble } from "../../daemon/report/trouble.ts";
 import { openServer } from "../../kube/connect.ts";
 import { openDirectSource } from "../../usage/kubelet.ts";
-import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { createLog } from "../../runtime/log.ts";
 import { type Cluster, type ClusterOptions, serveCluster, startCluster } from "../../sim/cluster.ts";
 import type { Served } from "../../sim/server/http/serve.ts";
-import { readDefinition, readExamples } from "./manifests.ts";
+import type { Manifest } from "../lint/manifest.ts";
+import { runDaemon } from "./run_daemon.ts";
+import type { Scene } from "./scene.ts";
 import { type ContainerUse, listUses } from "./use.ts";
 import { VERSION } from "../version.ts";
 
-/** Its time, its transport, and who hears of the daemon. */
+/** What is played, its time, its transport, and who hears of the daemon. */
 export interface WorldOptions {
+  readonly scene: Scene;
   readonly clock: Clock;
   readonly isServed: boolean;
   readonly onEvaluation: Sink;
+  /** Of ScaledObjects of the cluster with podfit, not the shadow's. */
+  readonly onPass: (pass: ReplicasPass) => void;
   readonly onTrouble: OnTrouble;
 }
 
@@ -30,58 +32,51 @@ export interface WorldOptions {
 export interface World extends AsyncDisposable {
   /** Where its API server listens; `null` in process. */
   readonly origin: string | null;
-  readonly node: { readonly cpuMillicores: number; readonly memoryBytes: number };
-  /** Rejects when the daemon ends by itself. */
+  /** Rejects when a daemon ends by itself. */
   readonly failed: Promise<never>;
   readonly read: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
 }
 
-/** Small enough that the busiest moments of two workloads do not fit at once. */
-const NODE = { name: "node-1", cpuMillicores: 2000, memoryBytes: 4 * 2 ** 30 };
-
-/** Starts both clusters and the daemon; rejects where one of them cannot start. */
-export async function openWorld({ clock, isServed, onEvaluation, onTrouble }: WorldOptions): Promise<World> {
+/** Starts both clusters and what looks after them; rejects where one of them cannot start. */
+export async function openWorld(world: WorldOptions): Promise<World> {
+  const { scene, clock, isServed, onEvaluation, onPass, onTrouble } = world;
   await using building = new AsyncDisposableStack();
-  const options: ClusterOptions = { clock, seed: "demo", nodes: [NODE] };
+  const options: ClusterOptions = { clock, seed: "demo", nodes: [scene.node] };
   const shadow = building.use(await startCluster(options));
   const { cluster, server, source, origin } = await openCluster(options, { isServed, building });
-  const ending = new AbortController();
-  const daemon = createDaemon({
+  const isOfShadow = ({ kind }: Manifest) => scene.shadowKinds.includes(String(kind));
+  await apply([...scene.definitions, ...scene.manifests], cluster);
+  await apply([...scene.hasReplicas ? scene.definitions : [], ...scene.manifests.filter(isOfShadow)], shadow);
+  for (const one of [cluster, shadow]) setLoads(scene, one);
+  const daemon = building.use(runDaemon({
     server,
-    watchUsage: watchKubelets(source, { clock, random: Math.random }),
+    source,
     clock,
-    random: Math.random,
-    scope: WHOLE_CLUSTER,
-    dryRun: false,
-    requiresAnnotation: false,
-    instance: "demo",
-    // The screen belongs to the story.
-    log: createLog({ level: "error", format: "json", clock, write() {} }),
-    metrics: createMetrics({ version: VERSION }),
     sinks: [onEvaluation],
+    replicasSink: scene.hasReplicas ? { onPass } : null,
     onTrouble,
-    signal: ending.signal,
-  });
-  const isWorkload = ({ kind }: { readonly kind?: unknown }) => kind === "Deployment";
-  await apply([readDefinition(), ...readExamples()], cluster);
-  await apply(readExamples().filter(isWorkload), shadow);
-  const running = daemon.run();
-  building.defer(async () => {
-    ending.abort();
-    // `failed` rejects with its failure.
-    await Promise.allSettled([running]);
-  });
-  const failed = running.then(() => new Promise<never>(() => {}));
+  }));
+  const failures = [daemon.failed];
+  if (scene.hasReplicas) failures.push(building.use(runShadowDaemon(shadow, { clock, building })).failed);
+  const failed = Promise.race(failures);
   failed.catch(() => {});
   const disposal = building.move();
   const read = (one: Cluster) => [...one.nodes.values()].flatMap(({ kubelet }) => listUses(kubelet.readState()));
   return {
     origin,
-    node: NODE,
     failed,
     read: () => ({ podfit: read(cluster), shadow: read(shadow) }),
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
+}
+
+/** Replicas alone: without a PodResourceAutoscaler podfit sets them as an HPA does, to the letter. */
+function runShadowDaemon(
+  shadow: Cluster,
+  { clock, building }: { readonly clock: Clock; readonly building: AsyncDisposableStack },
+) {
+  const server = shadow.connect();
+  return runDaemon({ server, source: building.use(shadow.openSource(server)), clock, replicasSink: {} });
 }
 
 async function openCluster(
@@ -115,12 +110,19 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   CustomResourceDefinition: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
   Deployment: "/apis/apps/v1/namespaces/default/deployments",
   PodResourceAutoscaler: "/apis/keda.kedify.io/v1alpha1/namespaces/default/podresourceautoscalers",
+  ScaledObject: "/apis/keda.sh/v1alpha1/namespaces/default/scaledobjects",
 };
 
-async function apply(manifests: readonly Readonly<Record<string, unknown>>[], { client }: Cluster): Promise<void> {
+async function apply(manifests: readonly Manifest[], { client }: Cluster): Promise<void> {
   for (const manifest of manifests) {
     const collection = COLLECTIONS[String(manifest.kind)];
     if (collection === undefined) throw new Error(`Cannot apply a ${manifest.kind}: the demo knows no such kind`);
     await client.create(collection, structuredClone(manifest) as Parameters<typeof client.create>[1]);
+  }
+}
+
+function setLoads({ loads }: Scene, cluster: Cluster): void {
+  for (const { labels, container, cpuMillicores } of loads) {
+    cluster.setWorkloadLoad({ namespace: "default", labels, container }, { cpuMillicores });
   }
 }

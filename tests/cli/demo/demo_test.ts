@@ -22,6 +22,25 @@ Deno.test("podfit demo resizes what it shows, ends by itself with the totals, an
   assert(!out.includes("\x1b"), "an escape sequence where there is no terminal");
 });
 
+Deno.test("podfit demo --scene both tells of sizes and of the number of pods, and counts what it told", async () => {
+  await using child = startDemo(["--scene", "both", "--speed", "60", "--seconds", "13"]);
+  const [{ code }, out, complaints] = await Promise.all([
+    child.status,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  assertEquals([code, complaints], [0, ""]);
+  const lines = out.split("\n");
+  const first = (what: RegExp) => lines.findIndex((line) => what.test(line));
+  const told = (what: RegExp) => lines.filter((line) => what.test(line)).length;
+  assert(first(/ ‖ VerticalFirst {2}1 full-grown is enough, as born it takes \d/) > 0, out);
+  assert(first(/ ‖ VerticalFirst/) < first(/ ↑ 1 → \d pods {2}ScaledOut: full-grown it takes \d, as born \d/), out);
+  assertEquals(told(/^\d\d:\d\d shop {3}[↑↓] /), Number(/ {3}replicas (\d+) \(/.exec(out)?.[1]), out);
+  assertEquals(told(/^\d\d:\d\d \w{5} {2}[↑↓] /), Number(/^resizes (\d+) \(/m.exec(out)?.[1]), out);
+  assertMatch(out, /^most pods at one time +[23] +\d+ +\d fewer$/m);
+  assert(!out.includes("\x1b"), "an escape sequence where there is no terminal");
+});
+
 Deno.test("podfit demo --keep ends by a signal, within a second, with the totals and code 0", async () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     await using child = startDemo(["--keep", "--seconds", "1", "--speed", "60"]);
@@ -56,6 +75,7 @@ Deno.test("podfit demo takes none of the daemon's flags and no argument, and say
     ],
     [["demo", "--dry-run"], "podfit: unknown option '--dry-run'; see podfit demo --help"],
     [["demo", "--speed", "fast"], 'podfit: Cannot read --speed "fast": write a number from 1 to 60'],
+    [["demo", "--scene", "all"], 'podfit: Cannot read --scene "all": write sizes or both'],
   ];
   for (const [args, complaint] of cases) {
     const { code, stdout, complaints } = await runPodfit({ args });

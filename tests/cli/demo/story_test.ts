@@ -1,6 +1,6 @@
 /** What the demo makes of the daemon's evaluations, and of looks at both clusters. */
 import { assert, assertEquals } from "@std/assert";
-import { noteTrouble } from "../../../lib/cli/demo/note_evaluation.ts";
+import { noteEvaluation, noteTrouble } from "../../../lib/cli/demo/note_evaluation.ts";
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
 import { decide } from "../../../lib/core/decide.ts";
 import type { ResizeRequest } from "../../../lib/core/resize_request.ts";
@@ -60,6 +60,7 @@ Deno.test("noteEvaluation() shows a notice by its reason, or its words, but for 
   const one = blocked(1, "MemoryInUse").outcome.decisions.map((it) => ({ ...it, decision }));
   const { events } = toStory(
     evaluated(1, { notices: [notice("ScaleUp", 'Scaled up container "web"')] }),
+    evaluated(1, { notices: [notice("Inherited", 'Gave the size of its siblings to container "web"')] }),
     evaluated(1, { notices: [notice("ResizePending", "stuck")] }, { pod: pod({ pending }) }),
     evaluated(1, { notices: [notice("ScaleFailed", "blocked")], decisions: one }),
     evaluated(1, { notices: [notice("MetricsRecovered", "Usage is read again")] }),
@@ -123,4 +124,19 @@ Deno.test("nextStory() and noteTrouble() keep a window of points and a number of
   assertEquals([story.events.length, story.events.at(-1)?.number], [100, 500]);
   for (let at = 0; at < 3_600_000; at += 10_000) story = nextStory(story, { at, podfit: [use({})], shadow: [] });
   assertEquals(story.traces["web.cpu"]?.length, 120);
+});
+
+Deno.test("nextStory() traces the mean of a workload's pods, and how many there are in both clusters", () => {
+  const pods = [use({ pod: "a", used: [100, 64], requests: [200, 128] }), use({ pod: "b", isDown: true })];
+  const { traces } = nextStory(newStory(0, 60_000), { at: 1, podfit: pods, shadow: [use({})] });
+  assertEquals(traces["web.cpu"], [{ at: 1, used: 100, requests: 200, limits: 400 }]);
+  assertEquals(traces["web.pods"], [{ at: 1, used: 2, requests: null, limits: 1 }]);
+});
+
+Deno.test("noteEvaluation() names the pod of a resize where there are several", () => {
+  const one = scaled(2000, "scaleUp", [{ key: "cpu.requests", from: 50, to: 100 }]);
+  const named = { ...one, input: { ...one.input, pod: { ...one.input.pod, name: "web-7fb94f694f-5cjhl" } } };
+  const [both, sizes] = (["both", "sizes"] as const).map((scene) => noteEvaluation(newStory(0, 60_000, scene), named));
+  assertEquals([both?.events[0]?.subject, sizes?.events[0]?.subject], ["5cjhl", "web"]);
+  assertEquals(Object.keys(both?.changes ?? {}), ["web.cpu"]);
 });

@@ -38,3 +38,10 @@ Deno.test("nextTally() takes what is down for another reason for no loss", () =>
   const tally = [use({}), use({ isDown: true })].reduce((so, one, index) => nextTally(so, [one], index), NO_TALLY);
   assertEquals([tally.kills, tally.downMs, tally.throttledNs], [0, 0, 0]);
 });
+
+Deno.test("nextTally() tells pods of one workload apart, and counts the most at one time", () => {
+  const pod = (name: string, seconds: number) => use({ pod: name, throttled: { instance: 1, ns: seconds * SECOND } });
+  const looks = [[pod("a", 1)], [pod("a", 2), pod("b", 5)], [pod("a", 2), pod("b", 6)], [pod("b", 6)]];
+  const tally = looks.reduce((so, uses, index) => nextTally(so, uses, index * 1000), NO_TALLY);
+  assertEquals([tally.throttledNs, tally.mostPods], [8 * SECOND, 2]);
+});

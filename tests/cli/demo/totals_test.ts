@@ -1,6 +1,6 @@
 /** The demo's totals beside its shadow's, and what is said of the difference. */
 import { assertEquals } from "@std/assert";
-import type { Story } from "../../../lib/cli/demo/story.ts";
+import { newStory, type Story } from "../../../lib/cli/demo/story.ts";
 import { NO_TALLY, type Tally } from "../../../lib/cli/demo/tally.ts";
 import { render } from "../../../lib/cli/demo/text.ts";
 import { listTotals } from "../../../lib/cli/demo/totals.ts";
@@ -44,6 +44,30 @@ Deno.test("listTotals() says where podfit took or lost more, and nothing where b
   assertEquals(verdicts(tally(100, 100, more), tally(100, 100, more)), ["", "", "", ""]);
   assertEquals(verdicts(NO_TALLY, NO_TALLY), ["", "", "", ""]);
   assertEquals(verdicts(tally(100, 100, { seconds: 0.1 }), tally(100, 100, { seconds: 1000 }))[2], "99 % less");
+});
+
+Deno.test("listTotals() counts pods and their changes where replicas are set, beside an HPA alone", () => {
+  const story: Story = {
+    ...newStory(0, 10_000, "both"),
+    podfit: { ...tally(500, 100, { seconds: 1 }), mostPods: 3 },
+    shadow: { ...tally(1000, 400, { seconds: 4 }), mostPods: 10 },
+    resizes: { up: 3, down: 1 },
+  };
+  const { replicas } = story;
+  const changed: Story = { ...story, replicas: { ...replicas, changes: { out: 2, in: 1 } } };
+  assertEquals(listTotals(changed).map((line) => render(line, false)), [
+    "                                with podfit     HPA alone",
+    "CPU requested, on average              500m         1000m   50 % given back",
+    "memory requested, on average          100Mi         400Mi   75 % given back",
+    "most pods at one time                     3            10   7 fewer",
+    "core-seconds unserved                  1.0s          4.0s   75 % less",
+    "resizes 4 (3 up, 1 down)   replicas 3 (2 out, 1 in)   blocked 0",
+  ]);
+  const pods = (podfit: number, shadow: number) => {
+    const counted = { podfit: { ...story.podfit, mostPods: podfit }, shadow: { ...story.shadow, mostPods: shadow } };
+    return listTotals({ ...story, ...counted })[3]?.at(-1)?.text.trim();
+  };
+  assertEquals([pods(2, 2), pods(5, 3)], ["", "2 more"]);
 });
 
 Deno.test("listTotals() shows each loss as one, on whichever side it is", () => {

@@ -1,11 +1,14 @@
 /** Twenty minutes of the demo under virtual time: the story that it is to tell, in numbers. */
 import { assert, assertEquals } from "@std/assert";
-import { readExamples } from "../../../lib/cli/demo/manifests.ts";
+import { stringify } from "yaml";
+import { readScene } from "../../../lib/cli/demo/manifests.ts";
 import { noteEvaluation, noteTrouble } from "../../../lib/cli/demo/note_evaluation.ts";
+import { noteReplicas } from "../../../lib/cli/demo/note_replicas.ts";
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
 import { readAverage } from "../../../lib/cli/demo/totals.ts";
 import { openWorld } from "../../../lib/cli/demo/world.ts";
-import { checkManifest } from "../../../lib/cli/lint/autoscaler.ts";
+import { SCENES } from "../../../lib/cli/demo/scene_name.ts";
+import { lintManifests } from "../../../lib/cli/lint/manifests.ts";
 import { formatName } from "../../../lib/daemon/inventory/facts.ts";
 import { findOwner } from "../../../lib/daemon/report/sink.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
@@ -15,6 +18,7 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
   let story = newStory(clock.now(), 1_200_000);
   const resized = new Map<string, Set<string>>();
   const world = await openWorld({
+    scene: readScene("sizes"),
     clock,
     isServed: false,
     onEvaluation(evaluation) {
@@ -25,6 +29,7 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
       const name = owner === null ? "" : formatName(owner);
       resized.set(name, (resized.get(name) ?? new Set()).add(scaled.action));
     },
+    onPass: () => assert(false, "replicas are none of this scene's"),
     onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
   });
   for (let second = 0; second < 1200; second += 2) {
@@ -47,10 +52,47 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
   assertEquals(story.events.filter(({ tone }) => tone === "trouble"), []);
 });
 
-Deno.test("podfit finds nothing wrong in the demo's autoscalers (C8)", () => {
-  const autoscalers = readExamples().filter(({ kind }) => kind === "PodResourceAutoscaler");
-  assertEquals(autoscalers.length, 3);
-  for (const autoscaler of autoscalers) assertEquals(checkManifest(autoscaler), { problems: [], warnings: [] });
+Deno.test("in the scene with replicas a pod grows before there are more, and both go back (R83, R86)", async () => {
+  const clock = new VirtualClock();
+  let story = newStory(clock.now(), 1_200_000, "both");
+  const world = await openWorld({
+    scene: readScene("both"),
+    clock,
+    isServed: false,
+    onEvaluation: (evaluation) => story = noteEvaluation(story, evaluation),
+    onPass: (pass) => story = noteReplicas(story, pass),
+    onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
+  });
+  const sizes = { firstOut: 0, end: 0 };
+  for (let second = 0; second < 1200; second += 2) {
+    await clock.advance(2000);
+    const look = world.read();
+    if (story.replicas.changes.out === 0) sizes.firstOut = look.podfit[0]?.size["cpu.requests"] ?? 0;
+    sizes.end = look.podfit[0]?.size["cpu.requests"] ?? 0;
+    story = nextStory(story, { at: clock.now(), ...look });
+  }
+  await close(world, clock);
+
+  const { podfit, shadow, replicas } = story;
+  const isTold = (reason: string) => story.events.find(({ text }) => text === reason)?.at ?? Infinity;
+  const isFirst = (tone: string) => story.events.find((one) => one.tone === tone && /pods?$/.test(one.text))?.at ?? 0;
+  assert(isTold("VerticalFirst") < isFirst("up"), "replicas rose first");
+  assert(isTold("ScaleInPending") < isFirst("down"), "sizes waited for nothing");
+  assert(sizes.firstOut > 1200 && sizes.end < 300, JSON.stringify(sizes));
+  assert(replicas.changes.out >= 1 && replicas.changes.in >= 1);
+  assertEquals([podfit.mostPods, shadow.mostPods, story.traces["shop.pods"]?.at(-1)?.used], [3, 10, 1]);
+  assert(readAverage(podfit, "cpu") < readAverage(shadow, "cpu"));
+  assert(readAverage(podfit, "memory") < 0.5 * readAverage(shadow, "memory"));
+  assert(podfit.throttledNs < 1e9, "fewer pods, and core-seconds unserved");
+  assertEquals(story.events.filter(({ tone }) => tone === "trouble"), []);
+  assertEquals([podfit.kills, shadow.kills], [0, 0]);
+});
+
+Deno.test("podfit finds nothing wrong in what the demo applies (C8, R96)", () => {
+  const text = SCENES.flatMap((name) => readScene(name).manifests).map((manifest) => stringify(manifest)).join("---\n");
+  const { findings, checked } = lintManifests([{ name: "demo", text }]);
+  assertEquals(findings, []);
+  assertEquals([...checked], [["autoscaler", 4], ["scaled object", 1]]);
 });
 
 /** What ends it waits for time to pass. */
