@@ -12,7 +12,8 @@ const LEAVES = await readLeaves();
 const FLIPS = listFlips(LEAVES);
 const MODES = ["central", "node-local", "sidecar"] as const;
 /** Values that contradict a mode, and what the chart then says. */
-const CONTRADICTIONS = /(statsSource: \S+ (reads the files of one node|needs rights to nodes)|kubelet\.\* says how)/;
+const CONTRADICTIONS =
+  /(statsSource: \S+ (reads the files of one node|needs rights to nodes)|kubelet\.\* says how|scaledObjects\.enabled needs)/;
 
 chartTest("the chart has the version of deno.json, as chart and as what it installs", async () => {
   const { version, appVersion } = parse(await Deno.readTextFile(`${CHART}/Chart.yaml`)) as Record<string, unknown>;
@@ -123,6 +124,11 @@ chartTest("values that contradict each other are refused, with what to change", 
     ],
     [{ kubelet: { ca: { inline: PEM, secret: { name: "a" } } } }, /kubelet\.ca has more than one .*: give one/],
     [{ mode: "node-local", kubelet: { insecureTls: true } }, /statsSource: cgroup asks none: leave it out/],
+    [
+      { mode: "node-local", scaledObjects: { enabled: true } },
+      /mode: node-local looks after a part of them: set mode: ce/,
+    ],
+    [{ mode: "sidecar", scaledObjects: { enabled: true } }, /scaledObjects\.enabled needs all pods of a workload/],
     [{ serviceAccount: { create: false } }, /serviceAccount\.create: false needs serviceAccount\.name/],
     [{ metrics: { auth: true }, podMonitor: { enabled: true } }, /needs podMonitor\.tokenSecret\.name/],
   ];
@@ -142,6 +148,35 @@ chartTest("the definition is upgraded with the chart and survives it, unless tol
   assertEquals(rendered?.["spec"], (source as Rendered)["spec"]);
   assertEquals((await find({ keep: false }))?.metadata.annotations, undefined);
   assertEquals(await find({ install: false }), undefined);
+});
+
+chartTest("the definitions of keda.sh come with replicas, unless KEDA's are there, and are ours (R1)", async () => {
+  const list = async (values: Values) =>
+    parseObjects(await renderText({ values })).filter(({ kind }) => kind === "CustomResourceDefinition");
+  const names = async (values: Values) => (await list(values)).map(({ metadata }) => metadata.name).toSorted();
+  const own = "podresourceautoscalers.keda.kedify.io";
+  const keda = ["clustertriggerauthentications.keda.sh", "scaledobjects.keda.sh", "triggerauthentications.keda.sh"];
+  assertEquals(await names({}), [own]);
+  assertEquals(await names({ scaledObjects: { enabled: true } }), [keda[0], own, ...keda.slice(1)]);
+  assertEquals(await names({ scaledObjects: { enabled: true, installDefinitions: false } }), [own]);
+  assertEquals(await names({ scaledObjects: { enabled: true }, crds: { install: false } }), []);
+  for (const definition of await list({ scaledObjects: { enabled: true } })) {
+    const file = `${definition["spec"].names.singular}.yaml`;
+    const source = parse(await Deno.readTextFile(new URL(`../../crds/${file}`, import.meta.url)));
+    assertEquals(definition["spec"], (source as Rendered)["spec"]);
+    assertEquals(definition.metadata.annotations?.["helm.sh/resource-policy"], "keep");
+    assertEquals(definition.metadata.labels?.["app.kubernetes.io/name"], "podfit");
+  }
+});
+
+chartTest("what triggers ask is let through, with the look-up of its name", async () => {
+  const egress = async (networkPolicy: Values) => {
+    const objects = parseObjects(await renderText({ values: { networkPolicy: { enabled: true, ...networkPolicy } } }));
+    return objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"].egress;
+  };
+  const rule = { to: [{ namespaceSelector: {} }], ports: [{ port: 9090 }] };
+  const dns = { ports: [{ protocol: "UDP", port: 53 }, { protocol: "TCP", port: 53 }] };
+  assertEquals(await egress({ triggerEgress: [rule] }), [...await egress({}), rule, dns]);
 });
 
 chartTest("the values of the Kedify agent's chart go before podfit's own", async () => {

@@ -57,6 +57,16 @@ const CASES: Readonly<Record<string, readonly [Values, (options: RunOptions) => 
     { minPollIntervalMs: 5000, maxCpuMillicores: 2000, maxMemoryBytes: 2 ** 30, maxContenders: 4 },
   ],
   "pace": [{ pace: { qps: 0.5, burst: 1000 } }, ({ pace }) => pace, { perSecond: 0.5, burst: 1000 }],
+  "scaledObjects": [
+    { scaledObjects: { enabled: true, clusterObjectNamespace: "ops" } },
+    ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],
+    [true, "ops"],
+  ],
+  "scaledObjects, which are off (R1)": [
+    { scaledObjects: { clusterObjectNamespace: "ops" } },
+    ({ scaledObjects, clusterObjectNamespace }) => [scaledObjects, clusterObjectNamespace],
+    [false, null],
+  ],
   "kubelet.ca": [
     { kubelet: { ca: { secret: { name: "ca" } } } },
     ({ kubeletCa }) => kubeletCa,

@@ -27,6 +27,21 @@ const lease = (
 const LEASE = lease("podfit");
 const ALL = [...OBJECTS, RESIZE];
 
+/** What replicas need beside, in the namespaces that podfit looks after. */
+const REPLICAS = [
+  "scaledobjects.keda.sh: list watch patch",
+  "scaledobjects/status.keda.sh: patch",
+  "triggerauthentications.keda.sh: list watch",
+  "deployments.apps: get",
+  "statefulsets.apps: get",
+  "replicasets.apps: get",
+  "controllerrevisions.apps: get",
+  "horizontalpodautoscalers.autoscaling: list watch",
+];
+const SCALE = ["deployments/scale.apps: get update", "statefulsets/scale.apps: get update"];
+const CLUSTER_AUTHENTICATIONS = "clustertriggerauthentications.keda.sh: list watch";
+const CREDENTIALS = ["secrets: get", "configmaps: get"];
+
 /** Who may do what: by account, then by where; "*" is everywhere. */
 type Rights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
@@ -60,6 +75,48 @@ const CASES: Readonly<Record<string, readonly [Values, Rights]>> = {
     "podfit/podfit": { "*": [NODES], shop: [...ALL, USAGE], podfit: [...ALL, USAGE, TOKEN, ...LEASE] },
     ...KUBELET,
   }],
+  "central with replicas (R95)": [
+    { scaledObjects: { enabled: true } },
+    { ...podfit([...ALL, ...REPLICAS, ...SCALE, NODES, CLUSTER_AUTHENTICATIONS], [TOKEN, ...LEASE]), ...KUBELET },
+  ],
+  "central with replicas that it only computes (R95)": [
+    { scaledObjects: { enabled: true, transferHpas: true }, dryRun: true },
+    {
+      ...podfit([
+        ...OBJECTS,
+        ...REPLICAS,
+        ...SCALE.map((right) => right.replace(" update", "")),
+        NODES,
+        CLUSTER_AUTHENTICATIONS,
+      ], [TOKEN, ...LEASE]),
+      ...KUBELET,
+    },
+  ],
+  "central with replicas, credentials and HPAs to take over, for one namespace (R95)": [
+    {
+      scaledObjects: { enabled: true, transferHpas: true, secretNamespaces: ["shop", "podfit"] },
+      watchNamespaces: ["shop"],
+      statsSource: "metrics-api",
+    },
+    {
+      "podfit/podfit": {
+        "*": [NODES, CLUSTER_AUTHENTICATIONS],
+        shop: [
+          ...ALL,
+          USAGE,
+          ...REPLICAS,
+          ...SCALE,
+          "horizontalpodautoscalers.autoscaling: delete",
+          ...CREDENTIALS,
+        ],
+        podfit: [...LEASE, ...CREDENTIALS],
+      },
+    },
+  ],
+  "central whose replicas are off, whatever else is said of them (R1, R95)": [
+    { scaledObjects: { transferHpas: true, secretNamespaces: ["shop"], clusterObjectNamespace: "ops" } },
+    { ...podfit([...ALL, NODES], [TOKEN, ...LEASE]), ...KUBELET },
+  ],
   "node-local by cgroups": [{ mode: "node-local" }, podfit([...ALL, NODES], LEASE)],
   "node-local by kubelets": [
     { mode: "node-local", statsSource: "kubelet" },

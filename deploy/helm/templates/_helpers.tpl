@@ -98,6 +98,9 @@ Takes (list $ "name there" "name here").
 {{- if and (eq $mode "sidecar") (not (has $source (list "metrics-api" "cgroup"))) }}
 {{- fail (printf "statsSource: %s needs rights to nodes, which a sidecar has not: set statsSource: metrics-api or cgroup" $source) }}
 {{- end }}
+{{- if and .Values.scaledObjects.enabled (ne $mode "central") }}
+{{- fail (printf "scaledObjects.enabled needs all pods of a workload, and mode: %s looks after a part of them: set mode: central, or leave it out here" $mode) }}
+{{- end }}
 {{- if and (eq $mode "central") (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
 {{- fail "replicas above 1 without leaderElection.enabled would all resize: set replicas: 1, or leave leader election on" }}
 {{- end }}

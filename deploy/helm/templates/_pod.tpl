@@ -18,6 +18,12 @@
 {{- with .Values.limits.maxContenders }}{{ $args = append $args (printf "--max-contenders=%v" .) }}{{ end }}
 {{- with .Values.pace.qps }}{{ $args = append $args (printf "--kube-api-qps=%v" .) }}{{ end }}
 {{- with .Values.pace.burst }}{{ $args = append $args (printf "--kube-api-burst=%v" .) }}{{ end }}
+{{- if .Values.scaledObjects.enabled }}
+{{- $args = append $args "--scaled-objects" }}
+{{- with .Values.scaledObjects.clusterObjectNamespace }}
+{{- $args = append $args (printf "--cluster-object-namespace=%s" .) }}
+{{- end }}
+{{- end }}
 {{- if .Values.dryRun }}{{ $args = append $args "--dry-run" }}{{ end }}
 {{- if .Values.metrics.auth }}{{ $args = append $args "--metrics-auth" }}{{ end }}
 {{- if .Values.metrics.tls.secretName }}

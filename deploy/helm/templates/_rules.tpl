@@ -20,6 +20,9 @@ Each rule says what it is for; tests/e2e/rights_test.ts has them all used on a r
 - { apiGroups: [""], resources: [events], verbs: [create, patch] }
 # Optional: what namespaces allow, so that no resize is sent that would be refused for it. Without it refusals are believed.
 - { apiGroups: [""], resources: [limitranges, resourcequotas], verbs: [list, watch] }
+{{- if .Values.scaledObjects.enabled }}
+{{- include "podfit.replicaRules" . | nindent 0 }}
+{{- end }}
 {{- $source := include "podfit.source" . }}
 {{- if and (eq .Values.mode "sidecar") (eq $source "metrics-api") }}
 # Usage of the sidecar's own pod.
@@ -30,10 +33,32 @@ Each rule says what it is for; tests/e2e/rights_test.ts has them all used on a r
 {{- end }}
 {{- end }}
 
+{{/* Replicas, in namespaces: only where scaledObjects.enabled. Of workloads podfit writes the scale and nothing else. */}}
+{{- define "podfit.replicaRules" -}}
+# The ScaledObjects, what podfit says about them in their status, and the finalizer that restoreToOriginalReplicaCount needs.
+- { apiGroups: [keda.sh], resources: [scaledobjects], verbs: [list, watch, patch] }
+- { apiGroups: [keda.sh], resources: [scaledobjects/status], verbs: [patch] }
+- { apiGroups: [keda.sh], resources: [triggerauthentications], verbs: [list, watch] }
+# How many replicas there are, and how many there shall be. Kinds beside these need two rights more, `get` and `update` of theirs.
+- { apiGroups: [apps], resources: [deployments/scale, statefulsets/scale], verbs: [get{{ if not .Values.dryRun }}, update{{ end }}] }
+# Templates: the sizes that pods are born with, and the environment of authentications by `env`.
+- { apiGroups: [apps], resources: [deployments, statefulsets, replicasets, controllerrevisions], verbs: [get] }
+# Who else sets replicas: podfit leaves those alone.
+- { apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list, watch] }
+{{- if and .Values.scaledObjects.transferHpas (not .Values.dryRun) }}
+# HPAs that a ScaledObject takes over.
+- { apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [delete] }
+{{- end }}
+{{- end }}
+
 {{/* Nodes, which are in no namespace. */}}
 {{- define "podfit.nodeRules" -}}
 # Addresses of the nodes that the pods are on, to ask their kubelets; and what they have room for.
 - { apiGroups: [""], resources: [nodes], verbs: [list, watch] }
+{{- if .Values.scaledObjects.enabled }}
+# How triggers of ScaledObjects in any namespace may identify themselves.
+- { apiGroups: [keda.sh], resources: [clustertriggerauthentications], verbs: [list, watch] }
+{{- end }}
 {{- if eq (include "podfit.source" .) "proxy" }}
 # Usage by the API server's proxy. Whoever holds this right may also run commands in any container of any node.
 - { apiGroups: [""], resources: [nodes/proxy], verbs: [get] }

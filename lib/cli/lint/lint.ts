@@ -1,9 +1,10 @@
 /**
- * `podfit lint` checks PodResourceAutoscaler manifests before they are applied: one line for each finding on stdout, in
- * the format of compilers, and a summary on stderr.
+ * `podfit lint` checks manifests of PodResourceAutoscalers, ScaledObjects and their authentications before they are applied: one line for
+ * each finding on stdout, in the format of compilers, and a summary on stderr.
  */
 import { writeError, writeOutput } from "../output.ts";
 import { readManifests } from "./files.ts";
+import { NOUNS } from "./kinds.ts";
 import { type Finding, lintManifests, type LintResult } from "./manifests.ts";
 
 /** Resolves to the exit code: 0 = no error, 1 = an error or nothing to check, 2 = a file that could not be read. */
@@ -14,23 +15,24 @@ export async function lint(paths: readonly string[]): Promise<number> {
   for (const failure of failures) writeError(failure);
   writeError(summarize(result));
   if (failures.length > 0) return 2;
-  return result.autoscalers === 0 || countOf(result, "error") > 0 ? 1 : 0;
+  return result.checked.size === 0 || countOf(result, "error") > 0 ? 1 : 0;
 }
 
-function formatFinding({ file, place, level, autoscaler, path, message }: Finding): string {
-  const parts = [autoscaler, path, message].filter((part) => part !== null && part !== "");
+function formatFinding({ file, place, level, object, path, message }: Finding): string {
+  const parts = [object, path, message].filter((part) => part !== null && part !== "");
   // The name of a field comes from the file, and may hold any character.
   const text = parts.join(": ").replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
   return `${file}:${place.line}:${place.column}: ${level}: ${text}`;
 }
 
 function summarize(result: LintResult): string {
-  const { autoscalers, others } = result;
+  const { checked, others } = result;
   const passed = others === 0 ? "" : ` (${count(others, "other object")} passed over)`;
   const found = ["error", "warning"].map((level) => count(countOf(result, level as Finding["level"]), level));
-  return autoscalers === 0
-    ? `No PodResourceAutoscaler found${passed}, ${found[0]}`
-    : `${count(autoscalers, "autoscaler")}: ${found.join(", ")}${passed}`;
+  const counts = NOUNS.filter((noun) => checked.has(noun)).map((noun) => count(checked.get(noun) ?? 0, noun));
+  return counts.length === 0
+    ? `No PodResourceAutoscaler or ScaledObject found${passed}, ${found[0]}`
+    : `${counts.join(", ")}: ${found.join(", ")}${passed}`;
 }
 
 function countOf({ findings }: LintResult, level: Finding["level"]): number {

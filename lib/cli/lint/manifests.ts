@@ -1,7 +1,8 @@
-/** What is wrong with the autoscalers in manifest files, and on which line? Other objects are passed over. */
+/** What is wrong with the objects in manifest files that podfit knows, and on which line? Others are passed over. */
 import type { Problem } from "../../units/problem.ts";
-import { checkManifest, type Manifest, nameOf } from "./autoscaler.ts";
-import { listObjects } from "./objects.ts";
+import type { Noun } from "./kinds.ts";
+import { nameOf } from "./manifest.ts";
+import { type KnownObject, listObjects } from "./objects.ts";
 import { type Place, readYaml, type YamlDocument } from "./yaml.ts";
 
 export interface Source {
@@ -16,28 +17,28 @@ export interface Finding extends Problem {
   readonly place: Place;
   readonly level: "error" | "warning";
   /** `name` or `namespace/name`; `null` when it has no name, and for a finding about the file itself. */
-  readonly autoscaler: string | null;
+  readonly object: string | null;
 }
 
 export interface LintResult {
   /** In the order of sources, lines and columns. */
   readonly findings: readonly Finding[];
-  /** How many autoscalers were checked. */
-  readonly autoscalers: number;
+  /** How many objects were checked, by what they are; none of a kind that is not there. */
+  readonly checked: ReadonlyMap<Noun, number>;
   /** How many other objects were passed over. */
   readonly others: number;
 }
 
-/** Checks every autoscaler in the sources. Never throws. */
+/** Checks every object of a known kind in the sources. Never throws. */
 export function lintManifests(sources: readonly Source[]): LintResult {
   const linted = sources.map(lintSource);
-  const autoscalers = linted.flatMap((one) => one.autoscalers);
-  const duplicates = warnOfDuplicates(autoscalers);
+  const objects = linted.flatMap((one) => one.objects);
+  const duplicates = warnOfDuplicates(objects);
   return {
     findings: linted.flatMap(({ file, findings }) =>
       [...findings, ...duplicates.filter((duplicate) => duplicate.file === file)].toSorted(byPlace)
     ),
-    autoscalers: autoscalers.length,
+    checked: countNouns(objects),
     others: linted.reduce((count, { others }) => count + others, 0),
   };
 }
@@ -45,11 +46,12 @@ export function lintManifests(sources: readonly Source[]): LintResult {
 interface Linted {
   readonly file: string;
   readonly findings: readonly Finding[];
-  readonly autoscalers: readonly Named[];
+  readonly objects: readonly Named[];
   readonly others: number;
 }
 
 interface Named {
+  readonly kind: KnownObject["kind"];
   readonly name: string | null;
   readonly file: string;
   readonly place: Place;
@@ -61,13 +63,13 @@ function lintSource({ name: file, text }: Source): Linted {
   const objects = documents.flatMap((document) =>
     listObjects(document.value).map((object) => ({ ...object, document }))
   );
-  const linted = objects.flatMap(({ path, autoscaler, document }) => {
-    if (autoscaler === null) return [];
-    const name = nameOf(autoscaler);
+  const linted = objects.flatMap(({ path, known, document }) => {
+    if (known === null) return [];
+    const name = nameOf(known.manifest);
     const locate = (within: string) => document.locate(joinPaths(path, within));
-    const findings = checkAutoscaler(autoscaler, { path, document })
-      .map((remark): Finding => ({ ...remark, file, autoscaler: name, place: locate(remark.path) }));
-    return [{ findings, named: { name, file, place: locate("metadata.name") } }];
+    const findings = checkKnown(known, { path, document })
+      .map((remark): Finding => ({ ...remark, file, object: name, place: locate(remark.path) }));
+    return [{ findings, named: { kind: known.kind, name, file, place: locate("metadata.name") } }];
   });
   return {
     file,
@@ -76,25 +78,25 @@ function lintSource({ name: file, text }: Source): Linted {
         file,
         place,
         level: "error",
-        autoscaler: null,
+        object: null,
         path,
         message,
       })),
       ...linted.flatMap(({ findings }) => findings),
     ],
-    autoscalers: linted.map(({ named }) => named),
+    objects: linted.map(({ named }) => named),
     others: objects.length - linted.length,
   };
 }
 
 type Remark = Pick<Finding, "level" | "path" | "message">;
 
-/** Gives what is wrong with an autoscaler, by paths within it. */
-function checkAutoscaler(
-  autoscaler: Manifest,
+/** Gives what is wrong with an object, by paths within it. */
+function checkKnown(
+  { kind, manifest }: KnownObject,
   { path, document }: { readonly path: string; readonly document: YamlDocument },
 ): readonly Remark[] {
-  const { problems, warnings } = checkManifest(autoscaler);
+  const { problems, warnings } = kind.check(manifest);
   const duplicates = document.faults.filter((fault) => fault.kind === "duplicate" && isWithin(fault.path, path))
     .map((fault) => ({ ...fault, path: fault.path.slice(path.length).replace(/^\./, "") }));
   return [
@@ -103,16 +105,25 @@ function checkAutoscaler(
   ];
 }
 
-/** Warns of every autoscaler whose name an earlier one has. */
-function warnOfDuplicates(autoscalers: readonly Named[]): readonly Finding[] {
+/** Warns of every object whose kind and name an earlier one has. */
+function warnOfDuplicates(objects: readonly Named[]): readonly Finding[] {
   const first = new Map<string, Named>();
-  return autoscalers.flatMap((one): readonly Finding[] => {
-    const other = one.name === null ? one : first.get(one.name) ?? one;
-    if (one.name !== null) first.set(one.name, other);
-    if (other === one) return [];
+  return objects.flatMap((one): readonly Finding[] => {
+    const { kind: { kind }, name, file, place } = one;
+    if (name === null) return [];
+    const key = `${kind} ${name}`;
+    const other = first.get(key);
+    first.set(key, other ?? one);
+    if (other === undefined) return [];
     const message = `the same name as in ${other.file}:${other.place.line}: the one that is applied last is kept`;
-    return [{ ...one, level: "warning", autoscaler: one.name, path: "metadata.name", message }];
+    return [{ file, place, level: "warning", object: name, path: "metadata.name", message }];
   });
+}
+
+function countNouns(objects: readonly Named[]): ReadonlyMap<Noun, number> {
+  const counts = new Map<Noun, number>();
+  for (const { kind: { noun } } of objects) counts.set(noun, (counts.get(noun) ?? 0) + 1);
+  return counts;
 }
 
 function byPlace(a: Finding, b: Finding): number {

@@ -1,23 +1,30 @@
-/** Which objects does a document of a manifest file hold, and which of them are autoscalers? */
+/** Which objects does a document of a manifest file hold, and which of them are checked? */
 import { isRecord } from "../../units/untrusted.ts";
-import { API_VERSION, KIND, type Manifest } from "./autoscaler.ts";
+import { CHECKED_KINDS, type CheckedKind } from "./kinds.ts";
+import type { Manifest } from "./manifest.ts";
 
 export interface ManifestObject {
   /** The place in the document: `items[0]`, or "" for the document itself. */
   readonly path: string;
   /** `null` for an object of another kind. */
-  readonly autoscaler: Manifest | null;
+  readonly known: KnownObject | null;
+}
+
+export interface KnownObject {
+  readonly kind: CheckedKind;
+  readonly manifest: Manifest;
 }
 
 /** Gives the object that the document is, or the items of the list that it is. */
 export function listObjects(document: unknown): readonly ManifestObject[] {
   if (document === null) return [];
-  if (!isRecord(document) || !isList(document)) return [{ path: "", autoscaler: toAutoscaler(document) }];
-  // In a PodResourceAutoscalerList, an item may leave out its kind and apiVersion.
-  const implied = document.kind === `${KIND}List` ? { apiVersion: document.apiVersion, kind: KIND } : {};
+  if (!isRecord(document) || !isList(document)) return [{ path: "", known: toKnown(document) }];
+  // In a list of one kind, an item may leave out its kind and apiVersion.
+  const one = CHECKED_KINDS.find(({ kind }) => document.kind === `${kind}List`);
+  const implied = one === undefined ? {} : { apiVersion: document.apiVersion, kind: one.kind };
   return document.items.map((item, index) => ({
     path: `items[${index}]`,
-    autoscaler: toAutoscaler(isRecord(item) ? { ...implied, ...item } : item),
+    known: toKnown(isRecord(item) ? { ...implied, ...item } : item),
   }));
 }
 
@@ -27,12 +34,16 @@ function isList(document: Manifest): document is List {
   return typeof document.kind === "string" && document.kind.endsWith("List") && Array.isArray(document.items);
 }
 
-/** An autoscaler is recognised even if its kind is missing or in another case, so that this is reported. */
-function toAutoscaler(object: unknown): Manifest | null {
+/** An object is recognised even if its kind is missing or in another case, so that this is reported. */
+function toKnown(object: unknown): KnownObject | null {
   if (!isRecord(object)) return null;
-  const { kind, apiVersion } = object;
-  if (typeof kind === "string") return kind.toLowerCase() === KIND.toLowerCase() ? object : null;
-  return typeof apiVersion === "string" && toGroup(apiVersion) === toGroup(API_VERSION) ? object : null;
+  const kind = CHECKED_KINDS.find((one) => isOf(object, one));
+  return kind === undefined ? null : { kind, manifest: object };
+}
+
+function isOf({ kind, apiVersion }: Manifest, known: CheckedKind): boolean {
+  if (typeof kind === "string") return kind.toLowerCase() === known.kind.toLowerCase();
+  return typeof apiVersion === "string" && toGroup(apiVersion) === toGroup(known.apiVersion);
 }
 
 function toGroup(apiVersion: string): string {

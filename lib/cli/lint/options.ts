@@ -3,10 +3,11 @@ import { Command, CommanderError } from "commander";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 const NOTES = `
-Reads what is written in the files alone and needs no cluster. Other kinds of objects are passed over.
-Findings go to stdout as FILE:LINE:COLUMN: error|warning: AUTOSCALER: FIELD: MESSAGE, a summary to stderr.
+Reads what is written in the files alone and needs no cluster. Checks PodResourceAutoscalers, ScaledObjects,
+TriggerAuthentications and ClusterTriggerAuthentications; other kinds of objects are passed over.
+Findings go to stdout as FILE:LINE:COLUMN: error|warning: OBJECT: FIELD: MESSAGE, a summary to stderr.
 
-Exit codes: 0 no error (warnings do not count), 1 an error or no autoscaler at all, 2 a file or flag that is no good.
+Exit codes: 0 no error (warnings do not count), 1 an error or nothing to check, 2 a file or flag that is no good.
 `;
 
 export interface LintCommand extends Subcommand {
@@ -18,7 +19,7 @@ export interface LintCommand extends Subcommand {
 export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
   const paths = "file, directory (its *.yaml, *.yml and *.json), or - for stdin; repeatable";
   return new Command("lint")
-    .description("check PodResourceAutoscaler manifests before they are applied")
+    .description("check PodResourceAutoscaler and ScaledObject manifests before they are applied")
     .requiredOption("-f, --filename <path...>", paths)
     .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", NOTES)

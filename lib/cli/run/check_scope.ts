@@ -22,6 +22,22 @@ export function toNamespaces(given: readonly string[] | null, pod: PodName | nul
 /** Sources that need rights to nodes, which no Role gives. */
 const OF_NODES: readonly string[] = ["kubelet", "proxy", "auto"];
 
+/** Replicas belong to whole workloads, whose pods are on many nodes; throws a StartError for a part of them. */
+export function checkReplicas(
+  { scaledObjects, node, pod }: {
+    readonly scaledObjects: boolean;
+    readonly node: string | null;
+    readonly pod: PodName | null;
+  },
+): void {
+  if (!scaledObjects || (node === null && pod === null)) return;
+  const part = pod === null ? `--node ${node}` : `--pod ${pod.namespace}/${pod.name}`;
+  throw new StartError(
+    `Cannot use --scaled-objects with ${part}: replicas need all pods of a workload; leave it out here (or ` +
+      "PODFIT_SCALED_OBJECTS), and give it to a podfit without --node and --pod",
+  );
+}
+
 /** Whoever can change a pod's account must not get rights to nodes by it; throws a StartError. */
 export function checkSidecar(
   { statsSource, pod }: { readonly statsSource: string; readonly pod: PodName | null },

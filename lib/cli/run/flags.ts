@@ -100,7 +100,7 @@ export const FLAGS = {
     flag: "--min-poll-interval",
     value: "<duration>",
     variable: "PODFIT_MIN_POLL_INTERVAL",
-    help: "raise a shorter pollInterval of any autoscaler to this (default: none is raised)",
+    help: "raise a shorter pollInterval or pollingInterval to this (default: none is raised)",
   },
   maxCpu: {
     flag: "--max-cpu",
@@ -120,6 +120,20 @@ export const FLAGS = {
     variable: "PODFIT_MAX_CONTENDERS",
     help: "ask this many autoscalers of one container, those of the highest priority",
     fallback: String(MAX_CONTENDERS),
+  },
+  scaledObjects: {
+    flag: "--scaled-objects",
+    value: null,
+    variable: "PODFIT_SCALED_OBJECTS",
+    help: "set replicas as KEDA's ScaledObjects say; never beside a KEDA that runs",
+  },
+  clusterObjectNamespace: {
+    flag: "--cluster-object-namespace",
+    value: "<name>",
+    variable: "PODFIT_CLUSTER_OBJECT_NAMESPACE",
+    help:
+      "namespace of the secrets that ClusterTriggerAuthentications name (default: that of the service account, or of " +
+      "the context)",
   },
   leaderElect: {
     flag: "--leader-elect",

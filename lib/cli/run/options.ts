@@ -8,7 +8,7 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../ru
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
-import { checkSidecar, toNamespaces } from "./check_scope.ts";
+import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
 import { createLintCommand } from "../lint/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
@@ -51,6 +51,10 @@ export interface RunOptions {
   readonly kubeletPreferredAddressTypes: readonly AddressType[];
   readonly limits: OperatorLimits;
   readonly maxContenders: number;
+  /** Are replicas set, as ScaledObjects say? */
+  readonly scaledObjects: boolean;
+  /** Where secrets of ClusterTriggerAuthentications are; `null` = in that of the service account, or of the context. */
+  readonly clusterObjectNamespace: string | null;
   readonly leaderElection: LeaderElection;
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
@@ -163,6 +167,8 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
       maxMemoryBytes: parseOptional(last("maxMemory"), (written) => parseSize(written, "memory")),
     },
     maxContenders: parseWhole(lastOr("maxContenders", FLAGS.maxContenders.fallback), [1, 1000]),
+    scaledObjects: parseBoolean(lastOr("scaledObjects", "false")),
+    clusterObjectNamespace: parseOptional(last("clusterObjectNamespace"), parseNamespace),
     leaderElection: {
       isOn: parseOptional(last("leaderElect"), parseBoolean),
       name: parseSubdomain(lastOr("leaderElectResourceName", pod === null ? LEASE : `${LEASE}-sidecar`), "Lease name"),
@@ -182,6 +188,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
   };
   checkSource(options);
   checkSidecar(options);
+  checkReplicas(options);
   return options;
 }
 

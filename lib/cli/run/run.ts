@@ -20,6 +20,7 @@ import { openSource } from "./open_source.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
 import { toStartError } from "./start_error.ts";
+import { createTriggerClient, type SendToTrigger } from "../../triggers/trigger_client.ts";
 import { VERSION } from "../version.ts";
 import { waitForCluster } from "./wait_for_cluster.ts";
 
@@ -67,7 +68,8 @@ async function work(shell: Shell): Promise<void> {
   await using server = await unlessEnded(connectTo(options, signal), signal);
   if (server === null) return;
   checkReader = askAboutReaders(server, shell);
-  const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal }), {
+  const { scaledObjects } = options;
+  const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal, scaledObjects }), {
     clock,
     random: Math.random,
     signal,
@@ -81,6 +83,7 @@ async function work(shell: Shell): Promise<void> {
   const scope: Scope = { namespaces: options.namespaces, node: options.node, pod: options.pod };
   using source = await unlessEnded(openSource(options, { server, scope, log, metrics, clock }), signal);
   if (source === null) return;
+  using triggers = createTriggerClient();
   const daemon = createDaemon({
     server,
     watchUsage: source.watchUsage,
@@ -92,6 +95,7 @@ async function work(shell: Shell): Promise<void> {
     maxContenders: options.maxContenders,
     instance: options.environment.hostname ?? "podfit",
     ...readLease(options, server),
+    ...await readReplicas(options, { server, clock, send: triggers.send }),
     clock,
     random: Math.random,
     log,
@@ -155,6 +159,21 @@ async function connectTo(
   } catch (error) {
     throw toStartError(error);
   }
+}
+
+/** Replicas are set only where they are asked for (R1); who asks triggers is loaded with its parsers then. */
+export async function readReplicas(
+  { scaledObjects, clusterObjectNamespace }: Pick<RunOptions, "scaledObjects" | "clusterObjectNamespace">,
+  { server, clock, send }: {
+    readonly server: Pick<ApiServer, "namespace">;
+    readonly clock: Clock;
+    readonly send: SendToTrigger;
+  },
+): Promise<Pick<DaemonOptions, "replicas">> {
+  if (!scaledObjects) return {};
+  const { createAskTrigger } = await import("../../triggers/ask_trigger.ts");
+  const ask = createAskTrigger({ clock, send, version: VERSION });
+  return { replicas: { clusterObjectNamespace: clusterObjectNamespace ?? server.namespace, ask } };
 }
 
 /** A name that no other process has had: not even this container's, before it was started again. */

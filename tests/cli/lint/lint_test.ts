@@ -39,7 +39,9 @@ Deno.test("podfit lint ends with 1 when there is nothing to check, so that no ty
   await using folder = await writeFiles({ "other.yaml": OTHER });
   const { code, stdout, complaints } = await lint(["-f", folder.path]);
   assertEquals([code, stdout], [1, ""]);
-  assertEquals(complaints, ["podfit: No PodResourceAutoscaler found (1 other object passed over), 0 errors"]);
+  assertEquals(complaints, [
+    "podfit: No PodResourceAutoscaler or ScaledObject found (1 other object passed over), 0 errors",
+  ]);
 });
 
 Deno.test("podfit lint ends with 2 on a file that cannot be read, and still checks the others, each once", async () => {

@@ -24,9 +24,9 @@ for (const { sentence, manifest, path } of BAD_MANIFESTS) {
 Deno.test("lint finds no error in good manifests, in YAML and in JSON", () => {
   for (const { sentence, manifest } of GOOD_MANIFESTS) {
     for (const text of [toYaml(manifest), JSON.stringify(manifest), JSON.stringify(manifest, null, "\t")]) {
-      const { findings, autoscalers, others } = lint(text);
+      const { findings, checked, others } = lint(text);
       assertEquals(findings.filter(({ level }) => level === "error"), [], sentence);
-      assertEquals([autoscalers, others], [1, 0]);
+      assertEquals([checked.get("autoscaler"), others], [1, 0]);
     }
   }
 });
@@ -76,7 +76,7 @@ Deno.test("lint points at the field, and where there is none, at its parent", ()
     "    cooldown: 5 m",
   ].join("\r\n");
   assertEquals(
-    lint(text).findings.map(({ path, place: { line, column }, autoscaler }) => [path, line, column, autoscaler]),
+    lint(text).findings.map(({ path, place: { line, column }, object }) => [path, line, column, object]),
     [
       ["spec.containerName", 5, 1, "shop/web"],
       ["spec.paused", 6, 3, "shop/web"],
@@ -120,7 +120,7 @@ Deno.test("lint opens lists, of which an item may leave its kind to the list", (
   const list = { apiVersion: "v1", kind: "List", items: [{ kind: "Foo" }, item, toBrisk({ "metadata.name": "b" })] };
   const text = JSON.stringify(list, null, 2);
   const { findings, ...counts } = lint(text);
-  assertEquals(counts, { autoscalers: 2, others: 1 });
+  assertEquals(counts, { checked: new Map([["autoscaler" as const, 2]]), others: 1 });
   assertEquals(findings.map(({ path }) => path), ["spec.policy.cooldown"]);
   assertEquals(findings[0]?.place, { line: lineOf(text, "5m?"), column: 9 + 2 });
   const { apiVersion, kind, ...bare } = item;
@@ -181,8 +181,8 @@ Deno.test("lint warns of a second autoscaler of one name in one namespace", () =
 
 Deno.test("lint finds every error of the syntax, and goes on with the other documents", () => {
   const text = `a: b: c\nd: "e\n---\n${QUICK_START}---\na: @b\nc: \`d\n`;
-  const { findings, autoscalers } = lint(text);
-  assertEquals(autoscalers, 1);
+  const { findings, checked } = lint(text);
+  assertEquals(checked, new Map([["autoscaler" as const, 1]]));
   const errors = findings.filter(({ level }) => level === "error");
   assert(errors.every(({ message }) => message.startsWith("Cannot read YAML: ")), JSON.stringify(errors));
   assertEquals(errors.map(({ place }) => place.line), [1, 2, lineOf(text, "@b"), lineOf(text, "`d")]);
@@ -203,7 +203,7 @@ Deno.test("lint finds duplicate fields of the autoscaler of a list that has them
     `- ${JSON.stringify(toBrisk({ "metadata.name": name })).slice(0, -1)}${more}}\n`;
   const list = ["kind: List\napiVersion: v1\nitems:\n", item("a"), item("b", ', "kind": "PodResourceAutoscaler"')];
   const { findings } = lint(`${list.join("")}- {kind: Foo, a: 1, a: 2}\n`);
-  assertEquals(findings.map(({ autoscaler, path, place }) => [autoscaler, path, place.line]), [["b", "kind", 5]]);
+  assertEquals(findings.map(({ object, path, place }) => [object, path, place.line]), [["b", "kind", 5]]);
 });
 
 Deno.test("lint resolves anchors, aliases and merged fields", () => {
@@ -239,7 +239,7 @@ Deno.test("lint bounds what aliases stand for, depth, and the findings of a docu
   const bomb = level("a", "x") +
     ["b", "c", "d", "e", "f", "g", "h", "i"].map((name, index) => level(name, `*${"abcdefgh"[index]}`)).join("");
   const bombed = lint(`${bomb}---\n${QUICK_START}`);
-  assertEquals(bombed.autoscalers, 1);
+  assertEquals(bombed.checked.get("autoscaler"), 1);
   assertStringIncludes(bombed.findings[0]?.message ?? "", "aliases that stand for more than 10000 values");
   for (const text of ["[".repeat(5000), "- ".repeat(5000), `a: ${"[".repeat(150)}${"]".repeat(150)}`]) {
     const { findings } = lint(text);
@@ -284,8 +284,12 @@ function pathsOf(manifest: unknown): readonly string[] {
   return lint(JSON.stringify(manifest)).findings.map(({ path }) => path);
 }
 
-function countsOf({ findings, autoscalers, others }: LintResult) {
-  return { autoscalers, others, errors: findings.filter(({ level }) => level === "error").length };
+function countsOf({ findings, checked, others }: LintResult) {
+  return {
+    autoscalers: checked.get("autoscaler") ?? 0,
+    others,
+    errors: findings.filter(({ level }) => level === "error").length,
+  };
 }
 
 function problemOf({ path, message }: Finding) {

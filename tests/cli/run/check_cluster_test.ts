@@ -18,6 +18,30 @@ Deno.test("checkCluster() lets pass a list, and a 403, which heals once the righ
   }
 });
 
+Deno.test("checkCluster() asks for ScaledObjects where replicas are set, and there alone (R1)", async () => {
+  let isDefined = false;
+  const answer = (request: Request) =>
+    isDefined || !request.url.includes("keda.sh/") ? Response.json({ items: [] }) : new Response("no", { status: 404 });
+  await using api = serveApi(answer);
+  await using server = await open(api.origin);
+  assertEquals(await checkCluster(server, null), null);
+  const { message } = await assertRejects(() => checkCluster(server, null, { scaledObjects: true }), StartError);
+  assertEquals(
+    message,
+    `Cannot start: ${api.origin} does not know ScaledObjects, which --scaled-objects is about; install them with ` +
+      "`kubectl apply --server-side -f crds/scaledobject.yaml -f crds/triggerauthentication.yaml " +
+      "-f crds/clustertriggerauthentication.yaml`, or leave --scaled-objects out (or PODFIT_SCALED_OBJECTS)",
+  );
+  isDefined = true;
+  assertEquals(await checkCluster(server, ["a"], { scaledObjects: true }), null);
+  assertEquals(api.asked, [
+    ...Array(2).fill(`${PATH}/podresourceautoscalers`),
+    "/apis/keda.sh/v1alpha1/scaledobjects",
+    `${PATH}/namespaces/a/podresourceautoscalers`,
+    "/apis/keda.sh/v1alpha1/namespaces/a/scaledobjects",
+  ]);
+});
+
 Deno.test("checkCluster() waits for a server that does not answer as long as it may, and not after its signal", async () => {
   const { promise: never, resolve: release } = Promise.withResolvers<Response>();
   const silent = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => never);

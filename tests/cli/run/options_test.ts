@@ -20,6 +20,8 @@ const DEFAULTS: RunOptions = {
   kubeletPreferredAddressTypes: ["InternalIP"],
   limits: { minPollIntervalMs: null, maxCpuMillicores: null, maxMemoryBytes: null },
   maxContenders: 16,
+  scaledObjects: false,
+  clusterObjectNamespace: null,
   leaderElection: { isOn: null, name: "podfit", namespace: null },
   dryRun: false,
   logLevel: "info",
@@ -63,6 +65,8 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["maxCpu", "8", { limits: { ...DEFAULTS.limits, maxCpuMillicores: 8000 } }],
     ["maxMemory", "64Gi", { limits: { ...DEFAULTS.limits, maxMemoryBytes: 64 * 2 ** 30 } }],
     ["maxContenders", "3", { maxContenders: 3 }],
+    ["scaledObjects", null, { scaledObjects: true }],
+    ["clusterObjectNamespace", "ops", { clusterObjectNamespace: "ops" }],
     ["leaderElect", null, { leaderElection: { ...DEFAULTS.leaderElection, isOn: true } }],
     ["leaderElect", "false", { leaderElection: { ...DEFAULTS.leaderElection, isOn: false } }],
     ["leaderElectResourceName", "podfit.blue", { leaderElection: { ...DEFAULTS.leaderElection, name: "podfit.blue" } }],
@@ -110,6 +114,24 @@ Deno.test("a variable of true or false is read as such, whatever its flag does",
     const env = { PODFIT_DRY_RUN: `${text}`, PODFIT_KUBELET_INSECURE_TLS: `${text}` };
     const { dryRun, kubeletInsecureTls } = await read([], env);
     assertEquals([dryRun, kubeletInsecureTls], [value, value], `${text}`);
+  }
+});
+
+Deno.test("replicas are set only where somebody says so, and by a podfit that sees whole workloads (R1)", async () => {
+  assertEquals((await read([], {})).scaledObjects, false);
+  assertEquals((await read([], { PODFIT_SCALED_OBJECTS: "false" })).scaledObjects, false);
+  assertEquals((await read(["--scaled-objects", "--namespace=a"], {})).scaledObjects, true);
+  const why = "replicas need all pods of a workload; leave it out here (or PODFIT_SCALED_OBJECTS), and give it to a " +
+    "podfit without --node and --pod";
+  const sidecar = { PODFIT_POD: "shop/web-1", PODFIT_STATS_SOURCE: "metrics-api" };
+  const cases: readonly (readonly [part: string, Env])[] = [
+    ["--node worker-1", { PODFIT_NODE: "worker-1" }],
+    ["--pod shop/web-1", sidecar],
+  ];
+  for (const [part, env] of cases) {
+    const refused = () => read([], { ...env, PODFIT_SCALED_OBJECTS: "true" });
+    await assertRejects(refused, StartError, `Cannot use --scaled-objects with ${part}: ${why}`);
+    assertEquals((await read([], env)).scaledObjects, false);
   }
 });
 
@@ -313,7 +335,7 @@ Deno.test("--help lists each flag with its variable and default, and the variabl
   for (const name of Object.keys(VARIABLES)) assert(text.includes(`\n  ${name}=`), name);
 });
 
-Deno.test("the demo's numbers have bounds", async () => {
+Deno.test("the demo's numbers have bounds, and its scenes two names", async () => {
   const got: unknown[] = [];
   const demo = (options: unknown) => {
     got.push(options);
@@ -324,13 +346,19 @@ Deno.test("the demo's numbers have bounds", async () => {
       .exitOverride().parseAsync([...args], { from: "user" });
   await start("demo");
   await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
-  assertEquals(got, [{ speed: 20, seconds: 60, keeps: false }, { speed: 1.5, seconds: 3600, keeps: true }]);
+  await start("demo", "--scene", "both");
+  const usual = { scene: "sizes", speed: 20, seconds: 60, keeps: false };
+  assertEquals(got, [usual, { ...usual, speed: 1.5, seconds: 3600, keeps: true }, { ...usual, scene: "both" }]);
   for (const text of ["0", "61", "-1", "1e1", "fast", ""]) {
     const { message } = await assertRejects(() => start("demo", "--speed", text), StartError);
     assertEquals(message, `Cannot read --speed "${text}": write a number from 1 to 60`);
   }
   await assertRejects(() => start("demo", "--seconds", "3601"), StartError, "write a number from 1 to 3600");
-  assertEquals(got.length, 2);
+  for (const text of ["", "size", "Both"]) {
+    const { message } = await assertRejects(() => start("demo", "--scene", text), StartError);
+    assertEquals(message, `Cannot read --scene "${text}": write sizes or both`);
+  }
+  assertEquals(got.length, 3);
 });
 
 async function read(args: readonly string[], env: Env): Promise<RunOptions> {

@@ -1,0 +1,101 @@
+/** Does lint find in ScaledObjects and in authentications what their parsers find, and on the right line? */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { stringify } from "yaml";
+import { lintManifests } from "../../../lib/cli/lint/manifests.ts";
+import { AUTHENTICATION, toAuthentication } from "../../support/authentications.ts";
+import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";
+import { GOOD_SCALED_OBJECTS } from "../../support/good_scaled_objects.ts";
+import { QUICK_START } from "../../support/manifests.ts";
+import { runPodfit } from "../../support/podfit_process.ts";
+import { toScaledObject } from "../../support/scaled_objects.ts";
+
+Deno.test("lint names every problem of a ScaledObject on its line (R96, R3, R4)", () => {
+  // An object of another kind is passed over.
+  const known = BAD_SCALED_OBJECTS.filter(({ path }) => path !== "kind");
+  for (const { sentence, manifest, path, message } of known) {
+    const text = JSON.stringify(manifest, null, 1);
+    const { findings } = lint(text);
+    const errors = findings.filter(({ level }) => level === "error");
+    assertEquals(errors.map((one) => one.path), [path], sentence);
+    assert(message.endsWith("...") || errors[0]?.message === message, sentence);
+    const key = path.replace(/\[\d+\]$/, "").split(/[.[]/).at(-1) ?? "";
+    const line = text.split("\n")[(errors[0]?.place.line ?? 0) - 1] ?? "";
+    const isMissing = (errors[0]?.message ?? "").startsWith("Missing") || !text.includes(`"${key}"`);
+    assert(isMissing || line.includes(`"${key}"`) || path.endsWith("]"), `${sentence}: ${line}`);
+    assertEquals(lint(stringify(manifest)).findings.length, findings.length, sentence);
+  }
+});
+
+Deno.test("lint finds no error in good ScaledObjects, in YAML and in JSON (R96)", () => {
+  for (const { sentence, manifest } of GOOD_SCALED_OBJECTS) {
+    for (const text of [stringify(manifest), JSON.stringify(manifest)]) {
+      const { findings, checked, others } = lint(text);
+      assertEquals(findings.filter(({ level }) => level === "error"), [], sentence);
+      assertEquals([checked, others], [new Map([["scaled object" as const, 1]]), 0]);
+    }
+  }
+});
+
+Deno.test("lint warns of what has no effect in a ScaledObject (R96, R4)", () => {
+  const { findings } = lint(stringify(toScaledObject({ "spec.paused": true })));
+  assertEquals(findings.map(({ level, path, object }) => [level, path, object]), [[
+    "warning",
+    "spec.paused",
+    "shop/web",
+  ]]);
+});
+
+Deno.test("lint checks authentications of a namespace and of the cluster (R96, R16)", () => {
+  for (const kind of ["TriggerAuthentication", "ClusterTriggerAuthentication"]) {
+    const good = lint(stringify(toAuthentication({ kind })));
+    assertEquals([good.findings, good.checked], [[], new Map([["trigger authentication" as const, 1]])]);
+    const bad = lint(stringify(toAuthentication({ kind, "spec.hashiCorpVault": { address: "a" } })));
+    assertEquals(bad.findings.map(({ level, path }) => [level, path]), [["error", "spec.hashiCorpVault"]]);
+  }
+});
+
+Deno.test("lint knows objects of KEDA's group without kind, in lists and in another case, and passes over its other kinds (R96)", () => {
+  const { kind: _, ...nameless } = toScaledObject({});
+  assertEquals(lint(stringify(nameless)).findings.map(({ path, message }) => [path, message]), [
+    ["kind", 'Missing field "kind": must be ScaledObject'],
+  ]);
+  assertEquals(lint(stringify(toScaledObject({ "kind": "scaledObject" }))).findings.map(({ path }) => path), ["kind"]);
+  const { apiVersion: _version, kind: _kind, ...item } = toScaledObject({});
+  const list = lint(stringify({ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObjectList", items: [item] }));
+  assertEquals([list.findings, list.checked], [[], new Map([["scaled object" as const, 1]])]);
+  const job = lint(stringify(toScaledObject({ "kind": "ScaledJob" })));
+  assertEquals([job.findings, job.checked.size, job.others], [[], 0, 1]);
+});
+
+Deno.test("lint takes objects of one name and of several kinds for several, and warns of two of one kind (R96)", () => {
+  const scaled = stringify(toScaledObject({}));
+  const twin = stringify(toAuthentication({ "metadata": { name: "web", namespace: "shop" } }));
+  assertEquals(lint([scaled, twin].join("---\n")).findings, []);
+  assertEquals(lint([scaled, scaled].join("---\n")).findings.map(({ path, level }) => [level, path]), [
+    ["warning", "metadata.name"],
+  ]);
+});
+
+Deno.test("podfit lint counts what it checked by kind, and ends with 0 where no autoscaler is (R96)", async () => {
+  const scaled = stringify(toScaledObject({}));
+  const other = stringify(toScaledObject({ "metadata.name": "two" }));
+  const all = [QUICK_START, scaled, other, stringify(AUTHENTICATION)].join("---\n");
+  const many = await lintText(all);
+  assertEquals([many.code, many.complaints], [
+    0,
+    ["podfit: 1 autoscaler, 2 scaled objects, 1 trigger authentication: 0 errors, 1 warning"],
+  ]);
+  const one = await lintText(scaled);
+  assertEquals([one.code, one.stdout, one.complaints], [0, "", ["podfit: 1 scaled object: 0 errors, 0 warnings"]]);
+  const bad = await lintText(stringify(toScaledObject({ "spec.maxReplicaCount": 0 })));
+  assertEquals(bad.code, 1);
+  assertStringIncludes(bad.stdout, "error: shop/web: spec.maxReplicaCount: Cannot use 0 as maxReplicaCount");
+});
+
+function lint(text: string) {
+  return lintManifests([{ name: "a.yaml", text }]);
+}
+
+function lintText(stdin: string) {
+  return runPodfit({ args: ["lint", "-f", "-"], permissions: "lint", stdin });
+}
