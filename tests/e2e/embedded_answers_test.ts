@@ -10,6 +10,7 @@ import { createApiServer } from "../../lib/sim/server/http/handler.ts";
 import { type Asked, Conversation, findDifferences } from "./support/answers.ts";
 import { scenario } from "./support/needs.ts";
 import { REQUESTS } from "./support/requests.ts";
+import { SCALE_REQUESTS } from "./support/scale_requests.ts";
 
 interface Accepted {
   /** Matches a reported line: the request's sentence, then the path and both values. */
@@ -37,7 +38,7 @@ scenario("the embedded API server answers like the real one", {
     const embedded = await openEmbedded(namespace);
     const [one, other] = [new Conversation(real, namespace), new Conversation(embedded, namespace)];
     const reported: string[] = [];
-    for (const request of REQUESTS) {
+    for (const request of [...REQUESTS, ...SCALE_REQUESTS]) {
       const [left, right] = [await one.ask(request), await other.ask(request)];
       reported.push(...findDifferences(left, right).map((line) => `${request.sentence}: ${line}`));
     }

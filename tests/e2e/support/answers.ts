@@ -4,7 +4,7 @@
  */
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
-import type { ApiRequest } from "./requests.ts";
+import type { ApiRequest } from "./ask.ts";
 
 export type Asked = Pick<ApiServer, "origin" | "transport">;
 
@@ -134,13 +134,14 @@ function* listLeaves(value: Json, path: string): Iterable<readonly [string, stri
 /** What the real cluster's controllers do to an object comes when it comes. */
 function withoutControllers(object: JsonObject): JsonObject {
   if (!CONTROLLED.includes(String(object.kind))) return object;
-  const { status: _status, metadata, ...rest } = object;
+  const { status, metadata, ...rest } = object;
+  const shown = at(status, "selector") === null ? {} : { status: { selector: at(status, "selector") } };
   const { resourceVersion: _version, annotations, ...kept } = isObject(metadata) ? metadata : {};
   const own = Object.entries(isObject(annotations) ? annotations : {}).filter(([key]) => key !== REVISION);
-  return { ...rest, metadata: { ...kept, annotations: Object.fromEntries(own) } };
+  return { ...rest, ...shown, metadata: { ...kept, annotations: Object.fromEntries(own) } };
 }
 
-const CONTROLLED = ["Deployment", "Scale"];
+const CONTROLLED = ["Deployment", "StatefulSet", "ReplicaSet", "Scale"];
 const REVISION = "deployment.kubernetes.io/revision";
 
 /** Without those of controllers; by manager, as their order is that of their times. */

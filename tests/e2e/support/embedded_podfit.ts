@@ -14,6 +14,7 @@ import { createProxySource } from "../../../lib/usage/kubelet.ts";
 import { watchCgroups } from "../../../lib/usage/cgroup/watch_cgroups.ts";
 import { openMetricsApi } from "../../../lib/usage/metrics_api/watch_metrics_api.ts";
 import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
+import type { AskTrigger } from "../../../lib/triggers/trigger_source.ts";
 import type { WatchUsage } from "../../../lib/usage/watch_usage.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
 import { createCgroupFiles } from "../../../lib/sim/kubelet/cgroup_files.ts";
@@ -134,6 +135,7 @@ async function run(
       watchUsage: source.watchUsage,
       scope: { namespaces: options.namespaces, node: options.node, pod: null },
       instance: hostname ?? "podfit",
+      ...(options.scaledObjects && { replicas: { clusterObjectNamespace: "podfit", ask: askNobody } }),
       random,
     });
     listen(daemon, server);
@@ -142,6 +144,11 @@ async function run(
   life.handler = null;
   log.info("Stopped");
 }
+
+/** Real HTTP has no place under virtual time. */
+const askNobody: AskTrigger = () => {
+  return Promise.resolve({ kind: "failed", message: "Cannot ask over a network that is not there", isEmpty: false });
+};
 
 interface SourceContext {
   readonly server: ApiServer;

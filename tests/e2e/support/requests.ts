@@ -4,16 +4,7 @@
  * `version(Pod/a)` for what the server asked last said of that object. No pod of theirs is ever scheduled.
  */
 import { toManifest } from "../../support/manifests.ts";
-
-export interface ApiRequest {
-  readonly sentence: string;
-  readonly method: string;
-  /** With its query. */
-  readonly path: string;
-  /** Text is sent as it is. */
-  readonly body?: unknown;
-  readonly contentType?: string;
-}
+import { type ApiRequest, APPLY, get, JSON_PATCH, MERGE, patch, post, put, remove, send, STRATEGIC } from "./ask.ts";
 
 const PODS = "/api/v1/namespaces/NS/pods";
 const MAPS = "/api/v1/namespaces/NS/configmaps";
@@ -27,11 +18,6 @@ const RANGES = "/api/v1/namespaces/NS/limitranges";
 
 /** Of a watch. */
 const INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1";
-
-const MERGE = "application/merge-patch+json";
-const STRATEGIC = "application/strategic-merge-patch+json";
-const JSON_PATCH = "application/json-patch+json";
-const APPLY = "application/apply-patch+yaml";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -331,30 +317,6 @@ export const REQUESTS: readonly ApiRequest[] = [
   send("a collection of namespaces", "DELETE", "/api/v1/namespaces?dryRun=All&labelSelector=none=1"),
   send("a method nobody knows", "POST", `${PODS}/a`, {}),
 ];
-
-function send(sentence: string, method: string, path: string, body?: unknown): ApiRequest {
-  return { sentence: `${method} ${sentence}`, method, path, ...(body === undefined ? {} : { body }) };
-}
-
-function get(sentence: string, path: string): ApiRequest {
-  return send(sentence, "GET", path);
-}
-
-function post(sentence: string, path: string, body: unknown): ApiRequest {
-  return send(sentence, "POST", path, body);
-}
-
-function put(sentence: string, path: string, body: unknown): ApiRequest {
-  return send(sentence, "PUT", path, body);
-}
-
-function remove(sentence: string, path: string, options?: unknown): ApiRequest {
-  return send(sentence, "DELETE", path, options);
-}
-
-function patch(sentence: string, contentType: string, path: string, body: unknown): ApiRequest {
-  return { ...send(sentence, "PATCH", path, body), contentType };
-}
 
 function toContainer(resources: Json = {}): Json {
   return { name: "main", image: "x:1", resources };
