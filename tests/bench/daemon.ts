@@ -26,8 +26,12 @@ export async function bundleDaemon(directory: string): Promise<string> {
 }
 
 /** `args`: of podfit. */
-export function startDaemon(bundle: string, args: readonly string[]): Deno.ChildProcess {
-  return startDeno([...toRun(bundle), "--listen", "127.0.0.1:0", ...args]);
+export function startDaemon(
+  bundle: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Deno.ChildProcess {
+  return startDeno([...toRun(bundle), "--listen", "127.0.0.1:0", ...args], env);
 }
 
 /** As `deno task start` and the image run it. */
@@ -36,11 +40,11 @@ function toRun(bundle: string): readonly string[] {
   return ["run", ...v8Flags, "-P=start", "--config", `${ROOT}deno.json`, bundle];
 }
 
-export function startDeno(args: readonly string[]): Deno.ChildProcess {
+export function startDeno(args: readonly string[], env: Readonly<Record<string, string>> = {}): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd: ROOT,
-    env: { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK: "1" },
+    env: { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK: "1", ...env },
     stdout: "null",
     stderr: "piped",
   }).spawn();

@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console
 /**
- * `deno task bench:scale [--nodes 10,100,1000] [--pods 30] [--minutes 5] [--metrics-server PATH]`: what podfit costs as a
- * cluster grows, beside metrics-server on the same nodes. With `--real KUBECONFIG` the nodes are registered with that API
+ * `deno task bench:scale [--nodes 10,100,1000] [--pods 30] [--minutes 5] [--metrics-server PATH]
+ * [--scaled-objects 0]`: what podfit costs as a cluster grows, beside metrics-server on the same nodes. So many ScaledObjects share
+ * the pods of each size. With `--real KUBECONFIG` the nodes are registered with that API
  * server, 100 of them with 20 pods each unless told otherwise. Exit code 1 when a goal is missed.
  */
 import { parseArgs } from "node:util";
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     pods: { type: "string" },
     minutes: { type: "string", default: "5" },
     "metrics-server": { type: "string" },
+    "scaled-objects": { type: "string", default: "0" },
     real: { type: "string" },
   },
 });
@@ -22,13 +24,14 @@ const { real: kubeconfig = null } = values;
 const { nodes = kubeconfig === null ? "10,100,1000" : "100", pods = kubeconfig === null ? "30" : "20" } = values;
 const sizes = nodes.split(",").map((text) => toNumber("--nodes", text)).sort((a, b) => a - b);
 const podsPerNode = toNumber("--pods", pods);
+const scaledObjects = values["scaled-objects"] === "0" ? 0 : toNumber("--scaled-objects", values["scaled-objects"]);
 const windowMs = toNumber("--minutes", values.minutes) * 60_000;
 const metricsServer = values["metrics-server"] ?? await findMetricsServer();
 
 const results: SizeResult[] = [];
 for (const nodes of sizes) {
   const say = (text: string) => console.error(text);
-  results.push(await measureSize({ nodes, podsPerNode, windowMs, metricsServer, kubeconfig, say }));
+  results.push(await measureSize({ nodes, podsPerNode, scaledObjects, windowMs, metricsServer, kubeconfig, say }));
 }
 const { text, missed } = writeReport(results);
 console.log(`${kubeconfig === null ? "Embedded" : "Real"} API server, ${podsPerNode} pods a node:\n\n${text}`);

@@ -6,7 +6,7 @@
 import { bundleDaemon, readAddress, readMetrics, readSeries, startDaemon, waitUntilReady } from "./daemon.ts";
 import { startRealCluster } from "./scale_real.ts";
 import { startMetricsServer } from "./scale_metrics_server.ts";
-import type { Cost, SizeResult } from "./scale_table.ts";
+import type { Cost, ReplicaFigures, SizeResult } from "./scale_table.ts";
 import { type ProcessUsage, readUsage } from "./scale_usage.ts";
 import { startWorker } from "./scale_worker.ts";
 import { POLL_MS, SETTLED_MS, type World } from "./scale_world.ts";
@@ -14,6 +14,7 @@ import { POLL_MS, SETTLED_MS, type World } from "./scale_world.ts";
 export interface SizeOptions {
   readonly nodes: number;
   readonly podsPerNode: number;
+  readonly scaledObjects: number;
   readonly windowMs: number;
   /** Path of its program; `null` = without it. */
   readonly metricsServer: string | null;
@@ -36,7 +37,7 @@ const SYNC_MS = 180_000;
 const SAMPLE_MS = 5_000;
 
 export async function measureSize(
-  { nodes, podsPerNode, windowMs, metricsServer, kubeconfig, say }: SizeOptions,
+  { nodes, podsPerNode, scaledObjects, windowMs, metricsServer, kubeconfig, say }: SizeOptions,
 ): Promise<SizeResult> {
   await using stack = new AsyncDisposableStack();
   const directory = await Deno.makeTempDir();
@@ -44,7 +45,7 @@ export async function measureSize(
   const bundle = await bundleDaemon(directory);
   // Whole seconds, as times in the API are; so long ago that all has settled.
   const startedAt = Math.floor(Date.now() / 1000) * 1000 - SETTLED_MS - 1000;
-  const world: World = { nodes, podsPerNode, startedAt };
+  const world: World = { nodes, podsPerNode, startedAt, scaledObjects };
   const { path, token, args } = kubeconfig === null
     ? await startEmbeddedCluster(world, { directory, stack })
     : await startRealCluster(world, { kubeconfig, directory, stack });
@@ -53,7 +54,7 @@ export async function measureSize(
     : stack.use(await startMetricsServer({ program: metricsServer, kubeconfig: path, directory, token }));
 
   const began = performance.now();
-  const daemon = startDaemon(bundle, ["--kubeconfig", path, ...args]);
+  const daemon = startDaemon(bundle, ["--kubeconfig", path, ...args], toEnv(scaledObjects));
   const complaints: string[] = [];
   let drained = Promise.resolve();
   stack.defer(async () => {
@@ -83,7 +84,9 @@ export async function measureSize(
     seen.push(await readBoth());
   }
   const windowSeconds = (performance.now() - windowBegan) / 1000;
-  const after = readFigures(await readMetrics(address));
+  const page = await readMetrics(address);
+  const after = readFigures(page);
+  const blockMs = (readSeries(page, "podfit_loop_block_seconds") || 0) * 1000;
   const [reads, evaluations] = [after.reads - before.reads, after.evaluations - before.evaluations];
   checkWindow({ reads, evaluations, after, nodes, podsPerNode, windowSeconds, complaints });
   const scraped = other === null ? "" : `, metrics-server knows ${await other.countPods()} pods`;
@@ -92,8 +95,27 @@ export async function measureSize(
     nodes,
     pods,
     windowSeconds,
+    replicas: scaledObjects === 0 ? null : { ...readReplicaFigures(page), blockMs },
     podfit: toCost(atStart, seen.map(([one]) => one)),
     metricsServer: otherAtStart === null ? null : toCost(otherAtStart, seen.flatMap(([, one]) => one ?? [])),
+  };
+}
+
+function toEnv(scaledObjects: number): Readonly<Record<string, string>> {
+  return scaledObjects > 0 ? { PODFIT_SCALED_OBJECTS: "true" } : {};
+}
+
+/** Since the start: the first passes are the slowest. The block is the longest since the metrics were read last. */
+function readReplicaFigures(metrics: string): Omit<ReplicaFigures, "blockMs"> {
+  const name = "podfit_replica_evaluation_seconds";
+  const evaluations = readSeries(metrics, `${name}_count`) || 0;
+  const within = [...metrics.matchAll(new RegExp(`^${name}_bucket\\{[^}]*le="0\\.005"\\} (\\d+)$`, "gm"))]
+    .reduce((sum, [, count]) => sum + Number(count), 0);
+  return {
+    evaluations,
+    meanMs: ((readSeries(metrics, `${name}_sum`) || 0) * 1000) / Math.max(1, evaluations),
+    above5Ms: evaluations - within,
+    writes: readSeries(metrics, "podfit_replica_writes_total") || 0,
   };
 }
 

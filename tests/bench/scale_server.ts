@@ -11,7 +11,7 @@ import { createApiServer, type EmbeddedApiServer } from "../../lib/sim/server/ht
 import type { JsonObject } from "../../lib/sim/json.ts";
 import { serve, toKubeconfig } from "../../lib/sim/server/http/serve.ts";
 import { createObjects } from "./scale_objects.ts";
-import { nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
+import { listDeployments, nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
 import { hearMessages, say } from "./scale_worker.ts";
 
 const TOKEN = "bench";
@@ -22,6 +22,7 @@ await say({ kubelets: await authority.issue("kubelet") });
 const { world, ports } = (await told.next()).value as { world: World; ports: readonly number[] };
 const api = createApiServer({ clock: systemClock, random: Math.random, tokens: new Map([[TOKEN, ADMIN]]) });
 await createObjects(toClient(api), world);
+for (const deployment of listDeployments(world)) api.store.put("apps/deployments", deployment);
 await putNodes(api, world, ports);
 await using served = await serve(api.handle, { authority });
 await say({ kubeconfig: toKubeconfig(served, TOKEN), token: TOKEN });

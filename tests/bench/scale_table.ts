@@ -15,9 +15,21 @@ export interface SizeResult {
   readonly nodes: number;
   readonly pods: number;
   readonly windowSeconds: number;
+  /** What ScaledObjects cost; `null` = there are none. */
+  readonly replicas: ReplicaFigures | null;
   readonly podfit: Cost;
   /** On the same nodes at the same time; `null` = not measured. */
   readonly metricsServer: Cost | null;
+}
+
+export interface ReplicaFigures {
+  /** Passes of both halves, with the time of the fold alone. */
+  readonly evaluations: number;
+  readonly meanMs: number;
+  readonly above5Ms: number;
+  /** Of the event loop, the longest within the window. */
+  readonly blockMs: number;
+  readonly writes: number;
 }
 
 export interface Report {
@@ -30,6 +42,9 @@ export interface Report {
 const GROWTH_GOAL = 1.2;
 const CPU_RATIO_GOAL = 1;
 const MEMORY_RATIO_GOAL = 0.5;
+/** A pass of one ScaledObject, and a block of the event loop. */
+const PASS_GOAL_MS = 5;
+const BLOCK_GOAL_MS = 50;
 
 /** Smallest first. Goals of growth are for a step that ends at 1,000 nodes or more, those of a ratio for the last size. */
 export function writeReport(results: readonly SizeResult[]): Report {
@@ -53,8 +68,14 @@ export function writeReport(results: readonly SizeResult[]): Report {
       (nodes === last?.nodes ? ` (goals: at most ${CPU_RATIO_GOAL.toFixed(1)} and ${MEMORY_RATIO_GOAL})` : "")
     ),
     ...(ratios.length === 0 ? ["metrics-server: not measured"] : []),
+    ...results.flatMap(toReplicas),
   ];
   const missed = [
+    ...results.flatMap(({ nodes, replicas }) => {
+      if (replicas === null) return [];
+      const isSlow = replicas.above5Ms > 0 || replicas.blockMs >= BLOCK_GOAL_MS || replicas.evaluations === 0;
+      return isSlow ? [`passes of ScaledObjects at ${nodes} nodes`] : [];
+    }),
     ...growths.filter(({ to, cpu }) => to >= 1000 && cpu > GROWTH_GOAL).map(({ to }) => `CPU per pod at ${to} nodes`),
     ...(last !== undefined && last.cpu > CPU_RATIO_GOAL ? ["CPU beside metrics-server"] : []),
     ...(last !== undefined && last.memory > MEMORY_RATIO_GOAL ? ["memory beside metrics-server"] : []),
@@ -90,6 +111,19 @@ function toRow({ nodes, pods, windowSeconds }: SizeResult, name: string, cost: C
     cost.peakMiB.toFixed(1),
     (kib / nodes).toFixed(0),
     (kib / pods).toFixed(1),
+  ];
+}
+
+function toReplicas({ nodes, replicas }: SizeResult): readonly string[] {
+  if (replicas === null) return [];
+  const { evaluations, meanMs, above5Ms, blockMs, writes } = replicas;
+  return [
+    `${nodes} nodes: ${evaluations} passes of ScaledObjects, ${
+      meanMs.toFixed(3)
+    } ms each, ${above5Ms} above ${PASS_GOAL_MS} ms ` +
+    `(goal: none); longest block of the event loop ${
+      blockMs.toFixed(1)
+    } ms (goal: below ${BLOCK_GOAL_MS}); ${writes} writes`,
   ];
 }
 

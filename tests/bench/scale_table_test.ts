@@ -1,5 +1,5 @@
 /** What the scale bench prints and when it calls a goal missed. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { type Cost, type SizeResult, writeReport } from "./scale_table.ts";
 
 function cost(cpuSeconds: number, rssMiB: number): Cost {
@@ -7,7 +7,7 @@ function cost(cpuSeconds: number, rssMiB: number): Cost {
 }
 
 function size(nodes: number, podfit: Cost, metricsServer: Cost | null = null): SizeResult {
-  return { nodes, pods: nodes * 30, windowSeconds: 300, podfit, metricsServer };
+  return { nodes, pods: nodes * 30, windowSeconds: 300, replicas: null, podfit, metricsServer };
 }
 
 Deno.test("writeReport() prints cost per node and per pod, growth from size to size, and the ratio to metrics-server", () => {
@@ -52,4 +52,15 @@ Deno.test("writeReport() says so where metrics-server was not measured, and comp
     "10 to 100 nodes: CPU per pod x 1.00, memory per pod x 0.10",
     "metrics-server: not measured",
   ]);
+});
+
+Deno.test("writeReport() shows passes of ScaledObjects, and misses one above 5 ms, a block of 50 ms, or none at all", () => {
+  const figures = { evaluations: 4000, meanMs: 0.25, above5Ms: 0, blockMs: 30, writes: 0 };
+  const report = (replicas: typeof figures) => writeReport([{ ...size(10, cost(1, 50)), replicas }]);
+  const { text, missed } = report(figures);
+  assert(text.includes("10 nodes: 4000 passes of ScaledObjects, 0.250 ms each, 0 above 5 ms"), text);
+  assertEquals(missed, []);
+  for (const slow of [{ above5Ms: 1 }, { blockMs: 50 }, { evaluations: 0 }]) {
+    assertEquals(report({ ...figures, ...slow }).missed, ["passes of ScaledObjects at 10 nodes"]);
+  }
 });

@@ -16,6 +16,8 @@ export interface World {
   readonly podsPerNode: number;
   /** Epoch ms; all pods were bound then. */
   readonly startedAt: number;
+  /** So many Deployments with a ScaledObject share the pods; none unless given. */
+  readonly scaledObjects?: number;
 }
 
 /** By then all pods run and are ready, and nothing but use changes any more. */
@@ -88,8 +90,53 @@ export function listAutoscalers(world: World): readonly JsonObject[] {
 const SIDE = { scaleUpThreshold: 80, scaleDownThreshold: 20, targetUtilization: 60 };
 const SIDES = { requests: SIDE, limits: SIDE };
 
-function countAutoscalers({ nodes, podsPerNode }: World): number {
-  return Math.ceil((nodes * podsPerNode) / PODS_PER_AUTOSCALER);
+function countAutoscalers({ nodes, podsPerNode, scaledObjects = 0 }: World): number {
+  return scaledObjects > 0 ? scaledObjects : Math.ceil((nodes * podsPerNode) / PODS_PER_AUTOSCALER);
+}
+
+/** The targets of ScaledObjects, as their controllers would have left them. */
+export function listDeployments(world: World): readonly JsonObject[] {
+  return listApps(world, ({ app, namespace, replicas }) => ({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: app, namespace, uid: `deployment-${app}`, generation: 1 },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app } },
+      template: { metadata: { labels: { app } }, spec: { containers: [{ name: "main", image: LOAD_IMAGE }] } },
+    },
+    status: { observedGeneration: 1, replicas, readyReplicas: replicas, availableReplicas: replicas },
+  }));
+}
+
+/** Each computes its metrics at every tick, and may have no other number of replicas than it has. */
+export function listScaledObjects(world: World): readonly JsonObject[] {
+  const trigger = (type: string) => ({ type, metricType: "Utilization", metadata: { value: "60" } });
+  return listApps(world, ({ app, namespace, replicas }) => ({
+    apiVersion: "keda.sh/v1alpha1",
+    kind: "ScaledObject",
+    metadata: { name: app, namespace },
+    spec: {
+      scaleTargetRef: { name: app },
+      minReplicaCount: replicas,
+      maxReplicaCount: replicas,
+      triggers: [trigger("cpu"), trigger("memory")],
+    },
+  }));
+}
+
+interface App {
+  readonly app: string;
+  readonly namespace: string;
+  readonly replicas: number;
+}
+
+function listApps<T>(world: World, toObject: (app: App) => T): readonly T[] {
+  const { nodes, podsPerNode, scaledObjects = 0 } = world;
+  return Array.from({ length: scaledObjects }, (_, index) => {
+    const replicas = Math.floor((nodes * podsPerNode - 1 - index) / scaledObjects) + 1;
+    return toObject({ ...toApp(index), replicas });
+  });
 }
 
 function toApp(index: number): { readonly app: string; readonly namespace: string } {

@@ -1,7 +1,17 @@
 /** The cluster that the scale bench measures in: two processes make the same of it, and podfit has nothing to resize. */
 import { assert, assertEquals } from "@std/assert";
 import { parseAutoscaler } from "../../lib/autoscaler/parse_autoscaler.ts";
-import { listAutoscalers, listNamespaces, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
+import {
+  listAutoscalers,
+  listDeployments,
+  listNamespaces,
+  listPods,
+  listScaledObjects,
+  readTemplate,
+  SETTLED_MS,
+  startMachine,
+  type World,
+} from "./scale_world.ts";
 
 const WORLD: World = { nodes: 40, podsPerNode: 30, startedAt: Date.UTC(2026, 10, 20, 12) };
 
@@ -59,4 +69,21 @@ Deno.test("a machine of the scale bench has settled, and what its kubelet tells 
   assertEquals(shares.filter((share) => share > 85).length, 3);
   assertEquals(shares.filter((share) => share < 40).length, 0);
   assert(shares.every((share) => share < 105), shares.join());
+});
+
+Deno.test("each ScaledObject of the scale bench has a Deployment with as many replicas as it has pods", async () => {
+  const world = { ...WORLD, nodes: 3, scaledObjects: 7 };
+  const template = await readTemplate();
+  const pods = listPods(world, template).map(({ metadata }) => metadata?.labels?.["app"]);
+  const deployments = listDeployments(world);
+  assertEquals(deployments.length, 7);
+  for (const { metadata, spec } of deployments) {
+    const { name } = metadata as { readonly name: string };
+    assertEquals((spec as { replicas: number }).replicas, pods.filter((app) => app === name).length);
+  }
+  assertEquals(
+    listScaledObjects(world).map(({ spec }) => (spec as { scaleTargetRef: { name: string } }).scaleTargetRef.name),
+    deployments.map(({ metadata }) => (metadata as { name: string }).name),
+  );
+  assertEquals(listAutoscalers(world).length, 7);
 });
