@@ -8,7 +8,7 @@ import { findCircles, findForbiddenImports, LAYERS, listReached, type ModuleGrap
 const ROOT = new URL("../", import.meta.url).href;
 const MAX_LINES = 250;
 /** Written by tools/generate.ts, and as long as the API is wide. */
-const GENERATED = ["lib/api/kubernetes.ts", "lib/api/autoscaler.ts"];
+const GENERATED = ["lib/api/kubernetes.ts", "lib/api/autoscaler.ts", "lib/api/scaled_object.ts"];
 
 Deno.test("imports of main.ts and lib follow the layers", async () => {
   const files = await listSources();

@@ -9,7 +9,7 @@ const ROOT = new URL("../", import.meta.url);
 const ALL = Object.entries(MUTATIONS).flatMap(([clause, some]) => some.map((mutation) => ({ clause, mutation })));
 
 Deno.test("every clause of the contract has mutations, and no other", async () => {
-  assertEquals(Object.keys(MUTATIONS), await readClauses(ROOT));
+  assertEquals(Object.keys(MUTATIONS).sort(), [...await readClauses(ROOT)].sort());
   assertEquals(Object.entries(MUTATIONS).filter(([, some]) => some.length === 0), []);
 });
 

@@ -6,6 +6,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
 import { FAMILIES } from "../lib/daemon/metrics/families.ts";
+import { REPLICA_FAMILIES } from "../lib/daemon/metrics/replica_families.ts";
 import { listNamedClauses, readClauses } from "../tools/contract.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -95,7 +96,10 @@ Deno.test("every reason and every event stands in the README's table (C53)", asy
 
 Deno.test("every metric stands in the README with its labels, and no other (C52)", async () => {
   const rows = tableOf(await readText("README.md"), "| name | labels ");
-  const known: readonly { name: string; labels: readonly string[] }[] = Object.values(FAMILIES);
+  const known: readonly { name: string; labels: readonly string[] }[] = [
+    ...Object.values(FAMILIES),
+    ...Object.values(REPLICA_FAMILIES),
+  ];
   for (const { name, labels } of known) {
     const row = rows.find((row) => listCode(row).includes(name));
     assert(row !== undefined, `${name} is not in the README`);

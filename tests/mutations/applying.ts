@@ -809,8 +809,8 @@ export const APPLYING: Mutations = {
       breaks: "says AtBound though memory in use holds the other side",
       in: "GATES",
       under: "lib/core/gate",
-      find: "withRoom, cooledDown, memoryFree,",
-      replace: "memoryFree, withRoom, cooledDown,",
+      find: "withRoom, cooledDown, scaledInFirst, memoryFree,",
+      replace: "memoryFree, withRoom, cooledDown, scaledInFirst,",
       test: "ask() says MemoryInUse where another side is at its bound (C46)",
     },
     {

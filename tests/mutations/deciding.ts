@@ -82,7 +82,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "keeps the streaks over an accepted PATCH",
       in: "settleAccepted",
-      find: ", streaks: keepOverPatch(view.streaks, request.changes), wantedSince: null",
+      find: "...NOTHING_WANTED, streaks: keepOverPatch(view.streaks, request.changes),",
       replace: "",
       test: "decide() ends the streaks with an accepted PATCH, before the size is in force (C31)",
     },

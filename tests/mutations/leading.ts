@@ -123,6 +123,14 @@ export const LEADING: Mutations = {
       test: "a standby knows the cluster, polls nothing, writes nothing, and is ready (C55)",
     },
     {
+      breaks: "sets replicas when it leads no more",
+      in: "createDaemon",
+      find: "newActor({ transport: fence(transport, term) }, term)",
+      replace: "newActor({ transport }, term)",
+      test:
+        "a leader that was stopped between reading and writing a scale writes nothing when it wakes, and the next one once (R46, C55)",
+    },
+    {
       breaks: "shows the gauges of its leadership for ever",
       in: "createLeadership",
       find: "metrics.standBy();",

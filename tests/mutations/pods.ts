@@ -288,6 +288,7 @@ export const PODS: Mutations = {
     {
       breaks: "asks the API server though it is disabled",
       in: "run",
+      under: "lib/cli/run",
       find: "await (isEnabled ? work(shell) : idle(shell))",
       replace: "await work(shell)",
       test: "podfit without PRA_ENABLED asks nobody, answers health and metrics and says how to enable (C14)",

@@ -13,15 +13,16 @@ export const REPORTING: Mutations = {
     {
       breaks: "is about the pod",
       in: "toEvent",
-      find: '"PodResourceAutoscaler"',
-      replace: '"Pod"',
+      find: 'kind = "PodResourceAutoscaler"',
+      replace: 'kind = "ScaledObject"',
       test: "publish() writes an Event of core/v1 on the autoscaler with the pod as related object (C50)",
     },
     {
       breaks: "has reasons without their prefix",
-      in: "REASON_PREFIX",
-      find: '"PodResourceAutoscaler"',
-      replace: '""',
+      in: "KINDS",
+      under: "lib/daemon/report",
+      find: 'prefix: "PodResourceAutoscaler"',
+      replace: 'prefix: ""',
       test: "publish() writes an Event of core/v1 on the autoscaler with the pod as related object (C50)",
     },
     {
@@ -192,7 +193,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "writes a status that does not differ",
       in: "StatusWriter.#judge",
-      find: 'isEqual(status, autoscaler.status) ? null : "now"',
+      find: 'isEqual(status, object.status) ? null : "now"',
       replace: '"now"',
       test: "a status is written once and not again while nothing differs, also after a restart (C51)",
     },
@@ -292,7 +293,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "writes a status each minute because the watch does not show it",
       in: "StatusWriter.#judge",
-      find: "facts.stale === null && sinceMs",
+      find: "!isStale && sinceMs",
       replace: "sinceMs",
       test:
         "a list that was not heard of for five minutes is told in log, readiness, condition and metric, until it is (C51)",
@@ -353,7 +354,7 @@ export const REPORTING: Mutations = {
     {
       breaks: "keeps the series of a deleted autoscaler",
       in: "createMetrics",
-      find: "(const family of Object.values(families)) if (family.isPerAutoscaler)",
+      find: "(const family of Object.values(families)) if (family.hasOwner)",
       replace: "(const family of [families.active, families.evaluation])",
       test: "createDaemon() drops every series of a deleted autoscaler (C52)",
     },

@@ -78,7 +78,8 @@ export const ROOM: Mutations = {
     {
       breaks: "forgets the overhead of a pod's sandbox",
       in: "readRequests",
-      find: '(extra["cpu.requests"] ?? 0)',
+      under: "lib/daemon/inventory",
+      find: "(extra?.cpuMillicores ?? 0)",
       replace: "0",
       test: "createDaemon() counts every pod of the node, overhead too, and those that nobody tracks (L30)",
     },

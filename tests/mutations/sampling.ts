@@ -197,7 +197,7 @@ export const SAMPLING: Mutations = {
     {
       breaks: "keeps the streaks over a restart",
       in: "nextUnsampled",
-      find: ", streaks: NO_STREAKS, wantedSince: null",
+      find: ", ...NOTHING_WANTED",
       replace: "",
       test: "decide() warms up again when usage shows a new run before the pod does (C22)",
     },
@@ -246,7 +246,7 @@ export const SAMPLING: Mutations = {
     {
       breaks: "keeps the streaks over a silence",
       in: "watchSilence",
-      find: "streaks: NO_STREAKS, wantedSince: null,",
+      find: "...NOTHING_WANTED,",
       replace: "",
       test: "decide() bears silence for 60s where polls are frequent, then ends the streaks (C22)",
     },

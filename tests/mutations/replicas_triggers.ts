@@ -1,0 +1,453 @@
+/** Slips in how triggers are asked for their values, and with which credentials (section 2 of the contract of replicas). */
+import type { Mutations } from "../../tools/mutation.ts";
+
+const SHARED = "read() asks once for both halves that are due in the same second, and counts once (R8)";
+const ANEW = "read() asks anew in another second, and for the same half (R8)";
+const COUNTS = "read() counts pods of the object's namespace, or their nodes (R12)";
+const GJSON = "readAtPath() finds keys, indices, escaped characters and lengths as GJSON does (R13)";
+const REFUSED = "parseJsonPath() refuses other syntax of GJSON by its name (R13)";
+const KEYS = "toTriggerRequest() sends an API key by header or query, under KEDA's names by default (R13, R16)";
+const STATUSES = "createAskTrigger() takes any 2xx of prometheus, and of metrics-api only 200 (R13, R14)";
+const ASKED = "toTriggerRequest() asks prometheus as KEDA does, each parameter escaped (R14)";
+const EMPTY =
+  "readPrometheusAnswer() takes no series and no value for 0, or for an error if ignoreNullValues is false, and counts them as empty (R14)";
+const SERIES = "readExposition() takes the first series with the selector's name and labels (R15)";
+const ELSEWHERE = "a redirect to another host carries no credential, nor does one back (R15)";
+const LEAK = "a redirect that would bring credentials in its URL to another host is not followed (R15)";
+const CLUSTER =
+  "resolveCredentials() reads secrets of a ClusterTriggerAuthentication in podfit's own namespace and nowhere else (R16)";
+const TENANT = "resolveCredentials() reads no secret of podfit's own namespace for anything of a tenant's (R16)";
+const SECRETS = "createAskTrigger() shows no secret on any way (R16)";
+const VARIABLES =
+  "resolveCredentials() reads variables of a container of the target: by value, secret, config map and envFrom (R16)";
+const CACHED = "read() gives a tick the last poll's value of a cached trigger, and no other trigger's (R19)";
+
+export const REPLICAS_TRIGGERS: Mutations = {
+  R8: [
+    {
+      breaks: "asks again for the other half",
+      in: "serve",
+      under: "lib/triggers",
+      find: "last.second === second",
+      replace: "last.second > second",
+      test: SHARED,
+    },
+    {
+      breaks: "counts a shared reading twice",
+      in: "serve",
+      under: "lib/triggers",
+      find: "isCounted: false",
+      replace: "isCounted: true",
+      test: SHARED,
+    },
+    {
+      breaks: "shares over the second's end",
+      in: "toSecond",
+      under: "lib/triggers",
+      find: "Math.floor(now / 1000)",
+      replace: "Math.round(now / 1000)",
+      test: ANEW,
+    },
+    {
+      breaks: "gives the same half its own reading again",
+      in: "serve",
+      under: "lib/triggers",
+      find: "last.half !== half && ",
+      replace: "",
+      test: ANEW,
+    },
+  ],
+  R12: [
+    {
+      breaks: "counts pods of another namespace",
+      in: "askOnce",
+      find: "const { namespace } = object;",
+      replace: "const { name: namespace } = object;",
+      test: COUNTS,
+    },
+    {
+      breaks: "never counts nodes",
+      in: "readTrigger",
+      find: "isByNode: source.isByNode",
+      replace: "isByNode: false",
+      test: COUNTS,
+    },
+  ],
+  R13: [
+    {
+      breaks: "is redirected to the metadata service of a cloud",
+      in: "followRedirect",
+      find: "if (purpose !== null)",
+      replace: "if (purpose === undefined)",
+      test: "a redirect to a link-local, unspecified or multicast address is not followed (R13, R14)",
+    },
+    {
+      breaks: "takes an escaped digit for an index",
+      in: "readUse",
+      find: "test(raw)",
+      replace: 'test(raw.replace("\\\\", ""))',
+      test: GJSON,
+    },
+    {
+      breaks: "finds what objects inherit",
+      in: "readAtPath",
+      find: "Object.hasOwn(current, key)",
+      replace: "key in current",
+      test: GJSON,
+    },
+    {
+      breaks: "splits at an escaped dot",
+      in: "splitSteps",
+      find: 'character === "\\\\"',
+      replace: 'character === "/"',
+      test: GJSON,
+    },
+    {
+      breaks: "takes wildcards for keys",
+      in: "findFault",
+      under: "lib/scaled_object",
+      find: "[*?]",
+      replace: "[*]",
+      test: REFUSED,
+    },
+    {
+      breaks: "takes a length in the middle",
+      in: "findFault",
+      under: "lib/scaled_object",
+      find: '=== "#" && !isLast',
+      replace: '=== "##" && !isLast',
+      test: REFUSED,
+    },
+    {
+      breaks: "takes any 2xx of metrics-api",
+      in: "isAnswer",
+      find: '=== "metrics-api"',
+      replace: '=== "none"',
+      test: STATUSES,
+    },
+    {
+      breaks: "puts the key elsewhere by default",
+      in: "toApiHeaders",
+      find: '"X-API-KEY"',
+      replace: '"api_key"',
+      test: KEYS,
+    },
+    {
+      breaks: "has secrets go before metadata",
+      in: "readApiKey",
+      find: 'given.apiKey ?? read("apiKey")',
+      replace: 'read("apiKey") ?? given.apiKey',
+      test: KEYS,
+    },
+    {
+      breaks: "reads no text as a quantity",
+      in: "toValue",
+      under: "lib/triggers/read_located.ts",
+      find: "return parsed.ok ? parsed",
+      replace: "return parsed.ok ? { ok: false, cause: found }",
+      test: "readLocated() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)",
+    },
+  ],
+  R14: [
+    {
+      breaks: "takes only 200 of prometheus",
+      in: "isAnswer",
+      find: "status <= 299",
+      replace: "status <= 200",
+      test: STATUSES,
+    },
+    {
+      breaks: "leaves the namespace out",
+      in: "toPrometheusUrl",
+      find: '["namespace", source.namespace]',
+      replace: '["ns", source.namespace]',
+      test: ASKED,
+    },
+    { breaks: "escapes values only", in: "toPrometheusUrl", find: "${escape(name)}", replace: "${name}", test: ASKED },
+    {
+      breaks: "leaves the fraction of a second in",
+      in: "formatQueryTime",
+      find: '"Z")',
+      replace: '".9Z")',
+      test: ASKED,
+    },
+    {
+      breaks: "does not count an empty answer",
+      in: "readPrometheusAnswer",
+      find: "value: 0, isEmpty: true",
+      replace: "value: 0, isEmpty: false",
+      test: EMPTY,
+    },
+    {
+      breaks: "takes nothing for 0 always",
+      in: "readPrometheusAnswer",
+      find: "if (ignoresNullValues) return { ok: true, value: 0, isEmpty: true }",
+      replace: "return { ok: true, value: 0, isEmpty: true }",
+      test: EMPTY,
+    },
+    {
+      breaks: "takes the first of several series",
+      in: "readPrometheusAnswer",
+      find: "second !== undefined",
+      replace: "second === null",
+      test:
+        "readPrometheusAnswer() refuses several series, scalars and what has another shape, whatever ignoreNullValues says, and quotes nothing (R14)",
+    },
+    {
+      breaks: "has a null value be 0",
+      in: "toValue",
+      under: "lib/triggers/prometheus_answer.ts",
+      find: "return -1",
+      replace: "return 0",
+      test: "readPrometheusAnswer() takes a null value for -1 (R14)",
+    },
+    {
+      breaks: "verifies nothing by the ca",
+      in: "readAuth",
+      find: 'source.kind === "prometheus" && ca !== null',
+      replace: "ca === null",
+      test: "readAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)",
+    },
+    {
+      breaks: "sends basic before bearer",
+      in: "toPrometheusHeaders",
+      find: 'if (modes.includes("bearer")) return [toBearer(read, false)];',
+      replace: "",
+      test:
+        "toTriggerRequest() sends one kind of authentication to prometheus: bearer, else basic, else custom (R14, R16)",
+    },
+  ],
+  R15: [
+    {
+      breaks: "takes YAML of any length",
+      in: "readYaml",
+      under: "lib/triggers",
+      find: "> MAX_YAML_BYTES",
+      replace: "> 64 * MAX_YAML_BYTES",
+      test:
+        "readLocated() takes 64 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)",
+    },
+    {
+      breaks: "takes YAML that stands for more than is written",
+      in: "parsePlain",
+      find: "FOREIGN",
+      replace: "{ ...FOREIGN, isPlain: false }",
+      test: "readLocated() refuses YAML with an alias (R13, R15)",
+    },
+    {
+      breaks: "has a directive bring merge keys back",
+      in: "checkPlain",
+      find: '|| typeof key.value === "symbol"',
+      replace: "",
+      test: "readLocated() refuses YAML with a merge key by a directive (R13, R15)",
+    },
+    {
+      breaks: "takes YAML of very many values",
+      in: "FOREIGN",
+      find: "16_384",
+      replace: "65_536",
+      test: "readLocated() refuses YAML with too many values (R13, R15)",
+    },
+    { breaks: "takes the last series", in: "readExposition", find: "&& found === null", replace: "", test: SERIES },
+    {
+      breaks: "ignores labels",
+      in: "isMatch",
+      under: "lib/triggers",
+      find: "label[1] === value",
+      replace: "label[1] !== null",
+      test: SERIES,
+    },
+    {
+      breaks: "takes a histogram's sum",
+      in: "familyOf",
+      find: '"histogram"',
+      replace: '"gauge"',
+      test: "readExposition() takes no histogram and no summary, nor what belongs to one (R15)",
+    },
+    {
+      breaks: "takes credentials along",
+      in: "followRedirect",
+      find: "headers.delete(name)",
+      replace: "headers.has(name)",
+      test: ELSEWHERE,
+    },
+    {
+      breaks: "takes another port for the same host",
+      in: "isSameHost",
+      find: "from.origin === to.origin",
+      replace: "from.hostname === to.hostname",
+      test: ELSEWHERE,
+    },
+    {
+      breaks: "follows with the key in the URL",
+      in: "isLeak",
+      find: "values.includes(secret) ||",
+      replace: "",
+      test: LEAK,
+    },
+    {
+      breaks: "looks at the URL as it is written only",
+      in: "isLeak",
+      find: "[url.href, decode(url.href)]",
+      replace: "[url.href]",
+      test: LEAK,
+    },
+    {
+      breaks: "reads on for ever",
+      in: "LIMIT_BYTES",
+      under: "lib/triggers",
+      find: "2 ** 20",
+      replace: "2 ** 25",
+      test: "a trigger that answers more than 1 MiB fails, and one that answers just that does not (R15)",
+    },
+    {
+      breaks: "has a timeout for each redirect",
+      in: "createAskTrigger",
+      find: "signal: AbortSignal.any([signal, timeout.signal])",
+      replace: "signal",
+      test: "createAskTrigger() has one timeout for all redirects of a question (R15)",
+    },
+  ],
+  R16: [
+    {
+      breaks: "reads the variables of the last container",
+      in: "createFindTargetVariable",
+      find: "containers[0]",
+      replace: "containers.at(-1)",
+      test: "variables without containerName are the first container's, whatever envSourceContainerName says (R16)",
+    },
+    {
+      breaks: "reads a cluster's secrets in the object's namespace",
+      in: "resolveCredentials",
+      find: "? clusterNamespace : namespace",
+      replace: "? namespace : namespace",
+      test: CLUSTER,
+    },
+    {
+      breaks: "reads a tenant's secrets in podfit's namespace",
+      in: "resolveCredentials",
+      find: "? clusterNamespace : namespace",
+      replace: "? clusterNamespace : clusterNamespace",
+      test: TENANT,
+    },
+    {
+      breaks: "reads a template's secrets in podfit's namespace",
+      in: "createFindTargetVariable",
+      find: "createFindEntry(options)",
+      replace: "createFindEntry({ ...options, namespace: options.clusterNamespace })",
+      test: TENANT,
+    },
+    {
+      breaks: "passes on what fetch says",
+      in: "describeFailure",
+      under: "lib/triggers",
+      find: '"the connection failed"',
+      replace: "words",
+      test: SECRETS,
+    },
+    {
+      breaks: "shows the query",
+      in: "toShown",
+      under: "lib/triggers",
+      find: "${url.pathname}",
+      replace: "${url.pathname}${url.search}",
+      test: "createAskTrigger() leaves out of a message the user, the query and what fetch says (R16)",
+    },
+    {
+      breaks: "takes the first variable of a name",
+      in: "createFindVariable",
+      find: "let index = before - 1; index >= 0; index--",
+      replace: "let index = 0; index < before; index++",
+      test: VARIABLES,
+    },
+    {
+      breaks: "forgets prefixes",
+      in: "createFindVariable",
+      find: "key: name.slice(prefix.length)",
+      replace: "key: name",
+      test: VARIABLES,
+    },
+    {
+      breaks: "writes while a parameter is missing",
+      in: "check",
+      under: "lib/triggers",
+      find: "return read.ok ? resolved",
+      replace: "return true ? resolved",
+      test: "read() is obstructed while a secret or a parameter is missing, and heals by itself (R16)",
+    },
+    {
+      breaks: "keeps blanks around a token",
+      in: "readParameter",
+      find: "credentials[name]?.trim()",
+      replace: "credentials[name]",
+      test:
+        "toTriggerRequest() sends one kind of authentication to prometheus: bearer, else basic, else custom (R14, R16)",
+    },
+  ],
+  R19: [
+    {
+      breaks: "takes the cached value for every trigger",
+      in: "serve",
+      under: "lib/triggers",
+      find: "trigger.isCached &&",
+      replace: "",
+      test: CACHED,
+    },
+    {
+      breaks: "takes the cached value for polls too",
+      in: "serve",
+      under: "lib/triggers",
+      find: '&& half === "tick"',
+      replace: "",
+      test: CACHED,
+    },
+    {
+      breaks: "keeps what a tick got",
+      in: "createTriggerReader",
+      find: 'if (half === "poll") known.polled',
+      replace: "known.polled",
+      test:
+        "read() asks for a cached trigger while no poll has been, and a poll of the same second asks nothing twice (R19)",
+    },
+    {
+      breaks: "keeps values over a new generation",
+      in: "createTriggerReader",
+      find: "${object.uid} ${object.generation}",
+      replace: "${object.uid}",
+      test: "read() keeps nothing over a new generation, or another object of the name (R19)",
+    },
+  ],
+  R50: [
+    {
+      breaks: "asks one after the other",
+      in: "createTriggerReader",
+      find: "await Promise.all(asked.map(async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const))",
+      replace:
+        "await Array.fromAsync(asked, async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const)",
+      test: "read() asks all external triggers at once, and one that fails stops no other (R50)",
+    },
+    {
+      breaks: "asks for cpu triggers too",
+      in: "createTriggerReader",
+      find: 'trigger.kind === "external"',
+      replace: 'trigger.kind !== "pods"',
+      test: "read() leaves cpu and memory triggers to others (R50)",
+    },
+  ],
+  R70: [
+    {
+      breaks: "asks once",
+      in: "askTwice",
+      find: 'first.kind !== "failed" ||',
+      replace: 'first.kind === "failed" ||',
+      test: "read() asks no third time, and gives the second failure (R70)",
+    },
+    {
+      breaks: "repeats with the credentials that failed",
+      in: "askTwice",
+      find: "pass.credentials.forget(trigger);",
+      replace: "",
+      test: "read() repeats a failed query once at once, with credentials read afresh (R70)",
+    },
+  ],
+};

@@ -1,0 +1,154 @@
+/** Slips in the switch of replicas and in the rights that come with it (R1, R95). */
+import type { Mutations } from "../../tools/mutation.ts";
+
+const SWITCH = "replicas are set only where somebody says so, and by a podfit that sees whole workloads (R1)";
+const KINDS = "checkCluster() asks for ScaledObjects where replicas are set, and there alone (R1)";
+const DEFINITIONS = "the definitions of keda.sh come with replicas, unless KEDA's are there, and are ours (R1)";
+const OFF = "podfit is told of scaledObjects, which are off (R1)";
+const RULES = "deploy/helm/templates/_rules.tpl";
+const toRights = (who: string) => `podfit ${who} has the rights that it uses, and no others (C54)`;
+const ON = toRights("central with replicas (R95)");
+const COMPUTED = toRights("central with replicas that it only computes (R95)");
+const NAMED = toRights("central with replicas, credentials and HPAs to take over, for one namespace (R95)");
+const UNASKED = toRights("central whose replicas are off, whatever else is said of them (R1, R95)");
+
+export const REPLICAS_WAY_IN: Mutations = {
+  R1: [
+    {
+      breaks: "sets replicas unless told otherwise",
+      in: "toOptions",
+      find: 'lastOr("scaledObjects", "false")',
+      replace: 'lastOr("scaledObjects", "true")',
+      test: SWITCH,
+    },
+    {
+      breaks: "lets an agent of one node count replicas",
+      in: "checkReplicas",
+      find: "node === null && pod === null",
+      replace: "pod === null",
+      test: SWITCH,
+    },
+    {
+      breaks: "lets a sidecar count replicas",
+      in: "checkReplicas",
+      find: "node === null && pod === null",
+      replace: "node === null",
+      test: SWITCH,
+    },
+    {
+      breaks: "hands the switch on whatever it says",
+      in: "readReplicas",
+      under: "lib/cli/run",
+      find: "if (!scaledObjects)",
+      replace: "if (scaledObjects)",
+      test:
+        "readReplicas() hands replicas on only where they are asked for, with podfit's own namespace unless named (R1)",
+    },
+    {
+      breaks: "takes podfit's namespace over the one that is named",
+      in: "readReplicas",
+      under: "lib/cli/run",
+      find: "clusterObjectNamespace ?? server.namespace",
+      replace: "server.namespace",
+      test:
+        "readReplicas() hands replicas on only where they are asked for, with podfit's own namespace unless named (R1)",
+    },
+    {
+      breaks: "asks for ScaledObjects where replicas are off",
+      in: "checkCluster",
+      find: "(scaledObjects ?",
+      replace: "(!scaledObjects ?",
+      test: KINDS,
+    },
+    {
+      breaks: "starts without the definitions",
+      in: "checkCluster",
+      find: "(scaledObjects ?",
+      replace: "(false ?",
+      test: KINDS,
+    },
+    {
+      breaks: "installs the definitions where replicas are off",
+      file: "deploy/helm/templates/crd.yaml",
+      find: "and .Values.scaledObjects.enabled .Values.scaledObjects.installDefinitions",
+      replace: "and .Values.scaledObjects.installDefinitions",
+      test: DEFINITIONS,
+    },
+    {
+      breaks: "installs the definitions over KEDA's",
+      file: "deploy/helm/templates/crd.yaml",
+      find: "and .Values.scaledObjects.enabled .Values.scaledObjects.installDefinitions",
+      replace: "and .Values.scaledObjects.enabled",
+      test: DEFINITIONS,
+    },
+    {
+      breaks: "passes the switch that is off",
+      file: "deploy/helm/templates/_pod.tpl",
+      find: "{{- if .Values.scaledObjects.enabled }}",
+      replace: "{{- if true }}",
+      test: OFF,
+    },
+  ],
+  R95: [
+    {
+      breaks: "grants the rights where replicas are off",
+      file: RULES,
+      find: `{{- if .Values.scaledObjects.enabled }}
+{{- include "podfit.replicaRules"`,
+      replace: `{{- if true }}
+{{- include "podfit.replicaRules"`,
+      test: UNASKED,
+    },
+    {
+      breaks: "may update workloads",
+      file: RULES,
+      find: "[deployments, statefulsets, replicasets, controllerrevisions], verbs: [get]",
+      replace: "[deployments, statefulsets, replicasets, controllerrevisions], verbs: [get, update]",
+      test: ON,
+    },
+    {
+      breaks: "may write the scale in a dry run",
+      file: RULES,
+      find: "{{ if not .Values.dryRun }}, update{{ end }}",
+      replace: ", update",
+      test: COMPUTED,
+    },
+    {
+      breaks: "may change specs of ScaledObjects through no patch",
+      file: RULES,
+      find: "resources: [scaledobjects], verbs: [list, watch, patch]",
+      replace: "resources: [scaledobjects], verbs: [list, watch]",
+      test: ON,
+    },
+    {
+      breaks: "may delete HPAs that nobody hands over",
+      file: RULES,
+      find: "and .Values.scaledObjects.transferHpas (not .Values.dryRun)",
+      replace: "not .Values.dryRun",
+      test: ON,
+    },
+    {
+      breaks: "may delete HPAs in a dry run",
+      file: RULES,
+      find: "and .Values.scaledObjects.transferHpas (not .Values.dryRun)",
+      replace: ".Values.scaledObjects.transferHpas",
+      test: COMPUTED,
+    },
+    {
+      breaks: "may list secrets",
+      file: "deploy/helm/templates/role.yaml",
+      find: "resources: [secrets, configmaps], verbs: [get]",
+      replace: "resources: [secrets, configmaps], verbs: [get, list]",
+      test: NAMED,
+    },
+    {
+      breaks: "reads secrets where replicas are off",
+      file: "deploy/helm/templates/role.yaml",
+      find: `{{- if .Values.scaledObjects.enabled }}
+{{- range .Values.scaledObjects.secretNamespaces }}`,
+      replace: `{{- if true }}
+{{- range .Values.scaledObjects.secretNamespaces }}`,
+      test: UNASKED,
+    },
+  ],
+};
