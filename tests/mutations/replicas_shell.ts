@@ -425,6 +425,13 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R76: [
     {
+      breaks: "deletes an HPA for triggers that it cannot ask",
+      in: "createLook",
+      find: "await looker.tryTriggers(object) ?? await transfer(toTransfer, looker, options)",
+      replace: "await transfer(toTransfer, looker, options)",
+      test: "an HPA is not taken over before the credentials of the triggers are there (R76)",
+    },
+    {
       breaks: "takes any HPA over",
       in: "isTransferred",
       find: "object.hpaName === hpa.name && ",

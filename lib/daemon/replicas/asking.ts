@@ -21,6 +21,13 @@ export class Asking {
     }
   }
 
+  /** Asks all of them, and forgets what they say: `null`, or what they lack to be asked at all. */
+  async tryAll(request: Omit<GatherRequest, "due">, at: number): Promise<string | null> {
+    const gathered = await this.gather({ ...request, due: { half: "tick", at } });
+    if (gathered === null) return "the ScaledObject has changed meanwhile";
+    return gathered.kind === "obstructed" ? gathered.message : null;
+  }
+
   cut(): void {
     this.#current.abort();
   }

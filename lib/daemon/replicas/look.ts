@@ -18,6 +18,8 @@ export interface Looker {
   readonly facts: ScaledObjectFacts;
   readonly pods: TargetPods;
   readonly transferredUid: string | null;
+  /** Asks every trigger once, as before an HPA is taken over: `null`, or what they lack. */
+  readonly tryTriggers: (object: ScaledObject) => Promise<string | null>;
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +64,7 @@ export function createLook(options: LookOptions): Look {
     const obstacle = conflict.obstacle ?? (isDeleting ? null : findMissing(object, options.objects));
     if (obstacle !== null) return toObstructed(obstacle, warnings);
     const toTransfer = isDeleting ? null : conflict.transfer;
-    const refusal = toTransfer && await transfer(toTransfer, looker, options);
+    const refusal = toTransfer && (await looker.tryTriggers(object) ?? await transfer(toTransfer, looker, options));
     if (refusal !== null) return toObstructed({ kind: "check", message: refusal }, warnings);
     return { kind: "clear", object, scale: reading.scale, warnings, transferred: toTransfer };
   };

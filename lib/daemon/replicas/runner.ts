@@ -41,6 +41,7 @@ export class Runner {
   #waking = new AbortController();
   readonly #asking: Asking;
   readonly #ending: Ending;
+  readonly #listPods = () => [...this.#options.pods.set?.pods.values() ?? []];
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -160,8 +161,11 @@ export class Runner {
   }
 
   async #look(signal: AbortSignal): Promise<Looked> {
-    const { look, pods } = this.#options;
-    const looked = await look({ facts: this.#facts, pods, transferredUid: this.#transferredUid, signal });
+    const { look, reader, pods, clock } = this.#options;
+    const tryTriggers = (object: ScaledObject) =>
+      this.#asking.tryAll({ object, reader, pods: this.#listPods, signal }, clock.now());
+    const looker = { facts: this.#facts, transferredUid: this.#transferredUid, tryTriggers };
+    const looked = await look({ ...looker, pods, signal });
     this.#passes.warnings = looked.warnings;
     if (looked.kind === "clear" && looked.transferred !== null) this.#transferredUid = looked.transferred.uid;
     return looked;
@@ -177,8 +181,7 @@ export class Runner {
 
   /** Gives whether replicas were, or may have been, written. */
   async #change(looked: Extract<Looked, { kind: "clear" }>, signal: AbortSignal): Promise<boolean> {
-    const now = this.#options.clock.now();
-    const transferred = looked.transferred;
+    const [now, { transferred }] = [this.#options.clock.now(), looked];
     const outcome = this.#passes.pass({ kind: "changed", scale: looked.scale }, { now, transferred });
     // Once written, it stays as it is set by hand, whatever came in the way and went (R55).
     const answer = this.#isOwed ? await this.#write(outcome.write, { object: looked.object, signal }) : null;
@@ -188,11 +191,10 @@ export class Runner {
   }
 
   async #half(due: DueHalf, of: Clear & { readonly signal: AbortSignal }): Promise<boolean> {
-    const { reader, pods, clock } = this.#options;
+    const { reader, clock } = this.#options;
     const { object, scale, signal } = of;
     const lateMs = clock.now() - due.at;
-    const listed = () => [...pods.set?.pods.values() ?? []];
-    const gathered = await this.#asking.gather({ object, reader, pods: listed, due, signal });
+    const gathered = await this.#asking.gather({ object, reader, pods: this.#listPods, due, signal });
     if (gathered === null || this.#isChanged) {
       this.#schedule.giveBack(due);
       return false;

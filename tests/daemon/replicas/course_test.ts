@@ -162,6 +162,40 @@ Deno.test("podfit takes a target over from the HPA that is named, and one that c
   assertEquals((await run.cluster.get("horizontalpodautoscalers/old")).spec.maxReplicas, 7);
 });
 
+Deno.test("an HPA is not taken over before the credentials of the triggers are there (R76)", async () => {
+  const asked = {
+    type: "metrics-api",
+    metadata: { url: "http://metrics/", valueLocation: "value", targetValue: "1", authMode: "bearer" },
+    authenticationRef: { name: "key" },
+  };
+  await using run = await ReplicasRun.start([
+    deployment("web", { ...MAIN, replicas: 3 }),
+    hpa("old"),
+    {
+      apiVersion: "keda.sh/v1alpha1",
+      kind: "TriggerAuthentication",
+      metadata: { name: "key", namespace: "default" },
+      spec: { secretTargetRef: [{ parameter: "token", name: "key", key: "token" }] },
+    },
+    scaledObject("web", [asked], {
+      annotations: { "scaledobject.keda.sh/transfer-hpa-ownership": "true" },
+      spec: { minReplicaCount: 1, advanced: { horizontalPodAutoscalerConfig: { name: "old" } } },
+    }),
+  ]);
+  await run.advance(60);
+  assertEquals((await run.cluster.get("horizontalpodautoscalers/old")).spec.maxReplicas, 7);
+  assertEquals(await run.condition("web", "Ready"), "False ScaledObjectCheckFailed");
+  assertStringIncludes(await run.message("web"), "key");
+  await run.cluster.create({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "key", namespace: "default" },
+    stringData: { token: "t" },
+  });
+  await run.advance(60);
+  assertEquals(await run.cluster.find("horizontalpodautoscalers/old"), null);
+});
+
 Deno.test("of two ScaledObjects of one target the older acts alone, and the younger goes on once it is gone (R78)", async () => {
   const toObject = (name: string, min: number) =>
     scaledObject(name, [workloadTrigger("app=none")], { spec: { minReplicaCount: min } });
