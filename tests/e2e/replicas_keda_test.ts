@@ -35,7 +35,7 @@ const EXPECTED: Readonly<Record<string, { readonly metric: string; readonly repl
 
 for (const definition of ["podfit's", "KEDA's"]) {
   scenario(`KEDA's samples of each trigger work with ${definition} definition (R1, R2, R90, R91)`, {
-    needs: { alone: true, images: "load", pods: 20 },
+    needs: { ...(definition === "KEDA's" && { alone: true }), images: "load", pods: 20 },
     realOnly: await hasTheirs() && hasPrometheus()
       ? "definitions are replaced by kubectl, and values come over real HTTP"
       : "there is no prometheus, or no definition of KEDA's: see tests/cluster/build",

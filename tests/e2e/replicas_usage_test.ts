@@ -78,14 +78,14 @@ scenario("pods grow in place first, then there are more of them, and both go bac
     const [first] = await waitForPods(namespace, "app=web");
     const seen: number[] = [];
     await using podfit = await startPodfit({ namespaces: [namespace], env: REPLICAS_ON });
-    await using load = shareLoad({ namespace, app: "web", totalMillicores: 70 }, backend().clock);
+    await using load = shareLoad({ namespace, app: "web", totalMillicores: 84 }, backend().clock);
     const readRequest = async (name: string) =>
       readSpecSize(await readPod({ namespace, name }), "main")["cpu.requests"] ?? 0;
     const firstName = first?.metadata.name ?? "";
     await waitFor("the first pod to have grown", async () => {
       seen.push(await readReplicas(namespace, "web"));
-      return await readRequest(firstName) >= 100;
-    }, { timeoutMs: 120_000, everyMs: 1_000 });
+      return await readRequest(firstName) >= 80;
+    }, { timeoutMs: 180_000, everyMs: 1_000 });
     assertEquals(Math.max(...seen), 1, "a full-grown pod bears this load alone");
 
     load.totalMillicores = 240;
