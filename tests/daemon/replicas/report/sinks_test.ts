@@ -193,7 +193,7 @@ Deno.test("only accepted writes are counted, by direction and half; others are e
 });
 
 Deno.test("how late a poll began and how long its triggers took are KEDA's latencies (R93)", () => {
-  const { sink, read } = counted(pass({ kind: "poll", ...SEEN }), pass(TICK));
+  const { sink, read } = counted(pass({ kind: "poll", ...SEEN }), { ...pass(TICK), lateMs: 90 });
   sink.onAsked?.({ object: FACTS, trigger: QUEUE, seconds: 0.25, isEmpty: true });
   assertEquals(read("keda_internal_scale_loop_latency_seconds").map(({ labels, value }) => [labels, value]), [
     [{ namespace: "shop", type: "scaledobject", resource: "cart" }, 0.04],
