@@ -5,9 +5,6 @@ export function toMetricName(index: number, metric: string): string {
   return `s${index}-${metric.replace(/[/.:%()]/g, "-")}`;
 }
 
-/** The name of what a formula makes. */
-export const COMPOSITE_METRIC = "composite-metric";
-
 /** Writes a cron expression as a part of a name: s/cron:parseCronTimeFormat. */
 export function toCronName(text: string): string {
   return text.replaceAll(" ", "").replaceAll("*", "x").replaceAll("/", "Sl").replaceAll("?", "Qm").replaceAll(
