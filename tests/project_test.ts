@@ -5,6 +5,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
+import { REPLICAS_REASONS } from "../lib/core/replicas/reasons.ts";
 import { FAMILIES } from "../lib/daemon/metrics/families.ts";
 import { REPLICA_FAMILIES } from "../lib/daemon/metrics/replica_families.ts";
 import { listNamedClauses, readClauses } from "../tools/contract.ts";
@@ -87,6 +88,13 @@ Deno.test("every reason and every event stands in the contract's table (C53)", a
   const words = new Set(rows.flatMap((row) => row.split(/\W+/)));
   // "MetricsUnavailable / recovered" names its second event in the next column.
   assertEquals([...REASONS, ...Object.keys(NOTICES)].filter((word) => !words.has(word)), []);
+});
+
+Deno.test("every reason of replicas stands in the contract's table or among those that replicas add to it (C53, R94)", async () => {
+  const table = tableOf(await readText("docs/contract.md"), "| reason (closed list) ");
+  const added = /^- R94 ([^]*?)^- R95 /m.exec(await readText("docs/contract-replicas.md"))?.[1] ?? "";
+  const words = new Set([...table, added].flatMap((text) => text.split(/\W+/)));
+  assertEquals(REPLICAS_REASONS.filter((word) => !words.has(word)), []);
 });
 
 Deno.test("every reason and every event stands in the README's table (C53)", async () => {

@@ -725,14 +725,6 @@ export const REPLICAS_POLL: Mutations = {
   ],
   R94: [
     {
-      breaks: "has no word for an invalid object",
-      in: "readObstacleReason",
-      find: 'return "InvalidSpec";',
-      replace: "return null;",
-      test:
-        "readObstacleReason() gives an obstacle's word for log and metrics, InvalidSpec for an invalid object (R3, R94)",
-    },
-    {
       breaks: "has no reason for a cooldown",
       in: "deactivate",
       find: 'reason: "ScalerCooldown", ',

@@ -69,7 +69,7 @@ export interface Scale {
 export type Obstacle =
   | { readonly kind: "invalid" }
   /** ScaledObjectCheckFailed: no target, no /scale, no right, another HPA, a missing secret, an authentication that is not there. */
-  | { readonly kind: "check"; readonly message: string; readonly reason?: "OtherHPA" | "TargetNotFound" | "Rights" }
+  | { readonly kind: "check"; readonly message: string }
   /** AmbiguousSelector (R78), InvalidSelector (R30). */
   | { readonly kind: "selector"; readonly reason: "AmbiguousSelector" | "InvalidSelector"; readonly message: string }
   /** GET scale failed: FailedGetScale. */

@@ -3,7 +3,6 @@ import { listProblems } from "../../autoscaler/conditions.ts";
 import { mirrorActive, toCheckFailed, toFailedGetScale, toNoReplicas, UNKNOWN_STATE } from "./condition_words.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Obstacle, ReplicasInput, ReplicasOutcome } from "./input.ts";
-import type { ReplicasReason } from "./reasons.ts";
 import type { ReplicasState } from "./state.ts";
 
 /** The target keeps its replicas, and the tick half its history. */
@@ -25,19 +24,5 @@ function toConditions(obstacle: Obstacle, { object }: ReplicasInput): Conditions
     }
     case "scale":
       return { Ready: toNoReplicas(obstacle.message), AbleToScale: toFailedGetScale(obstacle.message) };
-  }
-}
-
-/** The one word for log and metrics (C53); `null` where the message alone says it. */
-export function readObstacleReason(obstacle: Obstacle): ReplicasReason | null {
-  switch (obstacle.kind) {
-    case "invalid":
-      return "InvalidSpec";
-    case "check":
-      return obstacle.reason ?? null;
-    case "selector":
-      return obstacle.reason === "AmbiguousSelector" ? obstacle.reason : null;
-    case "scale":
-      return null;
   }
 }

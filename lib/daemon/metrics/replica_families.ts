@@ -2,15 +2,11 @@
  * Which metrics of ScaledObjects are there? `keda_` families are KEDA's (pkg/metricscollector/prommetrics.go), letter for letter, as dashboards
  * and alerts read them (R93); `podfit_` is ours. They are on the page once there is a ScaledObject.
  */
-import { REPLICAS_REASONS } from "../../core/replicas/reasons.ts";
 import type { FamilyRow } from "./families.ts";
 
 const TRIGGER = ["namespace", "metric", "scaledObject", "scaler", "triggerIndex", "type"] as const;
 const OBJECT = ["namespace", "scaledObject"] as const;
 const NAMED = ["namespace", "name"] as const;
-
-/** What the label `reason` of podfit_replica_holds_total may say. */
-export const HOLD_WORDS = REPLICAS_REASONS;
 
 /** Every family, by the name that the code knows it by. */
 export const REPLICA_FAMILIES = {

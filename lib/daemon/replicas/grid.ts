@@ -27,8 +27,3 @@ export function readLastDue({ startAt, periodMs }: Grid, now: number): number | 
 export function stepGrid(grid: Grid, stepMs: number): Grid {
   return { ...grid, startAt: grid.startAt + stepMs };
 }
-
-/** Two halves that are due in the same second are served together (R8). */
-export function isSameSecond(a: number, b: number): boolean {
-  return Math.floor(a / 1000) === Math.floor(b / 1000);
-}

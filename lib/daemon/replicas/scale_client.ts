@@ -22,8 +22,7 @@ import { createFindResource, type FindResource } from "./target_paths.ts";
 export type ScaleReading =
   /** `selector` is never empty. */
   | { readonly kind: "read"; readonly scale: Scale; readonly selector: Selector }
-  /** `isGone`: there is no such target. */
-  | { readonly kind: "obstacle"; readonly obstacle: Obstacle; readonly isGone: boolean };
+  | { readonly kind: "obstacle"; readonly obstacle: Obstacle };
 
 /** A write, where it goes, and whether it is still wanted right before it is sent. */
 export interface WriteRequest extends TargetPlace {
@@ -161,8 +160,8 @@ function toInvalidSelector(message: string): ScaleReading {
   return toObstacle({ kind: "selector", reason: "InvalidSelector", message });
 }
 
-function toObstacle(obstacle: Obstacle, isGone = false): ScaleReading {
-  return { kind: "obstacle", obstacle, isGone };
+function toObstacle(obstacle: Obstacle): ScaleReading {
+  return { kind: "obstacle", obstacle };
 }
 
 /** No target, no scale and no right are the target's (R6); all else may be over soon (R30). */
@@ -170,7 +169,7 @@ function toFailure(error: unknown, { apiVersion, kind, name }: Target): ScaleRea
   const message = readMessage(error);
   if (!(error instanceof ApiError)) return toObstacle({ kind: "scale", message });
   const words = `Cannot scale "${name}" of kind "${apiVersion}.${kind}": ${message}`;
-  if (error.code === 404) return toObstacle({ kind: "check", message: words }, true);
+  if (error.code === 404) return toObstacle({ kind: "check", message: words });
   if (error.code === 403) return toObstacle({ kind: "check", message: `${words}; grant get and update of its scale` });
   return toObstacle({ kind: "scale", message });
 }

@@ -1,7 +1,6 @@
 /** What keeps podfit from scaling, in KEDA's conditions (R3, R6, R16, R30, R75 to R78). */
 import { assertEquals } from "@std/assert";
 import type { Obstacle } from "../../../lib/core/replicas/input.ts";
-import { readObstacleReason } from "../../../lib/core/replicas/obstructed.ts";
 import { toTransferred } from "../../../lib/core/replicas/notify/words.ts";
 import { createFold, scaledObject, value } from "../../support/replicas_fold.ts";
 
@@ -107,17 +106,4 @@ Deno.test("toTransferred() names the HPA with its bounds and what it wanted last
     message,
     'Deleted HorizontalPodAutoscaler "web" and took over: its minimum was 1, its maximum 8, and it wanted 5 last',
   );
-});
-
-Deno.test("readObstacleReason() gives an obstacle's word for log and metrics, InvalidSpec for an invalid object (R3, R94)", () => {
-  const obstacles: readonly Obstacle[] = [
-    { kind: "invalid" },
-    { kind: "check", message: "", reason: "OtherHPA" },
-    { kind: "check", message: "" },
-    { kind: "selector", reason: "AmbiguousSelector", message: "" },
-    { kind: "selector", reason: "InvalidSelector", message: "" },
-    { kind: "scale", message: "" },
-  ];
-  const words = ["InvalidSpec", "OtherHPA", null, "AmbiguousSelector", null, null];
-  assertEquals(obstacles.map(readObstacleReason), words);
 });

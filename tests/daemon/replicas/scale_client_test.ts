@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createScaleClient, type ScaleReading } from "../../../lib/daemon/replicas/scale_client.ts";
 import { createClient } from "../../../lib/kube/client.ts";
-import type { ScaleWrite } from "../../../lib/core/replicas/input.ts";
+import type { Obstacle, ScaleWrite } from "../../../lib/core/replicas/input.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import type { Target } from "../../../lib/scaled_object/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -66,7 +66,7 @@ const json = (object: Json) => () => Response.json(object);
 const refuse = (...args: Parameters<typeof refusal>) => () => refusal(...args);
 
 function kindOf(reading: ScaleReading): string {
-  return reading.kind === "read" ? "read" : `${reading.obstacle.kind}${reading.isGone ? " gone" : ""}`;
+  return reading.kind === "read" ? "read" : reading.obstacle.kind;
 }
 
 Deno.test("read() takes spec.replicas, 0 where it is absent, and the selector of the status (R30)", async () => {
@@ -89,13 +89,16 @@ Deno.test("read() refuses a scale with a selector that is missing or does not pa
 });
 
 Deno.test("read() takes a missing target and a missing right for the target's, all else for a failed GET (R6, R30)", async () => {
-  const cases: readonly (readonly [code: number, kind: string])[] = [
-    [404, "check gone"],
-    [403, "check"],
-    [500, "scale"],
-    [429, "scale"],
+  const target = 'Cannot scale "web" of kind "apps/v1.Deployment": no';
+  const cases: readonly (readonly [code: number, obstacle: Obstacle])[] = [
+    [404, { kind: "check", message: target }],
+    [403, { kind: "check", message: `${target}; grant get and update of its scale` }],
+    [500, { kind: "scale", message: "no" }],
+    [429, { kind: "scale", message: "no" }],
   ];
-  for (const [code, kind] of cases) assertEquals(kindOf(await open([refuse(code)]).read()), kind, String(code));
+  for (const [code, obstacle] of cases) {
+    assertEquals(await open([refuse(code)]).read(), { kind: "obstacle", obstacle }, String(code));
+  }
 });
 
 Deno.test("read() looks a kind up once for all who wait, for 12 s, and again when it is asked next (R6)", async () => {
