@@ -1,13 +1,10 @@
 /** Sets replicas and tells of it: the part of an actor that is about ScaledObjects, with its events, log, metrics and statuses. */
-import { toApiError } from "../../kube/api_error.ts";
-import { MERGE } from "../../kube/client.ts";
+import type { ScaledObjectStatus } from "../../core/replicas/status.ts";
 import type { Brake } from "../../runtime/brake.ts";
 import type { Log } from "../../runtime/log.ts";
-import type { toScaledObjectStatus } from "../../core/replicas/status.ts";
-import type { ApiClient } from "../../kube/client.ts";
 import type { AskTrigger } from "../../triggers/trigger_source.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { PatchStatus } from "../report/patch_status.ts";
+import { createScaledObjectPatch } from "../report/patch_status.ts";
 import type { Recorder } from "../report/recorder.ts";
 import { StatusLoop } from "../report/status_loop.ts";
 import { StatusWriter } from "../report/status_writer.ts";
@@ -57,9 +54,9 @@ export function createReplicasActor(options: ReplicasActorOptions): ReplicasActo
       ...replicaSinks,
     ],
   });
-  const writer = new StatusWriter<ReturnType<typeof toScaledObjectStatus>>({
+  const writer = new StatusWriter<ScaledObjectStatus>({
     ...options,
-    patch: createStatusPatch(options.client),
+    patch: createScaledObjectPatch(options.client),
     isKnown: () => true,
     rivals: "KEDA, or another podfit: let one of them alone have ScaledObjects",
     isNodeLocal: false,
@@ -79,22 +76,5 @@ export function createReplicasActor(options: ReplicasActorOptions): ReplicasActo
     async run(signal) {
       await Promise.all([replicas.run(signal), loop.run(sweep, { signal })]);
     },
-  };
-}
-
-function createStatusPatch(
-  { scaledObjects }: Pick<ApiClient, "scaledObjects">,
-): PatchStatus<ReturnType<typeof toScaledObjectStatus>> {
-  return async ({ namespace, name }, change, signal) => {
-    const { data, error, response } = await scaledObjects.PATCH(
-      "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
-      {
-        params: { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE },
-        body: { status: change as never },
-        signal,
-      },
-    );
-    const failure = response.ok ? null : toApiError(response, error);
-    return { failure, status: (data?.status ?? {}) as ReturnType<typeof toScaledObjectStatus> };
   };
 }

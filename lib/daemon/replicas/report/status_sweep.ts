@@ -2,7 +2,7 @@
  * Looks at all ScaledObjects each second and writes the statuses that differ from what is stored (R90); counts what is
  * there for the gauges of KEDA's that say how much is registered (R93).
  */
-import { toScaledObjectStatus } from "../../../core/replicas/status.ts";
+import { type ScaledObjectStatus, toScaledObjectStatus } from "../../../core/replicas/status.ts";
 import type { ScaledObjectFacts } from "../../../scaled_object/scaled_object.ts";
 import type { ReplicaMetrics } from "../../metrics/replica_metrics.ts";
 import type { Pass, StatusWriter } from "../../report/status_writer.ts";
@@ -16,8 +16,6 @@ export interface ReplicasSweepOptions {
   /** False while what the namespace's objects depend on is not known: their statuses stay as they are. */
   readonly isKnown: (namespace: string) => boolean;
 }
-
-type ScaledObjectStatus = ReturnType<typeof toScaledObjectStatus>;
 
 /** Remembers what each status followed from, so that an unchanged object costs little. */
 export class ReplicasSweep {
