@@ -173,9 +173,16 @@ export function createActor(options: ActorOptions): Actor {
     onTrouble,
     onReading: (reading) => replicas?.note(reading),
   });
-  const replicas: ReplicasActor | null = options.replicas === undefined
-    ? null
-    : createReplicasActor({ ...options, ...options.replicas, brake, recorder, takeTurn, nodes, readState, isLeading });
+  const replicas: ReplicasActor | null = options.replicas === undefined ? null : createReplicasActor({
+    ...options,
+    settings: options.replicas,
+    brake,
+    recorder,
+    takeTurn,
+    nodes,
+    readState,
+    isLeading,
+  });
   const listener: ObserverListener = {
     onTracked(tracked) {
       siblings.put(tracked);

@@ -9,7 +9,6 @@ import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import { untilAborted } from "../runtime/waits.ts";
-import type { AskTrigger } from "../triggers/trigger_source.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
 import { fence } from "./act/fence.ts";
 import type { Pace } from "./act/turns.ts";
@@ -21,7 +20,7 @@ import { countRequests } from "./metrics/count_requests.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { createObserver, type ObserverListener } from "./observer.ts";
 import { LastScales } from "./report/last_scales.ts";
-import type { ReplicasSink } from "./replicas/sink.ts";
+import type { ReplicasSettings } from "./replicas/actor.ts";
 import type { Sink } from "./report/sink.ts";
 import type { OnTrouble } from "./report/trouble.ts";
 import { TroubleLog } from "./report/trouble_log.ts";
@@ -37,7 +36,7 @@ export interface DaemonOptions {
   /** How many resizes may begin. */
   readonly pace?: Pace;
   /** Set, ScaledObjects are looked after too (R1), but where podfit looks after one node or pod only. */
-  readonly replicas?: ReplicasOfDaemon;
+  readonly replicas?: ReplicasSettings;
   readonly requiresAnnotation: boolean;
   /** What no manifest goes beyond; none unless given. */
   readonly limits?: OperatorLimits;
@@ -59,16 +58,6 @@ export interface DaemonOptions {
   /** Who else hears what goes wrong beside the decisions, beside the log. Must not throw. */
   readonly onTrouble?: OnTrouble;
   readonly signal: AbortSignal;
-}
-
-/** How replicas are set. */
-export interface ReplicasOfDaemon {
-  /** Where the secrets of ClusterTriggerAuthentications are. */
-  readonly clusterObjectNamespace: string;
-  /** How triggers are asked over the network. */
-  readonly ask: AskTrigger;
-  /** Who else takes every pass of a ScaledObject. */
-  readonly sinks?: readonly ReplicasSink[];
 }
 
 /** podfit's daemon, which runs once. */
@@ -104,7 +93,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const isOfPart = isPartial(scope);
   const lastScales = new LastScales(options.clock);
   const ofPart = isOfPart ? { lastScales, isStatusElsewhere: lease !== undefined } : {};
-  const settings = replicas === undefined ? {} : { replicas: { ...replicas, replicaSinks: replicas.sinks ?? [] } };
+  const settings = replicas === undefined ? {} : { replicas };
   const common = { ...rest, scope, observer, sinks, onTrouble, troubleLog };
   const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
     const client = createClient({ origin, ...server });

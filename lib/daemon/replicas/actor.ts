@@ -15,16 +15,18 @@ import { createReplicasMetrics } from "./report/metrics_sink.ts";
 import { ReplicasSweep } from "./report/status_sweep.ts";
 import type { ReplicasSink } from "./sink.ts";
 
-/** How replicas are set, where they are. */
+/** How replicas are set. */
 export interface ReplicasSettings {
   /** Where the secrets of ClusterTriggerAuthentications are. */
   readonly clusterObjectNamespace: string;
+  /** How triggers are asked over the network. */
   readonly ask: AskTrigger;
-  /** Who else takes every pass. */
-  readonly replicaSinks?: readonly ReplicasSink[];
+  /** Who else takes every pass of a ScaledObject. */
+  readonly sinks?: readonly ReplicasSink[];
 }
 
-export interface ReplicasActorOptions extends Omit<ReplicasOptions, "sinks">, ReplicasSettings {
+export interface ReplicasActorOptions extends Omit<ReplicasOptions, keyof ReplicasSettings> {
+  readonly settings: ReplicasSettings;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly brake: Brake;
@@ -40,18 +42,19 @@ export interface ReplicasActor extends Replicas {
 
 /** Nothing runs before `run` is called. */
 export function createReplicasActor(options: ReplicasActorOptions): ReplicasActor {
-  const { clock, log, metrics, recorder, observer, replicaSinks = [] } = options;
+  const { clock, log, metrics, recorder, observer, settings } = options;
   const loop = new StatusLoop(clock);
   const known = new Set<string>();
   const replicas: Replicas = createReplicas({
     ...options,
+    ...settings,
     sinks: [
       { onObject: ({ uid }) => void known.add(uid), onGone: ({ uid }) => void known.delete(uid) },
       createReplicasEvents(recorder),
       createReplicasLog(log),
       createReplicasMetrics({ metrics: metrics.replicas, isKnown: (uid) => known.has(uid) }),
       { onGone: ({ uid }) => sweep.forget(uid) },
-      ...replicaSinks,
+      ...settings.sinks ?? [],
     ],
   });
   const writer = new StatusWriter<ScaledObjectStatus>({
