@@ -2,6 +2,7 @@
  * Parses a PodResourceAutoscaler, as the API server or a file has it, into an Autoscaler: defaults applied, overrides
  * resolved (C36). Repeats every check of the custom resource definition, because an older one may be installed (C8).
  */
+import { LABEL_RULE, NAME_RULE } from "../units/names.ts";
 import { parseSelector } from "../units/parse_selector.ts";
 import type { Problem } from "../units/problem.ts";
 import type { SideKey } from "../units/resources.ts";
@@ -63,10 +64,6 @@ const MAX_REQUIREMENTS = 100;
 /** The schema's bound. */
 const MAX_EXCLUDED = 100;
 
-const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const NAME_RULE = { max: 253, pattern: NAME, rule: `must be 1 to 253 lower case letters, digits, "-" and "."` };
-const LABEL_RULE = { max: 63, pattern: LABEL, rule: `must be 1 to 63 lower case letters, digits and "-"` };
 const CONTAINER_RULE = { ...LABEL_RULE, rule: `${LABEL_RULE.rule}, or "*" for every container` };
 
 /** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
@@ -139,6 +136,7 @@ function parseContainers(spec: Fields): Pick<Spec, "containerName" | "isWildcard
   const containerName = isWildcard ? EVERY_CONTAINER : spec.text("containerName", CONTAINER_RULE) ?? "";
   return { containerName, isWildcard, excludeContainers };
 }
+
 function parseTarget(spec: Fields): Autoscaler["target"] {
   const target = spec.object("target", ["kind", "name"]);
   if (target === null) return null;

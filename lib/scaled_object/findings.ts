@@ -36,3 +36,6 @@ export function warnOfUnknown(
 
 /** Texts of any kind, but bounded and not empty. */
 export const ANY_TEXT = { max: 253, pattern: /^[^]+$/, rule: "must be 1 to 253 characters" };
+
+/** What the API server itself writes, such as a uid; empty ones too. */
+export const SERVER_TEXT = { max: 253, pattern: /^[^]*$/, rule: "must be a string" };

@@ -3,10 +3,11 @@
  * target's containers; any other source is a problem that names it, for to leave a credential out would be to ask without it.
  */
 import { type Fields, openFields } from "../units/fields.ts";
+import { NAME_RULE } from "../units/names.ts";
 import type { Problem } from "../units/problem.ts";
 import { isRecord, quote } from "../units/untrusted.ts";
 import type { AuthenticationFacts, EnvParameter, SecretParameter } from "./authentication.ts";
-import { ANY_TEXT, warnOfUnknown } from "./findings.ts";
+import { ANY_TEXT, SERVER_TEXT, warnOfUnknown } from "./findings.ts";
 
 /** Gives what is known of the object; `authentication` is there when there is no problem. Takes any value and never throws. */
 export function parseAuthentication(object: unknown): AuthenticationFacts {
@@ -41,9 +42,6 @@ const NOTHING: AuthenticationFacts = {
   warnings: [],
 };
 
-const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const NAME_RULE = { max: 253, pattern: NAME, rule: `must be 1 to 253 lower case letters, digits, "-" and "."` };
-const SERVER_TEXT = { max: 253, pattern: /^[^]*$/, rule: "must be a string" };
 /** Far above any sensible list. */
 const MAX_PARAMETERS = 1000;
 

@@ -3,10 +3,11 @@
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
  */
 import { type Fields, openFields } from "../units/fields.ts";
+import { LABEL_RULE, NAME_RULE } from "../units/names.ts";
 import type { Problem } from "../units/problem.ts";
 import { parseTime } from "../units/time.ts";
 import { isRecord, quote } from "../units/untrusted.ts";
-import { openObject, warnOfUnknown } from "./findings.ts";
+import { openObject, SERVER_TEXT, warnOfUnknown } from "./findings.ts";
 import { parseAnnotations } from "./parse_annotations.ts";
 import { parseRestoring } from "./parse_restoring.ts";
 import { parseScalingSpec } from "./parse_spec.ts";
@@ -78,12 +79,6 @@ const NOTHING: ScaledObjectFacts = {
   isPaused: false,
   status: null,
 };
-
-const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const NAME_RULE = { max: 253, pattern: NAME, rule: `must be 1 to 253 lower case letters, digits, "-" and "."` };
-const LABEL_RULE = { max: 63, pattern: LABEL, rule: `must be 1 to 63 lower case letters, digits and "-"` };
-const SERVER_TEXT = { max: 253, pattern: /^[^]*$/, rule: "must be a string" };
 
 /** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
 function readMetadata(metadata: Fields): ScaledObjectFacts {

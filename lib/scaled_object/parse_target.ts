@@ -9,7 +9,7 @@ export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | nu
   const target = openObject(spec, "scaleTargetRef", { known: TARGET_FIELDS, warnings });
   if (target === null) return null;
   target.require(["name"]);
-  const name = target.text("name", NAME_RULE);
+  const name = target.text("name", WORKLOAD_RULE);
   return name === null ? null : {
     apiVersion: readText(target, "apiVersion", API_VERSION_RULE) ?? "apps/v1",
     kind: readText(target, "kind", KIND_RULE) ?? "Deployment",
@@ -20,7 +20,7 @@ export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | nu
 
 const TARGET_FIELDS = ["name", "apiVersion", "kind", "envSourceContainerName"];
 /** What the API server takes for a segment of a path. */
-const NAME_RULE = {
+const WORKLOAD_RULE = {
   max: 253,
   pattern: /^(?!\.\.?$)[^/%]+$/,
   rule: `must be the name of a workload, without "/" and "%"`,

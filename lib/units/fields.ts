@@ -191,11 +191,12 @@ export interface TextRule {
   readonly rule: string;
 }
 
-const MAX_INT32 = 2 ** 31 - 1;
-
-function isText(value: unknown, { max, pattern }: TextRule): value is string {
+/** Whether this is a text that keeps to the rule. */
+export function isText(value: unknown, { max, pattern }: TextRule): value is string {
   return typeof value === "string" && value.length <= max && pattern.test(value);
 }
+
+const MAX_INT32 = 2 ** 31 - 1;
 
 function between(min: number, max: number): string {
   return `must be an integer from ${min} to ${max}`;

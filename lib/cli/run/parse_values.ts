@@ -3,6 +3,8 @@
  * was written and what would be right.
  */
 import { parseDuration } from "../../units/duration.ts";
+import { isText } from "../../units/fields.ts";
+import { LABEL_RULE, NAME_RULE } from "../../units/names.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
 import { StartError } from "./start_error.ts";
@@ -54,7 +56,7 @@ export function parseNamespace(written: Written): string {
 
 /** `what` it has to be: a node name. */
 export function parseSubdomain(written: Written, what: string): string {
-  if (!isSubdomain(written.text)) {
+  if (!isText(written.text, NAME_RULE)) {
     throw refuse(written, `it is no ${what}: lower case letters, digits, "-" and ".", at most 253`);
   }
   return written.text;
@@ -64,7 +66,7 @@ export function parseSubdomain(written: Written, what: string): string {
 export function parsePod(written: Written | null): { readonly namespace: string; readonly name: string } | null {
   if (written === null) return null;
   const [namespace = "", name = "", ...rest] = written.text.split("/");
-  if (!isLabel(namespace) || !isSubdomain(name) || rest.length > 0) {
+  if (!isText(namespace, LABEL_RULE) || !isText(name, NAME_RULE) || rest.length > 0) {
     throw refuse(written, "write NAMESPACE/NAME of a pod, such as shop/web-7d9c5-x2x4p");
   }
   return { namespace, name };
@@ -113,18 +115,8 @@ export function parseBetween(written: Written, [least, most]: readonly [number, 
   return number;
 }
 
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names */
-function isLabel(name: string): boolean {
-  return name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);
-}
-
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
-function isSubdomain(name: string): boolean {
-  return name.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name);
-}
-
 function checkNamespace(name: string, written: Written): string {
-  if (isLabel(name)) return name;
+  if (isText(name, LABEL_RULE)) return name;
   throw refuse(written, `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`);
 }
 
