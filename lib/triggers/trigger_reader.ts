@@ -3,6 +3,7 @@
  * credentials (R70), one query for both halves where they are due in the same second (R8), and cached ones from the last poll (R19).
  */
 import type { Clock } from "../runtime/clock.ts";
+import { listExternalTriggers } from "../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../scaled_object/scaled_object.ts";
 import type { ExternalTrigger } from "../scaled_object/trigger.ts";
 import { createTriggerCredentials, type ReadCredentials, type TriggerCredentials } from "./trigger_credentials.ts";
@@ -59,8 +60,7 @@ export function createTriggerReader(options: TriggerReaderOptions): TriggerReade
     memory = known;
     const pass: Pass = { object, now, signal, options, credentials: known.credentials };
     const served = serve(known, { object, half, second: toSecond(now) });
-    const external = object.triggers.filter((trigger) => trigger.kind === "external");
-    const asked = external.filter(({ index }) => !served.has(index));
+    const asked = listExternalTriggers(object).filter(({ index }) => !served.has(index));
     const answers = await Promise.all(
       asked.map(async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const),
     );
@@ -121,8 +121,7 @@ interface Due {
 /** The readings that need no query: those that the other half has just got, and for ticks the polled ones of cached triggers. */
 function serve({ last, polled }: Memory, { object, half, second }: Due): ReadonlyMap<number, ExternalReading> {
   const served = new Map<number, ExternalReading>();
-  for (const trigger of object.triggers) {
-    if (trigger.kind !== "external") continue;
+  for (const trigger of listExternalTriggers(object)) {
     const isShared = last !== null && last.half !== half && last.second === second;
     const shared = isShared ? last.readings.get(trigger.index) : undefined;
     const cached = trigger.isCached && half === "tick" ? polled.get(trigger.index) : undefined;

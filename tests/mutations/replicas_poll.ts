@@ -405,15 +405,15 @@ export const REPLICAS_POLL: Mutations = {
     {
       breaks: "lets the external triggers count beside the formula",
       in: "listSubjects",
-      find: '...triggers.filter(({ kind }) => kind === "resource")',
+      find: "...listResourceTriggers(object)",
       replace: "...triggers",
       test: "decideReplicas() asks the formula instead of the external triggers, beside cpu and memory (R61)",
     },
     {
       breaks: "drops metrics of single containers, as KEDA does",
       in: "listSubjects",
-      find: '({ kind }) => kind === "resource"',
-      replace: '(one) => one.kind === "resource" && one.container === null',
+      find: "listResourceTriggers(object)",
+      replace: "listResourceTriggers(object).filter(({ container }) => container === null)",
       test: "decideReplicas() lets cpu outweigh the formula (R61)",
     },
   ],
@@ -641,8 +641,8 @@ export const REPLICAS_POLL: Mutations = {
     {
       breaks: "lists metrics of single containers",
       in: "toTriggers",
-      find: "&& trigger.container === null",
-      replace: "",
+      find: "container === null",
+      replace: "true",
       test: "toScaledObjectStatus() lists metrics, types and authentications as KEDA does (R90)",
     },
     {

@@ -429,8 +429,8 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "asks for cpu triggers too",
       in: "createTriggerReader",
-      find: 'trigger.kind === "external"',
-      replace: 'trigger.kind !== "pods"',
+      find: "listExternalTriggers(object)",
+      replace: "object.triggers",
       test: "read() leaves cpu and memory triggers to others (R50)",
     },
   ],

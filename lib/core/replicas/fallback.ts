@@ -3,11 +3,11 @@
  * https://github.com/kedacore/keda/blob/v2.20.2/pkg/fallback/fallback.go
  */
 import type { MetricType } from "../../scaled_object/formula.ts";
+import { listExternalTriggers } from "../../scaled_object/list_triggers.ts";
 import type { Fallback, FallbackBehavior, ScaledObject } from "../../scaled_object/scaled_object.ts";
 import type { ExternalTrigger } from "../../scaled_object/trigger.ts";
 import { milliToDouble } from "../../units/milli.ts";
 import type { TriggerReading, TriggerReadings } from "./input.ts";
-import { listExternal } from "./triggers.ts";
 
 /** Failures in a row by metric name. */
 export type Failures = Readonly<Record<string, number>>;
@@ -16,7 +16,7 @@ export type Failures = Readonly<Record<string, number>>;
 export function countFailures(before: Failures, object: ScaledObject, readings: TriggerReadings): Failures {
   if (object.fallback === null) return {};
   const counts: [string, number][] = [];
-  for (const { index, metricName } of listExternal(object)) {
+  for (const { index, metricName } of listExternalTriggers(object)) {
     const count = countFailure(readFailures(before, metricName), readings.get(index));
     if (count !== null) counts.push([metricName, count]);
   }
@@ -49,7 +49,7 @@ export function isFallenBack(failures: Failures, metricName: string, fallback: F
 
 /** Any trigger of the object is above its threshold (R72). */
 export function hasFallenBack(failures: Failures, object: ScaledObject): boolean {
-  return listExternal(object).some(({ metricName }) => isFallenBack(failures, metricName, object.fallback));
+  return listExternalTriggers(object).some(({ metricName }) => isFallenBack(failures, metricName, object.fallback));
 }
 
 /** What fallback may look at. */

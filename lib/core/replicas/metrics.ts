@@ -1,10 +1,10 @@
 /** What each external trigger came to in one pass of either half, once fallback has had its say (R17, R51, R70, R71). */
+import { listExternalTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../scaled_object/scaled_object.ts";
 import type { ExternalTrigger } from "../../scaled_object/trigger.ts";
 import { toMilli } from "../../units/milli.ts";
 import { type Failures, type FallbackFacts, isFallenBack, toFallbackValue } from "./fallback.ts";
 import type { TriggerReading, TriggerReadings } from "./input.ts";
-import { listExternal } from "./triggers.ts";
 
 /** One external trigger and its value. */
 export interface ExternalMetric {
@@ -29,7 +29,7 @@ export interface MetricFacts extends FallbackFacts {
 
 /** One for each external trigger, in their order. */
 export function readMetrics(object: ScaledObject, facts: MetricFacts): readonly ExternalMetric[] {
-  return listExternal(object).map((trigger) => ({ trigger, result: readMetric(object, trigger, facts) }));
+  return listExternalTriggers(object).map((trigger) => ({ trigger, result: readMetric(object, trigger, facts) }));
 }
 
 function readMetric(object: ScaledObject, trigger: ExternalTrigger, facts: MetricFacts): MetricResult {

@@ -2,6 +2,7 @@
  * The status of a ScaledObject, of KEDA's fields only (R90). Level-based: computed as a whole, and written by the shell when it differs.
  * https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
  */
+import { listExternalTriggers, listResourceTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObject, ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
 import { formatTime } from "../../units/time.ts";
 import { COMPOSITE_NAME } from "./composite.ts";
@@ -10,7 +11,6 @@ import { type Condition, CONDITION_TYPES, type ConditionType } from "./condition
 import { toTargetKind } from "./notify/words.ts";
 import type { ReplicasState } from "./state.ts";
 import { type TargetGvkr, toTargetGvkr } from "./status_target.ts";
-import { listExternal } from "./triggers.ts";
 
 /** As the API has it; what is absent is not so. */
 export interface ScaledObjectStatus {
@@ -66,9 +66,9 @@ function toTarget({ target }: ScaledObject, { targetResource }: ReplicasState): 
 
 function toTriggers(object: ScaledObject, state: ReplicasState): Partial<ScaledObjectStatus> {
   const { triggers, formula } = object;
-  const external = listExternal(object);
+  const external = listExternalTriggers(object);
   // KEDA lists no metric of a single container here.
-  const resource = triggers.filter((trigger) => trigger.kind === "resource" && trigger.container === null);
+  const resource = listResourceTriggers(object).filter(({ container }) => container === null);
   const health = external.flatMap(({ metricName }) => toHealth(metricName, state));
   const activity = Object.entries(state.activity).map(([name, isActive]) => [name, { isActive }] as const);
   return {

@@ -1,5 +1,6 @@
 /** What the tick half asks for proposals: each trigger, or where there is a formula its one value beside the cpu and memory triggers (R61). */
 import type { Formula } from "../../scaled_object/formula.ts";
+import { listResourceTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../scaled_object/scaled_object.ts";
 import type { ResourceTrigger, Trigger } from "../../scaled_object/trigger.ts";
 import { COMPOSITE_NAME } from "./composite.ts";
@@ -7,9 +8,10 @@ import { COMPOSITE_NAME } from "./composite.ts";
 export type Subject = Trigger | { readonly kind: "composite"; readonly formula: Formula };
 
 /** In the order of the triggers, the formula last. */
-export function listSubjects({ triggers, formula }: ScaledObject): readonly Subject[] {
+export function listSubjects(object: ScaledObject): readonly Subject[] {
+  const { triggers, formula } = object;
   if (formula === null) return triggers;
-  return [...triggers.filter(({ kind }) => kind === "resource"), { kind: "composite", formula }];
+  return [...listResourceTriggers(object), { kind: "composite", formula }];
 }
 
 /** As the HPA controller calls its metric. */

@@ -1,4 +1,5 @@
 /** What log, metrics and people learn of each trigger (R94). */
+import { listResourceTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../scaled_object/scaled_object.ts";
 import type { ResourceTrigger } from "../../scaled_object/trigger.ts";
 import { milliToDouble } from "../../units/milli.ts";
@@ -16,7 +17,7 @@ type Values = Pick<Evaluation, "metrics" | "composite">;
 export function reportPolled(object: ScaledObject, values: Values): readonly TriggerReport[] {
   const { formula } = object;
   const isActive = formula === null ? true : null;
-  const resources = object.triggers.filter(({ kind }) => kind === "resource").map(({ index, type }): TriggerReport => (
+  const resources = listResourceTriggers(object).map(({ index, type }): TriggerReport => (
     { index, type, metricName: type, value: null, error: null, isActive, proposal: null }
   ));
   const externals = values.metrics.map((metric) => {

@@ -9,11 +9,11 @@ import { readPods } from "../../core/replicas/read_pods.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Limit } from "../../runtime/limit.ts";
+import { listResourceTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../scaled_object/scaled_object.ts";
 import type { TriggerReader } from "../../triggers/trigger_reader.ts";
 import type { MeteredPods } from "./metered_pods.ts";
 import type { DueHalf } from "./schedule.ts";
-import { listResourceTriggers } from "./target_pods.ts";
 import type { Templates } from "./templates.ts";
 import type { ReadWorkloadPod } from "./workload_pods.ts";
 

@@ -3,6 +3,7 @@
  * watches; a standby keeps it too.
  */
 import type { AuthenticationFacts } from "../../scaled_object/authentication.ts";
+import { listExternalTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObjectFacts, Target } from "../../scaled_object/scaled_object.ts";
 import { type HpaFacts, readGroup, type TargetRef, toTargetKey } from "./read_hpa.ts";
 import { replaceAll, Table } from "./table.ts";
@@ -155,10 +156,12 @@ export class Objects {
 
   #tellUsersOf({ kind, namespace, name }: Pick<AuthenticationFacts, "kind" | "namespace" | "name">): void {
     for (const one of this.#objects.within(namespace)) {
-      const isUser = one.scaledObject?.triggers.some((trigger) =>
-        trigger.kind === "external" && trigger.authentication?.kind === kind && trigger.authentication?.name === name
-      );
-      if (isUser === true) this.#tell(one);
+      const { scaledObject } = one;
+      const isUser = scaledObject !== null &&
+        listExternalTriggers(scaledObject).some(({ authentication }) =>
+          authentication?.kind === kind && authentication.name === name
+        );
+      if (isUser) this.#tell(one);
     }
   }
 

@@ -1,6 +1,6 @@
 /** The pods of one object's target: by the selector that its scale has now, and metered where usage decides (R20). */
+import { listResourceTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../scaled_object/scaled_object.ts";
-import type { ResourceTrigger } from "../../scaled_object/trigger.ts";
 import { formatSelector, type Selector } from "../../units/selector.ts";
 import type { MeteredPods } from "./metered_pods.ts";
 import type { HeldPodSet, PodSet, PodSets } from "./pod_sets.ts";
@@ -49,9 +49,4 @@ export class TargetPods implements Disposable {
     this.#metering?.[Symbol.dispose]();
     this.#metering = null;
   }
-}
-
-/** The triggers that look at pods. */
-export function listResourceTriggers(object: ScaledObject): readonly ResourceTrigger[] {
-  return object.triggers.filter((trigger) => trigger.kind === "resource");
 }

@@ -1,9 +1,9 @@
 /** KEDAScalerFailed and KEDAMetricSourceFailed (R92): once when a trigger begins to fail, or fails otherwise. */
+import { listExternalTriggers } from "../../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../../scaled_object/scaled_object.ts";
 import { type Composite, COMPOSITE_NAME } from "../composite.ts";
 import type { ExternalMetric } from "../metrics.ts";
 import type { ReplicasNotice } from "../notices.ts";
-import { listExternal } from "../triggers.ts";
 import { type Notified, readTopic, setTopic } from "./notified.ts";
 
 /** What fails now: by topic, why it does; `null` = it does not. */
@@ -42,7 +42,7 @@ function listFailedComposite(metrics: readonly ExternalMetric[], composite: Comp
 
 /** Forgets what the object has no more. */
 export function forgetTriggers(notified: Notified, object: ScaledObject): Notified {
-  const names = new Set([...listExternal(object).map(({ metricName }) => metricName), COMPOSITE_NAME]);
+  const names = new Set([...listExternalTriggers(object).map(({ metricName }) => metricName), COMPOSITE_NAME]);
   const isKept = (topic: string) => !topic.startsWith(PREFIX) || names.has(topic.slice(PREFIX.length));
   return Object.fromEntries(Object.entries(notified).filter(([topic]) => isKept(topic)));
 }

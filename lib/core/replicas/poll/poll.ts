@@ -1,4 +1,5 @@
 /** The poll half: activation, deactivation and idle (R50 to R53), as KEDA's checkScalers and RequestScale. */
+import { listExternalTriggers } from "../../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../../scaled_object/scaled_object.ts";
 import { READY_MESSAGE, toReady } from "../condition_words.ts";
 import { evaluate, type Evaluation } from "../evaluate.ts";
@@ -6,7 +7,6 @@ import type { ReplicasInput, ReplicasObservation, ReplicasOutcome } from "../inp
 import type { ReplicasReport } from "../report.ts";
 import type { ReplicasState } from "../state.ts";
 import { reportPolled } from "../trigger_reports.ts";
-import { listExternal } from "../triggers.ts";
 import { type Activity, readActivity } from "./activity.ts";
 import { type Taken, takeStep } from "./take_step.ts";
 import { choosePollStep } from "./step.ts";
@@ -41,7 +41,7 @@ export function poll(
 /** With a formula it is the composite that is active, and KEDA shows none of the triggers as such. */
 function nextActivity(object: ScaledObject, { activeMetrics }: Activity): Readonly<Record<string, boolean>> {
   const active = new Set(activeMetrics);
-  return Object.fromEntries(listExternal(object).map(({ metricName }) => [metricName, active.has(metricName)]));
+  return Object.fromEntries(listExternalTriggers(object).map(({ metricName }) => [metricName, active.has(metricName)]));
 }
 
 interface Reported {
