@@ -7,12 +7,22 @@ export type Replicas = Pick<
   "pollIntervalMs" | "cooldownMs" | "initialCooldownMs" | "minReplicas" | "maxReplicas" | "idleReplicas"
 >;
 
+/** What KEDA fills in. */
+export const DEFAULT_REPLICAS: Replicas = {
+  pollIntervalMs: 30_000,
+  cooldownMs: 300_000,
+  initialCooldownMs: 0,
+  minReplicas: 0,
+  maxReplicas: 100,
+  idleReplicas: null,
+};
+
 /** Gives the numbers with their defaults. Problems are reported to `spec`; never throws. */
 export function parseReplicas(spec: Fields): Replicas {
-  const minReplicas = spec.integer("minReplicaCount", { min: 0 }) ?? 0;
-  const maxReplicas = spec.integer("maxReplicaCount", { min: 1 }) ?? 100;
+  const minReplicas = spec.integer("minReplicaCount", { min: 0 }) ?? DEFAULT_REPLICAS.minReplicas;
+  const maxReplicas = spec.integer("maxReplicaCount", { min: 1 }) ?? DEFAULT_REPLICAS.maxReplicas;
   const idleReplicas = spec.integer("idleReplicaCount", { min: 0 });
-  const limit = spec.has("maxReplicaCount") ? `maxReplicaCount ${maxReplicas}` : "maxReplicaCount 100, the default";
+  const limit = `maxReplicaCount ${maxReplicas}${spec.has("maxReplicaCount") ? "" : ", the default"}`;
   if (minReplicas > maxReplicas) {
     spec.report("minReplicaCount", `Cannot use minReplicaCount ${minReplicas}: greater than ${limit}`);
   }
@@ -28,11 +38,16 @@ export function parseReplicas(spec: Fields): Replicas {
     );
   }
   return {
-    pollIntervalMs: 1000 * (spec.integer("pollingInterval", { min: 1 }) ?? 30),
-    cooldownMs: 1000 * (spec.integer("cooldownPeriod", { min: 0 }) ?? 300),
-    initialCooldownMs: 1000 * (spec.integer("initialCooldownPeriod", { min: 0 }) ?? 0),
+    pollIntervalMs: parseSecondsToMs(spec, "pollingInterval", { min: 1 }) ?? DEFAULT_REPLICAS.pollIntervalMs,
+    cooldownMs: parseSecondsToMs(spec, "cooldownPeriod") ?? DEFAULT_REPLICAS.cooldownMs,
+    initialCooldownMs: parseSecondsToMs(spec, "initialCooldownPeriod") ?? DEFAULT_REPLICAS.initialCooldownMs,
     minReplicas,
     maxReplicas,
     idleReplicas,
   };
+}
+
+function parseSecondsToMs(spec: Fields, key: string, { min = 0 } = {}): number | null {
+  const seconds = spec.integer(key, { min });
+  return seconds === null ? null : 1000 * seconds;
 }

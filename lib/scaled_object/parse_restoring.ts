@@ -5,6 +5,7 @@
 import { openFields } from "../units/fields.ts";
 import type { Problem } from "../units/problem.ts";
 import { isRecord } from "../units/untrusted.ts";
+import { DEFAULT_REPLICAS } from "./parse_replicas.ts";
 import { parseScaleTarget } from "./parse_target.ts";
 import type { ScaledObject } from "./scaled_object.ts";
 import type { Spec } from "./parse_spec.ts";
@@ -24,12 +25,7 @@ export function parseRestoring(
 
 /** It neither polls nor ticks. */
 const BARE: Omit<Spec, "target"> = {
-  pollIntervalMs: 30_000,
-  cooldownMs: 300_000,
-  initialCooldownMs: 0,
-  minReplicas: 0,
-  maxReplicas: 100,
-  idleReplicas: null,
+  ...DEFAULT_REPLICAS,
   fallback: null,
   restoresReplicas: true,
   hpaName: null,

@@ -56,9 +56,9 @@ export const REPLICAS_RESOURCE: Mutations = {
       replace: "> minPollIntervalMs",
       test: "a pollingInterval that is no shorter than the operator's is as it was (R2)",
     },
-    { breaks: "polls more often", in: "parseReplicas", find: "?? 30)", replace: "?? 15)", test: DEFAULTS },
-    { breaks: "cools down sooner", in: "parseReplicas", find: "?? 300)", replace: "?? 30)", test: DEFAULTS },
-    { breaks: "goes further by default", in: "parseReplicas", find: "?? 100", replace: "?? 1000", test: DEFAULTS },
+    { breaks: "polls more often", in: "DEFAULT_REPLICAS", find: "30_000", replace: "15_000", test: DEFAULTS },
+    { breaks: "cools down sooner", in: "DEFAULT_REPLICAS", find: "300_000", replace: "30_000", test: DEFAULTS },
+    { breaks: "goes further by default", in: "DEFAULT_REPLICAS", find: "100", replace: "1000", test: DEFAULTS },
     {
       breaks: "takes a minimum above the maximum",
       in: "parseReplicas",
@@ -83,9 +83,9 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "reads seconds as milliseconds",
-      in: "parseReplicas",
-      find: 'initialCooldownMs: 1000 * (spec.integer("initialCooldownPeriod"',
-      replace: 'initialCooldownMs: (spec.integer("initialCooldownPeriod"',
+      in: "parseSecondsToMs",
+      find: "1000 * seconds",
+      replace: "seconds",
       test: FIELDS,
     },
     {
