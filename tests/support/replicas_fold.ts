@@ -21,46 +21,13 @@ import type { Annotations, Fallback, ScaledObject, ScaledObjectFacts } from "../
 import type { ExternalTrigger, ResourceTrigger } from "../../lib/scaled_object/trigger.ts";
 import type { ProgramResult } from "../../lib/units/expr/program.ts";
 import { deepFreeze, SECOND, START } from "./builders.ts";
-
-export const NO_ANNOTATIONS: Annotations = {
-  isPaused: false,
-  pausedReplicas: null,
-  isScaleInPaused: false,
-  isScaleOutPaused: false,
-  isForcedActive: false,
-  transfersHpa: false,
-  ignoresHpas: false,
-};
+import { externalTrigger, NO_ANNOTATIONS, prometheusSource, scaledObjectWith } from "./triggers.ts";
 
 export const STATIC: Fallback = { failureThreshold: 3, replicas: 6, behavior: "static" };
 
 export function external(overrides: Partial<ExternalTrigger> = {}): ExternalTrigger {
-  const index = overrides.index ?? 0;
-  return {
-    index,
-    name: null,
-    kind: "external",
-    type: "prometheus",
-    metricName: `s${index}-prometheus`,
-    metricType: "AverageValue",
-    targetMilli: 10_000n,
-    activation: 0,
-    isCached: false,
-    source: {
-      kind: "prometheus",
-      serverAddress: "http://prometheus:9090",
-      query: "up",
-      namespace: null,
-      queryParameters: [],
-      customHeaders: [],
-      ignoresNullValues: true,
-      authModes: null,
-      isTlsUnverified: false,
-      timeoutMs: 3000,
-    },
-    authentication: null,
-    ...overrides,
-  };
+  const { index = 0 } = overrides;
+  return { ...externalTrigger(prometheusSource(), { index, targetMilli: 10_000n }), ...overrides };
 }
 
 /** CPU at 50 % of the request. */
@@ -92,28 +59,13 @@ export function number(value: number): ProgramResult {
 export type Overrides = Partial<Omit<ScaledObject, "annotations">> & { readonly annotations?: Partial<Annotations> };
 
 export function scaledObject({ annotations, ...overrides }: Overrides = {}): ScaledObject {
-  return {
+  return scaledObjectWith([external()], {
     uid: "so-1",
-    namespace: "shop",
-    name: "web",
-    generation: 1,
-    createdAt: START,
-    target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null },
-    pollIntervalMs: 30 * SECOND,
-    cooldownMs: 300 * SECOND,
-    initialCooldownMs: 0,
     minReplicas: 1,
     maxReplicas: 10,
-    idleReplicas: null,
-    fallback: null,
-    restoresReplicas: false,
-    hpaName: null,
-    behavior: null,
-    formula: null,
-    triggers: [external()],
-    annotations: { ...NO_ANNOTATIONS, ...annotations },
     ...overrides,
-  };
+    annotations: { ...NO_ANNOTATIONS, ...annotations },
+  });
 }
 
 /** As the shell sees it, valid. */

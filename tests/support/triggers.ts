@@ -1,7 +1,17 @@
 /** External triggers and the ScaledObject that has them, each with a few fields of a test's own. */
-import type { ScaledObject } from "../../lib/scaled_object/scaled_object.ts";
+import type { Annotations, ScaledObject } from "../../lib/scaled_object/scaled_object.ts";
 import type { ExternalTrigger, MetricsApiSource, PrometheusSource, Trigger } from "../../lib/scaled_object/trigger.ts";
 import { START } from "../../lib/runtime/virtual_clock.ts";
+
+export const NO_ANNOTATIONS: Annotations = {
+  isPaused: false,
+  pausedReplicas: null,
+  isScaleInPaused: false,
+  isScaleOutPaused: false,
+  isForcedActive: false,
+  transfersHpa: false,
+  ignoresHpas: false,
+};
 
 export function prometheusSource(own: Partial<PrometheusSource> = {}): PrometheusSource {
   return {
@@ -57,6 +67,7 @@ export function externalTrigger<Source extends ExternalTrigger["source"]>(
   };
 }
 
+/** A Deployment of 0 to 100 replicas, with KEDA's defaults. */
 export function scaledObjectWith(triggers: readonly Trigger[], own: Partial<ScaledObject> = {}): ScaledObject {
   return {
     uid: "uid-1",
@@ -77,15 +88,7 @@ export function scaledObjectWith(triggers: readonly Trigger[], own: Partial<Scal
     behavior: null,
     formula: null,
     triggers,
-    annotations: {
-      isPaused: false,
-      pausedReplicas: null,
-      isScaleInPaused: false,
-      isScaleOutPaused: false,
-      isForcedActive: false,
-      transfersHpa: false,
-      ignoresHpas: false,
-    },
+    annotations: NO_ANNOTATIONS,
     ...own,
   };
 }

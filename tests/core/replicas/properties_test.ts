@@ -22,13 +22,13 @@ import {
   factsOf,
   failed,
   formula,
-  NO_ANNOTATIONS,
   number,
   pods,
   scaledObject,
   scaleOf,
   value,
 } from "../../support/replicas_fold.ts";
+import { NO_ANNOTATIONS } from "../../support/triggers.ts";
 import { deepFreeze, START } from "../../support/builders.ts";
 
 const RUNS = { numRuns: 400 };

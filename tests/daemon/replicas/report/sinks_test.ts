@@ -1,6 +1,6 @@
 /** What events, log and metrics say of passes through the fold of a ScaledObject. */
 import { assertEquals } from "@std/assert";
-import type { ReplicasObservation, ReplicasOutcome, Scale, ScaleAnswer } from "../../../../lib/core/replicas/input.ts";
+import type { ReplicasObservation, ReplicasOutcome, ScaleAnswer } from "../../../../lib/core/replicas/input.ts";
 import type { ReplicasReport, TriggerReport } from "../../../../lib/core/replicas/report.ts";
 import { seedReplicasState } from "../../../../lib/core/replicas/seed.ts";
 import { createMetrics } from "../../../../lib/daemon/metrics/metrics.ts";
@@ -10,61 +10,15 @@ import { createReplicasMetrics } from "../../../../lib/daemon/replicas/report/me
 import type { ReplicasPass } from "../../../../lib/daemon/replicas/sink.ts";
 import type { NoticeContext, Publication } from "../../../../lib/daemon/report/event_object.ts";
 import type { Log } from "../../../../lib/runtime/log.ts";
-import type { ScaledObject, ScaledObjectFacts } from "../../../../lib/scaled_object/scaled_object.ts";
-import type { ExternalTrigger, Trigger } from "../../../../lib/scaled_object/trigger.ts";
 import { parseMetrics } from "../../../e2e/support/metrics.ts";
+import { cpu, factsOf, scaleOf } from "../../../support/replicas_fold.ts";
+import { externalTrigger, prometheusSource, scaledObjectWith } from "../../../support/triggers.ts";
 
-const QUEUE: ExternalTrigger = {
-  kind: "external",
-  type: "prometheus",
-  index: 1,
-  name: null,
-  metricName: "s1-prometheus",
-  metricType: "AverageValue",
-  targetMilli: 10_000n,
-  activation: 0,
-  isCached: false,
-  source: {
-    kind: "prometheus",
-    serverAddress: "http://prometheus",
-    query: "up",
-    namespace: null,
-    queryParameters: [],
-    customHeaders: [],
-    ignoresNullValues: true,
-    authModes: null,
-    isTlsUnverified: false,
-    timeoutMs: 3000,
-  },
-  authentication: null,
-};
-const CPU: Trigger = {
-  kind: "resource",
-  type: "cpu",
-  index: 0,
-  name: "load",
-  container: null,
-  target: { kind: "Utilization", percent: 60 },
-  baseline: null,
-};
-const FACTS: ScaledObjectFacts = {
-  uid: "so-1",
-  namespace: "shop",
-  name: "cart",
-  resourceVersion: "1",
-  generation: 1,
-  createdAt: 0,
-  isDeleting: false,
-  finalizers: [],
-  scaledObject: { triggers: [CPU, QUEUE], target: { name: "web" } } as unknown as ScaledObject,
-  restoring: null,
-  problems: [],
-  warnings: [],
-  isPaused: false,
-  status: {},
-};
+const QUEUE = externalTrigger(prometheusSource(), { index: 1 });
+const CPU = cpu({ name: "load" });
+const FACTS = factsOf(scaledObjectWith([CPU, QUEUE], { uid: "so-1", name: "cart" }));
 const STATE = seedReplicasState(null);
-const SCALE: Scale = { replicas: 2, statusReplicas: 2, resourceVersion: "7", uid: "d-1" };
+const SCALE = scaleOf(2);
 const WRITE = {
   at: 0,
   from: SCALE,
