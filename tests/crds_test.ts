@@ -1,7 +1,7 @@
 /** The custom resource definition as a file: its public names, and that the parser knows the same fields. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parse } from "@std/yaml";
 import { parseAutoscaler } from "../lib/autoscaler/parse_autoscaler.ts";
+import { readDefinition } from "./support/definition.ts";
 import { type Edits, SIDE, toManifest } from "./support/manifests.ts";
 
 interface Schema {
@@ -29,28 +29,7 @@ interface Rule {
   readonly fieldPath?: string;
 }
 
-interface Version {
-  readonly name: string;
-  readonly served: boolean;
-  readonly storage: boolean;
-  readonly subresources: unknown;
-  readonly additionalPrinterColumns: readonly Readonly<Record<string, unknown>>[];
-  readonly schema: { readonly openAPIV3Schema: Schema };
-}
-
-interface Definition {
-  readonly metadata: { readonly name: string };
-  readonly spec: {
-    readonly group: string;
-    readonly scope: string;
-    readonly names: unknown;
-    readonly versions: readonly [Version];
-  };
-}
-
-const DEFINITION = parse(
-  Deno.readTextFileSync(new URL("../crds/podresourceautoscaler.yaml", import.meta.url)),
-) as Definition;
+const DEFINITION = readDefinition<Schema>("podresourceautoscaler");
 const VERSION = DEFINITION.spec.versions[0];
 const ROOT = VERSION.schema.openAPIV3Schema;
 const FIELDS: ReadonlyMap<string, Schema> = new Map(walk(ROOT, ""));

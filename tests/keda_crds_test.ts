@@ -3,7 +3,6 @@
  * config/crd/bases), and ours must have the same and no more, so that objects of either apply with both.
  */
 import { assert, assertEquals } from "@std/assert";
-import { parse } from "@std/yaml";
 import { parseAuthentication } from "../lib/scaled_object/parse_authentication.ts";
 import { parseScaledObject } from "../lib/scaled_object/parse_scaled_object.ts";
 import { createChecks } from "../lib/sim/server/kinds/custom/check.ts";
@@ -11,6 +10,7 @@ import { prune } from "../lib/sim/server/kinds/custom/prune.ts";
 import type { Json } from "./support/api_objects.ts";
 import { toAuthentication } from "./support/authentications.ts";
 import { BAD_SCALED_OBJECTS } from "./support/bad_scaled_objects.ts";
+import { readDefinition } from "./support/definition.ts";
 import { GOOD_SCALED_OBJECTS } from "./support/good_scaled_objects.ts";
 import { toScaledObject } from "./support/scaled_objects.ts";
 
@@ -26,31 +26,15 @@ interface Facts {
   readonly fields: Readonly<Record<string, Schema>> | string;
 }
 
-interface Definition {
-  readonly metadata: { readonly name: string };
-  readonly spec: {
-    readonly group: string;
-    readonly scope: string;
-    readonly names: Readonly<Record<string, unknown>>;
-    readonly versions: readonly {
-      readonly name: string;
-      readonly served: boolean;
-      readonly storage: boolean;
-      readonly subresources: unknown;
-      readonly additionalPrinterColumns: readonly Readonly<Record<string, unknown>>[];
-      readonly schema: { readonly openAPIV3Schema: Schema };
-    }[];
-  };
-}
-
-const KEDA: Readonly<Record<string, Facts>> = JSON.parse(read("./testdata/keda/fields-2.20.2.json"));
+const KEDA: Readonly<Record<string, Facts>> = JSON.parse(
+  Deno.readTextFileSync(new URL("./testdata/keda/fields-2.20.2.json", import.meta.url)),
+);
 
 for (const [kind, facts] of Object.entries(KEDA)) {
-  const { metadata, spec } = parse(read(`../crds/${kind.toLowerCase()}.yaml`)) as Definition;
+  const { metadata, spec } = readDefinition<Schema>(kind.toLowerCase());
   const [version] = spec.versions;
 
   Deno.test(`${kind} has KEDA's names, scope, columns and subresources (R1, R91)`, () => {
-    assert(version !== undefined);
     assertEquals([metadata.name, spec.group, spec.scope], [`${facts.names["plural"]}.keda.sh`, "keda.sh", facts.scope]);
     assertEquals(spec.names, facts.names);
     assertEquals([spec.versions.length, version.name, version.served, version.storage], [1, "v1alpha1", true, true]);
@@ -63,11 +47,11 @@ for (const [kind, facts] of Object.entries(KEDA)) {
 
   Deno.test(`${kind} has KEDA's fields with their types and bounds, and no others (R1, R2)`, () => {
     const fields = typeof facts.fields === "string" ? KEDA[facts.fields]?.fields : facts.fields;
-    assertEquals(Object.fromEntries(walk(version?.schema.openAPIV3Schema ?? {}, "")), fields as unknown);
+    assertEquals(Object.fromEntries(walk(version.schema.openAPIV3Schema, "")), fields as unknown);
   });
 
   Deno.test(`${kind} describes every field`, () => {
-    const silent = [...walk(version?.schema.openAPIV3Schema ?? {}, "", "description")]
+    const silent = [...walk(version.schema.openAPIV3Schema, "", "description")]
       .filter(([path, { description = "" }]) => path !== "metadata" && String(description).length < 8);
     assertEquals(silent.map(([path]) => path), []);
   });
@@ -98,8 +82,7 @@ Deno.test("the parser knows every source that the definition of an authenticatio
 });
 
 Deno.test("the definition of a ScaledObject takes every good one, and refuses what breaks a bound of its own (R1, R2)", () => {
-  const { spec } = parse(read("../crds/scaledobject.yaml")) as Definition;
-  const schema = spec.versions[0]?.schema.openAPIV3Schema as Json;
+  const schema = readDefinition<Json>("scaledobject").spec.versions[0].schema.openAPIV3Schema;
   const checks = createChecks(schema);
   // As kubectl sends it: without what is null.
   const refuses = (manifest: unknown) => {
@@ -123,8 +106,4 @@ function* walk(schema: Schema, path: string, kept?: string): Generator<readonly 
   }
   if (items !== undefined) yield* walk(items as Schema, `${path}[]`, kept);
   if (additionalProperties !== undefined) yield* walk(additionalProperties as Schema, `${path}{}`, kept);
-}
-
-function read(file: string): string {
-  return Deno.readTextFileSync(new URL(file, import.meta.url));
 }

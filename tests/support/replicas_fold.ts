@@ -22,6 +22,7 @@ import type { ExternalTrigger, ResourceTrigger } from "../../lib/scaled_object/t
 import type { ProgramResult } from "../../lib/units/expr/program.ts";
 import { deepFreeze, SECOND, START } from "./builders.ts";
 import { externalTrigger, NO_ANNOTATIONS, prometheusSource, scaledObjectWith } from "./triggers.ts";
+import { cpuTrigger } from "./workload_pods.ts";
 
 export const STATIC: Fallback = { failureThreshold: 3, replicas: 6, behavior: "static" };
 
@@ -32,8 +33,7 @@ export function external(overrides: Partial<ExternalTrigger> = {}): ExternalTrig
 
 /** CPU at 50 % of the request. */
 export function cpu(overrides: Partial<ResourceTrigger> = {}): ResourceTrigger {
-  const target = { kind: "Utilization", percent: 50 } as const;
-  return { index: 0, name: null, kind: "resource", type: "cpu", container: null, target, baseline: null, ...overrides };
+  return cpuTrigger({ target: { kind: "Utilization", percent: 50 }, ...overrides });
 }
 
 /** `run` stands for the formula. */

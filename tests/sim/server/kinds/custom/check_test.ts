@@ -3,10 +3,10 @@
  * the same manifests, word for word.
  */
 import { assertEquals } from "@std/assert";
-import { parse } from "@std/yaml";
 import { createChecks } from "../../../../../lib/sim/server/kinds/custom/check.ts";
 import { prune } from "../../../../../lib/sim/server/kinds/custom/prune.ts";
 import type { Json } from "../../../../support/api_objects.ts";
+import { readDefinition } from "../../../../support/definition.ts";
 import {
   DOWN,
   type Edits,
@@ -19,9 +19,7 @@ import {
   UP,
 } from "../../../../support/manifests.ts";
 
-const CRD = new URL("../../../../../crds/podresourceautoscaler.yaml", import.meta.url);
-const DEFINITION = parse(Deno.readTextFileSync(CRD)) as Json;
-const SCHEMA = DEFINITION.spec.versions[0].schema.openAPIV3Schema;
+const SCHEMA = readDefinition<Json>("podresourceautoscaler").spec.versions[0].schema.openAPIV3Schema;
 const CHECKS = createChecks(SCHEMA);
 
 type Cause = readonly [field: string, reason: string, message: string];
