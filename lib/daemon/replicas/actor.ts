@@ -66,6 +66,7 @@ export function createReplicasActor(options: ReplicasActorOptions): ReplicasActo
     onProgress: loop.noteProgress,
   });
   const sweep = new ReplicasSweep({
+    clock,
     list: replicas.list,
     writer,
     metrics: metrics.replicas,

@@ -6,6 +6,7 @@
 import { type AutoscalerStatus, nextStatus } from "../../autoscaler/conditions.ts";
 import { UNLIMITED } from "../../autoscaler/limited.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
+import { startStretch } from "../../runtime/breath.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Inventory } from "../inventory/inventory.ts";
@@ -82,10 +83,12 @@ export class StatusSweep {
    * one puts nothing off.
    */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const { inventory, canReport, isOurs, writer, listeners } = this.#options;
+    const { clock, inventory, canReport, isOurs, writer, listeners } = this.#options;
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
+    const breathe = startStretch({ clock, signal });
     for (const autoscaler of inventory.autoscalers()) {
+      await breathe();
       const memory = this.#remember(autoscaler.uid);
       if (!this.#mustLook(autoscaler, memory) && !isLast) continue;
       const look = canReport(autoscaler) ? this.#tryLook(autoscaler, memory) : null;

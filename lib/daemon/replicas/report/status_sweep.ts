@@ -3,6 +3,8 @@
  * there for the gauges of KEDA's that say how much is registered (R93).
  */
 import { type ScaledObjectStatus, toScaledObjectStatus } from "../../../core/replicas/status.ts";
+import { startStretch } from "../../../runtime/breath.ts";
+import type { Clock } from "../../../runtime/clock.ts";
 import type { ScaledObjectFacts } from "../../../scaled_object/scaled_object.ts";
 import type { ReplicaMetrics } from "../../metrics/replica_metrics.ts";
 import type { Pass, StatusWriter } from "../../report/status_writer.ts";
@@ -10,6 +12,7 @@ import type { SeenObject } from "../sink.ts";
 
 /** Where the objects come from, and who takes what follows. */
 export interface ReplicasSweepOptions {
+  readonly clock: Pick<Clock, "monotonic" | "sleep">;
   readonly list: () => Iterable<SeenObject>;
   readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "forget">;
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
@@ -37,7 +40,9 @@ export class ReplicasSweep {
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
+    const breathe = startStretch({ clock: this.#options.clock, signal });
     for (const seen of this.#options.list()) {
+      await breathe();
       count(seen.facts, registered);
       if (!this.#options.isKnown(seen.facts.namespace)) continue;
       const writing = this.#look(seen, pass);
