@@ -2,6 +2,7 @@
  * What is done about it: usage is polled, pods are evaluated and resized, and people hear of it in events, status, log
  * and metrics. An actor stands on an observer, runs once, and takes what it remembers of pods with it when it ends.
  */
+import type { OperatorLimits } from "../autoscaler/operator_limits.ts";
 import type { ApiClient } from "../kube/client.ts";
 import type { Term } from "../kube/lease.ts";
 import { Brake } from "../runtime/brake.ts";
@@ -50,6 +51,7 @@ export interface ActorOptions {
   readonly pace: Pace;
   /** Replicas are set as well (R1). */
   readonly replicas?: ReplicasSettings;
+  readonly limits?: OperatorLimits;
   readonly scope: Scope;
   /** Where resizes are noted; its own by default. */
   readonly lastScales?: LastScales;
@@ -171,6 +173,7 @@ export function createActor(options: ActorOptions): Actor {
     areListed: observer.areNodesListed,
     health,
     onTrouble,
+    minPollIntervalMs: options.limits?.minPollIntervalMs ?? null,
     onReading: (reading) => replicas?.note(reading),
   });
   const replicas: ReplicasActor | null = options.replicas === undefined ? null : createReplicasActor({

@@ -41,7 +41,7 @@ export const SAMPLING: Mutations = {
     },
     {
       breaks: "polls as rarely as the slowest of the node's autoscalers",
-      in: "readIntervalMs",
+      in: "NodePace.#readOwnMs",
       find: "Math.min",
       replace: "intervalMs === Infinity ? pollIntervalMs : Math.max",
       test: "a node is polled as often as its most frequent autoscaler wants, once for all its pods (C20)",

@@ -16,13 +16,15 @@ export interface NodeLoopOptions {
   readonly capacity: () => Capacity;
   readonly readings: AsyncIterator<Reading>;
   readonly changes: Changes;
+  /** Whether the tracked pods are to be evaluated with this reading. */
+  readonly beginRound: () => boolean;
   readonly onReading: (reading: Reading) => void;
   readonly onEvaluated: () => void;
 }
 
 /** Resolves when the readings end; rejects when an evaluation or `onReading` throws. */
 export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
-  const { readings, changes, onReading, onEvaluated, tracked, evaluator } = options;
+  const { readings, changes, onReading, onEvaluated, beginRound, tracked, evaluator } = options;
   let reading = readings.next();
   for (;;) {
     const next = await Promise.race([reading, changes.wait()]);
@@ -32,8 +34,7 @@ export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
     } else {
       if (next.done === true) return;
       onReading(next.value);
-      const observe = toObserver(next.value, options.capacity());
-      evaluator.evaluate(tracked().values(), observe);
+      if (beginRound()) evaluator.evaluate(tracked().values(), toObserver(next.value, options.capacity()));
       reading = readings.next();
     }
     onEvaluated();

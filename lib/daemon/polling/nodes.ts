@@ -15,6 +15,7 @@ import type { Tracked } from "../inventory/tracked.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OnTrouble } from "../report/trouble.ts";
 import { Changes, runNodeLoop } from "./node_loop.ts";
+import { NodePace } from "./node_pace.ts";
 import { FAILED_READS, FOR_A_PERSON } from "../../usage/failed_reads.ts";
 import type { UsageHealth } from "./usage_health.ts";
 import { listUsagePods } from "./usage_pods.ts";
@@ -33,6 +34,8 @@ export interface NodesOptions {
   /** False until `facts` has all nodes there are. */
   readonly areListed: () => boolean;
   readonly health: UsageHealth;
+  /** No node is read more often for metered pods, ms. */
+  readonly minPollIntervalMs?: number | null;
   /** Hears of each reading before its pods are evaluated. */
   readonly onReading?: (reading: Reading) => void;
 }
@@ -41,17 +44,13 @@ interface Entry {
   readonly pods: Map<string, Tracked>;
   readonly metered: Map<string, PodFacts>;
   readonly changes: Changes;
-  /** `null` once its pods have changed: asked for once a poll, they change a hundred thousand times in a burst. */
-  intervalMs: number | null;
+  readonly pace: NodePace;
   evaluatedAt: number;
   failures: number;
 }
 
 /** A loop that evaluates nothing for this long beyond its interval is stuck: all calls it makes have shorter timeouts. */
 const STUCK_MS = 60_000;
-
-/** How often usage of metered pods is read, ms: as often as the HPA controller looks at it. */
-const METERED_MS = 15_000;
 
 const WHAT = "Cannot read usage of nodes";
 
@@ -84,7 +83,7 @@ export class Nodes implements AsyncDisposable {
   /** Names of nodes whose loop is stuck. */
   listStuck(): readonly string[] {
     const now = this.#options.clock.monotonic();
-    return [...this.#entries].filter(([, entry]) => now - entry.evaluatedAt > readIntervalMs(entry) + STUCK_MS)
+    return [...this.#entries].filter(([, entry]) => now - entry.evaluatedAt > entry.pace.intervalMs + STUCK_MS)
       .map(([node]) => node);
   }
 
@@ -93,7 +92,7 @@ export class Nodes implements AsyncDisposable {
     if (node === null) return;
     const entry = this.#entries.get(node) ?? this.#add(node);
     entry.pods.set(tracked.pod.uid, tracked);
-    entry.intervalMs = null;
+    entry.pace.noteTracked();
     entry.changes.add(tracked.pod.uid);
   }
 
@@ -109,23 +108,21 @@ export class Nodes implements AsyncDisposable {
     if (entry === undefined || node === null) return;
     entry.pods.delete(uid);
     entry.changes.remove(uid);
-    entry.intervalMs = null;
+    entry.pace.noteTracked();
     this.#endIfEmpty(node, entry);
   }
 
-  /** Has the pod's usage read every 15 s, or as often as its node is read for others. */
+  /** Has the pod's usage read every 5 s, or as often as its node is read for others. */
   meter(pod: PodFacts): void {
     if (pod.nodeName === null) return;
     const entry = this.#entries.get(pod.nodeName) ?? this.#add(pod.nodeName);
     entry.metered.set(pod.uid, pod);
-    entry.intervalMs = null;
   }
 
   unmeter({ uid, nodeName }: Pick<PodFacts, "uid" | "nodeName">): void {
     const entry = this.#entries.get(nodeName ?? "");
     if (entry === undefined || nodeName === null) return;
     entry.metered.delete(uid);
-    entry.intervalMs = null;
     this.#endIfEmpty(nodeName, entry);
   }
 
@@ -143,9 +140,10 @@ export class Nodes implements AsyncDisposable {
   }
 
   #add(node: string): Entry {
-    const evaluatedAt = this.#options.clock.monotonic();
-    const pods = { pods: new Map(), metered: new Map() };
-    const entry: Entry = { ...pods, changes: new Changes(), intervalMs: null, evaluatedAt, failures: 0 };
+    const { clock, minPollIntervalMs = null } = this.#options;
+    const [pods, metered] = [new Map<string, Tracked>(), new Map<string, PodFacts>()];
+    const pace = new NodePace({ clock, tracked: pods, metered, minPollIntervalMs });
+    const entry: Entry = { pods, metered, pace, changes: new Changes(), evaluatedAt: clock.monotonic(), failures: 0 };
     this.#entries.set(node, entry);
     this.#loops.start(node, (signal) => this.#run(node, entry, signal));
     return entry;
@@ -156,7 +154,7 @@ export class Nodes implements AsyncDisposable {
     // Aborted when the loop fails, too: the loop that is started after it watches anew.
     const ending = new AbortController();
     const readings = watchUsage(toUsageNode(node, facts), {
-      interval: () => readIntervalMs(entry),
+      interval: () => entry.pace.intervalMs,
       isTracked: (uid) => entry.pods.has(uid) || entry.metered.has(uid),
       pods: () => listUsagePods(entry),
       signal: AbortSignal.any([signal, ending.signal]),
@@ -169,6 +167,7 @@ export class Nodes implements AsyncDisposable {
         capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
         readings: readings[Symbol.asyncIterator](),
         changes: entry.changes,
+        beginRound: () => entry.pace.beginRound(),
         onReading: (reading) => this.#note(reading, entry),
         onEvaluated: () => entry.evaluatedAt = clock.monotonic(),
       });
@@ -225,14 +224,4 @@ function toUsageNode(name: string, facts: ReadonlyMap<string, NodeFacts>): Usage
 
 function listNamespaces({ pods }: Entry): ReadonlySet<string> {
   return new Set([...pods.values()].map(({ pod }) => pod.namespace));
-}
-
-/** Of no pods: for ever. */
-function readIntervalMs(entry: Entry): number {
-  if (entry.intervalMs !== null) return entry.intervalMs;
-  let intervalMs = entry.metered.size > 0 ? METERED_MS : Infinity;
-  for (const { contenders } of entry.pods.values()) {
-    for (const { pollIntervalMs } of contenders) intervalMs = Math.min(intervalMs, pollIntervalMs);
-  }
-  return entry.intervalMs = intervalMs;
 }

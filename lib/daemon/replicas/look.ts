@@ -35,6 +35,9 @@ export type Looked =
   }
   | { readonly kind: "obstructed"; readonly obstacle: Obstacle; readonly warnings: readonly string[] };
 
+/** Nothing stands in the way. */
+export type Clear = Extract<Looked, { readonly kind: "clear" }>;
+
 /** Where it looks. */
 export interface LookOptions {
   readonly scales: Pick<ScaleClient, "read">;

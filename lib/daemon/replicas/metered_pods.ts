@@ -18,6 +18,8 @@ export interface MeteredPodsOptions {
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly nodes: Pick<Nodes, "meter" | "unmeter">;
   readonly readCapacity: (node: string) => Capacity;
+  /** A reading brought something new of pods of the set. Must not throw. */
+  readonly onFresh?: (set: PodSet) => void;
 }
 
 /** What is known of one pod beside its object. */
@@ -75,10 +77,16 @@ export class MeteredPods {
     if (reading.kind === "failed") return;
     this.#followClock();
     const context = { readAt: reading.readAt, capacity: this.#options.readCapacity(reading.node) };
+    const fresh = new Set<PodSet>();
     for (const [uid, usage] of reading.pods) {
       const entry = this.#entries.get(uid);
-      if (entry !== undefined) entry.rates = nextRates(entry.rates, usage, { ...context, pod: entry.pod });
+      if (entry === undefined) continue;
+      const rates = nextRates(entry.rates, usage, { ...context, pod: entry.pod });
+      if (rates === entry.rates) continue;
+      entry.rates = rates;
+      for (const set of entry.sets) fresh.add(set);
     }
+    for (const set of fresh) this.#options.onFresh?.(set);
   }
 
   read(uid: string): Memory {

@@ -1,6 +1,6 @@
 /** The state of one ScaledObject, and each pass of it through the fold. */
 import { decideReplicas } from "../../core/replicas/decide.ts";
-import type { ReplicasObservation, ReplicasOutcome } from "../../core/replicas/input.ts";
+import type { ReplicasObservation, ReplicasOutcome, Scale, TriggerReadings } from "../../core/replicas/input.ts";
 import { toTransferred } from "../../core/replicas/notify/words.ts";
 import { seedReplicasState } from "../../core/replicas/seed.ts";
 import type { ReplicasState } from "../../core/replicas/state.ts";
@@ -8,6 +8,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
 import { stepReplicasState } from "./follow_clock.ts";
 import type { HpaFacts } from "./read_hpa.ts";
+import type { DueHalf } from "./schedule.ts";
 import type { ReplicasSink } from "./sink.ts";
 
 /** Whose passes they are, and who hears of them. */
@@ -26,6 +27,15 @@ export interface PassOf {
   readonly lateMs?: number;
   /** The HPA that was deleted before it (R76). */
   readonly transferred?: HpaFacts | null;
+}
+
+/** What a half is decided on, and how late it is. */
+export interface SeenByHalf {
+  readonly scale: Scale;
+  readonly triggers: TriggerReadings;
+  /** `null` = the selector lists no pod. */
+  readonly readyPods: number | null;
+  readonly lateMs: number;
 }
 
 /** Begins with what the object's status tells of the life before. */
@@ -58,6 +68,18 @@ export class Passes {
     this.#hasPassed = true;
     sink.onPass({ before, input, outcome, tookMs: clock.monotonic() - startedMs, lateMs });
     return outcome;
+  }
+
+  half({ half, at: now }: DueHalf, { lateMs, ...seen }: SeenByHalf): ReplicasOutcome {
+    const observation: ReplicasObservation = half === "poll"
+      ? { ...seen, kind: half, readyPods: seen.readyPods ?? 0 }
+      : { ...seen, kind: half };
+    return this.pass(observation, { now, lateMs });
+  }
+
+  /** What a pass would come to if it were made now: nobody hears of it. */
+  foresee(observation: ReplicasObservation, now: number): ReplicasOutcome {
+    return decideReplicas(this.#state, { now, object: this.#options.readFacts(), observation, dryRun: false });
   }
 
   /** The clock was set by `stepMs`. */

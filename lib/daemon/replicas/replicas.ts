@@ -30,9 +30,11 @@ import { MeteredPods } from "./metered_pods.ts";
 import type { ObjectsListener } from "./objects.ts";
 import { PodSets } from "./pod_sets.ts";
 import { createQuestions } from "./questions.ts";
+import { createReadUsage } from "./read_usage.ts";
 import { Runner } from "./runner.ts";
 import type { RunnerParts } from "./runner_options.ts";
 import { createScaleClient } from "./scale_client.ts";
+import { createStarts } from "./starts.ts";
 import { combineReplicasSinks, type ReplicasSink, type SeenObject } from "./sink.ts";
 import { TargetPods } from "./target_pods.ts";
 import { createTemplates } from "./templates.ts";
@@ -93,6 +95,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     clock,
     nodes: options.nodes,
     readCapacity: (node) => observer.nodes.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
+    onFresh: ({ holders }) => holders.forEach((holder) => rows.get(holder)?.runner.noteUsage()),
   });
   const sets = new PodSets({
     listPods: (namespace) => inventory.pods(namespace),
@@ -102,13 +105,16 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   const fetches = new Limit(FETCHED_AT_ONCE);
   const templates = createTemplates(options);
   const readWorkloadPod = createReadWorkloadPod({ ...options, metered, templates, tracked: inventory.tracked });
+  const readUsage = createReadUsage({ clock, readWorkloadPod, turn: new Limit(1) });
   const scales = createScaleClient(options);
   const parts: RunnerParts = {
     clock,
     dryRun: options.dryRun,
     scales,
     look: createLook({ ...options, scales, objects, sets, hpaPods, deleteHpa: createDeleteHpa(options) }),
-    gather: createGather({ clock, templates, metered, readWorkloadPod, turn: new Limit(1), fetches }),
+    gather: createGather({ templates, metered, readUsage, fetches }),
+    readUsage,
+    metered,
     setFinalizer: createSetFinalizer({
       ...options,
       onError: (facts, error) => fail("Cannot change the finalizer of ScaledObject", facts, error),
@@ -123,6 +129,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   };
   const countPods = createCountPods(sets);
   const toAsk = createQuestions(options.ask);
+  const readWait = createStarts(clock);
   const rows = new Map<string, Row>();
   const tasks = new TaskSet({
     clock,
@@ -146,10 +153,15 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       },
       onAsked: (asked) => sink.onAsked({ ...asked, object: rows.get(uid)?.runner.facts ?? facts }),
     });
-    const runner = new Runner({ ...parts, facts, pods, reader });
+    const startAt = clock.now() + readWait();
+    const runner = new Runner({ ...parts, facts, pods, reader, startAt });
     rows.set(uid, { runner, pods, reader });
     sink.onObject(facts);
-    tasks.start(uid, (signal) => runner.run(signal));
+    tasks.start(uid, async (signal) => {
+      const waitMs = startAt - clock.now();
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      await runner.run(signal);
+    });
   }
 
   const listener: ObjectsListener = {

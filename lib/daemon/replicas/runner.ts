@@ -9,9 +9,11 @@ import type { ScaledObject, ScaledObjectFacts } from "../../scaled_object/scaled
 import { Asking } from "./asking.ts";
 import { Ending } from "./ending.ts";
 import { isFinalizerWrong } from "./finalizers.ts";
+import { Foresight } from "./foresight.ts";
 import { TICK_MS } from "./grid.ts";
 import { isSameObject } from "./same_object.ts";
-import type { Looked } from "./look.ts";
+import type { Clear, Looked } from "./look.ts";
+import { Looking } from "./looking.ts";
 import { Passes } from "./passes.ts";
 import type { RunnerOptions } from "./runner_options.ts";
 import { mayPass } from "./scale_client.ts";
@@ -35,12 +37,13 @@ export class Runner {
   #isOwed = true;
   #obstructedBy: "look" | "triggers" | null = null;
   #retryAt = Infinity;
-  #transferredUid: string | null = null;
   #isCoupled = false;
   #isEnded = false;
   #waking = new AbortController();
   readonly #asking: Asking;
   readonly #ending: Ending;
+  readonly #foresight: Foresight;
+  readonly #looking: Looking;
   readonly #listPods = () => [...this.#options.pods.set?.pods.values() ?? []];
 
   constructor(options: RunnerOptions) {
@@ -49,13 +52,16 @@ export class Runner {
     this.#passes = new Passes({ ...options, readFacts: () => this.#facts });
     this.#takeStep = watchSteps(options.clock);
     this.#asking = new Asking(options.gather);
+    const [passes, listPods] = [this.#passes, this.#listPods];
+    const foresight = this.#foresight = new Foresight({ ...options, passes, pods: listPods });
+    this.#looking = new Looking({ ...options, passes, foresight, listPods, asking: this.#asking });
     this.#ending = new Ending({
       ...options,
-      passes: this.#passes,
-      look: (signal) => this.#look(signal),
+      passes,
+      look: (signal) => this.#looking.look(this.#facts, signal),
       write: (write, of) => this.#write(write, of),
     });
-    this.#schedule.follow(null, options.facts, options.clock.now());
+    this.#schedule.follow(null, options.facts, options.startAt);
   }
 
   get facts(): ScaledObjectFacts {
@@ -90,19 +96,23 @@ export class Runner {
     this.#asking.cut();
   }
 
+  /** Usage of some of the target's pods is fresh. */
+  noteUsage(): void {
+    if (this.#foresight.note()) this.#waking.abort();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { clock, isKnown } = this.#options;
     while (!signal.aborted && !this.#isEnded) {
       this.#waking = new AbortController();
       this.#followClock();
       const now = clock.now();
-      const isKnownNow = isKnown(this.#facts.namespace);
-      const nextAt = isKnownNow ? this.#readNext(now) : now + UNKNOWN_MS;
+      const dueAt = isKnown(this.#facts.namespace) ? this.#readNext(now) : now + UNKNOWN_MS;
+      const nextAt = Math.min(dueAt, this.#foresight.dueAt);
       if (nextAt > now) {
         await clock.sleep(nextAt - now, AbortSignal.any([signal, this.#waking.signal])).catch(() => {});
-        continue;
-      }
-      await this.#serve(signal);
+      } else if (dueAt <= now) await this.#serve(signal);
+      else if (await this.#foresight.isRaising(signal)) this.#schedule.tickNow(clock.now());
     }
   }
 
@@ -131,7 +141,7 @@ export class Runner {
       return;
     }
     const { clock } = this.#options;
-    const looked = await this.#look(signal);
+    const looked = await this.#looking.look(this.#facts, signal);
     const wasObstructed = this.#obstructedBy === "look";
     if (looked.kind === "obstructed") {
       this.#schedule.take(clock.now());
@@ -153,22 +163,11 @@ export class Runner {
         this.#schedule.giveBack(one);
         continue;
       }
-      current ??= await this.#look(signal);
+      current ??= await this.#looking.look(this.#facts, signal);
       if (current.kind === "obstructed") return this.#obstruct(current, "look");
       const hasWritten: boolean = await this.#half(one, { ...current, signal });
       if (hasWritten) current = null;
     }
-  }
-
-  async #look(signal: AbortSignal): Promise<Looked> {
-    const { look, reader, pods, clock } = this.#options;
-    const tryTriggers = (object: ScaledObject) =>
-      this.#asking.tryAll({ object, reader, pods: this.#listPods, signal }, clock.now());
-    const looker = { facts: this.#facts, transferredUid: this.#transferredUid, tryTriggers };
-    const looked = await look({ ...looker, pods, signal });
-    this.#passes.warnings = looked.warnings;
-    if (looked.kind === "clear" && looked.transferred !== null) this.#transferredUid = looked.transferred.uid;
-    return looked;
   }
 
   #obstruct({ obstacle }: Extract<Looked, { kind: "obstructed" }>, by: "look" | "triggers"): void {
@@ -180,7 +179,7 @@ export class Runner {
   }
 
   /** Gives whether replicas were, or may have been, written. */
-  async #change(looked: Extract<Looked, { kind: "clear" }>, signal: AbortSignal): Promise<boolean> {
+  async #change(looked: Clear, signal: AbortSignal): Promise<boolean> {
     const [now, { transferred }] = [this.#options.clock.now(), looked];
     const outcome = this.#passes.pass({ kind: "changed", scale: looked.scale }, { now, transferred });
     // Once written, it stays as it is set by hand, whatever came in the way and went (R55).
@@ -211,9 +210,8 @@ export class Runner {
       this.#passes.pass({ kind: "changed", scale }, { now: due.at });
       if (due.half === "tick") this.#schedule.pollBy(clock.now(), clock.now());
     }
-    const outcome = due.half === "poll"
-      ? this.#passes.pass({ kind: "poll", scale, triggers, readyPods: readyPods ?? 0 }, { now: due.at, lateMs })
-      : this.#passes.pass({ kind: "tick", scale, triggers, readyPods }, { now: due.at, lateMs });
+    const outcome = this.#passes.half(due, { scale, triggers, readyPods, lateMs });
+    if (outcome.report?.half === "tick") this.#foresight.noteTick(outcome.report);
     const answer = await this.#write(outcome.write, { object, signal });
     const isPutOff = due.half === "poll" && answer !== null && mayPass(answer);
     if (isPutOff) this.#schedule.pollBy(clock.now() + RETRY_MS, clock.now());
@@ -231,10 +229,12 @@ export class Runner {
   ): Promise<ScaleAnswer | null> {
     if (write === null) return null;
     const { scales, mayWrite, pods, clock } = this.#options;
-    const isCurrent = () => !this.#isChanged && mayWrite(object, { pods, transferredUid: this.#transferredUid });
+    const isCurrent = () =>
+      !this.#isChanged && mayWrite(object, { pods, transferredUid: this.#looking.transferredUid });
     const { namespace, target } = object;
     const answer = await scales.write({ namespace, target, write, mayWrite: isCurrent, signal });
     this.#passes.pass({ kind: "answered", write, answer }, { now: clock.now() });
+    this.#foresight.noteAnswer(answer);
     return answer;
   }
 
@@ -243,8 +243,7 @@ export class Runner {
     if (stepMs === 0) return;
     this.#schedule.step(stepMs);
     this.#passes.step(stepMs);
+    this.#foresight.step(stepMs);
     if (this.#retryAt < Infinity) this.#retryAt += stepMs;
   }
 }
-
-type Clear = Extract<Looked, { readonly kind: "clear" }>;

@@ -6,6 +6,8 @@ import type { SetFinalizer } from "./finalizers.ts";
 import type { Gather } from "./gather.ts";
 import type { Look } from "./look.ts";
 import type { ScaleClient } from "./scale_client.ts";
+import type { MeteredPods } from "./metered_pods.ts";
+import type { ReadUsage } from "./read_usage.ts";
 import type { ReplicasSink } from "./sink.ts";
 import type { TargetPods } from "./target_pods.ts";
 
@@ -16,6 +18,8 @@ export interface RunnerParts {
   readonly scales: ScaleClient;
   readonly look: Look;
   readonly gather: Gather;
+  readonly readUsage: ReadUsage;
+  readonly metered: Pick<MeteredPods, "read">;
   readonly setFinalizer: SetFinalizer;
   /** A deleted object's replicas could not be restored (R57). */
   readonly onUnrestored: (facts: ScaledObjectFacts, cause: string) => void;
@@ -34,4 +38,6 @@ export interface RunnerOptions extends RunnerParts {
   readonly facts: ScaledObjectFacts;
   readonly pods: TargetPods;
   readonly reader: TriggerReader;
+  /** When it begins, epoch ms: its polls then, its ticks 15 s later (R7). */
+  readonly startAt: number;
 }

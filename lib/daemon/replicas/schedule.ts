@@ -57,9 +57,12 @@ export class Schedule {
 
   /** Begins the polls anew at `at`, unless one is due by then. */
   pollBy(at: number, now: number): void {
-    if (this.#poll === null) return;
-    const next = readDue(this.#poll, now) ?? readNextDue(this.#poll.grid, now);
-    if (next > at) this.#poll = newHalf(at, this.#poll.grid.periodMs);
+    this.#poll = this.#poll && beginBy(this.#poll, { at, now });
+  }
+
+  /** Begins the ticks anew now, unless one is due: from here on they are 15 s apart again. */
+  tickNow(now: number): void {
+    this.#tick = this.#tick && beginBy(this.#tick, { at: now, now });
   }
 
   /** When a half is due next; Infinity = never. */
@@ -86,6 +89,11 @@ function newHalf(startAt: number, periodMs: number): Half {
 function readDue(half: Half | null, now: number): number | null {
   const last = half === null ? null : readLastDue(half.grid, now);
   return half !== null && last !== null && last > half.servedAt ? last : null;
+}
+
+function beginBy(half: Half, { at, now }: { readonly at: number; readonly now: number }): Half {
+  const next = readDue(half, now) ?? readNextDue(half.grid, now);
+  return next > at ? newHalf(at, half.grid.periodMs) : half;
 }
 
 function giveBack(half: Half, at: number): Half {

@@ -16,6 +16,7 @@ class Loop {
   readonly turns: string[] = [];
   readonly read: string[] = [];
   turned = 0;
+  isRound = true;
   readonly ended: Promise<void>;
   #give: (result: IteratorResult<Reading>) => void = () => {};
 
@@ -28,6 +29,7 @@ class Loop {
       capacity: () => CAPACITY,
       readings: { next: () => new Promise((resolve) => this.#give = resolve) },
       changes: this.changes,
+      beginRound: () => this.isRound,
       onReading: ({ kind }) => this.read.push(kind),
       onEvaluated: () => this.turned++,
     });
@@ -91,4 +93,17 @@ Deno.test("runNodeLoop() keeps a reading that comes together with a change", asy
   await settle();
   await loop.end();
   assertEquals(loop.turns.toSorted(), ["a changed", "a usage", "b usage"]);
+});
+
+Deno.test("runNodeLoop() passes a reading on that is no round, and evaluates nobody with it", async () => {
+  const loop = new Loop();
+  loop.isRound = false;
+  loop.give("a");
+  await settle();
+  loop.isRound = true;
+  loop.give("b");
+  await settle();
+  await loop.end();
+  assertEquals(loop.turns, ["a tick", "b usage"]);
+  assertEquals([loop.read.length, loop.turned], [2, 2]);
 });

@@ -98,3 +98,16 @@ Deno.test("pollBy() begins the polls anew, unless one is due by then (R7)", () =
   schedule.pollBy(START + 24_000, START + 24_000);
   assertEquals(take(schedule, 24_000), ["tick@15", "poll@23"]);
 });
+
+Deno.test("tickNow() begins the ticks anew, unless one is due already (R7)", () => {
+  const schedule = begun();
+  take(schedule, 15_000);
+  schedule.tickNow(START + 22_000);
+  assertEquals(take(schedule, 22_000), ["poll@20", "tick@22"]);
+  assertEquals(take(schedule, 30_000), ["poll@30"]);
+  schedule.tickNow(START + 38_000);
+  assertEquals(take(schedule, 38_000), ["tick@37"]);
+  const paused = new Schedule();
+  paused.tickNow(START);
+  assertEquals(take(paused, 0), []);
+});

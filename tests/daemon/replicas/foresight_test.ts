@@ -1,0 +1,72 @@
+/** A tick that would raise replicas does not wait for its time (R7). */
+import { assert, assertEquals } from "@std/assert";
+import { TICK_MS } from "../../../lib/daemon/replicas/grid.ts";
+import { deployment } from "../../e2e/support/workloads.ts";
+import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts";
+
+const WEB = { namespace: "default", labels: { app: "web" } };
+const MAIN = { containers: [{ requests: { cpu: "100m" } }], replicas: 1 };
+
+async function startWeb(spec: Readonly<Record<string, unknown>> = {}): Promise<ReplicasRun> {
+  const run = await ReplicasRun.start([
+    deployment("web", MAIN),
+    scaledObject("web", [CPU_50], { spec: { minReplicaCount: 1, maxReplicaCount: 6, ...spec } }),
+  ]);
+  run.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 30 });
+  await run.advance(90);
+  return run;
+}
+
+interface Tick {
+  readonly at: number;
+  /** Ms after the tick before. */
+  readonly afterMs: number;
+  readonly raises: boolean;
+}
+
+function listTicks({ passes }: ReplicasRun): readonly Tick[] {
+  const ticks = passes.filter(({ input }) => input.observation.kind === "tick");
+  return ticks.slice(1).map(({ input: { now }, outcome: { write } }, index) => ({
+    at: now,
+    afterMs: now - (ticks[index]?.input.now ?? now),
+    raises: write !== null && write.replicas > write.from.replicas,
+  }));
+}
+
+Deno.test("usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)", async () => {
+  await using run = await startWeb();
+  assert(listTicks(run).every(({ afterMs }) => afterMs === TICK_MS));
+  // Just after a tick, so that the sample that tells of the load comes long before the next one.
+  const before = listTicks(run).length;
+  run.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 80 });
+  await run.advance(90);
+  const later = listTicks(run).slice(before);
+  const first = later.findIndex(({ raises }) => raises);
+  const raising = later[first];
+  assert(raising !== undefined && raising.afterMs < TICK_MS, JSON.stringify(later));
+  assert(later.slice(0, first).every(({ afterMs }) => afterMs === TICK_MS));
+  assertEquals(later[first + 1]?.afterMs, TICK_MS);
+  assertEquals(await run.replicas(), 2);
+});
+
+Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async () => {
+  const scaleUp = { policies: [{ type: "Pods", value: 1, periodSeconds: 5 }] };
+  await using run = await startWeb({ advanced: { horizontalPodAutoscalerConfig: { behavior: { scaleUp } } } });
+  run.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 500 });
+  await run.advance(120);
+  const distances = listTicks(run).map(({ afterMs }) => afterMs);
+  assertEquals(Math.min(...distances) >= 5_000, true, distances.join());
+  assert(distances.some((ms) => ms < TICK_MS));
+  assertEquals(await run.replicas(), 6);
+});
+
+Deno.test("usage that asks for no more pods, or for more than there may be, has no tick of its own (R7)", async () => {
+  await using low = await startWeb();
+  low.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 52 });
+  await low.advance(60);
+  assert(listTicks(low).every(({ afterMs }) => afterMs === TICK_MS));
+  await using most = await startWeb({ maxReplicaCount: 1 });
+  most.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 400 });
+  await most.advance(60);
+  assert(listTicks(most).every(({ afterMs }) => afterMs === TICK_MS));
+});
