@@ -85,7 +85,21 @@ export const REPLICAS_SHELL: Mutations = {
       in: "Foresight.noteTick",
       find: " + SOONEST_TICK_MS",
       replace: "",
-      test: "ticks are 5 s apart at least, however fast a load grows (R7)",
+      test: "fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)",
+    },
+    {
+      breaks: "looks at what a load asks for with every reading",
+      in: "Foresight.isRaising",
+      find: "at + SOONEST_TICK_MS",
+      replace: "at",
+      test: "fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)",
+    },
+    {
+      breaks: "computes a tick for usage below the target",
+      in: "Foresight.isRaising",
+      find: " || !this.#isAboveTarget()",
+      replace: "",
+      test: "fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)",
     },
     {
       breaks: "leaves the grid where it was after a tick before its time",

@@ -1,8 +1,31 @@
 /** A tick that would raise replicas does not wait for its time (R7). */
 import { assert, assertEquals } from "@std/assert";
+import { Foresight } from "../../../lib/daemon/replicas/foresight.ts";
 import { TICK_MS } from "../../../lib/daemon/replicas/grid.ts";
+import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts";
+import { scaledObjectWith } from "../../support/triggers.ts";
+import { cpuTrigger } from "../../support/workload_pods.ts";
+
+const TICKED = {
+  half: "tick",
+  replicas: 2,
+  desired: 2,
+  reason: null,
+  message: "",
+  triggers: [{
+    index: 0,
+    type: "cpu",
+    metricName: "cpu",
+    value: 1,
+    error: null,
+    isActive: null,
+    proposal: { replicas: 2, lo: 2, hi: 2, ratio: 0.9, ready: 2, unready: 0, missing: 0 },
+  }],
+  need: 2,
+  stabilized: 2,
+} as const;
 
 const WEB = { namespace: "default", labels: { app: "web" } };
 const MAIN = { containers: [{ requests: { cpu: "100m" } }], replicas: 1 };
@@ -47,6 +70,38 @@ Deno.test("usage that raises replicas has a tick at once, and the next one comes
   assert(later.slice(0, first).every(({ afterMs }) => afterMs === TICK_MS));
   assertEquals(later[first + 1]?.afterMs, TICK_MS);
   assertEquals(await run.replicas(), 2);
+});
+
+Deno.test("fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)", async () => {
+  const clock = new VirtualClock();
+  const object = scaledObjectWith([cpuTrigger()]);
+  const foresight = new Foresight({
+    clock,
+    passes: {
+      foresee() {
+        throw new Error("usage below the target raises nothing");
+      },
+    },
+    readUsage: () => Promise.reject(new Error("nobody needs it")),
+    pods: () => [],
+    metered: { read: () => ({ rates: null, recorded: null }) },
+  });
+  const scale = { replicas: 2, statusReplicas: 2, resourceVersion: "1", uid: "u" };
+  assertEquals([foresight.note(), foresight.dueAt], [false, Infinity]);
+  foresight.noteLook({ kind: "clear", object, scale, warnings: [], transferred: null });
+  // No tick was there yet.
+  assertEquals([foresight.note(), foresight.dueAt], [true, Infinity]);
+  const tickedAt = clock.now();
+  foresight.noteTick(TICKED);
+  await clock.advance(1_000);
+  assertEquals([foresight.note(), foresight.note(), foresight.dueAt - tickedAt], [true, false, 5_000]);
+  await clock.advance(7_000);
+  assertEquals(await foresight.isRaising(new AbortController().signal), false);
+  assertEquals([foresight.note(), foresight.dueAt - tickedAt], [true, 13_000]);
+  foresight.step(60_000);
+  assertEquals(foresight.dueAt - tickedAt, 73_000);
+  foresight.noteLook(null);
+  assertEquals(await foresight.isRaising(new AbortController().signal), false);
 });
 
 Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async () => {
