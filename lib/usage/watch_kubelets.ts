@@ -34,7 +34,10 @@ export function watchKubelets(
   };
 }
 
-/** Nodes; at the default interval of 15 s the groups of 1,000 nodes fill it. */
+/** Nodes: what they answer is read in some 20 ms. */
 const GROUP = 32;
-/** From group to group. Most intervals are multiples of it, so that a node that comes later still falls in with others. */
-const GROUP_MS = 500;
+/**
+ * From group to group; those of 1,280 nodes fill 5 s, the interval of metered pods. Most intervals are multiples of it, so that a node that comes later
+ * still falls in with others.
+ */
+const GROUP_MS = 125;

@@ -22,6 +22,20 @@ const ANOTHER_FAILS =
 export const REPLICAS_POLL: Mutations = {
   R3: [
     {
+      breaks: "has no word for an invalid object",
+      in: "readObstacleReason",
+      find: 'return "InvalidSpec";',
+      replace: "return null;",
+      test: "an obstacle counts as held by its one word, once while it stands (R3, R94)",
+    },
+    {
+      breaks: "logs an obstacle each time that it is met",
+      in: "logObstacle",
+      find: "|| before.conditions.Ready?.message === why",
+      replace: "",
+      test: "an obstacle counts as held by its one word, once while it stands (R3, R94)",
+    },
+    {
       breaks: "has no word that says the manifest is wrong",
       in: "toConditions",
       under: "lib/core/replicas/obstructed.ts",

@@ -472,7 +472,7 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "does not say that KEDA is at work",
-      in: "describeHpa",
+      in: "toOtherHpa",
       find: "owners.includes(uid)",
       replace: "false",
       test: "findConflict() says to stop KEDA where the HPA is owned by this very object (R75)",

@@ -69,11 +69,17 @@ export interface Scale {
 export type Obstacle =
   | { readonly kind: "invalid" }
   /** ScaledObjectCheckFailed: no target, no /scale, no right, another HPA, a missing secret, an authentication that is not there. */
-  | { readonly kind: "check"; readonly message: string }
+  | { readonly kind: "check"; readonly reason: CheckReason; readonly message: string }
   /** AmbiguousSelector (R78), InvalidSelector (R30). */
   | { readonly kind: "selector"; readonly reason: "AmbiguousSelector" | "InvalidSelector"; readonly message: string }
   /** GET scale failed: FailedGetScale. */
   | { readonly kind: "scale"; readonly message: string };
+
+/** The one word for it (C53). */
+export type CheckReason = Extract<
+  ReplicasReason,
+  "OtherHPA" | "Conflict" | "TargetNotFound" | "Rights" | "TriggerFailed"
+>;
 
 /** PUT of scale: from what was read to what shall be. */
 export interface ScaleWrite {

@@ -3,7 +3,22 @@ import { listProblems } from "../../autoscaler/conditions.ts";
 import { mirrorActive, toCheckFailed, toFailedGetScale, toNoReplicas, UNKNOWN_STATE } from "./condition_words.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Obstacle, ReplicasInput, ReplicasOutcome } from "./input.ts";
+import type { ReplicasReason } from "./reasons.ts";
 import type { ReplicasState } from "./state.ts";
+
+/** The one word for log and metrics (C53, R94); `null` where conditions alone have one. */
+export function readObstacleReason(obstacle: Obstacle): ReplicasReason | null {
+  switch (obstacle.kind) {
+    case "invalid":
+      return "InvalidSpec";
+    case "check":
+      return obstacle.reason;
+    case "selector":
+      return obstacle.reason === "AmbiguousSelector" ? obstacle.reason : null;
+    case "scale":
+      return null;
+  }
+}
 
 /** The target keeps its replicas, and the tick half its history. */
 export function obstruct(before: ReplicasState, obstacle: Obstacle, input: ReplicasInput): ReplicasOutcome {

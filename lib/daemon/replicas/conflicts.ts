@@ -41,8 +41,9 @@ export function findConflict(others: Others): Conflict {
     : hpas.filter((hpa) => !hpa.isUnchecked && hpa.uid !== others.transferredUid);
   const transfer = rivals.find((hpa) => isTransferred(hpa, others)) ?? null;
   const rival = rivals.find((hpa) => hpa !== transfer);
-  const message = rival !== undefined ? describeHpa(rival, object) : describeElder(findElder(object, scaledObjects));
-  if (message !== null) return { obstacle: { kind: "check", message }, transfer: null, warnings };
+  const elder = findElder(object, scaledObjects);
+  const obstacle = rival !== undefined ? toOtherHpa(rival, object) : elder && toConflict(elder);
+  if (obstacle !== null) return { obstacle, transfer: null, warnings };
   const ambiguous = describeOverlap(others);
   if (ambiguous !== null) {
     return {
@@ -66,12 +67,13 @@ function isTransferred(hpa: HpaFacts, { object, transferredUid }: Others): boole
 }
 
 /** R75. */
-function describeHpa({ name, owners }: HpaFacts, { uid, target }: ScaledObject): string {
+function toOtherHpa({ name, owners }: HpaFacts, { uid, target }: ScaledObject): Obstacle {
   const words =
     `the workload "${target.name}" of type "${target.apiVersion}.${target.kind}" is already managed by the hpa "${name}"`;
-  return owners.includes(uid)
+  const message = owners.includes(uid)
     ? `${words}, which KEDA has made for this ScaledObject: stop KEDA, then delete the hpa`
     : `${words}: delete it, or let it be taken over by annotation scaledobject.keda.sh/transfer-hpa-ownership`;
+  return { kind: "check", reason: "OtherHPA", message };
 }
 
 /** R78: by creationTimestamp, then by name. */
@@ -83,9 +85,9 @@ function isElder(one: Pick<ScaledObjectFacts, "createdAt" | "name">, other: Scal
   return one.createdAt === other.createdAt ? one.name < other.name : one.createdAt < other.createdAt;
 }
 
-function describeElder(elder: ScaledObjectFacts | null): string | null {
-  return elder &&
-    `the target is already managed by the ScaledObject "${elder.name}", which is older: delete one of the two`;
+function toConflict({ name }: ScaledObjectFacts): Obstacle {
+  const message = `the target is already managed by the ScaledObject "${name}", which is older: delete one of the two`;
+  return { kind: "check", reason: "Conflict", message };
 }
 
 function describeOverlap({ object, overlapping }: Others): string | null {

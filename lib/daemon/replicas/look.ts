@@ -68,7 +68,7 @@ export function createLook(options: LookOptions): Look {
     if (obstacle !== null) return toObstructed(obstacle, warnings);
     const toTransfer = isDeleting ? null : conflict.transfer;
     const refusal = toTransfer && (await looker.tryTriggers(object) ?? await transfer(toTransfer, looker, options));
-    if (refusal !== null) return toObstructed({ kind: "check", message: refusal }, warnings);
+    if (refusal !== null) return toObstructed({ kind: "check", reason: "OtherHPA", message: refusal }, warnings);
     return { kind: "clear", object, scale: reading.scale, warnings, transferred: toTransfer };
   };
 }
@@ -123,13 +123,17 @@ function findMissing({ namespace, triggers }: ScaledObject, objects: Objects): O
     if (ref === null) continue;
     const place = ref.kind === "TriggerAuthentication" ? namespace : null;
     const found = objects.findAuthentication({ ...ref, namespace: place });
-    if (found === null) return { kind: "check", message: `${ref.kind} "${ref.name}" is not there: create it` };
+    if (found === null) return toFailed(`${ref.kind} "${ref.name}" is not there: create it`);
     const [problem] = found.problems;
     if (found.authentication !== null) continue;
     const why = problem === undefined ? "" : `: ${problem.path}: ${problem.message}`;
-    return { kind: "check", message: `${ref.kind} "${ref.name}" is invalid${why}` };
+    return toFailed(`${ref.kind} "${ref.name}" is invalid${why}`);
   }
   return null;
+}
+
+function toFailed(message: string): Obstacle {
+  return { kind: "check", reason: "TriggerFailed", message };
 }
 
 async function transfer(hpa: HpaFacts, { signal }: Looker, { deleteHpa, dryRun }: LookOptions): Promise<string | null> {

@@ -199,7 +199,7 @@ export class Runner {
       return false;
     }
     if (gathered.kind === "obstructed") {
-      const obstacle = { kind: "check", message: gathered.message } as const;
+      const obstacle = { kind: "check", reason: "TriggerFailed", message: gathered.message } as const;
       this.#obstruct({ kind: "obstructed", obstacle, warnings: [] }, "triggers");
       return false;
     }

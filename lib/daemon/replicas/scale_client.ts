@@ -53,7 +53,9 @@ export function createScaleClient(options: ScaleClientOptions): ScaleClient {
     async read(place, signal) {
       try {
         const resource = await findResource(place.target, signal);
-        if (resource.kind === "missing") return toObstacle({ kind: "check", message: resource.message });
+        if (resource.kind === "missing") {
+          return toObstacle({ kind: "check", reason: "TargetNotFound", message: resource.message });
+        }
         using _slot = await slots.acquire(signal);
         return toReading(await getScale({ ...options, ...place, resource, signal }), resource);
       } catch (error) {
@@ -169,7 +171,9 @@ function toFailure(error: unknown, { apiVersion, kind, name }: Target): ScaleRea
   const message = readMessage(error);
   if (!(error instanceof ApiError)) return toObstacle({ kind: "scale", message });
   const words = `Cannot scale "${name}" of kind "${apiVersion}.${kind}": ${message}`;
-  if (error.code === 404) return toObstacle({ kind: "check", message: words });
-  if (error.code === 403) return toObstacle({ kind: "check", message: `${words}; grant get and update of its scale` });
+  if (error.code === 404) return toObstacle({ kind: "check", reason: "TargetNotFound", message: words });
+  if (error.code === 403) {
+    return toObstacle({ kind: "check", reason: "Rights", message: `${words}; grant get and update of its scale` });
+  }
   return toObstacle({ kind: "scale", message });
 }

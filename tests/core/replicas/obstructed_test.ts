@@ -48,7 +48,11 @@ Deno.test("decideReplicas() tells of other problems of an invalid object as news
 });
 
 Deno.test("decideReplicas() takes a failed check into Ready as it is worded, and heals by itself (R6, R16, R75)", () => {
-  const { conditions, events, fold } = obstructed({ kind: "check", message: 'deployment "web" does not exist' });
+  const { conditions, events, fold } = obstructed({
+    kind: "check",
+    reason: "TargetNotFound",
+    message: 'deployment "web" does not exist',
+  });
   assertEquals(conditions.Ready, {
     status: "False",
     reason: "ScaledObjectCheckFailed",

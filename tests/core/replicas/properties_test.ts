@@ -112,7 +112,7 @@ const SCALES = fc.tuple(fc.nat(14), fc.nat(14)).map(([replicas, statusReplicas])
 );
 const OBSTACLES: fc.Arbitrary<Obstacle> = fc.constantFrom<Obstacle>(
   { kind: "invalid" },
-  { kind: "check", message: "no target" },
+  { kind: "check", reason: "TargetNotFound", message: "no target" },
   { kind: "selector", reason: "AmbiguousSelector", message: "both" },
   { kind: "scale", message: "HTTP 500" },
 );

@@ -91,8 +91,8 @@ Deno.test("read() refuses a scale with a selector that is missing or does not pa
 Deno.test("read() takes a missing target and a missing right for the target's, all else for a failed GET (R6, R30)", async () => {
   const target = 'Cannot scale "web" of kind "apps/v1.Deployment": no';
   const cases: readonly (readonly [code: number, obstacle: Obstacle])[] = [
-    [404, { kind: "check", message: target }],
-    [403, { kind: "check", message: `${target}; grant get and update of its scale` }],
+    [404, { kind: "check", reason: "TargetNotFound", message: target }],
+    [403, { kind: "check", reason: "Rights", message: `${target}; grant get and update of its scale` }],
     [500, { kind: "scale", message: "no" }],
     [429, { kind: "scale", message: "no" }],
   ];

@@ -1,4 +1,5 @@
 /** The sink that logs: a change of replicas at info, and at debug what each half found and why it left them (R94). */
+import { readObstacleReason } from "../../../core/replicas/obstructed.ts";
 import type { ReplicasReport, TriggerReport } from "../../../core/replicas/report.ts";
 import type { Log, LogFields } from "../../../runtime/log.ts";
 import { formatName } from "../../inventory/facts.ts";
@@ -9,6 +10,7 @@ export function createReplicasLog(log: Log): ReplicasSink {
   return {
     onPass(pass) {
       logAnswer(pass, log);
+      logObstacle(pass, log);
       const { input: { object }, outcome: { report } } = pass;
       if (report !== null && log.level === "debug") log.debug("Evaluated", { ...toFields(object, report) });
     },
@@ -31,6 +33,17 @@ function logAnswer({ input: { object, observation } }: ReplicasPass, log: Log): 
   if (answer.kind === "dropped") return log.debug("Somebody else has set replicas meanwhile", fields);
   const code = answer.kind === "refused" ? answer.code : 0;
   log.warn("Cannot set replicas, trying again", { ...fields, code, error: answer.message });
+}
+
+/** Once for each: the same obstacle is met with each half. */
+function logObstacle({ before, input: { object, observation }, outcome: { state } }: ReplicasPass, log: Log): void {
+  const why = state.conditions.Ready?.message;
+  if (observation.kind !== "obstructed" || before.conditions.Ready?.message === why) return;
+  log.info("Leaving replicas alone", {
+    scaledObject: formatName(object),
+    reason: readObstacleReason(observation.obstacle),
+    why,
+  });
 }
 
 function toFields(object: { readonly namespace: string; readonly name: string }, report: ReplicasReport): LogFields {

@@ -1,4 +1,5 @@
 /** The sink that counts and measures ScaledObjects in KEDA's families and ours (R93). */
+import { readObstacleReason } from "../../../core/replicas/obstructed.ts";
 import type { ReplicasReport, TriggerReport } from "../../../core/replicas/report.ts";
 import type { ScaledObject, ScaledObjectFacts } from "../../../scaled_object/scaled_object.ts";
 import type { ExternalType, Trigger } from "../../../scaled_object/trigger.ts";
@@ -48,6 +49,8 @@ function notePass({ before, input, outcome, tookMs, lateMs }: ReplicasPass, metr
   const { report, state } = outcome;
   if (observation.kind === "obstructed" && before.conditions.Ready?.message !== state.conditions.Ready?.message) {
     metrics.failed(object);
+    const reason = readObstacleReason(observation.obstacle);
+    if (reason !== null) metrics.held(object, reason);
   }
   if (observation.kind === "poll") metrics.began(object, lateMs / 1000);
   if (report === null) return;

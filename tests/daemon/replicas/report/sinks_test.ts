@@ -1,6 +1,11 @@
 /** What events, log and metrics say of passes through the fold of a ScaledObject. */
 import { assertEquals } from "@std/assert";
-import type { ReplicasObservation, ReplicasOutcome, ScaleAnswer } from "../../../../lib/core/replicas/input.ts";
+import type {
+  Obstacle,
+  ReplicasObservation,
+  ReplicasOutcome,
+  ScaleAnswer,
+} from "../../../../lib/core/replicas/input.ts";
 import type { ReplicasReport, TriggerReport } from "../../../../lib/core/replicas/report.ts";
 import { seedReplicasState } from "../../../../lib/core/replicas/seed.ts";
 import { createMetrics } from "../../../../lib/daemon/metrics/metrics.ts";
@@ -124,6 +129,37 @@ Deno.test("a pass that leaves replicas as they are counts as held, by its reason
     [["ScaleDownStabilized", 1]],
   );
   assertEquals(read("podfit_replicas_need").map(({ value }) => value), [6], "without a metric the last need stands");
+});
+
+/** A pass that met the obstacle anew: Ready says why. */
+function met(obstacle: Obstacle, message = "why"): ReplicasPass {
+  const Ready = { status: "False", reason: "ScaledObjectCheckFailed", message } as const;
+  return pass({ kind: "obstructed", obstacle }, {
+    state: { ...STATE, conditions: { ...STATE.conditions, Ready } },
+  });
+}
+
+const INVALID: Obstacle = { kind: "invalid" };
+
+Deno.test("an obstacle counts as held by its one word, once while it stands (R3, R94)", () => {
+  const first = met(INVALID);
+  const again = { ...first, before: first.outcome.state };
+  const others: readonly Obstacle[] = [
+    { kind: "check", reason: "OtherHPA", message: "" },
+    { kind: "selector", reason: "AmbiguousSelector", message: "" },
+    { kind: "selector", reason: "InvalidSelector", message: "" },
+    { kind: "scale", message: "" },
+  ];
+  const { read } = counted(first, again, ...others.map((obstacle) => met(obstacle)));
+  assertEquals(read("podfit_replica_holds_total").map(({ labels: { reason }, value }) => [reason, value]), [
+    ["InvalidSpec", 1],
+    ["OtherHPA", 1],
+    ["AmbiguousSelector", 1],
+  ]);
+  const lines: unknown[] = [];
+  const log = { level: "info", info: (...line: unknown[]) => void lines.push(line) } as unknown as Log;
+  for (const one of [first, again]) createReplicasLog(log).onPass?.(one);
+  assertEquals(lines, [["Leaving replicas alone", { scaledObject: "shop/cart", reason: "InvalidSpec", why: "why" }]]);
 });
 
 Deno.test("a dry run holds what it would have written (R46, R93)", () => {
