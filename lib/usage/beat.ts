@@ -36,7 +36,7 @@ export async function* readAtBeat<T>(read: () => Promise<T> | T, options: BeatOp
 }
 
 /** How long a cycle is at this moment. */
-export function toIntervalMs({ interval }: Pick<BeatOptions, "interval">): number {
+function toIntervalMs({ interval }: Pick<BeatOptions, "interval">): number {
   const intervalMs = interval();
   return intervalMs >= MIN_INTERVAL_MS ? intervalMs : MIN_INTERVAL_MS;
 }

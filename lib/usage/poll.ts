@@ -2,7 +2,7 @@
 import type { Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readMessage } from "../kube/network_error.ts";
-import { MIN_INTERVAL_MS, readAtBeat, toIntervalMs } from "./beat.ts";
+import { readAtBeat } from "./beat.ts";
 import type { FetchSummary, SummaryAnswer } from "./summary_source.ts";
 import { parseSummary } from "./parse_summary.ts";
 import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
@@ -20,9 +20,8 @@ export function pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerat
   return readAtBeat(() => readOnce(node, options), options);
 }
 
-const MAX_TIMEOUT_MS = 10_000;
-/** A poll must end within its cycle. */
-const TIMEOUT_SHARE = 0.9;
+/** A kubelet that takes longer than its cycle is read as often as it can answer: readings never overlap. */
+const TIMEOUT_MS = 10_000;
 
 async function readOnce(node: UsageNode, options: PollOptions): Promise<Reading> {
   const { clock, isTracked: tracked } = options;
@@ -44,8 +43,7 @@ async function readOnce(node: UsageNode, options: PollOptions): Promise<Reading>
 
 async function fetchOnce(node: UsageNode, options: PollOptions): Promise<SummaryAnswer> {
   const { fetchSummary, clock, signal } = options;
-  const timeoutMs = Math.max(MIN_INTERVAL_MS, TIMEOUT_SHARE * toIntervalMs(options));
-  using timeout = clock.timeout(Math.min(MAX_TIMEOUT_MS, Math.round(timeoutMs)));
+  using timeout = clock.timeout(TIMEOUT_MS);
   try {
     return await fetchSummary({ name: node.name, ...node.readAddress() }, AbortSignal.any([signal, timeout.signal]));
   } catch (error) {

@@ -59,9 +59,8 @@ Deno.test("pollKubelet() polls no more than once a second, whatever is asked for
   }
 });
 
-const TIMEOUTS = [[60_000, 10_000], [5000, 4500], [1000, 1000]] as const;
-for (const [intervalMs, timeoutMs] of TIMEOUTS) {
-  Deno.test(`pollKubelet() gives a poll ${timeoutMs} ms of an interval of ${intervalMs} ms`, async () => {
+for (const intervalMs of [60_000, 5_000, 1_000]) {
+  Deno.test(`pollKubelet() gives a poll 10 s, also at an interval of ${intervalMs} ms, and polls again after it`, async () => {
     await using run = start({
       interval: () => intervalMs,
       fetchSummary: (_, signal) =>
@@ -72,11 +71,11 @@ for (const [intervalMs, timeoutMs] of TIMEOUTS) {
           )
         ),
     });
-    await run.clock.advance(timeoutMs - 1);
+    await run.clock.advance(9_999);
     assertEquals(run.readings, []);
     await run.clock.advance(1);
-    const message = `Timed out after ${timeoutMs} ms`;
-    assertEquals(run.readings, [{ kind: "failed", node: "n1", readAt: START + timeoutMs, reason: "timeout", message }]);
+    const message = "Timed out after 10000 ms";
+    assertEquals(run.readings, [{ kind: "failed", node: "n1", readAt: START + 10_000, reason: "timeout", message }]);
   });
 }
 
