@@ -1,6 +1,7 @@
 /** The command line: runs the command that the arguments name, and turns a start-up error into one clear line. */
 import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
+import type { LintOptions } from "./lint/options.ts";
 import { createProgram } from "./run/options.ts";
 import { writeError } from "./output.ts";
 import { run } from "./run/run.ts";
@@ -9,7 +10,7 @@ import { StartError } from "./run/start_error.ts";
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
   const commands = { run, lint: startLint, demo: startDemo };
-  const program = createProgram((name) => Deno.env.get(name), commands).exitOverride();
+  const program = createProgram(getEnv, commands).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -18,15 +19,19 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** Loads `lint` on request, because the daemon needs no YAML parser. */
-async function startLint(paths: readonly string[]): Promise<void> {
+async function startLint(options: LintOptions): Promise<void> {
   const { lint } = await import("./lint/lint.ts");
-  Deno.exitCode = await lint(paths);
+  Deno.exitCode = await lint(options, getEnv);
 }
 
 /** Loads `demo` on request, because the daemon needs no embedded cluster. */
 async function startDemo(options: DemoOptions): Promise<void> {
   const { demo } = await import("./demo/demo.ts");
   Deno.exitCode = await demo(options);
+}
+
+function getEnv(name: string): string | undefined {
+  return Deno.env.get(name);
 }
 
 function report(error: unknown): number {

@@ -9,7 +9,7 @@ import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
-import { createLintCommand } from "../lint/options.ts";
+import { createLintCommand, type LintOptions } from "../lint/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
   parseBetween,
@@ -100,7 +100,7 @@ export type GetEnv = (name: string) => string | undefined;
 export interface Commands {
   /** The daemon, which is what podfit without a command is. */
   readonly run: (options: RunOptions) => Promise<void>;
-  readonly lint: (paths: readonly string[]) => Promise<void>;
+  readonly lint: (options: LintOptions) => Promise<void>;
   readonly demo: (options: DemoOptions) => Promise<void>;
 }
 
