@@ -2,15 +2,17 @@
 import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
 import type { LintOptions } from "./lint/options.ts";
+import { EXIT } from "./exit_codes.ts";
 import { createProgram } from "./run/options.ts";
 import { writeError } from "./output.ts";
+import { readProgramName } from "./program_name.ts";
 import { run } from "./run/run.ts";
 import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
   const commands = { run, lint: startLint, demo: startDemo };
-  const program = createProgram(getEnv, commands).exitOverride();
+  const program = createProgram(getEnv, commands, readOwnName()).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -30,6 +32,11 @@ async function startDemo(options: DemoOptions): Promise<void> {
   Deno.exitCode = await demo(options);
 }
 
+function readOwnName(): string {
+  const { mainModule, build: { standalone } } = Deno;
+  return readProgramName({ isStandalone: standalone, readExecPath: () => Deno.execPath(), mainModule });
+}
+
 function getEnv(name: string): string | undefined {
   return Deno.env.get(name);
 }
@@ -39,5 +46,5 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode;
   if (error instanceof StartError) writeError(error.message);
   else writeError(error instanceof Error ? error.stack ?? error.message : String(error));
-  return 1;
+  return EXIT.failed;
 }

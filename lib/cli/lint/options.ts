@@ -42,10 +42,10 @@ is no good.
 `;
 
 const EXAMPLES = [
-  ["a directory, before it is applied", "lint -f manifests/"],
-  ["beside the lines of a pull request, in a GitHub workflow", "lint -f manifests/ -o github"],
-  ["what one file would meet in the cluster of the kubeconfig", "lint --cluster -f my-app.yaml -n shop"],
-  ["everything that is in the cluster", "lint --cluster --all-namespaces"],
+  ["a directory, before it is applied", "podfit lint -f manifests/"],
+  ["beside the lines of a pull request, in a GitHub workflow", "podfit lint -f manifests/ -o github"],
+  ["what one file would meet in the cluster of the kubeconfig", "podfit lint --cluster -f my-app.yaml -n shop"],
+  ["everything that is in the cluster", "podfit lint --cluster --all-namespaces"],
 ] as const;
 
 export interface LintCommand extends Subcommand {
