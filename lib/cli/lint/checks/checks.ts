@@ -7,6 +7,7 @@ import type { Look } from "./look.ts";
 import { checkOwners } from "./owners.ts";
 import { checkRanges } from "./ranges.ts";
 import { checkRivals } from "./rivals.ts";
+import { checkSpan } from "./span.ts";
 import { checkTargets } from "./targets.ts";
 
 const CHECKS: readonly ((look: Look) => readonly Relation[])[] = [
@@ -15,6 +16,7 @@ const CHECKS: readonly ((look: Look) => readonly Relation[])[] = [
   checkGuaranteed,
   checkRivals,
   checkCoupling,
+  checkSpan,
   checkRanges,
 ];
 

@@ -4,17 +4,22 @@ import { listResourceTriggers } from "../../../scaled_object/list_triggers.ts";
 import type { ScaledObject } from "../../../scaled_object/scaled_object.ts";
 import type { ResourceTrigger } from "../../../scaled_object/trigger.ts";
 import type { Relation } from "../finding.ts";
+import type { Known } from "../known.ts";
 import { listAutoscalers, listScaledObjects, type Look, toScaledSubject, toWorkloadKind } from "./look.ts";
 
 /** One finding for each trigger. */
 export function checkCoupling({ known }: Look): readonly Relation[] {
-  const autoscalers = listAutoscalers(known);
   return listScaledObjects(known).flatMap((object) =>
     listResourceTriggers(object).filter(isLive).flatMap((trigger) => {
-      const rival = autoscalers.find((one) => isCoupled(one, { object, trigger }));
-      return rival === undefined ? [] : [toRelation(object, trigger, rival)];
+      const rival = findCoupled(known, { object, trigger });
+      return rival === null ? [] : [toRelation(object, trigger, rival)];
     })
   );
+}
+
+/** Gives the autoscaler that owns the requests which the trigger goes by; `null` where none does. */
+export function findCoupled(known: Known, coupled: Coupled): Autoscaler | null {
+  return listAutoscalers(known).find((one) => isCoupled(one, coupled)) ?? null;
 }
 
 /** Only `live` goes by a request that podfit moves: what a pod was born with stays. */
@@ -22,7 +27,8 @@ function isLive({ target, baseline }: ResourceTrigger): boolean {
   return target.kind === "Utilization" && baseline?.kind === "live";
 }
 
-interface Coupled {
+/** A trigger of an object. */
+export interface Coupled {
   readonly object: ScaledObject;
   readonly trigger: ResourceTrigger;
 }
