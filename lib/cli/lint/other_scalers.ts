@@ -26,9 +26,15 @@ export interface ScalerRule {
 
 const EVERY = "*";
 
-/** Only `Utilization` goes by requests: an average amount does not move with them. Never throws. */
+/**
+ * Only `Utilization` goes by requests: an average amount does not move with them. Throws for an object that no API server gives.
+ */
 export function readHpaScaler(object: HorizontalPodAutoscaler): OtherScaler {
   const hpa = readHpa(object);
+  const { kind, name }: { readonly kind: unknown; readonly name: unknown } = hpa.target;
+  if (typeof kind !== "string" || typeof name !== "string") {
+    throw new TypeError("Cannot read an HPA whose target has no name");
+  }
   const metrics = listOf(object.spec, "metrics");
   const rules = metrics.flatMap((metric): readonly ScalerRule[] => {
     const source = recordOf(metric, metric["type"] === "Resource" ? "resource" : "containerResource");

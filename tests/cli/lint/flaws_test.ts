@@ -5,6 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { LEVELS } from "../../../lib/cli/lint/finding.ts";
 import { lintManifests, type Source } from "../../../lib/cli/lint/manifests.ts";
+import { readYaml } from "../../../lib/cli/lint/yaml.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
 
@@ -87,6 +88,34 @@ Deno.test("lint prints the planted flaws as workflow commands of GitHub", async 
   );
   assertEquals([code, found], [1, planted]);
 });
+
+Deno.test("lint never throws, whatever stands in the place of a field of any object", async () => {
+  const odd = [null, 5, "x", [], {}, [null], 1e300, "9e15", true];
+  let turn = 0;
+  for (const { name, text } of await readSources()) {
+    if (name === "unreadable.yaml") continue;
+    const documents = readYaml(text).map(({ value }) => value);
+    const paths = documents.flatMap((document, index) => listPaths(document, [index]));
+    for (const path of paths.flatMap((one) => Array<Path>(TURNS).fill(one))) {
+      const changed = structuredClone(documents);
+      const last = path.at(-1) ?? 0;
+      const parent = path.slice(0, -1).reduce((at: Json, key) => at[key], changed);
+      parent[last] = odd[turn++ % odd.length];
+      lintManifests([{ name, text: changed.map((one) => JSON.stringify(one)).join("\n---\n") }]);
+    }
+  }
+  assert(turn > 1000, `${turn}`);
+});
+
+/** Of as many values each field gets some, and over all files every one. */
+const TURNS = 2;
+
+type Path = readonly (string | number)[];
+
+function listPaths(value: unknown, path: Path): readonly Path[] {
+  if (typeof value !== "object" || value === null) return [path];
+  return [path, ...Object.entries(value).flatMap(([key, inner]) => listPaths(inner, [...path, key]))];
+}
 
 /** By name, as lint reads a directory. */
 async function readSources(): Promise<readonly Source[]> {

@@ -28,11 +28,14 @@ export function checkSpan({ known }: Look): readonly Relation[] {
         : null;
       if (autoscaler === null) return [];
       const span = readSpan(workload.pod, autoscaler, trigger);
-      return span.full > WIDE * span.born && span.born > 0
-        ? [toRelation(object, trigger, { ...span, autoscaler })]
-        : [];
+      return isWide(span) ? [toRelation(object, trigger, { ...span, autoscaler })] : [];
     });
   });
+}
+
+/** Sums of a file's amounts may be of any size. */
+function isWide({ born, full }: Span): boolean {
+  return born > 0 && full > WIDE * born && Number.isSafeInteger(full);
 }
 
 interface Span {
