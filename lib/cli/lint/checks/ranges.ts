@@ -1,5 +1,6 @@
 /** Do bounds fit into what the namespace allows, and onto any node? */
 import type { Autoscaler, SideRule } from "../../../autoscaler/autoscaler.ts";
+import { LEAST_MILLICORES } from "../../../autoscaler/profiles.ts";
 import type { LimitRule } from "../../../core/pod/namespace_limits.ts";
 import type { NodeFacts } from "../../../daemon/inventory/facts.ts";
 import { formatAmount } from "../../../units/quantity.ts";
@@ -21,12 +22,13 @@ interface Surroundings {
   readonly known: Known;
 }
 
-function checkSide(side: SideRule, { autoscaler: { namespace }, known }: Surroundings): readonly Said[] {
+function checkSide(side: SideRule, { autoscaler, known }: Surroundings): readonly Said[] {
+  const { namespace } = autoscaler;
   const rules = known.limitranges.filter((range) => range.namespace === namespace)
     .flatMap(({ ranges }) => ranges).filter(({ type }) => type === "Container");
   return (["min", "max"] as const).flatMap((bound) => {
     const amount = side.bounds[bound];
-    if (amount === null) return [];
+    if (amount === null || isFilledIn(side, { autoscaler, bound })) return [];
     const range = describeRange(rules, { resource: side.resource, bound, amount });
     const node = range === null ? describeNodes(known.nodes, { resource: side.resource, bound, amount }) : null;
     const path = `spec.bounds.${side.key}.${bound}`;
@@ -35,13 +37,20 @@ function checkSide(side: SideRule, { autoscaler: { namespace }, known }: Surroun
   });
 }
 
+/** A profile has a least size of its own, which nobody has written. */
+function isFilledIn(
+  { key, bounds: { min } }: SideRule,
+  { autoscaler: { profile }, bound }: { readonly autoscaler: Autoscaler; readonly bound: "min" | "max" },
+): boolean {
+  return bound === "min" && profile !== null && min === LEAST_MILLICORES[key];
+}
+
 interface Bound {
   readonly resource: Resource;
   readonly bound: "min" | "max";
   readonly amount: number;
 }
 
-/** A profile fills in a least size that nobody has written, which is far below any range. */
 function describeRange(rules: readonly LimitRule[], { resource, bound, amount }: Bound): string | null {
   const shown = formatAmount(amount, resource);
   for (const { name, min: { [resource]: least }, max: { [resource]: most } } of rules) {
