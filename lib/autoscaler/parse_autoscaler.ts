@@ -4,7 +4,7 @@
  */
 import { LABEL_RULE, NAME_RULE } from "../units/names.ts";
 import { parseSelector } from "../units/parse_selector.ts";
-import type { Problem } from "../units/problem.ts";
+import type { Problem, Remark } from "../units/problem.ts";
 import type { SideKey } from "../units/resources.ts";
 import { isEmptySelector, type Selector } from "../units/selector.ts";
 import { type Autoscaler, type Bounds, EVERY_CONTAINER, type ProfileName } from "./autoscaler.ts";
@@ -15,7 +15,7 @@ import { fillPolicy, PROFILE_NAMES } from "./profiles.ts";
 import { warnOfBounds, warnOfDelay, warnOfLimits, warnOfTargets } from "./warnings.ts";
 
 export type ParsedAutoscaler =
-  | { readonly ok: true; readonly autoscaler: Autoscaler; readonly warnings: readonly Problem[] }
+  | { readonly ok: true; readonly autoscaler: Autoscaler; readonly warnings: readonly Remark[] }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** Gives the autoscaler, or every problem with its path. Takes any value and never throws. */

@@ -3,7 +3,7 @@
  * condition Ready, and by `podfit lint`; advice by `podfit lint` alone, as the document's own example would get some.
  */
 import { formatDuration } from "../units/duration.ts";
-import type { Problem } from "../units/problem.ts";
+import type { Remark } from "../units/problem.ts";
 import type { SideKey } from "../units/resources.ts";
 import type { Autoscaler, SideRule } from "./autoscaler.ts";
 
@@ -14,7 +14,7 @@ type Rules = Pick<Autoscaler, "sides"> & Partial<Pick<Autoscaler, "veto">>;
  * target lies below the down threshold is no such case where downs aim higher: it goes far, and the down that follows
  * settles it.
  */
-export function warnOfTargets({ sides }: Rules): readonly Problem[] {
+export function warnOfTargets({ sides }: Rules): readonly Remark[] {
   return sides.flatMap((side) => {
     const [up, down] = [side.scaleUpThresholdPercent, side.scaleDownThresholdPercent];
     const targets = { up: side.up.targetUtilizationPercent, down: side.down.targetUtilizationPercent };
@@ -36,7 +36,7 @@ export function warnOfTargets({ sides }: Rules): readonly Problem[] {
       ],
     ];
     return found.filter(([isSo]) => isSo).map(([, field, message]) => {
-      return { path: `spec.policy.${side.key}.${field}`, message };
+      return { rule: "target-outside", path: `spec.policy.${side.key}.${field}`, message };
     });
   });
 }
@@ -47,12 +47,13 @@ export function warnOfTargets({ sides }: Rules): readonly Problem[] {
  * scale-down of the container (C32), or with `veto: resource` those of its resource (L34). Warns only where the targets
  * alone lead there.
  */
-export function warnOfLimits({ sides, veto = "all" }: Rules): readonly Problem[] {
+export function warnOfLimits({ sides, veto = "all" }: Rules): readonly Remark[] {
   return sides.filter(({ side }) => side === "limits").flatMap((limit) => {
     const request = sides.find(({ side, resource }) => side === "requests" && resource === limit.resource);
     if (request === undefined || !isBlocking(request, limit) || isApart(request, limit)) return [];
     const up = request.scaleUpThresholdPercent;
     return [{
+      rule: "limit-holds-request",
       path: `spec.policy.${limit.key}.targetUtilization`,
       message:
         `targetUtilization ${
@@ -68,11 +69,12 @@ export function warnOfLimits({ sides, veto = "all" }: Rules): readonly Problem[]
  * instance's memory shrinks in its first minute, keep it from that; `window: 0s` switches both off (L2), and then only
  * `delay` is left.
  */
-export function warnOfDelay({ sides, delayMs }: Pick<Autoscaler, "sides" | "delayMs">): readonly Problem[] {
+export function warnOfDelay({ sides, delayMs }: Pick<Autoscaler, "sides" | "delayMs">): readonly Remark[] {
   const isAtRisk = ({ key, down }: SideRule) => key === "memory.limits" && down.windowMs === 0;
   if (delayMs >= START_MS || !sides.some(isAtRisk)) return [];
   const delay = formatDuration(delayMs);
   return [{
+    rule: "shrinks-at-start",
     path: "spec.policy.delay",
     message: `delay ${delay} with window 0s for memory.limits lets a container that is still starting shrink, which ` +
       `ends in an OOM kill: set scaleDown.window, such as 15m, or a delay of ${formatDuration(START_MS)} or more`,
@@ -80,23 +82,27 @@ export function warnOfDelay({ sides, delayMs }: Pick<Autoscaler, "sides" | "dela
 }
 
 /** Warns of bounds for sides that the policy does not manage; `bounded` are the sides with bounds. */
-export function warnOfBounds({ sides }: Rules, bounded: Iterable<SideKey>): readonly Problem[] {
+export function warnOfBounds({ sides }: Rules, bounded: Iterable<SideKey>): readonly Remark[] {
   return [...bounded]
     .filter((key) => !sides.some((side) => side.key === key))
-    .map((key) => ({ path: `spec.bounds.${key}`, message: `bounds without effect: policy does not manage ${key}` }));
+    .map((key) => {
+      const message = `bounds without effect: policy does not manage ${key}`;
+      return { rule: "bounds-unmanaged", path: `spec.bounds.${key}`, message };
+    });
 }
 
 /**
  * Advises against a long wait on the way up: on real load curves that is most of the time in which a container has less
  * than it wants. One finding, at the first side, since most of them take the policy's.
  */
-export function adviseOnCooldown({ sides, cooldownMs }: Pick<Autoscaler, "sides" | "cooldownMs">): readonly Problem[] {
+export function adviseOnCooldown({ sides, cooldownMs }: Pick<Autoscaler, "sides" | "cooldownMs">): readonly Remark[] {
   const slow = sides.find(({ up, hasOwnCooldowns }) =>
     up.cooldownMs > LONG_COOLDOWN_MS && (!hasOwnCooldowns || up.cooldownMs === cooldownMs)
   );
   if (slow === undefined) return [];
   const cooldown = formatDuration(slow.up.cooldownMs);
   return [{
+    rule: "slow-up",
     path: slow.up.cooldownMs === cooldownMs ? "spec.policy.cooldown" : `spec.policy.${slow.key}.cooldown`,
     message:
       `cooldown ${cooldown} holds the next scale-up too, while the container has less than it uses: let ups go ` +

@@ -1,15 +1,18 @@
 /** The command line: runs the command that the arguments name, and turns a start-up error into one clear line. */
 import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
+import type { LintOptions } from "./lint/options.ts";
+import { EXIT } from "./exit_codes.ts";
 import { createProgram } from "./run/options.ts";
 import { writeError } from "./output.ts";
+import { readProgramName } from "./program_name.ts";
 import { run } from "./run/run.ts";
 import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
   const commands = { run, lint: startLint, demo: startDemo };
-  const program = createProgram((name) => Deno.env.get(name), commands).exitOverride();
+  const program = createProgram(getEnv, commands, readOwnName()).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -18,9 +21,9 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** Loads `lint` on request, because the daemon needs no YAML parser. */
-async function startLint(paths: readonly string[]): Promise<void> {
+async function startLint(options: LintOptions): Promise<void> {
   const { lint } = await import("./lint/lint.ts");
-  Deno.exitCode = await lint(paths);
+  Deno.exitCode = await lint(options, getEnv);
 }
 
 /** Loads `demo` on request, because the daemon needs no embedded cluster. */
@@ -29,10 +32,19 @@ async function startDemo(options: DemoOptions): Promise<void> {
   Deno.exitCode = await demo(options);
 }
 
+function readOwnName(): string {
+  const { mainModule, build: { standalone } } = Deno;
+  return readProgramName({ isStandalone: standalone, readExecPath: () => Deno.execPath(), mainModule });
+}
+
+function getEnv(name: string): string | undefined {
+  return Deno.env.get(name);
+}
+
 function report(error: unknown): number {
   // commander has printed it already: help, version, or what is wrong with a flag.
   if (error instanceof CommanderError) return error.exitCode;
   if (error instanceof StartError) writeError(error.message);
   else writeError(error instanceof Error ? error.stack ?? error.message : String(error));
-  return 1;
+  return EXIT.failed;
 }

@@ -1,4 +1,5 @@
 /** Turns SIGTERM and SIGINT into an AbortSignal. */
+import { EXIT } from "./exit_codes.ts";
 
 /** Disposal stops listening. */
 export interface Ending extends Disposable {
@@ -12,7 +13,7 @@ export interface Ending extends Disposable {
 export function listenForSignals(onStop: () => void = () => {}): Ending {
   const ending = new AbortController();
   const onSignal = () => {
-    if (ending.signal.aborted) Deno.exit(130);
+    if (ending.signal.aborted) Deno.exit(EXIT.interrupted);
     onStop();
     ending.abort();
   };

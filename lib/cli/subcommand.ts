@@ -12,3 +12,10 @@ export function refuseDaemonFlags(command: Command): void {
   const name = command.parent?.options.find((option) => option.attributeName() === flag)?.long;
   if (flag !== undefined) command.error(`option '${name}' is the daemon's and has no meaning for ${command.name()}`);
 }
+
+/** One line in the words of every other start-up error. */
+export function toComplaint(text: string, command: string): string {
+  return `podfit: ${
+    text.replace(/^error: /, "").trim().replaceAll("\n", " ").replace(/\.$/, "")
+  }; see ${command} --help\n`;
+}

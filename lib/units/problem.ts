@@ -10,6 +10,12 @@ export interface Problem {
   readonly message: string;
 }
 
+/** A finding that makes nothing invalid. */
+export interface Remark extends Problem {
+  /** The name by which people look it up, `slow-up`: it stays the same where the words change. */
+  readonly rule: string;
+}
+
 /** Adds a problem to a list, which never holds more than 100: a hostile object has any number of them. */
 export function addProblem(problems: Problem[], problem: Problem): void {
   if (problems.length < MAX_PROBLEMS) problems.push(problem);

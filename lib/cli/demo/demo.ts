@@ -13,9 +13,10 @@ import { newStory, nextStory } from "./story.ts";
 import { openLineView, openTerminalView } from "./view.ts";
 import { openWorld } from "./world.ts";
 import { listenForSignals } from "../signals.ts";
+import { isColored } from "../style.ts";
 
 /** Resolves to the exit code: 0 when the time was up, when a signal came, or when nobody reads any more. */
-export async function demo({ scene, speed, seconds, keeps }: DemoOptions): Promise<number> {
+export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions): Promise<number> {
   using ending = listenForSignals();
   const clock = scaleClock(systemClock, speed);
   let story = newStory(clock.now(), seconds * speed * 1000, scene);
@@ -28,7 +29,8 @@ export async function demo({ scene, speed, seconds, keeps }: DemoOptions): Promi
     onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
   });
   const isTerminal = Deno.stdout.isTerminal();
-  const view = isTerminal ? openTerminalView(!Deno.noColor) : openLineView(scene);
+  const hasColor = isColored(color, { isTerminal, noColor: Deno.noColor ? "1" : "" });
+  const view = isTerminal ? openTerminalView(hasColor) : openLineView(scene, hasColor);
   const startedMs = systemClock.monotonic();
   let passedMs = 0;
   const readProgress = () => ({

@@ -1,6 +1,8 @@
 /** The options of `podfit demo`. */
 import { Command } from "commander";
 import { parseBetween, parseChoice } from "../run/parse_values.ts";
+import { addExamples, createChoice } from "../help.ts";
+import { COLOR_WHENS, type ColorWhen } from "../style.ts";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { type SceneName, SCENES } from "./scene_name.ts";
 
@@ -14,6 +16,7 @@ export interface DemoOptions {
   readonly seconds: number;
   /** It does not end by itself. */
   readonly keeps: boolean;
+  readonly color: ColorWhen;
 }
 
 /** What the command does with them. */
@@ -31,13 +34,24 @@ Scenes: "sizes" resizes three workloads; "both" grows a workload's pods in place
 Ends with exit code 0, by Ctrl-C too. Without a terminal it prints plain lines.
 `;
 
-type Given = Readonly<{ scene: string; speed: string; seconds: string; keep?: boolean }>;
+const EXAMPLES = [
+  ["three workloads that are resized, for a minute", "podfit demo"],
+  ["larger pods first, then more of them, in slow motion", "podfit demo --scene both --speed 5"],
+  ["until Ctrl-C, with the address of its API server", "podfit demo --keep"],
+] as const;
+
+type Given = Readonly<{ scene: string; speed: string; seconds: string; keep?: boolean; color: string }>;
 
 /** The command for commander's program. */
 export function createDemoCommand({ demo, toComplaint }: DemoCommand): Command {
-  return new Command("demo")
+  const command = new Command("demo")
     .description("watch podfit at work on an embedded cluster, for a minute")
-    .option("--scene <name>", `what it shows: ${SCENES.join(" or ")}`, "sizes")
+    .addOption(createChoice("--scene <name>", "what it shows", SCENES).default("sizes"))
+    .addOption(
+      createChoice("--color <when>", "colour; auto: on a terminal, unless NO_COLOR is set", COLOR_WHENS).default(
+        "auto",
+      ),
+    )
     .option("--speed <n>", "how much faster time passes in the cluster, 1 to 60", "20")
     .option("--seconds <n>", "how long it runs, 1 to 3600", "60")
     .option("--keep", "run until Ctrl-C")
@@ -46,13 +60,15 @@ export function createDemoCommand({ demo, toComplaint }: DemoCommand): Command {
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit demo")) })
     .allowExcessArguments(false)
     .exitOverride()
-    .action(async ({ scene, speed, seconds, keep = false }: Given, command: Command) => {
+    .action(async ({ scene, speed, seconds, keep = false, color }: Given, command: Command) => {
       refuseDaemonFlags(command);
       await demo({
         scene: parseChoice({ name: "--scene", text: scene }, SCENES),
         speed: parseBetween({ name: "--speed", text: speed }, [1, 60]),
         seconds: parseBetween({ name: "--seconds", text: seconds }, [1, 3600]),
         keeps: keep,
+        color: parseChoice({ name: "--color", text: color }, COLOR_WHENS),
       });
     });
+  return addExamples(command, EXAMPLES);
 }

@@ -36,17 +36,17 @@ export function openTerminalView(hasColor: boolean): View {
 }
 
 /** Prints each event as a line, and the totals at the end. */
-export function openLineView(scene: SceneName): View {
+export function openLineView(scene: SceneName, hasColor: boolean): View {
   let shown = 0;
-  print([[{ text: HEADINGS[scene] }]], false);
+  print([[{ text: HEADINGS[scene] }]], hasColor);
   return {
     show(story) {
       const news = story.events.filter(({ number }) => number > shown);
       shown = news.at(-1)?.number ?? shown;
-      return print(news.map((event) => toEventLine(event, story)), false);
+      return print(news.map((event) => toEventLine(event, story)), hasColor);
     },
     conclude(story, _, advice) {
-      print([[], ...listTotals(story), [], ...advice.map((text) => [{ text }])], false);
+      print([[], ...listTotals(story), [], ...advice.map((text) => [{ text }])], hasColor);
     },
     [Symbol.dispose]() {},
   };

@@ -1,6 +1,6 @@
 /** What is wrong with one autoscaler of a file, as the parser and the API server see it? */
 import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
-import { adviseOnCooldown } from "../../autoscaler/warnings.ts";
+import { advise } from "../../autoscaler/advice.ts";
 import { type CheckedManifest, checkObject, type Manifest } from "./manifest.ts";
 
 export const API_VERSION = "keda.kedify.io/v1alpha1";
@@ -14,5 +14,5 @@ export function checkManifest(manifest: Manifest): CheckedManifest {
 function parse(manifest: Manifest): CheckedManifest {
   const parsed = parseAutoscaler(manifest);
   if (!parsed.ok) return { problems: parsed.problems, warnings: [] };
-  return { problems: [], warnings: [...parsed.warnings, ...adviseOnCooldown(parsed.autoscaler)] };
+  return { problems: [], warnings: parsed.warnings, advice: advise(parsed.autoscaler) };
 }

@@ -4,7 +4,7 @@
  */
 import { openFields } from "../../units/fields.ts";
 import { findKeyFault, findValueFault } from "../../units/labels.ts";
-import type { Problem } from "../../units/problem.ts";
+import type { Problem, Remark } from "../../units/problem.ts";
 import { isRecord, quote } from "../../units/untrusted.ts";
 
 /** An object of a manifest file, unchecked. */
@@ -12,7 +12,8 @@ export type Manifest = Readonly<Record<string, unknown>>;
 
 export interface CheckedManifest {
   readonly problems: readonly Problem[];
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly (Problem & Partial<Remark>)[];
+  readonly advice?: readonly Remark[];
 }
 
 /** What an object should be, and who says what is wrong with it. */
@@ -30,7 +31,8 @@ export function checkObject(manifest: Manifest, expected: Expected): CheckedMani
   const problems = parsed.problems.map((problem) =>
     isGenerated && problem.path === "metadata.name" ? { ...problem, path: "metadata.generateName" } : problem
   );
-  return { problems: [...findFileProblems(manifest, expected), ...problems], warnings: parsed.warnings };
+  const { advice = [] } = parsed;
+  return { problems: [...findFileProblems(manifest, expected), ...problems], warnings: parsed.warnings, advice };
 }
 
 /** Gives `name` or `namespace/name`; `null` when there is no name, or when the API server will generate it. */

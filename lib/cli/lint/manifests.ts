@@ -1,8 +1,12 @@
 /** What is wrong with the objects in manifest files that podfit knows, and on which line? Others are passed over. */
 import type { Problem } from "../../units/problem.ts";
+import { checkTogether } from "./checks/checks.ts";
+import { type Relation, type Shown, type Statement, toSubjectKey } from "./finding.ts";
 import type { Noun } from "./kinds.ts";
+import type { Objects } from "./known.ts";
 import { nameOf } from "./manifest.ts";
 import { type KnownObject, listObjects } from "./objects.ts";
+import { mergeObjects, readObjects, toSubject } from "./read_objects.ts";
 import { type Place, readYaml, type YamlDocument } from "./yaml.ts";
 
 export interface Source {
@@ -11,13 +15,10 @@ export interface Source {
   readonly text: string;
 }
 
-/** A problem or warning with its place in a file. */
-export interface Finding extends Problem {
+/** A problem, warning or advice with its place in a file. */
+export interface Finding extends Shown {
   readonly file: string;
   readonly place: Place;
-  readonly level: "error" | "warning";
-  /** `name` or `namespace/name`; `null` when it has no name, and for a finding about the file itself. */
-  readonly object: string | null;
 }
 
 export interface LintResult {
@@ -29,35 +30,64 @@ export interface LintResult {
   readonly others: number;
 }
 
+/** Files as they were read, each object looked at by itself. */
+export interface ReadManifests {
+  /** Of every kind that another object may be held against. */
+  readonly objects: Objects;
+  readonly linted: readonly Linted[];
+}
+
 /** Checks every object of a known kind in the sources. Never throws. */
 export function lintManifests(sources: readonly Source[]): LintResult {
-  const linted = sources.map(lintSource);
-  const objects = linted.flatMap((one) => one.objects);
-  const duplicates = warnOfDuplicates(objects);
+  const read = readSources(sources);
+  const relations = checkTogether({ known: { ...read.objects, listed: new Set() }, isSubject: () => true });
+  return toLintResult(read, relations);
+}
+
+/** Looks at each object by itself; one without a namespace is of this one. Never throws. */
+export function readSources(sources: readonly Source[], namespace = "default"): ReadManifests {
+  const linted = sources.map((source) => lintSource(source, namespace));
+  return { objects: mergeObjects(linted.map(({ objects }) => objects)), linted };
+}
+
+/** Puts together what was found in each object, and what in several; a relation of an object that no file has is left out. */
+export function toLintResult({ linted }: ReadManifests, relations: readonly Relation[]): LintResult {
+  const named = linted.flatMap((one) => one.named);
+  const together = [...warnOfDuplicates(named), ...locateRelations(named, relations)];
   return {
     findings: linted.flatMap(({ file, findings }) =>
-      [...findings, ...duplicates.filter((duplicate) => duplicate.file === file)].toSorted(byPlace)
+      [...findings, ...together.filter((one) => one.file === file)].toSorted(byPlace)
     ),
-    checked: countNouns(objects),
+    checked: countNouns(named),
     others: linted.reduce((count, { others }) => count + others, 0),
   };
+}
+
+/** Whether any of the files' objects are of this name. */
+export function hasSubject({ linted }: ReadManifests): (key: string) => boolean {
+  const keys = new Set(linted.flatMap(({ named }) => named.map(({ key }) => key)));
+  return (key) => keys.has(key);
 }
 
 interface Linted {
   readonly file: string;
   readonly findings: readonly Finding[];
-  readonly objects: readonly Named[];
+  readonly named: readonly Named[];
+  readonly objects: Objects;
   readonly others: number;
 }
 
 interface Named {
   readonly kind: KnownObject["kind"];
+  /** By which relations name it. */
+  readonly key: string;
   readonly name: string | null;
   readonly file: string;
   readonly place: Place;
+  readonly locate: (path: string) => Place;
 }
 
-function lintSource({ name: file, text }: Source): Linted {
+function lintSource({ name: file, text }: Source, namespace: string): Linted {
   const documents = readYaml(text);
   const refused = documents.flatMap((document) => document.faults).filter((fault) => fault.kind === "refused");
   const objects = documents.flatMap((document) =>
@@ -65,43 +95,40 @@ function lintSource({ name: file, text }: Source): Linted {
   );
   const linted = objects.flatMap(({ path, known, document }) => {
     if (known === null) return [];
-    const name = nameOf(known.manifest);
+    const { kind, manifest } = known;
+    const name = nameOf(manifest);
     const locate = (within: string) => document.locate(joinPaths(path, within));
     const findings = checkKnown(known, { path, document })
-      .map((remark): Finding => ({ ...remark, file, object: name, place: locate(remark.path) }));
-    return [{ findings, named: { kind: known.kind, name, file, place: locate("metadata.name") } }];
+      .map((remark): Finding => ({ ...remark, file, kind: kind.kind, object: name, place: locate(remark.path) }));
+    const key = toSubjectKey(toSubject(manifest, { kind: kind.kind, namespace }));
+    return [{ findings, named: { kind, key, name, file, place: locate("metadata.name"), locate } }];
   });
   return {
     file,
-    findings: [
-      ...refused.map(({ path, message, place }): Finding => ({
-        file,
-        place,
-        level: "error",
-        object: null,
-        path,
-        message,
-      })),
-      ...linted.flatMap(({ findings }) => findings),
-    ],
-    objects: linted.map(({ named }) => named),
+    findings: [...refused.map((fault) => toRefusal(fault, file)), ...linted.flatMap(({ findings }) => findings)],
+    named: linted.map(({ named }) => named),
+    objects: readObjects(objects.map(({ value }) => value), namespace),
     others: objects.length - linted.length,
   };
 }
 
-type Remark = Pick<Finding, "level" | "path" | "message">;
+function toRefusal({ path, message, place }: Problem & { readonly place: Place }, file: string): Finding {
+  return { file, place, level: "error", rule: "unreadable", kind: null, object: null, path, message };
+}
 
 /** Gives what is wrong with an object, by paths within it. */
 function checkKnown(
   { kind, manifest }: KnownObject,
   { path, document }: { readonly path: string; readonly document: YamlDocument },
-): readonly Remark[] {
-  const { problems, warnings } = kind.check(manifest);
+): readonly Statement[] {
+  const { problems, warnings, advice = [] } = kind.check(manifest);
   const duplicates = document.faults.filter((fault) => fault.kind === "duplicate" && isWithin(fault.path, path))
-    .map((fault) => ({ ...fault, path: fault.path.slice(path.length).replace(/^\./, "") }));
+    .map(({ message, path: whole }) => ({ path: whole.slice(path.length).replace(/^\./, ""), message }));
   return [
-    ...[...duplicates, ...problems].map(({ path, message }) => ({ level: "error" as const, path, message })),
-    ...warnings.map(({ path, message }) => ({ level: "warning" as const, path, message })),
+    ...duplicates.map((one) => ({ level: "error" as const, rule: "duplicate-field", ...one })),
+    ...problems.map(({ path, message }) => ({ level: "error" as const, rule: "invalid", path, message })),
+    ...warnings.map(({ rule = "no-effect", path, message }) => ({ level: "warning" as const, rule, path, message })),
+    ...advice.map(({ rule, path, message }) => ({ level: "advice" as const, rule, path, message })),
   ];
 }
 
@@ -116,7 +143,27 @@ function warnOfDuplicates(objects: readonly Named[]): readonly Finding[] {
     first.set(key, other ?? one);
     if (other === undefined) return [];
     const message = `the same name as in ${other.file}:${other.place.line}: the one that is applied last is kept`;
-    return [{ file, place, level: "warning", object: name, path: "metadata.name", message }];
+    return [{
+      file,
+      place,
+      level: "warning",
+      rule: "duplicate-name",
+      kind,
+      object: name,
+      path: "metadata.name",
+      message,
+    }];
+  });
+}
+
+function locateRelations(objects: readonly Named[], relations: readonly Relation[]): readonly Finding[] {
+  // Of several of one name the last one is kept.
+  const byKey = new Map(objects.map((one) => [one.key, one]));
+  return relations.flatMap(({ of, ...statement }) => {
+    const named = byKey.get(toSubjectKey(of));
+    if (named === undefined) return [];
+    const { kind: { kind }, name, file, locate } = named;
+    return [{ ...statement, file, kind, object: name, place: locate(statement.path) }];
   });
 }
 

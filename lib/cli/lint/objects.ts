@@ -6,6 +6,8 @@ import type { Manifest } from "./manifest.ts";
 export interface ManifestObject {
   /** The place in the document: `items[0]`, or "" for the document itself. */
   readonly path: string;
+  /** As it stands there. */
+  readonly value: unknown;
   /** `null` for an object of another kind. */
   readonly known: KnownObject | null;
 }
@@ -18,14 +20,14 @@ export interface KnownObject {
 /** Gives the object that the document is, or the items of the list that it is. */
 export function listObjects(document: unknown): readonly ManifestObject[] {
   if (document === null) return [];
-  if (!isRecord(document) || !isList(document)) return [{ path: "", known: toKnown(document) }];
+  if (!isRecord(document) || !isList(document)) return [{ path: "", value: document, known: toKnown(document) }];
   // In a list of one kind, an item may leave out its kind and apiVersion.
   const one = CHECKED_KINDS.find(({ kind }) => document.kind === `${kind}List`);
   const implied = one === undefined ? {} : { apiVersion: document.apiVersion, kind: one.kind };
-  return document.items.map((item, index) => ({
-    path: `items[${index}]`,
-    known: toKnown(isRecord(item) ? { ...implied, ...item } : item),
-  }));
+  return document.items.map((item, index) => {
+    const value = isRecord(item) ? { ...implied, ...item } : item;
+    return { path: `items[${index}]`, value, known: toKnown(value) };
+  });
 }
 
 type List = Manifest & { readonly items: readonly unknown[] };

@@ -3,6 +3,8 @@
  * variables without a flag. What --help prints and the README lists is made of these tables.
  */
 import { DEFAULT_PACE, MAX_CONTENDERS } from "../../daemon/defaults.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../../runtime/log.ts";
+import { STATS_SOURCES } from "./check_source.ts";
 
 /** A flag with its variable, as --help shows it. */
 export interface FlagRow {
@@ -13,6 +15,8 @@ export interface FlagRow {
   readonly help: string;
   readonly isRepeatable?: boolean;
   readonly fallback?: string;
+  /** All that its value may be. */
+  readonly choices?: readonly string[];
 }
 
 /** A flag by the name that commander gives it. */
@@ -48,6 +52,7 @@ export const FLAGS = {
       "cgroup (files of the node of --node), metrics-api (metrics.k8s.io: coarser, lowers no memory limit) or auto " +
       "(kubelet, and metrics-api for nodes whose kubelet cannot be read)",
     fallback: "kubelet",
+    choices: STATS_SOURCES,
   },
   node: {
     flag: "--node",
@@ -167,6 +172,7 @@ export const FLAGS = {
     variable: "PODFIT_LOG_LEVEL",
     help: "least level that is logged: debug, info, warn or error",
     fallback: "info",
+    choices: LOG_LEVELS,
   },
   logFormat: {
     flag: "--log-format",
@@ -174,6 +180,7 @@ export const FLAGS = {
     variable: "PODFIT_LOG_FORMAT",
     help: "one line per message: json or text",
     fallback: "json",
+    choices: LOG_FORMATS,
   },
   kubeApiQps: {
     flag: "--kube-api-qps",

@@ -2,14 +2,17 @@
  * The daemon's options: flags and their environment variables, parsed and checked by one way for both. With `output.ts`
  * and `runtime/log.ts` the only place that reads arguments and environment.
  */
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
-import { createLintCommand } from "../lint/options.ts";
+import { createCompletionCommand } from "../completion/options.ts";
+import { formatExitCodes } from "../exit_codes.ts";
+import { addExamples } from "../help.ts";
+import { createLintCommand, type LintOptions } from "../lint/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
   parseBetween,
@@ -27,7 +30,9 @@ import {
   parseWhole,
   type Written,
 } from "./parse_values.ts";
+import { toComplaint } from "../subcommand.ts";
 import { StartError } from "./start_error.ts";
+import { toOption } from "./to_option.ts";
 import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet_address.ts";
 import { VERSION } from "../version.ts";
 
@@ -100,46 +105,42 @@ export type GetEnv = (name: string) => string | undefined;
 export interface Commands {
   /** The daemon, which is what podfit without a command is. */
   readonly run: (options: RunOptions) => Promise<void>;
-  readonly lint: (paths: readonly string[]) => Promise<void>;
+  readonly lint: (options: LintOptions) => Promise<void>;
   readonly demo: (options: DemoOptions) => Promise<void>;
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Command {
-  const program = new Command("podfit")
+export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands, name = "podfit"): Command {
+  const complain = (text: string, command: string) => toComplaint(text, command.replace(/^podfit/, name));
+  const program = new Command(name)
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
     .helpOption("-h, --help", "print this help and exit")
-    .addHelpText("after", formatVariables())
-    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit")) })
+    // What a flag may be stands in its own words.
+    .configureHelp({ optionDescription: ({ description }) => description })
+    .addHelpText("after", [formatVariables(), formatExitCodes(), ""].join("\n"))
+    .configureOutput({ outputError: (text, write) => write(complain(text, "podfit")) })
     .allowExcessArguments(false)
     // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
     .enablePositionalOptions();
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
-  program.addCommand(createDemoCommand({ demo, toComplaint }));
-  program.addCommand(createLintCommand({ lint, toComplaint }));
-  return program.action((given: Given) => run(toOptions(given, getEnv)));
+  program.addCommand(createCompletionCommand({ toComplaint: complain }));
+  program.addCommand(createDemoCommand({ demo, toComplaint: complain }));
+  program.addCommand(createLintCommand({ lint, toComplaint: complain }));
+  return addExamples(program, EXAMPLES).action((given: Given) => run(toOptions(given, getEnv)));
 }
+
+const EXAMPLES = [
+  [
+    "the daemon, by the current context of the kubeconfig, on two namespaces",
+    "PRA_ENABLED=true podfit --namespace shop,cart",
+  ],
+  ["what it would do, resizing nothing", "PRA_ENABLED=true podfit --dry-run --log-format text"],
+  ["podfit at work on an embedded cluster, for a minute", "podfit demo"],
+] as const;
 
 /** Values as they were written; commander's own reading of variables takes `PODFIT_DRY_RUN=false` for true. */
 type Given = Readonly<Partial<Record<FlagName, true | string | readonly string[]>>>;
-
-function toOption({ flag, value, variable, help, isRepeatable, fallback }: FlagRow): Option {
-  const notes = [...(fallback === undefined ? [] : [`default: ${fallback}`]), `env: ${variable}`].join(", ");
-  const option = new Option(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`);
-  return isRepeatable === true ? option.argParser(collect) : option;
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
-
-/** One line in the words of every other start-up error. */
-function toComplaint(text: string, command: string): string {
-  return `podfit: ${
-    text.replace(/^error: /, "").trim().replaceAll("\n", " ").replace(/\.$/, "")
-  }; see ${command} --help\n`;
-}
 
 function toOptions(given: Given, getEnv: GetEnv): RunOptions {
   const list = (name: FlagName) => listWritten({ row: FLAGS[name], given: given[name] }, getEnv);

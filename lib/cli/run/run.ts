@@ -5,21 +5,19 @@ import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import { ASK_NOBODY } from "../../daemon/http/reader_access.ts";
 import type { Scope } from "../../daemon/inventory/scope.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
-import { connect } from "../../kube/connect.ts";
-import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/in_cluster.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
 import { LoopLag } from "../../runtime/loop_lag.ts";
 import { openLogWriter } from "../../runtime/log_writer.ts";
 import { untilAborted } from "../../runtime/waits.ts";
+import { connectTo } from "../connect_to.ts";
 import { checkCluster } from "./check_cluster.ts";
 import { listenForCrashes } from "./crashes.ts";
 import { askAboutReaders, listen } from "./listen.ts";
 import { openSource } from "./open_source.ts";
 import type { RunOptions } from "./options.ts";
 import { listenForSignals } from "../signals.ts";
-import { toStartError } from "./start_error.ts";
 import { createTriggerClient, type SendToTrigger } from "../../triggers/trigger_client.ts";
 import { VERSION } from "../version.ts";
 import { waitForCluster } from "./wait_for_cluster.ts";
@@ -137,28 +135,6 @@ async function idle(shell: Shell): Promise<void> {
   await using server = options.metricsAuth ? await unlessEnded(connectTo(options, signal), signal) : null;
   if (server !== null) checkReader = askAboutReaders(server, shell);
   await untilAborted(signal);
-}
-
-async function connectTo(
-  { kubeconfigPaths, context, environment }: RunOptions,
-  signal: AbortSignal,
-): Promise<ApiServer> {
-  const { serviceHost, servicePort, home, kubeconfig } = environment;
-  try {
-    return await connect({
-      version: VERSION,
-      kubeconfigPaths,
-      kubeconfigVariable: kubeconfig,
-      context,
-      inCluster: serviceHost === null || servicePort === null
-        ? null
-        : { host: serviceHost, port: servicePort, root: SERVICE_ACCOUNT_ROOT },
-      defaultPath: home === null ? null : `${home}/.kube/config`,
-      signal,
-    });
-  } catch (error) {
-    throw toStartError(error);
-  }
 }
 
 /** Replicas are set only where they are asked for (R1); who asks triggers is loaded with its parsers then. */

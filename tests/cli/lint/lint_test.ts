@@ -60,7 +60,16 @@ Deno.test("podfit lint ends with 2 on a file that cannot be read, and still chec
 
 Deno.test("podfit lint says in one line what is wrong with its flags, the daemon's among them, and ends with 2", async () => {
   const cases: readonly (readonly [string, ...string[]])[] = [
-    ["required option '-f, --filename <path...>' not specified", "lint"],
+    ["required option '-f, --filename <path...>' not specified, unless with --cluster", "lint"],
+    ["option '--namespace' is about a cluster, add --cluster", "lint", "-f", "a.yaml", "-n", "shop"],
+    ["options '--namespace' and '--all-namespaces' exclude each other", "lint", "--cluster", "-A", "-n", "shop"],
+    [
+      'Cannot read --namespace "Shop": "Shop" is no namespace name: lower case letters, digits and "-", at most 63',
+      "lint",
+      "--cluster",
+      "-n",
+      "Shop",
+    ],
     ["unknown option '--dry-run'", "lint", "-f", "a.yaml", "--dry-run"],
     ["option '--dry-run' is the daemon's and has no meaning for lint", "--dry-run", "lint", "-f", "a.yaml"],
   ];

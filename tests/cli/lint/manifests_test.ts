@@ -200,7 +200,7 @@ Deno.test("lint finds duplicate fields, which kubectl silently drops, at whateve
 
 Deno.test("lint finds duplicate fields of the autoscaler of a list that has them, and passes over other kinds", () => {
   const item = (name: string, more = "") =>
-    `- ${JSON.stringify(toBrisk({ "metadata.name": name })).slice(0, -1)}${more}}\n`;
+    `- ${JSON.stringify(toBrisk({ "metadata.name": name, "spec.target.name": name })).slice(0, -1)}${more}}\n`;
   const list = ["kind: List\napiVersion: v1\nitems:\n", item("a"), item("b", ', "kind": "PodResourceAutoscaler"')];
   const { findings } = lint(`${list.join("")}- {kind: Foo, a: 1, a: 2}\n`);
   assertEquals(findings.map(({ object, path, place }) => [object, path, place.line]), [["b", "kind", 5]]);

@@ -78,7 +78,7 @@ Deno.test("lint takes objects of one name and of several kinds for several, and 
 
 Deno.test("podfit lint counts what it checked by kind, and ends with 0 where no autoscaler is (R96)", async () => {
   const scaled = stringify(toScaledObject({}));
-  const other = stringify(toScaledObject({ "metadata.name": "two" }));
+  const other = stringify(toScaledObject({ "metadata.name": "two", "spec.scaleTargetRef.name": "two" }));
   const all = [QUICK_START, scaled, other, stringify(AUTHENTICATION)].join("---\n");
   const many = await lintText(all);
   assertEquals([many.code, many.complaints], [

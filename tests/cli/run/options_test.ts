@@ -347,8 +347,11 @@ Deno.test("the demo's numbers have bounds, and its scenes two names", async () =
   await start("demo");
   await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
   await start("demo", "--scene", "both");
-  const usual = { scene: "sizes", speed: 20, seconds: 60, keeps: false };
-  assertEquals(got, [usual, { ...usual, speed: 1.5, seconds: 3600, keeps: true }, { ...usual, scene: "both" }]);
+  const usual = { scene: "sizes", speed: 20, seconds: 60, keeps: false, color: "auto" };
+  assertEquals(got, [usual, { ...usual, speed: 1.5, seconds: 3600, keeps: true, color: "auto" }, {
+    ...usual,
+    scene: "both",
+  }]);
   for (const text of ["0", "61", "-1", "1e1", "fast", ""]) {
     const { message } = await assertRejects(() => start("demo", "--speed", text), StartError);
     assertEquals(message, `Cannot read --speed "${text}": write a number from 1 to 60`);

@@ -1,0 +1,78 @@
+/** What may be typed, as plain data out of the commander program: nothing of it is listed by hand. */
+import type { Argument, Command, Option } from "commander";
+
+/** A command, or podfit itself. */
+export interface CommandSpec {
+  /** `podfit lint`: its name after those of its parents. */
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly flags: readonly FlagSpec[];
+  readonly commands: readonly CommandSpec[];
+  /** What stands in the place of its arguments. */
+  readonly values: Values;
+}
+
+export interface FlagSpec {
+  /** `-o` and `--output`; at least one. */
+  readonly names: readonly string[];
+  readonly description: string;
+  /** `null` for a flag that is there or not. */
+  readonly values: Values | null;
+  /** The value may be left out. */
+  readonly isOptional: boolean;
+  /** Further values may follow. */
+  readonly isVariadic: boolean;
+}
+
+/** What a value may be; `any` = nobody but the user knows. */
+export type Values =
+  | { readonly kind: "words"; readonly words: readonly string[] }
+  | { readonly kind: "file" | "directory" | "any" | "none" };
+
+/** The name before every path. */
+export const PROGRAM = "podfit";
+
+/** Reads a program with its commands, hidden ones left out. */
+export function readSpec(command: Command, path = PROGRAM): CommandSpec {
+  const help = command.createHelp();
+  const [argument] = command.registeredArguments;
+  return {
+    path,
+    name: path.split(" ").at(-1) ?? path,
+    description: toLine(command.description()),
+    flags: help.visibleOptions(command).map(toFlag),
+    commands: help.visibleCommands(command).map((one) => readSpec(one, `${path} ${one.name()}`)),
+    values: argument === undefined ? { kind: "none" } : toValues(argument, argument.name()),
+  };
+}
+
+/** The command and all below it. */
+export function listCommands(spec: CommandSpec): readonly CommandSpec[] {
+  return [spec, ...spec.commands.flatMap(listCommands)];
+}
+
+function toFlag(option: Option): FlagSpec {
+  const { short, long, description, required, optional, variadic, flags } = option;
+  const placeholder = /[<[]([^\]>]*)/.exec(flags)?.[1] ?? "";
+  return {
+    names: [short, long].filter((name) => name !== undefined && name !== null),
+    description: toLine(description),
+    values: required || optional ? toValues(option, placeholder) : null,
+    isOptional: optional,
+    isVariadic: variadic,
+  };
+}
+
+/** The placeholder is all that says that something is a file. */
+function toValues({ argChoices }: Pick<Option | Argument, "argChoices">, placeholder: string): Values {
+  if (argChoices !== undefined && argChoices.length > 0) return { kind: "words", words: argChoices };
+  if (/boolean/i.test(placeholder)) return { kind: "words", words: ["true", "false"] };
+  if (/dir(ectory)?|folder/i.test(placeholder)) return { kind: "directory" };
+  return { kind: /path|file/i.test(placeholder) ? "file" : "any" };
+}
+
+/** Shells show one short line: the first part of a description, without the notes in brackets. */
+function toLine(text: string): string {
+  return text.replace(/\s*\([^()]*\)$/, "").replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,88 @@
+/** Does --help show examples that work, exit codes that are true, and the name that podfit is called by? */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { Command } from "commander";
+import { EXIT } from "../../lib/cli/exit_codes.ts";
+import { readProgramName } from "../../lib/cli/program_name.ts";
+import { readProgram } from "../support/completions.ts";
+import { readDenoDir, runPodfit } from "../support/podfit_process.ts";
+
+Deno.test("the help of every command has two examples or more, and the program takes each of them", async () => {
+  const program = readProgram();
+  for (const command of [program, ...program.commands]) {
+    const lines = listExamples(readHelp(command));
+    assert(lines.length >= 2, `${command.name()}: ${lines.length} examples`);
+    for (const line of lines) await accept(line);
+  }
+});
+
+Deno.test("the exit codes of podfit stand in its help", () => {
+  const help = readHelp(readProgram());
+  for (const code of Object.values(EXIT)) assert(new RegExp(`^  ${code} +\\w`, "m").test(help), `${code}`);
+});
+
+Deno.test("a program called kubectl-podfit is kubectl's plug-in, and calls itself so", () => {
+  const cases: readonly (readonly [boolean, string, string])[] = [
+    [true, "/usr/local/bin/kubectl-podfit", "kubectl podfit"],
+    [true, "C:\\tools\\kubectl-podfit.exe", "kubectl podfit"],
+    [true, "/usr/local/bin/podfit", "podfit"],
+    [false, "file:///opt/kubectl-podfit.js", "kubectl podfit"],
+    [false, "file:///podfit/main.ts", "podfit"],
+    [false, "file:///my-kubectl-podfit/main.ts", "podfit"],
+  ];
+  for (const [isStandalone, file, name] of cases) {
+    const invocation = { isStandalone, readExecPath: () => file, mainModule: isStandalone ? "file:///main.js" : file };
+    assertEquals(readProgramName(invocation), name, file);
+  }
+});
+
+Deno.test("kubectl podfit says so in its usage, its examples and its complaints", async () => {
+  const program = readProgram("kubectl podfit");
+  const lint = program.commands.find((command) => command.name() === "lint");
+  assert(lint !== undefined);
+  const help = readHelp(lint);
+  assertStringIncludes(help, "Usage: kubectl podfit lint [options]");
+  assertStringIncludes(help, "\n  kubectl podfit lint -f manifests/\n");
+  const folder = await Deno.makeTempDir();
+  try {
+    const main = new URL("../../main.ts", import.meta.url).href;
+    await Deno.writeTextFile(`${folder}/kubectl-podfit.ts`, `import ${JSON.stringify(main)};\n`);
+    const config = new URL("../../deno.json", import.meta.url).pathname;
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--config", config, "-P=lint", `${folder}/kubectl-podfit.ts`, "lint"],
+      clearEnv: true,
+      env: { DENO_DIR: await readDenoDir(), DENO_NO_UPDATE_CHECK: "1", HOME: folder },
+      signal: AbortSignal.timeout(60_000),
+    }).output();
+    assertEquals(code, EXIT.unusable);
+    assertStringIncludes(new TextDecoder().decode(stderr), "; see kubectl podfit lint --help");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+function readHelp(command: Command): string {
+  const parts: string[] = [];
+  command.configureOutput({ writeOut: (text) => parts.push(text) }).outputHelp();
+  return parts.join("");
+}
+
+function listExamples(help: string): readonly string[] {
+  const [, examples = ""] = help.split("\nExamples:\n");
+  return examples.split("\n").filter((line) => line.startsWith("  ") && !line.startsWith("  #")).map((line) =>
+    line.trim()
+  );
+}
+
+/** Throws where the program complains. */
+async function accept(line: string): Promise<void> {
+  const [, text = ""] = /(?:^|[ (])podfit ([^>)&]*)/.exec(line) ?? [];
+  const args = text.trim().split(" ");
+  assert(args[0] !== "", line);
+  if (args[0] === "completion") {
+    assertEquals((await runPodfit({ args, permissions: "lint" })).code, EXIT.ok, line);
+    return;
+  }
+  const program = readProgram();
+  for (const command of [program, ...program.commands]) command.exitOverride().configureOutput({ writeErr: () => {} });
+  await program.parseAsync(args, { from: "user" });
+}
