@@ -41,6 +41,8 @@ export interface RingRules<R> {
 interface Open<R> extends Run<R> {
   /** The first record of its kind in a row was kept apart. */
   readonly isAfterFirst: boolean;
+  /** When the last of them was, one that is not kept too, epoch ms. */
+  readonly at: number;
 }
 
 interface Chunk {
@@ -83,7 +85,8 @@ export class Ring<R> {
   }
 
   add(record: R): void {
-    const { readLane, compare, keepsFirst } = this.#rules;
+    const { readAt, readLane, compare, keepsFirst } = this.#rules;
+    const at = readAt(record);
     const lane = readLane(record);
     const run = this.#open.get(lane);
     const repetition = run === undefined ? "news" : compare(run.record, record);
@@ -92,8 +95,8 @@ export class Ring<R> {
       return this.#begin(lane, record, false);
     }
     const count = run.count + 1;
-    if (repetition === "silent") return this.#put(lane, { ...run, count });
-    if (run.isAfterFirst || !keepsFirst(record)) return this.#put(lane, { ...run, record, count });
+    if (repetition === "silent") return this.#put(lane, { ...run, count, at });
+    if (run.isAfterFirst || !keepsFirst(record)) return this.#put(lane, { ...run, record, count, at });
     this.#endAll();
     this.#begin(lane, record, true);
   }
@@ -122,7 +125,7 @@ export class Ring<R> {
     const since = now - maxAgeMs;
     this.#chunks = this.#chunks.filter(({ at }) => at >= since);
     this.#ended = this.#ended.filter(({ record }) => readAt(record) >= since);
-    for (const [lane, { record }] of this.#open) if (readAt(record) < since) this.#open.delete(lane);
+    for (const [lane, { at }] of this.#open) if (at < since) this.#open.delete(lane);
     if (this.#open.size === 0) this.#newest = null;
     return this.#chunks.length + this.#ended.length + this.#open.size > 0;
   }
@@ -139,7 +142,8 @@ export class Ring<R> {
   }
 
   #begin(lane: string, record: R, isAfterFirst: boolean): void {
-    this.#put(lane, { record, count: 1, since: this.#rules.readAt(record), isAfterFirst });
+    const at = this.#rules.readAt(record);
+    this.#put(lane, { record, count: 1, since: at, at, isAfterFirst });
   }
 
   #put(lane: string, run: Open<R>): void {

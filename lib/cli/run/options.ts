@@ -61,7 +61,9 @@ export interface RunOptions {
   readonly logFormat: LogFormat;
   readonly pace: Pace;
   readonly listen: { readonly hostname: string; readonly port: number };
-  /** With which `listen` speaks HTTPS; `null` = HTTP. */
+  /** Where what was decided is told; `null` = nowhere. */
+  readonly debugListen: { readonly hostname: string; readonly port: number } | null;
+  /** With which both speak HTTPS; `null` = HTTP. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
   readonly metricsAuth: boolean;
   readonly environment: Environment;
@@ -182,6 +184,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
       burst: parseBetween(lastOr("kubeApiBurst", FLAGS.kubeApiBurst.fallback), BURST),
     },
     listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
+    debugListen: parseOptional(last("debugListen"), parseListen),
     tls: readTls(last("tlsCertFile"), last("tlsPrivateKeyFile")),
     metricsAuth: parseBoolean(lastOr("metricsAuth", "false")),
     environment: readEnvironment(getEnv),

@@ -14,7 +14,7 @@ export interface Subject extends Names {
   readonly kind: RecordLine["kind"];
 }
 
-/** Hears of each later evaluation; `null` = the subject is gone. Must not throw. */
+/** Hears of each later evaluation; `null` = there will be none, as the subject is gone, or podfit ends. Must not throw. */
 export type OnLine = (line: string | null) => void;
 
 /** What is told by the debug listener. */
@@ -104,6 +104,7 @@ export function createFlightRecorder(clock: Pick<Clock, "now" | "monotonic" | "s
         }
         await clock.sleep(SWEEP_MS, signal).catch(() => {});
       }
+      for (const hearing of watchers.values()) for (const onLine of hearing) onLine(null);
     },
   };
 }

@@ -28,6 +28,7 @@ const DEFAULTS: RunOptions = {
   logFormat: "json",
   pace: { perSecond: 100, burst: 200 },
   listen: { hostname: "0.0.0.0", port: 8080 },
+  debugListen: null,
   tls: null,
   metricsAuth: false,
   environment: {
@@ -80,6 +81,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["listen", ":9090", { listen: { hostname: "0.0.0.0", port: 9090 } }],
     ["listen", "[::1]:65535", { listen: { hostname: "::1", port: 65535 } }],
     ["listen", "localhost:80", { listen: { hostname: "localhost", port: 80 } }],
+    ["debugListen", "127.0.0.1:8081", { debugListen: { hostname: "127.0.0.1", port: 8081 } }],
     ["metricsAuth", null, { metricsAuth: true }],
   ];
   for (const [name, value, difference] of cases) {
@@ -205,6 +207,7 @@ Deno.test("values that make no sense are refused, by flag or variable", async ()
     ["logLevel", "INFO", "write debug, info, warn or error"],
     ["logFormat", "xml", "write text or json"],
     ["listen", "8080", listen],
+    ["debugListen", "8081", listen],
     ["listen", "127.0.0.1", listen],
     ["listen", "127.0.0.1:65536", listen],
     ["listen", "::1:8080", listen],
