@@ -3,12 +3,14 @@ import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
 import { createProgram } from "./run/options.ts";
 import { writeError } from "./output.ts";
+import type { RecordOptions } from "./record/options.ts";
+import type { ReplayOptions } from "./replay/options.ts";
 import { run } from "./run/run.ts";
 import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const commands = { run, lint: startLint, demo: startDemo };
+  const commands = { run, lint: startLint, demo: startDemo, record: startRecord, replay: startReplay };
   const program = createProgram((name) => Deno.env.get(name), commands).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
@@ -27,6 +29,17 @@ async function startLint(paths: readonly string[]): Promise<void> {
 async function startDemo(options: DemoOptions): Promise<void> {
   const { demo } = await import("./demo/demo.ts");
   Deno.exitCode = await demo(options);
+}
+
+async function startRecord(options: RecordOptions): Promise<void> {
+  const { record } = await import("./record/record.ts");
+  Deno.exitCode = await record(options);
+}
+
+/** Loads `replay` on request, because the daemon needs no YAML parser. */
+async function startReplay(options: ReplayOptions): Promise<void> {
+  const { replay } = await import("./replay/replay.ts");
+  Deno.exitCode = await replay(options);
 }
 
 function report(error: unknown): number {

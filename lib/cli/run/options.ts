@@ -10,6 +10,8 @@ import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts"
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
 import { createLintCommand } from "../lint/options.ts";
+import { createRecordCommand, type RecordOptions } from "../record/options.ts";
+import { createReplayCommand, type ReplayOptions } from "../replay/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
   parseBetween,
@@ -104,10 +106,12 @@ export interface Commands {
   readonly run: (options: RunOptions) => Promise<void>;
   readonly lint: (paths: readonly string[]) => Promise<void>;
   readonly demo: (options: DemoOptions) => Promise<void>;
+  readonly record: (options: RecordOptions) => Promise<void>;
+  readonly replay: (options: ReplayOptions) => Promise<void>;
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Command {
+export function createProgram(getEnv: GetEnv, { run, lint, demo, record, replay }: Commands): Command {
   const program = new Command("podfit")
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
@@ -120,6 +124,8 @@ export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Co
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
   program.addCommand(createDemoCommand({ demo, toComplaint }));
   program.addCommand(createLintCommand({ lint, toComplaint }));
+  program.addCommand(createRecordCommand({ record, toComplaint }));
+  program.addCommand(createReplayCommand({ replay, toComplaint }));
   return program.action((given: Given) => run(toOptions(given, getEnv)));
 }
 

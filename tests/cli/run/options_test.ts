@@ -322,7 +322,13 @@ Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts 
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
-  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing, demo: doNothing }).configureHelp({
+  const help = createProgram(() => undefined, {
+    run: doNothing,
+    lint: doNothing,
+    demo: doNothing,
+    record: doNothing,
+    replay: doNothing,
+  }).configureHelp({
     helpWidth: 500,
   });
   let text = "";
@@ -345,7 +351,7 @@ Deno.test("the demo's numbers have bounds, and its scenes two names", async () =
     return Promise.resolve();
   };
   const start = (...args: readonly string[]) =>
-    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo })
+    createProgram(() => undefined, { run: doNothing, lint: doNothing, record: doNothing, replay: doNothing, demo })
       .exitOverride().parseAsync([...args], { from: "user" });
   await start("demo");
   await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
@@ -370,7 +376,13 @@ async function read(args: readonly string[], env: Env): Promise<RunOptions> {
     got.push(options);
     return Promise.resolve();
   };
-  const program = createProgram((name) => env[name], { run, lint: doNothing, demo: doNothing });
+  const program = createProgram((name) => env[name], {
+    run,
+    lint: doNothing,
+    demo: doNothing,
+    record: doNothing,
+    replay: doNothing,
+  });
   await program.exitOverride().parseAsync([...args], { from: "user" });
   const [options] = got;
   assert(options !== undefined && got.length === 1);

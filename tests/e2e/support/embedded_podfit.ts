@@ -47,6 +47,8 @@ export function startEmbeddedPodfit(options: EmbeddedPodfitOptions): Process {
     run: (given) => run(given, life, options),
     lint: () => Promise.reject(new Error("Cannot lint: no scenario does")),
     demo: () => Promise.reject(new Error("Cannot show the demo: no scenario does")),
+    record: () => Promise.reject(new Error("Cannot record: no scenario does")),
+    replay: () => Promise.reject(new Error("Cannot replay: no scenario does")),
   }).exitOverride();
   const over = program.parseAsync([...args], { from: "user" }).then(() => code = 0, (error: unknown) => {
     if (!life.isKilled) onLine(`podfit: ${error instanceof Error ? error.message : error}`);
