@@ -7,7 +7,7 @@ import type { ReplicasRecord } from "../../record/replicas_record.ts";
 import type { RingRules, Run } from "../../record/ring.ts";
 import { ZSTANDARD } from "./packing.ts";
 
-const KEPT = { maxAgeMs: 3_600_000, maxLines: 256, maxBytes: 15 * 1024, packing: ZSTANDARD };
+const KEPT = { maxAgeMs: 3_600_000, maxLines: 256, maxBytes: 13 * 1024, packing: ZSTANDARD };
 
 export const POD_RULES: RingRules<EvaluationRecord> = {
   ...KEPT,
