@@ -62,11 +62,14 @@ export function createRecordCommand({ record, toComplaint }: RecordCommand): Com
     .exitOverride()
     .action(async (text: string, given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await record(toOptions(text, given));
+      await record(toRecordOptions(text, given));
     });
 }
 
-function toOptions(text: string, { namespace, url, tokenFile, for: duration, past, output }: Given): RecordOptions {
+function toRecordOptions(
+  text: string,
+  { namespace, url, tokenFile, for: duration, past, output }: Given,
+): RecordOptions {
   return {
     ...parseSubject(text),
     namespace: parseNamespace({ name: "--namespace", text: namespace }),
