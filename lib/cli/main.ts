@@ -1,7 +1,6 @@
 /** The command line: runs the command that the arguments name, and turns a start-up error into one clear line. */
 import { CommanderError } from "commander";
-import type { DemoOptions } from "./demo/options.ts";
-import type { LintOptions } from "./lint/options.ts";
+import { createCommands } from "./commands.ts";
 import { EXIT } from "./exit_codes.ts";
 import { createProgram } from "./run/options.ts";
 import { writeError } from "./output.ts";
@@ -11,25 +10,13 @@ import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const commands = { run, lint: startLint, demo: startDemo };
-  const program = createProgram(getEnv, commands, readOwnName()).exitOverride();
+  const commands = createCommands({ getEnv, setExitCode: (code) => void (Deno.exitCode = code) });
+  const program = createProgram(getEnv, { run, commands }, readOwnName()).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     Deno.exitCode = report(error);
   }
-}
-
-/** Loads `lint` on request, because the daemon needs no YAML parser. */
-async function startLint(options: LintOptions): Promise<void> {
-  const { lint } = await import("./lint/lint.ts");
-  Deno.exitCode = await lint(options, getEnv);
-}
-
-/** Loads `demo` on request, because the daemon needs no embedded cluster. */
-async function startDemo(options: DemoOptions): Promise<void> {
-  const { demo } = await import("./demo/demo.ts");
-  Deno.exitCode = await demo(options);
 }
 
 function readOwnName(): string {

@@ -19,6 +19,7 @@ import { createLeadership, type LeaseName } from "./leadership.ts";
 import { countRequests } from "./metrics/count_requests.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { createObserver, type ObserverListener } from "./observer.ts";
+import type { FlightRecorder } from "./record/flight_recorder.ts";
 import { LastScales } from "./report/last_scales.ts";
 import type { ReplicasSettings } from "./replicas/actor.ts";
 import type { Sink } from "./report/sink.ts";
@@ -55,6 +56,8 @@ export interface DaemonOptions {
   readonly metrics: Metrics;
   /** Who else takes every evaluation, beside events, log, metrics and status. */
   readonly sinks?: readonly Sink[];
+  /** Remembers what was decided, for whoever asks; nobody does by default. */
+  readonly flightRecorder?: FlightRecorder;
   /** Who else hears what goes wrong beside the decisions, beside the log. Must not throw. */
   readonly onTrouble?: OnTrouble;
   readonly signal: AbortSignal;
@@ -70,7 +73,8 @@ export interface Daemon {
 
 /** Builds a daemon; nothing runs before `run` is called. */
 export function createDaemon(options: DaemonOptions): Daemon {
-  const { server: { origin, transport: plain }, metrics, sinks = [], signal } = options;
+  const { server: { origin, transport: plain }, metrics, signal, flightRecorder } = options;
+  const sinks = [...options.sinks ?? [], ...(flightRecorder ? [flightRecorder.sink] : [])];
   const transport = countRequests(plain, metrics);
   const troubleLog = new TroubleLog(options);
   const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
@@ -93,7 +97,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const isOfPart = isPartial(scope);
   const lastScales = new LastScales(options.clock);
   const ofPart = isOfPart ? { lastScales, isStatusElsewhere: lease !== undefined } : {};
-  const settings = replicas === undefined ? {} : { replicas };
+  const settings = replicas === undefined ? {} : { replicas: withRecords(replicas, flightRecorder) };
   const common = { ...rest, scope, observer, sinks, onTrouble, troubleLog };
   const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
     const client = createClient({ origin, ...server });
@@ -116,7 +120,11 @@ export function createDaemon(options: DaemonOptions): Daemon {
     .filter((actor) => actor !== null);
   const sweepTroubles = async (ending: AbortSignal) => {
     // Whoever stands by watches too. What an actor knows of a deleted autoscaler it forgets itself.
-    using _subscription = observer.subscribe({ ...NO_LISTENER, onAutoscalerGone: (gone) => metrics.forget(gone) });
+    using _subscription = observer.subscribe({
+      ...NO_LISTENER,
+      onDropped: (pod) => flightRecorder?.dropPod(pod),
+      onAutoscalerGone: (gone) => metrics.forget(gone),
+    });
     while (!ending.aborted) {
       troubleLog.sweep();
       await options.clock.sleep(SWEEP_MS, ending).catch(() => {});
@@ -128,7 +136,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
       const verdict = observer.isReady();
       return verdict.ok && leadership !== null && !isOfPart ? leadership.isReady() : verdict;
     },
-    run: () => endInTime(runTogether([observer.run, ...actors.map(({ run }) => run), sweepTroubles], signal), options),
+    run() {
+      const others = [sweepTroubles, ...(flightRecorder ? [flightRecorder.run] : [])];
+      return endInTime(runTogether([observer.run, ...actors.map(({ run }) => run), ...others], signal), options);
+    },
   };
 }
 
@@ -153,6 +164,11 @@ async function endInTime(
     .then(() => log.warn("Leaving behind what the API server has not answered", { seconds: END_MS / 1000 }))
     .catch(() => ended);
   await Promise.race([ended, tooLate]);
+}
+
+function withRecords(replicas: ReplicasSettings, flightRecorder: FlightRecorder | undefined): ReplicasSettings {
+  if (flightRecorder === undefined) return replicas;
+  return { ...replicas, sinks: [...replicas.sinks ?? [], flightRecorder.replicasSink] };
 }
 
 function combine(listeners: readonly OnTrouble[]): OnTrouble {

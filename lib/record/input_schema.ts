@@ -6,7 +6,6 @@ import type { Input, Observation } from "../core/decision.ts";
 import type { NamespaceLimits } from "../core/pod/namespace_limits.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
 import type { Answer } from "../core/resize_request.ts";
-import type { LabelExpression, Selector } from "../units/selector.ts";
 import {
   containerKind,
   dictionary,
@@ -14,29 +13,15 @@ import {
   number,
   numberOrNull,
   pressure,
+  readyCondition,
   refusalReason,
   request,
   resource,
   resources,
+  selector,
   side,
   text,
 } from "./schemas.ts";
-
-const operator = v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]);
-
-const expression: v.GenericSchema<unknown, LabelExpression> = v.strictObject({
-  key: text,
-  operator,
-  values: v.exactOptional(v.array(text)),
-});
-
-const selector: v.GenericSchema<unknown, Selector> = v.strictObject({
-  requirements: v.array(v.strictObject({ key: text, operator, values: v.array(text) })),
-  source: v.strictObject({
-    matchLabels: v.exactOptional(dictionary(text)),
-    matchExpressions: v.exactOptional(v.array(expression)),
-  }),
-});
 
 const direction = { consecutiveSamples: number, cooldownMs: number, targetUtilizationPercent: number };
 
@@ -127,7 +112,7 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
   inProgress: v.nullable(condition),
   phase: text,
   startAt: numberOrNull,
-  ready: v.nullable(v.strictObject({ status: v.picklist(["True", "False", "Unknown"]), at: number })),
+  ready: v.nullable(readyCondition),
   readyAt: numberOrNull,
   containersReadyAt: numberOrNull,
   containers: v.array(v.strictObject({

@@ -1,6 +1,7 @@
 /**
  * What podfit remembers of its own decisions, as JSON lines: those of `/debug/records`, of a trace file, and of everybody who reads them (explain,
- * top, replay). A record that only repeats the one before is counted, not kept: `count` of them, the first at `since`.
+ * top, replay). A record that only repeats the one before is counted, not kept: `count` of them, the first at `since`. One in which nothing was
+ * asked, as when a pod has changed between two samples, is counted too, and does not take the place of what was decided.
  */
 import type { EvaluationRecord } from "./record.ts";
 import type { ReplicasRecord } from "./replicas_record.ts";

@@ -5,25 +5,31 @@
 import * as v from "valibot";
 import type { PodState } from "../core/state.ts";
 import { STATE_VERSION } from "../core/state.ts";
-import type { Problem } from "../units/problem.ts";
 import { inputSchema } from "./input_schema.ts";
 import { outcomeSchema } from "./outcome_schema.ts";
+import { type Parsed, parseVersioned } from "./parsed.ts";
 import { type EvaluationRecord, RECORD_VERSION } from "./record.ts";
+import { REPLICAS_RECORD_VERSION, type ReplicasRecord } from "./replicas_record.ts";
+import { replicasRecordSchema } from "./replicas_schema.ts";
 import { stateSchema } from "./state_schema.ts";
-
-/** The value, or every problem that was found. */
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** A pod's state as `JSON.parse` gives it. */
 export function parseState(value: unknown): Parsed<PodState> {
-  return parse(value, { what: "state", version: STATE_VERSION, schema: stateSchema });
+  return parseVersioned(value, { what: "state", version: STATE_VERSION, schema: stateSchema });
 }
 
-/** A record as `JSON.parse` gives it. */
+/** A record of a pod as `JSON.parse` gives it. */
 export function parseRecord(value: unknown): Parsed<EvaluationRecord> {
-  return parse(value, { what: "record", version: RECORD_VERSION, schema: recordSchema });
+  return parseVersioned(value, { what: "record", version: RECORD_VERSION, schema: recordSchema });
+}
+
+/** A record of a ScaledObject as `JSON.parse` gives it. Its formulas and schedules are compiled anew. */
+export function parseReplicasRecord(value: unknown): Parsed<ReplicasRecord> {
+  return parseVersioned(value, {
+    what: "record",
+    version: REPLICAS_RECORD_VERSION,
+    schema: replicasRecordSchema,
+  });
 }
 
 const recordSchema: v.GenericSchema<unknown, EvaluationRecord> = v.strictObject({
@@ -32,25 +38,3 @@ const recordSchema: v.GenericSchema<unknown, EvaluationRecord> = v.strictObject(
   input: inputSchema,
   outcome: outcomeSchema,
 });
-
-interface Kind<T> {
-  readonly what: string;
-  readonly version: number;
-  readonly schema: v.GenericSchema<unknown, T>;
-}
-
-function parse<T>(value: unknown, { what, version, schema }: Kind<T>): Parsed<T> {
-  const versioned = v.safeParse(v.looseObject({ version: v.number() }), value);
-  if (versioned.success && versioned.output.version !== version) {
-    const message =
-      `Cannot read a ${what} of version ${versioned.output.version}: this podfit reads version ${version}`;
-    return { ok: false, problems: [{ path: "version", message }] };
-  }
-  const parsed = v.safeParse(schema, value);
-  if (parsed.success) return { ok: true, value: parsed.output };
-  const problems = parsed.issues.map((issue) => ({
-    path: v.getDotPath(issue) ?? "",
-    message: `Cannot read the ${what}: ${issue.message}`,
-  }));
-  return { ok: false, problems };
-}

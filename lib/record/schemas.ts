@@ -2,12 +2,15 @@
 import * as v from "valibot";
 import type { Pressure } from "../api/usage.ts";
 import type { Action } from "../autoscaler/autoscaler.ts";
+import type { ReadyCondition } from "../core/pod/pod_facts.ts";
 import type { ResizeRequest } from "../core/resize_request.ts";
 import { BLOCK_REASONS, type BlockReason, REFUSAL_REASONS, RESIZE_REASONS, type StuckReason } from "../core/reasons.ts";
 import { type Resources, SIDE_KEYS } from "../units/resources.ts";
+import type { LabelExpression, Selector } from "../units/selector.ts";
 import { isRecord } from "../units/untrusted.ts";
 
 export const text = v.string();
+export const textOrNull = v.nullable(text);
 export const flag = v.boolean();
 /**
  * An object with any keys. Unlike v.record() it keeps one that is named like a property of every object, such as a
@@ -25,6 +28,19 @@ export function dictionary<T>(schema: v.GenericSchema<unknown, T>): v.GenericSch
 /** JSON has no others: every number of a record is finite. */
 export const number = v.pipe(v.number(), v.finite());
 export const numberOrNull = v.nullable(number);
+
+/** A bigint, which is a string of digits in JSON. */
+export const integer: v.GenericSchema<unknown, bigint> = v.pipe(
+  v.string(),
+  v.regex(/^-?\d{1,40}$/, "Invalid type: Expected an integer as a string"),
+  v.transform((digits) => BigInt(digits)),
+);
+
+/** Any double: those that JSON does not know are their names. */
+export const double: v.GenericSchema<unknown, number> = v.union([
+  v.number(),
+  v.pipe(v.picklist(["NaN", "Infinity", "-Infinity"]), v.transform(Number)),
+]);
 
 export const side = v.picklist(SIDE_KEYS);
 export const resource = v.picklist(["cpu", "memory"]);
@@ -58,6 +74,10 @@ export const pressure: v.GenericSchema<unknown, Pressure> = v.strictObject({
   throttledNs: numberOrNull,
   largestCpuNs: numberOrNull,
 });
+export const readyCondition: v.GenericSchema<unknown, ReadyCondition> = v.strictObject({
+  status: v.picklist(["True", "False", "Unknown"]),
+  at: number,
+});
 export const reflex = v.strictObject({ kill: text, instance: v.nullable(text), resends: number });
 
 const requestEntries = {
@@ -81,3 +101,19 @@ const requestEntries = {
 
 export const request: v.GenericSchema<unknown, ResizeRequest> = v.strictObject(requestEntries);
 export const unconfirmedRequest = v.strictObject({ ...requestEntries, at: number });
+
+const operator = v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]);
+
+const expression: v.GenericSchema<unknown, LabelExpression> = v.strictObject({
+  key: text,
+  operator,
+  values: v.exactOptional(v.array(text)),
+});
+
+export const selector: v.GenericSchema<unknown, Selector> = v.strictObject({
+  requirements: v.array(v.strictObject({ key: text, operator, values: v.array(text) })),
+  source: v.strictObject({
+    matchLabels: v.exactOptional(dictionary(text)),
+    matchExpressions: v.exactOptional(v.array(expression)),
+  }),
+});

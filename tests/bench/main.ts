@@ -6,10 +6,12 @@
 import { measureMemory } from "./memory.ts";
 import { measurePage } from "./metrics.ts";
 import { measurePoll } from "./poll.ts";
+import { measureRecords } from "./records.ts";
 
 const POLL_GOAL = 1.25;
 const MEMORY_GOAL_MIB = 40;
 const PAGE_GOAL = 5;
+const RECORDS_GOAL_KIB = 20;
 const BLOCK_GOAL_MS = 50;
 
 const polls = [1, 2, 3, 4, 5].map(() => measurePoll(300)).sort((a, b) => a.ratio - b.ratio);
@@ -37,8 +39,19 @@ console.log(
     `longest block of the event loop ${page.blockMs.toFixed(1)} ms (least of three; goal: below ${BLOCK_GOAL_MS})\n` +
     `  resident memory: series +${page.seriesMiB.toFixed(1)} MiB, reading +${page.scrapeMiB.toFixed(1)} MiB`,
 );
+const hours = [await measureRecords("quiet"), await measureRecords("busy")];
+for (const { hour, kiB, evaluations, lines, minutes, microseconds } of hours) {
+  console.log(
+    `records of a pod, a ${hour} hour of ${evaluations} evaluations: ${kiB.toFixed(1)} KiB ` +
+      `(goal: at most ${RECORDS_GOAL_KIB}); ${lines} lines, the first ${minutes.toFixed(0)} min ago; ` +
+      `${microseconds.toFixed(1)} us an evaluation`,
+  );
+}
 const isMissed = page.ratio > PAGE_GOAL || page.blockMs >= BLOCK_GOAL_MS;
-if (isMissed || (poll?.ratio ?? Infinity) > POLL_GOAL || memory.differenceMiB > MEMORY_GOAL_MIB) Deno.exitCode = 1;
+const isLarge = hours.some(({ kiB }) => kiB > RECORDS_GOAL_KIB);
+if (isMissed || isLarge || (poll?.ratio ?? Infinity) > POLL_GOAL || memory.differenceMiB > MEMORY_GOAL_MIB) {
+  Deno.exitCode = 1;
+}
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);

@@ -179,6 +179,17 @@ chartTest("what triggers ask is let through, with the look-up of its name", asyn
   assertEquals(await egress({ triggerEgress: [rule] }), [...await egress({}), rule, dns]);
 });
 
+chartTest("the port of the records is there with debug alone, and let through from whom metrics are", async () => {
+  const ports = async (values: Values) => {
+    const objects = parseObjects(await renderText({ values: { networkPolicy: { enabled: true }, ...values } }));
+    const [{ ports }] = objects.find(({ kind }) => kind === "Deployment")?.["spec"].template.spec.containers;
+    const ingress = objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"].ingress;
+    return [ports.map((one: Rendered) => one["containerPort"]), ingress[0].ports.map((one: Rendered) => one["port"])];
+  };
+  assertEquals(await ports({}), [[8080], [8080]]);
+  assertEquals(await ports({ debug: { enabled: true } }), [[8080, 8081], [8080, 8081]]);
+});
+
 chartTest("the values of the Kedify agent's chart go before podfit's own", async () => {
   const on = { podResourceAutoscalersEnabled: true, praRequiresAnnotatedPods: true };
   const off = { podResourceAutoscalersEnabled: false, praRequiresAnnotatedPods: false };

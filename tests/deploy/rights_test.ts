@@ -154,6 +154,13 @@ for (const [who, [values, rights]] of Object.entries(CASES)) {
   });
 }
 
+chartTest("who may read records is a role, bound to nobody", async () => {
+  const objects = await renderObjects({ values: { metrics: { auth: true }, debug: { enabled: true } } });
+  const role = objects.find(({ metadata: { name } }) => name === "podfit-debug-reader");
+  assertEquals(role?.["rules"], [{ nonResourceURLs: ["/debug/records"], verbs: ["get"] }]);
+  assertEquals(objects.filter(({ roleRef }) => roleRef?.name === "podfit-debug-reader"), []);
+});
+
 chartTest("who may read metrics is a role, bound to nobody", async () => {
   const objects = await renderObjects({ values: { metrics: { auth: true } } });
   const role = objects.find(({ metadata: { name } }) => name === "podfit-metrics-reader");

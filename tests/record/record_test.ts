@@ -2,14 +2,14 @@
 import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
 import { decide } from "../../lib/core/decide.ts";
-import type { Input, Observation } from "../../lib/core/decision.ts";
 import type { Answer } from "../../lib/core/resize_request.ts";
-import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
+import { NEW_POD_STATE } from "../../lib/core/state.ts";
 import { parseRecord, parseState } from "../../lib/record/parse.ts";
-import { type EvaluationRecord, formatRecord, toRecord } from "../../lib/record/record.ts";
+import { type EvaluationRecord, formatRecord } from "../../lib/record/record.ts";
 import { loads, podOf, sanePolicies, sizes } from "../support/arbitraries.ts";
-import { MINUTE, SECOND } from "../support/builders.ts";
-import { Story, type StoryOptions } from "../support/story.ts";
+import { MINUTE } from "../support/builders.ts";
+import { recordStory } from "../support/recorded_story.ts";
+import type { StoryOptions } from "../support/story.ts";
 
 const RUNS = { seed: 20261122, numRuns: 60 };
 
@@ -23,30 +23,11 @@ const answers: fc.Arbitrary<NonNullable<StoryOptions["answer"]>> = fc.constantFr
   { kind: "unconfirmed", message: "timed out" },
 );
 
-/** A story whose every evaluation is recorded. */
-class RecordedStory extends Story {
-  readonly records: EvaluationRecord[] = [];
-
-  override decide(before: PodState, input: Input) {
-    const outcome = decide(before, input);
-    this.records.push(toRecord({ before, input, outcome }));
-    return outcome;
-  }
-}
-
-function play(options: StoryOptions): readonly EvaluationRecord[] {
-  const story = new RecordedStory(options);
-  for (let poll = 0; poll < 8; poll++) story.poll();
-  story.change({ pending: { reason: "Deferred", message: "no room", since: story.now } });
-  for (let poll = 0; poll < 4; poll++) story.wait(5 * SECOND).observe({ kind: "tick" } satisfies Observation);
-  return story.records;
-}
-
 Deno.test("a record survives JSON, and replays to the same outcome", () => {
   let kinds = new Set<string>();
   fc.assert(
     fc.property(sanePolicies, sizes(true), loads, answers, (contender, spec, load, answer) => {
-      for (const record of play({ pod: podOf(spec), contenders: [contender], load, answer })) {
+      for (const record of recordStory({ pod: podOf(spec), contenders: [contender], load, answer })) {
         const parsed = parseRecord(JSON.parse(formatRecord(record)));
         if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
         assertEquals(parsed.value, record);
@@ -59,7 +40,7 @@ Deno.test("a record survives JSON, and replays to the same outcome", () => {
   assertEquals([...kinds].sort(), ["blocked", "hold", "resize"]);
 });
 
-const [RECORD] = play({ load: { cpu: 90 } });
+const [RECORD] = recordStory({ load: { cpu: 90 } });
 if (RECORD === undefined) throw new Error("Cannot play a record");
 
 Deno.test("parseState() refuses another version by name", () => {

@@ -156,6 +156,9 @@ export interface PodfitOptions {
   readonly replicas?: DaemonOptions["replicas"];
   readonly dryRun?: boolean;
   readonly limits?: DaemonOptions["limits"];
+  /** Who takes every evaluation beside its own. */
+  readonly sinks?: DaemonOptions["sinks"];
+  readonly flightRecorder?: DaemonOptions["flightRecorder"];
   /** What its requests are answered in the API server's place; `null` = that one answers itself. */
   readonly answer?: (request: Request) => Response | Promise<Response> | null;
 }
@@ -175,7 +178,7 @@ export class PodfitRun implements AsyncDisposable {
   #isCut = false;
 
   constructor(run: ClusterRun, scope: Scope, options: PodfitOptions) {
-    const { watchUsage, identity, replicas, limits, dryRun = false } = options;
+    const { watchUsage, identity, replicas, limits, sinks, flightRecorder, dryRun = false } = options;
     const { cluster } = run;
     this.#answer = options.answer;
     this.process = new Pausable(run.clock);
@@ -191,6 +194,8 @@ export class PodfitRun implements AsyncDisposable {
       ...(identity !== undefined && { lease: { namespace: "default", name: "podfit", identity } }),
       ...(replicas !== undefined && { replicas }),
       ...(limits !== undefined && { limits }),
+      ...(sinks !== undefined && { sinks }),
+      ...(flightRecorder !== undefined && { flightRecorder }),
       clock,
       random,
       metrics: this.metrics,

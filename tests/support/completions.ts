@@ -1,14 +1,13 @@
 /** What shells complete with podfit's scripts, each asked as a user's key would ask it. */
-import { type Commands, createProgram } from "../../lib/cli/run/options.ts";
+import { createCommands } from "../../lib/cli/commands.ts";
+import { createProgram } from "../../lib/cli/run/options.ts";
 import { formatCompletion } from "../../lib/cli/completion/completion.ts";
 import type { Shell } from "../../lib/cli/completion/shells.ts";
 
-/** Each does nothing, whichever there are. */
-const COMMANDS = new Proxy({}, { get: () => () => Promise.resolve() }) as Commands;
-
-/** The program with every command, which do nothing. */
+/** The program with every command, for its help and its words: nothing of it is run. */
 export function readProgram(name?: string) {
-  return createProgram(() => undefined, COMMANDS, name);
+  const commands = createCommands({ getEnv: () => undefined, setExitCode() {} });
+  return createProgram(() => undefined, { run: () => Promise.resolve(), commands }, name);
 }
 
 /** Asks bash what fits after each of the lines, in a folder of its own with `web.yaml` and `shop/`. */

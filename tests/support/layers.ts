@@ -60,8 +60,8 @@ export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: {
-    layers: ["usage", "triggers", "kube", "runtime", "units", "api", "autoscaler", "scaled_object", "core"],
-    packages: ["hono", "node:stream", "node:tls"],
+    layers: ["usage", "triggers", "kube", "runtime", "units", "api", "autoscaler", "scaled_object", "core", "record"],
+    packages: ["hono", "node:stream", "node:tls", "node:zlib"],
   },
   sim: {
     layers: ["sim/model", "usage", "kube", "runtime", "units", "api"],

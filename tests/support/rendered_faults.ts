@@ -84,7 +84,7 @@ function listWorkloadFaults({ spec: { selector, template } }: Rendered): readonl
     ...missing.map(([name]) => `does not select its own pods by ${name}`),
     ...(others.length === 0 ? [] : ["has more than one container"]),
     ...(mounts.join() === volumes.join() ? [] : [`mounts ${mounts} of ${volumes}`]),
-    ...(JSON.stringify(container.ports) === `[{"name":"http","containerPort":8080}]` ? [] : ["has other ports"]),
+    ...(JSON.stringify(container.ports) === JSON.stringify(listPorts(container.args)) ? [] : ["has other ports"]),
     ...listUnsafe(spec, container),
   ];
 }
@@ -114,4 +114,10 @@ function listReferenceFaults(objects: readonly Rendered[]): readonly string[] {
       : [`binds no policy: ${spec.policyName}`];
     return [...role, ...policy].map((fault) => `${toId(object)} ${fault}`);
   });
+}
+
+/** Those that the flags open. */
+function listPorts(args: readonly string[]): readonly unknown[] {
+  const isDebugged = args.some((arg) => arg.startsWith("--debug-listen="));
+  return [{ name: "http", containerPort: 8080 }, ...(isDebugged ? [{ name: "debug", containerPort: 8081 }] : [])];
 }

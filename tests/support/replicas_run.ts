@@ -1,5 +1,6 @@
 /** A podfit that sets replicas on an embedded cluster, with the ScaledObjects, HPAs and ways to look that its tests need. */
 import type { ClusterOptions } from "../../lib/sim/cluster.ts";
+import { createFlightRecorder, type FlightRecorder } from "../../lib/daemon/record/flight_recorder.ts";
 import type { ReplicasPass } from "../../lib/daemon/replicas/sink.ts";
 import type { AskTrigger } from "../../lib/triggers/trigger_source.ts";
 import type { Json } from "./api_objects.ts";
@@ -50,6 +51,8 @@ export interface ReplicasRunOptions extends PodfitOptions {
   readonly ask?: AskTrigger;
   /** Of the cluster. */
   readonly nodes?: NonNullable<ClusterOptions["nodes"]>;
+  /** By a flight recorder. */
+  readonly isRecorded?: boolean;
 }
 
 /** A cluster with podfit beside it; time moves by `advance`. */
@@ -57,16 +60,22 @@ export class ReplicasRun implements AsyncDisposable {
   readonly cluster: ClusterRun;
   readonly podfit: PodfitRun;
   readonly passes: ReplicasPass[];
+  readonly flightRecorder: FlightRecorder | null;
 
-  private constructor(cluster: ClusterRun, podfit: PodfitRun, passes: ReplicasPass[]) {
+  private constructor(
+    cluster: ClusterRun,
+    podfit: PodfitRun,
+    { passes, flightRecorder }: Pick<ReplicasRun, "passes" | "flightRecorder">,
+  ) {
     this.cluster = cluster;
     this.podfit = podfit;
     this.passes = passes;
+    this.flightRecorder = flightRecorder;
   }
 
   static async start(
     objects: readonly Json[],
-    { ask = ASK_NOBODY, nodes, ...options }: ReplicasRunOptions = {},
+    { ask = ASK_NOBODY, nodes, isRecorded = false, ...options }: ReplicasRunOptions = {},
   ): Promise<ReplicasRun> {
     const cluster = await ClusterRun.start(nodes === undefined ? {} : { nodes });
     await cluster.defineKeda();
@@ -78,8 +87,9 @@ export class ReplicasRun implements AsyncDisposable {
       ask,
       sinks: [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }],
     };
-    const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, replicas });
-    return new ReplicasRun(cluster, podfit, passes);
+    const recorded = isRecorded ? { flightRecorder: createFlightRecorder(cluster.clock) } : {};
+    const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, ...recorded, replicas });
+    return new ReplicasRun(cluster, podfit, { passes, flightRecorder: recorded.flightRecorder ?? null });
   }
 
   advance(seconds: number): Promise<void> {

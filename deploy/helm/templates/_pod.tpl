@@ -30,6 +30,7 @@
 {{- $args = concat $args (list "--tls-cert-file=/etc/podfit/tls/tls.crt" "--tls-private-key-file=/etc/podfit/tls/tls.key") }}
 {{- end }}
 {{- if eq .Values.ipFamily "IPv6" }}{{ $args = append $args (printf "--listen=%s" (include "podfit.listen" .)) }}{{ end }}
+{{- if .Values.debug.enabled }}{{ $args = append $args (printf "--debug-listen=%s" (include "podfit.debugListen" .)) }}{{ end }}
 {{- $args = concat $args (list (printf "--log-level=%s" .Values.log.level) (printf "--log-format=%s" .Values.log.format)) }}
 {{- toYaml (concat $args .Values.extraArgs) }}
 {{- end }}
@@ -46,6 +47,7 @@ node's cgroups are mounted none are read, and an agent reaches the API server, i
 {{- if $isNodeLocal }}
 {{- $address := ternary "[$(%s)]:%s" "$(%s):%s" (eq .Values.ipFamily "IPv6") }}
 {{- $reached := list (printf $address "KUBERNETES_SERVICE_HOST" "$(KUBERNETES_SERVICE_PORT)") (include "podfit.listen" .) }}
+{{- if .Values.debug.enabled }}{{ $reached = append $reached (include "podfit.debugListen" .) }}{{ end }}
 {{- if include "podfit.asksKubelets" . }}
 {{- range .Values.networkPolicy.kubeletPorts }}{{ $reached = append $reached (printf $address "NODE_IP" (toString .)) }}{{ end }}
 {{- end }}
@@ -59,6 +61,10 @@ node's cgroups are mounted none are read, and an agent reaches the API server, i
 
 {{- define "podfit.listen" -}}
 {{ ternary "[::]:8080" "0.0.0.0:8080" (eq .Values.ipFamily "IPv6") }}
+{{- end }}
+
+{{- define "podfit.debugListen" -}}
+{{ ternary "[::]:8081" "0.0.0.0:8081" (eq .Values.ipFamily "IPv6") }}
 {{- end }}
 
 {{/* A probe of the listener; takes (list $ "/healthz" timings). */}}
@@ -188,6 +194,9 @@ spec:
         {{- end }}
       ports:
         - { name: http, containerPort: 8080 }
+        {{- if .Values.debug.enabled }}
+        - { name: debug, containerPort: 8081 }
+        {{- end }}
       livenessProbe:
         {{- include "podfit.probe" (list . "/healthz" .Values.livenessProbe) | nindent 8 }}
       readinessProbe:

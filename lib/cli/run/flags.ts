@@ -203,12 +203,18 @@ export const FLAGS = {
     help: "where /metrics, /healthz and /readyz answer",
     fallback: "0.0.0.0:8080",
   },
+  debugListen: {
+    flag: "--debug-listen",
+    value: "<address>",
+    variable: "PODFIT_DEBUG_LISTEN",
+    help: "where /debug/records answers: what was decided of each pod and why, for about an hour (default: nowhere)",
+  },
   tlsCertFile: {
     flag: "--tls-cert-file",
     value: "<path>",
     variable: "PODFIT_TLS_CERT_FILE",
     help:
-      "PEM file of the certificate, its chain behind it, with which --listen speaks HTTPS; read anew when it changes",
+      "PEM file of the certificate, its chain behind it, with which --listen and --debug-listen speak HTTPS; read anew when it changes",
   },
   tlsPrivateKeyFile: {
     flag: "--tls-private-key-file",
@@ -220,7 +226,8 @@ export const FLAGS = {
     flag: "--metrics-auth",
     value: null,
     variable: "PODFIT_METRICS_AUTH",
-    help: "give /metrics only to bearer tokens whose owner may get that path, as the API server says",
+    help:
+      "give /metrics and /debug/records only to bearer tokens whose owner may get that path, as the API server says",
   },
 } as const satisfies Readonly<Record<string, FlagRow>>;
 

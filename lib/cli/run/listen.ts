@@ -1,11 +1,13 @@
 /** How podfit listens: over HTTP or HTTPS, with the metrics for everybody or for those whom the API server knows. */
 import { openCertificate, type ReadIdentity } from "../../daemon/http/certificate.ts";
-import { createHandler } from "../../daemon/http/handler.ts";
+import { createHandler, type Handler } from "../../daemon/http/handler.ts";
+import { debugRoutes } from "../../daemon/http/debug_routes.ts";
 import { healthRoutes, type HealthRoutesOptions } from "../../daemon/http/health_routes.ts";
 import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
 import { type CheckReader, createReaderAccess } from "../../daemon/http/reader_access.ts";
-import { serve } from "../../daemon/http/serve.ts";
+import { serve, type ServeOptions } from "../../daemon/http/serve.ts";
 import type { Metrics } from "../../daemon/metrics/metrics.ts";
+import type { Records } from "../../daemon/record/flight_recorder.ts";
 import { createClient } from "../../kube/client.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
@@ -19,13 +21,15 @@ export interface ListenContext {
   readonly metrics: Metrics;
   readonly signal: AbortSignal;
   readonly verdicts: HealthRoutesOptions;
+  /** Told with `--debug-listen` alone; `null` = there are none. */
+  readonly records: Records | null;
   /** Asked with `--metrics-auth` alone. */
   readonly checkReader: CheckReader;
 }
 
 /** Resolves when it listens. Rejects with a StartError where it cannot, or where a file cannot be used. */
 export async function listen(options: RunOptions, context: ListenContext): Promise<AsyncDisposable> {
-  const { log, metrics, signal, verdicts } = context;
+  const { log, metrics, verdicts, records } = context;
   const readIdentity = await openIdentity(options, log);
   const checkReader = options.metricsAuth ? context.checkReader : null;
   if (checkReader !== null && readIdentity === undefined) {
@@ -34,17 +38,42 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
         "use it; give --tls-cert-file and --tls-private-key-file",
     );
   }
+  await using listening = new AsyncDisposableStack();
+  const main = createHandler([healthRoutes(verdicts), metricsRoutes(metrics, { checkReader })]);
+  const common = { ...context, readIdentity, metricsAuth: options.metricsAuth };
+  listening.use(serveOn(main, { ...common, ...options.listen, flag: "--listen", said: "Listening" }));
+  const { debugListen } = options;
+  if (debugListen !== null && records !== null) {
+    const debug = createHandler([debugRoutes(records, checkReader)]);
+    const said = "Listening for those who debug";
+    listening.use(serveOn(debug, { ...common, ...debugListen, ...DEBUG, flag: "--debug-listen", said }));
+  }
+  return listening.move();
+}
+
+/** Whoever follows a pod reads for long; there are few of them. */
+const DEBUG = { answerMs: 24 * 3_600_000, mostConnections: 20 };
+
+interface ListenerOptions extends ServeOptions, Pick<ListenContext, "log"> {
+  readonly metricsAuth: boolean;
+  readonly flag: string;
+  /** What the log says of it. */
+  readonly said: string;
+  readonly signal: AbortSignal;
+}
+
+function serveOn(handler: Handler, { log, flag, said, metricsAuth, ...options }: ListenerOptions): AsyncDisposable {
   try {
-    const handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics, { checkReader })]);
     const onAcceptError = (error: unknown) =>
       log.warn("Cannot accept connections, trying again: check the limit of open files (ulimit -n)", { error });
-    const http = serve(handler, { ...options.listen, signal, onAcceptError, readIdentity });
+    const { hostname, port, signal, readIdentity, answerMs = 120_000, mostConnections = 100 } = options;
+    const http = serve(handler, { hostname, port, signal, onAcceptError, readIdentity, answerMs, mostConnections });
     const host = http.hostname.includes(":") ? `[${http.hostname}]` : http.hostname;
     const scheme = readIdentity === undefined ? "http" : "https";
-    log.info("Listening", { address: `${host}:${http.port}`, scheme, metricsAuth: options.metricsAuth });
+    log.info(said, { address: `${host}:${http.port}`, scheme, metricsAuth });
     return http;
   } catch (error) {
-    throw toStartError(error, "; choose another with --listen");
+    throw toStartError(error, `; choose another with ${flag}`);
   }
 }
 

@@ -5,14 +5,11 @@
 import { Command } from "commander";
 import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
-import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
 import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
-import { createCompletionCommand } from "../completion/options.ts";
 import { formatExitCodes } from "../exit_codes.ts";
 import { addExamples } from "../help.ts";
-import { createLintCommand, type LintOptions } from "../lint/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
   parseBetween,
@@ -30,7 +27,7 @@ import {
   parseWhole,
   type Written,
 } from "./parse_values.ts";
-import { toComplaint } from "../subcommand.ts";
+import { type Subcommand, toComplaint } from "../subcommand.ts";
 import { StartError } from "./start_error.ts";
 import { toOption } from "./to_option.ts";
 import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet_address.ts";
@@ -66,7 +63,9 @@ export interface RunOptions {
   readonly logFormat: LogFormat;
   readonly pace: Pace;
   readonly listen: { readonly hostname: string; readonly port: number };
-  /** With which `listen` speaks HTTPS; `null` = HTTP. */
+  /** Where what was decided is told; `null` = nowhere. */
+  readonly debugListen: { readonly hostname: string; readonly port: number } | null;
+  /** With which both speak HTTPS; `null` = HTTP. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null;
   readonly metricsAuth: boolean;
   readonly environment: Environment;
@@ -101,16 +100,16 @@ export interface Environment {
 /** The value of an environment variable, `undefined` when it is not set. */
 export type GetEnv = (name: string) => string | undefined;
 
-/** What each command does with its options. */
-export interface Commands {
+/** What podfit does. */
+export interface ProgramParts {
   /** The daemon, which is what podfit without a command is. */
   readonly run: (options: RunOptions) => Promise<void>;
-  readonly lint: (options: LintOptions) => Promise<void>;
-  readonly demo: (options: DemoOptions) => Promise<void>;
+  /** None unless given. */
+  readonly commands?: (of: Subcommand) => readonly Command[];
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands, name = "podfit"): Command {
+export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: ProgramParts, name = "podfit"): Command {
   const complain = (text: string, command: string) => toComplaint(text, command.replace(/^podfit/, name));
   const program = new Command(name)
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
@@ -124,9 +123,7 @@ export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands, nam
     // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
     .enablePositionalOptions();
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
-  program.addCommand(createCompletionCommand({ toComplaint: complain }));
-  program.addCommand(createDemoCommand({ demo, toComplaint: complain }));
-  program.addCommand(createLintCommand({ lint, toComplaint: complain }));
+  for (const command of commands({ toComplaint: complain })) program.addCommand(command);
   return addExamples(program, EXAMPLES).action((given: Given) => run(toOptions(given, getEnv)));
 }
 
@@ -183,6 +180,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
       burst: parseBetween(lastOr("kubeApiBurst", FLAGS.kubeApiBurst.fallback), BURST),
     },
     listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
+    debugListen: parseOptional(last("debugListen"), parseListen),
     tls: readTls(last("tlsCertFile"), last("tlsPrivateKeyFile")),
     metricsAuth: parseBoolean(lastOr("metricsAuth", "false")),
     environment: readEnvironment(getEnv),

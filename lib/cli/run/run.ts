@@ -4,6 +4,7 @@ import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import { ASK_NOBODY } from "../../daemon/http/reader_access.ts";
 import type { Scope } from "../../daemon/inventory/scope.ts";
+import { createFlightRecorder } from "../../daemon/record/flight_recorder.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
@@ -58,10 +59,12 @@ async function work(shell: Shell): Promise<void> {
   const { options, log, metrics, clock, signal } = shell;
   let verdicts = toStarting("no API server is asked yet");
   let checkReader = ASK_NOBODY;
+  const flightRecorder = options.debugListen === null ? null : createFlightRecorder(clock);
   await using _http = await listen(options, {
     ...shell,
+    records: flightRecorder,
     verdicts: { isAlive: () => verdicts.isAlive(), isReady: () => verdicts.isReady() },
-    checkReader: (authorization) => checkReader(authorization),
+    checkReader: (authorization, path) => checkReader(authorization, path),
   });
   await using server = await unlessEnded(connectTo(options, signal), signal);
   if (server === null) return;
@@ -94,6 +97,7 @@ async function work(shell: Shell): Promise<void> {
     instance: options.environment.hostname ?? "podfit",
     ...readLease(options, server),
     ...await readReplicas(options, { server, clock, send: triggers.send }),
+    ...(flightRecorder !== null && { flightRecorder }),
     clock,
     random: Math.random,
     log,
@@ -129,8 +133,9 @@ async function idle(shell: Shell): Promise<void> {
   let checkReader = ASK_NOBODY;
   await using _http = await listen(options, {
     ...shell,
+    records: null,
     verdicts: { isAlive: ok, isReady: ok },
-    checkReader: (authorization) => checkReader(authorization),
+    checkReader: (authorization, path) => checkReader(authorization, path),
   });
   await using server = options.metricsAuth ? await unlessEnded(connectTo(options, signal), signal) : null;
   if (server !== null) checkReader = askAboutReaders(server, shell);

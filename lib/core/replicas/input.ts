@@ -9,7 +9,7 @@
 import type { ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
 import type { PodReading } from "./pod_reading.ts";
 import type { ReplicasNotice } from "./notices.ts";
-import type { ReplicasReason } from "./reasons.ts";
+import type { CheckReason, ReplicasReason } from "./reasons.ts";
 import type { ReplicasReport } from "./report.ts";
 import type { ReplicasState } from "./state.ts";
 
@@ -74,12 +74,6 @@ export type Obstacle =
   | { readonly kind: "selector"; readonly reason: "AmbiguousSelector" | "InvalidSelector"; readonly message: string }
   /** GET scale failed: FailedGetScale. */
   | { readonly kind: "scale"; readonly message: string };
-
-/** The one word for it (C53). */
-export type CheckReason = Extract<
-  ReplicasReason,
-  "OtherHPA" | "Conflict" | "TargetNotFound" | "Rights" | "TriggerFailed"
->;
 
 /** PUT of scale: from what was read to what shall be. */
 export interface ScaleWrite {

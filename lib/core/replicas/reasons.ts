@@ -30,3 +30,13 @@ export const REPLICAS_REASONS = [
 ] as const;
 /** A word of REPLICAS_REASONS. */
 export type ReplicasReason = typeof REPLICAS_REASONS[number];
+
+/** Why a check failed. */
+export const CHECK_REASONS = [
+  "OtherHPA",
+  "Conflict",
+  "TargetNotFound",
+  "Rights",
+  "TriggerFailed",
+] as const satisfies readonly ReplicasReason[];
+export type CheckReason = typeof CHECK_REASONS[number];

@@ -9,6 +9,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Route } from "./handler.ts";
 import type { CheckReader } from "./reader_access.ts";
 import { guardReaders } from "./reader_guard.ts";
+import { toTextStream } from "./text_stream.ts";
 
 /** For whom the page is, and for how many of them. */
 export interface MetricsRoutesOptions {
@@ -27,10 +28,10 @@ export function metricsRoutes(
   const pages = new Limit(mostPages);
   const headers = { "content-type": metrics.contentType };
   return [{
-    path: "/metrics",
+    path: PATH,
     about: "its metrics, for Prometheus",
     middleware: [
-      ...(checkReader === null ? [] : [guardReaders(checkReader)]),
+      ...(checkReader === null ? [] : [guardReaders(checkReader, PATH)]),
       // Measured: 29 MB become 1 MB at a cost of 0.15 s, in steps of a millisecond.
       compress({ encoding: "gzip" }),
     ],
@@ -39,48 +40,16 @@ export function metricsRoutes(
       const page = metrics.render();
       const slot = await takeSlot(pages, clock);
       if (slot === null) return context.text("Too many readers at once\n", 503, { "retry-after": "5" });
-      return context.body(toStream(page, slot), 200, headers);
+      return context.body(toTextStream(page, slot), 200, headers);
     },
   }];
 }
 
+const PATH = "/metrics";
 /** As long as Prometheus waits by default. Those who do not read are gone by then. */
 const PATIENCE_MS = 10_000;
 
 async function takeSlot(pages: Limit, clock: Pick<Clock, "timeout">): Promise<Disposable | null> {
   using timeout = clock.timeout(PATIENCE_MS);
   return await pages.acquire(timeout.signal).catch(() => null);
-}
-
-/**
- * Each piece is made when the reader has room for it, after a round of the event loop: a long page blocks nobody. The
- * slot is given back with its last piece, or when the reader has gone, also before the first.
- */
-function toStream(pieces: Iterable<string>, slot: Disposable): ReadableStream<Uint8Array> {
-  const encoded = encodeInRounds(pieces);
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { value, done } = await encoded.next();
-        if (done !== true) return controller.enqueue(value);
-        slot[Symbol.dispose]();
-        controller.close();
-      } catch (error) {
-        slot[Symbol.dispose]();
-        throw error;
-      }
-    },
-    async cancel() {
-      slot[Symbol.dispose]();
-      await encoded.return(undefined);
-    },
-  }, { highWaterMark: 0 });
-}
-
-async function* encodeInRounds(pieces: Iterable<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for (const piece of pieces) {
-    yield encoder.encode(piece);
-    await systemClock.sleep(0);
-  }
 }

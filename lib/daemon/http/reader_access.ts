@@ -1,5 +1,5 @@
 /**
- * May this reader have `/metrics`? As controller-runtime decides it: the API server says whose the bearer token is, and
+ * May this reader have `/metrics`, or another path? As controller-runtime decides it: the API server says whose the bearer token is, and
  * whether its owner may "get" the path. Its answers are kept for as long as there.
  * https://github.com/kubernetes-sigs/controller-runtime/blob/main/pkg/metrics/filters/filters.go
  */
@@ -22,8 +22,8 @@ export type Access =
   /** Nobody will be able to tell before podfit has this right. */
   | { readonly kind: "rightMissing"; readonly why: string };
 
-/** Decides by a request's header `Authorization`. Never rejects. */
-export type CheckReader = (authorization: string | null) => Promise<Access>;
+/** Decides by a request's header `Authorization` who may get a path. Never rejects. */
+export type CheckReader = (authorization: string | null, path: string) => Promise<Access>;
 
 /** Whom to ask, and who hears when that cannot be done. */
 export interface ReaderAccessOptions {
@@ -78,12 +78,12 @@ export function createReaderAccess({ client, clock, onFailure, onAnswered }: Rea
     return { value, keepMs: value === null ? NOBODY_MS : USER_MS };
   }
 
-  async function mayRead(user: UserInfo): Promise<Answer<boolean>> {
-    const value = await ask((signal) => reviewAccess(user, { client, signal, ...METRICS }), true);
+  async function mayRead(user: UserInfo, path: string): Promise<Answer<boolean>> {
+    const value = await ask((signal) => reviewAccess(user, { client, signal, path, verb: "get" }), true);
     return { value, keepMs: value ? ALLOWED_MS : DENIED_MS };
   }
 
-  return async (authorization) => {
+  return async (authorization, path) => {
     const token = parseBearer(authorization);
     if (token === null) return { kind: "unknownReader" };
     let asked = TOKENS;
@@ -95,9 +95,9 @@ export function createReaderAccess({ client, clock, onFailure, onAnswered }: Rea
         return findUser(token, (users.last(key) ?? null) !== null);
       });
       asked = RIGHTS;
-      const isAllowed = user !== null && await rights.get(await hash(salt, toKey(user)), () => {
+      const isAllowed = user !== null && await rights.get(await hash(salt, toKey(user, path)), () => {
         isNews = true;
-        return mayRead(user);
+        return mayRead(user, path);
       });
       if (isNews) onAnswered();
       if (user === null) return { kind: "unknownReader" };
@@ -118,7 +118,6 @@ class Crowded extends Error {
   }
 }
 
-const METRICS = { path: "/metrics", verb: "get" };
 const TOKENS = "tokenreviews.authentication.k8s.io";
 const RIGHTS = "subjectaccessreviews.authorization.k8s.io";
 
@@ -149,8 +148,8 @@ async function hash(salt: Uint8Array, text: string): Promise<string> {
 }
 
 /** All that a right may hang on. */
-function toKey({ username, uid, groups, extra }: UserInfo): string {
-  return JSON.stringify([username, uid, groups, extra]);
+function toKey({ username, uid, groups, extra }: UserInfo, path: string): string {
+  return JSON.stringify([username, uid, groups, extra, path]);
 }
 
 function toFailure(error: unknown, asked: string): Access & { readonly kind: "unanswered" | "rightMissing" } {

@@ -3,14 +3,14 @@ import type { Context, MiddlewareHandler } from "hono";
 import type { Access, CheckReader } from "./reader_access.ts";
 
 /** What goes before a route's own answer. */
-export function guardReaders(checkReader: CheckReader): MiddlewareHandler {
+export function guardReaders(checkReader: CheckReader, path: string): MiddlewareHandler {
   return async (context, next) => {
-    const access = await checkReader(context.req.header("authorization") ?? null);
-    return access.kind === "allowed" ? await next() : refuse(context, access);
+    const access = await checkReader(context.req.header("authorization") ?? null, path);
+    return access.kind === "allowed" ? await next() : refuse(context, access, path);
   };
 }
 
-function refuse(context: Context, access: Exclude<Access, { readonly kind: "allowed" }>): Response {
+function refuse(context: Context, access: Exclude<Access, { readonly kind: "allowed" }>, path: string): Response {
   switch (access.kind) {
     case "unknownReader":
       return context.text("Unauthorized: send a bearer token of this cluster\n", 401, {
@@ -18,7 +18,7 @@ function refuse(context: Context, access: Exclude<Access, { readonly kind: "allo
       });
     case "denied":
       return context.text(
-        `Forbidden: user "${access.user}" may not read this; grant the verb "get" on the nonResourceURL "/metrics"\n`,
+        `Forbidden: user "${access.user}" may not read this; grant the verb "get" on the nonResourceURL "${path}"\n`,
         403,
       );
     case "unanswered":

@@ -130,8 +130,6 @@ async function readOptions(args: readonly string[]): Promise<RunOptions> {
   const read = Promise.withResolvers<RunOptions>();
   const program = createProgram(() => undefined, {
     run: (options) => Promise.resolve(read.resolve(options)),
-    lint: () => Promise.resolve(),
-    demo: () => Promise.resolve(),
   }).exitOverride();
   await program.parseAsync([...args], { from: "user" });
   return await read.promise;

@@ -1,4 +1,5 @@
 /** Which options come of which flags and variables, and what is refused? */
+import { createDemoCommand } from "../../../lib/cli/demo/options.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { parseAll } from "@std/yaml";
 import { type FlagRow, FLAGS, VARIABLES } from "../../../lib/cli/run/flags.ts";
@@ -28,6 +29,7 @@ const DEFAULTS: RunOptions = {
   logFormat: "json",
   pace: { perSecond: 100, burst: 200 },
   listen: { hostname: "0.0.0.0", port: 8080 },
+  debugListen: null,
   tls: null,
   metricsAuth: false,
   environment: {
@@ -80,6 +82,7 @@ Deno.test("each flag and its variable mean the same", async () => {
     ["listen", ":9090", { listen: { hostname: "0.0.0.0", port: 9090 } }],
     ["listen", "[::1]:65535", { listen: { hostname: "::1", port: 65535 } }],
     ["listen", "localhost:80", { listen: { hostname: "localhost", port: 80 } }],
+    ["debugListen", "127.0.0.1:8081", { debugListen: { hostname: "127.0.0.1", port: 8081 } }],
     ["metricsAuth", null, { metricsAuth: true }],
   ];
   for (const [name, value, difference] of cases) {
@@ -205,6 +208,7 @@ Deno.test("values that make no sense are refused, by flag or variable", async ()
     ["logLevel", "INFO", "write debug, info, warn or error"],
     ["logFormat", "xml", "write text or json"],
     ["listen", "8080", listen],
+    ["debugListen", "8081", listen],
     ["listen", "127.0.0.1", listen],
     ["listen", "127.0.0.1:65536", listen],
     ["listen", "::1:8080", listen],
@@ -319,7 +323,9 @@ Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts 
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
-  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing, demo: doNothing }).configureHelp({
+  const help = createProgram(() => undefined, {
+    run: doNothing,
+  }).configureHelp({
     helpWidth: 500,
   });
   let text = "";
@@ -342,7 +348,7 @@ Deno.test("the demo's numbers have bounds, and its scenes two names", async () =
     return Promise.resolve();
   };
   const start = (...args: readonly string[]) =>
-    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo })
+    createProgram(() => undefined, { run: doNothing, commands: (of) => [createDemoCommand({ ...of, demo })] })
       .exitOverride().parseAsync([...args], { from: "user" });
   await start("demo");
   await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
@@ -370,7 +376,9 @@ async function read(args: readonly string[], env: Env): Promise<RunOptions> {
     got.push(options);
     return Promise.resolve();
   };
-  const program = createProgram((name) => env[name], { run, lint: doNothing, demo: doNothing });
+  const program = createProgram((name) => env[name], {
+    run,
+  });
   await program.exitOverride().parseAsync([...args], { from: "user" });
   const [options] = got;
   assert(options !== undefined && got.length === 1);

@@ -41,7 +41,7 @@ async function start() {
     sim,
     asked,
     said,
-    ask: (token: string) => check(`Bearer ${token}`),
+    ask: (token: string) => check(`Bearer ${token}`, "/metrics"),
     check,
     failWith: (next: typeof fail) => fail = next,
   };
@@ -76,10 +76,10 @@ Deno.test("what is no bearer token is refused without asking anybody", async () 
     "Bearer re ader",
   ];
   for (const header of [...headers, `Bearer ${"x".repeat(8193)}`]) {
-    assertEquals(await check(header), { kind: "unknownReader" }, header ?? "none");
+    assertEquals(await check(header, "/metrics"), { kind: "unknownReader" }, header ?? "none");
   }
   assertEquals(asked, []);
-  assertEquals(await check("bearer   reader"), { kind: "allowed" });
+  assertEquals(await check("bearer   reader", "/metrics"), { kind: "allowed" });
 });
 
 Deno.test("answers are kept: a user 1 min, a right 5 min, a refusal 30 s, nobody 10 s", async () => {

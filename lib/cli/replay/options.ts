@@ -1,0 +1,48 @@
+/** The options of `podfit replay`. A wrong option ends with code 2, because 1 means that something else was decided. */
+import { Command, CommanderError } from "commander";
+import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+
+/** What is replayed. */
+export interface ReplayOptions {
+  /** `-` = stdin. */
+  readonly path: string;
+  /** A manifest of the policy to compare with; `null` = none. */
+  readonly policyPath: string | null;
+}
+
+export interface ReplayCommand extends Subcommand {
+  readonly replay: (options: ReplayOptions) => Promise<void>;
+}
+
+const NOTES = `
+Needs no cluster. FILE is what "podfit record" writes, or what /debug/records answers, of pods and of ScaledObjects; - is stdin.
+Each record goes through the decisions of this podfit again.
+
+With --policy nothing is checked: beside what was decided of pods stands what that PodResourceAutoscaler would have decided, on the
+recorded usage and on sizes of its own, in which each of its resizes is in force at once.
+
+Exit codes: 0 the same was decided (always with --policy), 1 something else, 2 a file or flag that is no good.
+
+Examples:
+  podfit replay trace.jsonl
+  podfit replay trace.jsonl --policy other.yaml
+`;
+
+/** Makes the command for commander. Its parse throws CommanderError with the exit code. */
+export function createReplayCommand({ replay, toComplaint }: ReplayCommand): Command {
+  return new Command("replay")
+    .description("take recorded evaluations through the decisions again, or through another policy's")
+    .argument("<file>", "a trace: one record in each line, or - for stdin")
+    .option("--policy <file>", "manifest of a PodResourceAutoscaler to compare with")
+    .helpOption("-h, --help", "print this help and exit")
+    .addHelpText("after", NOTES)
+    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit replay")) })
+    .allowExcessArguments(false)
+    .exitOverride((error) => {
+      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
+    })
+    .action(async (path: string, { policy = null }: { readonly policy?: string | null }, command: Command) => {
+      refuseDaemonFlags(command);
+      await replay({ path, policyPath: policy });
+    });
+}
