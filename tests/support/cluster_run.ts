@@ -155,6 +155,7 @@ export interface PodfitOptions {
   /** ScaledObjects are looked after, and who asks their triggers. */
   readonly replicas?: DaemonOptions["replicas"];
   readonly dryRun?: boolean;
+  readonly sinks?: DaemonOptions["sinks"];
   readonly limits?: DaemonOptions["limits"];
   /** What its requests are answered in the API server's place; `null` = that one answers itself. */
   readonly answer?: (request: Request) => Response | Promise<Response> | null;
@@ -175,7 +176,7 @@ export class PodfitRun implements AsyncDisposable {
   #isCut = false;
 
   constructor(run: ClusterRun, scope: Scope, options: PodfitOptions) {
-    const { watchUsage, identity, replicas, limits, dryRun = false } = options;
+    const { watchUsage, identity, replicas, limits, sinks, dryRun = false } = options;
     const { cluster } = run;
     this.#answer = options.answer;
     this.process = new Pausable(run.clock);
@@ -191,6 +192,7 @@ export class PodfitRun implements AsyncDisposable {
       ...(identity !== undefined && { lease: { namespace: "default", name: "podfit", identity } }),
       ...(replicas !== undefined && { replicas }),
       ...(limits !== undefined && { limits }),
+      ...(sinks !== undefined && { sinks }),
       clock,
       random,
       metrics: this.metrics,

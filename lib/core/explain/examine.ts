@@ -7,28 +7,28 @@ import type { SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import { listCases } from "../cases.ts";
 import type { Decision, Direction, Input } from "../decision.ts";
-import { ask, type Asked } from "../gate/ask.ts";
+import { askFirst } from "../gate/ask.ts";
 import { askEvery, type GateAnswer } from "../gate/ask_every.ts";
 import { type Candidate, newCandidate } from "../gate/candidate.ts";
 import { readBaseline } from "../observe/streaks.ts";
 import { readActual } from "../pod/pod_facts.ts";
 import { readResizeStatus } from "../pod/resize_status.ts";
 import { assess, type Assessment } from "../propose/assess.ts";
-import { explainHold } from "../propose/explain_hold.ts";
 import { pairUp } from "../propose/pairs.ts";
 import type { Proposal } from "../propose/proposal.ts";
 import { type Choice, choose, listChoices, propose } from "../propose/propose.ts";
 import { readPodFor, readStateFor } from "../recommend/shadow.ts";
 import type { CAPS, Fitted } from "../size/caps.ts";
 import { recommend } from "../size/recommend.ts";
+import { toDecision } from "../settle/requests.ts";
 import type { PodState } from "../state.ts";
 
 /** A container with its owner. */
 export interface Examined {
   readonly it: Case;
   readonly assessments: readonly Assessment[];
-  /** Why nothing is wanted; `null` where something is. */
-  readonly hold: Decision | null;
+  /** What an evaluation would come to now. */
+  readonly decision: Decision;
   /** What is wanted, in the order in which it is asked; or what would come of a side that left its thresholds now, up and down. */
   readonly trials: readonly Trial[];
 }
@@ -42,8 +42,6 @@ export interface Trial {
   readonly candidate: Candidate;
   readonly caps: readonly CapStep[];
   readonly gates: readonly GateAnswer[];
-  /** What the decision is. */
-  readonly asked: Asked;
 }
 
 /** What one cap made of a side. */
@@ -77,12 +75,13 @@ function listOwned(state: PodState, input: Input): readonly Case[] {
 function examineCase(it: Case): Examined {
   const assessments = assess(it.autoscaler.sides, it.view, readActual(it.container));
   const choices = listChoices(propose(it), it.autoscaler);
+  const { vetoedSince } = it.view;
+  const { decision } = toDecision({ it, asked: askFirst(it, choices)?.asked ?? null, vetoedSince });
   if (choices.length > 0) {
-    return { it, assessments, hold: null, trials: choices.map((choice) => tryChoice(it, choice, true)) };
+    return { it, assessments, decision, trials: choices.map((choice) => tryChoice(it, choice, true)) };
   }
   const supposed = DIRECTIONS.flatMap((direction) => choose(pairUp(it, suppose(it, direction))) ?? []);
-  const trials = supposed.map((choice) => tryChoice(it, choice, false));
-  return { it, assessments, hold: explainHold(it), trials };
+  return { it, assessments, decision, trials: supposed.map((choice) => tryChoice(it, choice, false)) };
 }
 
 const DIRECTIONS: readonly Direction[] = ["up", "down"];
@@ -94,7 +93,7 @@ function tryChoice(it: Case, choice: Choice, isWanted: boolean): Trial {
     noteCap: (key, cap, fitted) => void caps.push({ key, cap, ...fitted }),
   });
   const { direction, proposals } = choice;
-  return { direction, isWanted, proposals, candidate, caps, gates: askEvery(candidate), asked: ask(it, choice) };
+  return { direction, isWanted, proposals, candidate, caps, gates: askEvery(candidate) };
 }
 
 /** As if the usage of every side were just beyond its threshold. */

@@ -13,5 +13,10 @@ export interface GateAnswer {
 
 /** One per gate, in their order. */
 export function askEvery(candidate: Candidate): readonly GateAnswer[] {
-  return Object.entries<Gate>(GATES).map(([gate, ask]) => ({ gate: gate as GateName, objection: ask(candidate) }));
+  return Object.entries<Gate>(GATES).map(([name, ask]) => {
+    const gate = name as GateName;
+    // What sizing leaves where it is has not been commanded.
+    const isIdle = gate === "notCommanded" && candidate.moving.length === 0;
+    return { gate, objection: isIdle ? null : ask(candidate) };
+  });
 }
