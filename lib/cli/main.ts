@@ -1,14 +1,16 @@
 /** The command line: runs the command that the arguments name, and turns a start-up error into one clear line. */
 import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
+import type { ExplainOptions } from "./explain/options.ts";
 import { createProgram } from "./run/options.ts";
 import { writeError } from "./output.ts";
 import { run } from "./run/run.ts";
+import type { TopOptions } from "./top/options.ts";
 import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const commands = { run, lint: startLint, demo: startDemo };
+  const commands = { run, lint: startLint, demo: startDemo, explain: startExplain, top: startTop };
   const program = createProgram((name) => Deno.env.get(name), commands).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
@@ -27,6 +29,18 @@ async function startLint(paths: readonly string[]): Promise<void> {
 async function startDemo(options: DemoOptions): Promise<void> {
   const { demo } = await import("./demo/demo.ts");
   Deno.exitCode = await demo(options);
+}
+
+/** Loads `explain` on request, with all that it words. */
+async function startExplain(options: ExplainOptions): Promise<void> {
+  const { explain } = await import("./explain/explain.ts");
+  Deno.exitCode = await explain(options);
+}
+
+/** Loads `top` on request, as `explain`. */
+async function startTop(options: TopOptions): Promise<void> {
+  const { top } = await import("./top/top.ts");
+  Deno.exitCode = await top(options);
 }
 
 function report(error: unknown): number {

@@ -42,11 +42,11 @@ export function explainPod(lines: readonly PodLine[], { now, unknown = [] }: Exp
     room,
     containers,
   } as const;
-  return { ...explained, answer: answerPod(explained, listOthers(newest)) };
+  return { ...explained, answer: answerPod(explained, listBystanders(newest)) };
 }
 
 /** Why podfit does not decide about the pod. */
-function listOthers({ record: { outcome: { decisions } } }: PodLine): readonly string[] {
+function listBystanders({ record: { outcome: { decisions } } }: PodLine): readonly string[] {
   return decisions.flatMap(({ decision }) => decision.kind === "hold" ? [decision.message] : []);
 }
 

@@ -6,12 +6,61 @@ import { type ExplainOptions, explainPod } from "./explain_pod.ts";
 import { listReplicaNeeds } from "./replica_needs.ts";
 import { resourceOf } from "../../units/resources.ts";
 import { formatAge, formatAgo, formatPercent, formatSize } from "./say.ts";
-import { describeTarget, readTarget } from "./targets.ts";
+import { describeTarget, nameTarget } from "./targets.ts";
 
 export interface WorkloadOptions extends ExplainOptions {
   /** The newest lines of the workload's pods. */
   readonly pods: readonly PodLine[];
 }
+
+/** A workload of which only the pods are sized. */
+export interface PlainWorkload extends WorkloadOptions {
+  readonly namespace: string;
+  /** `deployment/web` */
+  readonly target: string;
+}
+
+/** The same of a workload whose number of pods is nobody's of podfit's. */
+export function explainPlainWorkload(
+  { namespace, target, now, pods, unknown = [] }: PlainWorkload,
+): WorkloadExplanation {
+  const [, name = target] = target.split("/");
+  const at = Math.max(...pods.map(({ record: { input } }) => input.now));
+  const answer =
+    `${target} has the number of pods that somebody else gave it, as podfit has no ScaledObject for it; the ` +
+    `sizes of ${pods.length} of its pods are podfit's.`;
+  return {
+    kind: "workload",
+    namespace,
+    name,
+    answer,
+    at,
+    now,
+    unknown,
+    target,
+    ...NOTHING_COMPUTED,
+    pods: pods.map((line) => summarizePod(line, now)),
+  };
+}
+
+const NOTHING_COMPUTED = {
+  replicas: null,
+  desired: null,
+  minReplicas: null,
+  maxReplicas: null,
+  idleReplicas: null,
+  reason: null,
+  message: "",
+  need: null,
+  stabilized: null,
+  triggers: [],
+  behavior: null,
+  needs: [],
+  isScaleInPending: false,
+  conditions: {},
+  writes: [],
+  next: [],
+} as const;
 
 /** Lines of one ScaledObject, oldest first; `null` without any. */
 export function explainWorkload(
@@ -31,7 +80,7 @@ export function explainWorkload(
     at: input.now,
     now,
     unknown,
-    target: readTarget(newest) ?? "unknown",
+    target: nameTarget(newest) ?? "unknown",
     replicas: readReplicas(lines),
     desired: report?.desired ?? null,
     minReplicas: object?.minReplicas ?? null,

@@ -138,7 +138,8 @@ export interface NextExplanation {
 }
 
 export interface WorkloadExplanation extends Common {
-  readonly kind: "scaledObject";
+  /** `workload`: without a ScaledObject. */
+  readonly kind: "scaledObject" | "workload";
   readonly target: string;
   readonly replicas: number | null;
   readonly desired: number | null;

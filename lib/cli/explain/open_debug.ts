@@ -33,7 +33,7 @@ export async function openDebug(server: Server, wanted: Wanted, signal: AbortSig
   const owners = await findOwners(server, { ...wanted, object: pod }, signal);
   const listening = owners.filter(({ debugPort }) => debugPort !== null);
   const [first] = owners;
-  if (first === undefined) throw new DebugError("NoPodfit", describeMissing(wanted));
+  if (first === undefined) throw new DebugError("NoPodfit", describeNoPodfit(wanted));
   if (listening.length === 0) {
     const how = "set debug.enabled of its chart, or --debug-listen 0.0.0.0:8081";
     throw new DebugError(
@@ -44,7 +44,7 @@ export async function openDebug(server: Server, wanted: Wanted, signal: AbortSig
   return listening.map((one) => openProxy(server, one));
 }
 
-function describeMissing({ podfitNamespace }: Wanted): string {
+function describeNoPodfit({ podfitNamespace }: Wanted): string {
   const where = podfitNamespace === null ? "" : ` in namespace "${podfitNamespace}"`;
   return `Cannot find a podfit${where} that owns it: no ready pod has the labels ${PODFIT_SELECTOR}; ` +
     "name it with --url, or use --without-daemon";

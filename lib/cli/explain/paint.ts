@@ -16,7 +16,7 @@ export function paint(text: string, style: Paint, { hasColor }: Pick<TextOptions
 }
 
 /** Broken at spaces; what follows is indented as the first line is, by that much more. */
-export function wrap(
+export function breakLines(
   text: string,
   { columns, hang = 0 }: Pick<TextOptions, "columns"> & { readonly hang?: number },
 ): string[] {
@@ -42,4 +42,9 @@ export function toTable(rows: readonly (readonly string[])[], right: readonly nu
     row.map((cell, at) => right.includes(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))
       .join("  ").trimEnd()
   );
+}
+
+/** As many lines as a screen has rows, each with what is behind it cleared. */
+export function fill(lines: readonly string[], rows: number): readonly string[] {
+  return Array.from({ length: rows }, (_, row) => `${lines[row] ?? ""}\x1b[K`);
 }

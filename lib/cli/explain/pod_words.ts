@@ -9,20 +9,22 @@ import type {
 } from "./explanation.ts";
 import { CAP_WORDS } from "./gate_words.ts";
 import { formatMove } from "./next.ts";
-import { paint, type TextOptions, toTable, wrap } from "./paint.ts";
+import { breakLines, paint, type TextOptions, toTable } from "./paint.ts";
 import { formatAge, formatAgo, formatClock, formatPercent, formatSize, formatWait } from "./say.ts";
 
 /** Lines without their newlines. */
 export function describePod(pod: PodExplanation, options: TextOptions): readonly string[] {
   const { namespace, name, node, qosClass, at, now, resize } = pod;
-  const lines = wrap(pod.answer, options).map((line) => paint(line, "strong", options));
+  const lines = breakLines(pod.answer, options).map((line) => paint(line, "strong", options));
   const where = `pod ${namespace}/${name}, ${qosClass ?? "class unknown"}, on ${node ?? "no node"}`;
   lines.push("", `${where}; as of ${formatAgo(at, now)}`);
   if (resize !== null) {
-    lines.push(...wrap(`A resize is ${resize.kind} for ${formatAge(now - resize.since)}: ${resize.message}`, options));
+    lines.push(
+      ...breakLines(`A resize is ${resize.kind} for ${formatAge(now - resize.since)}: ${resize.message}`, options),
+    );
   }
   for (const one of pod.containers) lines.push("", ...describeContainer(one, pod, options));
-  for (const one of pod.unknown) lines.push("", ...wrap(`Not known: ${one}`, options));
+  for (const one of pod.unknown) lines.push("", ...breakLines(`Not known: ${one}`, options));
   return lines;
 }
 
@@ -34,10 +36,10 @@ function describeContainer(one: ContainerExplanation, pod: PodExplanation, optio
   const stands = one.count > 1 ? ` (so for ${formatAge(now - one.since)}, ${one.count} evaluations)` : "";
   return [
     paint(heading, "strong", options),
-    ...wrap(`  ${describeUsage(one, now)}`, { ...options, hang: 2 }),
+    ...breakLines(`  ${describeUsage(one, now)}`, { ...options, hang: 2 }),
     ...toTable([SIDE_HEADING, ...one.sides.map(toSideRow)], [1, 2, 3, 4, 5]).map((row) => `  ${row}`),
-    ...wrap(`  Decision: ${kind}, ${reason}: ${message}${stands}`, { ...options, hang: 2 }),
-    ...describeSurroundings(one, pod).flatMap((line) => wrap(`  ${line}`, { ...options, hang: 2 })),
+    ...breakLines(`  Decision: ${kind}, ${reason}: ${message}${stands}`, { ...options, hang: 2 }),
+    ...describeSurroundings(one, pod).flatMap((line) => breakLines(`  ${line}`, { ...options, hang: 2 })),
     ...one.trials.flatMap((trial) => describeTrial(trial, now, options)),
     ...describeResizes(one, pod, options),
     ...describeNext(one, now, options),
@@ -92,7 +94,7 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
       passes ? [] : [`${gate} would hold it (${reason}${until === null ? "" : `, until ${formatClock(until, now)}`})`]
     );
     const says = held.length === 0 ? `every one of ${gates.length} gates would let it pass` : held.join(", ");
-    return wrap(`  If it wanted ${direction} now: ${says}`, { ...options, hang: 2 });
+    return breakLines(`  If it wanted ${direction} now: ${says}`, { ...options, hang: 2 });
   }
   const wanted = sides.flatMap(({ key, from, wanted, to, why, caps, cappedBy }) => {
     const changed = caps.filter((step) => Math.round(step.from) !== Math.round(step.to));
@@ -100,7 +102,7 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
     const last = cappedBy === null ? "" : `, capped by ${cappedBy}`;
     const asks = `${why}, which asks for ${formatSize(wanted, resourceOf(key))}`;
     const text = `    ${key} ${formatMove(key, from, to)}: ${[asks, ...by].join("; ")}${last}`;
-    return wrap(text, { ...options, hang: 2 });
+    return breakLines(text, { ...options, hang: 2 });
   });
   return [
     `  Wanted: ${direction}`,
@@ -108,7 +110,9 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
     `  Gates, of which the first that objects decides${isHeld ? "" : ": all let it pass"}`,
     ...toTable(gates.map((one) => toGateRow(one, now))).flatMap((row, index) => {
       const passes = gates[index]?.passes ?? true;
-      return wrap(`    ${row}`, { ...options, hang: 6 }).map((line) => passes ? line : paint(line, "bad", options));
+      return breakLines(`    ${row}`, { ...options, hang: 6 }).map((line) =>
+        passes ? line : paint(line, "bad", options)
+      );
     }),
   ];
 }
@@ -131,7 +135,7 @@ function describeResizes(
   }
   return [
     "  Resizes, newest first",
-    ...resizes.flatMap((one) => wrap(`    ${describeResize(one, now)}`, { ...options, hang: 2 })),
+    ...resizes.flatMap((one) => breakLines(`    ${describeResize(one, now)}`, { ...options, hang: 2 })),
   ];
 }
 
@@ -160,7 +164,7 @@ function describeNext(
     : `At the earliest: ${formatClock(earliest, now)}, in ${formatWait(earliest - now)}`;
   return [
     "  What the next one waits for",
-    ...needs.flatMap((need) => wrap(`    - ${need}`, { ...options, hang: 2 })),
+    ...needs.flatMap((need) => breakLines(`    - ${need}`, { ...options, hang: 2 })),
     `    ${when}`,
   ];
 }

@@ -4,7 +4,7 @@ import type { Trigger } from "../../scaled_object/trigger.ts";
 import { formatPercent, formatSize } from "./say.ts";
 
 /** `deployment/web`; `null` while its manifest is invalid. */
-export function readTarget({ record: { input: { object } } }: ScaledObjectLine): string | null {
+export function nameTarget({ record: { input: { object } } }: ScaledObjectLine): string | null {
   const { scaledObject } = object;
   return scaledObject === null ? null : `${scaledObject.target.kind.toLowerCase()}/${scaledObject.target.name}`;
 }

@@ -1,25 +1,28 @@
 /** An explanation of a workload's number of pods as a person reads it: the answer first, then triggers, limits and pods. */
 import { countReplicas } from "./explain_workload.ts";
 import type { WorkloadExplanation } from "./explanation.ts";
-import { paint, type TextOptions, toTable, wrap } from "./paint.ts";
+import { breakLines, paint, type TextOptions, toTable } from "./paint.ts";
 import { describeRules } from "./replica_needs.ts";
 import { formatAge, formatAgo, formatPercent, formatSize } from "./say.ts";
 
 /** Lines without their newlines. */
 export function describeWorkload(one: WorkloadExplanation, options: TextOptions): readonly string[] {
   const hanging = { ...options, hang: 2 };
-  const { namespace, name, target, at, now } = one;
+  const { kind, namespace, name, target, at, now } = one;
+  const by = kind === "workload" ? "" : `, by ScaledObject ${name}`;
   const section = (heading: string, lines: readonly string[]) =>
     lines.length === 0
       ? []
-      : ["", paint(heading, "strong", options), ...lines.flatMap((line) => wrap(`  ${line}`, hanging))];
+      : ["", paint(heading, "strong", options), ...lines.flatMap((line) => breakLines(`  ${line}`, hanging))];
   return [
-    ...wrap(one.answer, options).map((line) => paint(line, "strong", options)),
+    ...breakLines(one.answer, options).map((line) => paint(line, "strong", options)),
     "",
-    `${target} of namespace ${namespace}, by ScaledObject ${name}; as of ${formatAgo(at, now)}`,
-    ...section("Replicas", describeReplicas(one)),
-    ...section("Triggers", describeTriggers(one)),
-    ...section("Limits", describeLimits(one)),
+    `${target} of namespace ${namespace}${by}; as of ${formatAgo(at, now)}`,
+    ...kind === "workload" ? [] : [
+      ...section("Replicas", describeReplicas(one)),
+      ...section("Triggers", describeTriggers(one)),
+      ...section("Limits", describeLimits(one)),
+    ],
     ...section("What the next change waits for", one.next),
     ...section(
       "Changes, newest first",
@@ -76,11 +79,13 @@ function describeLimits({ minReplicas, maxReplicas, idleReplicas, behavior }: Wo
     `at least ${minReplicas ?? "?"}, at most ${maxReplicas ?? "?"}${idle}`,
     `up: window ${windowOf(behavior?.scaleUp, "0s")}, ${describeRules(behavior?.scaleUp)}`,
     `down: window ${windowOf(behavior?.scaleDown, "5m")}, ${describeRules(behavior?.scaleDown)}`,
-    `tolerance: up ${toTolerance(behavior?.scaleUp.tolerance)}, down ${toTolerance(behavior?.scaleDown.tolerance)}`,
+    `tolerance: up ${formatTolerance(behavior?.scaleUp.tolerance)}, down ${
+      formatTolerance(behavior?.scaleDown.tolerance)
+    }`,
   ];
 }
 
-function toTolerance(tolerance: number | null | undefined): string {
+function formatTolerance(tolerance: number | null | undefined): string {
   return formatPercent((tolerance ?? 0.1) * 100);
 }
 

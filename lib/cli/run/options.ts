@@ -6,6 +6,7 @@ import { Command, Option } from "commander";
 import type { Pace } from "../../daemon/act/turns.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
 import { createDemoCommand, type DemoOptions } from "../demo/options.ts";
+import { createExplainCommand, type ExplainOptions } from "../explain/options.ts";
 import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts";
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
@@ -27,6 +28,7 @@ import {
   parseWhole,
   type Written,
 } from "./parse_values.ts";
+import { createTopCommand, type TopOptions } from "../top/options.ts";
 import { StartError } from "./start_error.ts";
 import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet_address.ts";
 import { VERSION } from "../version.ts";
@@ -102,10 +104,12 @@ export interface Commands {
   readonly run: (options: RunOptions) => Promise<void>;
   readonly lint: (paths: readonly string[]) => Promise<void>;
   readonly demo: (options: DemoOptions) => Promise<void>;
+  readonly explain: (options: ExplainOptions) => Promise<void>;
+  readonly top: (options: TopOptions) => Promise<void>;
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Command {
+export function createProgram(getEnv: GetEnv, { run, lint, demo, explain, top }: Commands): Command {
   const program = new Command("podfit")
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
@@ -117,7 +121,9 @@ export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Co
     .enablePositionalOptions();
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
   program.addCommand(createDemoCommand({ demo, toComplaint }));
+  program.addCommand(createExplainCommand({ explain, getEnv, toComplaint }));
   program.addCommand(createLintCommand({ lint, toComplaint }));
+  program.addCommand(createTopCommand({ top, getEnv, toComplaint }));
   return program.action((given: Given) => run(toOptions(given, getEnv)));
 }
 

@@ -1,0 +1,118 @@
+/** The table of `podfit top`, as wide as the terminal: what matters least is left out first, and long names are cut. */
+import { paint, type TextOptions } from "../explain/paint.ts";
+import { formatPercent, formatSize } from "../explain/say.ts";
+import type { Resource } from "../../units/resources.ts";
+import type { Amounts, TopRow } from "./rows.ts";
+
+interface Column {
+  readonly title: string;
+  readonly read: (row: TopRow) => string;
+  readonly isRight?: boolean;
+  /** The highest goes first where it is too narrow; 0 = it stays. */
+  readonly dispensable: number;
+}
+
+const NAME = 1;
+
+/** Lines without their newlines, the heading first. */
+export function toTopTable(rows: readonly TopRow[], options: TextOptions): readonly string[] {
+  const namespaces = new Set(rows.map(({ namespace }) => namespace));
+  let columns = COLUMNS.filter(({ title }) => title !== "NAMESPACE" || namespaces.size > 1);
+  while (widthOf(columns, rows) > options.columns) {
+    const most = Math.max(...columns.map(({ dispensable }) => dispensable));
+    if (most === 0) break;
+    columns = columns.filter(({ dispensable }) => dispensable !== most);
+  }
+  const over = Math.max(0, widthOf(columns, rows) - options.columns);
+  const widths = columns.map((column) =>
+    widthOfColumn(column, rows) -
+    (column.dispensable === 0 && column.title === "NAME" && Number.isFinite(over) ? over : 0)
+  );
+  const lines = rows.map((row) => toLine(columns.map(({ read }) => read(row)), { columns, widths }));
+  const heading = toLine(columns.map(({ title }) => title), { columns, widths });
+  return [
+    paint(heading, "strong", options),
+    ...lines.map((line, at) => rows[at]?.isHeld === true ? paint(line, "bad", options) : line),
+  ];
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: "NAMESPACE", read: ({ namespace }) => namespace, dispensable: 2 },
+  { title: "NAME", read: ({ name }) => name, dispensable: 0 },
+  { title: "CONTAINER", read: (row) => row.kind === "container" ? row.container : "(replicas)", dispensable: 3 },
+  ...toColumns("cpu"),
+  ...toColumns("memory"),
+  { title: "GATE", read: ({ gate }) => gate, dispensable: 0 },
+];
+
+function toColumns(resource: Resource): readonly Column[] {
+  const of = (read: (amounts: Amounts) => string) => (row: TopRow) =>
+    row.kind === "container" ? read(row[resource]) : "";
+  const size = (amount: number | null) => amount === null ? "-" : formatSize(amount, resource);
+  return [
+    { title: resource.toUpperCase(), read: of(({ used }) => size(used)), isRight: true, dispensable: 0 },
+    {
+      title: "REQUEST",
+      read: resource === "cpu" ? showRequest : of(({ request }) => size(request)),
+      isRight: true,
+      dispensable: 0,
+    },
+    { title: "LIMIT", read: of(({ limit }) => size(limit)), isRight: true, dispensable: 5 },
+    {
+      title: "USED",
+      read: resource === "cpu" ? showRatio : of(({ utilizationPercent }) => formatPercent(utilizationPercent)),
+      isRight: true,
+      dispensable: resource === "cpu" ? 0 : 4,
+    },
+    {
+      title: "WANTED",
+      read: resource === "cpu" ? showWanted : of((amounts) => formatWanted(amounts, resource)),
+      isRight: true,
+      dispensable: resource === "cpu" ? 0 : NAME,
+    },
+  ];
+}
+
+/** A workload has its number of pods there. */
+function showRequest(row: TopRow): string {
+  if (row.kind === "container") return row.cpu.request === null ? "-" : formatSize(row.cpu.request, "cpu");
+  return row.replicas === null ? "-" : `${row.replicas} pods`;
+}
+
+function showRatio(row: TopRow): string {
+  if (row.kind === "container") return formatPercent(row.cpu.utilizationPercent);
+  return row.ratio === null ? "-" : `${row.ratio.toFixed(2)}x`;
+}
+
+function showWanted(row: TopRow): string {
+  if (row.kind === "container") return formatWanted(row.cpu, "cpu");
+  return row.wanted === null || row.wanted === row.replicas ? "-" : `${row.wanted} pods`;
+}
+
+/** `1500m`, `1500m/3` with a limit, `/3` of the limit alone. */
+function formatWanted({ wantedRequest, wantedLimit }: Amounts, resource: Resource): string {
+  if (wantedRequest === null && wantedLimit === null) return "-";
+  const request = wantedRequest === null ? "" : formatSize(wantedRequest, resource);
+  return wantedLimit === null ? request : `${request}/${formatSize(wantedLimit, resource)}`;
+}
+
+function widthOfColumn({ title, read }: Column, rows: readonly TopRow[]): number {
+  return rows.reduce((most, row) => Math.max(most, read(row).length), title.length);
+}
+
+function widthOf(columns: readonly Column[], rows: readonly TopRow[]): number {
+  return columns.reduce((sum, column) => sum + widthOfColumn(column, rows) + 2, -2);
+}
+
+function toLine(
+  cells: readonly string[],
+  { columns, widths }: { readonly columns: readonly Column[]; readonly widths: readonly number[] },
+): string {
+  return cells.map((cell, at) => {
+    const width = Math.max(4, widths[at] ?? 0);
+    const cut = cell.length > width
+      ? `${cell.slice(0, Math.floor((width - 1) / 2))}…${cell.slice(cell.length - Math.ceil((width - 1) / 2))}`
+      : cell;
+    return columns[at]?.isRight === true ? cut.padStart(width) : cut.padEnd(width);
+  }).join("  ").trimEnd();
+}
