@@ -29,7 +29,8 @@ export function keepLines(): LineKeeper {
       lines.push({ kind: "scaledObject", namespace, name, uid, count: 1, since: input.now, record });
     },
     pod: (name) => lines.filter((line) => line.kind === "pod" && line.name === name) as PodLine[],
-    scaledObject: (name) => lines.filter((line) => line.kind === "scaledObject" && line.name === name) as ScaledObjectLine[],
+    scaledObject: (name) =>
+      lines.filter((line) => line.kind === "scaledObject" && line.name === name) as ScaledObjectLine[],
     all: () => lines,
   };
 }

@@ -3,7 +3,7 @@ import type { ContainerExplanation, PodExplanation, TrialExplanation } from "./e
 import { formatMove } from "./next.ts";
 import { formatAge, formatAgo } from "./say.ts";
 
-type Pod = Pick<PodExplanation, "name" | "now" | "since" | "containers" | "unknown">;
+type Pod = Pick<PodExplanation, "name" | "now" | "since" | "containers" | "unknown" | "resize">;
 
 /** `others`: what was said of contenders that do not decide. */
 export function answerPod(pod: Pod, others: readonly string[]): string {
@@ -23,8 +23,15 @@ function chooseContainer({ containers }: Pod): ContainerExplanation | null {
   return held ?? last;
 }
 
-function explainOrigin({ resizes, resizedAt, mode }: ContainerExplanation, { now, since, unknown }: Pod): string {
+function explainOrigin(
+  { resizes, resizedAt, mode }: ContainerExplanation,
+  { now, since, unknown, resize }: Pod,
+): string {
   const last = resizes.find(({ refused }) => refused === null);
+  if (last !== undefined && last.tookMs === null && resize !== null) {
+    const asked = `podfit asked for ${last.change} ${formatAgo(last.at, now)}, seeing ${last.why}`;
+    return `has the size from before: ${asked}, and that is ${STANDS[resize.kind] ?? resize.kind}: ${resize.message}`;
+  }
   if (last !== undefined) {
     const did = last.action === "revert" ? "gave up a stuck resize," : "changed";
     return `has this size because podfit ${did} ${last.change} ${formatAgo(last.at, now)}, seeing ${last.why}`;
@@ -34,6 +41,9 @@ function explainOrigin({ resizes, resizedAt, mode }: ContainerExplanation, { now
   if (unknown.length > 0) return "has the size of its template, or one that it was given before";
   return `has the size of its template, as podfit has not resized it in the ${formatAge(now - since)} of its records`;
 }
+
+/** Where a resize stands. */
+const STANDS: Readonly<Record<string, string>> = { inProgress: "in progress", error: "in error" };
 
 function explainPresent({ decision, trials, mode }: ContainerExplanation): string {
   const wanted = trials.find(({ isWanted }) => isWanted);

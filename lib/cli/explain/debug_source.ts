@@ -44,3 +44,6 @@ export function toSearch(query: DebugQuery): string {
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   return `?${search}`;
 }
+
+/** How the debug listener's 404 begins, unlike that of a listener without records. */
+export const NOTHING_KNOWN = /^Nothing is known of /;

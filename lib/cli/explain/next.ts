@@ -21,11 +21,17 @@ function listObjections(trials: readonly Trial[]): readonly string[] {
   const messages = trials.flatMap(({ gates }) =>
     gates.flatMap(({ objection }) => {
       if (objection === null) return [];
-      const advice = ADVICE[objection.reason];
+      const advice = adviseBound(objection.message) ?? ADVICE[objection.reason];
       return advice === undefined ? objection.message : `${objection.message}; ${advice}`;
     })
   );
   return [...new Set(messages)];
+}
+
+/** A side may be bound by the other one of its resource. */
+function adviseBound(message: string): string | undefined {
+  const [, side] = /: (\w+\.\w+) leaves no room/.exec(message) ?? [];
+  return side === undefined ? undefined : `let the autoscaler manage ${side} too, or change it in the pod template`;
 }
 
 /** What a person can do about what does not pass by itself; where it is missing, the message says it. */

@@ -4,7 +4,7 @@ import { toApiError } from "../../kube/api_error.ts";
 import { readText } from "../../kube/body.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { isRecord } from "../../units/untrusted.ts";
-import { DebugError, type DebugQuery, type DebugSource, toSearch } from "./debug_source.ts";
+import { DebugError, type DebugQuery, type DebugSource, NOTHING_KNOWN, toSearch } from "./debug_source.ts";
 import { pick, PODFIT_SELECTOR, type PodfitPod, readPodfit, SIDECAR_LABEL } from "./find_podfits.ts";
 import { readLines } from "./read_lines.ts";
 
@@ -124,7 +124,7 @@ function toError(response: Response, text: string, pod: PodfitPod): DebugError {
     const why = "it wants the token of a reader (--metrics-auth), which the API server does not pass on";
     return new DebugError("NeedsToken", `${what}: ${why}; kubectl port-forward it, and give --url and --token-file`);
   }
-  if (status === 404 && isOwn && says !== "") return new DebugError("NothingKnown", says);
+  if (status === 404 && NOTHING_KNOWN.test(says)) return new DebugError("NothingKnown", says);
   const reached = "is its --debug-listen on 0.0.0.0, and does a network policy let the API server in?";
   if (status >= 500) {
     return new DebugError("Unreachable", `${what}: ${toApiError(response, toJson(text)).message}; ${reached}`);

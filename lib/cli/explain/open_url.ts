@@ -1,6 +1,6 @@
 /** A podfit's debug listener by its address, such as that of `kubectl port-forward`. */
 import { readText } from "../../kube/body.ts";
-import { DebugError, type DebugQuery, type DebugSource, toSearch } from "./debug_source.ts";
+import { DebugError, type DebugQuery, type DebugSource, NOTHING_KNOWN, toSearch } from "./debug_source.ts";
 import { readLines } from "./read_lines.ts";
 
 export interface UrlOptions {
@@ -47,7 +47,7 @@ function toBase(url: string): string {
 
 function toError({ status }: Response, text: string, base: string): DebugError {
   const says = text.trim().split("\n")[0] ?? "";
-  if (status === 404 && says !== "" && !/^404 /.test(says)) return new DebugError("NothingKnown", says);
+  if (status === 404 && NOTHING_KNOWN.test(says)) return new DebugError("NothingKnown", says);
   if (status === 404) {
     const why = "it has no /debug/records there; name the address of --debug-listen, not that of --listen";
     return new DebugError("NoListener", `Cannot read records of "${base}": ${why}`);

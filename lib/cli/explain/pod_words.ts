@@ -1,5 +1,5 @@
 /** An explanation of a pod as a person reads it: the answer first, then each container. */
-import { resourceOf } from "../../units/resources.ts";
+import { resourceOf, UNIT } from "../../units/resources.ts";
 import type {
   ContainerExplanation,
   PodExplanation,
@@ -65,7 +65,7 @@ function toSideRow(side: SideExplanation): readonly string[] {
   const bounds = min === null && max === null
     ? "-"
     : `${min === null ? "" : formatSize(min, resource)}..${max === null ? "" : formatSize(max, resource)}`;
-  const samples = streak === null ? "-" : `${streak.direction} ${streak.count} of ${streak.of} samples`;
+  const samples = streak === null ? "-" : `${streak.direction}: ${streak.count} of ${streak.of} samples`;
   const percents = [usedPercent, downBelowPercent, upAbovePercent, targetPercent].map(formatPercent);
   return [key, formatSize(size, resource), ...percents, bounds, samples];
 }
@@ -97,7 +97,7 @@ function describeTrial(trial: TrialExplanation, now: number, options: TextOption
     return breakLines(`  If it wanted ${direction} now: ${says}`, { ...options, hang: 2 });
   }
   const wanted = sides.flatMap(({ key, from, wanted, to, why, caps, cappedBy }) => {
-    const changed = caps.filter((step) => Math.round(step.from) !== Math.round(step.to));
+    const changed = caps.filter((step) => Math.abs(step.to - step.from) >= UNIT[resourceOf(key)]);
     const by = changed.map(({ cap, to }) => `${cap} (${CAP_WORDS[cap]}) makes it ${formatSize(to, resourceOf(key))}`);
     const last = cappedBy === null ? "" : `, capped by ${cappedBy}`;
     const asks = `${why}, which asks for ${formatSize(wanted, resourceOf(key))}`;
