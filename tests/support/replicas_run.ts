@@ -48,6 +48,8 @@ const ASK_NOBODY: AskTrigger = () => Promise.resolve({ kind: "failed", message: 
 
 export interface ReplicasRunOptions extends PodfitOptions {
   readonly ask?: AskTrigger;
+  /** Hears of each pass, beside `passes`. */
+  readonly onPass?: (pass: ReplicasPass) => void;
   /** Of the cluster. */
   readonly nodes?: NonNullable<ClusterOptions["nodes"]>;
 }
@@ -66,7 +68,7 @@ export class ReplicasRun implements AsyncDisposable {
 
   static async start(
     objects: readonly Json[],
-    { ask = ASK_NOBODY, nodes, ...options }: ReplicasRunOptions = {},
+    { ask = ASK_NOBODY, onPass = () => {}, nodes, ...options }: ReplicasRunOptions = {},
   ): Promise<ReplicasRun> {
     const cluster = await ClusterRun.start(nodes === undefined ? {} : { nodes });
     await cluster.defineKeda();
@@ -76,7 +78,7 @@ export class ReplicasRun implements AsyncDisposable {
     const replicas = {
       clusterObjectNamespace: "podfit",
       ask,
-      sinks: [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }],
+      sinks: [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }, { onPass }],
     };
     const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, replicas });
     return new ReplicasRun(cluster, podfit, passes);

@@ -13,7 +13,7 @@ export function answerPod(pod: Pod, others: readonly string[]): string {
     return `${pod.name} has the size that it was given: podfit does not size it, because ${why}.`;
   }
   const who = pod.containers.length > 1 ? `${pod.name}, container ${one.name},` : pod.name;
-  return `${who} ${explainOrigin(one, pod)}; ${explainPresent(one)}.`;
+  return `${who} ${explainOrigin(one, pod)}; ${explainPresent(one, pod)}.`;
 }
 
 /** The one that something stands in the way of, or else the last resized. */
@@ -45,11 +45,15 @@ function explainOrigin(
 /** Where a resize stands. */
 const STANDS: Readonly<Record<string, string>> = { inProgress: "in progress", error: "in error" };
 
-function explainPresent({ decision, trials, mode }: ContainerExplanation): string {
+function explainPresent({ decision, trials, mode }: ContainerExplanation, { unknown }: Pod): string {
   const wanted = trials.find(({ isWanted }) => isWanted);
   const { kind, reason, message } = decision;
   const would = mode === "recommend" ? "it is recommended to" : "it would";
-  if (kind === "resize") return `it is to go ${describe(wanted)} now`;
+  if (kind === "resize") {
+    return unknown.length > 0
+      ? `a podfit that ran would let it go ${describe(wanted)}`
+      : `it is to go ${describe(wanted)} now`;
+  }
   if (kind === "blocked") return `${would} go ${describe(wanted)}, but ${reason}: ${message}`;
   return `it stays (${reason}): ${message}`;
 }

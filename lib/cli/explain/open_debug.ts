@@ -4,6 +4,7 @@ import { toApiError } from "../../kube/api_error.ts";
 import { readText } from "../../kube/body.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { isRecord } from "../../units/untrusted.ts";
+import { toStartError } from "../run/start_error.ts";
 import { DebugError, type DebugQuery, type DebugSource, NOTHING_KNOWN, toSearch } from "./debug_source.ts";
 import { pick, PODFIT_SELECTOR, type PodfitPod, readPodfit, SIDECAR_LABEL } from "./find_podfits.ts";
 import { readLines } from "./read_lines.ts";
@@ -102,7 +103,8 @@ function openProxy(server: Server, pod: PodfitPod): DebugSource {
   return {
     name: `podfit ${nameOf(pod)}`,
     async *read(query: DebugQuery, signal: AbortSignal) {
-      const response = await server.transport(new Request(`${server.origin}${path}${toSearch(query)}`, { signal }));
+      const request = new Request(`${server.origin}${path}${toSearch(query)}`, { signal });
+      const response = await orUnreachable(server.transport(request), signal);
       if (response.ok && response.body !== null) return yield* readLines(response.body);
       throw toError(response, await readText(response, { limitBytes: LONGEST, signal }).catch(() => ""), pod);
     },
@@ -136,7 +138,10 @@ const RIGHT = 'it takes the right to "get" on "pods/proxy" in podfit\'s namespac
 
 /** `null` = there is none. */
 async function fetchOne(server: Server, path: string, signal: AbortSignal): Promise<unknown> {
-  const { data, error, response } = await createClient(server).untyped({ method: "GET", path, signal });
+  const { data, error, response } = await orUnreachable(
+    createClient(server).untyped({ method: "GET", path, signal }),
+    signal,
+  );
   if (response.ok) return data;
   if (response.status === 404) return null;
   const { message, code } = toApiError(response, error);
@@ -144,6 +149,16 @@ async function fetchOne(server: Server, path: string, signal: AbortSignal): Prom
     ? "; name podfit's namespace with --podfit-namespace"
     : "";
   throw new DebugError(code === 403 ? "NoRight" : "BadAnswer", `Cannot look for podfit: ${message}${advice}`);
+}
+
+/** The transport's errors name the server, and why it cannot be reached. */
+async function orUnreachable<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await asked;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new DebugError("Unreachable", toStartError(cause).message, { cause });
+  }
 }
 
 function nameOf({ namespace, name }: PodfitPod): string {

@@ -37,7 +37,7 @@ export function formatAgo(at: number, now: number): string {
 export function formatSize(amount: number | null, resource: Resource): string {
   if (amount === null) return "none";
   if (resource === "cpu") return formatAmount(Math.round(amount), "cpu");
-  const unit = UNITS.find(([bytes]) => amount >= bytes) ?? UNITS[UNITS.length - 1];
+  const unit = UNITS.find(([bytes]) => amount >= bytes);
   const [bytes, suffix] = unit ?? [1, ""];
   const count = amount / bytes;
   return `${Number(count.toFixed(Number.isInteger(count) || count >= 100 ? 0 : 1))}${suffix}`;

@@ -12,22 +12,11 @@ interface Column {
   readonly dispensable: number;
 }
 
-const NAME = 1;
-
 /** Lines without their newlines, the heading first. */
 export function toTopTable(rows: readonly TopRow[], options: TextOptions): readonly string[] {
-  const namespaces = new Set(rows.map(({ namespace }) => namespace));
-  let columns = COLUMNS.filter(({ title }) => title !== "NAMESPACE" || namespaces.size > 1);
-  while (widthOf(columns, rows) > options.columns) {
-    const most = Math.max(...columns.map(({ dispensable }) => dispensable));
-    if (most === 0) break;
-    columns = columns.filter(({ dispensable }) => dispensable !== most);
-  }
-  const over = Math.max(0, widthOf(columns, rows) - options.columns);
-  const widths = columns.map((column) =>
-    widthOfColumn(column, rows) -
-    (column.dispensable === 0 && column.title === "NAME" && Number.isFinite(over) ? over : 0)
-  );
+  const columns = chooseColumns(rows, options);
+  const over = Math.max(0, sum(columns.map((column) => widthOf(column, rows))) - options.columns);
+  const widths = columns.map((column) => widthOf(column, rows) - (column === NAME ? over : 0));
   const lines = rows.map((row) => toLine(columns.map(({ read }) => read(row)), { columns, widths }));
   const heading = toLine(columns.map(({ title }) => title), { columns, widths });
   return [
@@ -36,9 +25,27 @@ export function toTopTable(rows: readonly TopRow[], options: TextOptions): reado
   ];
 }
 
+/** So much of a long name is left before a column goes for it. */
+const SHORT_NAME = 24;
+
+function chooseColumns(rows: readonly TopRow[], options: TextOptions): readonly Column[] {
+  const namespaces = new Set(rows.map(({ namespace }) => namespace));
+  let columns = COLUMNS.filter(({ title }) => title !== "NAMESPACE" || namespaces.size > 1);
+  const leastOf = (column: Column) =>
+    column === NAME ? Math.min(SHORT_NAME, widthOf(column, rows)) : widthOf(column, rows);
+  while (sum(columns.map(leastOf)) > options.columns) {
+    const most = Math.max(...columns.map(({ dispensable }) => dispensable));
+    if (most === 0) return columns;
+    columns = columns.filter(({ dispensable }) => dispensable !== most);
+  }
+  return columns;
+}
+
+const NAME: Column = { title: "NAME", read: ({ name }) => name, dispensable: 0 };
+
 const COLUMNS: readonly Column[] = [
   { title: "NAMESPACE", read: ({ namespace }) => namespace, dispensable: 2 },
-  { title: "NAME", read: ({ name }) => name, dispensable: 0 },
+  NAME,
   { title: "CONTAINER", read: (row) => row.kind === "container" ? row.container : "(replicas)", dispensable: 3 },
   ...toColumns("cpu"),
   ...toColumns("memory"),
@@ -46,30 +53,25 @@ const COLUMNS: readonly Column[] = [
 ];
 
 function toColumns(resource: Resource): readonly Column[] {
+  const isCpu = resource === "cpu";
   const of = (read: (amounts: Amounts) => string) => (row: TopRow) =>
     row.kind === "container" ? read(row[resource]) : "";
   const size = (amount: number | null) => amount === null ? "-" : formatSize(amount, resource);
+  // Memory changes less than CPU, and gives way to it.
+  const dispensable = isCpu ? 0 : 1;
+  const column = (title: string, read: Column["read"], more: Partial<Column> = {}): Column => ({
+    title,
+    read,
+    isRight: true,
+    dispensable,
+    ...more,
+  });
   return [
-    { title: resource.toUpperCase(), read: of(({ used }) => size(used)), isRight: true, dispensable: 0 },
-    {
-      title: "REQUEST",
-      read: resource === "cpu" ? showRequest : of(({ request }) => size(request)),
-      isRight: true,
-      dispensable: 0,
-    },
-    { title: "LIMIT", read: of(({ limit }) => size(limit)), isRight: true, dispensable: 5 },
-    {
-      title: "USED",
-      read: resource === "cpu" ? showRatio : of(({ utilizationPercent }) => formatPercent(utilizationPercent)),
-      isRight: true,
-      dispensable: resource === "cpu" ? 0 : 4,
-    },
-    {
-      title: "WANTED",
-      read: resource === "cpu" ? showWanted : of((amounts) => formatWanted(amounts, resource)),
-      isRight: true,
-      dispensable: resource === "cpu" ? 0 : NAME,
-    },
+    column(resource.toUpperCase(), of(({ used }) => size(used))),
+    column("REQUEST", isCpu ? showRequest : of(({ request }) => size(request))),
+    column("LIMIT", of(({ limit }) => size(limit)), { dispensable: 5 }),
+    column("USED", isCpu ? showRatio : of(({ utilizationPercent }) => formatPercent(utilizationPercent))),
+    column("WANTED", isCpu ? showWanted : of((amounts) => formatWanted(amounts, resource))),
   ];
 }
 
@@ -96,12 +98,13 @@ function formatWanted({ wantedRequest, wantedLimit }: Amounts, resource: Resourc
   return wantedLimit === null ? request : `${request}/${formatSize(wantedLimit, resource)}`;
 }
 
-function widthOfColumn({ title, read }: Column, rows: readonly TopRow[]): number {
+function widthOf({ title, read }: Column, rows: readonly TopRow[]): number {
   return rows.reduce((most, row) => Math.max(most, read(row).length), title.length);
 }
 
-function widthOf(columns: readonly Column[], rows: readonly TopRow[]): number {
-  return columns.reduce((sum, column) => sum + widthOfColumn(column, rows) + 2, -2);
+/** With two spaces between them. */
+function sum(widths: readonly number[]): number {
+  return widths.reduce((total, width) => total + width + 2, -2);
 }
 
 function toLine(
@@ -109,7 +112,7 @@ function toLine(
   { columns, widths }: { readonly columns: readonly Column[]; readonly widths: readonly number[] },
 ): string {
   return cells.map((cell, at) => {
-    const width = Math.max(4, widths[at] ?? 0);
+    const width = Math.max(1, widths[at] ?? 0);
     const cut = cell.length > width
       ? `${cell.slice(0, Math.floor((width - 1) / 2))}…${cell.slice(cell.length - Math.ceil((width - 1) / 2))}`
       : cell;
