@@ -7,7 +7,6 @@ export interface DebugQuery {
   readonly pod?: string;
   readonly scaledObject?: string;
   readonly latest?: true;
-  readonly watch?: true;
 }
 
 export interface DebugSource {

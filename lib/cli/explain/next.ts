@@ -9,7 +9,7 @@ import type { NextExplanation } from "./explanation.ts";
 
 export function explainNext(examined: Examined): NextExplanation {
   const wanted = examined.trials.filter(({ isWanted }) => isWanted);
-  if (wanted.length > 0) return { needs: listObjections(wanted), earliest: readLatest(wanted[0]) };
+  if (wanted.length > 0) return { needs: listObjections(wanted), earliest: readWanted(wanted, examined) };
   return {
     needs: examined.trials.flatMap((trial) => listCrossings(examined, trial)),
     earliest: readEarliest(examined),
@@ -66,6 +66,12 @@ function listCrossings({ it }: Examined, { direction, candidate }: Trial): reado
 
 function formatSamples(count: number): string {
   return count === 1 ? "one sample" : `${count} samples in a row`;
+}
+
+/** At once where nothing is in the way of one of them. */
+function readWanted(wanted: readonly Trial[], { it }: Examined): number | null {
+  const isFree = wanted.some(({ gates }) => gates.every(({ objection }) => objection === null));
+  return isFree ? it.input.now : readLatest(wanted[0]);
 }
 
 /** When all that is in the way of a trial has ended by itself; `null` where something does not. */

@@ -39,7 +39,7 @@ export async function openDebug(server: Server, wanted: Wanted, signal: AbortSig
     const how = "set debug.enabled of its chart, or --debug-listen 0.0.0.0:8081";
     throw new DebugError(
       "NoListener",
-      `Cannot ask podfit "${nameOf(first)}": it has no --debug-listen; ${how}, or use --without-daemon`,
+      `Cannot ask podfit "${nameOf(first)}": it has no --debug-listen; ${how}; ${ALONE}`,
     );
   }
   return listening.map((one) => openProxy(server, one));
@@ -48,8 +48,10 @@ export async function openDebug(server: Server, wanted: Wanted, signal: AbortSig
 function describeNoPodfit({ podfitNamespace }: Wanted): string {
   const where = podfitNamespace === null ? "" : ` in namespace "${podfitNamespace}"`;
   return `Cannot find a podfit${where} that owns it: no ready pod has the labels ${PODFIT_SELECTOR}; ` +
-    "name it with --url, or use --without-daemon";
+    `name it with --url; ${ALONE}`;
 }
+
+const ALONE = "explain can look by itself (--without-daemon)";
 
 interface Looked extends Wanted {
   readonly object: unknown;

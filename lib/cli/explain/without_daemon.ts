@@ -34,7 +34,7 @@ export interface LookOptions {
 export const UNKNOWN_WITHOUT_DAEMON: readonly string[] = [
   "streaks, windows and peaks of usage from before this look: it has seen two samples, where a podfit that runs has seen them all",
   "cooldowns and resizes but the last that the pod's managedFields tell of, and how long they took",
-  "what a podfit that runs is told by its flags, such as --dry-run, --max-cpu or --requires-annotation",
+  "what a podfit that runs is told by its flags, such as --dry-run, --max-cpu or PRA_REQUIRES_ANNOTATED_PODS",
 ];
 
 /** However long usage stays away, ms. */

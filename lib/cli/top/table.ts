@@ -78,7 +78,7 @@ function toColumns(resource: Resource): readonly Column[] {
 /** A workload has its number of pods there. */
 function showRequest(row: TopRow): string {
   if (row.kind === "container") return row.cpu.request === null ? "-" : formatSize(row.cpu.request, "cpu");
-  return row.replicas === null ? "-" : `${row.replicas} pods`;
+  return row.replicas === null ? "-" : countPods(row.replicas);
 }
 
 function showRatio(row: TopRow): string {
@@ -88,7 +88,7 @@ function showRatio(row: TopRow): string {
 
 function showWanted(row: TopRow): string {
   if (row.kind === "container") return formatWanted(row.cpu, "cpu");
-  return row.wanted === null || row.wanted === row.replicas ? "-" : `${row.wanted} pods`;
+  return row.wanted === null || row.wanted === row.replicas ? "-" : countPods(row.wanted);
 }
 
 /** `1500m`, `1500m/3` with a limit, `/3` of the limit alone. */
@@ -118,4 +118,8 @@ function toLine(
       : cell;
     return columns[at]?.isRight === true ? cut.padStart(width) : cut.padEnd(width);
   }).join("  ").trimEnd();
+}
+
+function countPods(count: number): string {
+  return count === 1 ? "1 pod" : `${count} pods`;
 }

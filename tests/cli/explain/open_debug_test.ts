@@ -118,12 +118,12 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
   "a cluster without podfit": [
     cluster([podfit("podfit-a", { ready: false })]),
     "Cannot find a podfit that owns it: no ready pod has the labels app.kubernetes.io/name=podfit," +
-    "app.kubernetes.io/component in (controller,agent); name it with --url, or use --without-daemon",
+    "app.kubernetes.io/component in (controller,agent); name it with --url; explain can look by itself (--without-daemon)",
   ],
   "a podfit without --debug-listen": [
     cluster([podfit("podfit-a", { args: [] })]),
     'Cannot ask podfit "podfit/podfit-a": it has no --debug-listen; set debug.enabled of its chart, or --debug-listen ' +
-    "0.0.0.0:8081, or use --without-daemon",
+    "0.0.0.0:8081; explain can look by itself (--without-daemon)",
   ],
   "no right to list pods": [
     cluster([], { "/api/v1/pods": () => refuse(403, "pods is forbidden") }),

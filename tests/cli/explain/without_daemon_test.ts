@@ -54,12 +54,14 @@ Deno.test("without a podfit, explain answers from two samples, reads only, and s
   );
   await run.advance(60);
   const { explained, asked, seconds } = await look(run, { kind: "pod", name: "web" });
-  const { answer, unknown } = await explained();
+  const one = await explained();
+  const { answer, unknown } = one;
   assertEquals(
     answer,
     "web has the size of its template, or one that it was given before; a podfit that ran would let it go up " +
       "(cpu.requests 100m -> 516m).",
   );
+  assertEquals(one.kind === "pod" && one.containers[0]?.next, { needs: [], earliest: one.at });
   assertEquals([unknown, new Set(asked)], [UNKNOWN_WITHOUT_DAEMON, new Set(["GET"])]);
   assert(seconds < 90, `${seconds} s`);
   const { spec } = await run.get("pods/web");
