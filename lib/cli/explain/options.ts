@@ -4,7 +4,7 @@ import { readServerEnvironment } from "../connect_to.ts";
 import { parseChoice, parseNamespace, parseOptional } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "./access.ts";
+import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "./access_options.ts";
 import { parseSubject, type Subject } from "./subject.ts";
 
 /** What is explained, from where, and how it is shown. */

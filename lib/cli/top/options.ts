@@ -1,12 +1,12 @@
 /** The options of `podfit top`. A wrong option ends with code 2. */
 import { Command, CommanderError } from "commander";
 import { readServerEnvironment } from "../connect_to.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access.ts";
+import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access_options.ts";
 import { orError } from "../explain/options.ts";
 import { parseChoice, parseNamespace, parseOptional } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
-import { type Sort, SORTS } from "./rows.ts";
+import { type Sort, SORTS } from "./sort.ts";
 
 /** What is listed, from where, and how it is shown. */
 export interface TopOptions {

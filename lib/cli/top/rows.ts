@@ -3,6 +3,7 @@ import type { RecordLine } from "../../record/line.ts";
 import type { Resource } from "../../units/resources.ts";
 import { explainPod } from "../explain/explain_pod.ts";
 import { explainWorkload } from "../explain/explain_workload.ts";
+import type { Sort } from "./sort.ts";
 import type { ContainerExplanation, PodExplanation } from "../explain/explanation.ts";
 
 export type TopRow = ContainerRow | WorkloadRow;
@@ -103,9 +104,6 @@ function toAmounts({ usage, sides, trials }: ContainerExplanation, resource: Res
     wantedLimit: wantedOf("limits"),
   };
 }
-
-export const SORTS = ["cpu", "memory", "utilization", "wanted", "name"] as const;
-export type Sort = typeof SORTS[number];
 
 /** By name, or the largest first; workloads, which have no usage, come last then. */
 export function sortRows(rows: readonly TopRow[], sort: Sort): readonly TopRow[] {
