@@ -24,7 +24,7 @@ function chooseContainer({ containers }: Pod): ContainerExplanation | null {
 }
 
 function explainOrigin(
-  { resizes, resizedAt, mode }: ContainerExplanation,
+  { resizes, resizedAt, mode, sides }: ContainerExplanation,
   { now, since, unknown, resize }: Pod,
 ): string {
   const last = resizes.find(({ refused }) => refused === null);
@@ -36,10 +36,19 @@ function explainOrigin(
     const did = last.action === "revert" ? "gave up a stuck resize," : "changed";
     return `has this size because podfit ${did} ${last.change} ${formatAgo(last.at, now)}, seeing ${last.why}`;
   }
-  if (mode === "recommend") return "has the size that it was given, as its autoscaler only recommends";
+  if (mode === "recommend") {
+    return `has the size that it was given, as its autoscaler only recommends${listAdvised(sides)}`;
+  }
   if (resizedAt !== null) return `was last resized ${formatAgo(resizedAt, now)}, before these records begin`;
   if (unknown.length > 0) return "has the size of its template, or one that it was given before";
   return `has the size of its template, as podfit has not resized it in the ${formatAge(now - since)} of its records`;
+}
+
+function listAdvised(sides: ContainerExplanation["sides"]): string {
+  const other = sides.flatMap(({ key, actual, size }) =>
+    actual === null || size === null || actual === size ? [] : `${key} ${formatMove(key, actual, size)}`
+  );
+  return other.length === 0 ? "" : `: ${other.join(", ")}`;
 }
 
 /** Where a resize stands. */

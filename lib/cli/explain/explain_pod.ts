@@ -1,7 +1,7 @@
 /** From the records of a pod to why it has its size. */
 import { examine, type Examined, type Trial } from "../../core/explain/examine.ts";
 import type { Decision } from "../../core/decision.ts";
-import { readActual } from "../../core/pod/pod_facts.ts";
+import { findContainer, type PodFacts, readActual } from "../../core/pod/pod_facts.ts";
 import { readResizeStatus } from "../../core/pod/resize_status.ts";
 import { findSiblingSize } from "../../core/pod/siblings.ts";
 import { readLimit } from "../../core/settle/limited.ts";
@@ -26,7 +26,7 @@ export function explainPod(lines: readonly PodLine[], { now, unknown = [] }: Exp
   if (newest === undefined) return null;
   const { record: { input, outcome: { state } }, namespace, name } = newest;
   const { pod, room } = input;
-  const containers = examine(state, input).map((one) => explainContainer(one, lines));
+  const containers = examine(state, input).map((one) => explainContainer(one, { lines, pod }));
   const status = readResizeStatus(pod, state, input.now);
   const explained = {
     kind: "pod",
@@ -50,7 +50,13 @@ function listBystanders({ record: { outcome: { decisions } } }: PodLine): readon
   return decisions.flatMap(({ decision }) => decision.kind === "hold" ? [decision.message] : []);
 }
 
-function explainContainer(examined: Examined, lines: readonly PodLine[]): ContainerExplanation {
+interface Known {
+  readonly lines: readonly PodLine[];
+  /** As it is, also where podfit only recommends. */
+  readonly pod: PodFacts;
+}
+
+function explainContainer(examined: Examined, { lines, pod }: Known): ContainerExplanation {
   const { it, decision, trials } = examined;
   const { autoscaler, container: { name }, containerState, view, input } = it;
   const { sample } = view.sampling;
@@ -67,12 +73,12 @@ function explainContainer(examined: Examined, lines: readonly PodLine[]): Contai
       memoryBytes: sample.workingSetBytes,
       heldBackPercent: sample.heldBack === null ? null : sample.heldBack * 100,
     },
-    sides: SIDE_KEYS.map((key) => explainSide(examined, key)),
+    sides: SIDE_KEYS.map((key) => explainSide(examined, pod, key)),
     decision: words,
     ...readStanding(lines, { uid: autoscaler.uid, name, reason: words.reason }),
     trials: trials.map(explainTrial),
     resizes: listResizes(lines, name),
-    resizedAt: containerState.resizedAt,
+    resizedAt: autoscaler.mode === "recommend" ? null : containerState.resizedAt,
     siblings: siblings === null ? null : { pods: siblings.pods },
     limited: readLimit(view),
     next: explainNext(examined),
@@ -91,14 +97,21 @@ function toWords(decision: Decision): ContainerExplanation["decision"] {
   }
 }
 
-function explainSide({ it, assessments }: Examined, key: SideExplanation["key"]): SideExplanation {
+function explainSide(
+  { it, assessments }: Examined,
+  pod: PodFacts,
+  key: SideExplanation["key"],
+): SideExplanation {
+  const real = findContainer(pod, it.container.name);
+  const actual = real === null ? null : readActual(real)[key];
   const size = readActual(it.container)[key];
   const rule = it.autoscaler.sides.find((one) => one.key === key);
-  if (rule === undefined) return { ...UNMANAGED, key, size };
+  if (rule === undefined) return { ...UNMANAGED, key, actual, size };
   const { min, max } = rule.bounds;
   const streak = it.view.streaks[key];
   return {
     key,
+    actual,
     size,
     isManaged: true,
     usedPercent: assessments.find((one) => one.key === key)?.utilizationPercent ?? null,

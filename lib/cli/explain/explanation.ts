@@ -67,6 +67,9 @@ export interface UsageExplanation {
 
 export interface SideExplanation {
   readonly key: SideKey;
+  /** In force. */
+  readonly actual: number | null;
+  /** What usage is held against: the same, or where podfit only recommends, what it would be. */
   readonly size: number | null;
   readonly isManaged: boolean;
   readonly usedPercent: number | null;

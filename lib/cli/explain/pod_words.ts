@@ -37,7 +37,7 @@ function describeContainer(one: ContainerExplanation, pod: PodExplanation, optio
   return [
     paint(heading, "strong", options),
     ...breakLines(`  ${describeUsage(one, now)}`, { ...options, hang: 2 }),
-    ...toTable([SIDE_HEADING, ...one.sides.map(toSideRow)], [1, 2, 3, 4, 5]).map((row) => `  ${row}`),
+    ...toTable([toHeading(one), ...one.sides.map(toSideRow)], [1, 2, 3, 4, 5]).map((row) => `  ${row}`),
     ...breakLines(`  Decision: ${kind}, ${reason}: ${message}${stands}`, { ...options, hang: 2 }),
     ...describeSurroundings(one, pod).flatMap((line) => breakLines(`  ${line}`, { ...options, hang: 2 })),
     ...one.trials.flatMap((trial) => describeTrial(trial, now, options)),
@@ -56,7 +56,11 @@ function describeUsage({ usage }: ContainerExplanation, now: number): string {
   return `Usage, ${formatAgo(at, now)}: ${cpu}, memory ${formatSize(memoryBytes, "memory")}`;
 }
 
-const SIDE_HEADING = ["", "SIZE", "USED", "DOWN BELOW", "UP ABOVE", "TARGET", "BOUNDS", "STREAK"];
+function toHeading({ mode }: ContainerExplanation): readonly string[] {
+  return ["", mode === "recommend" ? "RECOMMENDED" : "SIZE", ...HEADINGS];
+}
+
+const HEADINGS = ["USED", "DOWN BELOW", "UP ABOVE", "TARGET", "BOUNDS", "STREAK"];
 
 function toSideRow(side: SideExplanation): readonly string[] {
   const { key, size, isManaged, usedPercent, downBelowPercent, upAbovePercent, targetPercent, min, max, streak } = side;
@@ -124,11 +128,12 @@ function toGateRow({ gate, asks, passes, reason, message, until }: TrialExplanat
 }
 
 function describeResizes(
-  { resizes, resizedAt }: ContainerExplanation,
+  { resizes, resizedAt, mode }: ContainerExplanation,
   { now, since }: PodExplanation,
   options: TextOptions,
 ): readonly string[] {
   const back = `in the ${formatAge(now - since)} of records`;
+  if (mode === "recommend") return ["  Resizes: none by this autoscaler, which only recommends"];
   if (resizes.length === 0) {
     const last = resizedAt === null ? "" : `; the last was ${formatAgo(resizedAt, now)}`;
     return [`  Resizes: none ${back}${last}`];

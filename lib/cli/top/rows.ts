@@ -1,6 +1,6 @@
 /** What `podfit top` lists: one row per tracked container and per workload with replicas, as plain JSON. Millicores, bytes, percent, epoch ms. */
 import type { RecordLine } from "../../record/line.ts";
-import type { Resource } from "../../units/resources.ts";
+import type { Resource, Side } from "../../units/resources.ts";
 import { explainPod } from "../explain/explain_pod.ts";
 import { explainWorkload } from "../explain/explain_workload.ts";
 import type { Sort } from "./sort.ts";
@@ -89,11 +89,14 @@ function toContainerRow(
 }
 
 function toAmounts({ usage, sides, trials }: ContainerExplanation, resource: Resource): Amounts {
-  const sizeOf = (side: "requests" | "limits") => sides.find(({ key }) => key === `${resource}.${side}`)?.size ?? null;
+  const find = (side: Side) => sides.find(({ key }) => key === `${resource}.${side}`);
+  const sizeOf = (side: Side) => find(side)?.actual ?? null;
   const wanted = trials.filter(({ isWanted }) => isWanted).flatMap((trial) => trial.sides).filter(({ from, to }) =>
     from !== to
   );
-  const wantedOf = (side: "requests" | "limits") => wanted.find(({ key }) => key === `${resource}.${side}`)?.to ?? null;
+  // Where podfit only recommends, the size that it would have is wanted.
+  const adviseOf = (side: Side) => find(side)?.size === sizeOf(side) ? null : find(side)?.size ?? null;
+  const wantedOf = (side: Side) => wanted.find(({ key }) => key === `${resource}.${side}`)?.to ?? adviseOf(side);
   const percents = sides.flatMap(({ key, usedPercent }) => key.startsWith(resource) ? usedPercent ?? [] : []);
   return {
     used: usage === null ? null : resource === "cpu" ? usage.cpuMillicores : usage.memoryBytes,

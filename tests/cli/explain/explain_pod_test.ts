@@ -258,3 +258,18 @@ Deno.test("explain says of a pod whose resize is Deferred that it is not in forc
   await run.advance(90);
   assertEquals(withoutPassed(run.text()), DEFERRED);
 });
+
+Deno.test("explain says of a pod whose autoscaler only recommends what it has and what it would have", async () => {
+  await using run = await ExplainRun.start({ spec: { mode: "recommend" } });
+  run.use(300);
+  await run.advance(60);
+  const text = run.text();
+  assertEquals(text.slice(0, 2), [
+    "web has the size that it was given, as its autoscaler only recommends: cpu.requests 100m -> 522m; it stays (InBand):",
+    "inside the thresholds.",
+  ]);
+  assertEquals(text.filter((line) => /RECOMMENDED|Resizes/.test(line)), [
+    "                   RECOMMENDED  USED  DOWN BELOW  UP ABOVE  TARGET  BOUNDS       STREAK",
+    "  Resizes: none by this autoscaler, which only recommends",
+  ]);
+});

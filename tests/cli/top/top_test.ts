@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { filterRows, sortRows, type TopRow, toRows } from "../../../lib/cli/top/rows.ts";
 import { toTopTable } from "../../../lib/cli/top/table.ts";
 import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";
-import { POLICY, SIDE } from "../../support/explain_run.ts";
+import { ExplainRun, POLICY, SIDE } from "../../support/explain_run.ts";
 import { keepLines } from "../../support/record_lines.ts";
 import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts";
 
@@ -79,4 +79,20 @@ Deno.test("top cuts long names in the middle where the terminal is narrow", () =
   };
   const [, line = ""] = toTopTable([row], { hasColor: false, columns: 60 });
   assert(line.length <= 60 && line.includes("…") && line.includes("x2x4k "), line);
+});
+
+Deno.test("top lists of a pod whose autoscaler only recommends the size that it has, and wants what it would be", async () => {
+  await using run = await ExplainRun.start({ spec: { mode: "recommend" } });
+  run.use(300);
+  await run.advance(60);
+  const [row] = toRows(run.lines.pod("web").slice(-1), run.run.clock.now());
+  assertEquals(
+    row?.kind === "container" && [row.cpu.request, row.cpu.wantedRequest, row.cpu.limit, row.cpu.wantedLimit],
+    [
+      100,
+      522,
+      2000,
+      null,
+    ],
+  );
 });
