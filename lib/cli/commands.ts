@@ -5,32 +5,50 @@
 import type { Command } from "commander";
 import { createCompletionCommand } from "./completion/options.ts";
 import { createDemoCommand } from "./demo/options.ts";
+import { createExplainCommand } from "./explain/options.ts";
 import { createLintCommand } from "./lint/options.ts";
 import { createRecordCommand } from "./record/options.ts";
 import { createReplayCommand } from "./replay/options.ts";
 import type { GetEnv } from "./run/options.ts";
+import { createTopCommand } from "./top/options.ts";
 import type { Subcommand } from "./subcommand.ts";
 
-/** The process that they run in. */
+/** What they need of the process that they run in. */
 export interface CommandsOptions {
   readonly getEnv: GetEnv;
-  readonly setExitCode: (code: number) => void;
+  /** Does a command's work, which comes to an exit code. */
+  readonly perform: (work: () => Promise<number>) => Promise<void>;
 }
 
 /** In the order in which help lists them. */
-export function createCommands({ getEnv, setExitCode }: CommandsOptions): (of: Subcommand) => readonly Command[] {
-  const end = async (code: Promise<number>) => setExitCode(await code);
+export function createCommands({ getEnv, perform }: CommandsOptions): (of: Subcommand) => readonly Command[] {
   return (of) => [
     createCompletionCommand(of),
-    createDemoCommand({ ...of, demo: async (options) => end((await import("./demo/demo.ts")).demo(options)) }),
-    createLintCommand({ ...of, lint: async (options) => end((await import("./lint/lint.ts")).lint(options, getEnv)) }),
+    createDemoCommand({
+      ...of,
+      demo: (options) => perform(async () => await (await import("./demo/demo.ts")).demo(options)),
+    }),
+    createExplainCommand({
+      ...of,
+      getEnv,
+      explain: (options) => perform(async () => await (await import("./explain/explain.ts")).explain(options)),
+    }),
+    createLintCommand({
+      ...of,
+      lint: (options) => perform(async () => await (await import("./lint/lint.ts")).lint(options, getEnv)),
+    }),
     createRecordCommand({
       ...of,
-      record: async (options) => end((await import("./record/record.ts")).record(options)),
+      record: (options) => perform(async () => await (await import("./record/record.ts")).record(options)),
     }),
     createReplayCommand({
       ...of,
-      replay: async (options) => end((await import("./replay/replay.ts")).replay(options)),
+      replay: (options) => perform(async () => await (await import("./replay/replay.ts")).replay(options)),
+    }),
+    createTopCommand({
+      ...of,
+      getEnv,
+      top: (options) => perform(async () => await (await import("./top/top.ts")).top(options)),
     }),
   ];
 }

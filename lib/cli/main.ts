@@ -10,7 +10,7 @@ import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const commands = createCommands({ getEnv, setExitCode: (code) => void (Deno.exitCode = code) });
+  const commands = createCommands({ getEnv, perform: async (work) => void (Deno.exitCode = await work()) });
   const program = createProgram(getEnv, { run, commands }, readOwnName()).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });

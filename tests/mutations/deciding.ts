@@ -285,8 +285,8 @@ export const DECIDING: Mutations = {
       breaks: "goes up by a unit though it has what it wants",
       in: "fitSide",
       find:
-        "if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext); for (const cap of CAPS) { fitted = cap(fitted, capContext); if",
-      replace: "for (const cap of CAPS) fitted = cap(fitted, capContext); { if",
+        "if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext); for (const [name, cap] of LIST) { fitted = cap(fitted, capContext); context.noteCap?.(rule.key, name, fitted); if",
+      replace: "for (const [, cap] of LIST) fitted = cap(fitted, capContext); { if",
       test: "fit() holds an up whose desired is what it has, AtTarget (C33)",
     },
     {

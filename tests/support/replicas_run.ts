@@ -49,6 +49,8 @@ const ASK_NOBODY: AskTrigger = () => Promise.resolve({ kind: "failed", message: 
 
 export interface ReplicasRunOptions extends PodfitOptions {
   readonly ask?: AskTrigger;
+  /** Hears of each pass, beside `passes`. */
+  readonly onPass?: (pass: ReplicasPass) => void;
   /** Of the cluster. */
   readonly nodes?: NonNullable<ClusterOptions["nodes"]>;
   /** By a flight recorder. */
@@ -75,7 +77,7 @@ export class ReplicasRun implements AsyncDisposable {
 
   static async start(
     objects: readonly Json[],
-    { ask = ASK_NOBODY, nodes, isRecorded = false, ...options }: ReplicasRunOptions = {},
+    { ask = ASK_NOBODY, onPass = () => {}, nodes, isRecorded = false, ...options }: ReplicasRunOptions = {},
   ): Promise<ReplicasRun> {
     const cluster = await ClusterRun.start(nodes === undefined ? {} : { nodes });
     await cluster.defineKeda();
@@ -85,7 +87,7 @@ export class ReplicasRun implements AsyncDisposable {
     const replicas = {
       clusterObjectNamespace: "podfit",
       ask,
-      sinks: [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }],
+      sinks: [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }, { onPass }],
     };
     const recorded = isRecorded ? { flightRecorder: createFlightRecorder(cluster.clock) } : {};
     const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, ...recorded, replicas });

@@ -8,7 +8,7 @@ import type { Decision } from "../decision.ts";
 import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
 import { type Candidate, newCandidate } from "./candidate.ts";
-import { GATES } from "./gates.ts";
+import { type Gate, GATES } from "./gates.ts";
 import type { Objection } from "./objection.ts";
 
 /** How a choice fared: some of it passed every gate, or it was stopped. */
@@ -28,7 +28,7 @@ export function ask(it: Case, choice: Choice, ahead: string | null = null): Aske
   const objections: Objection[] = [];
   let { proposals } = choice;
   for (;;) {
-    const candidate = newCandidate(it, { ...choice, proposals }, ahead);
+    const candidate = newCandidate(it, { ...choice, proposals }, { ahead });
     const found = findObjection(candidate);
     if (found === null) return { kind: "passed", candidate, objections };
     const objection = withPartners(found.objection, proposals);
@@ -81,9 +81,11 @@ export function firstObjection(candidate: Candidate): Objection | null {
   return findObjection(candidate)?.objection ?? null;
 }
 
+const LIST: readonly Gate[] = Object.values(GATES);
+
 function findObjection(candidate: Candidate): Found | null {
   let position = 0;
-  for (const gate of GATES) {
+  for (const gate of LIST) {
     const objection = gate(candidate);
     if (objection !== null) return { objection, position };
     position++;

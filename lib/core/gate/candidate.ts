@@ -10,7 +10,7 @@ import type { Proposal } from "../propose/proposal.ts";
 import type { Choice } from "../propose/propose.ts";
 import { isOwnWaiting, listStuck, revertTo } from "../propose/revert.ts";
 import { readAllowance } from "../size/allowance.ts";
-import { fit, resultOf } from "../size/fit.ts";
+import { fit, type NoteCap, resultOf } from "../size/fit.ts";
 import { NO_FLOOR, readKillFloor, readMemoryFloor } from "../size/memory_floor.ts";
 import type { Mover, Sized } from "../size/sized.ts";
 
@@ -32,8 +32,14 @@ export interface Candidate extends Case {
   readonly ahead: string | null;
 }
 
-/** Sizes the proposals of a choice together; `ahead` is the container of the same pod that goes first. */
-export function newCandidate(it: Case, choice: Choice, ahead: string | null): Candidate {
+interface Sizing {
+  /** The container of the same pod that goes first; `null` = none. */
+  readonly ahead: string | null;
+  readonly noteCap?: NoteCap;
+}
+
+/** Sizes the proposals of a choice together. */
+export function newCandidate(it: Case, choice: Choice, { ahead, noteCap }: Sizing): Candidate {
   const { direction, action, proposals } = choice;
   const { autoscaler, container, input: { pod } } = it;
   const actual = readActual(container);
@@ -52,6 +58,7 @@ export function newCandidate(it: Case, choice: Choice, ahead: string | null): Ca
     allow: (key) => readAllowance(it.input, container, key),
     memoryFloor: direction === "up" ? NO_FLOOR : readMemoryFloor(it),
     killFloorBytes: direction === "up" ? 0 : readKillFloor(it),
+    ...(noteCap !== undefined && { noteCap }),
     makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && readQosWith(pod, container, to) === "Guaranteed",
   });
   const to = resultOf(base, sized);

@@ -25,8 +25,8 @@ import { enoughLeft, isShort, limitRangeKept, listWaitingOn, memoryLowered } fro
 /** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
 
-/** All gates, in the order in which they are asked. */
-export const GATES: readonly Gate[] = [
+/** All gates by name, in the order in which they are asked. */
+export const GATES = {
   fresh,
   seenTwice,
   lowForLong,
@@ -49,7 +49,7 @@ export const GATES: readonly Gate[] = [
   qosUnchanged,
   notDryRun,
   siblingDone,
-];
+} as const satisfies Readonly<Record<string, Gate>>;
 
 /** Nothing is resized by usage that is old (C22); of a container that does not run there is none, which `running` says. */
 function fresh({ input: { now }, view, container, proposals }: Candidate): Objection | null {

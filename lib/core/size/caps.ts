@@ -36,10 +36,18 @@ export interface CapContext {
   readonly ignoresStep?: boolean;
 }
 
-type Cap = (fitted: Fitted, context: CapContext) => Fitted;
+export type Cap = (fitted: Fitted, context: CapContext) => Fitted;
 
 /** A size that no longer moves in its direction after one of them is held by that one. */
-export const CAPS: readonly Cap[] = [bounds, worthAUnit, step, allowed, memoryInUse, killFloor, partner];
+export const CAPS = {
+  bounds,
+  worthAUnit,
+  step,
+  allowed,
+  memoryInUse,
+  killFloor,
+  partner,
+} as const satisfies Readonly<Record<string, Cap>>;
 
 /** Whether `to` lies beyond `from` in that direction. */
 export function moves(direction: Direction, from: number, to: number): boolean {

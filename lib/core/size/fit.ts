@@ -7,7 +7,7 @@ import { formatAmount } from "../../units/quantity.ts";
 import { type Resources, type SideKey, UNIT } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
 import { type Allowance, type AllowedBy, ALLOWS_ALL } from "./allowance.ts";
-import { type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
+import { type Cap, type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
 import type { MemoryFloor } from "./memory_floor.ts";
 import { joinPairs, toPaired } from "./pair.ts";
 import type { Mover, ShortReason, Sized } from "./sized.ts";
@@ -24,7 +24,14 @@ export interface FitContext {
   readonly killFloorBytes?: number;
   /** True when these sizes would make a pod Guaranteed that is not (C34). */
   readonly makesGuaranteed: (to: Resources) => boolean;
+  /** Hears what each cap made of each side, in their order; nobody by default. */
+  readonly noteCap?: NoteCap;
 }
+
+/** Takes the size after one cap. */
+export type NoteCap = (key: SideKey, cap: keyof typeof CAPS, fitted: Fitted) => void;
+
+const LIST = Object.entries<Cap>(CAPS) as readonly (readonly [keyof typeof CAPS, Cap])[];
 
 const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
   node: "NodeCapacity",
@@ -72,8 +79,9 @@ function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitC
   };
   let fitted: Fitted = { to: amount, cappedBy: null };
   if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
-  for (const cap of CAPS) {
+  for (const [name, cap] of LIST) {
     fitted = cap(fitted, capContext);
+    context.noteCap?.(rule.key, name, fitted);
     if (!moves(direction, actual, fitted.to)) return toHeld(fitted, capContext);
   }
   return { kind: "moves", key: rule.key, ...fitted };

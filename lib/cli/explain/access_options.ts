@@ -1,0 +1,46 @@
+/** The flags by which explain and top reach podfits. */
+import type { Command } from "commander";
+import type { ServerChoice } from "../connect_to.ts";
+import { StartError } from "../run/start_error.ts";
+
+/** Where podfits and their records are. */
+export interface AccessOptions {
+  readonly server: ServerChoice;
+  /** `null` = through the API server. */
+  readonly url: string | null;
+  readonly tokenFile: string | null;
+  readonly podfitNamespace: string | null;
+}
+
+/** What commander gives of the flags. */
+export type AccessFlags = Readonly<{
+  kubeconfig?: readonly string[];
+  context?: string;
+  url?: string;
+  tokenFile?: string;
+  podfitNamespace?: string;
+}>;
+
+export function addAccessFlags(command: Command): Command {
+  return command
+    .option("--kubeconfig <path...>", "kubeconfig files; as kubectl without")
+    .option("--context <name>", "its context")
+    .option("--url <url>", "ask the podfit whose --debug-listen is there, and no API server")
+    .option("--token-file <path>", "token for --url, where that podfit has --metrics-auth")
+    .option("--podfit-namespace <name>", "look for podfits there only");
+}
+
+export function toAccess(
+  { kubeconfig = [], context, url, tokenFile, podfitNamespace }: AccessFlags,
+  environment: ServerChoice["environment"],
+): AccessOptions {
+  if (tokenFile !== undefined && url === undefined) {
+    throw new StartError("Cannot use --token-file without --url: the API server passes no token on");
+  }
+  return {
+    server: { kubeconfigPaths: kubeconfig, context: context ?? null, environment },
+    url: url ?? null,
+    tokenFile: tokenFile ?? null,
+    podfitNamespace: podfitNamespace ?? null,
+  };
+}

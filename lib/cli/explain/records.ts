@@ -1,0 +1,119 @@
+/** The records that an explanation is made of, asked of every podfit that may have them. */
+import type { PodLine, RecordLine, ScaledObjectLine } from "../../record/line.ts";
+import { DebugError, type DebugQuery, type DebugSource } from "./debug_source.ts";
+import { explainPod } from "./explain_pod.ts";
+import { explainPlainWorkload, explainWorkload } from "./explain_workload.ts";
+import type { Explanation } from "./explanation.ts";
+import type { Subject } from "./subject.ts";
+import { isNameOf, nameTarget } from "./targets.ts";
+
+export interface RecordsOptions {
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  /** What the sources cannot know. */
+  readonly unknown?: readonly string[];
+}
+
+/** Lines beyond this are none of an hour of one pod. */
+const MOST_LINES = 50_000;
+
+/** Throws a DebugError where none of the sources has anything of the subject. */
+export async function explainFrom(
+  sources: readonly DebugSource[],
+  subject: Subject,
+  options: RecordsOptions,
+): Promise<Explanation> {
+  const { namespace, now, unknown = [] } = options;
+  if (subject.kind === "pod") {
+    const lines = await readFirst(sources, { namespace, pod: subject.name }, options);
+    const explained = explainPod(lines.filter((line) => line.kind === "pod"), { now: now(), unknown });
+    if (explained !== null) return explained;
+    throw nothingKnown(subject, options);
+  }
+  const latest = await readLatest(sources, { namespace }, options);
+  const objects = latest.filter((line) => line.kind === "scaledObject");
+  const object = objects.find((line) => isAbout(line, subject));
+  const target = object === undefined ? `${subject.kind}/${subject.name}` : nameTarget(object);
+  const pods = latest.filter((line) => line.kind === "pod").filter(({ name }) =>
+    target !== null && isNameOf(name, target)
+  );
+  if (object === undefined) return explainPods(pods, subject, options);
+  const lines = await readFirst(sources, { namespace, scaledObject: object.name }, options);
+  const own = lines.filter((line) => line.kind === "scaledObject");
+  const explained = explainWorkload(own.length === 0 ? [object] : own, { now: now(), pods, unknown });
+  if (explained !== null) return explained;
+  throw nothingKnown(subject, options);
+}
+
+function isAbout(line: ScaledObjectLine, { kind, name }: Subject): boolean {
+  return kind === "scaledobject" ? line.name === name : nameTarget(line) === `${kind}/${name}`;
+}
+
+/** Nobody sets its replicas by a ScaledObject: what is known are its pods. */
+function explainPods(pods: readonly PodLine[], subject: Subject, options: RecordsOptions): Explanation {
+  if (pods.length === 0) throw nothingKnown(subject, options);
+  const { namespace, now, unknown = [] } = options;
+  return explainPlainWorkload({ namespace, now: now(), pods, unknown, target: `${subject.kind}/${subject.name}` });
+}
+
+function nothingKnown({ kind, name }: Subject, { namespace }: RecordsOptions): DebugError {
+  const why = "podfit has no record of it: no PodResourceAutoscaler or ScaledObject is about it, or it is seconds old";
+  return new DebugError("NothingKnown", `Cannot explain ${kind} "${namespace}/${name}": ${why}`);
+}
+
+/** The answer of the first that has something. */
+async function readFirst(
+  sources: readonly DebugSource[],
+  query: DebugQuery,
+  options: RecordsOptions,
+): Promise<readonly RecordLine[]> {
+  let missing: unknown = null;
+  for (const source of sources) {
+    try {
+      return await readAll(source, query, options);
+    } catch (error) {
+      if (!(error instanceof DebugError) || error.reason !== "NothingKnown") throw error;
+      missing = error;
+    }
+  }
+  throw missing;
+}
+
+/** The newest line of everything that any of them has. */
+export async function readLatest(
+  sources: readonly DebugSource[],
+  query: DebugQuery,
+  options: Pick<RecordsOptions, "signal">,
+): Promise<readonly RecordLine[]> {
+  const all = await Promise.all(
+    sources.map((source) =>
+      readAll(source, { ...query, latest: true }, options).catch((error: unknown) => {
+        if (error instanceof DebugError && error.reason === "NothingKnown") return [];
+        throw error;
+      })
+    ),
+  );
+  const newest = new Map<string, RecordLine>();
+  for (const line of all.flat()) {
+    const key = `${line.kind} ${line.uid}`;
+    const other = newest.get(key);
+    if (other === undefined || other.record.input.now < line.record.input.now) newest.set(key, line);
+  }
+  return [...newest.values()];
+}
+
+async function readAll(
+  source: DebugSource,
+  query: DebugQuery,
+  { signal }: Pick<RecordsOptions, "signal">,
+): Promise<readonly RecordLine[]> {
+  const lines: RecordLine[] = [];
+  for await (const line of source.read(query, signal)) {
+    lines.push(line);
+    if (lines.length > MOST_LINES) {
+      throw new DebugError("BadAnswer", `Cannot use the records of ${source.name}: more than ${MOST_LINES} lines`);
+    }
+  }
+  return lines;
+}

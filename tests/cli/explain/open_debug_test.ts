@@ -1,0 +1,196 @@
+/** Which podfit is asked for the records of a pod, through the API server, and what people read where that fails. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { DebugError, type DebugSource } from "../../../lib/cli/explain/debug_source.ts";
+import { openDebug, type Wanted } from "../../../lib/cli/explain/open_debug.ts";
+import { explainFrom } from "../../../lib/cli/explain/records.ts";
+import type { RecordLine } from "../../../lib/record/line.ts";
+import { toRecord } from "../../../lib/record/record.ts";
+import type { Json } from "../../support/api_objects.ts";
+import { START } from "../../support/builders.ts";
+import { answerDebug } from "../../support/debug_server.ts";
+import { evaluation } from "../../support/evaluations.ts";
+
+const ORIGIN = "https://cluster.example:6443";
+const { signal } = new AbortController();
+const DEBUG = "--debug-listen=0.0.0.0:8081";
+const POD: Json = { metadata: { name: "web", namespace: "shop", labels: {} }, spec: { nodeName: "node-1" } };
+const WANTED: Wanted = { namespace: "shop", pod: "web", podfitNamespace: null };
+
+interface PodfitFacts {
+  readonly component?: "controller" | "agent";
+  readonly node?: string;
+  readonly args?: readonly string[];
+  readonly ready?: boolean;
+}
+
+function podfit(
+  name: string,
+  { component = "controller", node = "node-1", args = [DEBUG], ready = true }: PodfitFacts = {},
+): Json {
+  return {
+    metadata: {
+      name,
+      namespace: "podfit",
+      labels: { "app.kubernetes.io/name": "podfit", "app.kubernetes.io/component": component },
+    },
+    spec: { nodeName: node, containers: [{ name: "podfit", args }] },
+    status: { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
+  };
+}
+
+/** An API server by its answers to paths without the query; 404 for others. */
+function server(answers: Readonly<Record<string, unknown>>, asked: string[] = []) {
+  const transport = (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url);
+    asked.push(`${pathname}${search}`);
+    const answer = answers[pathname];
+    if (typeof answer === "function") return Promise.resolve(answer(request));
+    return Promise.resolve(answer === undefined ? refuse(404, `${pathname} not found`) : Response.json(answer));
+  };
+  return { origin: ORIGIN, transport };
+}
+
+function refuse(code: number, message: string): Response {
+  return Response.json({ kind: "Status", apiVersion: "v1", status: "Failure", code, message }, { status: code });
+}
+
+function cluster(podfits: readonly Json[], more: Readonly<Record<string, unknown>> = {}) {
+  return { "/api/v1/namespaces/shop/pods/web": POD, "/api/v1/pods": { items: podfits }, ...more };
+}
+
+const namesOf = (sources: readonly DebugSource[]) => sources.map(({ name }) => name);
+const LEASE = "/apis/coordination.k8s.io/v1/namespaces/podfit/leases/podfit";
+
+Deno.test("openDebug() asks the one controller that there is, and of several the holder of the Lease", async () => {
+  const one = server(cluster([podfit("podfit-a")]));
+  assertEquals(namesOf(await openDebug(one, WANTED, signal)), ["podfit podfit/podfit-a"]);
+  const lease = { spec: { holderIdentity: "podfit-b_075e3441" } };
+  const two = server(cluster([podfit("podfit-a"), podfit("podfit-b")], { [LEASE]: lease }));
+  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ["podfit podfit/podfit-b"]);
+});
+
+Deno.test("openDebug() looks for the Lease under the name that the controllers are told", async () => {
+  const args = [DEBUG, "--leader-elect-resource-name", "other"];
+  const lease = { spec: { holderIdentity: "podfit-b_075e3441" } };
+  const path = LEASE.replace("leases/podfit", "leases/other");
+  const two = server(cluster([podfit("podfit-a", { args }), podfit("podfit-b", { args })], { [path]: lease }));
+  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ["podfit podfit/podfit-b"]);
+});
+
+Deno.test("openDebug() asks the agent of the pod's node, and every agent where no pod is named", async () => {
+  const agents = [podfit("a", { component: "agent" }), podfit("b", { component: "agent", node: "node-2" })];
+  assertEquals(namesOf(await openDebug(server(cluster(agents)), WANTED, signal)), ["podfit podfit/a"]);
+  const all = await openDebug(server(cluster(agents)), { ...WANTED, pod: null }, signal);
+  assertEquals(namesOf(all), ["podfit podfit/a", "podfit podfit/b"]);
+});
+
+Deno.test("openDebug() asks the podfit in the pod itself where the pod has the label of a sidecar", async () => {
+  const pod = {
+    metadata: { ...POD.metadata, labels: { "podfit.dev/mode": "sidecar" } },
+    spec: {
+      containers: [{ name: "main" }],
+      initContainers: [{ name: "podfit", env: [{ name: "PODFIT_DEBUG_LISTEN", value: ":9000" }] }],
+    },
+  };
+  const asked: string[] = [];
+  const api = server({ "/api/v1/namespaces/shop/pods/web": pod }, asked);
+  const [source] = await openDebug(api, WANTED, signal);
+  await assertRejects(() => drain(source), DebugError);
+  assertEquals(asked.at(-1), "/api/v1/namespaces/shop/pods/web:9000/proxy/debug/records?namespace=shop&pod=web");
+});
+
+Deno.test("openDebug() goes through pods/proxy by HTTPS where podfit has a certificate", async () => {
+  const asked: string[] = [];
+  const args = [DEBUG, "--tls-cert-file=/etc/podfit/tls/tls.crt"];
+  const [source] = await openDebug(server(cluster([podfit("podfit-a", { args })]), asked), WANTED, signal);
+  await assertRejects(() => drain(source), DebugError);
+  assertEquals(
+    asked.at(-1),
+    "/api/v1/namespaces/podfit/pods/https:podfit-a:8081/proxy/debug/records?namespace=shop&pod=web",
+  );
+});
+
+const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>>, string]>> = {
+  "a pod that is not there": [
+    { "/api/v1/pods": { items: [] } },
+    'Cannot find pod "web" in namespace "shop": there is none',
+  ],
+  "a cluster without podfit": [
+    cluster([podfit("podfit-a", { ready: false })]),
+    "Cannot find a podfit that owns it: no ready pod has the labels app.kubernetes.io/name=podfit," +
+    "app.kubernetes.io/component in (controller,agent); name it with --url; explain can look by itself (--without-daemon)",
+  ],
+  "a podfit without --debug-listen": [
+    cluster([podfit("podfit-a", { args: [] })]),
+    'Cannot ask podfit "podfit/podfit-a": it has no --debug-listen; set debug.enabled of its chart, or --debug-listen ' +
+    "0.0.0.0:8081; explain can look by itself (--without-daemon)",
+  ],
+  "no right to list pods": [
+    cluster([], { "/api/v1/pods": () => refuse(403, "pods is forbidden") }),
+    "Cannot look for podfit: pods is forbidden; name podfit's namespace with --podfit-namespace",
+  ],
+  "no right to pods/proxy": [
+    withProxy(() => refuse(403, 'pods "podfit-a:8081" is forbidden')),
+    'Cannot ask podfit "podfit/podfit-a": pods "podfit-a:8081" is forbidden; it takes the right to "get" on ' +
+    '"pods/proxy" in podfit\'s namespace, or kubectl port-forward and --url',
+  ],
+  "a listener that nobody reaches": [
+    withProxy(() => refuse(503, "error trying to reach service: dial tcp 10.0.0.7:8081: connect: connection refused")),
+    'Cannot ask podfit "podfit/podfit-a": error trying to reach service: dial tcp 10.0.0.7:8081: connect: connection ' +
+    "refused; is its --debug-listen on 0.0.0.0, and does a network policy let the API server in?",
+  ],
+  "a listener that wants a token": [
+    withProxy(() => new Response("Unauthorized\n", { status: 401 })),
+    'Cannot ask podfit "podfit/podfit-a": it wants the token of a reader (--metrics-auth), which the API server does ' +
+    "not pass on; kubectl port-forward it, and give --url and --token-file",
+  ],
+  "a listener that knows nothing of it": [
+    withProxy(answerDebug([])),
+    'Nothing is known of pod "shop/web": it has evaluated none',
+  ],
+  "what is no record": [
+    withProxy(() => new Response('{"kind":"pod","record"')),
+    "Cannot read the line: it is no whole JSON object, as if it were cut off",
+  ],
+};
+
+function withProxy(answer: (request: Request) => Response): Readonly<Record<string, unknown>> {
+  const path = "/api/v1/namespaces/podfit/pods/podfit-a:8081/proxy";
+  const forward = (request: Request) => answer(new Request(request.url.replace(path, "")));
+  return cluster([podfit("podfit-a")], { [`${path}/debug/records`]: forward });
+}
+
+for (const [what, [answers, message]] of Object.entries(ERRORS)) {
+  Deno.test(`explain through the API server says what to do about ${what}`, async () => {
+    const asking = async () => {
+      const sources = await openDebug(server(answers), WANTED, signal);
+      for (const source of sources) await drain(source);
+    };
+    const { message: said } = await assertRejects(asking, DebugError);
+    assertEquals(said, message);
+  });
+}
+
+Deno.test("explain through the API server answers from the records of the podfit that has some", async () => {
+  const { before, input, outcome } = evaluation({});
+  const record = toRecord({
+    before,
+    input: { ...input, pod: { ...input.pod, namespace: "shop", name: "web" } },
+    outcome,
+  });
+  const line: RecordLine = { kind: "pod", namespace: "shop", name: "web", uid: "u", count: 1, since: START, record };
+  const sources = await openDebug(server(withProxy(answerDebug([line]))), WANTED, signal);
+  const explained = await explainFrom(sources, { kind: "pod", name: "web" }, {
+    namespace: "shop",
+    signal,
+    now: () => START,
+  });
+  assertEquals(
+    explained.answer,
+    "web has the size that it was given: podfit does not size it, because no PodResourceAutoscaler is about a container of it.",
+  );
+});
+
+async function drain(source: DebugSource | undefined): Promise<void> {
+  for await (const _ of source?.read({ namespace: "shop", pod: "web" }, signal) ?? []) { /* Whatever it is. */ }
+}

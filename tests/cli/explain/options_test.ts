@@ -1,0 +1,96 @@
+/** Arguments of explain and top: what is taken, and what ends with code 2. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { CommanderError } from "commander";
+import { createExplainCommand, type ExplainOptions } from "../../../lib/cli/explain/options.ts";
+import { createProgram } from "../../../lib/cli/run/options.ts";
+import { createTopCommand, type TopOptions } from "../../../lib/cli/top/options.ts";
+
+interface Parsed {
+  readonly explain: ExplainOptions | null;
+  readonly top: TopOptions | null;
+  readonly code: number | null;
+  readonly said: string;
+}
+
+async function parse(...args: readonly string[]): Promise<Parsed> {
+  let parsed: Parsed = { explain: null, top: null, code: null, said: "" };
+  const getEnv = () => undefined;
+  const program = createProgram(getEnv, {
+    run: () => Promise.resolve(),
+    commands: (of) => [
+      createExplainCommand({
+        ...of,
+        getEnv,
+        explain: (explain) => Promise.resolve(void (parsed = { ...parsed, explain })),
+      }),
+      createTopCommand({ ...of, getEnv, top: (top) => Promise.resolve(void (parsed = { ...parsed, top })) }),
+    ],
+  }).exitOverride();
+  for (const command of program.commands) {
+    const { outputError = () => {} } = command.configureOutput();
+    command.configureOutput({ outputError: (text) => outputError(text, (said) => parsed = { ...parsed, said }) });
+  }
+  try {
+    await program.parseAsync([...args], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    parsed = { ...parsed, code: error.exitCode };
+  }
+  return parsed;
+}
+
+const SUBJECTS = {
+  "web-1": { kind: "pod", name: "web-1" },
+  "pod/web-1": { kind: "pod", name: "web-1" },
+  "deploy/web": { kind: "deployment", name: "web" },
+  "statefulset/db": { kind: "statefulset", name: "db" },
+  "ScaledObject/web": { kind: "scaledobject", name: "web" },
+};
+
+for (const [text, subject] of Object.entries(SUBJECTS)) {
+  Deno.test(`explain ${text} is about ${subject.kind} ${subject.name}`, async () => {
+    assertEquals((await parse("explain", text)).explain?.subject, subject);
+  });
+}
+
+Deno.test("explain takes its flags, and top its own", async () => {
+  const { explain } = await parse(
+    "explain",
+    "web",
+    "-n",
+    "shop",
+    "--watch",
+    "-o",
+    "json",
+    "--url",
+    "http://127.0.0.1:8081",
+  );
+  assertEquals(
+    [explain?.namespace, explain?.watches, explain?.isJson, explain?.access.url],
+    ["shop", true, true, "http://127.0.0.1:8081"],
+  );
+  const { top } = await parse("top", "-A", "--sort", "wanted", "--filter", "web");
+  assertEquals([top?.isEveryNamespace, top?.sort, top?.filter, top?.namespace], [true, "wanted", "web", null]);
+});
+
+const REFUSED: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
+  "no subject": [["explain"], /missing required argument 'subject'; see podfit explain --help/],
+  "a kind that is none": [["explain", "node/a"], /Cannot explain "node\/a": give POD, pod\/NAME/],
+  "a name that is none": [["explain", "pod/A_b"], /Cannot parse explain "A_b"|"A_b"/],
+  "a look that is watched": [
+    ["explain", "web", "--watch", "--without-daemon"],
+    /Cannot use --watch with --without-daemon/,
+  ],
+  "a token for nobody": [["explain", "web", "--token-file", "t"], /Cannot use --token-file without --url/],
+  "an order that is none": [["top", "--sort", "age"], /--sort "age"/],
+  "one namespace and all": [["top", "-A", "-n", "shop"], /Cannot use --all-namespaces with --namespace/],
+  "a flag of the daemon": [["--dry-run", "top"], /'--dry-run' is the daemon's and has no meaning for top/],
+};
+
+for (const [what, [args, message]] of Object.entries(REFUSED)) {
+  Deno.test(`explain and top end with code 2 for ${what}`, async () => {
+    const { code, said, explain, top } = await parse(...args);
+    assertMatch(said, message);
+    assertEquals([code, explain, top], [2, null, null]);
+  });
+}

@@ -1,0 +1,101 @@
+/** What explain says where no podfit runs: it looks itself at the embedded cluster, and only reads. */
+import { assert, assertEquals } from "@std/assert";
+import { hasSeenEnough, toSource } from "../../../lib/cli/explain/look.ts";
+import type { Explanation } from "../../../lib/cli/explain/explanation.ts";
+import { explainFrom } from "../../../lib/cli/explain/records.ts";
+import type { Subject } from "../../../lib/cli/explain/subject.ts";
+import { lookOnce, UNKNOWN_WITHOUT_DAEMON } from "../../../lib/cli/explain/without_daemon.ts";
+import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
+import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";
+import { ClusterRun } from "../../support/cluster_run.ts";
+import { POLICY } from "../../support/explain_run.ts";
+import { CPU_50, scaledObject } from "../../support/replicas_run.ts";
+
+const { signal } = new AbortController();
+
+/** What was explained, what was asked of the API server, and how long it took. */
+async function look(run: ClusterRun, subject: Subject) {
+  const { clock, cluster } = run;
+  const asked: string[] = [];
+  const plain = cluster.connect();
+  const server = {
+    ...plain,
+    transport: (request: Request) => {
+      asked.push(request.method);
+      return plain.transport(request);
+    },
+  };
+  const startedAt = clock.now();
+  const looking = lookOnce({
+    server,
+    watchUsage: watchKubelets(cluster.openSource(plain), { clock, random: () => 0.5 }),
+    clock,
+    namespace: "default",
+    isEnough: (lines) => hasSeenEnough(lines, subject),
+    onLine() {},
+    looksAtReplicas: subject.kind !== "pod",
+    signal,
+  });
+  let isOver = false;
+  void looking.finally(() => isOver = true).catch(() => {});
+  for (let second = 0; second < 200 && !isOver; second++) await run.advance(1);
+  const lines = await looking;
+  const options = { namespace: "default", signal, now: () => clock.now(), unknown: UNKNOWN_WITHOUT_DAEMON };
+  const explained = (): Promise<Explanation> => explainFrom([toSource(lines)], subject, options);
+  return { explained, asked, seconds: (clock.now() - startedAt) / 1000 };
+}
+
+Deno.test("without a podfit, explain answers from two samples, reads only, and says what it cannot know", async () => {
+  await using run = await ClusterRun.start();
+  const containers = [{ requests: { cpu: "100m" }, limits: { cpu: "2" }, cpuMillicores: 300 }];
+  await run.create(
+    pod("web", { containers, fields: { nodeName: "node-1" } }),
+    autoscaler("web", { selector: { matchLabels: { app: "web" } }, containerName: "main", policy: POLICY }),
+  );
+  await run.advance(60);
+  const { explained, asked, seconds } = await look(run, { kind: "pod", name: "web" });
+  const one = await explained();
+  const { answer, unknown } = one;
+  assertEquals(
+    answer,
+    "web has the size of its template, or one that it was given before; a podfit that ran would let it go up " +
+      "(cpu.requests 100m -> 516m).",
+  );
+  assertEquals(one.kind === "pod" && one.containers[0]?.next, { needs: [], earliest: one.at });
+  assertEquals([unknown, new Set(asked)], [UNKNOWN_WITHOUT_DAEMON, new Set(["GET"])]);
+  assert(seconds < 90, `${seconds} s`);
+  const { spec } = await run.get("pods/web");
+  assertEquals(spec.containers[0].resources.requests.cpu, "100m");
+});
+
+Deno.test("without a podfit, explain of a Deployment finds its ScaledObject, and writes no scale", async () => {
+  await using run = await ClusterRun.start();
+  await run.defineKeda();
+  const containers = [{ requests: { cpu: "100m" }, limits: { cpu: "2" }, cpuMillicores: 90 }];
+  await run.create(
+    deployment("web", { replicas: 2, containers }),
+    scaledObject("scaled", [CPU_50], { spec: { minReplicaCount: 1, maxReplicaCount: 3 } }),
+  );
+  await run.advance(60);
+  const { explained } = await look(run, { kind: "deployment", name: "web" });
+  const one = await explained();
+  assertEquals([one.kind, one.name], ["scaledObject", "scaled"]);
+  assertEquals(
+    one.answer.replace(/^.*; /, ""),
+    "3 are wanted (ScaledOut): cpu resource utilization (percentage of request) above target.",
+  );
+  assertEquals((await run.get("deployments/web")).spec.replicas, 2);
+});
+
+Deno.test("without a podfit, explain gives up after 90 s on a pod that no autoscaler is about", async () => {
+  await using run = await ClusterRun.start();
+  await run.create(pod("web", { fields: { nodeName: "node-1" } }));
+  await run.advance(10);
+  const { explained, seconds } = await look(run, { kind: "pod", name: "web" });
+  const said = await explained().then(() => "", ({ message }: Error) => message);
+  assertEquals(
+    said,
+    'Cannot explain "web": no PodResourceAutoscaler or ScaledObject is about it, or no usage of it came',
+  );
+  assert(seconds >= 90 && seconds < 110, `${seconds} s`);
+});

@@ -1,0 +1,98 @@
+/** The table of `podfit top` on records of podfit beside an embedded cluster: rows, order, filter, width. */
+import { assert, assertEquals } from "@std/assert";
+import { filterRows, sortRows, type TopRow, toRows } from "../../../lib/cli/top/rows.ts";
+import { toTopTable } from "../../../lib/cli/top/table.ts";
+import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";
+import { ExplainRun, POLICY, SIDE } from "../../support/explain_run.ts";
+import { keepLines } from "../../support/record_lines.ts";
+import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts";
+
+const BOTH = { ...POLICY, cpu: { requests: SIDE }, memory: { requests: SIDE } };
+
+/** A Deployment of two at its maximum, a calm pod, and one that wants up. */
+async function list(): Promise<readonly TopRow[]> {
+  const size = { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "1", memory: "256Mi" } };
+  const lines = keepLines();
+  await using run = await ReplicasRun.start([
+    deployment("web", { replicas: 2, containers: [{ requests: { cpu: "100m" }, cpuMillicores: 90 }] }),
+    scaledObject("web", [CPU_50], { spec: { minReplicaCount: 1, maxReplicaCount: 2 } }),
+    pod("calm", { containers: [{ ...size, cpuMillicores: 50, memoryMiB: 20 }], labels: { size: "yes" } }),
+    pod("keen", { containers: [{ ...size, cpuMillicores: 50, memoryMiB: 20 }], labels: { size: "yes" } }),
+    autoscaler("web", { selector: { matchLabels: { size: "yes" } }, containerName: "main", policy: BOTH }),
+  ], { sinks: [lines.onEvaluation], onPass: lines.onPass });
+  await run.advance(30);
+  const use = (cpuMillicores: number) =>
+    run.cluster.cluster.setLoad({ namespace: "default", name: "keen", port: 8080 }, { cpuMillicores });
+  use(200);
+  await run.advance(45);
+  use(900);
+  await run.advance(45);
+  const ticks = lines.scaledObject("web").filter(({ record }) => record.outcome.report?.half === "tick");
+  const newest = ["calm", "keen"].flatMap((name) => lines.pod(name).at(-1) ?? []);
+  return toRows([...newest, ...ticks.slice(-1)], run.cluster.clock.now());
+}
+
+const TABLE = [
+  "NAME            CONTAINER    CPU  REQUEST  LIMIT   USED  WANTED  MEMORY  REQUEST  LIMIT  USED  WANTED  GATE",
+  "calm            main         51m     100m      1   51 %       -  21.9Mi     64Mi  256Mi  34 %       -  InBand",
+  "deployment/web  (replicas)         2 pods         1.82x       -                                        TooManyReplicas",
+  "keen            main        887m     327m      1  271 %       1  21.9Mi     64Mi  256Mi  34 %       -  Cooldown",
+];
+
+Deno.test("top lists what containers use, have and want, what holds them, and workloads with replicas, by name", async () => {
+  const rows = await list();
+  assertEquals(toTopTable(sortRows(rows, "name"), { hasColor: false, columns: Infinity }), TABLE);
+
+  const names = (sort: Parameters<typeof sortRows>[1]) => sortRows(rows, sort).map(({ name }) => name);
+  assertEquals(names("cpu"), ["keen", "calm", "deployment/web"]);
+  assertEquals(names("utilization"), ["keen", "calm", "deployment/web"]);
+  assertEquals(names("wanted")[0], "keen");
+  assertEquals(filterRows(rows, "COOLDOWN").map(({ name }) => name), ["keen"]);
+  assertEquals(filterRows(rows, "deployment/").map(({ gate }) => gate), ["TooManyReplicas"]);
+
+  for (const columns of [110, 100, 90, 80, 70, 60, 50]) {
+    const table = toTopTable(sortRows(rows, "name"), { hasColor: false, columns });
+    assert(table.every((line) => line.length <= columns), `${columns}:\n${table.join("\n")}`);
+    assert(table.some((line) => line.endsWith("Cooldown")), table.join("\n"));
+  }
+});
+
+Deno.test("top paints the rows that wait for something, on a terminal with colour only", async () => {
+  const rows = sortRows(await list(), "name");
+  const [, calm = "", , keen = ""] = toTopTable(rows, { hasColor: true, columns: 200 });
+  assertEquals([calm.startsWith("\x1b[33m"), keen.startsWith("\x1b[33m")], [false, true]);
+  assert(toTopTable(rows, { hasColor: false, columns: 200 }).every((line) => !line.includes("\x1b")));
+});
+
+Deno.test("top cuts long names in the middle where the terminal is narrow", () => {
+  const none = { used: 1, request: 100, limit: null, utilizationPercent: 1, wantedRequest: null, wantedLimit: null };
+  const row: TopRow = {
+    kind: "container",
+    namespace: "shop",
+    name: "a-deployment-with-a-long-name-7d9f86c5b4-x2x4k",
+    container: "main",
+    gate: "InBand",
+    isHeld: false,
+    usedAt: 0,
+    cpu: none,
+    memory: none,
+  };
+  const [, line = ""] = toTopTable([row], { hasColor: false, columns: 60 });
+  assert(line.length <= 60 && line.includes("…") && line.includes("x2x4k "), line);
+});
+
+Deno.test("top lists of a pod whose autoscaler only recommends the size that it has, and wants what it would be", async () => {
+  await using run = await ExplainRun.start({ spec: { mode: "recommend" } });
+  run.use(300);
+  await run.advance(60);
+  const [row] = toRows(run.lines.pod("web").slice(-1), run.run.clock.now());
+  assertEquals(
+    row?.kind === "container" && [row.cpu.request, row.cpu.wantedRequest, row.cpu.limit, row.cpu.wantedLimit],
+    [
+      100,
+      522,
+      2000,
+      null,
+    ],
+  );
+});
