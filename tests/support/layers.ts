@@ -52,6 +52,7 @@ const ALL = [
   "daemon",
   "sim",
   "sim/model",
+  "simulate",
   "cli",
 ];
 
@@ -74,6 +75,7 @@ export const LAYERS: LayerRules["layers"] = {
       "node:timers",
     ],
   },
+  simulate: { layers: ["core", "autoscaler", "scaled_object", "sim/model", "units", "api"], packages: [] },
   usage: { layers: ["kube", "runtime", "units", "api"], packages: ["node:http", "node:https"] },
   triggers: { layers: ["scaled_object", "kube", "runtime", "units", "api"], packages: ["node:https"] },
   kube: {
