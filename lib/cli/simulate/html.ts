@@ -2,13 +2,15 @@
  * The report of a simulation as one HTML file that needs nothing else: no script, no network, plots as inline SVG. What
  * names and numbers say is text, whatever they are.
  */
+import type { ContainerRun } from "../../simulate/engine/simulate.ts";
+import type { Resource } from "../../units/resources.ts";
+import { findTop, listMarks, listSteps, maxOf } from "./html_course.ts";
 import { drawCandidates } from "./html_pareto.ts";
-import { drawPlot, type Mark, PLOT_COLUMNS } from "./html_plot.ts";
-import type { Report, ReportContainer, ReportSize } from "./html_report.ts";
-import { type Column, listColumns } from "./html_scale.ts";
+import { drawPlot, type Plot } from "./html_plot.ts";
+import type { Report } from "./html_report.ts";
 import { STYLE } from "./html_style.ts";
 import { formatFigures, formatFront, formatTiles } from "./html_table.ts";
-import { escapeHtml, formatQuantity, formatSpan } from "./html_text.ts";
+import { escapeHtml, formatQuantity } from "./html_text.ts";
 
 /** Gives the whole file. Never throws. */
 export function formatHtml(report: Report): string {
@@ -28,7 +30,7 @@ export function formatHtml(report: Report): string {
     `<p>${escapeHtml(about)}</p>`,
     wrapRuns(runs.map((run) => `<section>\n<h3>${escapeHtml(run.name)}</h3>\n${formatTiles(run)}\n</section>`)),
     ...runs.length > 0 ? [LEGEND] : [],
-    ...(runs[0]?.containers ?? []).map((_, index) => formatContainer(report, index)),
+    ...(runs[0]?.simulation.containers ?? []).map((_, index) => formatContainer(report, index)),
     ...runs.some(({ replicas }) => replicas.length > 0) ? [formatReplicas(report)] : [],
     ...candidates.length > 0 ? [formatSweep(report)] : [],
     "</body>",
@@ -40,6 +42,7 @@ export function formatHtml(report: Report): string {
 const KEYS: readonly (readonly [svg: string, text: string])[] = [
   ['<path class="used" d="M0 2h26v10H0z"/>', "wanted, the mean of each moment"],
   ['<path class="peak" d="M0 2h26v10H0z"/>', "its highest second"],
+  ['<path class="lost" d="M0 2h26v10H0z"/>', "beyond the limit: lost"],
   ['<path class="request" d="M0 7h26"/>', "request"],
   ['<path class="limit" d="M0 7h26"/>', "limit"],
   ['<path class="up" d="M9 10h8l-4 -7z"/>', "resized up"],
@@ -55,106 +58,79 @@ function wrapRuns(sections: readonly string[]): string {
   return `<div class="${sections.length === 1 ? "single" : "runs"}">\n${sections.join("\n")}\n</div>`;
 }
 
-function formatContainer(report: Report, index: number): string {
-  const { runs, seconds } = report;
-  const shown = runs.flatMap(({ name, containers }) => {
-    const container = containers[index];
-    return container === undefined ? [] : [{ name, container }];
+/** Pixels of a plot alone, and beside another one. */
+const ALONE = 944;
+const BESIDE = 640;
+
+function formatContainer({ runs }: Report, index: number): string {
+  const shown = runs.flatMap(({ name, simulation }) => {
+    const container = simulation.containers[index];
+    return container === undefined ? [] : [{ name, container, seconds: simulation.seconds }];
   });
   const containers = shown.map(({ container }) => container);
-  const tops = { cpu: findTop(containers, "cpu", seconds), memory: findTop(containers, "memory", seconds) };
-  const sections = shown.map(({ name, container }) =>
+  const tops = { cpu: findTop(containers, "cpu"), memory: findTop(containers, "memory") };
+  const width = runs.length > 1 ? BESIDE : ALONE;
+  const sections = shown.map(({ name, container, seconds }, at) =>
     [
       "<section>",
       runs.length > 1 ? `<h3>${escapeHtml(name)}</h3>` : "",
       ...(["cpu", "memory"] as const).map((resource) =>
-        formatFigure(container, { resource, seconds, top: tops[resource], run: name })
+        formatFigure(container, {
+          resource,
+          seconds,
+          top: tops[resource],
+          width,
+          run: name,
+          id: `${resource}${index}-${at}`,
+        })
       ),
       "</section>",
     ].join("\n")
   );
-  const heading = `<h2>Container ${escapeHtml(shown[0]?.container.name ?? "")}</h2>`;
+  const heading = `<h2>Container ${escapeHtml(containers[0]?.container ?? "")}</h2>`;
   return [heading, wrapRuns(sections), `<div class="scroll">${formatFigures(runs, index)}</div>`].join("\n");
 }
 
-type ResourceName = "cpu" | "memory";
-
-interface FigureOptions {
-  readonly resource: ResourceName;
-  readonly seconds: number;
-  readonly top: number;
+interface FigureOptions extends Pick<Plot, "id" | "seconds" | "top" | "width"> {
+  readonly resource: Resource;
   readonly run: string;
 }
 
-function formatFigure(container: ReportContainer, { resource, seconds, top, run }: FigureOptions): string {
-  const sides = (side: "requests" | "limits") =>
-    container.sizes.map((size) => [size.second, size[resource][side]] as const);
-  const highest = maxOf(sides("limits").map(([, amount]) => amount ?? 0));
+function formatFigure(container: ContainerRun, { resource, run, top, ...options }: FigureOptions): string {
+  const [requests, limits] = [listSteps(container, resource, "requests"), listSteps(container, resource, "limits")];
+  const highest = maxOf(limits.map(([, amount]) => amount ?? 0));
   const beyond = highest > top * 1.001 ? `; limits go up to ${formatQuantity(highest, resource)}, beyond the plot` : "";
   const name = resource === "cpu" ? "CPU" : "Memory";
+  const course = container.series?.[resource];
   const plot = drawPlot({
-    label: `${name} of container ${container.name} under ${run}`,
-    unit: resource,
-    seconds,
+    ...options,
     top,
-    columns: readColumns(container, resource, seconds),
-    lines: [{ kind: "limit", steps: sides("limits") }, { kind: "request", steps: sides("requests") }],
-    resizes: listResizes(container.sizes, resource),
-    kills: resource === "memory" ? container.kills : [],
+    label: `${name} of container ${container.container} under ${run}`,
+    unit: resource,
+    peaks: course?.peak ?? [],
+    means: course?.wanted ?? [],
+    lines: [{ kind: "request", steps: requests }, { kind: "limit", steps: limits }],
+    resizes: listMarks(container, resource),
+    kills: resource === "memory" ? container.oomKills : [],
   });
   return `<figure><figcaption>${name}${beyond}</figcaption>\n${plot}\n</figure>`;
 }
 
-function readColumns({ wantedAt }: ReportContainer, resource: ResourceName, seconds: number): readonly Column[] {
-  const read = resource === "cpu"
-    ? (second: number) => wantedAt(second).cpuMillicores
-    : (second: number) => wantedAt(second).workingSetBytes;
-  return listColumns(read, { seconds, count: PLOT_COLUMNS });
-}
+/** So that the ticks of the axis are whole pods. */
+const LEAST_PODS = 4;
 
-/** Limits that are more than so many times what else is shown would press it flat. */
-const MOST_OF_LIMIT = 2.5;
-
-/** The same in every run, so that heights compare. */
-function findTop(containers: readonly ReportContainer[], resource: ResourceName, seconds: number): number {
-  const amounts = (side: "requests" | "limits") =>
-    containers.flatMap(({ sizes }) => sizes.map((size) => size[resource][side] ?? 0));
-  const wanted = containers.slice(0, 1).flatMap((one) => readColumns(one, resource, seconds).map(({ max }) => max));
-  const most = Math.max(maxOf(wanted), maxOf(amounts("requests")));
-  const limit = maxOf(amounts("limits"));
-  return limit <= most * MOST_OF_LIMIT ? Math.max(limit, most) : most * MOST_OF_LIMIT;
-}
-
-/** Of lists that are too long for arguments, too. */
-function maxOf(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), 0);
-}
-
-/** What changed of the resource, and from what to what. */
-function listResizes(sizes: readonly ReportSize[], resource: ResourceName): readonly Mark[] {
-  return sizes.flatMap((size, index): readonly Mark[] => {
-    const before = sizes[index - 1]?.[resource];
-    const after = size[resource];
-    if (before === undefined) return [];
-    const changes = (["requests", "limits"] as const).filter((side) => before[side] !== after[side]);
-    const [first] = changes;
-    if (first === undefined) return [];
-    const show = (amount: number | null) => amount === null ? "none" : formatQuantity(amount, resource);
-    const texts = changes.map((side) => `${side} ${show(before[side])} to ${show(after[side])}`);
-    const isUp = (after[first] ?? Infinity) > (before[first] ?? Infinity);
-    return [{ second: size.second, isUp, text: `${formatSpan(size.second)}: ${texts.join(", ")}` }];
-  });
-}
-
-function formatReplicas({ runs, seconds }: Report): string {
-  const top = Math.max(...runs.flatMap(({ replicas }) => replicas.map(([, pods]) => pods)), 1);
-  const sections = runs.map(({ name, replicas }) => {
+function formatReplicas({ runs }: Report): string {
+  const top = Math.max(LEAST_PODS, maxOf(runs.flatMap(({ replicas }) => replicas.map(([, pods]) => pods))));
+  const sections = runs.map(({ name, replicas, simulation: { seconds } }, at) => {
     const plot = drawPlot({
       label: `Pods under ${name}`,
+      id: `pods-${at}`,
+      width: runs.length > 1 ? BESIDE : ALONE,
       unit: "pods",
       seconds,
       top,
-      columns: [],
+      peaks: [],
+      means: [],
       lines: [{ kind: "replicas", steps: replicas }],
       resizes: [],
       kills: [],

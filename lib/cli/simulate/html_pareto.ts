@@ -40,10 +40,10 @@ export function drawCandidates(candidates: readonly ReportCandidate[]): string {
 }
 
 function drawCandidate(candidate: ReportCandidate, x: number, y: number): string {
-  const { name, slack, throttledSeconds, kills, resizesPerHour, isOnFront } = candidate;
-  const kind = [isOnFront ? "on" : "off", ...kills > 0 ? ["kills"] : throttledSeconds > 0 ? ["throttles"] : []];
+  const { name, slack, throttledSeconds, oomKills, resizesPerHour, isOnFront } = candidate;
+  const kind = [isOnFront ? "on" : "off", ...oomKills > 0 ? ["kills"] : throttledSeconds > 0 ? ["throttles"] : []];
   const text = `${name}: slack ${formatQuantity(slack, "cpu")}, throttled ${formatSpan(throttledSeconds)}, ` +
-    `OOM kills ${kills}, resizes an hour ${formatNumber(resizesPerHour)}`;
+    `OOM kills ${oomKills}, resizes an hour ${formatNumber(resizesPerHour)}`;
   return `<circle class="${kind.join(" ")}" cx="${at(x)}" cy="${at(y)}" r="${isOnFront ? 5 : 3.5}">` +
     `<title>${escapeHtml(text)}</title></circle>`;
 }

@@ -35,7 +35,7 @@ svg { display: block; width: 100%; height: auto; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--dim); }
 .end { text-anchor: end; } .middle { text-anchor: middle; }
 .grid { stroke: var(--rule); fill: none; }
-.peak { fill: var(--peak); } .used { fill: var(--used); }
+.peak { fill: var(--peak); } .lost { fill: var(--bad); fill-opacity: 0.75; } .used { fill: var(--used); }
 .request, .limit, .replicas, .front { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
 .request { stroke: var(--request); } .limit { stroke: var(--limit); stroke-dasharray: 5 3; }
 .replicas { stroke: var(--replicas); stroke-width: 2; }

@@ -1,15 +1,20 @@
 /** Figures of the report as tables and sentences. */
-import type { ReportCandidate, ReportContainer, ReportFigures, ReportRun } from "./html_report.ts";
+import type { Figures } from "../../simulate/engine/figures.ts";
+import type { ContainerRun } from "../../simulate/engine/simulate.ts";
+import type { ReportCandidate, ReportRun } from "./html_report.ts";
 import { escapeHtml, formatNumber, formatQuantity, formatSpan } from "./html_text.ts";
 
 interface Row {
   readonly label: string;
   readonly hint: string;
-  readonly read: (container: ReportContainer) => number | null;
+  readonly read: (container: ContainerRun) => number | null;
   readonly format: (value: number) => string;
   /** Less is better: the best of several is marked, and the change is told. */
   readonly isJudged: boolean;
 }
+
+/** What the figures of a resource are in. */
+const UNITS = { cpu: 1, memory: 2 ** 20 } as const;
 
 const ROWS: readonly Row[] = [
   ...listRows("CPU", "cpu"),
@@ -17,7 +22,7 @@ const ROWS: readonly Row[] = [
   {
     label: "OOM kills",
     hint: "killed for memory",
-    read: ({ kills }) => kills.length,
+    read: ({ oomKills }) => oomKills.length,
     format: formatNumber,
     isJudged: true,
   },
@@ -31,8 +36,8 @@ const ROWS: readonly Row[] = [
 ];
 
 function listRows(name: string, key: "cpu" | "memory"): readonly Row[] {
-  const amount = (value: number) => formatQuantity(value, key);
-  const row = (label: string, hint: string, read: (figures: ReportFigures) => number | null, isJudged = true): Row => ({
+  const amount = (value: number) => formatQuantity(value * UNITS[key], key);
+  const row = (label: string, hint: string, read: (figures: Figures) => number | null, isJudged = true): Row => ({
     label: `${name} ${label}`,
     hint,
     read: (container) => read(container[key]),
@@ -53,7 +58,7 @@ function listRows(name: string, key: "cpu" | "memory"): readonly Row[] {
 
 /** One container's figures, a column for each run, and what the last is to the first. */
 export function formatFigures(runs: readonly ReportRun[], index: number): string {
-  const containers = runs.map(({ containers }) => containers[index]).filter((one) => one !== undefined);
+  const containers = runs.map(({ simulation }) => simulation.containers[index]).filter((one) => one !== undefined);
   const isCompared = containers.length === 2;
   const head = runs.map(({ name }) => `<th scope="col">${escapeHtml(name)}</th>`).join("");
   const rows = ROWS.map((row) => {
@@ -78,15 +83,18 @@ function formatChange([from = null, to = null]: readonly (number | null)[]): str
 }
 
 /** What a policy does, in large figures. */
-export function formatTiles({ containers }: ReportRun): string {
-  const total = (read: (container: ReportContainer) => number) =>
+export function formatTiles({ simulation: { containers } }: ReportRun): string {
+  const total = (read: (container: ContainerRun) => number) =>
     containers.reduce((sum, container) => sum + read(container), 0);
-  const kills = total(({ kills }) => kills.length);
+  const kills = total(({ oomKills }) => oomKills.length);
   const throttled = total(({ cpu }) => cpu.throttledSeconds);
   const tile = (value: string, label: string, kind = "") =>
     `<div class="tile ${kind}"><b>${value}</b><span>${label}</span></div>`;
   const [cpu, used] = [total((one) => one.cpu.request), total((one) => one.cpu.used)];
-  const [memory, held] = [total((one) => one.memory.request), total((one) => one.memory.used)];
+  const [memory, held] = [
+    total((one) => one.memory.request * UNITS.memory),
+    total((one) => one.memory.used * UNITS.memory),
+  ];
   return `<div class="tiles">${
     [
       tile(formatQuantity(cpu, "cpu"), `CPU requested, ${formatQuantity(used, "cpu")} used`),
@@ -105,9 +113,9 @@ const MOST_ROWS = 40;
 export function formatFront(candidates: readonly ReportCandidate[]): string {
   const rows = candidates.filter(({ isOnFront }) => isOnFront).toSorted((a, b) => a.slack - b.slack)
     .slice(0, MOST_ROWS)
-    .map(({ name, slack, throttledSeconds, kills, resizesPerHour }) =>
+    .map(({ name, slack, throttledSeconds, oomKills, resizesPerHour }) =>
       `<tr><th scope="row">${escapeHtml(name)}</th><td>${formatQuantity(slack, "cpu")}</td>` +
-      `<td>${formatSpan(throttledSeconds)}</td><td>${formatNumber(kills)}</td>` +
+      `<td>${formatSpan(throttledSeconds)}</td><td>${formatNumber(oomKills)}</td>` +
       `<td>${formatNumber(resizesPerHour)}</td></tr>`
     );
   const head = ["CPU slack", "throttled", "OOM kills", "resizes an hour"].map((one) => `<th scope="col">${one}</th>`);

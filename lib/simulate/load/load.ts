@@ -1,17 +1,5 @@
-/** What a container wants in each second, whatever size it is given; lines between points, and parts of it. */
-
-export interface LoadAmounts {
-  readonly cpuMillicores: number;
-  readonly workingSetBytes: number;
-  /** Kept as far as the limit lets it grow. */
-  readonly pageCacheBytes?: number;
-}
-
-export interface Load {
-  /** How long it lasts; `at` takes 0 up to it, fractions too, and gives the ends beyond them. */
-  readonly seconds: number;
-  readonly at: (second: number) => LoadAmounts;
-}
+/** Loads made of points, and parts of loads. Fractions of seconds may be asked for, too. */
+import type { Load } from "../engine/load.ts";
 
 /** The load of one container of one pod; `null` where what was read does not name it. */
 export interface NamedLoad {

@@ -2,7 +2,7 @@
  * The seconds that short means hide: a load of five-minute means changes as slowly as they do, a real one does not. As
  * tests/quality makes them (sim/curve.go): CPU times 1 + noise of 10 %, correlated over 30 s, drawn each 10 s.
  */
-import type { Load } from "./load.ts";
+import type { Load } from "../engine/load.ts";
 
 const KNOT_SECONDS = 10;
 const SIGMA = 0.1;

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readCsv } from "../../../lib/simulate/load/csv.ts";
-import type { Load } from "../../../lib/simulate/load/load.ts";
+import type { Load } from "../../../lib/simulate/engine/load.ts";
 
 const MIB = 2 ** 20;
 

@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import { cutLoad, type Load, toLoad } from "../../../lib/simulate/load/load.ts";
+import type { Load } from "../../../lib/simulate/engine/load.ts";
+import { cutLoad, toLoad } from "../../../lib/simulate/load/load.ts";
 import { addNoise } from "../../../lib/simulate/load/noise.ts";
 
 const RAMP = toLoad({ cpu: [[0, 0], [100, 1000]], memory: [[0, 50], [50, 50]] });
