@@ -5,7 +5,7 @@
  */
 import { parseAmount } from "../../units/quantity.ts";
 import { quote } from "../../units/untrusted.ts";
-import { type Points, type ReadLoads, toLoad } from "./load.ts";
+import { listSeen, type Points, type ReadLoads, toLoad } from "./load.ts";
 
 export interface CsvOptions {
   /** The file's name, for messages. */
@@ -45,7 +45,8 @@ export function readCsv(text: string, options: CsvOptions): ReadLoads {
     }
   }
   if (body.length < 2) return { ok: false, message: `Cannot read load ${file}: it needs two rows at least` };
-  return { ok: true, loads: [{ pod: null, container: null, load: toLoad(withCache(points)) }] };
+  const read = withCache(points);
+  return { ok: true, loads: [{ pod: null, container: null, load: toLoad(read), seen: listSeen(read) }] };
 }
 
 type Target = "seconds" | "cpu" | "memory" | "cache";

@@ -1,4 +1,5 @@
 /** Loads made of points, and parts of loads. Fractions of seconds may be asked for, too. */
+import type { Resource } from "../../units/resources.ts";
 import type { Load } from "../engine/load.ts";
 
 /** The load of one container of one pod; `null` where what was read does not name it. */
@@ -7,6 +8,8 @@ export interface NamedLoad {
   readonly pod: string | null;
   readonly container: string | null;
   readonly load: Load;
+  /** What was read of it; the rest is constant. */
+  readonly seen: readonly Resource[];
 }
 
 /** The loads, or one line that says what was read, where, and why it is no load. */
@@ -27,6 +30,11 @@ export interface LoadPoints {
 
 /** What a load wants of the resource that was not read, as in tests/quality. */
 const UNREAD = { cpuMillicores: 100, workingSetBytes: 200 * 2 ** 20 } as const;
+
+/** The resources that there are points of. */
+export function listSeen({ cpu, memory }: LoadPoints): readonly Resource[] {
+  return [...cpu.length > 0 ? ["cpu" as const] : [], ...memory.length > 0 ? ["memory" as const] : []];
+}
 
 /** Straight lines between points, from the first point of any resource to the last. Seconds count from the first. */
 export function toLoad({ cpu, memory, cache }: LoadPoints): Load {

@@ -3,7 +3,7 @@
  * where CPU was throttled, more was wanted. https://prometheus.io/docs/prometheus/latest/querying/api/#range-queries
  */
 import { isRecord, quote } from "../../units/untrusted.ts";
-import { type NamedLoad, type Points, type ReadLoads, toLoad } from "./load.ts";
+import { listSeen, type NamedLoad, type Points, type ReadLoads, toLoad } from "./load.ts";
 
 export interface PrometheusRange {
   /** http or https, with what comes before `/api/v1`. */
@@ -37,11 +37,11 @@ export async function readPrometheus(range: PrometheusRange, get: GetText): Prom
   if (names.length === 0) return refuse(cpu, "it gives no series in that time; try it in Prometheus' own page");
   const loads = names.map((name): NamedLoad => {
     const cores = readCpu.series.get(name) ?? [];
-    const load = toLoad({
+    const points = {
       cpu: cores.map(([second, value]) => [second, value * 1000] as const),
       memory: readMemory.series.get(name) ?? [],
-    });
-    return { pod: null, container: name === "" ? null : name, load };
+    };
+    return { pod: null, container: name === "" ? null : name, load: toLoad(points), seen: listSeen(points) };
   });
   return { ok: true, loads };
 }

@@ -30,7 +30,8 @@ export function collectUsage(): UsagePoints {
     toLoads: () =>
       [...all.values()].filter(({ cpu }) => cpu.length > 0).map(({ pod, container, cpu, memory, cache }) => {
         const points = { cpu, memory };
-        return { pod, container, load: toLoad(cache.length === 0 ? points : { ...points, cache }) };
+        const load = toLoad(cache.length === 0 ? points : { ...points, cache });
+        return { pod, container, load, seen: ["cpu", "memory"] };
       }),
   };
 }
