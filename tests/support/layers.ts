@@ -74,7 +74,7 @@ export const LAYERS: LayerRules["layers"] = {
       "node:timers",
     ],
   },
-  simulate: { layers: ["core", "autoscaler", "scaled_object", "sim/model", "units", "api"], packages: [] },
+  simulate: { layers: ["record", "core", "autoscaler", "scaled_object", "sim/model", "units", "api"], packages: [] },
   usage: { layers: ["kube", "runtime", "units", "api"], packages: ["node:http", "node:https"] },
   triggers: { layers: ["scaled_object", "kube", "runtime", "units", "api"], packages: ["node:https"] },
   kube: {
