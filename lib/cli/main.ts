@@ -2,13 +2,14 @@
 import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
 import { createProgram } from "./run/options.ts";
+import type { SimulateOptions } from "./simulate/options.ts";
 import { writeError } from "./output.ts";
 import { run } from "./run/run.ts";
 import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const commands = { run, lint: startLint, demo: startDemo };
+  const commands = { run, lint: startLint, demo: startDemo, simulate: startSimulate };
   const program = createProgram((name) => Deno.env.get(name), commands).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
@@ -27,6 +28,12 @@ async function startLint(paths: readonly string[]): Promise<void> {
 async function startDemo(options: DemoOptions): Promise<void> {
   const { demo } = await import("./demo/demo.ts");
   Deno.exitCode = await demo(options);
+}
+
+/** Loads `simulate` on request, because the daemon needs no model of a node. */
+async function startSimulate(options: SimulateOptions): Promise<void> {
+  const { simulate } = await import("./simulate/simulate.ts");
+  Deno.exitCode = await simulate(options);
 }
 
 function report(error: unknown): number {

@@ -10,6 +10,7 @@ import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts"
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
 import { createLintCommand } from "../lint/options.ts";
+import { createSimulateCommand, type SimulateOptions } from "../simulate/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
   parseBetween,
@@ -102,10 +103,11 @@ export interface Commands {
   readonly run: (options: RunOptions) => Promise<void>;
   readonly lint: (paths: readonly string[]) => Promise<void>;
   readonly demo: (options: DemoOptions) => Promise<void>;
+  readonly simulate: (options: SimulateOptions) => Promise<void>;
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Command {
+export function createProgram(getEnv: GetEnv, { run, lint, demo, simulate }: Commands): Command {
   const program = new Command("podfit")
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
@@ -118,6 +120,7 @@ export function createProgram(getEnv: GetEnv, { run, lint, demo }: Commands): Co
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
   program.addCommand(createDemoCommand({ demo, toComplaint }));
   program.addCommand(createLintCommand({ lint, toComplaint }));
+  program.addCommand(createSimulateCommand({ simulate, toComplaint }));
   return program.action((given: Given) => run(toOptions(given, getEnv)));
 }
 

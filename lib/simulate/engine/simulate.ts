@@ -7,7 +7,8 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { SimContainer, Tracked } from "./container.ts";
 import { type Figures, toFigures } from "./figures.ts";
 import type { Loads } from "./load.ts";
-import { type PodEvaluation, type Resized, SimPod } from "./pod.ts";
+import type { Resized } from "./node_pod.ts";
+import { type PodEvaluation, SimPod } from "./pod.ts";
 import type { Course } from "./series.ts";
 
 /** What is simulated. */

@@ -55,7 +55,8 @@ async function open(run: ClusterRun, args: readonly string[]) {
 async function readOptions(args: readonly string[]): Promise<RunOptions> {
   let options: RunOptions | null = null;
   const never = () => Promise.reject(new Error("not to be called"));
-  const commands = { run: (given: RunOptions) => Promise.resolve(void (options = given)), lint: never, demo: never };
+  const run = (given: RunOptions) => Promise.resolve(void (options = given));
+  const commands = { run, lint: never, demo: never, simulate: never };
   await createProgram(() => undefined, commands).parseAsync(args, { from: "user" });
   if (options === null) throw new Error("Cannot read the options");
   return options;

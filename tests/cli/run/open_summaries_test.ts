@@ -132,6 +132,7 @@ async function readOptions(args: readonly string[]): Promise<RunOptions> {
     run: (options) => Promise.resolve(read.resolve(options)),
     lint: () => Promise.resolve(),
     demo: () => Promise.resolve(),
+    simulate: () => Promise.resolve(),
   }).exitOverride();
   await program.parseAsync([...args], { from: "user" });
   return await read.promise;

@@ -319,9 +319,10 @@ Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts 
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
-  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing, demo: doNothing }).configureHelp({
-    helpWidth: 500,
-  });
+  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing, demo: doNothing, simulate: doNothing })
+    .configureHelp({
+      helpWidth: 500,
+    });
   let text = "";
   help.configureOutput({ writeOut: (part) => text += part }).outputHelp();
   for (const { flag, value, variable, fallback } of Object.values<FlagRow>(FLAGS)) {
@@ -342,7 +343,7 @@ Deno.test("the demo's numbers have bounds, and its scenes two names", async () =
     return Promise.resolve();
   };
   const start = (...args: readonly string[]) =>
-    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo })
+    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo, simulate: doNothing })
       .exitOverride().parseAsync([...args], { from: "user" });
   await start("demo");
   await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
@@ -367,7 +368,7 @@ async function read(args: readonly string[], env: Env): Promise<RunOptions> {
     got.push(options);
     return Promise.resolve();
   };
-  const program = createProgram((name) => env[name], { run, lint: doNothing, demo: doNothing });
+  const program = createProgram((name) => env[name], { run, lint: doNothing, demo: doNothing, simulate: doNothing });
   await program.exitOverride().parseAsync([...args], { from: "user" });
   const [options] = got;
   assert(options !== undefined && got.length === 1);

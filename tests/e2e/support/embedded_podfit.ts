@@ -47,6 +47,7 @@ export function startEmbeddedPodfit(options: EmbeddedPodfitOptions): Process {
     run: (given) => run(given, life, options),
     lint: () => Promise.reject(new Error("Cannot lint: no scenario does")),
     demo: () => Promise.reject(new Error("Cannot show the demo: no scenario does")),
+    simulate: () => Promise.reject(new Error("Cannot simulate: no scenario does")),
   }).exitOverride();
   const over = program.parseAsync([...args], { from: "user" }).then(() => code = 0, (error: unknown) => {
     if (!life.isKilled) onLine(`podfit: ${error instanceof Error ? error.message : error}`);
