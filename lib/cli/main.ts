@@ -3,13 +3,14 @@ import { CommanderError } from "commander";
 import type { DemoOptions } from "./demo/options.ts";
 import { createProgram } from "./run/options.ts";
 import type { SimulateOptions } from "./simulate/options.ts";
+import type { SuggestOptions } from "./suggest/options.ts";
 import { writeError } from "./output.ts";
 import { run } from "./run/run.ts";
 import { StartError } from "./run/start_error.ts";
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
-  const commands = { run, lint: startLint, demo: startDemo, simulate: startSimulate };
+  const commands = { run, lint: startLint, demo: startDemo, simulate: startSimulate, suggest: startSuggest };
   const program = createProgram((name) => Deno.env.get(name), commands).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
@@ -34,6 +35,12 @@ async function startDemo(options: DemoOptions): Promise<void> {
 async function startSimulate(options: SimulateOptions): Promise<void> {
   const { simulate } = await import("./simulate/simulate.ts");
   Deno.exitCode = await simulate(options);
+}
+
+/** Loads `suggest` on request, as `simulate`. */
+async function startSuggest(options: SuggestOptions): Promise<void> {
+  const { suggest } = await import("./suggest/suggest.ts");
+  Deno.exitCode = await suggest(options);
 }
 
 function report(error: unknown): number {

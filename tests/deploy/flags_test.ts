@@ -182,7 +182,7 @@ async function readOptions({ args, env }: Start): Promise<RunOptions> {
     return Promise.resolve();
   };
   const nothing = () => Promise.resolve();
-  await createProgram((name) => env[name], { run, lint: nothing, demo: nothing, simulate: nothing })
+  await createProgram((name) => env[name], { run, lint: nothing, demo: nothing, simulate: nothing, suggest: nothing })
     .exitOverride().parseAsync([...args], { from: "user" });
   const [options] = read;
   assert(options !== undefined);

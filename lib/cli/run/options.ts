@@ -10,6 +10,7 @@ import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts"
 import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
 import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
 import { createLintCommand } from "../lint/options.ts";
+import { createSuggestCommand, type SuggestOptions } from "../suggest/options.ts";
 import { createSimulateCommand, type SimulateOptions } from "../simulate/options.ts";
 import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
 import {
@@ -104,10 +105,11 @@ export interface Commands {
   readonly lint: (paths: readonly string[]) => Promise<void>;
   readonly demo: (options: DemoOptions) => Promise<void>;
   readonly simulate: (options: SimulateOptions) => Promise<void>;
+  readonly suggest: (options: SuggestOptions) => Promise<void>;
 }
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
-export function createProgram(getEnv: GetEnv, { run, lint, demo, simulate }: Commands): Command {
+export function createProgram(getEnv: GetEnv, { run, lint, demo, simulate, suggest }: Commands): Command {
   const program = new Command("podfit")
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
@@ -121,6 +123,7 @@ export function createProgram(getEnv: GetEnv, { run, lint, demo, simulate }: Com
   program.addCommand(createDemoCommand({ demo, toComplaint }));
   program.addCommand(createLintCommand({ lint, toComplaint }));
   program.addCommand(createSimulateCommand({ simulate, toComplaint }));
+  program.addCommand(createSuggestCommand({ suggest, toComplaint }));
   return program.action((given: Given) => run(toOptions(given, getEnv)));
 }
 

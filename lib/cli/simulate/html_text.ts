@@ -36,12 +36,10 @@ export type Unit = "cpu" | "memory" | "pods";
 /** An amount of millicores, bytes or pods. */
 export function formatQuantity(amount: number, unit: Unit): string {
   if (!Number.isFinite(amount)) return "-";
-  if (unit === "pods") return formatNumber(amount);
-  if (unit === "cpu") {
-    return amount >= 1000 ? formatNumber(amount / 1000) : amount === 0 ? "0" : `${formatNumber(amount)}m`;
-  }
-  if (amount >= 2 ** 30) return `${formatNumber(amount / 2 ** 30)}Gi`;
-  return amount === 0 ? "0" : `${formatNumber(amount / 2 ** 20)}Mi`;
+  if (unit === "pods" || amount === 0) return formatNumber(amount);
+  const [whole, small, isLarge] = unit === "cpu" ? ["", "m", amount >= 1000] : ["Gi", "Mi", amount >= 2 ** 30];
+  const text = formatNumber(amount / (unit === "cpu" ? (isLarge ? 1000 : 1) : isLarge ? 2 ** 30 : 2 ** 20));
+  return text === "0" ? text : `${text}${isLarge ? whole : small}`;
 }
 
 /** Seconds in at most two parts: `45s`, `12m`, `3h 20m`, `2d 6h`. */

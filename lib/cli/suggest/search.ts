@@ -35,7 +35,7 @@ export interface Suggestion {
 }
 
 export interface SearchOptions {
-  /** How many policies are simulated at most. */
+  /** How many policies are simulated at most, until it is asked of each number of the best what it is worth. */
   readonly budget: number;
   /** Hears of each that was, and may take its time: it is waited for. */
   readonly onTried?: (tried: number) => Promise<void> | void;
@@ -53,10 +53,11 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
   const [example, fixed] = [judge(subject, EXAMPLE), judge(subject, null)];
   if (example === null || fixed === null) return null;
   const known = new Map<string, Tried | null>();
+  let limit = budget;
   const attempt: Attempt = async (candidate) => {
     const key = JSON.stringify(toSpec(candidate));
     const before = known.get(key);
-    if (before !== undefined || known.size >= budget) return before ?? null;
+    if (before !== undefined || known.size >= limit) return before ?? null;
     const spec = toSpec(candidate);
     const verdict = isClean(spec) ? judge(subject, spec) : null;
     const tried = verdict === null
@@ -71,6 +72,8 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
   if (start === undefined) return null;
   const seen = readSeen(subject.loads);
   const climbed = await climb(start, listCoordinates(seen, subject.seen), attempt);
+  // What is left is short, and without it numbers would stand there for nothing.
+  limit = Infinity;
   const pruned = await prune(climbed, attempt);
   const best = isBetter(pruned, start, { by: LEAST_GAIN }) ? pruned : start;
   const worths = await findWorths(best, attempt);

@@ -56,7 +56,7 @@ async function readOptions(args: readonly string[]): Promise<RunOptions> {
   let options: RunOptions | null = null;
   const never = () => Promise.reject(new Error("not to be called"));
   const run = (given: RunOptions) => Promise.resolve(void (options = given));
-  const commands = { run, lint: never, demo: never, simulate: never };
+  const commands = { run, lint: never, demo: never, simulate: never, suggest: never };
   await createProgram(() => undefined, commands).parseAsync(args, { from: "user" });
   if (options === null) throw new Error("Cannot read the options");
   return options;

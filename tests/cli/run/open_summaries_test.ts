@@ -133,6 +133,7 @@ async function readOptions(args: readonly string[]): Promise<RunOptions> {
     lint: () => Promise.resolve(),
     demo: () => Promise.resolve(),
     simulate: () => Promise.resolve(),
+    suggest: () => Promise.resolve(),
   }).exitOverride();
   await program.parseAsync([...args], { from: "user" });
   return await read.promise;

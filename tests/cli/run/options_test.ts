@@ -319,7 +319,13 @@ Deno.test("deploy/node-local.yaml starts podfit with the cgroups that it mounts 
 });
 
 Deno.test("--help lists each flag with its variable and default, and the variables without a flag", () => {
-  const help = createProgram(() => undefined, { run: doNothing, lint: doNothing, demo: doNothing, simulate: doNothing })
+  const help = createProgram(() => undefined, {
+    run: doNothing,
+    lint: doNothing,
+    demo: doNothing,
+    simulate: doNothing,
+    suggest: doNothing,
+  })
     .configureHelp({
       helpWidth: 500,
     });
@@ -343,7 +349,7 @@ Deno.test("the demo's numbers have bounds, and its scenes two names", async () =
     return Promise.resolve();
   };
   const start = (...args: readonly string[]) =>
-    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo, simulate: doNothing })
+    createProgram(() => undefined, { run: doNothing, lint: doNothing, demo, simulate: doNothing, suggest: doNothing })
       .exitOverride().parseAsync([...args], { from: "user" });
   await start("demo");
   await start("demo", "--keep", "--speed", "1.5", "--seconds=3600");
@@ -368,7 +374,13 @@ async function read(args: readonly string[], env: Env): Promise<RunOptions> {
     got.push(options);
     return Promise.resolve();
   };
-  const program = createProgram((name) => env[name], { run, lint: doNothing, demo: doNothing, simulate: doNothing });
+  const program = createProgram((name) => env[name], {
+    run,
+    lint: doNothing,
+    demo: doNothing,
+    simulate: doNothing,
+    suggest: doNothing,
+  });
   await program.exitOverride().parseAsync([...args], { from: "user" });
   const [options] = got;
   assert(options !== undefined && got.length === 1);

@@ -48,6 +48,7 @@ export function startEmbeddedPodfit(options: EmbeddedPodfitOptions): Process {
     lint: () => Promise.reject(new Error("Cannot lint: no scenario does")),
     demo: () => Promise.reject(new Error("Cannot show the demo: no scenario does")),
     simulate: () => Promise.reject(new Error("Cannot simulate: no scenario does")),
+    suggest: () => Promise.reject(new Error("Cannot suggest: no scenario does")),
   }).exitOverride();
   const over = program.parseAsync([...args], { from: "user" }).then(() => code = 0, (error: unknown) => {
     if (!life.isKilled) onLine(`podfit: ${error instanceof Error ? error.message : error}`);
