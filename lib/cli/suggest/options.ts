@@ -107,7 +107,7 @@ export function createSuggestCommand({ suggest, toComplaint }: SuggestCommand): 
     })
     .action(async (workload: string | undefined, given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await suggest(checked(command, () => toOptions(workload ?? null, given)));
+      await suggest(checked(command, () => readGiven(workload ?? null, given)));
     });
 }
 
@@ -121,7 +121,7 @@ function checked<T>(command: Command, read: () => T): T {
   }
 }
 
-function toOptions(workload: string | null, given: Given): SuggestOptions {
+function readGiven(workload: string | null, given: Given): SuggestOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
   const { load: loads = [], fromRecord: records = [], all = false } = given;
   const prometheus = readPrometheus(given);

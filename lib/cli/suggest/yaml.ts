@@ -31,16 +31,16 @@ function listLines(fields: Spec, path: string, comments: Comments): readonly Lin
 
 /** Comment lines of a text; long ones go on in the next. */
 export function formatComment(lines: readonly string[]): string {
-  return lines.flatMap((line) => wrap(oneLine(line))).map((line) => `# ${line}`.trimEnd() + "\n").join("");
+  return lines.flatMap((line) => breakLine(oneLine(line))).map((line) => `# ${line}`.trimEnd() + "\n").join("");
 }
 
 const MOST_COLUMNS = 116;
 
-function wrap(text: string): readonly string[] {
+function breakLine(text: string): readonly string[] {
   if (text.length <= MOST_COLUMNS) return [text];
   const at = text.lastIndexOf(" ", MOST_COLUMNS);
   if (at <= 0) return [text];
-  return [text.slice(0, at), ...wrap(text.slice(at + 1))];
+  return [text.slice(0, at), ...breakLine(text.slice(at + 1))];
 }
 
 function oneLine(text: string): string {
