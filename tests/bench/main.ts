@@ -6,11 +6,13 @@
 import { measureMemory } from "./memory.ts";
 import { measurePage } from "./metrics.ts";
 import { measurePoll } from "./poll.ts";
+import { measureSimulations } from "./simulate.ts";
 
 const POLL_GOAL = 1.25;
 const MEMORY_GOAL_MIB = 40;
 const PAGE_GOAL = 5;
 const BLOCK_GOAL_MS = 50;
+const DECISIONS_GOAL = 200_000;
 
 const polls = [1, 2, 3, 4, 5].map(() => measurePoll(300)).sort((a, b) => a.ratio - b.ratio);
 const poll = polls[2];
@@ -20,6 +22,14 @@ if (poll !== undefined) {
       `${poll.pollMs.toFixed(2)} ms; JSON.parse of the same bytes: ${poll.parseMs.toFixed(2)} ms\n` +
       `  ratio ${poll.ratio.toFixed(2)} (five runs ${polls.map(({ ratio }) => ratio.toFixed(2)).join(" ")}; ` +
       `goal: at most ${POLL_GOAL})`,
+  );
+}
+const simulations = measureSimulations();
+console.log("simulation of 14 days of a pod, one core (fastest of five runs):");
+for (const { policy, decisions, decisionsPerSecond } of simulations) {
+  const perSecond = (Math.round(decisionsPerSecond / 1000) * 1000).toLocaleString("en");
+  console.log(
+    `  ${policy}: ${decisions} decisions, ${perSecond} a second (goal: ${DECISIONS_GOAL.toLocaleString("en")})`,
   );
 }
 const memory = await measureMemory(60_000);
@@ -38,7 +48,10 @@ console.log(
     `  resident memory: series +${page.seriesMiB.toFixed(1)} MiB, reading +${page.scrapeMiB.toFixed(1)} MiB`,
 );
 const isMissed = page.ratio > PAGE_GOAL || page.blockMs >= BLOCK_GOAL_MS;
-if (isMissed || (poll?.ratio ?? Infinity) > POLL_GOAL || memory.differenceMiB > MEMORY_GOAL_MIB) Deno.exitCode = 1;
+const isSlow = simulations.some(({ decisionsPerSecond }) => decisionsPerSecond < DECISIONS_GOAL);
+if (isSlow || isMissed || (poll?.ratio ?? Infinity) > POLL_GOAL || memory.differenceMiB > MEMORY_GOAL_MIB) {
+  Deno.exitCode = 1;
+}
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);

@@ -1,13 +1,14 @@
 /** Simulations as JSON for programs. */
 import type { Simulation } from "../../simulate/engine/simulate.ts";
 import type { Comparison } from "./compare.ts";
+import type { Ranked } from "./sweep/rank.ts";
 
-/** One object per workload and policy; a limit that is not there is null. */
-export function formatJson(comparisons: readonly Comparison[]): string {
+/** One object per workload and policy; a limit that is not there is null. `ranked`: what a sweep tried, best first. */
+export function formatJson(comparisons: readonly Comparison[], ranked: readonly Ranked[]): string {
   const runs = comparisons.flatMap(({ title, runs }) =>
     runs.map(({ policy, simulation }) => ({ workload: title, policy, ...toPlain(simulation) }))
   );
-  return `${JSON.stringify({ runs }, null, 2)}\n`;
+  return `${JSON.stringify(ranked.length === 0 ? { runs } : { runs, sweep: ranked }, null, 2)}\n`;
 }
 
 /** Without the series, which are for plots. */

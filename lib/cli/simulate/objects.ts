@@ -25,6 +25,8 @@ export interface WorkloadObject {
 export interface ManifestObjects {
   readonly workloads: readonly WorkloadObject[];
   readonly autoscalers: readonly Autoscaler[];
+  /** The autoscalers as they are written. */
+  readonly manifests: readonly Fields[];
   readonly scaledObjects: readonly ScaledObjectFacts[];
   /** One line each: FILE:LINE:COLUMN: OBJECT: FIELD: what is wrong and what would be right. */
   readonly complaints: readonly string[];
@@ -33,11 +35,13 @@ export interface ManifestObjects {
 /** Reads every object that a simulation is made of; others are passed over. Never throws. */
 export function readObjects(sources: readonly Source[]): ManifestObjects {
   const [workloads, autoscalers, scaledObjects]: [WorkloadObject[], Autoscaler[], ScaledObjectFacts[]] = [[], [], []];
+  const manifests: Fields[] = [];
   const complaints: string[] = [];
   for (const { object, complain } of listItems(sources, complaints)) {
     const { kind } = object;
     if (kind === "PodResourceAutoscaler") {
       const parsed = parseAutoscaler(object);
+      manifests.push(object);
       if (parsed.ok) autoscalers.push(toContender(parsed.autoscaler));
       else parsed.problems.forEach(complain);
     } else if (kind === "ScaledObject") {
@@ -50,7 +54,7 @@ export function readObjects(sources: readonly Source[]): ManifestObjects {
       else workloads.push(read);
     }
   }
-  return { workloads, autoscalers, scaledObjects, complaints };
+  return { workloads, autoscalers, manifests, scaledObjects, complaints };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -94,8 +98,8 @@ function toTitle({ kind, metadata }: Fields): string {
   return `${kind} ${name}`;
 }
 
-/** A file has no uid, by which decisions name their autoscaler. */
-function toContender(autoscaler: Autoscaler): Autoscaler {
+/** The autoscaler with a uid, which a file has not, and by which decisions name it. */
+export function toContender(autoscaler: Autoscaler): Autoscaler {
   const uid = autoscaler.uid || `${autoscaler.namespace}/${autoscaler.name}`;
   return { ...autoscaler, uid, key: uid };
 }

@@ -96,7 +96,7 @@ export function createSimulateCommand({ simulate, toComplaint }: SimulateCommand
     })
     .action(async (given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await simulate(checked(command, () => toOptions(given)));
+      await simulate(checked(command, () => readGiven(given)));
     });
 }
 
@@ -110,7 +110,7 @@ function checked<T>(command: Command, read: () => T): T {
   }
 }
 
-function toOptions(given: Given): SimulateOptions {
+function readGiven(given: Given): SimulateOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
   const { load: loads = [], fromRecord: records = [], sweep } = given;
   if (loads.length + records.length === 0) {

@@ -14,6 +14,8 @@ import { readLoads, toLoads } from "./loads.ts";
 import { type ManifestObjects, readObjects } from "./objects.ts";
 import type { SimulateOptions } from "./options.ts";
 import { type Subject, toSubjects } from "./subjects.ts";
+import type { Ranked } from "./sweep/rank.ts";
+import { formatRanked, sweep } from "./sweep/sweep.ts";
 import { formatComparisons } from "./table.ts";
 
 /** Resolves to the exit code: 0 = simulated, 1 = an error in a manifest, 2 = a file that is no good. */
@@ -41,11 +43,12 @@ interface Read {
 }
 
 async function simulateObjects(options: SimulateOptions, { given, others }: Read): Promise<number> {
+  const subjects = findSubjects(given);
   const policies = [
-    { name: toName(options.filenames), subjects: listSubjects(given) },
+    { name: toName(options.filenames), subjects },
     ...others.map(({ autoscalers }, index) => ({
       name: toName([options.policies[index] ?? ""]),
-      subjects: listSubjects({ ...given, autoscalers }),
+      subjects: findSubjects({ ...given, autoscalers }),
     })),
   ];
   const named = await readLoads({
@@ -55,16 +58,17 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Read
     noise: options.hasNoise ? options.seed : null,
   });
   const seconds = toSeconds(options, named);
-  const [base] = policies;
-  const comparisons = (base?.subjects ?? []).map(({ title }): Comparison => ({
+  const comparisons = subjects.map(({ title }): Comparison => ({
     title,
     runs: policies.flatMap(({ name, subjects }): readonly PolicyRun[] => {
       const subject = subjects.find((one) => one.title === title);
       return subject === undefined ? [] : [{ policy: name, simulation: run(subject, { options, named, seconds }) }];
     }),
   }));
-  await writeHtml(options, comparisons);
-  writeOutput(options.output === "json" ? formatJson(comparisons) : `${formatComparisons(comparisons)}\n`);
+  const ranked = options.sweep === null ? [] : await sweep(options, { objects: given, named, seconds });
+  await writeHtml(options, comparisons, ranked);
+  if (options.output === "json") writeOutput(formatJson(comparisons, ranked));
+  else writeOutput(`${formatComparisons(comparisons)}\n${ranked.length === 0 ? "" : `${formatRanked(ranked)}`}`);
   return 0;
 }
 
@@ -74,7 +78,7 @@ async function readFiles(paths: readonly string[]): Promise<ManifestObjects> {
   return readObjects(sources);
 }
 
-function listSubjects(objects: ManifestObjects): readonly Subject[] {
+function findSubjects(objects: ManifestObjects): readonly Subject[] {
   const found = toSubjects(objects);
   if (!found.ok) throw new StartError(found.message);
   return found.subjects;
@@ -105,7 +109,11 @@ function run({ pod, autoscalers }: Subject, { options, named, seconds }: RunCont
   return runSimulation({ autoscalers, pod, loads, seed: options.seed, seconds, ...steps });
 }
 
-async function writeHtml({ html, loads, records }: SimulateOptions, comparisons: readonly Comparison[]): Promise<void> {
+async function writeHtml(
+  { html, loads, records }: SimulateOptions,
+  comparisons: readonly Comparison[],
+  candidates: readonly Ranked[],
+): Promise<void> {
   if (html === null) return;
   const runs = comparisons.flatMap(({ title, runs }) =>
     runs.map(({ policy, simulation }) => ({
@@ -117,7 +125,7 @@ async function writeHtml({ html, loads, records }: SimulateOptions, comparisons:
   const title = comparisons.map((one) => one.title).join(", ");
   const about = `Under ${[...loads, ...records].join(", ")}`;
   try {
-    await Deno.writeTextFile(html, formatHtml({ title, about, runs, candidates: [] }));
+    await Deno.writeTextFile(html, formatHtml({ title, about, runs, candidates }));
   } catch (error) {
     throw toStartError(new Error(`Cannot write "${html}": ${error instanceof Error ? error.message : error}`));
   }

@@ -24,8 +24,11 @@ export type Subjects =
   | { readonly ok: true; readonly subjects: readonly Subject[] }
   | { readonly ok: false; readonly message: string };
 
+/** What the files hold, as far as it is matched. */
+export type Matched = Pick<ManifestObjects, "workloads" | "autoscalers" | "scaledObjects">;
+
 /** Autoscalers in mode `recommend` count as if they were applied, paused ones do not count. */
-export function toSubjects({ workloads, autoscalers, scaledObjects }: Omit<ManifestObjects, "complaints">): Subjects {
+export function toSubjects({ workloads, autoscalers, scaledObjects }: Matched): Subjects {
   if (workloads.length === 0) {
     return refuse("no Deployment, StatefulSet, DaemonSet, ReplicaSet or Pod in the files: add it with a further -f");
   }

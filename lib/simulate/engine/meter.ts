@@ -5,18 +5,18 @@
 import type { Pressure } from "../../api/usage.ts";
 import { HOUSEKEEPING_MS } from "../../sim/model/meter.ts";
 import { nextPressure, NO_PRESSURE, readHeld } from "../../sim/model/pressure.ts";
-import { drawBetween, type Key } from "../../sim/model/random.ts";
+import { draw, drawBetween, type Key } from "../../sim/model/random.ts";
 import type { CpuPressure } from "../../sim/model/state.ts";
 
 /** A cgroup's counters, and what cAdvisor has read of them. Times are epoch ms. */
 export interface Meter {
-  readonly key: Key;
+  /** What chance has come to: the next wait follows from it. */
+  chance: number;
   cpuNs: number;
   psi: CpuPressure;
   workingSetBytes: number;
   cacheBytes: number;
   nextSampleAt: number;
-  samples: number;
   /** `null`: cAdvisor has not taken over yet. */
   taken: Taken | null;
 }
@@ -34,13 +34,12 @@ export interface Taken {
 /** The meter of what starts now. */
 export function newMeter(startedAt: number, key: Key, takeoverMs: readonly [number, number]): Meter {
   return {
-    key,
+    chance: Math.floor(draw([...key, "housekeeping"]) * 2 ** 32),
     cpuNs: 0,
     psi: NO_PRESSURE,
     workingSetBytes: 0,
     cacheBytes: 0,
     nextSampleAt: startedAt + drawBetween(takeoverMs, [...key, "takeover"]),
-    samples: 0,
     taken: null,
   };
 }
@@ -62,8 +61,14 @@ export function readStalled(wanted: number, limit: number): number {
 export function takeSample(meter: Meter, now: number): void {
   if (now < meter.nextSampleAt) return;
   meter.taken = read(meter, meter.nextSampleAt, "us");
-  meter.nextSampleAt += drawBetween(HOUSEKEEPING_MS, [...meter.key, "housekeeping", meter.samples]);
-  meter.samples++;
+  meter.nextSampleAt += nextWaitMs(meter);
+}
+
+/** Between two looks. A number a step, as a key of its own for each would cost as much as a decision: Numerical Recipes' generator. */
+function nextWaitMs(meter: Meter): number {
+  meter.chance = (Math.imul(meter.chance, 1_664_525) + 1_013_904_223) >>> 0;
+  const [least, most] = HOUSEKEEPING_MS;
+  return least + Math.floor(meter.chance / 2 ** 32 * (most - least + 1));
 }
 
 /** What a summary shows of a container at `now`: the runtime's own numbers until cAdvisor has any. */
