@@ -1,9 +1,11 @@
-/** Reads the files of `--load` and `--from-record`, and says which container each is the load of. */
+/** Reads the files of `--load` and `--from-record`, asks Prometheus, and says which container each is the load of. */
 import { readCsv } from "../../simulate/load/csv.ts";
 import type { NamedLoad, ReadLoads } from "../../simulate/load/load.ts";
 import { addNoise } from "../../simulate/load/noise.ts";
+import { readPrometheus } from "../../simulate/load/prometheus.ts";
 import { readRecords } from "../../simulate/load/record.ts";
 import type { Load, Loads } from "../../simulate/engine/load.ts";
+import type { PrometheusSource } from "./prometheus.ts";
 import { StartError, toStartError } from "../run/start_error.ts";
 
 /** Where loads come from. */
@@ -14,6 +16,8 @@ export interface LoadSources {
   readonly percentOfCores: number;
   /** The seed of noise upon them; `null` = none. */
   readonly noise: string | null;
+  /** `null` = none is asked. */
+  readonly prometheus: PrometheusSource | null;
 }
 
 /** All of them, in the order given. Throws a StartError for what cannot be read. */
@@ -26,7 +30,8 @@ export async function readLoads(sources: LoadSources): Promise<readonly NamedLoa
     loads.push(...read.map((one) => ({ ...one, container: container ?? one.container })));
   }
   for (const file of sources.records) loads.push(...take(readRecords(await readText(file), { file })));
-  const { noise } = sources;
+  const { noise, prometheus } = sources;
+  if (prometheus !== null) loads.push(...take(await readPrometheus(prometheus.range, prometheus.get)));
   return noise === null ? loads : loads.map((one) => ({ ...one, load: addNoise(one.load, noise) }));
 }
 

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { parseBetween, parseChoice, parseOptional, parseWhole } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
+import { type AskedPrometheus, parseFrom, parseSpan } from "./from.ts";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 /** The command's options, checked. */
@@ -12,6 +13,10 @@ export interface SimulateOptions {
   /** FILE or CONTAINER=FILE. */
   readonly loads: readonly string[];
   readonly records: readonly string[];
+  /** `null` = none is asked. */
+  readonly prometheus: AskedPrometheus | null;
+  /** How far back Prometheus is asked. */
+  readonly forMs: number;
   /** How many cores 100 % in a load are. */
   readonly percentOfCores: number;
   readonly hasNoise: boolean;
@@ -58,6 +63,9 @@ type Given = Readonly<{
   policy?: readonly string[];
   load?: readonly string[];
   fromRecord?: readonly string[];
+  from?: readonly string[];
+  memoryQuery?: string;
+  for: string;
   percentOf: string;
   noise?: boolean;
   hours?: string;
@@ -78,6 +86,9 @@ export function createSimulateCommand({ simulate, toComplaint }: SimulateCommand
     )
     .option("--load <file>", "CSV of what containers want; CONTAINER=FILE for one of them; repeatable", collect)
     .option("--from-record <file>", "records as `podfit record` writes them, as a load; repeatable", collect)
+    .option("--from <source...>", "prometheus URL QUERY: usage by container, or a selector of cAdvisor's series")
+    .option("--memory-query <query>", "what gives Prometheus' bytes of memory by container")
+    .option("--for <duration>", "how far back to ask Prometheus: 2h, 7d", "1d")
     .option("--policy <file>", "autoscalers to compare with those of -f; repeatable", collect)
     .option("--hours <n>", "how long (default: as long as the load)")
     .option("--percent-of <cores>", "what 100 percent in a load are", "1")
@@ -113,8 +124,9 @@ function checked<T>(command: Command, read: () => T): T {
 function readGiven(given: Given): SimulateOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
   const { load: loads = [], fromRecord: records = [], sweep } = given;
-  if (loads.length + records.length === 0) {
-    throw new StartError("Cannot simulate without a load: name one with --load FILE or --from-record FILE");
+  const prometheus = parseFrom(given.from, given.memoryQuery);
+  if (loads.length + records.length === 0 && prometheus === null) {
+    throw new StartError("Cannot simulate without a load: name one with --load FILE, --from-record FILE or --from");
   }
   if (sweep !== undefined && given.policy !== undefined) {
     throw new StartError("Cannot use --policy with --sweep: a sweep compares its own policies");
@@ -124,6 +136,8 @@ function readGiven(given: Given): SimulateOptions {
     policies: given.policy ?? [],
     loads,
     records,
+    prometheus,
+    forMs: parseSpan(given.for),
     percentOfCores: parseBetween({ name: "--percent-of", text: given.percentOf }, [0.001, 10_000]),
     hasNoise: given.noise === true,
     hours: parseOptional(written("--hours", given.hours), (one) => parseBetween(one, [0.01, 24 * 400])),

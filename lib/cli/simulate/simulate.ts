@@ -11,6 +11,7 @@ import type { Comparison, PolicyRun } from "./compare.ts";
 import { formatHtml } from "./html.ts";
 import { formatJson } from "./json.ts";
 import { readLoads, toLoads } from "./loads.ts";
+import { openPrometheus } from "./prometheus.ts";
 import { type ManifestObjects, readObjects } from "./objects.ts";
 import type { SimulateOptions } from "./options.ts";
 import { type Subject, toSubjects } from "./subjects.ts";
@@ -54,6 +55,7 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Read
   const named = await readLoads({
     csv: options.loads,
     records: options.records,
+    prometheus: options.prometheus === null ? null : openPrometheus(options.prometheus, options.forMs),
     percentOfCores: options.percentOfCores,
     noise: options.hasNoise ? options.seed : null,
   });
@@ -110,7 +112,7 @@ function run({ pod, autoscalers }: Subject, { options, named, seconds }: RunCont
 }
 
 async function writeHtml(
-  { html, loads, records }: SimulateOptions,
+  { html, loads, records, prometheus }: SimulateOptions,
   comparisons: readonly Comparison[],
   candidates: readonly Ranked[],
 ): Promise<void> {
@@ -123,7 +125,7 @@ async function writeHtml(
     }))
   );
   const title = comparisons.map((one) => one.title).join(", ");
-  const about = `Under ${[...loads, ...records].join(", ")}`;
+  const about = `Under ${[...loads, ...records, ...prometheus === null ? [] : [prometheus.query]].join(", ")}`;
   try {
     await Deno.writeTextFile(html, formatHtml({ title, about, runs, candidates }));
   } catch (error) {

@@ -2,7 +2,6 @@
 import { readPod } from "../../daemon/inventory/read_pod.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Pod } from "../../api/kubernetes.ts";
-import { type GetText, type PrometheusRange, readPrometheus } from "../../simulate/load/prometheus.ts";
 import type { NamedLoad } from "../../simulate/load/load.ts";
 import { formatDuration } from "../../units/duration.ts";
 import { readManifests } from "../lint/files.ts";
@@ -19,17 +18,13 @@ export interface HistoryOptions {
   /** What its container is called where no manifest says it. */
   readonly container: string | null;
   readonly files: LoadSources;
-  /** `null` = none is asked. */
-  readonly prometheus: { readonly range: PrometheusRange; readonly get: GetText } | null;
 }
 
 /** Rejects with a StartError for what cannot be read. */
 export async function readHistory(options: HistoryOptions): Promise<Watched> {
-  const { target, files, prometheus } = options;
-  const fromFiles = ofTarget(await readLoads(files), target);
-  const asked = prometheus === null ? null : await readPrometheus(prometheus.range, prometheus.get);
-  if (asked !== null && !asked.ok) throw new StartError(asked.message);
-  const loads = [...fromFiles, ...asked?.loads ?? []];
+  const { target, files } = options;
+  const { prometheus } = files;
+  const loads = ofTarget(await readLoads(files), target);
   const manifest = await readTemplate(options);
   const source = [
     ...files.csv.length + files.records.length > 0 ? [[...files.csv, ...files.records].join(", ")] : [],

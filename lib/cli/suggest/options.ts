@@ -4,8 +4,9 @@ import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import { isText } from "../../units/fields.ts";
 import { NAME_RULE } from "../../units/names.ts";
 import { quote } from "../../units/untrusted.ts";
-import { parseBetween, parseMs, parseNamespace, parseOptional, parseWhole } from "../run/parse_values.ts";
+import { parseBetween, parseNamespace, parseOptional, parseWhole } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
+import { type AskedPrometheus, parseFrom, parseSpan } from "../simulate/from.ts";
 import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 /** The command's options, checked. */
@@ -21,7 +22,7 @@ export interface SuggestOptions {
   readonly container: string | null;
   readonly loads: readonly string[];
   readonly records: readonly string[];
-  readonly prometheus: { readonly url: string; readonly query: string; readonly memoryQuery: string | null } | null;
+  readonly prometheus: AskedPrometheus | null;
   readonly percentOfCores: number;
   /** The seed; `null` = none. */
   readonly noise: string | null;
@@ -124,7 +125,7 @@ function checked<T>(command: Command, read: () => T): T {
 function readGiven(workload: string | null, given: Given): SuggestOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
   const { load: loads = [], fromRecord: records = [], all = false } = given;
-  const prometheus = readPrometheus(given);
+  const prometheus = parseFrom(given.from, given.memoryQuery);
   const hasHistory = loads.length + records.length > 0 || prometheus !== null;
   if (all === (workload !== null)) {
     throw new StartError("Cannot suggest: name one workload, such as deployment/web, or give --all");
@@ -133,7 +134,7 @@ function readGiven(workload: string | null, given: Given): SuggestOptions {
   return {
     workload: workload === null ? null : parseWorkload(workload),
     namespace: parseOptional(written("--namespace", given.namespace), parseNamespace),
-    forMs: parseFor(given.for),
+    forMs: parseSpan(given.for),
     filenames: given.filename ?? [],
     container: given.container ?? null,
     loads,
@@ -146,21 +147,6 @@ function readGiven(workload: string | null, given: Given): SuggestOptions {
     kubeconfigPaths: given.kubeconfig === undefined ? [] : [given.kubeconfig],
     context: given.context ?? null,
   };
-}
-
-function readPrometheus({ from, memoryQuery: bytes }: Given): SuggestOptions["prometheus"] {
-  const memoryQuery = bytes ?? null;
-  if (from === undefined) {
-    if (memoryQuery !== null) throw new StartError("Cannot use --memory-query without --from prometheus");
-    return null;
-  }
-  const [source, url, query, more] = from;
-  if (source === "prometheus" && url !== undefined && query !== undefined && more === undefined) {
-    return { url, query, memoryQuery };
-  }
-  throw new StartError(
-    `Cannot read --from ${quote(from.join(" "))}: write --from prometheus URL QUERY, the query quoted`,
-  );
 }
 
 const KINDS: Readonly<Record<string, WorkloadKind>> = {
@@ -182,17 +168,6 @@ function parseWorkload(text: string): { readonly kind: WorkloadKind; readonly na
   throw new StartError(
     `Cannot read workload ${quote(text)}: write deployment/NAME, statefulset/NAME or daemonset/NAME`,
   );
-}
-
-const DAY_HOURS = 24;
-
-/** Days too, which people think in and Go's durations lack. */
-function parseFor(text: string): number {
-  const [, days] = /^(\d{1,3})d$/.exec(text) ?? [];
-  const written = { name: "--for", text: days === undefined ? text : `${Number(days) * DAY_HOURS}h` };
-  const ms = parseMs(written);
-  if (ms < 60_000) throw new StartError(`Cannot use --for ${quote(text)}: a minute is the least that says anything`);
-  return ms;
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {

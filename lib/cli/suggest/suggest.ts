@@ -2,10 +2,8 @@
  * `podfit suggest` finds the policy that fits what a workload really uses: it watches its pods or reads what was seen
  * earlier, simulates policies on that, and prints the best as a manifest, with its reasons as comments.
  */
-import { BodyTooLarge, readText } from "../../kube/body.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { MAX_ANSWER_BYTES } from "../../simulate/load/prometheus.ts";
 import { fallBack } from "../../usage/auto/fall_back.ts";
 import { createProxySource } from "../../usage/kubelet.ts";
 import { openMetricsApi } from "../../usage/metrics_api/watch_metrics_api.ts";
@@ -13,6 +11,7 @@ import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import { connectTo, readServerEnvironment } from "../connect_to.ts";
 import { writeError, writeOutput } from "../output.ts";
 import { StartError, toStartError } from "../run/start_error.ts";
+import { openPrometheus } from "../simulate/prometheus.ts";
 import { listenForSignals } from "../signals.ts";
 import { findWorkload, type FoundWorkload, listWorkloads } from "./find_workload.ts";
 import { readHistory } from "./history.ts";
@@ -43,37 +42,17 @@ export async function suggest(options: SuggestOptions): Promise<number> {
 async function readEarlier(options: SuggestOptions): Promise<Watched> {
   const { workload, namespace, loads, records, percentOfCores, noise, prometheus, forMs } = options;
   if (workload === null) throw new StartError("Cannot suggest by a history: name the workload that it is of");
-  const to = systemClock.now();
   return await readHistory({
     ...options,
     target: { ...workload, namespace: namespace ?? "default" },
-    files: { csv: loads, records, percentOfCores, noise },
-    prometheus: prometheus === null ? null : { range: toRange(prometheus, { from: to - forMs, to }), get: getText },
+    files: {
+      csv: loads,
+      records,
+      percentOfCores,
+      noise,
+      prometheus: prometheus === null ? null : openPrometheus(prometheus, forMs),
+    },
   });
-}
-
-function toRange(
-  { memoryQuery, ...asked }: NonNullable<SuggestOptions["prometheus"]>,
-  time: { readonly from: number; readonly to: number },
-) {
-  return { ...asked, ...time, ...memoryQuery === null ? {} : { memoryQuery } };
-}
-
-const ANSWER_MS = 60_000;
-
-async function getText(url: string): Promise<{ readonly status: number; readonly text: string }> {
-  using timeout = systemClock.timeout(ANSWER_MS);
-  try {
-    const response = await fetch(url, { signal: timeout.signal, headers: { accept: "application/json" } });
-    const text = await readText(response, { limitBytes: MAX_ANSWER_BYTES, signal: timeout.signal });
-    return { status: response.status, text };
-  } catch (error) {
-    if (error instanceof BodyTooLarge) {
-      throw new Error("the answer has more than 32 MiB; ask for less", { cause: error });
-    }
-    if (timeout.signal.aborted) throw new Error(`no answer within ${ANSWER_MS / 1000} s`, { cause: error });
-    throw error;
-  }
 }
 
 async function watchCluster(options: SuggestOptions): Promise<readonly Watched[]> {
