@@ -144,7 +144,8 @@ function formatSweep({ candidates }: Report): string {
   const front = candidates.filter(({ isOnFront }) => isOnFront).length;
   const text =
     `${candidates.length} policies, ${front} of which no other beats in slack, throttled seconds, OOM kills and ` +
-    "resizes at once (filled, on the line). A ring throttles (orange) or is killed for memory (red).";
+    "resizes at once: the large dots, and on the line those of them that are best in the two figures shown. Orange is " +
+    "throttled for longer than the best of all, red is killed for memory more often.";
   return [
     "<h2>Sweep</h2>",
     `<p>${text}</p>`,

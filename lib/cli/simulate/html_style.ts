@@ -42,9 +42,8 @@ svg text { font: 11px system-ui, sans-serif; fill: var(--dim); }
 .up { fill: var(--up); } .down { fill: var(--down); }
 .kill { stroke: var(--bad); stroke-width: 1.6; fill: none; }
 .front { stroke: var(--request); }
-circle.on { fill: var(--request); } circle.off { fill: var(--dim); fill-opacity: 0.55; }
-circle.throttles { fill: none; stroke: var(--limit); stroke-width: 1.8; }
-circle.kills { fill: none; stroke: var(--bad); stroke-width: 1.8; }
+circle { fill: var(--request); } circle.throttles { fill: var(--limit); } circle.kills { fill: var(--bad); }
+circle.off { fill-opacity: 0.35; }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 18px; color: var(--dim); font-size: 13px; margin: 18px 0 0; padding: 0; }
 .legend li { display: flex; align-items: center; gap: 6px; list-style: none; }
 .legend svg { width: 26px; height: 14px; }

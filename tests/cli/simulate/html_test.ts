@@ -111,6 +111,11 @@ Deno.test("formatHtml() shows a sweep's front, by slack", () => {
   assertEquals(rows, [["cheap", "20m", "1m 30s"], ["dear", "200m", "0s"]]);
   assertEquals(count(html, /<circle class="off kills"/g), 1);
   assertEquals(count(html, /<circle class="on throttles"/g), 1);
+  // The third is on the front for what the drawing does not show, and so not on its line.
+  const dearest = candidate("dearest", { slack: 300, resizesPerHour: 2 });
+  const [line = ""] =
+    /<path class="front" d="[^"]*"/.exec(formatHtml(report({ candidates: [...candidates, dearest] }))) ?? [];
+  assertEquals(count(line, /L/g), 1);
 });
 
 Deno.test("formatHtml() lets no name become markup", () => {
