@@ -16,6 +16,8 @@ export interface Coordinate {
 export function listCoordinates(seen: Seen, resources: readonly Resource[]): readonly Coordinate[] {
   const { half, most95, most99, max } = seen.cpu;
   const all: readonly Coordinate[] = [
+    // First: a kill goes before everything.
+    memory("bounds.memory.limits.min", listLimits(seen.memory.max)),
     cpu("bounds.cpu.requests.min", listMins([half, most95, most99, max], 10)),
     cpu("bounds.cpu.limits.min", listMins([most95, most99, max, 1.5 * max], 25)),
     cpu("policy.cpu.requests.scaleDown.window", ["2m", "4m", "10m", "30m", "2h"]),
@@ -39,6 +41,13 @@ function cpu(path: string, values: readonly Value[]): Coordinate {
 
 function memory(path: string, values: readonly Value[]): Coordinate {
   return { path, resource: "memory", values };
+}
+
+const STEP_BYTES = 16 * 2 ** 20;
+
+/** Limits that hold the most that was seen, and somewhat more. */
+function listLimits(most: number): readonly Value[] {
+  return [1.1, 1.3, 1.6].map((factor) => formatAmount(Math.ceil(factor * most / STEP_BYTES) * STEP_BYTES, "memory"));
 }
 
 /** Round amounts of 10m at least; `least` is the profiles' own, below which a min says nothing. */
