@@ -97,5 +97,6 @@ function formatSeconds(value: number): string {
 export function formatNumber(value: number): string {
   if (Number.isInteger(value)) return value.toLocaleString("en");
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
+  if (value > 0 && value < 0.005) return "<0.01";
   return value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

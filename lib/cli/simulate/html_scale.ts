@@ -6,12 +6,12 @@ export function listTicks(
   { count, base }: { readonly count: number; readonly base: 2 | 10 },
 ): readonly number[] {
   if (!(most > 0)) return [0, 1];
-  const step = roundUp(most / count, base);
+  const step = toRoundStep(most / count, base);
   const last = Math.max(1, Math.ceil(most / step - 1e-9));
   return Array.from({ length: last + 1 }, (_, index) => index * step);
 }
 
-function roundUp(value: number, base: 2 | 10): number {
+function toRoundStep(value: number, base: 2 | 10): number {
   const power = base ** Math.floor(Math.log(value) / Math.log(base));
   const factors = base === 2 ? [1, 2] : [1, 2, 2.5, 5, 10];
   return power * (factors.find((factor) => factor * power >= value * 0.999) ?? base);
