@@ -26,11 +26,12 @@ if (poll !== undefined) {
 }
 const simulations = measureSimulations();
 console.log("simulation of 14 days of a pod, one core (fastest of five runs):");
-for (const { policy, decisions, decisionsPerSecond } of simulations) {
+for (const { policy, decisions, decisionsPerSecond, isWaiting } of simulations) {
   const perSecond = (Math.round(decisionsPerSecond / 1000) * 1000).toLocaleString("en");
-  console.log(
-    `  ${policy}: ${decisions} decisions, ${perSecond} a second (goal: ${DECISIONS_GOAL.toLocaleString("en")})`,
-  );
+  const goal = isWaiting
+    ? "no goal: its proposals wait most of the time"
+    : `goal: ${DECISIONS_GOAL.toLocaleString("en")}`;
+  console.log(`  ${policy}: ${decisions} decisions, ${perSecond} a second of CPU (${goal})`);
 }
 const memory = await measureMemory(60_000);
 console.log(
@@ -48,7 +49,7 @@ console.log(
     `  resident memory: series +${page.seriesMiB.toFixed(1)} MiB, reading +${page.scrapeMiB.toFixed(1)} MiB`,
 );
 const isMissed = page.ratio > PAGE_GOAL || page.blockMs >= BLOCK_GOAL_MS;
-const isSlow = simulations.some(({ decisionsPerSecond }) => decisionsPerSecond < DECISIONS_GOAL);
+const isSlow = simulations.some((one) => !one.isWaiting && one.decisionsPerSecond < DECISIONS_GOAL);
 if (isSlow || isMissed || (poll?.ratio ?? Infinity) > POLL_GOAL || memory.differenceMiB > MEMORY_GOAL_MIB) {
   Deno.exitCode = 1;
 }

@@ -52,15 +52,22 @@ const ROWS: readonly Row[] = [
 /** The figures of one container, of those runs that have it. */
 export function compareContainer(runs: readonly PolicyRun[], container: string): readonly ComparedFigure[] {
   const own = runs.map(({ simulation }) => simulation.containers.find((one) => one.container === container));
-  return ROWS.map(({ name, read, format, isCost }) => {
+  const figures = ROWS.map(({ name, read, format, isCost }): ComparedFigure => {
     const values = own.map((run) => run === undefined ? NaN : read(run));
-    return {
-      name,
-      values,
-      format,
-      best: isCost ? findBest(values.map((value) => Number(value.toPrecision(6)))) : null,
-    };
+    const best = isCost ? findBest(values.map((value) => Number(value.toPrecision(6)))) : null;
+    return { name, values, format, best };
   });
+  const pods = runs.map(({ simulation }) => meanPods(simulation));
+  if (pods.every((count) => count === 1)) return figures;
+  return [{ name: "pods, mean", values: pods, format: formatNumber, best: null }, ...figures];
+}
+
+function meanPods({ replicas, seconds }: Simulation): number {
+  let sum = 0;
+  for (const [index, [second, count]] of replicas.entries()) {
+    sum += count * (Math.min(replicas[index + 1]?.[0] ?? seconds, seconds) - second);
+  }
+  return sum / seconds;
 }
 
 /** In how many figures each policy is best, in the order of the runs. */
@@ -90,5 +97,6 @@ function formatSeconds(value: number): string {
 export function formatNumber(value: number): string {
   if (Number.isInteger(value)) return value.toLocaleString("en");
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
+  if (value > 0 && value < 0.005) return "<0.01";
   return value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

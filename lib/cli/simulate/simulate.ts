@@ -2,7 +2,7 @@
  * `podfit simulate` runs the workloads of manifest files on a load, in virtual time: a table, JSON or an HTML report of how
  * well each policy keeps their containers at their size.
  */
-import { simulate as runSimulation } from "../../simulate/engine/simulate.ts";
+import { simulate as runSimulation, type Simulation } from "../../simulate/engine/simulate.ts";
 import type { NamedLoad } from "../../simulate/load/load.ts";
 import { readManifests } from "../lint/files.ts";
 import { writeError, writeOutput } from "../output.ts";
@@ -105,10 +105,10 @@ interface RunContext {
 /** As many steps as a plot can show. */
 const PLOT_STEPS = 1000;
 
-function run({ pod, autoscalers }: Subject, { options, named, seconds }: RunContext) {
+function run({ pod, autoscalers, replicas, scaledObject }: Subject, { options, named, seconds }: RunContext) {
   const loads = toLoads(named, pod.containers.map(({ name }) => name));
   const steps = options.html === null ? {} : { stepSeconds: Math.ceil(seconds / PLOT_STEPS) };
-  return runSimulation({ autoscalers, pod, loads, seed: options.seed, seconds, ...steps });
+  return runSimulation({ autoscalers, pod, replicas, scaledObject, loads, seed: options.seed, seconds, ...steps });
 }
 
 async function writeHtml(
@@ -121,7 +121,7 @@ async function writeHtml(
     runs.map(({ policy, simulation }) => ({
       name: comparisons.length > 1 ? `${title}, ${policy}` : policy,
       simulation,
-      replicas: [],
+      replicas: scalesReplicas(simulation) ? simulation.replicas : [],
     }))
   );
   const title = comparisons.map((one) => one.title).join(", ");
@@ -131,4 +131,8 @@ async function writeHtml(
   } catch (error) {
     throw toStartError(new Error(`Cannot write "${html}": ${error instanceof Error ? error.message : error}`));
   }
+}
+
+function scalesReplicas({ replicas }: Simulation): boolean {
+  return new Set(replicas.map(([, count]) => count)).size > 1;
 }

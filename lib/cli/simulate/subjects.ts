@@ -3,6 +3,7 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import { Contenders } from "../../daemon/inventory/contenders.ts";
 import { readPod } from "../../daemon/inventory/read_pod.ts";
+import { listExternalTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
 import { matches } from "../../units/selector.ts";
 import type { ManifestObjects, WorkloadObject } from "./objects.ts";
@@ -15,7 +16,7 @@ export interface Subject {
   /** One for each container that they stand for. */
   readonly autoscalers: readonly Autoscaler[];
   readonly scaledObject: ScaledObjectFacts | null;
-  /** How many pods it begins with. */
+  /** How many pods it begins with: one, unless a ScaledObject says how many there may be. */
   readonly replicas: number;
 }
 
@@ -42,13 +43,27 @@ export function toSubjects({ workloads, autoscalers, scaledObjects }: Matched): 
     const contenders = own.flatMap((one) => new Contenders().list({ ...one, mode: "apply" }, pod));
     if (contenders.length === 0) return [];
     const scaledObject = scaledObjects.find((one) => isScaledBy(one, workload)) ?? null;
-    return [{ title: toTitle(workload), pod, autoscalers: contenders, scaledObject, replicas: workload.replicas }];
+    const least = scaledObject?.scaledObject?.minReplicas ?? 1;
+    const replicas = scaledObject === null ? 1 : Math.max(1, least, workload.replicas);
+    return [{ title: toTitle(workload), pod, autoscalers: contenders, scaledObject, replicas }];
   });
+  const outside = subjects.map(findOutside).find((one) => one !== null) ?? null;
+  if (outside !== null) return refuse(outside);
   if (subjects.length > 0) return { ok: true, subjects };
   const [names, titles] = [active.map(({ name }) => name), workloads.map(toTitle)].map((list) => list.join(", "));
   return refuse(
     `no container of ${titles} is one that ${names} stands for: look at target, selector and containerName`,
   );
+}
+
+/** What nothing in the files tells the value of. */
+function findOutside({ scaledObject }: Subject): string | null {
+  const object = scaledObject?.scaledObject ?? null;
+  const outside = object === null ? [] : listExternalTriggers(object);
+  if (object === null || outside.length === 0) return null;
+  const kinds = [...new Set(outside.map(({ type }) => type))].join(", ");
+  return `ScaledObject ${object.name} has a trigger that is not of cpu or memory (${kinds}), whose value no load tells: ` +
+    "leave the trigger out of the file";
 }
 
 function refuse(cause: string): Subjects {

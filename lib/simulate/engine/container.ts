@@ -29,12 +29,33 @@ export interface SimContainer {
   backOffMs: number;
 }
 
-/** One resource of it: the size in force, and how that fared. */
-export interface Tracked {
+/** One resource of it: the size in force, and the account of how that fares. */
+export interface Tracked extends Account {
   request: number;
   limit: number;
+}
+
+/** How one resource fares; pods of a workload share it. */
+export interface Account {
   readonly sums: Sums;
   readonly course: Course | null;
+}
+
+/** How a container fares, in all pods of its workload. */
+export interface Accounts {
+  readonly cpu: Account;
+  readonly memory: Account;
+  /** Epoch ms. */
+  readonly oomKills: number[];
+}
+
+/** Of a run that begins. */
+export function newAccounts(steps: Steps | null): Accounts {
+  const open = (): Account => ({
+    sums: newSums(),
+    course: steps === null ? null : newCourse(steps.seconds, steps.stepSeconds),
+  });
+  return { cpu: open(), memory: open(), oomKills: [] };
 }
 
 /** What a container begins with. */
@@ -43,25 +64,20 @@ export interface SimContainerOptions {
   readonly loads: Loads;
   readonly startedAt: number;
   readonly key: Key;
-  readonly steps: Steps | null;
+  readonly accounts: Accounts;
 }
 
 /** A container that has just started. */
-export function newSimContainer({ facts, loads, startedAt, key, steps }: SimContainerOptions): SimContainer {
-  const track = (): Tracked => ({
-    request: 0,
-    limit: Infinity,
-    sums: newSums(),
-    course: steps === null ? null : newCourse(steps.seconds, steps.stepSeconds),
-  });
+export function newSimContainer({ facts, loads, startedAt, key, accounts }: SimContainerOptions): SimContainer {
+  const track = ({ sums, course }: Account): Tracked => ({ request: 0, limit: Infinity, sums, course });
   const own = [...key, facts.name];
   const container: SimContainer = {
     name: facts.name,
     load: findLoad(loads, facts.name),
     key: own,
-    cpu: track(),
-    memory: track(),
-    oomKills: [],
+    cpu: track(accounts.cpu),
+    memory: track(accounts.memory),
+    oomKills: accounts.oomKills,
     meter: newMeter(startedAt, [...own, 1], TAKEOVER_MS),
     wanted: IDLE.at(0),
     stalled: 0,

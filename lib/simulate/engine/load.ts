@@ -31,3 +31,8 @@ const IDLE_USE: Wanted = Object.freeze({ cpuMillicores: 1, workingSetBytes: 4 * 
 export function findLoad(loads: Loads, container: string): Load {
   return Object.hasOwn(loads, container) ? loads[container] ?? IDLE : IDLE;
 }
+
+/** What one of several pods wants that share the CPU of a load; of memory each has all of it. */
+export function toShare(wanted: Wanted, share: number): Wanted {
+  return share === 1 ? wanted : { ...wanted, cpuMillicores: wanted.cpuMillicores * share };
+}

@@ -9,7 +9,7 @@ import { POD_TAKEOVER_MS } from "../../sim/model/meter.ts";
 import { drawBetween, type Key } from "../../sim/model/random.ts";
 import { isSameSize, type Resource, type Resources } from "../../units/resources.ts";
 import * as containers from "./container.ts";
-import type { Loads, Wanted } from "./load.ts";
+import { type Loads, toShare } from "./load.ts";
 import { count, type Meter, newMeter, readMeter, takeSample } from "./meter.ts";
 import { toAccepted, toEnded, toInForce, toRefused, toRunning, toStarted } from "./pod_facts.ts";
 import type { Steps } from "./series.ts";
@@ -24,6 +24,8 @@ export interface NodePodOptions {
   /** Epoch ms. */
   readonly startedAt: number;
   readonly steps: Steps | null;
+  /** By container name. */
+  readonly findAccounts: (container: string) => containers.Accounts;
   readonly onResized: (resized: Resized) => void;
 }
 
@@ -60,12 +62,12 @@ export class NodePod {
   #nextAt = 0;
 
   constructor(options: NodePodOptions) {
-    const { template, name, loads, seed, startedAt, steps } = options;
+    const { template, name, loads, seed, startedAt, findAccounts } = options;
     this.#options = options;
     this.#key = [seed, name];
     this.#facts = toRunning(template, { name, at: startedAt });
     this.containers = this.#facts.containers.filter(({ kind }) => kind !== "init").map((facts) =>
-      containers.newSimContainer({ facts, loads, startedAt, key: this.#key, steps })
+      containers.newSimContainer({ facts, loads, startedAt, key: this.#key, accounts: findAccounts(facts.name) })
     );
     this.#meter = newMeter(startedAt, this.#key, POD_TAKEOVER_MS);
     this.#findNext();
@@ -228,11 +230,6 @@ export class NodePod {
 interface Ending {
   readonly reason: string;
   readonly exitCode: number;
-}
-
-function toShare(wanted: Wanted, share: number): Wanted {
-  if (share === 1) return wanted;
-  return { ...wanted, cpuMillicores: wanted.cpuMillicores * share };
 }
 
 function restarts(

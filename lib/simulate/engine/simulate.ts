@@ -4,12 +4,14 @@
  */
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
-import type { SimContainer, Tracked } from "./container.ts";
+import type { ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
+import { type Accounts, newAccounts } from "./container.ts";
 import { type Figures, toFigures } from "./figures.ts";
 import type { Loads } from "./load.ts";
 import type { Resized } from "./node_pod.ts";
-import { type PodEvaluation, SimPod } from "./pod.ts";
+import type { PodEvaluation } from "./pod.ts";
 import type { Course } from "./series.ts";
+import { Workload } from "./workload.ts";
 
 /** What is simulated. */
 export interface SimulateOptions {
@@ -17,6 +19,10 @@ export interface SimulateOptions {
   readonly autoscalers: readonly Autoscaler[];
   /** The pod of the manifest, as `readPod` gives it. */
   readonly pod: PodFacts;
+  /** Pods at the start, one unless given: they share the CPU of the loads; of memory each has all of it. */
+  readonly replicas?: number;
+  /** Sets their number by its triggers, which are of CPU and memory alone. */
+  readonly scaledObject?: ScaledObjectFacts | null;
   readonly loads: Loads;
   readonly seed: string;
   readonly seconds: number;
@@ -33,9 +39,11 @@ export interface Simulation {
   /** How often the fold was called. */
   readonly decisions: number;
   readonly containers: readonly ContainerRun[];
+  /** Second, pods that run from then on. */
+  readonly replicas: readonly (readonly [second: number, replicas: number])[];
 }
 
-/** How one container fared. Seconds are those since the start. */
+/** How one container fared, in all pods together. Seconds are those since the start. */
 export interface ContainerRun {
   readonly container: string;
   /** In millicores. */
@@ -65,47 +73,54 @@ const MIB = 2 ** 20;
 /** Simulates to the end. Throws only where a load does. */
 export function simulate(options: SimulateOptions): Simulation {
   const { autoscalers, pod: template, loads, seed, seconds, stepSeconds = null, onEvaluation } = options;
-  let decisions = 0;
+  const steps = stepSeconds === null ? null : { seconds, stepSeconds };
+  const accounts = new Map(
+    template.containers.filter(({ kind }) => kind !== "init").map(({ name }) => [name, newAccounts(steps)]),
+  );
   const resizes: Resized[] = [];
-  const pod = new SimPod({
+  let decisions = 0;
+  const workload = new Workload({
     template,
-    name: template.name,
     contenders: autoscalers,
     loads,
     seed,
     startedAt: START_MS,
-    steps: stepSeconds === null ? null : { seconds, stepSeconds },
+    steps,
+    replicas: options.replicas ?? 1,
+    scaledObject: options.scaledObject ?? null,
+    findAccounts: (container) => accounts.get(container) ?? newAccounts(steps),
     onEvaluation(evaluation) {
       decisions++;
       onEvaluation?.(evaluation);
     },
     onResized: (resized) => resizes.push(resized),
   });
-  for (let second = 0; second < seconds; second++) pod.passSecond(START_MS + second * 1000, second, 1);
-  const containers = pod.containers.map((one) =>
-    toRun(one, { seconds, resizes: resizes.filter(({ container }) => container === one.name) })
+  for (let second = 0; second < seconds; second++) workload.passSecond(START_MS + second * 1000, second);
+  const containers = [...accounts].map(([container, own]) =>
+    toRun(container, own, { seconds, resizes: resizes.filter((one) => one.container === container) })
   );
-  return { seconds, stepSeconds, decisions, containers };
+  const replicas = workload.changes.map((one) => [toSecond(one.at), one.replicas] as const);
+  return { seconds, stepSeconds, decisions, containers, replicas };
 }
 
 function toRun(
-  { name, cpu, memory, oomKills }: SimContainer,
+  container: string,
+  { cpu, memory, oomKills }: Accounts,
   { seconds, resizes }: { readonly seconds: number; readonly resizes: readonly Resized[] },
 ): ContainerRun {
+  const { course: cpuCourse } = cpu;
+  const { course: memoryCourse } = memory;
   return {
-    container: name,
-    cpu: toFigures(cpu.sums, 1),
-    memory: toFigures(memory.sums, MIB),
+    container,
+    // Every pod has counted its own seconds.
+    cpu: toFigures({ ...cpu.sums, seconds }, 1),
+    memory: toFigures({ ...memory.sums, seconds }, MIB),
     throttledCoreSeconds: cpu.sums.throttled / 1000,
     resizes: resizes.map(({ at, action, from, to, why }) => ({ second: toSecond(at), action, from, to, why })),
     resizesPerHour: resizes.length / (seconds / 3600),
     oomKills: oomKills.map(toSecond),
-    series: toSeries(cpu, memory),
+    series: cpuCourse === null || memoryCourse === null ? null : { cpu: cpuCourse, memory: memoryCourse },
   };
-}
-
-function toSeries(cpu: Tracked, memory: Tracked): ContainerRun["series"] {
-  return cpu.course === null || memory.course === null ? null : { cpu: cpu.course, memory: memory.course };
 }
 
 function toSecond(at: number): number {

@@ -32,3 +32,18 @@ spec:
 
 /** Ten minutes at 150m, then 900m to the end of the hour. */
 export const STEP = "seconds,millicores\n0,150\n600,150\n601,900\n3600,900\n";
+
+/** From 1 to 10 pods. */
+export function scaledObject(trigger: string): string {
+  return `apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata:
+  name: web
+spec:
+  scaleTargetRef: {name: web}
+  minReplicaCount: 1
+  maxReplicaCount: 10
+  triggers:
+  - ${trigger}
+`;
+}

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { autoscaler, DEPLOYMENT, STEP } from "./files.ts";
+import { autoscaler, DEPLOYMENT, scaledObject, STEP } from "./files.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
 const BALANCED = autoscaler("profile: balanced");
@@ -44,6 +44,24 @@ Deno.test("podfit simulate writes JSON that parses, with each resize, and a repo
   assertEquals([run.workload, run.policy, run.seconds], ["Deployment web", "web.yaml", 1800]);
   assert(run.containers[0].resizes.some(({ action }: { readonly action: string }) => action === "scaleUp"), stdout);
   assert((read["report.html"] ?? "").startsWith("<!doctype html>"), read["report.html"]?.slice(0, 50));
+});
+
+Deno.test("podfit simulate scales pods by a ScaledObject, and refuses triggers that no load tells of", async () => {
+  const files = {
+    "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`,
+    "cpu.yaml": scaledObject("{type: cpu, metricType: AverageValue, metadata: {value: 100m}}"),
+    "queue.yaml": scaledObject("{type: prometheus, metadata: {serverAddress: http://p, query: q, threshold: '5'}}"),
+    "step.csv": STEP,
+  };
+  const scaled = await podfit(files, ["-f", "web.yaml", "-f", "cpu.yaml", "--load", "step.csv"]);
+  assertEquals([scaled.code, scaled.stderr], [0, ""]);
+  assert(/^pods, mean +[4-9]\.\d\d$/m.test(scaled.stdout), scaled.stdout);
+  const refused = await podfit(files, ["-f", "web.yaml", "-f", "queue.yaml", "--load", "step.csv"]);
+  assertEquals(refused.code, 2);
+  assert(
+    refused.stderr.includes("ScaledObject web has a trigger that is not of cpu or memory (prometheus)"),
+    refused.stderr,
+  );
 });
 
 Deno.test("podfit simulate names file, place and field of what is wrong in a manifest", async () => {

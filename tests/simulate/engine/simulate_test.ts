@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ContainerRun, Simulation } from "../../../lib/simulate/engine/simulate.ts";
 import { container, MI, pod, resources } from "../../support/builders.ts";
+import { cpu, factsOf, scaledObject } from "../../support/replicas_fold.ts";
 import { autoscalerOf, HOUR, loadOf, run } from "../runs.ts";
 
 Deno.test("simulate() gives the same run for the same seed, and another for another", () => {
@@ -111,3 +112,33 @@ function only({ containers: [one] }: Simulation): ContainerRun {
   if (one === undefined) throw new Error("no container");
   return one;
 }
+
+Deno.test("simulate() adds pods by a ScaledObject, which share the CPU, and takes them away again", () => {
+  const load = loadOf((second) => ({ cpuMillicores: second >= 1800 && second < 5400 ? 1000 : 90 }));
+  const policy = {
+    pollInterval: "15s",
+    consecutiveSamples: 3,
+    cooldown: "5m",
+    memory: { requests: { scaleUpThreshold: 90, scaleDownThreshold: 10, targetUtilization: 50 } },
+  };
+  const options = {
+    autoscalers: [autoscalerOf({ policy })],
+    scaledObject: factsOf(scaledObject({ triggers: [cpu()] })),
+  };
+  const simulation = run(load, { ...options, seconds: 4 * HOUR, stepSeconds: 60 });
+  const { cpu: figures, series } = only(simulation);
+  const { replicas } = simulation;
+  const at = (second: number) => replicas.findLast(([from]) => from <= second)?.[1];
+  // 1000m are 50 % of what ten pods of 200m ask for.
+  assertEquals([at(1799), at(3600), at(4 * HOUR)], [1, 10, 1], JSON.stringify(replicas));
+  const [up] = replicas.filter(([second]) => second > 1800);
+  assert(up !== undefined && up[0] < 1900, JSON.stringify(replicas));
+  assertEquals(Math.round(series?.cpu.request[60] ?? 0), 2000);
+  assert(figures.throttledSeconds < 120, `throttled for ${figures.throttledSeconds} s`);
+});
+
+Deno.test("simulate() keeps the number of pods without a ScaledObject, and counts them all", () => {
+  const { containers, replicas } = run(loadOf(() => ({ cpuMillicores: 300 })), { replicas: 2 });
+  assertEquals(replicas.map(([, count]) => count), [1, 2]);
+  assertEquals([containers[0]?.cpu.used, containers[0]?.memory.used], [300, 200]);
+});

@@ -27,7 +27,8 @@ export async function sweep(
 ): Promise<readonly Ranked[]> {
   const axes = (fields ?? []).length === 0 ? BUILT_IN : (fields ?? []).map(parseAxis);
   const candidates = listCandidates(objects.manifests, axes);
-  const trial: Trial = { workloads: objects.workloads, loads: shareLoads(objects, { named, seconds }), seed, seconds };
+  const { workloads, scaledObjects } = objects;
+  const trial: Trial = { workloads, scaledObjects, loads: shareLoads(objects, { named, seconds }), seed, seconds };
   const progress = createProgress(STDERR, candidates.length);
   const count = workers ?? navigator.hardwareConcurrency;
   const lost = new Set<string>();

@@ -4,6 +4,7 @@ import { parseAutoscaler } from "../../../autoscaler/parse_autoscaler.ts";
 import type { ContainerRun } from "../../../simulate/engine/simulate.ts";
 import { simulate } from "../../../simulate/engine/simulate.ts";
 import type { Load, Loads } from "../../../simulate/engine/load.ts";
+import type { ScaledObjectFacts } from "../../../scaled_object/scaled_object.ts";
 import { toContender, type WorkloadObject } from "../objects.ts";
 import { toSubjects } from "../subjects.ts";
 import type { Manifest } from "./grid.ts";
@@ -11,6 +12,7 @@ import type { Manifest } from "./grid.ts";
 /** What all policies of a sweep are tried on. */
 export interface Trial {
   readonly workloads: readonly WorkloadObject[];
+  readonly scaledObjects: readonly ScaledObjectFacts[];
   /** By container name. */
   readonly loads: Readonly<Record<string, SharedLoad>>;
   readonly seed: string;
@@ -58,18 +60,18 @@ export function shareLoad(load: Load, seconds: number): SharedLoad {
 
 /** Never throws for a policy that is invalid. */
 export function tryPolicy(trial: Trial, manifests: readonly Manifest[]): Tried {
-  const { workloads, seed, seconds } = trial;
+  const { workloads, scaledObjects, seed, seconds } = trial;
   const autoscalers: Autoscaler[] = [];
   for (const manifest of manifests) {
     const parsed = parseAutoscaler(manifest);
     if (parsed.ok) autoscalers.push(toContender(parsed.autoscaler));
     else return { ok: false, message: parsed.problems.map(({ path, message }) => `${path}: ${message}`).join("; ") };
   }
-  const found = toSubjects({ workloads, autoscalers, scaledObjects: [] });
+  const found = toSubjects({ workloads, autoscalers, scaledObjects });
   if (!found.ok) return found;
   const loads = openLoads(trial);
-  const runs = found.subjects.flatMap(({ pod, autoscalers: contenders }) =>
-    simulate({ autoscalers: contenders, pod, loads, seed, seconds }).containers
+  const runs = found.subjects.flatMap(({ pod, autoscalers: contenders, replicas, scaledObject }) =>
+    simulate({ autoscalers: contenders, pod, replicas, scaledObject, loads, seed, seconds }).containers
   );
   return { ok: true, totals: addUp(runs) };
 }

@@ -47,5 +47,5 @@ Deno.test("tryAll() ends the workers that it has started", async () => {
 
 function newTrial(): Trial {
   const load = loadOf((second) => ({ cpuMillicores: second < 600 ? 150 : 700 }));
-  return { workloads, loads: { app: shareLoad(load, SECONDS) }, seed: "1", seconds: SECONDS };
+  return { workloads, scaledObjects: [], loads: { app: shareLoad(load, SECONDS) }, seed: "1", seconds: SECONDS };
 }
