@@ -3,7 +3,7 @@
  * of a global is reported also where it is declared for something else: a reader could not tell the two apart.
  */
 
-const PURE = /\/lib\/(core|autoscaler|scaled_object|units|sim\/model)\//;
+const PURE = /\/lib\/(core|autoscaler|scaled_object|units|sim\/model|simulate\/engine)\//;
 
 /** What reaches outside the function, by whatever way it is named. */
 const GLOBALS = new Set([

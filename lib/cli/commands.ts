@@ -9,6 +9,8 @@ import { createExplainCommand } from "./explain/options.ts";
 import { createLintCommand } from "./lint/options.ts";
 import { createRecordCommand } from "./record/options.ts";
 import { createReplayCommand } from "./replay/options.ts";
+import { createSimulateCommand } from "./simulate/options.ts";
+import { createSuggestCommand } from "./suggest/options.ts";
 import type { GetEnv } from "./run/options.ts";
 import { createTopCommand } from "./top/options.ts";
 import type { Subcommand } from "./subcommand.ts";
@@ -44,6 +46,14 @@ export function createCommands({ getEnv, perform }: CommandsOptions): (of: Subco
     createReplayCommand({
       ...of,
       replay: (options) => perform(async () => await (await import("./replay/replay.ts")).replay(options)),
+    }),
+    createSimulateCommand({
+      ...of,
+      simulate: (options) => perform(async () => await (await import("./simulate/simulate.ts")).simulate(options)),
+    }),
+    createSuggestCommand({
+      ...of,
+      suggest: (options) => perform(async () => await (await import("./suggest/suggest.ts")).suggest(options)),
     }),
     createTopCommand({
       ...of,

@@ -33,12 +33,19 @@ export function sideOf(key: SideKey): Side {
 
 /** Gives the other side of its resource: `cpu.limits` of `cpu.requests`. */
 export function partnerOf(key: SideKey): SideKey {
-  return `${resourceOf(key)}.${sideOf(key) === "requests" ? "limits" : "requests"}`;
+  return PARTNERS[key];
 }
+
+const PARTNERS: Readonly<Record<SideKey, SideKey>> = {
+  "cpu.requests": "cpu.limits",
+  "cpu.limits": "cpu.requests",
+  "memory.requests": "memory.limits",
+  "memory.limits": "memory.requests",
+};
 
 /** Says whether two sizes agree in all four amounts. */
 export function isSameSize(a: Resources, b: Resources): boolean {
-  return SIDE_KEYS.every((key) => a[key] === b[key]);
+  return a === b || SIDE_KEYS.every((key) => a[key] === b[key]);
 }
 
 /** Amounts of cpu and memory: what is asked for, or left. */

@@ -3,9 +3,15 @@ import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../lib/cli/version.ts";
 import { bundlePodfit } from "../../tools/image/bundle.ts";
 import { QUICK_START } from "../support/manifests.ts";
+import { autoscaler, DEPLOYMENT, STEP } from "./simulate/files.ts";
 
-/** Texts that only the demo, the embedded cluster and lint have. */
-const COMMANDS = ["podfit demo: three workloads", "https://embedded.cluster", "only the last one counts"];
+/** Texts that only the demo, the embedded cluster, lint and simulate have. */
+const COMMANDS = [
+  "podfit demo: three workloads",
+  "https://embedded.cluster",
+  "only the last one counts",
+  "podfit sweep",
+];
 
 Deno.test("the bundle runs by itself, prints its version, checks manifests, and shows the demo", async () => {
   await using bundle = await writeBundle();
@@ -21,7 +27,24 @@ Deno.test("the bundle runs by itself, prints its version, checks manifests, and 
   assertEquals([shown.code, shown.stderr, /^resizes [1-9]/m.test(shown.stdout)], [0, "", true], shown.stdout);
 });
 
-Deno.test("the daemon's start reads neither demo nor lint nor embedded cluster nor the YAML parser", async () => {
+Deno.test("the bundle simulates, and sweeps in workers that are in it", async () => {
+  await using bundle = await writeBundle();
+  await Deno.writeTextFile(`${bundle.directory}/web.yaml`, `${DEPLOYMENT}---\n${autoscaler("profile: balanced")}`);
+  await Deno.writeTextFile(`${bundle.directory}/step.csv`, STEP);
+  const run = ["run", "--no-config", "--no-remote", "--no-npm", "--allow-env", `--allow-read=${bundle.directory}`];
+  const args = ["simulate", "-f", "web.yaml", "--load", "step.csv", "--hours", "0.2", "-o", "json"];
+  const sweeps = await Promise.all(["1", "2"].map(async (workers) => {
+    const sweep = ["--workers", workers, "--sweep", "profile=latency,thrifty"];
+    const { code, stdout, stderr } = await deno([...run, bundle.main, ...args, ...sweep], bundle.directory);
+    // A worker that is not found is told of.
+    assertEquals([code, stderr], [0, ""]);
+    return JSON.parse(stdout).sweep;
+  }));
+  assertEquals(sweeps[0].length, 3);
+  assertEquals(sweeps[0], sweeps[1]);
+});
+
+Deno.test("the daemon's start reads neither demo nor lint nor simulate nor embedded cluster nor the YAML parser", async () => {
   await using bundle = await writeBundle();
   const { code, stdout, stderr } = await deno(["info", "--no-config", "--json", bundle.main], bundle.directory);
   assertEquals(code, 0, stderr);

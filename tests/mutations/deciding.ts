@@ -386,7 +386,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "takes a quantity of zero for a request",
       in: "hasRequest",
-      find: "(size[`${resource}.requests`] ?? 0) >",
+      find: "(size[REQUEST[resource]] ?? 0) >",
       replace: "(size[`${resource}.requests`] ?? -1) >=",
       test: "computeQosClass() gives the class of Kubernetes (C35)",
     },

@@ -2,6 +2,7 @@
  * How well a controller kept a container at its size, second by second of a curve: what was too much, what was too
  * little, and how often it was changed. docs/quality.md tells what each figure means.
  */
+import { addSecond, newSums, toFigures } from "../../lib/simulate/engine/figures.ts";
 import { type Curve, listDemand } from "./curve.ts";
 
 /** What a controller did with a curve. */
@@ -40,12 +41,10 @@ export interface Score {
   readonly settlesUp: number | null;
   readonly killsEarly: number;
   readonly killsLate: number;
-  /** To rank by; see WEIGHTS. */
+  /** To rank by; see WEIGHTS of the figures. */
   readonly cost: number;
 }
 
-/** What a millicore of each kind is worth beside one of slack: a choice. */
-export const WEIGHTS = { under: 3, throttled: 20 } as const;
 /** A request fits a level within these, seen for so long. */
 const FITS = { least: 0.95, most: 2, seconds: 300, lookedSeconds: 4 * 3600 } as const;
 /** Kills before are of an app that is not known yet. */
@@ -60,40 +59,25 @@ export function scoreRun(curve: Curve, run: Run): Score {
   const demand = listDemand(curve, starts, listDown(seconds, kills, starts));
   const requests = listSizes(run.sizes, requestAt, seconds);
   const limits = listSizes(run.sizes, limitAt, seconds);
-  const sums = { used: 0, slack: 0, under: 0, underTime: 0, throttled: 0, throttledTime: 0, request: 0, limit: 0 };
+  const sums = newSums();
   for (let second = 0; second < seconds; second++) {
-    const [wanted, request, limit] = [demand[second] ?? 0, requests[second] ?? 0, limits[second] ?? 0];
-    const used = Math.min(wanted, limit);
-    sums.used += used;
-    sums.request += request;
-    sums.limit += limit;
-    sums.slack += Math.max(0, request - used);
-    sums.under += Math.max(0, wanted - request);
-    sums.throttled += Math.max(0, wanted - limit);
-    if (wanted > request) sums.underTime++;
-    if (wanted > limit) sums.throttledTime++;
+    addSecond(sums, demand[second] ?? 0, requests[second] ?? 0, limits[second] ?? 0);
   }
-  const mean = (sum: number) => sum / unit / seconds;
-  const [slack, under, throttled] = [mean(sums.slack), mean(sums.under), mean(sums.throttled)];
+  const { underSeconds, throttledSeconds, limit, ...figures } = toFigures(sums, unit);
   const lateKills = kills.filter((at) => at > EARLY_SECONDS).length;
   return {
     controller: run.controller,
     curve: curve.name,
     kind,
     isReal: curve.isReal,
-    used: mean(sums.used),
-    slack,
-    under,
-    underTime: sums.underTime / seconds * 100,
-    throttled,
-    throttledTime: sums.throttledTime / seconds * 100,
-    request: mean(sums.request),
-    limit: mean(sums.limit),
+    ...figures,
+    underTime: underSeconds / seconds * 100,
+    throttledTime: throttledSeconds / seconds * 100,
+    limit: limit ?? 0,
     resizesPerHour: countResizes(run.sizes, [requestAt, limitAt], seconds) / (seconds / 3600),
     settlesUp: findSettled(curve, requests),
     killsEarly: kills.length - lateKills,
     killsLate: lateKills,
-    cost: slack + WEIGHTS.under * under + WEIGHTS.throttled * throttled,
   };
 }
 

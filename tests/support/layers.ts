@@ -51,6 +51,7 @@ const ALL = [
   "daemon",
   "sim",
   "sim/model",
+  "simulate",
   "cli",
 ];
 
@@ -73,6 +74,7 @@ export const LAYERS: LayerRules["layers"] = {
       "node:timers",
     ],
   },
+  simulate: { layers: ["record", "core", "autoscaler", "scaled_object", "sim/model", "units", "api"], packages: [] },
   usage: { layers: ["kube", "runtime", "units", "api"], packages: ["node:http", "node:https"] },
   triggers: { layers: ["scaled_object", "kube", "runtime", "units", "api"], packages: ["node:https"] },
   kube: {

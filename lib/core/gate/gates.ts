@@ -98,9 +98,9 @@ function cooledDown(candidate: Candidate): Objection | null {
 }
 
 /** A scale-down waits until usage has been low for the whole window, and was watched for long enough to tell (L2). */
-function lowForLong({ input: { now }, direction, proposals, ...it }: Candidate): Objection | null {
+function lowForLong(candidate: Candidate): Objection | null {
+  const { input: { now }, direction, proposals, autoscaler, container, containerState, view, state } = candidate;
   if (direction === "up" || !isByUsage(proposals)) return null;
-  const { autoscaler, container, containerState, view, state } = it;
   const sides: SideKey[] = [];
   let [until, why] = [-Infinity, ""];
   for (const { side } of proposals) {

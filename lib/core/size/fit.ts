@@ -4,7 +4,7 @@
  */
 import type { SideRule } from "../../autoscaler/autoscaler.ts";
 import { formatAmount } from "../../units/quantity.ts";
-import { type Resources, type SideKey, UNIT } from "../../units/resources.ts";
+import { partnerOf, type Resources, type SideKey, UNIT } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
 import { type Allowance, type AllowedBy, ALLOWS_ALL } from "./allowance.ts";
 import { type Cap, type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
@@ -88,11 +88,11 @@ function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitC
 }
 
 function readPartner(
-  { resource, side }: SideRule,
+  rule: SideRule,
   sized: ReadonlyMap<SideKey, Sized>,
   base: Resources,
 ): CapContext["partner"] {
-  const key: SideKey = `${resource}.${side === "requests" ? "limits" : "requests"}`;
+  const key = partnerOf(rule.key);
   const one = sized.get(key);
   const amount = one?.kind === "moves" ? one.to : base[key];
   return amount === null ? null : { key, amount };

@@ -1,0 +1,54 @@
+/**
+ * Policies tried in a worker. The worker runs this very module: so it is found wherever the module is, also in the chunk
+ * of a bundle, and there it begins to listen.
+ */
+import type { Manifest } from "./grid.ts";
+import { type Trial, type Tried, tryPolicy } from "./try_policy.ts";
+
+/** A worker that tries one policy at a time. */
+export interface PolicyWorker extends Disposable {
+  /** Rejects when the worker cannot be had, or breaks. */
+  readonly tryPolicy: (manifests: readonly Manifest[]) => Promise<Tried>;
+}
+
+const NAME = "podfit sweep";
+
+/** Starts one for the trial. What is wrong with it shows at the first policy. */
+export function startWorker(trial: Trial): PolicyWorker {
+  const worker = new Worker(import.meta.url, { type: "module", name: NAME });
+  worker.postMessage({ trial });
+  return {
+    tryPolicy(manifests) {
+      const answer = Promise.withResolvers<Tried>();
+      worker.onmessage = ({ data }) => answer.resolve(data);
+      worker.onerror = (event) => {
+        // Else the process ends with it.
+        event.preventDefault();
+        answer.reject(new Error(event.message));
+      };
+      worker.postMessage({ manifests });
+      return answer.promise;
+    },
+    [Symbol.dispose]: () => worker.terminate(),
+  };
+}
+
+type Message = { readonly trial: Trial } | { readonly manifests: readonly Manifest[] };
+
+/** What a worker's global scope has, and the main thread's has not. */
+interface WorkerScope {
+  readonly name?: string;
+  onmessage: ((event: { readonly data: Message }) => void) | null;
+  readonly postMessage: (tried: Tried) => void;
+}
+
+function listen(scope: WorkerScope): void {
+  let trial: Trial | null = null;
+  scope.onmessage = ({ data }) => {
+    if ("trial" in data) trial = data.trial;
+    else if (trial !== null) scope.postMessage(tryPolicy(trial, data.manifests));
+  };
+}
+
+const scope = globalThis as unknown as WorkerScope;
+if (scope.name === NAME) listen(scope);

@@ -1,0 +1,175 @@
+/** The options of `podfit suggest`. A wrong option ends with code 2. */
+import { Command, CommanderError } from "commander";
+import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
+import { isText } from "../../units/fields.ts";
+import { NAME_RULE } from "../../units/names.ts";
+import { quote } from "../../units/untrusted.ts";
+import { parseBetween, parseNamespace, parseOptional, parseWhole } from "../run/parse_values.ts";
+import { StartError } from "../run/start_error.ts";
+import { type AskedPrometheus, parseFrom, parseSpan } from "../simulate/from.ts";
+import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+
+/** The command's options, checked. */
+export interface SuggestOptions {
+  /** `null` = all of the namespace. */
+  readonly workload: { readonly kind: WorkloadKind; readonly name: string } | null;
+  /** `null` = that of the kubeconfig's context, or `default` without a cluster. */
+  readonly namespace: string | null;
+  /** How long it is watched, or how far back Prometheus is asked. */
+  readonly forMs: number;
+  /** Manifests that may hold the workload. */
+  readonly filenames: readonly string[];
+  readonly container: string | null;
+  readonly loads: readonly string[];
+  readonly records: readonly string[];
+  readonly prometheus: AskedPrometheus | null;
+  readonly percentOfCores: number;
+  /** The seed; `null` = none. */
+  readonly noise: string | null;
+  /** How many policies are simulated at most; `null` = as many as what was seen allows. */
+  readonly budget: number | null;
+  /** `null` = stdout. */
+  readonly output: string | null;
+  readonly kubeconfigPaths: readonly string[];
+  readonly context: string | null;
+}
+
+/** What the command does with them. */
+export interface SuggestCommand extends Subcommand {
+  readonly suggest: (options: SuggestOptions) => Promise<void>;
+}
+
+const NOTES = `
+Watches the pods of a workload for a while, or reads what was seen of them earlier, simulates policies on that with the
+daemon's own rules, and prints the PodResourceAutoscaler that does best, with the reasons as comments. A profile comes
+first; numbers are there only where they gain. Nothing is written to the cluster. Ctrl-C ends the watching: what was
+seen by then counts.
+
+Reading usage takes get on nodes/proxy, or list on pods of metrics.k8s.io. --from prometheus takes a query that gives CPU
+cores by container (with --memory-query one of bytes), or a selector of cAdvisor's series such as '{namespace="shop"}'.
+Usage is what limits let it be: where CPU was throttled, more was wanted.
+
+Exit codes: 0 suggested, 1 nothing to suggest by what was seen, 2 a file, a flag or a cluster that is no good.
+
+Examples:
+  podfit suggest deployment/web -n shop --for 2h
+  podfit suggest --all -n shop --for 30m -o policies.yaml
+  podfit suggest deployment/web --for 7d --from prometheus http://localhost:9090 '{namespace="shop",pod=~"web-.*"}'
+  podfit suggest deployment/web --load monday.csv -f web.yaml
+  podfit suggest statefulset/db --from-record db.jsonl
+`;
+
+type Given = Readonly<{
+  namespace?: string;
+  all?: boolean;
+  for: string;
+  filename?: readonly string[];
+  container?: string;
+  load?: readonly string[];
+  fromRecord?: readonly string[];
+  from?: readonly string[];
+  memoryQuery?: string;
+  percentOf: string;
+  noise?: boolean;
+  seed: string;
+  policies?: string;
+  output?: string;
+  kubeconfig?: string;
+  context?: string;
+}>;
+
+/** Makes the command for commander. Its parse throws CommanderError with the exit code. */
+export function createSuggestCommand({ suggest, toComplaint }: SuggestCommand): Command {
+  return new Command("suggest")
+    .description("find the policy that fits what a workload really uses, and print its manifest")
+    .argument("[workload]", "deployment/NAME, statefulset/NAME or daemonset/NAME")
+    .option("-n, --namespace <name>", "the workload's (default: that of the context)")
+    .option("--all", "every workload of the namespace")
+    .option("--for <duration>", "how long to watch, or how far back to ask Prometheus: 30m, 2h, 7d", "30m")
+    .option("--from <source...>", "prometheus URL QUERY: ask Prometheus instead of watching")
+    .option("--memory-query <query>", "what gives Prometheus' bytes of memory by container")
+    .option("--from-record <file>", "records as `podfit record` writes them; repeatable", collect)
+    .option("--load <file>", "CSV of what containers want; CONTAINER=FILE for one of them; repeatable", collect)
+    .option("-f, --filename <path>", "manifests that hold the workload, for a suggestion without a cluster", collect)
+    .option("-c, --container <name>", "the container of a load that names none")
+    .option("--percent-of <cores>", "what 100 percent in a load are", "1")
+    .option("--noise", "add the seconds that five-minute means hide: 10 % of noise upon CPU")
+    .option("--seed <text>", "of the noise", "1")
+    .option("--policies <n>", "how many policies to simulate at most (default: what takes about a minute)")
+    .option("-o, --output <file>", "where the manifest goes (default: stdout)")
+    .option("--kubeconfig <file>", "which cluster is watched")
+    .option("--context <name>", "which context of the kubeconfig")
+    .helpOption("-h, --help", "print this help and exit")
+    .addHelpText("after", NOTES)
+    .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit suggest")) })
+    .allowExcessArguments(false)
+    .exitOverride((error) => {
+      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
+    })
+    .action(async (workload: string | undefined, given: Given, command: Command) => {
+      refuseDaemonFlags(command);
+      await suggest(checked(command, () => readGiven(workload ?? null, given)));
+    });
+}
+
+/** With the words and the code of every other wrong option. */
+function checked<T>(command: Command, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return command.error(error.message);
+  }
+}
+
+function readGiven(workload: string | null, given: Given): SuggestOptions {
+  const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
+  const { load: loads = [], fromRecord: records = [], all = false } = given;
+  const prometheus = parseFrom(given.from, given.memoryQuery);
+  const hasHistory = loads.length + records.length > 0 || prometheus !== null;
+  if (all === (workload !== null)) {
+    throw new StartError("Cannot suggest: name one workload, such as deployment/web, or give --all");
+  }
+  if (all && hasHistory) throw new StartError("Cannot use --all with a history: name the workload that it is of");
+  return {
+    workload: workload === null ? null : parseWorkload(workload),
+    namespace: parseOptional(written("--namespace", given.namespace), parseNamespace),
+    forMs: parseSpan(given.for),
+    filenames: given.filename ?? [],
+    container: given.container ?? null,
+    loads,
+    records,
+    prometheus,
+    percentOfCores: parseBetween({ name: "--percent-of", text: given.percentOf }, [0.001, 10_000]),
+    noise: given.noise === true ? given.seed : null,
+    budget: parseOptional(written("--policies", given.policies), (one) => parseWhole(one, [3, 10_000])),
+    output: given.output ?? null,
+    kubeconfigPaths: given.kubeconfig === undefined ? [] : [given.kubeconfig],
+    context: given.context ?? null,
+  };
+}
+
+const KINDS: Readonly<Record<string, WorkloadKind>> = {
+  deployment: "deployment",
+  deployments: "deployment",
+  deploy: "deployment",
+  statefulset: "statefulset",
+  statefulsets: "statefulset",
+  sts: "statefulset",
+  daemonset: "daemonset",
+  daemonsets: "daemonset",
+  ds: "daemonset",
+};
+
+function parseWorkload(text: string): { readonly kind: WorkloadKind; readonly name: string } {
+  const [, word = "", name = ""] = /^([^/]*)\/(.*)$/.exec(text) ?? [];
+  const kind = Object.hasOwn(KINDS, word) ? KINDS[word] : undefined;
+  if (kind !== undefined && isText(name, NAME_RULE)) return { kind, name };
+  throw new StartError(
+    `Cannot read workload ${quote(text)}: write deployment/NAME, statefulset/NAME or daemonset/NAME`,
+  );
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

@@ -1,0 +1,155 @@
+/**
+ * `podfit suggest` finds the policy that fits what a workload really uses: it watches its pods or reads what was seen
+ * earlier, simulates policies on that, and prints the best as a manifest, with its reasons as comments.
+ */
+import type { ApiServer } from "../../kube/transport.ts";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { fallBack } from "../../usage/auto/fall_back.ts";
+import { createProxySource } from "../../usage/kubelet.ts";
+import { openMetricsApi } from "../../usage/metrics_api/watch_metrics_api.ts";
+import { watchKubelets } from "../../usage/watch_kubelets.ts";
+import { connectTo, readServerEnvironment } from "../connect_to.ts";
+import { writeError, writeOutput } from "../output.ts";
+import { StartError, toStartError } from "../run/start_error.ts";
+import { openPrometheus } from "../simulate/prometheus.ts";
+import { listenForSignals } from "../signals.ts";
+import { findWorkload, type FoundWorkload, listWorkloads } from "./find_workload.ts";
+import { readHistory } from "./history.ts";
+import { formatManifest } from "./manifest.ts";
+import type { SuggestOptions } from "./options.ts";
+import { createProgress } from "./progress.ts";
+import { search } from "./search.ts";
+import { watchWorkloads } from "./watch.ts";
+import { LEAST_SECONDS, toSubjects, type Watched } from "./watched.ts";
+
+/** Resolves to the exit code: 0 = suggested, 1 = nothing to suggest, 2 = a file, flag or cluster that is no good. */
+export async function suggest(options: SuggestOptions): Promise<number> {
+  try {
+    const { loads, records, prometheus } = options;
+    const hasHistory = loads.length + records.length > 0 || prometheus !== null;
+    const watched = hasHistory ? [await readEarlier(options)] : await watchCluster(options);
+    const manifests = (await suggestAll(watched, options)).join("---\n");
+    if (manifests === "") return 1;
+    await write(manifests, options.output);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    writeError(error.message);
+    return 2;
+  }
+}
+
+async function readEarlier(options: SuggestOptions): Promise<Watched> {
+  const { workload, namespace, loads, records, percentOfCores, noise, prometheus, forMs } = options;
+  if (workload === null) throw new StartError("Cannot suggest by a history: name the workload that it is of");
+  return await readHistory({
+    ...options,
+    target: { ...workload, namespace: namespace ?? "default" },
+    files: {
+      csv: loads,
+      records,
+      percentOfCores,
+      noise,
+      prometheus: prometheus === null ? null : openPrometheus(prometheus, forMs),
+    },
+  });
+}
+
+async function watchCluster(options: SuggestOptions): Promise<readonly Watched[]> {
+  using ending = listenForSignals();
+  const environment = readServerEnvironment((name) => Deno.env.get(name));
+  await using server = await connectTo({ ...options, environment }, ending.signal);
+  const namespace = options.namespace ?? server.namespace;
+  const { workload } = options;
+  const found = workload === null
+    ? await listWorkloads(server, namespace, ending.signal)
+    : [await findWorkload(server, { ...workload, namespace }, ending.signal)];
+  const running = found.filter(({ pods }) => pods.length > 0);
+  if (running.length === 0) {
+    const what = workload === null ? "workload" : `${workload.kind}/${workload.name}`;
+    throw new StartError(`Cannot watch ${what} of namespace "${namespace}": no pod of it runs`);
+  }
+  return await watch(running, { server, clock: systemClock, forMs: options.forMs, signal: ending.signal });
+}
+
+interface ClusterWatch {
+  readonly server: ApiServer;
+  readonly clock: Clock;
+  readonly forMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** By the kubelets' summaries through the API server; where those may not be read, by metrics.k8s.io. */
+export async function watch(
+  workloads: readonly FoundWorkload[],
+  { server, clock, forMs, signal }: ClusterWatch,
+): Promise<readonly Watched[]> {
+  const random = Math.random;
+  const namespaces = [...new Set(workloads.map(({ target }) => target.namespace))];
+  using summaries = createProxySource(server, { clock });
+  using api = openMetricsApi({ server, clock, random, scope: { namespaces, node: null, pod: null } });
+  using progress = createProgress();
+  let failure: string | null = null;
+  const watched = await watchWorkloads(workloads, {
+    watchUsage: fallBack(
+      { name: "kubelet", watchUsage: watchKubelets(summaries, { clock, random }) },
+      { name: "metrics-api", watchUsage: api.watchUsage },
+      { clock, random },
+    ),
+    clock,
+    forMs,
+    signal,
+    onReading(reading) {
+      failure = reading.failure;
+      progress.show(`Watching, ${Math.round(reading.passedMs / 1000)} of ${forMs / 1000} s`);
+    },
+  });
+  if (failure !== null) writeError(`Usage could not be read at last: ${failure}`);
+  return watched;
+}
+
+async function suggestAll(watched: readonly Watched[], { budget }: SuggestOptions): Promise<readonly string[]> {
+  using progress = createProgress();
+  const manifests: string[] = [];
+  for (const one of watched) {
+    const { target, source } = one;
+    const subjects = toSubjects(one);
+    if (subjects.length === 0) {
+      const long = `${LEAST_SECONDS} s of usage of a container at least`;
+      writeError(`Cannot suggest for ${target.kind}/${target.name}: it takes ${long}, and less was seen`);
+    }
+    for (const subject of subjects) {
+      const most = budget ?? toBudget(subject.loads.reduce((sum, { seconds }) => sum + seconds, 0));
+      const onTried = async (tried: number) => {
+        progress.show(`${target.kind}/${target.name} ${subject.container}: ${tried} of at most ${most} policies`);
+        // A signal is heard between two policies.
+        await systemClock.sleep(0);
+      };
+      const suggestion = await search(subject, { budget: most, onTried });
+      if (suggestion === null) continue;
+      const { container, seen } = subject;
+      const isOnly = subjects.length === 1;
+      manifests.push(formatManifest({ target, container, isOnly, suggestion, seen, source }));
+    }
+  }
+  return manifests;
+}
+
+/** About a minute of simulating on one core. */
+const SIMULATED_SECONDS = 40_000_000;
+
+function toBudget(seconds: number): number {
+  return Math.min(200, Math.max(20, Math.floor(SIMULATED_SECONDS / Math.max(1, seconds))));
+}
+
+async function write(manifests: string, path: string | null): Promise<void> {
+  if (path === null) {
+    writeOutput(manifests);
+    return;
+  }
+  try {
+    await Deno.writeTextFile(path, manifests);
+  } catch (error) {
+    throw toStartError(new Error(`Cannot write "${path}": ${error instanceof Error ? error.message : error}`));
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * A load as CSV with a header: `seconds`, and of CPU `cpu` (a quantity), `millicores` or `percent`, of memory `memory`
+ * (a quantity) or `bytes`, and `cache` (a quantity). Lines between rows; what is not there is constant. Empty lines and
+ * those that begin with # are passed over.
+ */
+import { parseAmount } from "../../units/quantity.ts";
+import { quote } from "../../units/untrusted.ts";
+import { listSeen, type Points, type ReadLoads, toLoad } from "./load.ts";
+
+export interface CsvOptions {
+  /** The file's name, for messages. */
+  readonly file: string;
+  /** What a `percent` is worth; 10, a percent of one core, where it is not given. */
+  readonly millicoresPerPercent?: number;
+}
+
+const MAX_ROWS = 2_000_000;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+/** Beyond it an amount is a slip of the unit. */
+const MAX_AMOUNT = 2 ** 53;
+
+/** Reads one load. A message names file, line and column, as compilers do. Never throws. */
+export function readCsv(text: string, options: CsvOptions): ReadLoads {
+  const { file } = options;
+  const rows = listRows(text);
+  const [header, ...body] = rows;
+  if (header === undefined) return { ok: false, message: `Cannot read load ${file}: it is empty` };
+  const columns = readHeader(header, options);
+  if ("fault" in columns) return refuse(file, columns);
+  if (body.length > MAX_ROWS) return { ok: false, message: `Cannot read load ${file}: more than ${MAX_ROWS} rows` };
+  const points: Record<Target, (readonly [number, number])[]> = { seconds: [], cpu: [], memory: [], cache: [] };
+  let before = -Infinity;
+  for (const row of body) {
+    const values = readRow(row, columns.columns);
+    if ("fault" in values) return refuse(file, values);
+    const { seconds = 0 } = values.amounts;
+    if (seconds <= before) {
+      const cause = `Cannot use ${seconds} seconds: the row before has ${before}; sort the rows`;
+      return refuse(file, { line: row.line, column: 1, fault: cause });
+    }
+    before = seconds;
+    for (const target of TARGETS) {
+      const amount = values.amounts[target];
+      if (amount !== undefined) points[target].push([seconds, amount]);
+    }
+  }
+  if (body.length < 2) return { ok: false, message: `Cannot read load ${file}: it needs two rows at least` };
+  const read = withCache(points);
+  return { ok: true, loads: [{ pod: null, container: null, load: toLoad(read), seen: listSeen(read) }] };
+}
+
+type Target = "seconds" | "cpu" | "memory" | "cache";
+const TARGETS = ["cpu", "memory", "cache"] as const;
+
+interface Row {
+  readonly line: number;
+  readonly cells: readonly { readonly text: string; readonly column: number }[];
+}
+
+interface Fault {
+  readonly line: number;
+  readonly column: number;
+  readonly fault: string;
+}
+
+interface Column {
+  readonly target: Target;
+  /** Gives the amount in seconds, millicores or bytes, or why it is none. */
+  readonly read: (text: string) => number | string;
+}
+
+function withCache({ cpu, memory, cache }: Readonly<Record<Target, Points>>) {
+  return cache.length === 0 ? { cpu, memory } : { cpu, memory, cache };
+}
+
+function listRows(text: string): readonly Row[] {
+  return text.replace(/^\uFEFF/, "").split(/\r?\n/).flatMap((line, index): readonly Row[] => {
+    if (line.trim() === "" || line.startsWith("#")) return [];
+    let column = 1;
+    const cells = line.split(",").map((part) => {
+      const cell = { text: part.trim().replace(/^"(.*)"$/, "$1"), column: column + part.search(/\S|$/) };
+      column += part.length + 1;
+      return cell;
+    });
+    return [{ line: index + 1, cells }];
+  });
+}
+
+function readHeader(
+  { line, cells }: Row,
+  { millicoresPerPercent = 10 }: CsvOptions,
+): Fault | { readonly columns: readonly Column[] } {
+  const known: Readonly<Record<string, Column>> = {
+    seconds: { target: "seconds", read: (text) => readNumber(text, { isSigned: true }) },
+    cpu: { target: "cpu", read: (text) => readQuantity(text, "cpu") },
+    millicores: { target: "cpu", read: readNumber },
+    percent: { target: "cpu", read: (text) => scale(readNumber(text), millicoresPerPercent) },
+    memory: { target: "memory", read: (text) => readQuantity(text, "memory") },
+    bytes: { target: "memory", read: readNumber },
+    cache: { target: "cache", read: (text) => readQuantity(text, "memory") },
+  };
+  const columns: Column[] = [];
+  for (const { text, column } of cells) {
+    const found = Object.hasOwn(known, text.toLowerCase()) ? known[text.toLowerCase()] : undefined;
+    const names = Object.keys(known).join(", ");
+    if (found === undefined) {
+      return { line, column, fault: `Cannot use column ${quote(text)}: the first line names the columns: ${names}` };
+    }
+    if (columns.some(({ target }) => target === found.target)) {
+      return { line, column, fault: `Cannot use column ${quote(text)}: another one has the ${found.target} already` };
+    }
+    columns.push(found);
+  }
+  if (!columns.some(({ target }) => target === "seconds")) {
+    return { line, column: 1, fault: 'Cannot find column "seconds": the first line has to name it' };
+  }
+  if (!columns.some(({ target }) => target === "cpu" || target === "memory")) {
+    return { line, column: 1, fault: "Cannot find a load: name a column cpu, millicores, percent, memory or bytes" };
+  }
+  return { columns };
+}
+
+function readRow(
+  { line, cells }: Row,
+  columns: readonly Column[],
+): Fault | { readonly amounts: Readonly<Partial<Record<Target, number>>> } {
+  const amounts: Partial<Record<Target, number>> = {};
+  for (const [index, { target, read }] of columns.entries()) {
+    const cell = cells[index];
+    if (cell === undefined) {
+      const column = (cells.at(-1)?.column ?? 1) + (cells.at(-1)?.text.length ?? 0);
+      return { line, column, fault: `Cannot read the row: ${cells.length} of ${columns.length} columns` };
+    }
+    const amount = read(cell.text);
+    if (typeof amount === "string") return { line, column: cell.column, fault: amount };
+    amounts[target] = amount;
+  }
+  const extra = cells[columns.length];
+  if (extra === undefined) return { amounts };
+  return { line, column: extra.column, fault: `Cannot read ${quote(extra.text)}: the header names no such column` };
+}
+
+function readNumber(text: string, { isSigned = false }: { readonly isSigned?: boolean } = {}): number | string {
+  const value = NUMBER.test(text) ? Number(text) : NaN;
+  if (!Number.isFinite(value) || Math.abs(value) > MAX_AMOUNT) return `Cannot parse number ${quote(text)}: write 1.5`;
+  return value < 0 && !isSigned ? `Cannot use ${quote(text)}: no load is negative` : value;
+}
+
+function readQuantity(text: string, resource: "cpu" | "memory"): number | string {
+  const parsed = parseAmount(text, resource);
+  if (!parsed.ok) return parsed.message;
+  return parsed.amount < 0 ? `Cannot use ${quote(text)}: no load is negative` : parsed.amount;
+}
+
+function scale(value: number | string, factor: number): number | string {
+  return typeof value === "number" ? value * factor : value;
+}
+
+function refuse(file: string, { line, column, fault }: Fault): ReadLoads {
+  return { ok: false, message: `${file}:${line}:${column}: ${fault}` };
+}

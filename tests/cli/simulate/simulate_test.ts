@@ -1,0 +1,136 @@
+import { assert, assertEquals } from "@std/assert";
+import { autoscaler, DEPLOYMENT, scaledObject, STEP } from "./files.ts";
+
+const PROJECT = new URL("../../../", import.meta.url).pathname;
+const BALANCED = autoscaler("profile: balanced");
+
+Deno.test("podfit simulate prints a table of how a policy fares", async () => {
+  const { code, stdout, stderr } = await podfit({ "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`, "step.csv": STEP }, [
+    ...["-f", "web.yaml", "--load", "step.csv"],
+  ]);
+  assertEquals([code, stderr], [0, ""]);
+  const rows = new Map(
+    stdout.split("\n").map((line) => line.split(/ {2,}/)).map(([name = "", value = ""]) => [name, value]),
+  );
+  assert(stdout.startsWith("Deployment web, container app, 1 h\n"), stdout);
+  assertEquals([rows.get("cpu used"), rows.get("OOM kills")], ["775m", "0"]);
+  assert(Number.parseFloat(rows.get("resizes") ?? "") > 0, stdout);
+});
+
+Deno.test("podfit simulate compares policies side by side and says which is better", async () => {
+  const files = {
+    "web.yaml": DEPLOYMENT,
+    "balanced.yaml": BALANCED,
+    "thrifty.yaml": autoscaler("profile: thrifty"),
+    "step.csv": STEP,
+  };
+  const args = ["-f", "web.yaml", "-f", "balanced.yaml", "--policy", "thrifty.yaml", "--load", "step.csv"];
+  const { code, stdout } = await podfit(files, args);
+  assertEquals(code, 0);
+  const slack = stdout.split("\n").find((line) => line.startsWith("cpu slack"));
+  assert(slack?.endsWith("  thrifty.yaml"), stdout);
+  assert(
+    /^better, of \d+ figures that differ: web\.yaml balanced\.yaml in \d+, thrifty\.yaml in \d+$/m.test(stdout),
+    stdout,
+  );
+});
+
+Deno.test("podfit simulate writes JSON that parses, with each resize, and a report", async () => {
+  const files = { "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`, "step.csv": STEP };
+  const args = ["-f", "web.yaml", "--load", "app=step.csv", "--hours", "0.5", "-o", "json", "--html", "report.html"];
+  const { code, stdout, read } = await podfit(files, args);
+  assertEquals(code, 0);
+  const { runs: [run] } = JSON.parse(stdout);
+  assertEquals([run.workload, run.policy, run.seconds], ["Deployment web", "web.yaml", 1800]);
+  assert(run.containers[0].resizes.some(({ action }: { readonly action: string }) => action === "scaleUp"), stdout);
+  assert((read["report.html"] ?? "").startsWith("<!doctype html>"), read["report.html"]?.slice(0, 50));
+});
+
+Deno.test("podfit simulate scales pods by a ScaledObject, and refuses triggers that no load tells of", async () => {
+  const files = {
+    "web.yaml": `${DEPLOYMENT}---\n${BALANCED}`,
+    "cpu.yaml": scaledObject("{type: cpu, metricType: AverageValue, metadata: {value: 100m}}"),
+    "queue.yaml": scaledObject("{type: prometheus, metadata: {serverAddress: http://p, query: q, threshold: '5'}}"),
+    "step.csv": STEP,
+  };
+  const scaled = await podfit(files, ["-f", "web.yaml", "-f", "cpu.yaml", "--load", "step.csv"]);
+  assertEquals([scaled.code, scaled.stderr], [0, ""]);
+  assert(/^pods, mean +[4-9]\.\d\d$/m.test(scaled.stdout), scaled.stdout);
+  const refused = await podfit(files, ["-f", "web.yaml", "-f", "queue.yaml", "--load", "step.csv"]);
+  assertEquals(refused.code, 2);
+  assert(
+    refused.stderr.includes("ScaledObject web has a trigger that is not of cpu or memory (prometheus)"),
+    refused.stderr,
+  );
+});
+
+Deno.test("podfit simulate names file, place and field of what is wrong in a manifest", async () => {
+  const broken = DEPLOYMENT.replace("cpu: 200m", "cpu: 200q");
+  const policy = autoscaler("profile: balancd");
+  const { code, stderr } = await podfit({ "web.yaml": broken, "pra.yaml": policy, "step.csv": STEP }, [
+    ...["-f", "web.yaml", "-f", "pra.yaml", "--load", "step.csv"],
+  ]);
+  assertEquals(code, 1);
+  const [first = "", second = "", third = ""] = stderr.split("\n");
+  const path = "spec.template.spec.containers[0].resources.requests.cpu";
+  assert(first.startsWith(`podfit: web.yaml:16:22: Deployment web: ${path}: Cannot parse quantity "200q"`), first);
+  assert(second.startsWith("podfit: pra.yaml:7:3: PodResourceAutoscaler web: spec.profile: "), second);
+  assert(third.includes("podfit lint -f"), third);
+});
+
+Deno.test("podfit simulate says what is missing", async () => {
+  const files = {
+    "web.yaml": DEPLOYMENT,
+    "pra.yaml": BALANCED.replace("name: web}", "name: other}"),
+    "step.csv": STEP,
+  };
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [["-f", "web.yaml", "--load", "step.csv"], "no PodResourceAutoscaler in the files"],
+    [["-f", "pra.yaml", "--load", "step.csv"], "no Deployment, StatefulSet, DaemonSet, ReplicaSet or Pod in the files"],
+    [
+      ["-f", "web.yaml", "-f", "pra.yaml", "--load", "step.csv"],
+      "no container of Deployment web is one that web stands for",
+    ],
+    [["-f", "web.yaml"], "without a load: name one with --load FILE"],
+    [["-f", "web.yaml", "-f", "pra.yaml", "--load", "gone.csv"], "no container of Deployment web"],
+    [["-f", "gone.yaml", "--load", "step.csv"], 'Cannot read "gone.yaml": no such file'],
+    [["-f", "web.yaml", "--load", "step.csv", "--hours", "0"], 'Cannot read --hours "0"'],
+  ];
+  for (const [args, text] of cases) {
+    const { code, stdout, stderr } = await podfit(files, args);
+    assertEquals([code, stdout], [2, ""], stderr);
+    assert(stderr.includes(text), stderr);
+  }
+});
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly read: Readonly<Record<string, string>>;
+}
+
+/** Runs it in a folder with those files, and gives what is in the folder afterwards. */
+async function podfit(files: Readonly<Record<string, string>>, args: readonly string[]): Promise<Ran> {
+  const cwd = await Deno.makeTempDir();
+  try {
+    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${cwd}/${name}`, text);
+    const run = [
+      "run",
+      "--quiet",
+      "--no-check",
+      "-A",
+      "--config",
+      `${PROJECT}deno.json`,
+      `${PROJECT}main.ts`,
+      "simulate",
+    ];
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args: [...run, ...args], cwd }).output();
+    const read: Record<string, string> = {};
+    for await (const { name } of Deno.readDir(cwd)) read[name] = await Deno.readTextFile(`${cwd}/${name}`);
+    const decoder = new TextDecoder();
+    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr), read };
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+}

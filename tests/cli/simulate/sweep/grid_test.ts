@@ -1,0 +1,50 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { BUILT_IN, listCandidates, parseAxis } from "../../../../lib/cli/simulate/sweep/grid.ts";
+import { parseAutoscaler } from "../../../../lib/autoscaler/parse_autoscaler.ts";
+
+const MANIFEST = {
+  apiVersion: "keda.kedify.io/v1alpha1",
+  kind: "PodResourceAutoscaler",
+  metadata: { name: "web" },
+  spec: { selector: { matchLabels: { app: "web" } }, containerName: "app", profile: "balanced" },
+};
+
+Deno.test("listCandidates() gives the policy as given, then every combination of the values", () => {
+  const axes = ["scaleUp.consecutiveSamples=1,2", "bounds.cpu.requests.max=2"].map(parseAxis);
+  const candidates = listCandidates([MANIFEST], axes);
+  assertEquals(candidates.map(({ name }) => name), [
+    "as given",
+    "scaleUp.consecutiveSamples=1 bounds.cpu.requests.max=2",
+    "scaleUp.consecutiveSamples=2 bounds.cpu.requests.max=2",
+  ]);
+  assertEquals(candidates.map(({ manifests: [one] }) => one?.spec), [
+    MANIFEST.spec,
+    { ...MANIFEST.spec, policy: { scaleUp: { consecutiveSamples: 1 } }, bounds: { cpu: { requests: { max: 2 } } } },
+    { ...MANIFEST.spec, policy: { scaleUp: { consecutiveSamples: 2 } }, bounds: { cpu: { requests: { max: 2 } } } },
+  ]);
+});
+
+Deno.test("listCandidates() lets a profile take the place of a policy that was written without one", () => {
+  const policy = { pollInterval: "5s", consecutiveSamples: 3, cooldown: "2m" };
+  const manifest = { ...MANIFEST, spec: { ...MANIFEST.spec, policy } };
+  const [, candidate] = listCandidates([manifest], [parseAxis("profile=thrifty"), parseAxis("cooldown=1m")]);
+  assertEquals(candidate?.manifests[0]?.spec, { ...MANIFEST.spec, profile: "thrifty", policy: { cooldown: "1m" } });
+});
+
+Deno.test("every policy of the grid that is built in is valid", () => {
+  const candidates = listCandidates([MANIFEST], BUILT_IN);
+  assertEquals(candidates.length, 37);
+  assertEquals(candidates.filter(({ manifests }) => !parseAutoscaler(manifests[0]).ok), []);
+});
+
+Deno.test("parseAxis() refuses what is no field with values, listCandidates() too many", () => {
+  for (const text of ["", "cooldown", "cooldown=", "cooldown=1m,,2m", "=1", "a..b=1", "__proto__.x=1"]) {
+    assertThrows(() => parseAxis(text), Error, `Cannot read --sweep "${text}"`);
+  }
+  const wide = parseAxis(`cooldown=${Array.from({ length: 101 }, (_, index) => `${index}s`)}`);
+  assertThrows(
+    () => listCandidates([MANIFEST], [wide, { ...wide, field: "delay" }]),
+    Error,
+    "Cannot sweep 10201 policies",
+  );
+});

@@ -1,0 +1,19 @@
+import { assertEquals } from "@std/assert";
+import { createProgress } from "../../../../lib/cli/simulate/sweep/progress.ts";
+
+Deno.test("createProgress() writes over one line of a terminal and leaves nothing", () => {
+  const written: string[] = [];
+  const progress = createProgress({ isTerminal: () => true, write: (text) => written.push(text) }, 4);
+  progress.show(2);
+  progress.show(2);
+  progress.end();
+  assertEquals(written, [`\r[${"#".repeat(15)}${".".repeat(15)}] 2 of 4 policies`, "\r\x1b[K"]);
+});
+
+Deno.test("createProgress() is silent where there is no terminal", () => {
+  const written: string[] = [];
+  const progress = createProgress({ isTerminal: () => false, write: (text) => written.push(text) }, 4);
+  progress.show(1);
+  progress.end();
+  assertEquals(written, []);
+});

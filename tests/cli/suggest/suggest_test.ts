@@ -1,0 +1,158 @@
+/** The command as a whole: on files, and on an embedded cluster whose pods it watches under virtual time. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parseAll } from "@std/yaml";
+import { lintManifests } from "../../../lib/cli/lint/manifests.ts";
+import { findWorkload, listWorkloads } from "../../../lib/cli/suggest/find_workload.ts";
+import { readHistory } from "../../../lib/cli/suggest/history.ts";
+import type { SuggestOptions } from "../../../lib/cli/suggest/options.ts";
+import { suggest } from "../../../lib/cli/suggest/suggest.ts";
+import { watchWorkloads } from "../../../lib/cli/suggest/watch.ts";
+import { toSubjects } from "../../../lib/cli/suggest/watched.ts";
+import type { PrometheusSource } from "../../../lib/cli/simulate/prometheus.ts";
+import { StartError } from "../../../lib/cli/run/start_error.ts";
+import { createProxySource } from "../../../lib/usage/kubelet.ts";
+import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
+import type { Json } from "../../support/api_objects.ts";
+import { ClusterRun } from "../../support/cluster_run.ts";
+import { DEPLOYMENT, STEP } from "../simulate/files.ts";
+
+const OPTIONS: SuggestOptions = {
+  workload: { kind: "deployment", name: "web" },
+  namespace: null,
+  forMs: 600_000,
+  filenames: [],
+  container: null,
+  loads: [],
+  records: [],
+  prometheus: null,
+  percentOfCores: 1,
+  noise: null,
+  budget: 3,
+  output: null,
+  kubeconfigPaths: [],
+  context: null,
+};
+
+async function withFiles(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/web.yaml`, DEPLOYMENT);
+    await Deno.writeTextFile(`${folder}/step.csv`, STEP);
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("suggest() writes a manifest for the container of the workload's manifest that lints clean", () =>
+  withFiles(async (folder) => {
+    const output = `${folder}/out.yaml`;
+    const files = { loads: [`${folder}/step.csv`], filenames: [`${folder}/web.yaml`] };
+    assertEquals(await suggest({ ...OPTIONS, ...files, output }), 0);
+    const text = await Deno.readTextFile(output);
+    const [manifest] = parseAll(text) as Json[];
+    assertEquals(manifest.spec.containerName, "app");
+    assertEquals(manifest.spec.target, { kind: "deployment", name: "web" });
+    assertEquals(lintManifests([{ name: output, text }]).findings, []);
+    assertStringIncludes(text.replaceAll("\n# ", " "), `what was seen: ${folder}/step.csv.`);
+  }));
+
+Deno.test("suggest() ends with 2 for a file that is no good, and with 1 where nothing was seen", () =>
+  withFiles(async (folder) => {
+    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/gone.csv`] }), 2);
+    await Deno.writeTextFile(`${folder}/short.csv`, "seconds,millicores\n0,1\n30,1\n");
+    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/short.csv`] }), 1);
+    const elsewhere = { filenames: [`${folder}/web.yaml`], namespace: "shop" };
+    assertEquals(await suggest({ ...OPTIONS, loads: [`${folder}/step.csv`], ...elsewhere }), 2);
+  }));
+
+Deno.test("readHistory() asks Prometheus, and takes a pod of the usual size where no manifest is given", async () => {
+  const target = { kind: "deployment", namespace: "shop", name: "web" } as const;
+  const range = { url: "http://p", query: "q", from: 0, to: 3_600_000 };
+  const files = { csv: [], records: [], percentOfCores: 1, noise: null };
+  const ask = (prometheus: PrometheusSource) => readHistory({ ...options, files: { ...files, prometheus } });
+  const values = [[0, "0.2"], [3600, "0.4"]];
+  const result = ["app", "proxy"].map((container) => ({ metric: { container }, values }));
+  const text = JSON.stringify({ status: "success", data: { resultType: "matrix", result } });
+  const options = { target, filenames: [], container: null };
+  const get = () => Promise.resolve({ status: 200, text });
+  const watched = await ask({ range, get });
+  assertEquals(watched.source, "Prometheus, 1h; a pod that begins with 500m of 1 CPU and 256Mi of 512Mi");
+  const subjects = toSubjects(watched);
+  assertEquals(subjects.map(({ container, seen }) => [container, seen]), [["app", ["cpu"]], ["proxy", ["cpu"]]]);
+  assertEquals(subjects[0]?.pod.containers[0]?.spec["cpu.requests"], 500);
+  const failing = { range, get: () => Promise.resolve({ status: 500, text: "{}" }) };
+  const error = await ask(failing).catch((one: unknown) => one);
+  assert(error instanceof StartError && error.message.includes('by query "q"'), String(error));
+});
+
+/** Two pods of 300m, and a third container that the kubelet never sees. */
+const WEB: Json = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web" },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: "web" } },
+    template: {
+      metadata: {
+        labels: { app: "web" },
+        annotations: {
+          "sim.podfit.dev/load": JSON.stringify({
+            app: { cpuMillicores: { kind: "constant", value: 300 }, workingSetBytes: { kind: "constant", value: 1e8 } },
+          }),
+        },
+      },
+      spec: { containers: [{ name: "app", image: "example.com/app:1", resources: { requests: { cpu: "200m" } } }] },
+    },
+  },
+};
+const NODE = { name: "node-1", cpuMillicores: 8000, memoryBytes: 2 ** 34, pods: 50 };
+
+Deno.test("watchWorkloads() sees what each pod of a workload uses, through the API server", async () => {
+  await using run = await ClusterRun.start({ seed: "suggest", nodes: [NODE] });
+  await run.create(WEB);
+  await run.advance(60);
+  const server = run.cluster.connect();
+  const ending = new AbortController();
+  const target = { kind: "deployment", namespace: "default", name: "web" } as const;
+  const found = await findWorkload(server, target, ending.signal);
+  assertEquals([found.pods.length, found.pod.containers[0]?.spec["cpu.requests"]], [2, 200]);
+  assertEquals((await listWorkloads(server, "default", ending.signal)).map(({ target }) => target), [target]);
+  const { clock } = run;
+  using summaries = createProxySource(server, { clock });
+  const watchUsage = watchKubelets(summaries, { clock, random: () => 0.5 });
+  const failures: (string | null)[] = [];
+  const watching = watchWorkloads([found], {
+    watchUsage,
+    clock,
+    forMs: 300_000,
+    signal: ending.signal,
+    onReading: ({ failure }) => failures.push(failure),
+  });
+  await run.advance(301);
+  const [watched] = await watching;
+  assert(watched !== undefined);
+  assertEquals(watched.source, "usage of 2 pods, watched for 5m");
+  assert(failures.length > 50 && failures.every((one) => one === null));
+  const [subject] = toSubjects(watched);
+  assertEquals([subject?.container, subject?.seen, subject?.loads.length], ["app", ["cpu", "memory"], 2]);
+  for (const { seconds, at } of subject?.loads ?? []) {
+    assert(seconds > 240, String(seconds));
+    assertEquals(at(120).workingSetBytes, 1e8);
+    // A summary has whole seconds, and samples are 10 s apart at least.
+    assert(Math.abs(at(120).cpuMillicores - 300) < 40, String(at(120).cpuMillicores));
+  }
+});
+
+Deno.test("findWorkload() says what is not there", async () => {
+  await using run = await ClusterRun.start({ seed: "suggest", nodes: [NODE] });
+  const target = { kind: "deployment", namespace: "default", name: "gone" } as const;
+  const found = await findWorkload(run.cluster.connect(), target, new AbortController().signal).catch((one: unknown) =>
+    one
+  );
+  assert(
+    found instanceof StartError && /Cannot read what to suggest for: .*"gone" not found/.test(found.message),
+    String(found),
+  );
+});
