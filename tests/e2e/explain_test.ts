@@ -1,0 +1,102 @@
+/**
+ * Why a pod has its size, as the commands say it of a real cluster: a pod just resized and in its cooldown, one at its bound, one that its QoS class
+ * holds; and what was recorded of it decides the same again.
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { runPodfit } from "../support/podfit_process.ts";
+import { waitForConditions } from "./support/autoscalers.ts";
+import { applyManifests, waitFor } from "./support/cluster.ts";
+import { scenario } from "./support/needs.ts";
+import { findPod } from "./support/pods.ts";
+import { type Podfit, startPodfit } from "./support/podfit.ts";
+import { autoscaler, deployment } from "./support/workloads.ts";
+
+const RULE = { scaleUpThreshold: 80, scaleDownThreshold: 10, targetUtilization: 50 };
+const POLICY = { pollInterval: "5s", consecutiveSamples: 1, delay: "0s", scaleDown: { window: "0s" } };
+const SIZE = { cpu: "100m", memory: "64Mi" };
+const STEP = { memory: { requests: { step: "32Mi" } } };
+
+scenario("explain says of pods on a real cluster why they have their sizes, and a record of them replays", {
+  needs: { images: "load", kubelet: "signed" },
+  realOnly: "podfit's debug listener is another process's",
+  async run({ namespace }) {
+    await applyManifests(namespace, [
+      deployment("grown", { containers: [{ memoryMiB: 100, requests: { memory: "64Mi" } }] }),
+      manage("grown", { policy: { ...POLICY, cooldown: "10m", memory: { requests: RULE } }, bounds: STEP }),
+      deployment("bound", { containers: [{ memoryMiB: 100, requests: { memory: "64Mi" } }] }),
+      manage("bound", {
+        policy: { ...POLICY, cooldown: "5s", memory: { requests: RULE } },
+        bounds: { memory: { requests: { max: "96Mi" } } },
+      }),
+      deployment("same", { containers: [{ memoryMiB: 1, requests: SIZE, limits: SIZE }] }),
+      manage("same", {
+        policy: { ...POLICY, cooldown: "5s", memory: { requests: { ...RULE, scaleDownThreshold: 40 } } },
+      }),
+    ]);
+    await using podfit = await startPodfit({ namespaces: [namespace], args: ["--debug-listen", "127.0.0.1:0"] });
+    const url = readDebugUrl(podfit);
+    const ask = async (...args: readonly string[]) =>
+      await runPodfit({ args: [...args, "-n", namespace, "--url", url] });
+    await waitForConditions({ namespace, name: "bound" }, { Scaling: { status: "False" } });
+
+    const grown = await explainUntil(ask, await findPod(namespace, "grown"), /cooldown are left/);
+    assertMatch(
+      grown,
+      /^grown-\S+ has this size because podfit changed memory\.requests 64Mi -> 96Mi \S+ ago \(\d\d:\d\d:\d\dZ\), seeing memory\.requests at 1\d\d %, capped by step; it would go up \(memory\.requests 96Mi -> 128Mi\), but Cooldown: memory\.requests would scale up; \S+ of the cooldown are left\./,
+    );
+    assertMatch(grown, /^ {4}FAIL {2}cooledDown {7}Cooldown: memory\.requests would scale up; /m);
+    assertMatch(
+      grown,
+      /ago \(.*\) {2}memory\.requests 64Mi -> 96Mi {2}because memory\.requests at 1\d\d %, capped by step; in force after \d/,
+    );
+    assertMatch(grown, /At the earliest: \d\d:\d\d:\d\dZ, in \d+m/);
+    const bound = await explainUntil(ask, await findPod(namespace, "bound"), /AtBound/);
+    assertMatch(
+      bound,
+      /^bound-\S+ has this size because podfit changed memory\.requests 64Mi -> 96Mi .*; it stays \(AtBound\): /,
+    );
+    const same = await explainUntil(ask, await findPod(namespace, "same"), /QoSInvariantBlocked/);
+    assertMatch(
+      same,
+      /^same-\S+ has the size of its template, .* but QoSInvariantBlocked: the pod would turn from Guaranteed into Burstable/,
+    );
+
+    const top = await ask("top", "--sort", "name");
+    assertEquals(top.code, 0, top.complaints.join("\n"));
+    assertMatch(top.stdout, /^bound-\S+ +main .* AtBound$/m);
+    assertMatch(top.stdout, /^grown-\S+ +main .* 128Mi +Cooldown$/m);
+    assertMatch(top.stdout, /^same-\S+ +main .* QoSInvariantBlocked$/m);
+    await replay(ask, await findPod(namespace, "grown"));
+    await podfit.stop();
+  },
+});
+
+type Ask = (...args: readonly string[]) => ReturnType<typeof runPodfit>;
+
+function manage(name: string, spec: Readonly<Record<string, unknown>>) {
+  return autoscaler(name, { target: { kind: "deployment", name }, containerName: "main", ...spec });
+}
+
+/** Where its second listener is. */
+function readDebugUrl(podfit: Podfit): string {
+  const address = podfit.log("Listening for those who debug")[0]?.["address"];
+  assert(typeof address === "string", podfit.lines.join("\n"));
+  return `http://${address}`;
+}
+
+/** What it says, once it says this. */
+async function explainUntil(ask: Ask, { name }: { readonly name: string }, pattern: RegExp): Promise<string> {
+  return await waitFor(`explain of "${name}" to say ${pattern}`, async () => {
+    const { code, stdout, complaints } = await ask("explain", name);
+    assertEquals(code, 0, complaints.join("\n"));
+    return pattern.test(stdout) ? stdout : null;
+  }, { timeoutMs: 120_000, everyMs: 3_000 });
+}
+
+async function replay(ask: Ask, { name }: { readonly name: string }): Promise<void> {
+  const recorded = await ask("record", name, "--past", "--for", "12s");
+  assertEquals(recorded.code, 0, recorded.complaints.join("\n"));
+  const replayed = await runPodfit({ args: ["replay", "-"], permissions: "lint", stdin: recorded.stdout });
+  assertEquals(replayed.code, 0, `${replayed.stdout}${replayed.complaints.join("\n")}`);
+  assertMatch(replayed.stdout, /^\d+ records of \d+ evaluations: all decided the same$/m);
+}
