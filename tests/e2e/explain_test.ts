@@ -1,6 +1,6 @@
 /**
  * Why a pod has its size, as the commands say it of a real cluster: a pod just resized and in its cooldown, one at its bound, one that its QoS class
- * holds; and what was recorded of it decides the same again.
+ * holds, a workload held at its maximum; and what was recorded of it decides the same again.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runPodfit } from "../support/podfit_process.ts";
@@ -9,6 +9,7 @@ import { applyManifests, waitFor } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { findPod } from "./support/pods.ts";
 import { type Podfit, startPodfit } from "./support/podfit.ts";
+import { REPLICAS_ON, scaledObject } from "./support/scaled_objects.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
 const RULE = { scaleUpThreshold: 80, scaleDownThreshold: 10, targetUtilization: 50 };
@@ -33,7 +34,16 @@ scenario("explain says of pods on a real cluster why they have their sizes, and 
         policy: { ...POLICY, cooldown: "5s", memory: { requests: { ...RULE, scaleDownThreshold: 40 } } },
       }),
     ]);
-    await using podfit = await startPodfit({ namespaces: [namespace], args: ["--debug-listen", "127.0.0.1:0"] });
+    await applyManifests(namespace, [
+      deployment("held", { containers: [{ memoryMiB: 100, requests: { memory: "64Mi" } }] }),
+      scaledObject("held", {
+        minReplicaCount: 1,
+        maxReplicaCount: 1,
+        triggers: [{ type: "memory", metricType: "AverageValue", metadata: { value: "30Mi" } }],
+      }),
+    ]);
+    const args = ["--debug-listen", "127.0.0.1:0"];
+    await using podfit = await startPodfit({ namespaces: [namespace], args, env: REPLICAS_ON });
     const url = readDebugUrl(podfit);
     const ask = async (...args: readonly string[]) =>
       await runPodfit({ args: [...args, "-n", namespace, "--url", url] });
@@ -60,6 +70,10 @@ scenario("explain says of pods on a real cluster why they have their sizes, and 
       same,
       /^same-\S+ has the size of its template, .* but QoSInvariantBlocked: the pod would turn from Guaranteed into Burstable/,
     );
+
+    const held = await explainUntil(ask, { name: "deployment/held" }, /TooManyReplicas/);
+    assertMatch(held, /^deployment\/held has 1 replica, .*; it stays \(TooManyReplicas\): /);
+    assertMatch(held, /^ {2}memory +\S+ +30Mi per pod +\d\.\d+ +4 +1 ready, 0 unready, 0 without usage$/m);
 
     const top = await ask("top", "--sort", "name");
     assertEquals(top.code, 0, top.complaints.join("\n"));
