@@ -633,6 +633,13 @@ export const REPORTING: Mutations = {
       test: "a list without the node's containers is no usage to fall back to (C54)",
     },
     {
+      breaks: "waits for minutes with a source that is the only hope",
+      in: "Patience.mayTry",
+      find: "URGENT_MS",
+      replace: "LEAST_MS",
+      test: "when what stands in fails too, the better source is tried each 15 s, and one reading is enough (C54)",
+    },
+    {
       breaks: "tries a source that stays away each minute",
       in: "Patience.fail",
       find: "Math.min(2 * this.#waitMs, MOST_MS)",

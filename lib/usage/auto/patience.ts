@@ -17,10 +17,10 @@ export class Patience {
     this.#servesSinceMs = clock.monotonic();
   }
 
-  /** `isUrgent`: nothing else gives usage, so the wait does not grow. */
+  /** `isUrgent`: nothing else gives usage, so the wait is short, and does not grow. */
   mayTry(isUrgent: boolean): boolean {
     const nowMs = this.#clock.monotonic();
-    return nowMs >= this.#untilMs || isUrgent && nowMs - this.#failedAtMs >= LEAST_MS;
+    return nowMs >= this.#untilMs || isUrgent && nowMs - this.#failedAtMs >= URGENT_MS;
   }
 
   /** It was tried, and failed. */
@@ -43,6 +43,8 @@ export class Patience {
   }
 }
 
+/** One poll of metrics-server: a pod that it does not know yet may be in its next list. */
+const URGENT_MS = 15_000;
 const LEAST_MS = 60_000;
 const MOST_MS = 30 * 60_000;
 const JITTER = 0.2;
