@@ -14,7 +14,7 @@ export const EXIT = {
 const WORDS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: "done, and a check found no error",
   failed: "a check found an error, or podfit could not start or use what it was given; stderr says why",
-  unusable: "lint: a flag, a file or the cluster is no good, so there is no answer",
+  unusable: "a command that answers with 1 has no answer: a flag, a file or the cluster is no good",
   interrupted: "ended by a second Ctrl-C, which waits for nothing",
 };
 

@@ -1,17 +1,14 @@
 /** `podfit explain`: why has this pod its size, and this workload its number of pods? */
 import { abortable } from "../../runtime/abortable.ts";
 import { systemClock } from "../../runtime/clock.ts";
-import { fallBack } from "../../usage/auto/fall_back.ts";
-import { createProxySource } from "../../usage/kubelet.ts";
-import { openMetricsApi } from "../../usage/metrics_api/watch_metrics_api.ts";
-import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { RecordLine } from "../../record/line.ts";
-import { openScreen, readConsoleSize } from "../demo/screen.ts";
+import { openScreen } from "../demo/screen.ts";
+import { openUsage } from "../open_usage.ts";
 import { writeError, writeOutput } from "../output.ts";
 import { StartError } from "../run/start_error.ts";
-import { listenForSignals } from "../signals.ts";
-import { type Access, openAccess } from "./access.ts";
+import type { Access } from "./access.ts";
+import { answer, readTextOptions } from "./answer.ts";
 import { DebugError, type DebugSource } from "./debug_source.ts";
 import type { Explanation } from "./explanation.ts";
 import { hasSeenEnough, toSource } from "./look.ts";
@@ -23,21 +20,12 @@ import { lookOnce, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
 import { describeWorkload } from "./workload_words.ts";
 
 /** Resolves to the exit code: 0 = explained, 1 = there is no explanation. */
-export async function explain(options: ExplainOptions): Promise<number> {
-  using ending = listenForSignals();
-  const { signal } = ending;
-  try {
-    await using access = await openAccess(options.access, signal);
+export function explain(options: ExplainOptions): Promise<number> {
+  return answer(options.access, async (access, signal) => {
     const asked = { ...options, namespace: options.namespace ?? access.namespace };
     if (options.watches) await watch(access, asked, signal);
     else print(await abortable(explainOnce(access, asked, signal), signal), options);
-    return 0;
-  } catch (error) {
-    if (signal.aborted) return 0;
-    if (!(error instanceof DebugError) && !(error instanceof StartError)) throw error;
-    writeError(error.message);
-    return 1;
-  }
+  });
 }
 
 interface Asked extends ExplainOptions {
@@ -77,22 +65,14 @@ async function look(
   { subject, namespace }: Asked,
   signal: AbortSignal,
 ): Promise<readonly RecordLine[]> {
-  const timing = { clock: systemClock, random: Math.random };
-  const scope = { namespaces: [namespace], node: null, pod: null };
-  using summaries = createProxySource(server, timing);
-  using api = openMetricsApi({ server, scope, ...timing });
-  const kubelets = watchKubelets(summaries, timing);
+  using usage = openUsage(server, { clock: systemClock, namespaces: [namespace] });
   let seen = 0;
   writeError(`Looking at ${subject.kind} ${namespace}/${subject.name} for two samples of usage, which takes up to 90s`);
   return await lookOnce({
     server,
     clock: systemClock,
     namespace,
-    watchUsage: fallBack(
-      { name: "kubelet", watchUsage: kubelets },
-      { name: "metrics-api", watchUsage: api.watchUsage },
-      timing,
-    ),
+    watchUsage: usage.watchUsage,
     looksAtReplicas: subject.kind !== "pod",
     isEnough: (lines) => hasSeenEnough(lines, subject),
     onLine(line) {
@@ -122,12 +102,8 @@ async function watch(access: Access, asked: Asked, signal: AbortSignal): Promise
 }
 
 function print(explained: Explanation, { isJson }: Pick<ExplainOptions, "isJson">): void {
-  if (isJson) writeOutput(`${JSON.stringify(explained)}\n`);
-  else {
-    const isTerminal = Deno.stdout.isTerminal();
-    const columns = isTerminal ? readConsoleSize().columns : Infinity;
-    writeOutput(`${toText(explained, { hasColor: isTerminal && !Deno.noColor, columns }).join("\n")}\n`);
-  }
+  const text = isJson ? JSON.stringify(explained) : toText(explained, readTextOptions()).join("\n");
+  writeOutput(`${text}\n`);
 }
 
 function toText(explained: Explanation, options: TextOptions): readonly string[] {

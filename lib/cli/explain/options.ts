@@ -1,9 +1,9 @@
 /** The options of `podfit explain`. A wrong option ends with code 2, because 1 means that there is no explanation. */
-import { Command, CommanderError } from "commander";
+import { Command } from "commander";
 import { readServerEnvironment } from "../connect_to.ts";
 import { parseChoice, parseNamespace, parseOptional } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "./access_options.ts";
 import { parseSubject, type Subject } from "./subject.ts";
 
@@ -56,12 +56,10 @@ export function createExplainCommand({ explain, getEnv, toComplaint }: ExplainCo
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit explain")) })
     .allowExcessArguments(false)
-    .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
-    })
+    .exitOverride(endAsUnusable)
     .action(async (subject: string, given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await explain(orError(command, () => toExplainOptions(subject, given, getEnv)));
+      await explain(checked(command, () => toExplainOptions(subject, given, getEnv)));
     });
 }
 
@@ -81,14 +79,4 @@ function toExplainOptions(subject: string, given: Given, getEnv: ExplainCommand[
     watches: watch,
     isJson: parseChoice({ name: "--output", text: output }, ["text", "json"]) === "json",
   };
-}
-
-/** What is wrong with a value is told as what is wrong with a flag. */
-export function orError<T>(command: Command, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof StartError) command.error(error.message);
-    throw error;
-  }
 }

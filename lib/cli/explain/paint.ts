@@ -1,6 +1,8 @@
 /** Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does. */
+import { createStyle } from "../style.ts";
 
-export type Paint = "strong" | "dim" | "good" | "bad";
+/** `bad`: what waits for something. */
+export type Paint = "strong" | "bad";
 
 export interface TextOptions {
   readonly hasColor: boolean;
@@ -8,11 +10,11 @@ export interface TextOptions {
   readonly columns: number;
 }
 
-const CODES: Readonly<Record<Paint, string>> = { strong: "1", dim: "2", good: "32", bad: "33" };
+const [PLAIN, COLORED] = [createStyle(false), createStyle(true)];
 
-/** https://en.wikipedia.org/wiki/ANSI_escape_code#SGR */
-export function paint(text: string, style: Paint, { hasColor }: Pick<TextOptions, "hasColor">): string {
-  return hasColor ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
+export function paint(text: string, paint: Paint, { hasColor }: Pick<TextOptions, "hasColor">): string {
+  const style = hasColor ? COLORED : PLAIN;
+  return paint === "strong" ? style.bold(text) : style.yellow(text);
 }
 
 /** Broken at spaces; what follows is indented as the first line is, by that much more. */

@@ -1,9 +1,8 @@
 /** The options of `podfit lint`. A wrong option ends with code 2, because 1 means a problem in a manifest. */
-import { Command, CommanderError, Option } from "commander";
-import { EXIT } from "../exit_codes.ts";
+import { Command, Option } from "commander";
 import { addExamples } from "../help.ts";
 import { COLOR_WHENS, type ColorWhen } from "../style.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { parseNamespace } from "../run/parse_values.ts";
 import { type Format, FORMATS } from "./show/formats.ts";
 
@@ -86,9 +85,7 @@ export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit lint")) })
     .allowExcessArguments(false)
-    .exitOverride((error) => {
-      throw error.exitCode === EXIT.ok ? error : new CommanderError(EXIT.unusable, error.code, error.message);
-    })
+    .exitOverride(endAsUnusable)
     .action(async (given: Given, command: Command) => {
       refuseDaemonFlags(command);
       await lint(toLintOptions(given, command));

@@ -1,5 +1,6 @@
 /** `podfit record` follows /debug/records of a running podfit and writes its lines down. */
 import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { splitLines } from "../explain/read_lines.ts";
 import { writeError } from "../output.ts";
 import { toStartError } from "../run/start_error.ts";
 import { listenForSignals } from "../signals.ts";
@@ -44,8 +45,10 @@ export async function recordTo(
   try {
     const response = await openDebug(toPath(options), signal);
     if (!response.ok) throw new Error(`Cannot record ${options.name}: ${(await response.text()).trim()}`);
-    for await (const line of readLines(response)) {
-      await write(encoder.encode(line));
+    if (response.body === null) return 0;
+    for await (const { text, isWhole } of splitLines(response.body)) {
+      if (!isWhole) continue;
+      await write(encoder.encode(`${text}\n`));
       lines++;
     }
   } catch (error) {
@@ -60,17 +63,6 @@ const encoder = new TextEncoder();
 function toPath({ kind, namespace, name, withPast }: FollowOptions): string {
   const query = new URLSearchParams({ namespace, [kind]: name, watch: "true", ...(withPast ? {} : { past: "false" }) });
   return `/debug/records?${query}`;
-}
-
-/** Whole lines, each with its newline. */
-async function* readLines({ body }: Response): AsyncGenerator<string> {
-  if (body === null) return;
-  let rest = "";
-  for await (const text of body.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) yield `${line}\n`;
-  }
 }
 
 async function openUrl({ url, tokenPath }: RecordOptions): Promise<OpenDebug> {

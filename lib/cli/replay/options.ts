@@ -1,6 +1,6 @@
 /** The options of `podfit replay`. A wrong option ends with code 2, because 1 means that something else was decided. */
-import { Command, CommanderError } from "commander";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { Command } from "commander";
+import { endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 /** What is replayed. */
 export interface ReplayOptions {
@@ -38,9 +38,7 @@ export function createReplayCommand({ replay, toComplaint }: ReplayCommand): Com
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit replay")) })
     .allowExcessArguments(false)
-    .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
-    })
+    .exitOverride(endAsUnusable)
     .action(async (path: string, { policy = null }: { readonly policy?: string | null }, command: Command) => {
       refuseDaemonFlags(command);
       await replay({ path, policyPath: policy });

@@ -1,5 +1,6 @@
 /** From a row of the flags' table to commander's option. */
 import { Option } from "commander";
+import { collect } from "../subcommand.ts";
 import type { FlagRow } from "./flags.ts";
 
 /** Help shows what its value may be in the flag's own words; completion goes by the choices. */
@@ -8,8 +9,4 @@ export function toOption({ flag, value, variable, help, isRepeatable, fallback, 
   const option = new Option(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`);
   if (choices !== undefined) option.argChoices = [...choices];
   return isRepeatable === true ? option.argParser(collect) : option;
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

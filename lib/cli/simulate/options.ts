@@ -1,9 +1,9 @@
 /** The options of `podfit simulate`. A wrong option ends with code 2, because 1 means a problem in a manifest. */
-import { Command, CommanderError } from "commander";
+import { Command } from "commander";
 import { parseBetween, parseChoice, parseOptional, parseWhole } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 import { type AskedPrometheus, parseFrom, parseSpan } from "./from.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { checked, collect, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 /** The command's options, checked. */
 export interface SimulateOptions {
@@ -102,23 +102,11 @@ export function createSimulateCommand({ simulate, toComplaint }: SimulateCommand
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit simulate")) })
     .allowExcessArguments(false)
-    .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
-    })
+    .exitOverride(endAsUnusable)
     .action(async (given: Given, command: Command) => {
       refuseDaemonFlags(command);
       await simulate(checked(command, () => readGiven(given)));
     });
-}
-
-/** With the words and the code of every other wrong option. */
-function checked<T>(command: Command, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    return command.error(error.message);
-  }
 }
 
 function readGiven(given: Given): SimulateOptions {
@@ -147,8 +135,4 @@ function readGiven(given: Given): SimulateOptions {
     sweep: sweep === undefined ? null : sweep === true ? [] : sweep,
     workers: parseOptional(written("--workers", given.workers), (one) => parseWhole(one, [1, 256])),
   };
-}
-
-function collect(value: string, before: readonly string[] | true = []): readonly string[] {
-  return [...(before === true ? [] : before), value];
 }

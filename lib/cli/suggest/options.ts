@@ -1,5 +1,5 @@
 /** The options of `podfit suggest`. A wrong option ends with code 2. */
-import { Command, CommanderError } from "commander";
+import { Command } from "commander";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
 import { isText } from "../../units/fields.ts";
 import { NAME_RULE } from "../../units/names.ts";
@@ -7,7 +7,7 @@ import { quote } from "../../units/untrusted.ts";
 import { parseBetween, parseNamespace, parseOptional, parseWhole } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 import { type AskedPrometheus, parseFrom, parseSpan } from "../simulate/from.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { checked, collect, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 /** The command's options, checked. */
 export interface SuggestOptions {
@@ -103,23 +103,11 @@ export function createSuggestCommand({ suggest, toComplaint }: SuggestCommand): 
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit suggest")) })
     .allowExcessArguments(false)
-    .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
-    })
+    .exitOverride(endAsUnusable)
     .action(async (workload: string | undefined, given: Given, command: Command) => {
       refuseDaemonFlags(command);
       await suggest(checked(command, () => readGiven(workload ?? null, given)));
     });
-}
-
-/** With the words and the code of every other wrong option. */
-function checked<T>(command: Command, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    return command.error(error.message);
-  }
 }
 
 function readGiven(workload: string | null, given: Given): SuggestOptions {
@@ -168,8 +156,4 @@ function parseWorkload(text: string): { readonly kind: WorkloadKind; readonly na
   throw new StartError(
     `Cannot read workload ${quote(text)}: write deployment/NAME, statefulset/NAME or daemonset/NAME`,
   );
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

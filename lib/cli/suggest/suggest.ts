@@ -4,11 +4,8 @@
  */
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { fallBack } from "../../usage/auto/fall_back.ts";
-import { createProxySource } from "../../usage/kubelet.ts";
-import { openMetricsApi } from "../../usage/metrics_api/watch_metrics_api.ts";
-import { watchKubelets } from "../../usage/watch_kubelets.ts";
 import { connectTo, readServerEnvironment } from "../connect_to.ts";
+import { openUsage } from "../open_usage.ts";
 import { writeError, writeOutput } from "../output.ts";
 import { StartError, toStartError } from "../run/start_error.ts";
 import { openPrometheus } from "../simulate/prometheus.ts";
@@ -84,18 +81,12 @@ export async function watch(
   workloads: readonly FoundWorkload[],
   { server, clock, forMs, signal }: ClusterWatch,
 ): Promise<readonly Watched[]> {
-  const random = Math.random;
   const namespaces = [...new Set(workloads.map(({ target }) => target.namespace))];
-  using summaries = createProxySource(server, { clock });
-  using api = openMetricsApi({ server, clock, random, scope: { namespaces, node: null, pod: null } });
+  using usage = openUsage(server, { clock, namespaces });
   using progress = createProgress();
   let failure: string | null = null;
   const watched = await watchWorkloads(workloads, {
-    watchUsage: fallBack(
-      { name: "kubelet", watchUsage: watchKubelets(summaries, { clock, random }) },
-      { name: "metrics-api", watchUsage: api.watchUsage },
-      { clock, random },
-    ),
+    watchUsage: usage.watchUsage,
     clock,
     forMs,
     signal,

@@ -1,11 +1,10 @@
 /** The options of `podfit top`. A wrong option ends with code 2. */
-import { Command, CommanderError } from "commander";
+import { Command } from "commander";
 import { readServerEnvironment } from "../connect_to.ts";
 import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access_options.ts";
-import { orError } from "../explain/options.ts";
 import { parseChoice, parseNamespace, parseOptional } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { type Sort, SORTS } from "./sort.ts";
 
 /** What is listed, from where, and how it is shown. */
@@ -62,12 +61,10 @@ export function createTopCommand({ top, getEnv, toComplaint }: TopCommand): Comm
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit top")) })
     .allowExcessArguments(false)
-    .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new CommanderError(2, error.code, error.message);
-    })
+    .exitOverride(endAsUnusable)
     .action(async (given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await top(orError(command, () => toTopOptions(given, getEnv)));
+      await top(checked(command, () => toTopOptions(given, getEnv)));
     });
 }
 

@@ -1,34 +1,23 @@
 /** `podfit top`: what tracked pods use, have and want. */
 import { abortable } from "../../runtime/abortable.ts";
 import { systemClock } from "../../runtime/clock.ts";
-import { openScreen, readConsoleSize } from "../demo/screen.ts";
-import { type Access, openAccess } from "../explain/access.ts";
-import { DebugError } from "../explain/debug_source.ts";
+import { openScreen } from "../demo/screen.ts";
+import type { Access } from "../explain/access.ts";
+import { answer, readTextOptions } from "../explain/answer.ts";
 import { fill, type TextOptions } from "../explain/paint.ts";
 import { readLatest } from "../explain/records.ts";
 import { formatClock } from "../explain/say.ts";
-import { writeError, writeOutput } from "../output.ts";
-import { StartError } from "../run/start_error.ts";
-import { listenForSignals } from "../signals.ts";
+import { writeOutput } from "../output.ts";
 import type { TopOptions } from "./options.ts";
 import { filterRows, sortRows, type TopRow, toRows } from "./rows.ts";
 import { toTopTable } from "./table.ts";
 
 /** Resolves to the exit code: 0 = listed, 1 = it cannot be. */
-export async function top(options: TopOptions): Promise<number> {
-  using ending = listenForSignals();
-  const { signal } = ending;
-  try {
-    await using access = await openAccess(options.access, signal);
+export function top(options: TopOptions): Promise<number> {
+  return answer(options.access, async (access, signal) => {
     if (options.watches) await watch(access, options, signal);
     else print(await abortable(list(access, options, signal), signal), options);
-    return 0;
-  } catch (error) {
-    if (signal.aborted) return 0;
-    if (!(error instanceof DebugError) && !(error instanceof StartError)) throw error;
-    writeError(error.message);
-    return 1;
-  }
+  });
 }
 
 async function list(access: Access, options: TopOptions, signal: AbortSignal): Promise<readonly TopRow[]> {
@@ -39,13 +28,8 @@ async function list(access: Access, options: TopOptions, signal: AbortSignal): P
 }
 
 function print(rows: readonly TopRow[], { isJson }: Pick<TopOptions, "isJson">): void {
-  if (isJson) {
-    writeOutput(`${JSON.stringify(rows)}\n`);
-    return;
-  }
-  const isTerminal = Deno.stdout.isTerminal();
-  const columns = isTerminal ? readConsoleSize().columns : Infinity;
-  writeOutput(`${toText(rows, { hasColor: isTerminal && !Deno.noColor, columns }).join("\n")}\n`);
+  const text = isJson ? JSON.stringify(rows) : toText(rows, readTextOptions()).join("\n");
+  writeOutput(`${text}\n`);
 }
 
 function toText(rows: readonly TopRow[], options: TextOptions): readonly string[] {

@@ -3,6 +3,7 @@
  * first that is wrong stands in the way, and is said (R3, R6, R16, R30, R75 to R78).
  */
 import type { Obstacle, Scale } from "../../core/replicas/input.ts";
+import { listExternalTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObject, ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
 import { type Conflict, findConflict } from "./conflicts.ts";
 import { type Objects, toTargetRef } from "./objects.ts";
@@ -117,9 +118,9 @@ function isSameTarget({ target }: HpaFacts, object: ScaledObject): boolean {
 }
 
 /** R16: heals by itself once it is there. */
-function findMissing({ namespace, triggers }: ScaledObject, objects: Objects): Obstacle | null {
-  for (const trigger of triggers) {
-    const ref = trigger.kind === "external" ? trigger.authentication : null;
+function findMissing(object: ScaledObject, objects: Objects): Obstacle | null {
+  const { namespace } = object;
+  for (const { authentication: ref } of listExternalTriggers(object)) {
     if (ref === null) continue;
     const place = ref.kind === "TriggerAuthentication" ? namespace : null;
     const found = objects.findAuthentication({ ...ref, namespace: place });
