@@ -1,9 +1,9 @@
-/** How explain and top reach podfits, opened. */
+/** How explain, record and top reach podfits, opened. */
 import { connectTo } from "../connect_to.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { toStartError } from "../run/start_error.ts";
 import type { AccessOptions } from "./access_options.ts";
-import type { DebugSource } from "./debug_source.ts";
+import type { DebugListener } from "./debug_source.ts";
 import { openDebug, type Wanted } from "./open_debug.ts";
 import { openUrl } from "./open_url.ts";
 
@@ -14,7 +14,7 @@ export interface Access extends AsyncDisposable {
   /** That of the context. */
   readonly namespace: string;
   /** Throws a DebugError. */
-  readonly open: (wanted: Omit<Wanted, "podfitNamespace">, signal: AbortSignal) => Promise<readonly DebugSource[]>;
+  readonly open: (wanted: Omit<Wanted, "podfitNamespace">, signal: AbortSignal) => Promise<readonly DebugListener[]>;
 }
 
 /** Rejects with a StartError where a file or the configuration cannot be used. */

@@ -1,4 +1,4 @@
-/** The flags by which explain and top reach podfits. */
+/** The flags by which explain, record and top reach podfits. */
 import type { Command } from "commander";
 import type { ServerChoice } from "../connect_to.ts";
 import { StartError } from "../run/start_error.ts";
@@ -6,7 +6,7 @@ import { StartError } from "../run/start_error.ts";
 /** Where podfits and their records are. */
 export interface AccessOptions {
   readonly server: ServerChoice;
-  /** `null` = through the API server. */
+  /** Without a slash at its end; `null` = through the API server. */
   readonly url: string | null;
   readonly tokenFile: string | null;
   readonly podfitNamespace: string | null;
@@ -39,8 +39,14 @@ export function toAccess(
   }
   return {
     server: { kubeconfigPaths: kubeconfig, context: context ?? null, environment },
-    url: url ?? null,
+    url: url === undefined ? null : parseUrl(url),
     tokenFile: tokenFile ?? null,
     podfitNamespace: podfitNamespace ?? null,
   };
+}
+
+function parseUrl(text: string): string {
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (url !== null && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  throw new StartError(`Cannot read --url "${text}": write an address such as http://127.0.0.1:8081`);
 }

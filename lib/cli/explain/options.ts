@@ -3,9 +3,11 @@ import { Command } from "commander";
 import { readServerEnvironment } from "../connect_to.ts";
 import { parseChoice, parseNamespace, parseOptional } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
+import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../subject.ts";
 import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "./access_options.ts";
-import { parseSubject, type Subject } from "./subject.ts";
+
+const KINDS: readonly SubjectKind[] = ["pod", "deployment", "statefulset", "daemonset", "scaledobject"];
 
 /** What is explained, from where, and how it is shown. */
 export interface ExplainOptions {
@@ -46,10 +48,10 @@ type Given = AccessFlags & Readonly<{ namespace?: string; withoutDaemon?: boolea
 export function createExplainCommand({ explain, getEnv, toComplaint }: ExplainCommand): Command {
   const command = new Command("explain")
     .description("say why a pod has its size, or a workload its number of pods")
-    .argument("<subject>", "POD, pod/NAME, deployment/NAME, statefulset/NAME or scaledobject/NAME")
+    .argument("<subject>", describeSubjects(KINDS))
     .option("-n, --namespace <name>", "its namespace; that of the context without")
     .option("--without-daemon", "ask no podfit: look for two samples")
-    .option("--watch", "go on, and show what changes")
+    .option("--watch", "go on, and explain anew at each evaluation")
     .option("-o, --output <format>", "text or json", "text");
   return addAccessFlags(command)
     .helpOption("-h, --help", "print this help and exit")
@@ -72,7 +74,7 @@ function toExplainOptions(subject: string, given: Given, getEnv: ExplainCommand[
     throw new StartError("Cannot use --watch with --without-daemon: it takes two samples and ends");
   }
   return {
-    subject: parseSubject(subject),
+    subject: parseSubject(subject, KINDS),
     namespace: parseOptional(namespace === undefined ? null : { name: "--namespace", text: namespace }, parseNamespace),
     access: toAccess(given, readServerEnvironment(getEnv)),
     withoutDaemon,
