@@ -1,6 +1,7 @@
 /** The flags by which explain, record and top reach podfits. */
 import type { Command } from "commander";
 import type { ServerChoice } from "../connect_to.ts";
+import { parseNamespace } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 
 /** Where podfits and their records are. */
@@ -10,6 +11,8 @@ export interface AccessOptions {
   readonly url: string | null;
   readonly tokenFile: string | null;
   readonly podfitNamespace: string | null;
+  /** Of what is asked about; `null` = that of the context, or default. */
+  readonly namespace: string | null;
 }
 
 /** What commander gives of the flags. */
@@ -19,10 +22,12 @@ export type AccessFlags = Readonly<{
   url?: string;
   tokenFile?: string;
   podfitNamespace?: string;
+  namespace?: string;
 }>;
 
 export function addAccessFlags(command: Command): Command {
   return command
+    .option("-n, --namespace <name>", "of what is asked about; that of the context without")
     .option("--kubeconfig <path...>", "kubeconfig files; as kubectl without")
     .option("--context <name>", "its context")
     .option("--url <url>", "ask the podfit whose --debug-listen is there, and no API server")
@@ -31,7 +36,7 @@ export function addAccessFlags(command: Command): Command {
 }
 
 export function toAccess(
-  { kubeconfig = [], context, url, tokenFile, podfitNamespace }: AccessFlags,
+  { kubeconfig = [], context, url, tokenFile, podfitNamespace, namespace }: AccessFlags,
   environment: ServerChoice["environment"],
 ): AccessOptions {
   if (tokenFile !== undefined && url === undefined) {
@@ -42,6 +47,7 @@ export function toAccess(
     url: url === undefined ? null : parseUrl(url),
     tokenFile: tokenFile ?? null,
     podfitNamespace: podfitNamespace ?? null,
+    namespace: namespace === undefined ? null : parseNamespace({ name: "--namespace", text: namespace }),
   };
 }
 

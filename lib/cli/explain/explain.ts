@@ -20,7 +20,7 @@ import { lookOnce, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
 /** Resolves to the exit code: 0 = explained, 1 = there is no explanation. */
 export function explain(options: ExplainOptions): Promise<number> {
   return answer(options.access, async (access, signal) => {
-    const asking = { ...options, access, signal, namespace: options.namespace ?? access.namespace };
+    const asking = { ...options, access, signal };
     if (options.watches) await watch(asking);
     else printExplanation(await abortable(explainOnce(asking), signal), options);
   });
@@ -28,7 +28,6 @@ export function explain(options: ExplainOptions): Promise<number> {
 
 interface Asking extends Omit<ExplainOptions, "access"> {
   readonly access: Access;
-  readonly namespace: string;
   readonly signal: AbortSignal;
 }
 
@@ -38,13 +37,13 @@ async function explainOnce(asking: Asking): Promise<Explanation> {
   return listeners === null ? await lookAndExplain(asking) : await explainBy(listeners, asking);
 }
 
-function open({ access, subject: { kind, name }, namespace, signal }: Asking): Promise<readonly DebugListener[]> {
-  return access.open({ namespace, pod: kind === "pod" ? name : null }, signal);
+function open({ access, subject: { kind, name }, signal }: Asking): Promise<readonly DebugListener[]> {
+  return access.open({ namespace: access.namespace, pod: kind === "pod" ? name : null }, signal);
 }
 
 function explainBy(
   sources: readonly DebugSource[],
-  { subject, namespace, signal }: Asking,
+  { access: { namespace }, subject, signal }: Asking,
   unknown: readonly string[] = [],
 ): Promise<Explanation> {
   return explainFrom(sources, subject, { namespace, signal, now: () => systemClock.now(), unknown });
@@ -69,7 +68,10 @@ async function lookAndExplain(asking: Asking): Promise<Explanation> {
   return await explainBy([toSource(await look(server, asking))], asking, UNKNOWN_WITHOUT_DAEMON);
 }
 
-async function look(server: ApiServer, { subject, namespace, signal }: Asking): Promise<readonly RecordLine[]> {
+async function look(
+  server: ApiServer,
+  { access: { namespace }, subject, signal }: Asking,
+): Promise<readonly RecordLine[]> {
   using usage = openUsage(server, { clock: systemClock, namespaces: [namespace] });
   let seen = 0;
   writeError(`Looking at ${subject.kind} ${namespace}/${subject.name} for two samples of usage, which takes up to 90s`);

@@ -1,8 +1,9 @@
 /** The options of `podfit record`. A wrong option ends with code 2, because 1 means that nothing was recorded. */
 import { Command } from "commander";
 import { readServerEnvironment } from "../connect_to.ts";
+import { addExamples } from "../help.ts";
 import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access_options.ts";
-import { parseMs, parseNamespace, parseOptional } from "../run/parse_values.ts";
+import { parseMs, parseOptional } from "../run/parse_values.ts";
 import { describeSubjects, parseSubject, type Subject } from "../subject.ts";
 import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
@@ -11,8 +12,6 @@ const KINDS = ["pod", "scaledobject"] as const;
 /** What is recorded, from where and for how long. */
 export interface RecordOptions {
   readonly subject: Subject<typeof KINDS[number]>;
-  /** `null` = that of the context, or default. */
-  readonly namespace: string | null;
   readonly access: AccessOptions;
   /** `null` = until the pod is gone or a signal comes. */
   readonly forMs: number | null;
@@ -32,29 +31,33 @@ Follows what a running podfit decides of one pod or ScaledObject, and writes eac
 and for bug reports. It asks the podfit that owns it as "podfit explain" does: that one must run with --debug-listen, and you need the
 right to "get" on "pods/proxy" in its namespace.
 
-Lines hold names, labels, sizes and usage of the pod, and no credentials. Ends by Ctrl-C, after --for, and when the pod is gone.
+Lines hold names, labels, sizes and usage of the pod, and no credentials. Ends by Ctrl-C, after --for, and when the pod is gone or
+podfit ends.
 Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE does not.
-
-Examples:
-  podfit record web-7d9c5-x2x4p -n shop --for 10m -o trace.jsonl
-  podfit record scaledobject/web -n shop --past > trace.jsonl
-  podfit record web-7d9c5-x2x4p -n shop --url http://127.0.0.1:8081 --token-file token
 
 Exit codes: 0 recorded, 1 nothing could be recorded, or it broke off (stderr says why), 2 a flag that is no good.
 `;
 
-type Given = AccessFlags & Readonly<{ namespace?: string; for?: string; past?: boolean; output?: string }>;
+const EXAMPLES = [
+  ["a pod, for a while", "podfit record web-7d9c5-x2x4p -n shop --for 10m -o trace.jsonl"],
+  ["a ScaledObject, from what is still known of it on", "podfit record scaledobject/web -n shop --past > trace.jsonl"],
+  [
+    "where podfit has --metrics-auth, beside kubectl port-forward",
+    "podfit record web-7d9c5-x2x4p -n shop --url http://127.0.0.1:8081 --token-file token",
+  ],
+] as const;
+
+type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: string }>;
 
 /** The command for commander's program. */
 export function createRecordCommand({ record, getEnv, toComplaint }: RecordCommand): Command {
   const command = new Command("record")
     .description("write down what a running podfit decides of a pod or ScaledObject, and of what")
     .argument("<subject>", describeSubjects(KINDS))
-    .option("-n, --namespace <name>", "its namespace; that of the context without")
     .option("--for <duration>", "how long, such as 10m (default: until Ctrl-C)")
     .option("--past", "begin with what podfit still knows of about the last hour")
     .option("-o, --output <file>", "where to write (default: stdout)");
-  return addAccessFlags(command)
+  addAccessFlags(command)
     .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit record")) })
@@ -64,13 +67,13 @@ export function createRecordCommand({ record, getEnv, toComplaint }: RecordComma
       refuseDaemonFlags(command);
       await record(checked(command, () => toRecordOptions(subject, given, getEnv)));
     });
+  return addExamples(command, EXAMPLES);
 }
 
 function toRecordOptions(subject: string, given: Given, getEnv: RecordCommand["getEnv"]): RecordOptions {
-  const { namespace, for: duration, past = false, output = null } = given;
+  const { for: duration, past = false, output = null } = given;
   return {
     subject: parseSubject(subject, KINDS),
-    namespace: parseOptional(namespace === undefined ? null : { name: "--namespace", text: namespace }, parseNamespace),
     access: toAccess(given, readServerEnvironment(getEnv)),
     forMs: parseOptional(duration === undefined ? null : { name: "--for", text: duration }, parseMs),
     withPast: past,

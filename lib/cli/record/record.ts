@@ -14,10 +14,10 @@ import { openSink, type Sink } from "./sink.ts";
 export function record(options: RecordOptions): Promise<number> {
   return answer(options.access, async (access, signal) => {
     const { subject: { kind, name }, path } = options;
-    const namespace = options.namespace ?? access.namespace;
+    const { namespace } = access;
     const { lines, isOver } = await recordTo(() => openSink(path), {
       ...options,
-      open: (until) => openListeners(access, { ...options, namespace }, until),
+      open: (until) => openListeners(access, options, until),
       query: { namespace, [kind === "pod" ? "pod" : "scaledObject"]: name },
       signal,
     });
@@ -28,10 +28,10 @@ export function record(options: RecordOptions): Promise<number> {
 
 function openListeners(
   access: Access,
-  { subject: { kind, name }, namespace, withPast }: RecordOptions & { readonly namespace: string },
+  { subject: { kind, name }, withPast }: RecordOptions,
   signal: AbortSignal,
 ): Promise<readonly DebugListener[]> {
-  return access.open({ namespace, pod: kind === "pod" ? name : null, mayBeGone: withPast }, signal);
+  return access.open({ namespace: access.namespace, pod: kind === "pod" ? name : null, mayBeGone: withPast }, signal);
 }
 
 /** What is followed, and by what means. */

@@ -73,11 +73,11 @@ Deno.test("explain takes its flags, and top its own", async () => {
     "http://127.0.0.1:8081",
   );
   assertEquals(
-    [explain?.namespace, explain?.watches, explain?.isJson, explain?.access.url],
+    [explain?.access.namespace, explain?.watches, explain?.isJson, explain?.access.url],
     ["shop", true, true, "http://127.0.0.1:8081"],
   );
   const { top } = await parse("top", "-A", "--sort", "wanted", "--filter", "web");
-  assertEquals([top?.isEveryNamespace, top?.sort, top?.filter, top?.namespace], [true, "wanted", "web", null]);
+  assertEquals([top?.isEveryNamespace, top?.sort, top?.filter, top?.access.namespace], [true, "wanted", "web", null]);
 });
 
 const REFUSED: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {

@@ -177,10 +177,14 @@ async function parse(...args: readonly string[]): Promise<Parsed> {
 
 Deno.test("podfit record takes a pod or a ScaledObject, and reaches podfit by the flags of explain", async () => {
   const environment = { kubeconfig: null, home: null, serviceHost: null, servicePort: null };
-  const access = { server: { kubeconfigPaths: [], context: null, environment }, url: null, tokenFile: null };
+  const access = {
+    server: { kubeconfigPaths: [], context: null, environment },
+    url: null,
+    tokenFile: null,
+    namespace: null,
+  };
   const base: RecordOptions = {
     subject: { kind: "pod", name: "web-1" },
-    namespace: null,
     access: { ...access, podfitNamespace: null },
     forMs: null,
     withPast: false,
@@ -194,8 +198,7 @@ Deno.test("podfit record takes a pod or a ScaledObject, and reaches podfit by th
   const all = ["-n", "shop", "--url", "https://x:1/a/", "--for", "10m", "--past", "-o", "f", "--token-file", "t"];
   assertEquals((await parse("so/web-1", ...all)).options, {
     subject: { kind: "scaledobject", name: "web-1" },
-    namespace: "shop",
-    access: { ...access, url: "https://x:1/a", tokenFile: "t", podfitNamespace: null },
+    access: { ...access, namespace: "shop", url: "https://x:1/a", tokenFile: "t", podfitNamespace: null },
     forMs: 600_000,
     withPast: true,
     path: "f",
