@@ -3,7 +3,8 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { DebugError, type DebugSource } from "../../../lib/cli/explain/debug_source.ts";
 import { openDebug, type Wanted } from "../../../lib/cli/explain/open_debug.ts";
 import { askInTurn } from "../../../lib/cli/explain/listener.ts";
-import { explainFrom } from "../../../lib/cli/explain/records.ts";
+import { explainFrom, readLatest } from "../../../lib/cli/explain/records.ts";
+import { isNameOf } from "../../../lib/cli/explain/targets.ts";
 import type { RecordLine } from "../../../lib/record/line.ts";
 import { toRecord } from "../../../lib/record/record.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -129,6 +130,35 @@ Deno.test("of several podfits the first that knows of it answers, and else what 
   assertEquals(await ask(nothing, forbidden, "records"), "records");
   await assertRejects(() => ask(nothing, forbidden, nothing), DebugError, "no right");
   await assertRejects(() => ask(nothing, nothing), DebugError, "nothing");
+});
+
+Deno.test("a podfit that ends meanwhile is one that is asked again", async () => {
+  const [source] = await openDebug(server(withProxy(() => refuse(404, 'pods "podfit-a" not found'))), WANTED, signal);
+  assertEquals((await assertRejects(() => drain(source), DebugError)).reason, "Unreachable");
+});
+
+Deno.test("of a thousand agents no more than sixteen are asked at a time, and all of them", async () => {
+  let [asked, asking, most] = [0, 0, 0];
+  const source: DebugSource = {
+    name: "agent",
+    async *read() {
+      asked++;
+      most = Math.max(most, ++asking);
+      await Promise.resolve();
+      asking--;
+    },
+  };
+  assertEquals(await readLatest(Array.from({ length: 1000 }, () => source), {}, { signal }), []);
+  assertEquals([asked, most], [1000, 16]);
+});
+
+Deno.test("a pod's name says of which workload it is, by the workload's kind", () => {
+  const pods = ["web-7d9f4c-x2x4k", "web-x2x4k", "web-0", "web-7d9f4c-x2x4k-0", "other-x2x4k"];
+  const of = (target: string) => pods.filter((pod) => isNameOf(pod, target));
+  assertEquals(of("deployment/web"), ["web-7d9f4c-x2x4k"]);
+  assertEquals(of("daemonset/web"), ["web-x2x4k"]);
+  assertEquals(of("statefulset/web"), ["web-0"]);
+  assertEquals(of("scaledobject/web"), []);
 });
 
 Deno.test("openDebug() asks each ready sidecar of the namespace where no pod is named", async () => {
