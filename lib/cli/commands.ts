@@ -41,6 +41,7 @@ export function createCommands({ getEnv, perform }: CommandsOptions): (of: Subco
     }),
     createRecordCommand({
       ...of,
+      getEnv,
       record: (options) => perform(async () => await (await import("./record/record.ts")).record(options)),
     }),
     createReplayCommand({

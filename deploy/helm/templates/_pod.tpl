@@ -132,6 +132,8 @@ metadata:
   labels:
     {{- include "podfit.selectorLabels" . | nindent 4 }}
     app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+    # What podfit's commands find it by, whatever it is called.
+    podfit.dev/mode: {{ .Values.mode }}
     {{- with .Values.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

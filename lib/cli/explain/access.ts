@@ -1,9 +1,9 @@
-/** How explain and top reach podfits, opened. */
+/** How explain, record and top reach podfits, opened. */
 import { connectTo } from "../connect_to.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { toStartError } from "../run/start_error.ts";
 import type { AccessOptions } from "./access_options.ts";
-import type { DebugSource } from "./debug_source.ts";
+import type { DebugListener } from "./debug_source.ts";
 import { openDebug, type Wanted } from "./open_debug.ts";
 import { openUrl } from "./open_url.ts";
 
@@ -11,20 +11,20 @@ import { openUrl } from "./open_url.ts";
 export interface Access extends AsyncDisposable {
   /** `null` where a podfit's address is given. */
   readonly server: ApiServer | null;
-  /** That of the context. */
+  /** Of what is asked about: that of -n, or of the context. */
   readonly namespace: string;
   /** Throws a DebugError. */
-  readonly open: (wanted: Omit<Wanted, "podfitNamespace">, signal: AbortSignal) => Promise<readonly DebugSource[]>;
+  readonly open: (wanted: Omit<Wanted, "podfitNamespace">, signal: AbortSignal) => Promise<readonly DebugListener[]>;
 }
 
 /** Rejects with a StartError where a file or the configuration cannot be used. */
 export async function openAccess(options: AccessOptions, signal: AbortSignal): Promise<Access> {
-  const { url, tokenFile, podfitNamespace } = options;
+  const { url, tokenFile, podfitNamespace, namespace } = options;
   if (url !== null) {
     const source = openUrl({ url, token: tokenFile === null ? null : await readToken(tokenFile) });
     return {
       server: null,
-      namespace: "default",
+      namespace: namespace ?? "default",
       open: () => Promise.resolve([source]),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
@@ -32,7 +32,7 @@ export async function openAccess(options: AccessOptions, signal: AbortSignal): P
   const server = await connectTo(options.server, signal);
   return {
     server,
-    namespace: server.namespace,
+    namespace: namespace ?? server.namespace,
     open: (wanted, until) => openDebug(server, { ...wanted, podfitNamespace }, until),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

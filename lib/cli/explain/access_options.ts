@@ -1,15 +1,18 @@
-/** The flags by which explain and top reach podfits. */
+/** The flags by which explain, record and top reach podfits. */
 import type { Command } from "commander";
 import type { ServerChoice } from "../connect_to.ts";
+import { parseNamespace } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 
 /** Where podfits and their records are. */
 export interface AccessOptions {
   readonly server: ServerChoice;
-  /** `null` = through the API server. */
+  /** Without a slash at its end; `null` = through the API server. */
   readonly url: string | null;
   readonly tokenFile: string | null;
   readonly podfitNamespace: string | null;
+  /** Of what is asked about; `null` = that of the context, or default. */
+  readonly namespace: string | null;
 }
 
 /** What commander gives of the flags. */
@@ -19,10 +22,12 @@ export type AccessFlags = Readonly<{
   url?: string;
   tokenFile?: string;
   podfitNamespace?: string;
+  namespace?: string;
 }>;
 
 export function addAccessFlags(command: Command): Command {
   return command
+    .option("-n, --namespace <name>", "of what is asked about; that of the context without")
     .option("--kubeconfig <path...>", "kubeconfig files; as kubectl without")
     .option("--context <name>", "its context")
     .option("--url <url>", "ask the podfit whose --debug-listen is there, and no API server")
@@ -31,7 +36,7 @@ export function addAccessFlags(command: Command): Command {
 }
 
 export function toAccess(
-  { kubeconfig = [], context, url, tokenFile, podfitNamespace }: AccessFlags,
+  { kubeconfig = [], context, url, tokenFile, podfitNamespace, namespace }: AccessFlags,
   environment: ServerChoice["environment"],
 ): AccessOptions {
   if (tokenFile !== undefined && url === undefined) {
@@ -39,8 +44,15 @@ export function toAccess(
   }
   return {
     server: { kubeconfigPaths: kubeconfig, context: context ?? null, environment },
-    url: url ?? null,
+    url: url === undefined ? null : parseUrl(url),
     tokenFile: tokenFile ?? null,
     podfitNamespace: podfitNamespace ?? null,
+    namespace: namespace === undefined ? null : parseNamespace({ name: "--namespace", text: namespace }),
   };
+}
+
+function parseUrl(text: string): string {
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (url !== null && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  throw new StartError(`Cannot read --url "${text}": write an address such as http://127.0.0.1:8081`);
 }

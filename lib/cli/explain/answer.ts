@@ -1,4 +1,4 @@
-/** What explain and top do around their answers: open the way, end by a signal, say what went wrong, and see what a terminal shows. */
+/** What explain, record and top do around their answers: open the way, end by a signal, say what went wrong, and see what a terminal shows. */
 import { readConsoleSize } from "../demo/screen.ts";
 import { EXIT } from "../exit_codes.ts";
 import { writeError } from "../output.ts";

@@ -7,6 +7,10 @@ export interface DebugQuery {
   readonly pod?: string;
   readonly scaledObject?: string;
   readonly latest?: true;
+  /** Goes on with each later evaluation. */
+  readonly watch?: true;
+  /** With `watch`: without what is remembered. */
+  readonly past?: false;
 }
 
 export interface DebugSource {
@@ -16,9 +20,16 @@ export interface DebugSource {
   readonly read: (query: DebugQuery, signal: AbortSignal) => AsyncIterable<RecordLine>;
 }
 
+/** A podfit that answers over HTTP. */
+export interface DebugListener extends DebugSource {
+  /** The answer, as lines of JSON. Rejects with a DebugError where it is none. */
+  readonly open: (query: DebugQuery, signal: AbortSignal) => Promise<Response>;
+}
+
 /** Why records cannot be had, which decides what is tried next. */
 export type DebugReason =
   | "NothingKnown"
+  | "NoPod"
   | "NoPodfit"
   | "NoListener"
   | "NoRight"

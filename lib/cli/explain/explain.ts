@@ -1,69 +1,76 @@
 /** `podfit explain`: why has this pod its size, and this workload its number of pods? */
-import { abortable } from "../../runtime/abortable.ts";
-import { systemClock } from "../../runtime/clock.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { RecordLine } from "../../record/line.ts";
-import { openScreen } from "../demo/screen.ts";
+import { abortable } from "../../runtime/abortable.ts";
+import { systemClock } from "../../runtime/clock.ts";
 import { openUsage } from "../open_usage.ts";
-import { writeError, writeOutput } from "../output.ts";
+import { writeError } from "../output.ts";
 import { StartError } from "../run/start_error.ts";
 import type { Access } from "./access.ts";
-import { answer, readTextOptions } from "./answer.ts";
-import { DebugError, type DebugSource } from "./debug_source.ts";
+import { answer } from "./answer.ts";
+import { DebugError, type DebugListener, type DebugSource } from "./debug_source.ts";
 import type { Explanation } from "./explanation.ts";
 import { hasSeenEnough, toSource } from "./look.ts";
 import type { ExplainOptions } from "./options.ts";
-import { fill, type TextOptions } from "./paint.ts";
-import { describePod } from "./pod_words.ts";
 import { explainFrom } from "./records.ts";
+import { openView, printExplanation, type View } from "./view.ts";
+import { watchExplanation } from "./watch.ts";
 import { lookOnce, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
-import { describeWorkload } from "./workload_words.ts";
 
 /** Resolves to the exit code: 0 = explained, 1 = there is no explanation. */
 export function explain(options: ExplainOptions): Promise<number> {
   return answer(options.access, async (access, signal) => {
-    const asked = { ...options, namespace: options.namespace ?? access.namespace };
-    if (options.watches) await watch(access, asked, signal);
-    else print(await abortable(explainOnce(access, asked, signal), signal), options);
+    const asking = { ...options, access, signal };
+    if (options.watches) await watch(asking);
+    else printExplanation(await abortable(explainOnce(asking), signal), options);
   });
 }
 
-interface Asked extends ExplainOptions {
-  readonly namespace: string;
+interface Asking extends Omit<ExplainOptions, "access"> {
+  readonly access: Access;
+  readonly signal: AbortSignal;
 }
 
-async function explainOnce(access: Access, asked: Asked, signal: AbortSignal): Promise<Explanation> {
-  const { subject, namespace, withoutDaemon } = asked;
-  const options = { namespace, signal, now: () => systemClock.now() };
-  if (!withoutDaemon) {
-    const sources = await openOrNone(access, asked, signal);
-    if (sources !== null) return await explainFrom(sources, subject, options);
-  }
-  const { server } = access;
-  if (server === null) throw new StartError("Cannot look at the cluster: --url names a podfit and no API server");
-  const lines = await look(server, asked, signal);
-  return await explainFrom([toSource(lines)], subject, { ...options, unknown: UNKNOWN_WITHOUT_DAEMON });
+async function explainOnce(asking: Asking): Promise<Explanation> {
+  if (asking.withoutDaemon) return await lookAndExplain(asking);
+  const listeners = await orNone(open(asking));
+  return listeners === null ? await lookAndExplain(asking) : await explainBy(listeners, asking);
+}
+
+function open({ access, subject: { kind, name }, signal }: Asking): Promise<readonly DebugListener[]> {
+  return access.open({ namespace: access.namespace, pod: kind === "pod" ? name : null }, signal);
+}
+
+function explainBy(
+  sources: readonly DebugSource[],
+  { access: { namespace }, subject, signal }: Asking,
+  unknown: readonly string[] = [],
+): Promise<Explanation> {
+  return explainFrom(sources, subject, { namespace, signal, now: () => systemClock.now(), unknown });
 }
 
 /** `null` where there is no podfit, which is told. */
-async function openOrNone(
-  access: Access,
-  { subject, namespace }: Asked,
-  signal: AbortSignal,
-): Promise<readonly DebugSource[] | null> {
+async function orNone<T>(asked: Promise<T>): Promise<T | null> {
   try {
-    return await access.open({ namespace, pod: subject.kind === "pod" ? subject.name : null }, signal);
+    return await asked;
   } catch (error) {
-    if (!(error instanceof DebugError) || error.reason !== "NoPodfit") throw error;
+    if (!(error instanceof DebugError)) throw error;
+    if (error.reason === "NoListener") throw new StartError(`${error.message}; or look without it: --without-daemon`);
+    if (error.reason !== "NoPodfit") throw error;
     writeError(`${error.message}; looking without one`);
     return null;
   }
 }
 
+async function lookAndExplain(asking: Asking): Promise<Explanation> {
+  const { access: { server } } = asking;
+  if (server === null) throw new StartError("Cannot look at the cluster: --url names a podfit and no API server");
+  return await explainBy([toSource(await look(server, asking))], asking, UNKNOWN_WITHOUT_DAEMON);
+}
+
 async function look(
   server: ApiServer,
-  { subject, namespace }: Asked,
-  signal: AbortSignal,
+  { access: { namespace }, subject, signal }: Asking,
 ): Promise<readonly RecordLine[]> {
   using usage = openUsage(server, { clock: systemClock, namespaces: [namespace] });
   let seen = 0;
@@ -84,28 +91,27 @@ async function look(
   });
 }
 
-const WATCH_MS = 5_000;
+/** Where there is no podfit, one look after the other. */
+async function watch(asking: Asking): Promise<void> {
+  using view = openView(asking);
+  const { signal } = asking;
+  const watching = watchExplanation({
+    clock: systemClock,
+    signal,
+    open: () => open(asking),
+    explain: (listeners) => explainBy(listeners, asking),
+    onExplained: view.show,
+    onTrouble: view.complain,
+  });
+  if (await orNone(watching.then(() => true)) === null) await watchByLooks(asking, view);
+}
 
-/** On a terminal in place; elsewhere whenever the answer is another. */
-async function watch(access: Access, asked: Asked, signal: AbortSignal): Promise<void> {
-  const isDrawn = Deno.stdout.isTerminal() && !asked.isJson;
-  using screen = isDrawn ? openScreen() : null;
-  let told = "";
+const LOOK_MS = 5_000;
+
+async function watchByLooks(asking: Asking, view: View): Promise<void> {
+  const { signal } = asking;
   while (!signal.aborted) {
-    const explained = await explainOnce(access, asked, signal);
-    if (screen !== null) {
-      screen.draw(({ columns, rows }) => fill(toText(explained, { hasColor: !Deno.noColor, columns }), rows));
-    } else if (explained.answer !== told) print(explained, asked);
-    told = explained.answer;
-    await systemClock.sleep(WATCH_MS, signal).catch(() => {});
+    view.show(await abortable(explainOnce(asking), signal));
+    await systemClock.sleep(LOOK_MS, signal).catch(() => {});
   }
-}
-
-function print(explained: Explanation, { isJson }: Pick<ExplainOptions, "isJson">): void {
-  const text = isJson ? JSON.stringify(explained) : toText(explained, readTextOptions()).join("\n");
-  writeOutput(`${text}\n`);
-}
-
-function toText(explained: Explanation, options: TextOptions): readonly string[] {
-  return explained.kind === "pod" ? describePod(explained, options) : describeWorkload(explained, options);
 }

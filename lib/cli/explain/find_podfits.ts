@@ -1,14 +1,15 @@
 /** Which pods of a cluster are podfits, in which mode, and where their records are: read from what the chart writes into them. */
 import { isRecord } from "../../units/untrusted.ts";
 
-/** What the chart calls the pods of each mode. */
-export type Component = "controller" | "agent" | "sidecar";
+/** The chart's modes: one Deployment, one podfit on each node, one in each pod. */
+const MODES = ["central", "node-local", "sidecar"] as const;
+export type Mode = typeof MODES[number];
 
 /** A pod that podfit runs in. */
 export interface PodfitPod {
   readonly namespace: string;
   readonly name: string;
-  readonly component: Component;
+  readonly mode: Mode;
   readonly node: string | null;
   readonly isReady: boolean;
   /** The port of --debug-listen; `null` = it has none. */
@@ -18,24 +19,27 @@ export interface PodfitPod {
   readonly lease: { readonly namespace: string; readonly name: string } | null;
 }
 
-/** The labels of the chart's Deployment and DaemonSet. */
-export const PODFIT_SELECTOR = "app.kubernetes.io/name=podfit,app.kubernetes.io/component in (controller,agent)";
-/** Of a pod that podfit runs in as a sidecar (C17). */
-export const SIDECAR_LABEL = "podfit.dev/mode";
+/** What the chart gives its pods under whatever name it is installed, and its users the pods with a sidecar (C17). */
+const LABEL = "podfit.dev/mode";
+
+/** Of the pods of podfits in these modes. */
+export function selectModes(modes: readonly Mode[]): string {
+  return `${LABEL} in (${modes.join(",")})`;
+}
 
 /** `null` for a pod that is none, or that is going. */
 export function readPodfit(pod: unknown): PodfitPod | null {
   const { name, namespace, labels, deletionTimestamp } = toRecord(pick(pod, "metadata"));
   if (typeof name !== "string" || typeof namespace !== "string" || deletionTimestamp !== undefined) return null;
-  const component = readComponent(toRecord(labels));
+  const mode = readMode(labels);
   const container = listContainers(pod).find((one) => pick(one, "name") === "podfit") ?? listContainers(pod)[0];
-  if (component === null || container === undefined) return null;
+  if (mode === null || container === undefined) return null;
   const flags = readFlags(container);
-  const leads = component === "controller" && flags.get("leader-elect") !== "false";
+  const leads = mode === "central" && flags.get("leader-elect") !== "false";
   return {
     namespace,
     name,
-    component,
+    mode,
     node: toText(pick(pod, "spec", "nodeName")),
     isReady: isReady(pod),
     debugPort: readPort(flags.get("debug-listen")),
@@ -49,10 +53,8 @@ export function readPodfit(pod: unknown): PodfitPod | null {
   };
 }
 
-function readComponent(labels: Readonly<Record<string, unknown>>): Component | null {
-  if (labels[SIDECAR_LABEL] === "sidecar") return "sidecar";
-  const component = labels["app.kubernetes.io/component"];
-  return component === "controller" || component === "agent" ? component : null;
+function readMode(labels: unknown): Mode | null {
+  return MODES.find((mode) => mode === toRecord(labels)[LABEL]) ?? null;
 }
 
 /** Native sidecars are init containers. */

@@ -1,7 +1,7 @@
 /** What a look without a daemon has to have seen, and its lines as a source like any other. */
 import type { PodLine, RecordLine } from "../../record/line.ts";
 import { DebugError, type DebugSource } from "./debug_source.ts";
-import type { Subject } from "./subject.ts";
+import type { Subject } from "../subject.ts";
 import { isNameOf, nameTarget } from "./targets.ts";
 
 /** Two samples of a pod; two ticks of a ScaledObject, or where there is none, two samples of some pod of the workload. */

@@ -1,33 +1,39 @@
 /** The records of the podfit that owns a pod, through the API server's `pods/proxy`: the leader by its Lease, the agent of the pod's node, or the sidecar. */
 import { createClient } from "../../kube/client.ts";
 import { toApiError } from "../../kube/api_error.ts";
-import { readText } from "../../kube/body.ts";
+import { readErrorText } from "../../kube/body.ts";
 import type { ApiServer } from "../../kube/transport.ts";
-import { isRecord } from "../../units/untrusted.ts";
 import { toStartError } from "../run/start_error.ts";
-import { DebugError, type DebugQuery, type DebugSource, NOTHING_KNOWN, toSearch } from "./debug_source.ts";
-import { pick, PODFIT_SELECTOR, type PodfitPod, readPodfit, SIDECAR_LABEL } from "./find_podfits.ts";
-import { readLines } from "./read_lines.ts";
+import { DebugError, type DebugListener, NOTHING_KNOWN, toSearch } from "./debug_source.ts";
+import { type Mode, pick, type PodfitPod, readPodfit, selectModes } from "./find_podfits.ts";
+import { createListener } from "./listener.ts";
 
 /** Whose podfit is looked for. */
 export interface Wanted {
-  readonly namespace: string;
+  /** `null` = of all namespaces. */
+  readonly namespace: string | null;
   /** `null` = of all pods, or of a workload. */
   readonly pod: string | null;
+  /** The pod may be gone: some podfit remembers it. */
+  readonly mayBeGone?: boolean;
   /** Where podfit runs; `null` = anywhere. */
   readonly podfitNamespace: string | null;
 }
 
 type Server = Pick<ApiServer, "origin" | "transport">;
 
-/** One source for each podfit that may know of it, the likeliest first; at least one. Throws a DebugError that says what to do. */
-export async function openDebug(server: Server, wanted: Wanted, signal: AbortSignal): Promise<readonly DebugSource[]> {
+/** One for each podfit that may know of it, the likeliest first; at least one. Throws a DebugError that says what to do. */
+export async function openDebug(
+  server: Server,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<readonly DebugListener[]> {
   const pod = wanted.pod === null
     ? null
     : await fetchOne(server, `/api/v1/namespaces/${wanted.namespace}/pods/${wanted.pod}`, signal);
-  if (wanted.pod !== null && pod === null) {
+  if (wanted.pod !== null && pod === null && wanted.mayBeGone !== true) {
     throw new DebugError(
-      "NothingKnown",
+      "NoPod",
       `Cannot find pod "${wanted.pod}" in namespace "${wanted.namespace}": there is none`,
     );
   }
@@ -39,7 +45,7 @@ export async function openDebug(server: Server, wanted: Wanted, signal: AbortSig
     const how = "set debug.enabled of its chart, or --debug-listen 0.0.0.0:8081";
     throw new DebugError(
       "NoListener",
-      `Cannot ask podfit "${nameOf(first)}": it has no --debug-listen; ${how}; ${ALONE}`,
+      `Cannot ask podfit "${nameOf(first)}": it has no --debug-listen; ${how}`,
     );
   }
   return listening.map((one) => openProxy(server, one));
@@ -47,11 +53,9 @@ export async function openDebug(server: Server, wanted: Wanted, signal: AbortSig
 
 function describeNoPodfit({ podfitNamespace }: Wanted): string {
   const where = podfitNamespace === null ? "" : ` in namespace "${podfitNamespace}"`;
-  return `Cannot find a podfit${where} that owns it: no ready pod has the labels ${PODFIT_SELECTOR}; ` +
-    `name it with --url; ${ALONE}`;
+  return `Cannot find a podfit${where} that owns it: no ready pod has a label ${selectModes(OUTSIDE)}; ` +
+    "name it with --url";
 }
-
-const ALONE = "explain can look by itself (--without-daemon)";
 
 interface Looked extends Wanted {
   readonly object: unknown;
@@ -59,30 +63,37 @@ interface Looked extends Wanted {
 
 async function findOwners(
   server: Server,
-  { object, podfitNamespace }: Looked,
+  { object, pod, namespace, podfitNamespace }: Looked,
   signal: AbortSignal,
 ): Promise<readonly PodfitPod[]> {
-  const labels = pick(object, "metadata", "labels");
-  if (isRecord(labels) && labels[SIDECAR_LABEL] === "sidecar") return [readPodfit(object)].flatMap((one) => one ?? []);
-  const all = await listPodfits(server, podfitNamespace, signal);
-  const controllers = all.filter(({ component }) => component === "controller");
-  const leader = await findLeader(server, controllers, signal);
+  const own = readPodfit(object);
+  if (own?.mode === "sidecar") return [own];
+  const modes = pod === null ? [...OUTSIDE, "sidecar"] as const : OUTSIDE;
+  const all = await listPodfits(server, { namespace: podfitNamespace, modes }, signal);
+  const releases = Map.groupBy(all.filter(({ mode }) => mode === "central"), toRelease);
+  const leaders = await Promise.all([...releases.values()].map((pods) => findLeader(server, pods, signal)));
   const node = pick(object, "spec", "nodeName");
-  const agents = all.filter((one) => one.component === "agent" && (object === null || one.node === node));
-  return [...leader === null ? [] : [leader], ...agents];
+  const agents = all.filter((one) => one.mode === "node-local" && (object === null || one.node === node));
+  const sidecars = all.filter((one) => one.mode === "sidecar" && (namespace === null || one.namespace === namespace));
+  return [...leaders.flatMap((one) => one ?? []), ...agents, ...sidecars];
 }
+
+/** Of several installs each has a Lease of its own, or one pod. */
+function toRelease({ namespace, name, lease }: PodfitPod): string {
+  return lease === null ? `pod ${namespace}/${name}` : `lease ${lease.namespace}/${lease.name}`;
+}
+
+/** They look after pods other than their own. */
+const OUTSIDE: readonly Mode[] = ["central", "node-local"];
 
 async function listPodfits(
   server: Server,
-  namespace: string | null,
+  { namespace, modes }: { readonly namespace: string | null; readonly modes: readonly Mode[] },
   signal: AbortSignal,
 ): Promise<readonly PodfitPod[]> {
   const scope = namespace === null ? "" : `/namespaces/${namespace}`;
-  const list = await fetchOne(
-    server,
-    `/api/v1${scope}/pods?labelSelector=${encodeURIComponent(PODFIT_SELECTOR)}`,
-    signal,
-  );
+  const query = new URLSearchParams({ labelSelector: selectModes(modes) });
+  const list = await fetchOne(server, `/api/v1${scope}/pods?${query}`, signal);
   const items = pick(list, "items");
   return (Array.isArray(items) ? items : []).flatMap((one) => readPodfit(one) ?? []).filter(({ isReady }) => isReady);
 }
@@ -98,42 +109,44 @@ async function findLeader(server: Server, pods: readonly PodfitPod[], signal: Ab
   return pods.find(holds) ?? first;
 }
 
-function openProxy(server: Server, pod: PodfitPod): DebugSource {
+function openProxy(server: Server, pod: PodfitPod): DebugListener {
   const { namespace, name, debugPort, isTls } = pod;
   const target = `${isTls ? "https:" : ""}${name}:${debugPort}`;
   const path = `/api/v1/namespaces/${namespace}/pods/${target}/proxy/debug/records`;
-  return {
-    name: `podfit ${nameOf(pod)}`,
-    async *read(query: DebugQuery, signal: AbortSignal) {
-      const request = new Request(`${server.origin}${path}${toSearch(query)}`, { signal });
-      const response = await orUnreachable(server.transport(request), signal);
-      if (response.ok && response.body !== null) return yield* readLines(response.body);
-      throw toError(response, await readText(response, { limitBytes: LONGEST, signal }).catch(() => ""), pod);
-    },
-  };
+  return createListener(`podfit "${nameOf(pod)}"`, async (query, signal) => {
+    const request = new Request(`${server.origin}${path}${toSearch(query)}`, { signal });
+    const response = await orUnreachable(server.transport(request), signal);
+    if (response.ok) return response;
+    const text = await readErrorText(response, signal);
+    throw /"kind":\s*"Status"/.test(text) ? toRefusal(response, text, pod) : toError(response, text, pod);
+  });
 }
 
-const LONGEST = 16_384;
-
-/** The API server's own refusals are Statuses; what podfit says comes as it is. */
-function toError(response: Response, text: string, pod: PodfitPod): DebugError {
-  const { status } = response;
+/** What podfit says comes as it is. */
+function toError({ status }: Response, text: string, pod: PodfitPod): DebugError {
   const says = text.trim().split("\n")[0] ?? "";
   const what = `Cannot ask podfit "${nameOf(pod)}"`;
-  const isOwn = !/"kind":\s*"Status"/.test(text);
-  if (!isOwn && status === 403) {
-    return new DebugError("NoRight", `${what}: ${toApiError(response, toJson(text)).message}; ${RIGHT}`);
-  }
-  if (isOwn && (status === 401 || status === 403)) {
-    const why = "it wants the token of a reader (--metrics-auth), which the API server does not pass on";
-    return new DebugError("NeedsToken", `${what}: ${why}; kubectl port-forward it, and give --url and --token-file`);
-  }
   if (status === 404 && NOTHING_KNOWN.test(says)) return new DebugError("NothingKnown", says);
-  const reached = "is its --debug-listen on 0.0.0.0, and does a network policy let the API server in?";
-  if (status >= 500) {
-    return new DebugError("Unreachable", `${what}: ${toApiError(response, toJson(text)).message}; ${reached}`);
+  if (status === 401 || status === 403) {
+    const why = "it wants the token of a reader (--metrics-auth), which the API server does not pass on";
+    const { namespace, name, debugPort, isTls } = pod;
+    const how = `kubectl -n ${namespace} port-forward pod/${name} ${debugPort}, and here --url ${
+      isTls ? "https" : "http"
+    }://127.0.0.1:${debugPort} --token-file FILE`;
+    return new DebugError("NeedsToken", `${what}: ${why}; use ${how}`);
   }
-  return new DebugError("BadAnswer", `${what}: it answered ${status} ${says}`.trim());
+  return new DebugError(status >= 500 ? "Unreachable" : "BadAnswer", `${what}: it answered ${status} ${says}`.trim());
+}
+
+/** The API server's own refusals are Statuses. */
+function toRefusal(response: Response, text: string, pod: PodfitPod): DebugError {
+  const { message, code } = toApiError(response, toJson(text));
+  const what = `Cannot ask podfit "${nameOf(pod)}": ${message}`;
+  if (code === 403) return new DebugError("NoRight", `${what}; ${RIGHT}`);
+  if (code === 404) return new DebugError("Unreachable", what);
+  if (code < 500) return new DebugError("BadAnswer", what);
+  const reached = "is its --debug-listen on 0.0.0.0, and does a network policy let the API server in?";
+  return new DebugError("Unreachable", `${what}; ${reached}`);
 }
 
 const RIGHT = 'it takes the right to "get" on "pods/proxy" in podfit\'s namespace, or kubectl port-forward and --url';

@@ -1,48 +1,41 @@
 /** A podfit's debug listener by its address, such as that of `kubectl port-forward`. */
-import { readText } from "../../kube/body.ts";
-import { DebugError, type DebugQuery, type DebugSource, NOTHING_KNOWN, toSearch } from "./debug_source.ts";
-import { readLines } from "./read_lines.ts";
+import { readErrorText } from "../../kube/body.ts";
+import { toStartError } from "../run/start_error.ts";
+import { DebugError, type DebugListener, NOTHING_KNOWN, toSearch } from "./debug_source.ts";
+import { createListener } from "./listener.ts";
 
 export interface UrlOptions {
+  /** Without a slash at its end. */
   readonly url: string;
   /** For a listener with --metrics-auth; `null` = none is sent. */
   readonly token: string | null;
-  readonly fetch?: typeof fetch;
 }
 
-/** Throws a DebugError for what is no http or https address. */
-export function openUrl({ url, token, fetch: send = fetch }: UrlOptions): DebugSource {
-  const base = toBase(url);
+export function openUrl({ url, token }: UrlOptions): DebugListener {
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-  return {
-    name: base,
-    async *read(query: DebugQuery, signal: AbortSignal) {
-      let response: Response;
-      try {
-        response = await send(`${base}/debug/records${toSearch(query)}`, { headers, signal });
-      } catch (cause) {
-        signal.throwIfAborted();
-        const why = cause instanceof Error ? cause.message : String(cause);
-        throw new DebugError(
-          "Unreachable",
-          `Cannot reach podfit at "${base}": ${why}; is it --debug-listen's address?`,
-          { cause },
-        );
-      }
-      if (response.ok && response.body !== null) return yield* readLines(response.body);
-      throw toError(response, await readText(response, { limitBytes: LONGEST, signal }).catch(() => ""), base);
-    },
-  };
+  return createListener(url, async (query, signal) => {
+    const response = await orUnreachable(
+      fetch(`${url}/debug/records${toSearch(query)}`, { headers, signal, redirect: "error" }),
+      { url, signal },
+    );
+    if (response.ok) return response;
+    throw toError(response, await readErrorText(response, signal), url);
+  });
 }
 
-const LONGEST = 16_384;
-
-function toBase(url: string): string {
-  const parsed = URL.parse(url.includes("://") ? url : `http://${url}`);
-  if (parsed !== null && /^https?:$/.test(parsed.protocol)) {
-    return `${parsed.origin}${parsed.pathname.replace(/\/+$/, "")}`;
+async function orUnreachable(
+  asked: Promise<Response>,
+  { url, signal }: { readonly url: string; readonly signal: AbortSignal },
+): Promise<Response> {
+  try {
+    return await asked;
+  } catch (cause) {
+    signal.throwIfAborted();
+    const why = toStartError(cause).message;
+    throw new DebugError("Unreachable", `Cannot reach podfit at "${url}": ${why}; is it --debug-listen's address?`, {
+      cause,
+    });
   }
-  throw new DebugError("Unreachable", `Cannot use --url "${url}": it must be such as http://127.0.0.1:8081`);
 }
 
 function toError({ status }: Response, text: string, base: string): DebugError {

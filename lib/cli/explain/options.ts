@@ -1,17 +1,18 @@
 /** The options of `podfit explain`. A wrong option ends with code 2, because 1 means that there is no explanation. */
 import { Command } from "commander";
 import { readServerEnvironment } from "../connect_to.ts";
-import { parseChoice, parseNamespace, parseOptional } from "../run/parse_values.ts";
+import { addFormatFlag, parseIsJson } from "../format_option.ts";
+import { addExamples } from "../help.ts";
 import { StartError } from "../run/start_error.ts";
+import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../subject.ts";
 import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "./access_options.ts";
-import { parseSubject, type Subject } from "./subject.ts";
+
+const KINDS: readonly SubjectKind[] = ["pod", "deployment", "statefulset", "daemonset", "scaledobject"];
 
 /** What is explained, from where, and how it is shown. */
 export interface ExplainOptions {
   readonly subject: Subject;
-  /** `null` = that of the context, or default. */
-  readonly namespace: string | null;
   readonly access: AccessOptions;
   readonly withoutDaemon: boolean;
   readonly watches: boolean;
@@ -30,28 +31,31 @@ triggers, windows, limits, conditions, and its pods.
 
 Asks the podfit that owns the pod, through pods/proxy of the API server: the leader, or the agent of the pod's node. It
 must run with --debug-listen, and you need the right to "get" on "pods/proxy" in its namespace. Where no podfit is found,
-or with --without-daemon, it looks itself for up to 90 seconds, reads only, and says what it cannot know.
-
-Examples:
-  podfit explain web-7d9f-x2x4k -n shop
-  podfit explain deployment/web -n shop --watch
-  podfit explain pod/web-7d9f-x2x4k -o json --url http://127.0.0.1:8081
+or with --without-daemon, it looks itself for up to 90 seconds, reads only, and says what it cannot know. With --watch it
+follows that podfit, and the next one where that ends.
 
 Exit codes: 0 explained, 1 there is no explanation (stderr says why), 2 a flag that is no good.
 `;
 
-type Given = AccessFlags & Readonly<{ namespace?: string; withoutDaemon?: boolean; watch?: boolean; output: string }>;
+const EXAMPLES = [
+  ["a pod", "podfit explain web-7d9f-x2x4k -n shop"],
+  ["the number of pods of a workload, and again at each evaluation", "podfit explain deployment/web -n shop --watch"],
+  [
+    "as data, of a podfit that kubectl port-forward reaches",
+    "podfit explain pod/web-7d9f-x2x4k -o json --url http://127.0.0.1:8081",
+  ],
+] as const;
+
+type Given = AccessFlags & Readonly<{ withoutDaemon?: boolean; watch?: boolean; output: string }>;
 
 /** The command for commander's program. */
 export function createExplainCommand({ explain, getEnv, toComplaint }: ExplainCommand): Command {
   const command = new Command("explain")
     .description("say why a pod has its size, or a workload its number of pods")
-    .argument("<subject>", "POD, pod/NAME, deployment/NAME, statefulset/NAME or scaledobject/NAME")
-    .option("-n, --namespace <name>", "its namespace; that of the context without")
+    .argument("<subject>", describeSubjects(KINDS))
     .option("--without-daemon", "ask no podfit: look for two samples")
-    .option("--watch", "go on, and show what changes")
-    .option("-o, --output <format>", "text or json", "text");
-  return addAccessFlags(command)
+    .option("--watch", "go on, and explain anew at each evaluation");
+  addAccessFlags(addFormatFlag(command))
     .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit explain")) })
@@ -61,10 +65,11 @@ export function createExplainCommand({ explain, getEnv, toComplaint }: ExplainCo
       refuseDaemonFlags(command);
       await explain(checked(command, () => toExplainOptions(subject, given, getEnv)));
     });
+  return addExamples(command, EXAMPLES);
 }
 
 function toExplainOptions(subject: string, given: Given, getEnv: ExplainCommand["getEnv"]): ExplainOptions {
-  const { namespace, withoutDaemon = false, watch = false, output, url } = given;
+  const { withoutDaemon = false, watch = false, output, url } = given;
   if (withoutDaemon && url !== undefined) {
     throw new StartError("Cannot use --without-daemon with --url: one of them is enough");
   }
@@ -72,11 +77,10 @@ function toExplainOptions(subject: string, given: Given, getEnv: ExplainCommand[
     throw new StartError("Cannot use --watch with --without-daemon: it takes two samples and ends");
   }
   return {
-    subject: parseSubject(subject),
-    namespace: parseOptional(namespace === undefined ? null : { name: "--namespace", text: namespace }, parseNamespace),
+    subject: parseSubject(subject, KINDS),
     access: toAccess(given, readServerEnvironment(getEnv)),
     withoutDaemon,
     watches: watch,
-    isJson: parseChoice({ name: "--output", text: output }, ["text", "json"]) === "json",
+    isJson: parseIsJson(output),
   };
 }

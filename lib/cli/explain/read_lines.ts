@@ -1,34 +1,44 @@
-/** JSON lines of `/debug/records` as they come: each is read as soon as it is whole. */
+/** JSON lines of `/debug/records` as they come: each is read as soon as it is whole, and one that is cut off is left out. */
+import { type BodyOptions, BodyTooLarge, readLines } from "../../kube/body.ts";
 import type { RecordLine } from "../../record/line.ts";
 import { parseLine } from "../../record/parse_line.ts";
+import { toStartError } from "../run/start_error.ts";
 import { DebugError } from "./debug_source.ts";
 
-/** Characters; a pod of many containers has some 100,000. */
-const LONGEST = 16 * 2 ** 20;
+/** A pod of many containers has some 100,000. */
+const LONGEST_BYTES = 16 * 2 ** 20;
 
-/** A line without its newline; one that was cut off is not whole. */
-export interface TextLine {
-  readonly text: string;
-  readonly isWhole: boolean;
-}
-
-/** Throws a DebugError for what is no line of this podfit's version, and where one is too long. */
-export async function* readLines(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<RecordLine> {
-  for await (const { text } of splitLines(body)) if (text.trim() !== "") yield toLine(text);
-}
-
-/** Throws a DebugError where a line is too long. */
-export async function* splitLines(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<TextLine> {
-  let rest = "";
-  for await (const text of body.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > LONGEST) {
-      throw new DebugError("BadAnswer", `Cannot read a record: it is longer than ${LONGEST} characters`);
-    }
-    for (const line of lines) yield { text: line, isWhole: true };
+/** Throws what readTexts() throws, and a DebugError for what is no line of this podfit's version. */
+export async function* readRecords(response: Response, signal: AbortSignal): AsyncGenerator<RecordLine> {
+  for await (const texts of readTexts(response, { signal })) {
+    for (const text of texts) if (text.trim() !== "") yield toLine(text);
   }
-  if (rest !== "") yield { text: rest, isWhole: false };
+}
+
+/**
+ * The lines of each chunk as they are. Throws the signal's reason, a TimeoutError after `silentMs` without any, and a DebugError where a line
+ * is too long or the connection breaks off.
+ */
+export async function* readTexts(
+  response: Response,
+  options: Omit<BodyOptions, "limitBytes">,
+): AsyncGenerator<readonly string[]> {
+  try {
+    yield* readLines(response, { ...options, limitBytes: LONGEST_BYTES });
+  } catch (cause) {
+    options.signal.throwIfAborted();
+    if (cause instanceof BodyTooLarge) {
+      throw new DebugError("BadAnswer", `Cannot read a record: it is longer than ${LONGEST_BYTES} bytes`, { cause });
+    }
+    if (cause instanceof DOMException) throw cause;
+    throw new DebugError(
+      "Unreachable",
+      `Cannot read on, as podfit's answer broke off: ${toStartError(cause).message}`,
+      {
+        cause,
+      },
+    );
+  }
 }
 
 function toLine(text: string): RecordLine {

@@ -1,10 +1,12 @@
 /** The records that an explanation is made of, asked of every podfit that may have them. */
+import { Limit } from "../../runtime/limit.ts";
 import type { PodLine, RecordLine, ScaledObjectLine } from "../../record/line.ts";
+import type { Subject } from "../subject.ts";
 import { DebugError, type DebugQuery, type DebugSource } from "./debug_source.ts";
 import { explainPod } from "./explain_pod.ts";
 import { explainPlainWorkload, explainWorkload } from "./explain_workload.ts";
 import type { Explanation } from "./explanation.ts";
-import type { Subject } from "./subject.ts";
+import { askInTurn } from "./listener.ts";
 import { isNameOf, nameTarget } from "./targets.ts";
 
 export interface RecordsOptions {
@@ -15,6 +17,8 @@ export interface RecordsOptions {
   readonly unknown?: readonly string[];
 }
 
+/** There may be a podfit on each of a thousand nodes. */
+const MOST_AT_ONCE = 16;
 /** Lines beyond this are none of an hour of one pod. */
 const MOST_LINES = 50_000;
 
@@ -26,7 +30,7 @@ export async function explainFrom(
 ): Promise<Explanation> {
   const { namespace, now, unknown = [] } = options;
   if (subject.kind === "pod") {
-    const lines = await readFirst(sources, { namespace, pod: subject.name }, options);
+    const lines = await askInTurn(sources, (one) => readAll(one, { namespace, pod: subject.name }, options));
     const explained = explainPod(lines.filter((line) => line.kind === "pod"), { now: now(), unknown });
     if (explained !== null) return explained;
     throw nothingKnown(subject, options);
@@ -39,7 +43,7 @@ export async function explainFrom(
     target !== null && isNameOf(name, target)
   );
   if (object === undefined) return explainPods(pods, subject, options);
-  const lines = await readFirst(sources, { namespace, scaledObject: object.name }, options);
+  const lines = await askInTurn(sources, (one) => readAll(one, { namespace, scaledObject: object.name }, options));
   const own = lines.filter((line) => line.kind === "scaledObject");
   const explained = explainWorkload(own.length === 0 ? [object] : own, { now: now(), pods, unknown });
   if (explained !== null) return explained;
@@ -62,38 +66,17 @@ function nothingKnown({ kind, name }: Subject, { namespace }: RecordsOptions): D
   return new DebugError("NothingKnown", `Cannot explain ${kind} "${namespace}/${name}": ${why}`);
 }
 
-/** The answer of the first that has something. */
-async function readFirst(
-  sources: readonly DebugSource[],
-  query: DebugQuery,
-  options: RecordsOptions,
-): Promise<readonly RecordLine[]> {
-  let missing: unknown = null;
-  for (const source of sources) {
-    try {
-      return await readAll(source, query, options);
-    } catch (error) {
-      if (!(error instanceof DebugError) || error.reason !== "NothingKnown") throw error;
-      missing = error;
-    }
-  }
-  throw missing;
-}
-
 /** The newest line of everything that any of them has. */
 export async function readLatest(
   sources: readonly DebugSource[],
   query: DebugQuery,
   options: Pick<RecordsOptions, "signal">,
 ): Promise<readonly RecordLine[]> {
-  const all = await Promise.all(
-    sources.map((source) =>
-      readAll(source, { ...query, latest: true }, options).catch((error: unknown) => {
-        if (error instanceof DebugError && error.reason === "NothingKnown") return [];
-        throw error;
-      })
-    ),
-  );
+  const slots = new Limit(MOST_AT_ONCE);
+  const all = await Promise.all(sources.map(async (source) => {
+    using _slot = await slots.acquire(options.signal);
+    return await readAll(source, { ...query, latest: true }, options);
+  }));
   const newest = new Map<string, RecordLine>();
   for (const line of all.flat()) {
     const key = `${line.kind} ${line.uid}`;

@@ -2,6 +2,7 @@
 import { formatDuration } from "../../units/duration.ts";
 import { formatAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
+import { formatTime } from "../../units/time.ts";
 
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
 
@@ -24,8 +25,8 @@ export function formatWait(ms: number): string {
 
 /** `15:28:40Z`, with its date where that is another day than `now`'s. */
 export function formatClock(at: number, now: number): string {
-  const [date = "", time = ""] = toIso(at).split("T");
-  return toIso(now).startsWith(date) ? time : `${date} ${time}`;
+  const [date = "", time = ""] = formatTime(at).split("T");
+  return formatTime(now).startsWith(date) ? time : `${date} ${time}`;
 }
 
 /** `42s ago (15:28:40Z)` */
@@ -48,7 +49,3 @@ export function formatPercent(share: number | null): string {
 }
 
 const UNITS: readonly (readonly [number, string])[] = [[2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki"]];
-
-function toIso(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
-}

@@ -14,8 +14,15 @@ export function isNameOf(pod: string, target: string): boolean {
   const [kind = "", workload = ""] = target.split("/");
   if (!pod.startsWith(`${workload}-`)) return false;
   const rest = pod.slice(workload.length + 1);
-  return kind === "statefulset" ? /^\d+$/.test(rest) : /^[0-9a-z]+-[0-9a-z]{5}$/.test(rest);
+  return NAMES.find(([one]) => one === kind)?.[1].test(rest) ?? false;
 }
+
+/** What stands behind the workload's name and a dash. */
+const NAMES: readonly (readonly [kind: string, rest: RegExp])[] = [
+  ["deployment", /^[0-9a-z]+-[0-9a-z]{5}$/],
+  ["statefulset", /^\d+$/],
+  ["daemonset", /^[0-9a-z]{5}$/],
+];
 
 /** `60 % of requests`, `5 on average`. */
 export function describeTarget(trigger: Trigger | undefined): string {

@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 import { addExamples } from "../help.ts";
 import { COLOR_WHENS, type ColorWhen } from "../style.ts";
-import { endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { parseNamespace } from "../run/parse_values.ts";
 import { type Format, FORMATS } from "./show/formats.ts";
 
@@ -116,15 +116,9 @@ function toClusterOptions(given: Given, command: Command): ClusterOptions {
   return {
     kubeconfigPaths: kubeconfig,
     context,
-    namespace: namespace === undefined ? null : readNamespace(namespace, command),
+    namespace: namespace === undefined
+      ? null
+      : checked(command, () => parseNamespace({ name: "--namespace", text: namespace })),
     isEveryNamespace: allNamespaces,
   };
-}
-
-function readNamespace(text: string, command: Command): string {
-  try {
-    return parseNamespace({ name: "--namespace", text });
-  } catch (error) {
-    return command.error(error instanceof Error ? error.message : String(error));
-  }
 }

@@ -1,19 +1,18 @@
-/** The options of `podfit record`. */
+/** The options of `podfit record`. A wrong option ends with code 2, because 1 means that nothing was recorded. */
 import { Command } from "commander";
-import { parseMs, parseNamespace, parseOptional, parseSubdomain } from "../run/parse_values.ts";
-import { StartError } from "../run/start_error.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
-import type { RecordLine } from "../../record/line.ts";
+import { readServerEnvironment } from "../connect_to.ts";
+import { addExamples } from "../help.ts";
+import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access_options.ts";
+import { parseMs, parseOptional } from "../run/parse_values.ts";
+import { describeSubjects, parseSubject, type Subject } from "../subject.ts";
+import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
-/** What is recorded, where and for how long. */
+const KINDS = ["pod", "scaledobject"] as const;
+
+/** What is recorded, from where and for how long. */
 export interface RecordOptions {
-  readonly kind: RecordLine["kind"];
-  readonly namespace: string;
-  readonly name: string;
-  /** Where podfit's debug listener is. */
-  readonly url: string;
-  /** A file of the bearer token that it asks for; `null` = none. */
-  readonly tokenPath: string | null;
+  readonly subject: Subject<typeof KINDS[number]>;
+  readonly access: AccessOptions;
   /** `null` = until the pod is gone or a signal comes. */
   readonly forMs: number | null;
   /** What podfit still knows goes first. */
@@ -24,74 +23,60 @@ export interface RecordOptions {
 
 export interface RecordCommand extends Subcommand {
   readonly record: (options: RecordOptions) => Promise<void>;
+  readonly getEnv: (name: string) => string | undefined;
 }
 
 const NOTES = `
 Follows what a running podfit decides of one pod or ScaledObject, and writes each evaluation as a line of JSON, for "podfit replay"
-and for bug reports. That podfit needs --debug-listen; where several run, ask the leader, or the agent of the pod's node:
-  kubectl -n podfit port-forward pod/PODFIT 8081
+and for bug reports. It asks the podfit that owns it as "podfit explain" does: that one must run with --debug-listen, and you need the
+right to "get" on "pods/proxy" in its namespace.
 
-Lines hold names, labels, sizes and usage of the pod, and no credentials. Ends by Ctrl-C, after --for, and when the pod is gone.
+Lines hold names, labels, sizes and usage of the pod, and no credentials. Ends by Ctrl-C, after --for, and when the pod is gone or
+podfit ends.
+Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE does not.
 
-Exit codes: 0 recorded, 1 nothing could be recorded, or it broke off.
-
-Examples:
-  podfit record web-7d9c5-x2x4p -n shop --for 10m -o trace.jsonl
-  podfit record scaledobject/web -n shop --past > trace.jsonl
+Exit codes: 0 recorded, 1 nothing could be recorded, or it broke off (stderr says why), 2 a flag that is no good.
 `;
 
-type Given = Readonly<
-  { namespace: string; url: string; tokenFile?: string; for?: string; past?: boolean; output?: string }
->;
+const EXAMPLES = [
+  ["a pod, for a while", "podfit record web-7d9c5-x2x4p -n shop --for 10m -o trace.jsonl"],
+  ["a ScaledObject, from what is still known of it on", "podfit record scaledobject/web -n shop --past > trace.jsonl"],
+  [
+    "where podfit has --metrics-auth, beside kubectl port-forward",
+    "podfit record web-7d9c5-x2x4p -n shop --url http://127.0.0.1:8081 --token-file token",
+  ],
+] as const;
+
+type Given = AccessFlags & Readonly<{ for?: string; past?: boolean; output?: string }>;
 
 /** The command for commander's program. */
-export function createRecordCommand({ record, toComplaint }: RecordCommand): Command {
-  return new Command("record")
+export function createRecordCommand({ record, getEnv, toComplaint }: RecordCommand): Command {
+  const command = new Command("record")
     .description("write down what a running podfit decides of a pod or ScaledObject, and of what")
-    .argument("<name>", "a pod, or scaledobject/NAME")
-    .option("-n, --namespace <name>", "its namespace", "default")
-    .option("--url <url>", "where podfit's debug listener answers", "http://127.0.0.1:8081")
-    .option("--token-file <path>", "bearer token to send, where that podfit runs with --metrics-auth")
+    .argument("<subject>", describeSubjects(KINDS))
     .option("--for <duration>", "how long, such as 10m (default: until Ctrl-C)")
     .option("--past", "begin with what podfit still knows of about the last hour")
-    .option("-o, --output <file>", "where to write (default: stdout)")
+    .option("-o, --output <file>", "where to write (default: stdout)");
+  addAccessFlags(command)
     .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit record")) })
     .allowExcessArguments(false)
-    .exitOverride()
-    .action(async (text: string, given: Given, command: Command) => {
+    .exitOverride(endAsUnusable)
+    .action(async (subject: string, given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await record(toRecordOptions(text, given));
+      await record(checked(command, () => toRecordOptions(subject, given, getEnv)));
     });
+  return addExamples(command, EXAMPLES);
 }
 
-function toRecordOptions(
-  text: string,
-  { namespace, url, tokenFile, for: duration, past, output }: Given,
-): RecordOptions {
+function toRecordOptions(subject: string, given: Given, getEnv: RecordCommand["getEnv"]): RecordOptions {
+  const { for: duration, past = false, output = null } = given;
   return {
-    ...parseSubject(text),
-    namespace: parseNamespace({ name: "--namespace", text: namespace }),
-    url: parseUrl(url),
-    tokenPath: tokenFile ?? null,
+    subject: parseSubject(subject, KINDS),
+    access: toAccess(given, readServerEnvironment(getEnv)),
     forMs: parseOptional(duration === undefined ? null : { name: "--for", text: duration }, parseMs),
-    withPast: past ?? false,
-    path: output ?? null,
+    withPast: past,
+    path: output,
   };
-}
-
-function parseSubject(text: string): Pick<RecordOptions, "kind" | "name"> {
-  const match = /^(?:(pods?|po|scaledobjects?|so)\/)?([^/]+)$/i.exec(text);
-  if (match === null) throw new StartError(`Cannot read "${text}": write the name of a pod, or scaledobject/NAME`);
-  const kind = /^s/i.test(match[1] ?? "pod") ? "scaledObject" : "pod";
-  return { kind, name: parseSubdomain({ name: kind, text: match[2] ?? "" }, `name of a ${kind}`) };
-}
-
-function parseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new StartError(`Cannot read --url "${text}": write an address such as http://127.0.0.1:8081`);
-  }
-  return url.origin + url.pathname.replace(/\/+$/, "");
 }

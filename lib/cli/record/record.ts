@@ -1,93 +1,78 @@
 /** `podfit record` follows /debug/records of a running podfit and writes its lines down. */
+import { abortable } from "../../runtime/abortable.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { splitLines } from "../explain/read_lines.ts";
+import type { Access } from "../explain/access.ts";
+import { answer } from "../explain/answer.ts";
+import type { DebugListener, DebugQuery } from "../explain/debug_source.ts";
+import { askInTurn } from "../explain/listener.ts";
+import { readTexts } from "../explain/read_lines.ts";
 import { writeError } from "../output.ts";
-import { toStartError } from "../run/start_error.ts";
-import { listenForSignals } from "../signals.ts";
 import type { RecordOptions } from "./options.ts";
-
-/** Asks podfit's debug listener for a path with its query, such as `/debug/records?latest=true`. Rejects where it cannot be reached. */
-export type OpenDebug = (path: string, signal: AbortSignal) => Promise<Response>;
+import { openSink, type Sink } from "./sink.ts";
 
 /** Resolves to the exit code: 0 = recorded, 1 = not, or not to the end. */
-export async function record(options: RecordOptions): Promise<number> {
-  using ending = listenForSignals();
-  try {
-    const openDebug = await openUrl(options);
-    using file = options.path === null ? null : await create(options.path);
-    const write = (bytes: Uint8Array) => writeAll(file ?? Deno.stdout, bytes);
-    const lines = await recordTo(write, { ...options, openDebug, signal: ending.signal });
-    writeError(`${lines} evaluation${lines === 1 ? "" : "s"} recorded`);
-    return 0;
-  } catch (error) {
-    writeError(toStartError(error).message);
-    return 1;
-  }
+export function record(options: RecordOptions): Promise<number> {
+  return answer(options.access, async (access, signal) => {
+    const { subject: { kind, name }, path } = options;
+    const { namespace } = access;
+    const { lines, isOver } = await recordTo(() => openSink(path), {
+      ...options,
+      open: (until) => openListeners(access, options, until),
+      query: { namespace, [kind === "pod" ? "pod" : "scaledObject"]: name },
+      signal,
+    });
+    const why = isOver ? `, until podfit told no more: it ends, or ${kind} "${namespace}/${name}" is gone` : "";
+    writeError(`${lines} evaluation${lines === 1 ? "" : "s"} recorded${why}`);
+  });
+}
+
+function openListeners(
+  access: Access,
+  { subject: { kind, name }, withPast }: RecordOptions,
+  signal: AbortSignal,
+): Promise<readonly DebugListener[]> {
+  return access.open({ namespace: access.namespace, pod: kind === "pod" ? name : null, mayBeGone: withPast }, signal);
 }
 
 /** What is followed, and by what means. */
-export interface FollowOptions extends Pick<RecordOptions, "kind" | "namespace" | "name" | "withPast" | "forMs"> {
-  readonly openDebug: OpenDebug;
+export interface FollowOptions extends Pick<RecordOptions, "withPast" | "forMs"> {
+  /** The podfits that may know of it. */
+  readonly open: (signal: AbortSignal) => Promise<readonly DebugListener[]>;
+  readonly query: DebugQuery;
   /** Ends it. */
   readonly signal: AbortSignal;
   readonly clock?: Pick<Clock, "timeout">;
 }
 
-/** Resolves to the number of lines when it is over; rejects where podfit says why not, or breaks off. */
-export async function recordTo(
-  write: (bytes: Uint8Array) => Promise<unknown>,
-  options: FollowOptions,
-): Promise<number> {
-  const { forMs, openDebug, clock = systemClock } = options;
+export interface Recorded {
+  readonly lines: number;
+  /** podfit ended it, and nobody here. */
+  readonly isOver: boolean;
+}
+
+/** Opens the sink once podfit answers. Rejects where podfit says why it does not, or breaks off. */
+export async function recordTo(open: () => Promise<Sink>, options: FollowOptions): Promise<Recorded> {
+  const { forMs, clock = systemClock } = options;
   using timeout = forMs === null ? null : clock.timeout(forMs);
   const signal = timeout === null ? options.signal : AbortSignal.any([options.signal, timeout.signal]);
   let lines = 0;
   try {
-    const response = await openDebug(toPath(options), signal);
-    if (!response.ok) throw new Error(`Cannot record ${options.name}: ${(await response.text()).trim()}`);
-    if (response.body === null) return 0;
-    for await (const { text, isWhole } of splitLines(response.body)) {
-      if (!isWhole) continue;
-      await write(encoder.encode(`${text}\n`));
-      lines++;
+    const response = await ask(options, signal);
+    using sink = await open();
+    for await (const texts of readTexts(response, { signal })) {
+      for (const text of texts) {
+        if (!sink.write(`${text}\n`)) return { lines, isOver: false };
+        lines++;
+      }
     }
   } catch (error) {
-    // The end that was asked for; a line that had not come whole is left out.
     if (!signal.aborted) throw error;
   }
-  return lines;
+  return { lines, isOver: !signal.aborted };
 }
 
-const encoder = new TextEncoder();
-
-function toPath({ kind, namespace, name, withPast }: FollowOptions): string {
-  const query = new URLSearchParams({ namespace, [kind]: name, watch: "true", ...(withPast ? {} : { past: "false" }) });
-  return `/debug/records?${query}`;
-}
-
-async function openUrl({ url, tokenPath }: RecordOptions): Promise<OpenDebug> {
-  const token = tokenPath === null ? null : (await Deno.readTextFile(tokenPath)).trim();
-  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-  return async (path, signal) => {
-    try {
-      return await fetch(url + path, { headers, signal, redirect: "error" });
-    } catch (cause) {
-      if (signal.aborted) throw cause;
-      throw new Error(`Cannot reach podfit at "${url}": ${(cause as Error).message}; it needs --debug-listen`, {
-        cause,
-      });
-    }
-  };
-}
-
-async function writeAll(to: Pick<Deno.FsFile, "write">, bytes: Uint8Array): Promise<void> {
-  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await to.write(rest));
-}
-
-async function create(path: string): Promise<Deno.FsFile> {
-  try {
-    return await Deno.create(path);
-  } catch (cause) {
-    throw new Error(`Cannot write "${path}": ${(cause as Error).message}`, { cause });
-  }
+async function ask({ open, query, withPast }: FollowOptions, signal: AbortSignal): Promise<Response> {
+  const followed: DebugQuery = { ...query, watch: true, ...(withPast ? {} : { past: false }) };
+  const listeners = await abortable(open(signal), signal);
+  return await askInTurn(listeners, (one) => one.open(followed, signal));
 }

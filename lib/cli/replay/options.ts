@@ -1,5 +1,6 @@
 /** The options of `podfit replay`. A wrong option ends with code 2, because 1 means that something else was decided. */
 import { Command } from "commander";
+import { addExamples } from "../help.ts";
 import { endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 /** What is replayed. */
@@ -22,15 +23,16 @@ With --policy nothing is checked: beside what was decided of pods stands what th
 recorded usage and on sizes of its own, in which each of its resizes is in force at once.
 
 Exit codes: 0 the same was decided (always with --policy), 1 something else, 2 a file or flag that is no good.
-
-Examples:
-  podfit replay trace.jsonl
-  podfit replay trace.jsonl --policy other.yaml
 `;
+
+const EXAMPLES = [
+  ["is the same decided?", "podfit replay trace.jsonl"],
+  ["what would another policy have decided?", "podfit replay trace.jsonl --policy other.yaml"],
+] as const;
 
 /** Makes the command for commander. Its parse throws CommanderError with the exit code. */
 export function createReplayCommand({ replay, toComplaint }: ReplayCommand): Command {
-  return new Command("replay")
+  const command = new Command("replay")
     .description("take recorded evaluations through the decisions again, or through another policy's")
     .argument("<file>", "a trace: one record in each line, or - for stdin")
     .option("--policy <file>", "manifest of a PodResourceAutoscaler to compare with")
@@ -43,4 +45,5 @@ export function createReplayCommand({ replay, toComplaint }: ReplayCommand): Com
       refuseDaemonFlags(command);
       await replay({ path, policyPath: policy });
     });
+  return addExamples(command, EXAMPLES);
 }

@@ -6,6 +6,7 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
 import { parseAll } from "../../runtime/yaml.ts";
 import { isRecord } from "../../units/untrusted.ts";
+import { EXIT } from "../exit_codes.ts";
 import { writeError, writeOutput } from "../output.ts";
 import { toStartError } from "../run/start_error.ts";
 import { checkLine } from "./check.ts";
@@ -21,7 +22,7 @@ export async function replay({ path, policyPath }: ReplayOptions): Promise<numbe
   } catch (error) {
     if (!(error instanceof TraceError)) throw error;
     writeError(error.message);
-    return 2;
+    return EXIT.unusable;
   }
 }
 
@@ -46,7 +47,7 @@ async function check(path: string): Promise<number> {
       ? `${whole}: all decided the same\n`
       : `${whole}: ${differing} decided otherwise, ${lines - differing} the same\n`,
   );
-  return differing === 0 ? 0 : 1;
+  return differing === 0 ? EXIT.ok : EXIT.failed;
 }
 
 async function compare(path: string, policyPath: string): Promise<number> {
@@ -62,7 +63,7 @@ async function compare(path: string, policyPath: string): Promise<number> {
     );
   }
   writeOutput(`${summarize().join("\n")}\n`);
-  return 0;
+  return EXIT.ok;
 }
 
 async function readPolicy(path: string): Promise<Autoscaler> {

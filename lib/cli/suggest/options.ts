@@ -1,18 +1,17 @@
 /** The options of `podfit suggest`. A wrong option ends with code 2. */
 import { Command } from "commander";
 import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
-import { isText } from "../../units/fields.ts";
-import { NAME_RULE } from "../../units/names.ts";
-import { quote } from "../../units/untrusted.ts";
+import { WORKLOAD_KINDS } from "../../daemon/inventory/workloads.ts";
 import { parseBetween, parseNamespace, parseOptional, parseWhole } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 import { type AskedPrometheus, parseFrom, parseSpan } from "../simulate/from.ts";
+import { describeSubjects, parseSubject, type Subject } from "../subject.ts";
 import { checked, collect, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 
 /** The command's options, checked. */
 export interface SuggestOptions {
   /** `null` = all of the namespace. */
-  readonly workload: { readonly kind: WorkloadKind; readonly name: string } | null;
+  readonly workload: Subject<WorkloadKind> | null;
   /** `null` = that of the kubeconfig's context, or `default` without a cluster. */
   readonly namespace: string | null;
   /** How long it is watched, or how far back Prometheus is asked. */
@@ -82,7 +81,7 @@ type Given = Readonly<{
 export function createSuggestCommand({ suggest, toComplaint }: SuggestCommand): Command {
   return new Command("suggest")
     .description("find the policy that fits what a workload really uses, and print its manifest")
-    .argument("[workload]", "deployment/NAME, statefulset/NAME or daemonset/NAME")
+    .argument("[workload]", describeSubjects(WORKLOAD_KINDS))
     .option("-n, --namespace <name>", "the workload's (default: that of the context)")
     .option("--all", "every workload of the namespace")
     .option("--for <duration>", "how long to watch, or how far back to ask Prometheus: 30m, 2h, 7d", "30m")
@@ -120,7 +119,7 @@ function readGiven(workload: string | null, given: Given): SuggestOptions {
   }
   if (all && hasHistory) throw new StartError("Cannot use --all with a history: name the workload that it is of");
   return {
-    workload: workload === null ? null : parseWorkload(workload),
+    workload: workload === null ? null : parseSubject(workload, WORKLOAD_KINDS),
     namespace: parseOptional(written("--namespace", given.namespace), parseNamespace),
     forMs: parseSpan(given.for),
     filenames: given.filename ?? [],
@@ -135,25 +134,4 @@ function readGiven(workload: string | null, given: Given): SuggestOptions {
     kubeconfigPaths: given.kubeconfig === undefined ? [] : [given.kubeconfig],
     context: given.context ?? null,
   };
-}
-
-const KINDS: Readonly<Record<string, WorkloadKind>> = {
-  deployment: "deployment",
-  deployments: "deployment",
-  deploy: "deployment",
-  statefulset: "statefulset",
-  statefulsets: "statefulset",
-  sts: "statefulset",
-  daemonset: "daemonset",
-  daemonsets: "daemonset",
-  ds: "daemonset",
-};
-
-function parseWorkload(text: string): { readonly kind: WorkloadKind; readonly name: string } {
-  const [, word = "", name = ""] = /^([^/]*)\/(.*)$/.exec(text) ?? [];
-  const kind = Object.hasOwn(KINDS, word) ? KINDS[word] : undefined;
-  if (kind !== undefined && isText(name, NAME_RULE)) return { kind, name };
-  throw new StartError(
-    `Cannot read workload ${quote(text)}: write deployment/NAME, statefulset/NAME or daemonset/NAME`,
-  );
 }

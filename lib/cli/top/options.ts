@@ -1,16 +1,16 @@
 /** The options of `podfit top`. A wrong option ends with code 2. */
 import { Command } from "commander";
 import { readServerEnvironment } from "../connect_to.ts";
+import { addFormatFlag, parseIsJson } from "../format_option.ts";
+import { addExamples, createChoice } from "../help.ts";
 import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access_options.ts";
-import { parseChoice, parseNamespace, parseOptional } from "../run/parse_values.ts";
+import { parseChoice } from "../run/parse_values.ts";
 import { StartError } from "../run/start_error.ts";
 import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
 import { type Sort, SORTS } from "./sort.ts";
 
 /** What is listed, from where, and how it is shown. */
 export interface TopOptions {
-  /** `null` = that of the context, or default. */
-  readonly namespace: string | null;
   readonly isEveryNamespace: boolean;
   readonly sort: Sort;
   readonly filter: string;
@@ -32,31 +32,30 @@ wait for something. On a narrow terminal what matters least is left out.
 
 Asks podfit as "podfit explain" does: it must run with --debug-listen.
 
-Examples:
-  podfit top -A --sort utilization
-  podfit top -n shop --watch
-  podfit top -n shop --filter NodeCapacity -o json
-
 Exit codes: 0 listed, 1 it cannot be (stderr says why), 2 a flag that is no good.
 `;
+
+const EXAMPLES = [
+  ["of all namespaces, the fullest first", "podfit top -A --sort utilization"],
+  ["of one, in place", "podfit top -n shop --watch"],
+  ["what a node has no room for, as data", "podfit top -n shop --filter NodeCapacity -o json"],
+] as const;
 
 type Given =
   & AccessFlags
   & Readonly<
-    { namespace?: string; allNamespaces?: boolean; sort: string; filter?: string; watch?: boolean; output: string }
+    { allNamespaces?: boolean; sort: string; filter?: string; watch?: boolean; output: string }
   >;
 
 /** The command for commander's program. */
 export function createTopCommand({ top, getEnv, toComplaint }: TopCommand): Command {
   const command = new Command("top")
     .description("list what tracked pods use, have and want, and what holds them")
-    .option("-n, --namespace <name>", "of that namespace; that of the context without")
     .option("-A, --all-namespaces", "of all namespaces")
-    .option("--sort <by>", SORTS.join(", "), "name")
+    .addOption(createChoice("--sort <by>", "what comes first", SORTS).default("name"))
     .option("--filter <text>", "rows whose namespace, name, container or gate has it")
-    .option("--watch", "go on, in place")
-    .option("-o, --output <format>", "text or json", "text");
-  return addAccessFlags(command)
+    .option("--watch", "go on, in place");
+  addAccessFlags(addFormatFlag(command))
     .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit top")) })
@@ -66,6 +65,7 @@ export function createTopCommand({ top, getEnv, toComplaint }: TopCommand): Comm
       refuseDaemonFlags(command);
       await top(checked(command, () => toTopOptions(given, getEnv)));
     });
+  return addExamples(command, EXAMPLES);
 }
 
 function toTopOptions(given: Given, getEnv: TopCommand["getEnv"]): TopOptions {
@@ -74,12 +74,11 @@ function toTopOptions(given: Given, getEnv: TopCommand["getEnv"]): TopOptions {
     throw new StartError("Cannot use --all-namespaces with --namespace: one of them is enough");
   }
   return {
-    namespace: parseOptional(namespace === undefined ? null : { name: "--namespace", text: namespace }, parseNamespace),
     isEveryNamespace: allNamespaces,
     sort: parseChoice({ name: "--sort", text: sort }, SORTS),
     filter,
     watches: watch,
-    isJson: parseChoice({ name: "--output", text: output }, ["text", "json"]) === "json",
+    isJson: parseIsJson(output),
     access: toAccess(given, readServerEnvironment(getEnv)),
   };
 }

@@ -21,9 +21,9 @@ export function top(options: TopOptions): Promise<number> {
 }
 
 async function list(access: Access, options: TopOptions, signal: AbortSignal): Promise<readonly TopRow[]> {
-  const namespace = options.namespace ?? access.namespace;
+  const namespace = options.isEveryNamespace ? null : access.namespace;
   const sources = await access.open({ namespace, pod: null }, signal);
-  const lines = await readLatest(sources, options.isEveryNamespace ? {} : { namespace }, { signal });
+  const lines = await readLatest(sources, namespace === null ? {} : { namespace }, { signal });
   return sortRows(filterRows(toRows(lines, systemClock.now()), options.filter), options.sort);
 }
 

@@ -2,7 +2,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DebugError, type DebugSource } from "../../../lib/cli/explain/debug_source.ts";
 import { openDebug, type Wanted } from "../../../lib/cli/explain/open_debug.ts";
-import { explainFrom } from "../../../lib/cli/explain/records.ts";
+import { askInTurn } from "../../../lib/cli/explain/listener.ts";
+import { explainFrom, readLatest } from "../../../lib/cli/explain/records.ts";
+import { isNameOf } from "../../../lib/cli/explain/targets.ts";
 import type { RecordLine } from "../../../lib/record/line.ts";
 import { toRecord } from "../../../lib/record/record.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -17,7 +19,7 @@ const POD: Json = { metadata: { name: "web", namespace: "shop", labels: {} }, sp
 const WANTED: Wanted = { namespace: "shop", pod: "web", podfitNamespace: null };
 
 interface PodfitFacts {
-  readonly component?: "controller" | "agent";
+  readonly mode?: "central" | "node-local" | "sidecar";
   readonly node?: string;
   readonly args?: readonly string[];
   readonly ready?: boolean;
@@ -25,13 +27,13 @@ interface PodfitFacts {
 
 function podfit(
   name: string,
-  { component = "controller", node = "node-1", args = [DEBUG], ready = true }: PodfitFacts = {},
+  { mode = "central", node = "node-1", args = [DEBUG], ready = true }: PodfitFacts = {},
 ): Json {
   return {
     metadata: {
       name,
       namespace: "podfit",
-      labels: { "app.kubernetes.io/name": "podfit", "app.kubernetes.io/component": component },
+      labels: { "podfit.dev/mode": mode },
     },
     spec: { nodeName: node, containers: [{ name: "podfit", args }] },
     status: { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
@@ -63,10 +65,10 @@ const LEASE = "/apis/coordination.k8s.io/v1/namespaces/podfit/leases/podfit";
 
 Deno.test("openDebug() asks the one controller that there is, and of several the holder of the Lease", async () => {
   const one = server(cluster([podfit("podfit-a")]));
-  assertEquals(namesOf(await openDebug(one, WANTED, signal)), ["podfit podfit/podfit-a"]);
+  assertEquals(namesOf(await openDebug(one, WANTED, signal)), ['podfit "podfit/podfit-a"']);
   const lease = { spec: { holderIdentity: "podfit-b_075e3441" } };
   const two = server(cluster([podfit("podfit-a"), podfit("podfit-b")], { [LEASE]: lease }));
-  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ["podfit podfit/podfit-b"]);
+  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ['podfit "podfit/podfit-b"']);
 });
 
 Deno.test("openDebug() looks for the Lease under the name that the controllers are told", async () => {
@@ -74,14 +76,14 @@ Deno.test("openDebug() looks for the Lease under the name that the controllers a
   const lease = { spec: { holderIdentity: "podfit-b_075e3441" } };
   const path = LEASE.replace("leases/podfit", "leases/other");
   const two = server(cluster([podfit("podfit-a", { args }), podfit("podfit-b", { args })], { [path]: lease }));
-  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ["podfit podfit/podfit-b"]);
+  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ['podfit "podfit/podfit-b"']);
 });
 
 Deno.test("openDebug() asks the agent of the pod's node, and every agent where no pod is named", async () => {
-  const agents = [podfit("a", { component: "agent" }), podfit("b", { component: "agent", node: "node-2" })];
-  assertEquals(namesOf(await openDebug(server(cluster(agents)), WANTED, signal)), ["podfit podfit/a"]);
+  const agents = [podfit("a", { mode: "node-local" }), podfit("b", { mode: "node-local", node: "node-2" })];
+  assertEquals(namesOf(await openDebug(server(cluster(agents)), WANTED, signal)), ['podfit "podfit/a"']);
   const all = await openDebug(server(cluster(agents)), { ...WANTED, pod: null }, signal);
-  assertEquals(namesOf(all), ["podfit podfit/a", "podfit podfit/b"]);
+  assertEquals(namesOf(all), ['podfit "podfit/a"', 'podfit "podfit/b"']);
 });
 
 Deno.test("openDebug() asks the podfit in the pod itself where the pod has the label of a sidecar", async () => {
@@ -97,6 +99,80 @@ Deno.test("openDebug() asks the podfit in the pod itself where the pod has the l
   const [source] = await openDebug(api, WANTED, signal);
   await assertRejects(() => drain(source), DebugError);
   assertEquals(asked.at(-1), "/api/v1/namespaces/shop/pods/web:9000/proxy/debug/records?namespace=shop&pod=web");
+});
+
+Deno.test("openDebug() asks the leader of each install where there are several", async () => {
+  const other = [DEBUG, "--leader-elect-resource-name=other"];
+  const alone = [DEBUG, "--leader-elect=false"];
+  const pods = [
+    podfit("a-1"),
+    podfit("b-1", { args: other }),
+    podfit("a-2"),
+    podfit("b-2", { args: other }),
+    podfit("c", { args: alone }),
+    podfit("d", { args: alone }),
+  ];
+  const leases = {
+    [LEASE]: { spec: { holderIdentity: "a-2_1" } },
+    [LEASE.replace("leases/podfit", "leases/other")]: { spec: { holderIdentity: "b-2_1" } },
+  };
+  const names = ["a-2", "b-2", "c", "d"].map((name) => `podfit "podfit/${name}"`);
+  assertEquals(namesOf(await openDebug(server(cluster(pods, leases)), WANTED, signal)), names);
+});
+
+Deno.test("of several podfits the first that knows of it answers, and else what stood in the way is told", async () => {
+  const ask = (...answers: readonly (string | DebugError)[]) =>
+    askInTurn(answers.map((_, at) => ({ at, name: "", read: () => [] as never })), ({ at }) => {
+      const answer = answers[at];
+      return answer instanceof DebugError ? Promise.reject(answer) : Promise.resolve(answer);
+    });
+  const [nothing, forbidden] = [new DebugError("NothingKnown", "nothing"), new DebugError("NoRight", "no right")];
+  assertEquals(await ask(nothing, forbidden, "records"), "records");
+  await assertRejects(() => ask(nothing, forbidden, nothing), DebugError, "no right");
+  await assertRejects(() => ask(nothing, nothing), DebugError, "nothing");
+});
+
+Deno.test("a podfit that ends meanwhile is one that is asked again", async () => {
+  const [source] = await openDebug(server(withProxy(() => refuse(404, 'pods "podfit-a" not found'))), WANTED, signal);
+  assertEquals((await assertRejects(() => drain(source), DebugError)).reason, "Unreachable");
+});
+
+Deno.test("of a thousand agents no more than sixteen are asked at a time, and all of them", async () => {
+  let [asked, asking, most] = [0, 0, 0];
+  const source: DebugSource = {
+    name: "agent",
+    async *read() {
+      asked++;
+      most = Math.max(most, ++asking);
+      await Promise.resolve();
+      asking--;
+    },
+  };
+  assertEquals(await readLatest(Array.from({ length: 1000 }, () => source), {}, { signal }), []);
+  assertEquals([asked, most], [1000, 16]);
+});
+
+Deno.test("a pod's name says of which workload it is, by the workload's kind", () => {
+  const pods = ["web-7d9f4c-x2x4k", "web-x2x4k", "web-0", "web-7d9f4c-x2x4k-0", "other-x2x4k"];
+  const of = (target: string) => pods.filter((pod) => isNameOf(pod, target));
+  assertEquals(of("deployment/web"), ["web-7d9f4c-x2x4k"]);
+  assertEquals(of("daemonset/web"), ["web-x2x4k"]);
+  assertEquals(of("statefulset/web"), ["web-0"]);
+  assertEquals(of("scaledobject/web"), []);
+});
+
+Deno.test("openDebug() asks each ready sidecar of the namespace where no pod is named", async () => {
+  const sidecar = (name: string, namespace: string, ready = true) => {
+    const pod = podfit(name, { mode: "sidecar", ready });
+    return { ...pod, metadata: { ...pod.metadata, namespace } };
+  };
+  const pods = [podfit("podfit-a"), sidecar("a", "shop"), sidecar("b", "shop", false), sidecar("c", "other")];
+  const asked: string[] = [];
+  const shop = await openDebug(server(cluster(pods), asked), { ...WANTED, pod: null }, signal);
+  assertEquals(namesOf(shop), ['podfit "podfit/podfit-a"', 'podfit "shop/a"']);
+  assertEquals(asked, ["/api/v1/pods?labelSelector=podfit.dev%2Fmode+in+%28central%2Cnode-local%2Csidecar%29"]);
+  const all = await openDebug(server(cluster(pods)), { ...WANTED, pod: null, namespace: null }, signal);
+  assertEquals(namesOf(all), ['podfit "podfit/podfit-a"', 'podfit "shop/a"', 'podfit "other/c"']);
 });
 
 Deno.test("openDebug() goes through pods/proxy by HTTPS where podfit has a certificate", async () => {
@@ -117,13 +193,13 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
   ],
   "a cluster without podfit": [
     cluster([podfit("podfit-a", { ready: false })]),
-    "Cannot find a podfit that owns it: no ready pod has the labels app.kubernetes.io/name=podfit," +
-    "app.kubernetes.io/component in (controller,agent); name it with --url; explain can look by itself (--without-daemon)",
+    "Cannot find a podfit that owns it: no ready pod has a label podfit.dev/mode in (central,node-local); " +
+    "name it with --url",
   ],
   "a podfit without --debug-listen": [
     cluster([podfit("podfit-a", { args: [] })]),
     'Cannot ask podfit "podfit/podfit-a": it has no --debug-listen; set debug.enabled of its chart, or --debug-listen ' +
-    "0.0.0.0:8081; explain can look by itself (--without-daemon)",
+    "0.0.0.0:8081",
   ],
   "no right to list pods": [
     cluster([], { "/api/v1/pods": () => refuse(403, "pods is forbidden") }),
@@ -139,17 +215,26 @@ const ERRORS: Readonly<Record<string, readonly [Readonly<Record<string, unknown>
     'Cannot ask podfit "podfit/podfit-a": error trying to reach service: dial tcp 10.0.0.7:8081: connect: connection ' +
     "refused; is its --debug-listen on 0.0.0.0, and does a network policy let the API server in?",
   ],
+  "a podfit that ends meanwhile": [
+    withProxy(() => refuse(404, 'pods "podfit-a" not found')),
+    'Cannot ask podfit "podfit/podfit-a": pods "podfit-a" not found',
+  ],
+  "a token of the API server that has expired": [
+    withProxy(() => refuse(401, "Unauthorized")),
+    'Cannot ask podfit "podfit/podfit-a": Unauthorized',
+  ],
   "a listener that wants a token": [
     withProxy(() => new Response("Unauthorized\n", { status: 401 })),
     'Cannot ask podfit "podfit/podfit-a": it wants the token of a reader (--metrics-auth), which the API server does ' +
-    "not pass on; kubectl port-forward it, and give --url and --token-file",
+    "not pass on; use kubectl -n podfit port-forward pod/podfit-a 8081, and here --url http://127.0.0.1:8081 " +
+    "--token-file FILE",
   ],
   "a listener that knows nothing of it": [
     withProxy(answerDebug([])),
     'Nothing is known of pod "shop/web": it has evaluated none',
   ],
   "what is no record": [
-    withProxy(() => new Response('{"kind":"pod","record"')),
+    withProxy(() => new Response('{"kind":"pod","record"\n')),
     "Cannot read the line: it is no whole JSON object, as if it were cut off",
   ],
 };

@@ -41,11 +41,18 @@ async function parse(...args: readonly string[]): Promise<Parsed> {
 
 const SUBJECTS = {
   "web-1": { kind: "pod", name: "web-1" },
-  "pod/web-1": { kind: "pod", name: "web-1" },
   "deploy/web": { kind: "deployment", name: "web" },
-  "statefulset/db": { kind: "statefulset", name: "db" },
+  "ds/log": { kind: "daemonset", name: "log" },
   "ScaledObject/web": { kind: "scaledobject", name: "web" },
 };
+
+const URLS = { "127.0.0.1:8081/": "http://127.0.0.1:8081", "https://podfit/a/": "https://podfit/a" };
+
+for (const [text, url] of Object.entries(URLS)) {
+  Deno.test(`--url ${text} is ${url}`, async () => {
+    assertEquals((await parse("top", "--url", text)).top?.access.url, url);
+  });
+}
 
 for (const [text, subject] of Object.entries(SUBJECTS)) {
   Deno.test(`explain ${text} is about ${subject.kind} ${subject.name}`, async () => {
@@ -66,20 +73,27 @@ Deno.test("explain takes its flags, and top its own", async () => {
     "http://127.0.0.1:8081",
   );
   assertEquals(
-    [explain?.namespace, explain?.watches, explain?.isJson, explain?.access.url],
+    [explain?.access.namespace, explain?.watches, explain?.isJson, explain?.access.url],
     ["shop", true, true, "http://127.0.0.1:8081"],
   );
   const { top } = await parse("top", "-A", "--sort", "wanted", "--filter", "web");
-  assertEquals([top?.isEveryNamespace, top?.sort, top?.filter, top?.namespace], [true, "wanted", "web", null]);
+  assertEquals([top?.isEveryNamespace, top?.sort, top?.filter, top?.access.namespace], [true, "wanted", "web", null]);
 });
 
 const REFUSED: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
   "no subject": [["explain"], /missing required argument 'subject'; see podfit explain --help/],
-  "a kind that is none": [["explain", "node/a"], /Cannot explain "node\/a": give POD, pod\/NAME/],
-  "a name that is none": [["explain", "pod/A_b"], /Cannot parse explain "A_b"|"A_b"/],
+  "a kind that is none": [
+    ["explain", "node/a"],
+    /Cannot read "node\/a": write POD, pod\/NAME, deployment\/NAME, statefulset\/NAME, daemonset\/NAME or/,
+  ],
+  "a name that is none": [["explain", "pod/A_b"], /Cannot read pod "A_b": it is no name of a pod/],
   "a look that is watched": [
     ["explain", "web", "--watch", "--without-daemon"],
     /Cannot use --watch with --without-daemon/,
+  ],
+  "an address that is none": [
+    ["explain", "web", "--url", "ftp://podfit"],
+    /Cannot read --url "ftp:\/\/podfit": write an address such as http:\/\/127\.0\.0\.1:8081/,
   ],
   "a token for nobody": [["explain", "web", "--token-file", "t"], /Cannot use --token-file without --url/],
   "an order that is none": [["top", "--sort", "age"], /--sort "age"/],

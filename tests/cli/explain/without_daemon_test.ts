@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { hasSeenEnough, toSource } from "../../../lib/cli/explain/look.ts";
 import type { Explanation } from "../../../lib/cli/explain/explanation.ts";
 import { explainFrom } from "../../../lib/cli/explain/records.ts";
-import type { Subject } from "../../../lib/cli/explain/subject.ts";
+import type { Subject } from "../../../lib/cli/subject.ts";
 import { lookOnce, UNKNOWN_WITHOUT_DAEMON } from "../../../lib/cli/explain/without_daemon.ts";
 import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
 import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";

@@ -88,14 +88,14 @@ Deno.test("suggest says in one line what is wrong, with exit code 2", async () =
     [[], "Cannot suggest: name one workload, such as deployment/web, or give --all"],
     [["deployment/web", "--all"], "Cannot suggest: name one workload, such as deployment/web, or give --all"],
     [["--all", "--load", "a.csv"], "Cannot use --all with a history: name the workload that it is of"],
-    [["web"], 'Cannot read workload "web": write deployment/NAME, statefulset/NAME or daemonset/NAME'],
+    [["web"], 'Cannot read "web": write deployment/NAME, statefulset/NAME or daemonset/NAME'],
     [
       ["constructor/web"],
-      'Cannot read workload "constructor/web": write deployment/NAME, statefulset/NAME or daemonset/NAME',
+      'Cannot read "constructor/web": write deployment/NAME, statefulset/NAME or daemonset/NAME',
     ],
     [
       ["deployment/W"],
-      'Cannot read workload "deployment/W": write deployment/NAME, statefulset/NAME or daemonset/NAME',
+      'Cannot read deployment "W": it is no name of a deployment: lower case letters, digits, "-" and ".", at most 253',
     ],
     [["deployment/web", "--for", "10s"], 'Cannot use --for "10s": a minute is the least that says anything'],
     [

@@ -1,0 +1,124 @@
+/**
+ * Pod "web" on an embedded cluster that podfits look after, whose debug listeners are reached through `pods/proxy` as on a real one: the token
+ * of a request stays with the API server, and nobody answers for a podfit that does not run.
+ */
+import { createHandler, type Handler } from "../../lib/daemon/http/handler.ts";
+import { debugRoutes } from "../../lib/daemon/http/debug_routes.ts";
+import { createFlightRecorder } from "../../lib/daemon/record/flight_recorder.ts";
+import type { ApiServer } from "../../lib/kube/transport.ts";
+import { systemClock } from "../../lib/runtime/clock.ts";
+import { autoscaler, pod } from "../e2e/support/workloads.ts";
+import { ClusterRun, type PodfitRun } from "./cluster_run.ts";
+import { POLICY } from "./explain_run.ts";
+import { keepLines } from "./record_lines.ts";
+
+const PROXY = /^\/api\/v1\/namespaces\/default\/pods\/([a-z0-9-]+):8081\/proxy(\/.*)$/;
+
+/** Of a second. */
+const STEPS = 4;
+
+interface RunningPodfit {
+  readonly podfit: PodfitRun;
+  readonly handler: Handler;
+}
+
+/** The pod has 100m and uses 300m: it is resized. Podfits are named podfit-0, podfit-1. */
+export class DebugRun implements AsyncDisposable {
+  readonly run: ClusterRun;
+  readonly server: Pick<ApiServer, "origin" | "transport">;
+  /** Paths with their queries, but for those of the podfits themselves. */
+  readonly asked: string[] = [];
+  /** Every evaluation of every podfit. */
+  readonly lines = keepLines();
+  #answering = 0;
+  readonly #running = new Map<string, RunningPodfit>();
+
+  private constructor(run: ClusterRun) {
+    this.run = run;
+    const { origin, transport } = run.cluster.connect();
+    this.server = {
+      origin,
+      transport: (request) => {
+        const path = request.url.slice(origin.length);
+        this.asked.push(path);
+        const [, name, rest] = PROXY.exec(path) ?? [];
+        if (name === undefined) return transport(request);
+        const { handler } = this.#running.get(name) ?? {};
+        if (handler === undefined) return Promise.resolve(refuse());
+        return this.#answer(handler, new Request(`http://podfit${rest}`, { signal: request.signal }));
+      },
+    };
+  }
+
+  static async start(): Promise<DebugRun> {
+    const run = await ClusterRun.start();
+    const sizes = { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "2", memory: "256Mi" } };
+    const flags = { args: ["--debug-listen=0.0.0.0:8081"] };
+    await run.create(
+      pod("web", { containers: [{ ...sizes, cpuMillicores: 300, memoryMiB: 20 }], fields: { nodeName: "node-1" } }),
+      autoscaler("web", { selector: { matchLabels: { app: "web" } }, containerName: "main", policy: POLICY }),
+      ...["podfit-0", "podfit-1"].map((name) =>
+        pod(name, {
+          labels: { "podfit.dev/mode": "central" },
+          containers: [{ name: "podfit", fields: flags }],
+          fields: { nodeName: "node-1" },
+        })
+      ),
+    );
+    await run.advance(10);
+    return new DebugRun(run);
+  }
+
+  /** One of those that take turns. */
+  startPodfit(name: string): void {
+    const flightRecorder = createFlightRecorder(this.run.clock);
+    const podfit = this.run.startPodfit(undefined, {
+      flightRecorder,
+      identity: `${name}_1`,
+      sinks: [this.lines.onEvaluation],
+    });
+    this.#running.set(name, { podfit, handler: createHandler([debugRoutes(flightRecorder, null)]) });
+  }
+
+  async stopPodfit(name: string): Promise<void> {
+    const running = this.#running.get(name);
+    this.#running.delete(name);
+    await running?.podfit[Symbol.asyncDispose]();
+  }
+
+  /** Bodies are made in rounds of the real event loop, which virtual time waits for. */
+  async advance(seconds: number): Promise<void> {
+    for (let step = 0; step < seconds * STEPS; step++) {
+      await this.run.advance(1 / STEPS);
+      for (let round = 0; round < 1000 && this.#answering > 0; round++) await systemClock.sleep(0);
+    }
+    await this.run.advance(0);
+  }
+
+  /** Moves time until it holds, for five minutes at most. */
+  async until(what: string, holds: () => boolean): Promise<void> {
+    for (let second = 0; second < 300 && !holds(); second++) await this.advance(1);
+    if (!holds()) throw new Error(`Cannot go on: ${what} in five minutes`);
+  }
+
+  async #answer(handler: Handler, request: Request): Promise<Response> {
+    const response = await handler(request);
+    if (new URL(request.url).searchParams.has("watch")) return response;
+    this.#answering++;
+    try {
+      return new Response(await response.text(), response);
+    } finally {
+      this.#answering--;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const name of [...this.#running.keys()]) await this.stopPodfit(name);
+    await this.run[Symbol.asyncDispose]();
+  }
+}
+
+function refuse(): Response {
+  const message = "error trying to reach service: dial tcp 10.0.0.7:8081: connect: connection refused";
+  return Response.json({ kind: "Status", apiVersion: "v1", status: "Failure", code: 503, message }, { status: 503 });
+}
