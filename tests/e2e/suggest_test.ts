@@ -37,7 +37,8 @@ scenario("suggest watches a Deployment and prints an autoscaler that applies and
     const [manifest, ...more] = parseAll(stdout) as AutoscalerJson[];
     assertEquals(more, []);
     assertEquals([manifest?.metadata.name, manifest?.metadata.namespace], ["web", namespace]);
-    assertEquals(manifest?.spec["target"], { kind: "deployment", name: "web" });
+    const { target, containerName } = manifest?.spec ?? {};
+    assertEquals([target, containerName], [{ kind: "deployment", name: "web" }, "main"]);
 
     const applied = await kubectl(["apply", "--dry-run=server", "-f", "-"], { input: stdout });
     assertEquals(applied.trim(), "podresourceautoscaler.keda.kedify.io/web created (server dry run)");
