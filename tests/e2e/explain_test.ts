@@ -1,14 +1,16 @@
 /**
  * Why a pod has its size, as the commands say it of a real cluster: a pod just resized and in its cooldown, one at its bound, one that its QoS class
- * holds, a workload held at its maximum; and what was recorded of it decides the same again.
+ * holds, a workload held at its maximum; and what was recorded of it decides the same again. One whose resize is Deferred needs a full node, which
+ * stuck_test.ts has.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { runPodfit } from "../support/podfit_process.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
-import { applyManifests, waitFor } from "./support/cluster.ts";
+import { applyManifests } from "./support/cluster.ts";
+import { type Ask, askAbout, DEBUG, explainUntil } from "./support/explain.ts";
 import { scenario } from "./support/needs.ts";
 import { findPod } from "./support/pods.ts";
-import { type Podfit, startPodfit } from "./support/podfit.ts";
+import { startPodfit } from "./support/podfit.ts";
 import { REPLICAS_ON, scaledObject } from "./support/scaled_objects.ts";
 import { autoscaler, deployment } from "./support/workloads.ts";
 
@@ -42,14 +44,12 @@ scenario("explain says of pods on a real cluster why they have their sizes, and 
         triggers: [{ type: "memory", metricType: "AverageValue", metadata: { value: "30Mi" } }],
       }),
     ]);
-    const args = ["--debug-listen", "127.0.0.1:0"];
-    await using podfit = await startPodfit({ namespaces: [namespace], args, env: REPLICAS_ON });
-    const url = readDebugUrl(podfit);
-    const ask = async (...args: readonly string[]) =>
-      await runPodfit({ args: [...args, "-n", namespace, "--url", url] });
+    await using podfit = await startPodfit({ namespaces: [namespace], args: DEBUG, env: REPLICAS_ON });
+    const ask = askAbout(namespace, podfit);
     await waitForConditions({ namespace, name: "bound" }, { Scaling: { status: "False" } });
 
-    const grown = await explainUntil(ask, await findPod(namespace, "grown"), /cooldown are left/);
+    const nameOf = async (app: string) => (await findPod(namespace, app)).name;
+    const grown = await explainUntil(ask, await nameOf("grown"), /cooldown are left/);
     assertMatch(
       grown,
       /^grown-\S+ has this size because podfit changed memory\.requests 64Mi -> 96Mi \S+ ago \(\d\d:\d\d:\d\dZ\), seeing memory\.requests at 1\d\d %, capped by step; it would go up \(memory\.requests 96Mi -> 128Mi\), but Cooldown: memory\.requests would scale up; \S+ of the cooldown are left\./,
@@ -60,18 +60,18 @@ scenario("explain says of pods on a real cluster why they have their sizes, and 
       /ago \(.*\) {2}memory\.requests 64Mi -> 96Mi {2}because memory\.requests at 1\d\d %, capped by step; in force after \d/,
     );
     assertMatch(grown, /At the earliest: \d\d:\d\d:\d\dZ, in \d+m/);
-    const bound = await explainUntil(ask, await findPod(namespace, "bound"), /AtBound/);
+    const bound = await explainUntil(ask, await nameOf("bound"), /AtBound/);
     assertMatch(
       bound,
       /^bound-\S+ has this size because podfit changed memory\.requests 64Mi -> 96Mi .*; it stays \(AtBound\): /,
     );
-    const same = await explainUntil(ask, await findPod(namespace, "same"), /QoSInvariantBlocked/);
+    const same = await explainUntil(ask, await nameOf("same"), /QoSInvariantBlocked/);
     assertMatch(
       same,
       /^same-\S+ has the size of its template, .* but QoSInvariantBlocked: the pod would turn from Guaranteed into Burstable/,
     );
 
-    const held = await explainUntil(ask, { name: "deployment/held" }, /TooManyReplicas/);
+    const held = await explainUntil(ask, "deployment/held", /TooManyReplicas/);
     assertMatch(held, /^deployment\/held has 1 replica, .*; it stays \(TooManyReplicas\): /);
     assertMatch(held, /^ {2}memory +\S+ +30Mi per pod +\d\.\d+ +4 +1 ready, 0 unready, 0 without usage$/m);
 
@@ -80,34 +80,16 @@ scenario("explain says of pods on a real cluster why they have their sizes, and 
     assertMatch(top.stdout, /^bound-\S+ +main .* AtBound$/m);
     assertMatch(top.stdout, /^grown-\S+ +main .* 128Mi +Cooldown$/m);
     assertMatch(top.stdout, /^same-\S+ +main .* QoSInvariantBlocked$/m);
-    await replay(ask, await findPod(namespace, "grown"));
+    await replay(ask, await nameOf("grown"));
     await podfit.stop();
   },
 });
-
-type Ask = (...args: readonly string[]) => ReturnType<typeof runPodfit>;
 
 function manage(name: string, spec: Readonly<Record<string, unknown>>) {
   return autoscaler(name, { target: { kind: "deployment", name }, containerName: "main", ...spec });
 }
 
-/** Where its second listener is. */
-function readDebugUrl(podfit: Podfit): string {
-  const address = podfit.log("Listening for those who debug")[0]?.["address"];
-  assert(typeof address === "string", podfit.lines.join("\n"));
-  return `http://${address}`;
-}
-
-/** What it says, once it says this. */
-async function explainUntil(ask: Ask, { name }: { readonly name: string }, pattern: RegExp): Promise<string> {
-  return await waitFor(`explain of "${name}" to say ${pattern}`, async () => {
-    const { code, stdout, complaints } = await ask("explain", name);
-    assertEquals(code, 0, complaints.join("\n"));
-    return pattern.test(stdout) ? stdout : null;
-  }, { timeoutMs: 120_000, everyMs: 3_000 });
-}
-
-async function replay(ask: Ask, { name }: { readonly name: string }): Promise<void> {
+async function replay(ask: Ask, name: string): Promise<void> {
   const recorded = await ask("record", name, "--past", "--for", "12s");
   assertEquals(recorded.code, 0, recorded.complaints.join("\n"));
   const replayed = await runPodfit({ args: ["replay", "-"], permissions: "lint", stdin: recorded.stdout });

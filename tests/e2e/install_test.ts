@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { kubectl } from "./support/kubectl.ts";
-import { scenario } from "./support/needs.ts";
+import { type Needs, scenario } from "./support/needs.ts";
 import { readSpecSize, recordPod } from "./support/patches.ts";
 import {
   assertRightsAreUsed,
@@ -46,37 +46,49 @@ scenario("C54 the chart's central mode resizes with exactly its rights, is upgra
   },
 });
 
-const MODES: Readonly<Record<string, Values>> = {
-  "the central mode": {},
-  "the node-local mode": { mode: "node-local", statsSource: "cgroup" },
+interface Mode {
+  readonly values: Values;
+  readonly needs: Needs;
+}
+
+const MODES: Readonly<Record<string, Mode>> = {
+  "the central mode": { values: {}, needs: { ...NEEDS, cgroups: true } },
+  // Its agents go to every node: on one that another scenario has filled the agent waits for room, and the upgrade for that agent.
+  "the node-local mode": {
+    values: { mode: "node-local", statsSource: "cgroup" },
+    needs: { images: "load", podfitImage: true, cgroups: true, node: "own", pods: 4, freeMillicores: 300 },
+  },
 };
 
-for (const [mode, values] of Object.entries(MODES)) {
+for (const [mode, { values, needs }] of Object.entries(MODES)) {
   scenario(`C54 an upgrade of ${mode} resizes nothing inside of a cooldown, and goes on after it`, {
-    needs: { ...NEEDS, cgroups: true },
+    needs,
     realOnly: REAL_ONLY,
-    async run({ namespace }) {
+    async run({ namespace, nodeName }) {
+      const fields = nodeName === null ? {} : { nodeName };
       // Under this load the request has many steps to climb, one each half minute.
       await applyManifests(namespace, [
-        deployment("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 150 }] }),
+        deployment("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 150 }], fields }),
         autoscaler("web", quickSpec({ target: { kind: "deployment", name: "web" } }, { cooldown: "30s", step: "5m" })),
       ]);
       const [{ metadata: { name } } = { metadata: { name: "" } }] = await waitForPods(namespace, "app=web");
       await using web = await recordPod({ namespace, name });
       const count = async () => (await web.patches()).length;
       await using release = await installRelease(namespace, values);
-      await waitFor("the first resize", async () => await count() === 1, { timeoutMs: 60_000 });
+      // Where the installation takes long, there may be more than one by now.
+      await waitFor("the first resize", async () => await count() > 0, { timeoutMs: 60_000 });
       const before = await listNames(release);
       await release.upgrade({ log: { level: "debug" } });
       await waitFor("all pods of podfit to be others", async () => {
         const after = await listNames(release);
         return after.length === before.length && after.every((one) => !before.includes(one));
       }, { timeoutMs: 30_000 });
-      await waitFor("two more resizes", async () => await count() >= 3, { timeoutMs: 120_000 });
-      const times = (await web.patches()).map(({ seenAt }) => seenAt);
+      const soFar = await count();
+      await waitFor("two more resizes", async () => await count() >= soFar + 2, { timeoutMs: 120_000 });
+      // By the API server, as a busy machine sees them late: a cooldown begins when it has taken the one before.
+      const times = (await web.patches()).map(({ takenAt }) => takenAt);
       const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
-      // What the recorder sees, and the API server's whole seconds.
-      assert(gaps.every((gap) => gap >= 28_000), `ms between resizes: ${gaps}`);
+      assert(gaps.every((gap) => gap >= 30_000), `ms between resizes: ${gaps}`);
       await release.uninstall();
     },
   });

@@ -61,9 +61,12 @@ scenario("C52 C54 --metrics-auth without the right to ask names it, in the log a
     const why = /podfit's account lacks the right to "create" tokenreviews\.authentication\.k8s\.io, without which /;
     assertMatch(body, why);
     assertEquals(status, 500);
-    const [line] = podfit.log("Cannot tell who may read /metrics");
-    assertEquals(line?.level, "ERROR");
-    assertMatch(String(line?.why), why);
+    // The answer may be here before the line, which comes by a pipe.
+    const line = await waitFor("the log to say it", () => {
+      return Promise.resolve(podfit.log("Cannot tell who may read /metrics")[0]);
+    }, { timeoutMs: 10_000 });
+    assertEquals(line.level, "ERROR");
+    assertMatch(String(line.why), why);
     assert(podfit.log().every((one) => !JSON.stringify(one).includes(token)));
     await podfit.stop();
   },

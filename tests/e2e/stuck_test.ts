@@ -4,7 +4,9 @@
  */
 import { assertEquals } from "@std/assert";
 import { readSum } from "./support/accounts.ts";
+import { BACKEND } from "./support/backend.ts";
 import { applyManifests } from "./support/cluster.ts";
+import { DEBUG } from "./support/explain.ts";
 import { scenario } from "./support/needs.ts";
 import { GATE, readRun, waitForRun } from "./support/pods.ts";
 import { resizeByHand, waitForResizeState } from "./support/resizes.ts";
@@ -12,6 +14,7 @@ import { findRoomyNode, waitForRoom } from "./support/room.ts";
 import { playTogether, type Story } from "./support/stories.ts";
 import { autoscaler, type LoadContainer, pod } from "./support/workloads.ts";
 import { playEnacted, playGivenUp, playReplaced } from "./stories/deferred.ts";
+import { playExplained } from "./stories/explained.ts";
 import { playForeign, playInUse, playReturned } from "./stories/failing.ts";
 
 /** The letter: memory may go down as soon as it is low. */
@@ -52,6 +55,15 @@ const CASES: Readonly<Record<string, Case>> = {
     bounds: { cpu: { requests: { max: "310m" } } },
     play: (stage) => playGivenUp(stage, { thenMs: 40_000, reason: "Cooldown" }),
   },
+  // The embedded podfit has no listener for those who debug.
+  ...(BACKEND === "real" && {
+    explained: {
+      use: BUSY,
+      policy: { cpu: { requests: STEEP } },
+      bounds: { cpu: { requests: { max: "310m" } } },
+      play: playExplained,
+    },
+  }),
   turning: {
     use: { cpuMillicores: 300, memoryMiB: 40, requests: { cpu: "20m", memory: "32Mi" } },
     policy: {
@@ -96,7 +108,7 @@ interface Case {
 }
 
 scenario("C41 C45 C46 C47 C50 C52 C53 a stuck resize is told, waited for, replaced or given up", {
-  needs: { images: "load", node: "own", pods: 9, freeMillicores: 600 },
+  needs: { images: "load", node: "own", pods: 10, freeMillicores: 600 },
   async run({ namespace, nodeName: own }) {
     const cases = Object.entries(CASES);
     const nodeName = own ?? await findRoomyNode();
@@ -124,7 +136,7 @@ scenario("C41 C45 C46 C47 C50 C52 C53 a stuck resize is told, waited for, replac
     await using stack = new AsyncDisposableStack();
     const stories = Object.fromEntries(cases.map(([name, { play }]) => [name, play]));
     // Whose kubelet may have a certificate of its own making.
-    const podfit = await playTogether(stories, { namespace, stack, args: ["--kubelet-insecure-tls"] });
+    const podfit = await playTogether(stories, { namespace, stack, args: ["--kubelet-insecure-tls", ...DEBUG] });
 
     // Nothing here was refused, and a return is no error either.
     assertEquals(readSum(await podfit.metrics(), "error_total", { namespace }), null);

@@ -32,10 +32,17 @@ export interface Settings {
 /** One that goes on where a test expects its end would hold up the tests for ever. */
 const RUN_MS = 60_000;
 
-/** Runs it to its end, within a minute; `stdin` is what it can read there. */
-export async function runPodfit({ stdin = "", ...settings }: Settings & { readonly stdin?: string }): Promise<Ending> {
+export interface RunSettings extends Settings {
+  /** What it can read there. */
+  readonly stdin?: string;
+  /** A minute by default. */
+  readonly timeoutMs?: number;
+}
+
+/** Runs it to its end, and ends it where it does not end in time. */
+export async function runPodfit({ stdin = "", timeoutMs = RUN_MS, ...settings }: RunSettings): Promise<Ending> {
   const child = (await createCommand({ ...settings, stdin: "piped" })).spawn();
-  using _bound = killAfter(child, RUN_MS);
+  using _bound = killAfter(child, timeoutMs);
   const [output] = await Promise.all([child.output(), new Blob([stdin]).stream().pipeTo(child.stdin)]);
   return toEnding(output);
 }

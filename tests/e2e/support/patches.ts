@@ -20,6 +20,8 @@ import type { PodJson, ResourceLists } from "./objects.ts";
 export interface Patch {
   /** When the recorder saw it, not when the server took it. */
   readonly seenAt: number;
+  /** When the server took it, in whole seconds as its managedFields have it: epoch ms. */
+  readonly takenAt: number;
   readonly generation: number;
   readonly changes: readonly Change[];
   /** Field managers that have ever resized the pod, as of now. */
@@ -127,6 +129,7 @@ export function readActualSize({ status }: PodJson, name: string): Resources | n
 
 interface PodVersion {
   readonly seenAt: number;
+  readonly takenAt: number;
   readonly uid: string;
   readonly generation: number;
   readonly sizes: ReadonlyMap<string, Resources>;
@@ -140,6 +143,7 @@ function toVersion({ metadata, spec, status }: PodJson, seenAt: number): PodVers
   const resizers = (metadata.managedFields ?? []).filter(({ subresource }) => subresource === "resize");
   return {
     seenAt,
+    takenAt: Math.max(...resizers.map(({ time = "" }) => Date.parse(time))),
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
     sizes: new Map(containers.map(({ name, resources }) => [name, toResources(resources)])),

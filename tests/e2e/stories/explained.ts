@@ -1,0 +1,34 @@
+/** What `podfit explain` says while a resize waits for room on its node, on the real cluster: word by word. */
+import { assertMatch } from "@std/assert";
+import { askAbout, explainUntil } from "../support/explain.ts";
+import type { Stage } from "../support/stories.ts";
+
+const KUBELETS = "Node didn't have enough resource: cpu, requested: 310, used: \\d+, capacity: \\d+";
+const BLOCKED = `ResizeDeferred: a resize of the pod is deferred: ${KUBELETS}`;
+const ASKED = "cpu\\.requests 10m -> 310m";
+const TIME = "\\S+ ago \\(\\d\\d:\\d\\d:\\d\\dZ\\)";
+
+/** In the order in which it says them; `NAME` is the pod's. */
+const SAID = [
+  `^NAME has the size from before: podfit asked for ${ASKED} ${TIME}, seeing cpu\\.requests at \\d+ %, capped by max, ` +
+  `and that is deferred: ${KUBELETS}; it would go up \\(${ASKED}\\), but ${BLOCKED}\\.\n`,
+  `^A resize is deferred for \\S+: ${KUBELETS}\n`,
+  "^  cpu\\.requests +10m +\\d+ % +0 % +60 % +10 % +\\.\\.310m +up: \\d+ of 1 samples\n",
+  `^  Decision: blocked, ${BLOCKED}( \\(so for .*\\))?\n`,
+  `^    FAIL  notCommanded     ${BLOCKED}\n`,
+  `^    FAIL  resizeIdle       ${BLOCKED}\n`,
+  `^    ${TIME}  ${ASKED}  because cpu\\.requests at \\d+ %, capped by max; not seen in force yet\n`,
+  `^    - a resize of the pod is deferred: ${KUBELETS}; the kubelet tries again by itself once its node has room\n` +
+  "    At the earliest: nobody can say, as time alone does not end what is in the way\n$",
+];
+
+/** The pod has 10m, and its autoscaler takes it to 310m at once; podfit was started with DEBUG. */
+export async function playExplained({ podfit, pod: { namespace, name } }: Stage): Promise<void> {
+  const said = await explainUntil(askAbout(namespace, podfit), name, /but ResizeDeferred:/);
+  let rest = said;
+  for (const words of SAID) {
+    const pattern = new RegExp(words.replace("NAME", name), "m");
+    assertMatch(rest, pattern, `of\n${said}`);
+    rest = rest.slice(rest.search(pattern));
+  }
+}
