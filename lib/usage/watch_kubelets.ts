@@ -3,6 +3,7 @@
  * memory all at once, and one wake of the process serves many polls: alone each would cost twice as much.
  */
 import type { Clock } from "../runtime/clock.ts";
+import { createCompute } from "../runtime/compute.ts";
 import type { SummarySource } from "./summary_source.ts";
 import { pollKubelet } from "./poll.ts";
 import type { WatchUsage } from "./watch_usage.ts";
@@ -20,6 +21,7 @@ export function watchKubelets(
   { clock, random }: WatchKubeletsOptions,
 ): WatchUsage {
   const phaseMs = random() * GROUP_MS;
+  const compute = createCompute(clock);
   let watched = 0;
   return async function* (node, options) {
     const toGroupMs = (GROUP_MS - (clock.monotonic() + phaseMs) % GROUP_MS) % GROUP_MS;
@@ -27,7 +29,7 @@ export function watchKubelets(
     const initialDelayMs = firstMs % options.interval();
     watched++;
     try {
-      yield* pollKubelet(node, { ...options, fetchSummary, clock, initialDelayMs });
+      yield* pollKubelet(node, { ...options, fetchSummary, clock, compute, initialDelayMs });
     } finally {
       watched--;
     }
