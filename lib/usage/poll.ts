@@ -2,6 +2,7 @@
 import type { Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readMessage } from "../kube/network_error.ts";
+import type { Compute } from "../runtime/compute.ts";
 import { readAtBeat } from "./beat.ts";
 import type { FetchSummary, SummaryAnswer } from "./summary_source.ts";
 import { parseSummary } from "./parse_summary.ts";
@@ -11,6 +12,8 @@ import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
 export interface PollOptions extends WatchUsageOptions {
   readonly fetchSummary: FetchSummary;
   readonly clock: Clock;
+  /** Takes what is to be computed. */
+  readonly compute: Compute;
   /** Before the first poll, to spread the nodes. */
   readonly initialDelayMs?: number;
 }
@@ -24,14 +27,14 @@ export function pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerat
 const TIMEOUT_MS = 10_000;
 
 async function readOnce(node: UsageNode, options: PollOptions): Promise<Reading> {
-  const { clock, isTracked: tracked } = options;
+  const { clock, compute, isTracked: tracked } = options;
   const startedMs = clock.monotonic();
   const answer = await fetchOnce(node, options);
   const common = { node: node.name, readAt: clock.now() };
   if (answer.kind === "failed") return { ...common, ...answer };
   const { bytes, clockOffsetMs } = answer;
   const durationMs = clock.monotonic() - startedMs;
-  const summary = parseSummary(bytes, { tracked, nodeNow: common.readAt + clockOffsetMs });
+  const summary = await compute(() => parseSummary(bytes, { tracked, nodeNow: common.readAt + clockOffsetMs }));
   answer.release?.();
   if (summary.kind === "malformed") {
     const message = `Cannot read usage of node "${node.name}": ${summary.message}`;

@@ -576,16 +576,16 @@ export const REPLICAS_SHELL: Mutations = {
   R90: [
     {
       breaks: "writes statuses of a namespace that it does not know any more",
-      in: "ReplicasSweep.sweep",
-      find: "if (!this.#options.isKnown(seen.facts.namespace)) continue;",
+      in: "ReplicasSweep.#look",
+      find: "if (!this.#options.isKnown(facts.namespace)) return null;",
       replace: "",
       test: "a namespace that is not known stops the statuses of its own objects alone (R90)",
     },
     {
       breaks: "writes no status while one namespace is not known",
       in: "ReplicasSweep.sweep",
-      find: "if (!this.#options.isKnown(seen.facts.namespace)) continue;",
-      replace: "if (!this.#options.isKnown(seen.facts.namespace)) break;",
+      find: "if (writing !== null) writes",
+      replace: "if (writing === null) break;\n      writes",
       test: "a namespace that is not known stops the statuses of its own objects alone (R90)",
     },
   ],

@@ -4,6 +4,7 @@
  */
 import type { Reading } from "../../api/usage.ts";
 import type { Capacity, Observation } from "../../core/decision.ts";
+import type { Compute } from "../../runtime/compute.ts";
 import type { Evaluator } from "../evaluator.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 
@@ -15,30 +16,46 @@ export interface NodeLoopOptions {
   readonly tracked: () => ReadonlyMap<string, Tracked>;
   readonly capacity: () => Capacity;
   readonly readings: AsyncIterator<Reading>;
+  /** Nothing is evaluated once it is aborted. */
+  readonly signal: AbortSignal;
   readonly changes: Changes;
+  /** Takes what is to be computed. */
+  readonly compute: Compute;
   /** Whether the tracked pods are to be evaluated with this reading. */
   readonly beginRound: () => boolean;
   readonly onReading: (reading: Reading) => void;
   readonly onEvaluated: () => void;
 }
 
-/** Resolves when the readings end; rejects when an evaluation or `onReading` throws. */
+/** Resolves when the readings end, which they do when the signal aborts; rejects when an evaluation or `onReading` throws. */
 export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
-  const { readings, changes, onReading, onEvaluated, beginRound, tracked, evaluator } = options;
+  const { readings, changes, compute } = options;
   let reading = readings.next();
   for (;;) {
     const next = await Promise.race([reading, changes.wait()]);
     if (next === CHANGED) {
-      const pods = [...changes.take()].flatMap((uid) => tracked().get(uid) ?? []);
-      evaluator.evaluate(pods, () => ({ kind: "changed" }));
+      await compute(() => evaluateChanged(options));
     } else {
       if (next.done === true) return;
-      onReading(next.value);
-      if (beginRound()) evaluator.evaluate(tracked().values(), toObserver(next.value, options.capacity()));
+      await compute(() => evaluateAll(next.value, options));
       reading = readings.next();
     }
-    onEvaluated();
+    options.onEvaluated();
   }
+}
+
+function evaluateChanged({ signal, changes, tracked, evaluator }: NodeLoopOptions): void {
+  const pods = [...changes.take()].flatMap((uid) => tracked().get(uid) ?? []);
+  if (!signal.aborted) evaluator.evaluate(pods, () => ({ kind: "changed" }));
+}
+
+function evaluateAll(
+  reading: Reading,
+  { signal, onReading, beginRound, evaluator, tracked, capacity }: NodeLoopOptions,
+): void {
+  if (signal.aborted) return;
+  onReading(reading);
+  if (beginRound()) evaluator.evaluate(tracked().values(), toObserver(reading, capacity()));
 }
 
 function toObserver(reading: Reading, capacity: Capacity): (tracked: Tracked) => Observation {

@@ -42,7 +42,7 @@ export interface ReplicasActor extends Replicas {
 
 /** Nothing runs before `run` is called. */
 export function createReplicasActor(options: ReplicasActorOptions): ReplicasActor {
-  const { clock, log, metrics, recorder, observer, settings } = options;
+  const { clock, compute, log, metrics, recorder, observer, settings } = options;
   const loop = new StatusLoop(clock);
   const known = new Set<string>();
   const replicas: Replicas = createReplicas({
@@ -66,7 +66,7 @@ export function createReplicasActor(options: ReplicasActorOptions): ReplicasActo
     onProgress: loop.noteProgress,
   });
   const sweep = new ReplicasSweep({
-    clock,
+    compute,
     list: replicas.list,
     writer,
     metrics: metrics.replicas,

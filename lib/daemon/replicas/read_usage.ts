@@ -1,13 +1,11 @@
 /**
- * What the target's pods use now, as its cpu and memory triggers see it. It is computed one object at a time, with a breath before each, so that a
- * thousand that are due at once do not hold up everything else.
+ * What the target's pods use now, as its cpu and memory triggers see it.
  */
 import type { TriggerReading } from "../../core/replicas/input.ts";
 import { countReadyPods } from "../../core/replicas/ready_pods.ts";
 import { readPods } from "../../core/replicas/read_pods.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
-import type { Clock } from "../../runtime/clock.ts";
-import type { Limit } from "../../runtime/limit.ts";
+import type { Compute } from "../../runtime/compute.ts";
 import type { ScaledObject } from "../../scaled_object/scaled_object.ts";
 import type { ResourceTrigger } from "../../scaled_object/trigger.ts";
 import type { ReadWorkloadPod } from "./workload_pods.ts";
@@ -33,19 +31,16 @@ export interface WorkloadUsage {
 }
 
 export interface ReadUsageOptions {
-  readonly clock: Pick<Clock, "sleep">;
+  readonly compute: Compute;
   readonly readWorkloadPod: ReadWorkloadPod;
-  /** One slot: who has it may compute. */
-  readonly turn: Limit;
 }
 
 /** Rejects with the signal's reason only. */
 export type ReadUsage = (request: UsageRequest) => Promise<WorkloadUsage>;
 
-export function createReadUsage({ clock, readWorkloadPod, turn }: ReadUsageOptions): ReadUsage {
-  return async ({ object, resources, pods, at, signal }) => {
-    using _turn = await turn.acquire(signal);
-    await clock.sleep(0, signal);
+export function createReadUsage({ compute, readWorkloadPod }: ReadUsageOptions): ReadUsage {
+  const read = ({ object, resources, pods, at, signal }: UsageRequest): WorkloadUsage => {
+    signal.throwIfAborted();
     const now = pods();
     const readyPods = countReadyPods(now);
     const triggers = new Map<number, TriggerReading>();
@@ -59,4 +54,5 @@ export function createReadUsage({ clock, readWorkloadPod, turn }: ReadUsageOptio
     }
     return { triggers, readyPods, isCoupled };
   };
+  return (request) => compute(() => read(request));
 }

@@ -8,6 +8,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { PodState } from "../../core/state.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Compute } from "../../runtime/compute.ts";
 import { Limit } from "../../runtime/limit.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
 import { untilAborted } from "../../runtime/waits.ts";
@@ -46,6 +47,7 @@ export interface ReplicasOptions {
   readonly observer: Observer;
   readonly client: ApiClient;
   readonly clock: Clock;
+  readonly compute: Compute;
   readonly random: () => number;
   readonly dryRun: boolean;
   /** Where the secrets of ClusterTriggerAuthentications are. */
@@ -105,7 +107,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   const fetches = new Limit(FETCHED_AT_ONCE);
   const templates = createTemplates(options);
   const readWorkloadPod = createReadWorkloadPod({ ...options, metered, templates, tracked: inventory.tracked });
-  const readUsage = createReadUsage({ clock, readWorkloadPod, turn: new Limit(1) });
+  const readUsage = createReadUsage({ compute: options.compute, readWorkloadPod });
   const scales = createScaleClient(options);
   const parts: RunnerParts = {
     clock,

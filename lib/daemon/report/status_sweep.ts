@@ -6,8 +6,8 @@
 import { type AutoscalerStatus, nextStatus } from "../../autoscaler/conditions.ts";
 import { UNLIMITED } from "../../autoscaler/limited.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
-import { startStretch } from "../../runtime/breath.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Compute } from "../../runtime/compute.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -24,6 +24,7 @@ import type { OnTrouble } from "./trouble.ts";
 /** Where the facts come from, and who takes what follows from them. */
 export interface StatusSweepOptions {
   readonly clock: Clock;
+  readonly compute: Compute;
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
   readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
@@ -83,28 +84,33 @@ export class StatusSweep {
    * one puts nothing off.
    */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const { clock, inventory, canReport, isOurs, writer, listeners } = this.#options;
+    const { compute, inventory, listeners } = this.#options;
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
-    const breathe = startStretch({ clock, signal });
     for (const autoscaler of inventory.autoscalers()) {
-      await breathe();
-      const memory = this.#remember(autoscaler.uid);
-      if (!this.#mustLook(autoscaler, memory) && !isLast) continue;
-      const look = canReport(autoscaler) ? this.#tryLook(autoscaler, memory) : null;
-      if (look === null) {
-        memory.seen = null;
-        for (const listener of listeners) listener.onUnknown?.(autoscaler.uid);
-        continue;
-      }
-      const writing = isOurs?.(autoscaler) === false ? null : writer.write(toWrite(look), pass);
-      if (writing === null) continue;
-      // Whether it was written shows with the next sweep.
-      memory.seen = null;
-      if (writing !== "later") writes.push(writing);
+      const writing = await compute(() => this.#sweepOne(autoscaler, pass));
+      if (writing !== null) writes.push(writing.done);
     }
     for (const listener of listeners) listener.onSwept?.();
     await Promise.all(writes);
+  }
+
+  /** `null` = nothing is written, or later. */
+  #sweepOne(autoscaler: AutoscalerFacts, pass: Pass): { readonly done: Promise<void> } | null {
+    const { canReport, isOurs, writer, listeners } = this.#options;
+    const memory = this.#remember(autoscaler.uid);
+    if (!this.#mustLook(autoscaler, memory) && !pass.isLast) return null;
+    const look = canReport(autoscaler) ? this.#tryLook(autoscaler, memory) : null;
+    if (look === null) {
+      memory.seen = null;
+      for (const listener of listeners) listener.onUnknown?.(autoscaler.uid);
+      return null;
+    }
+    const writing = isOurs?.(autoscaler) === false ? null : writer.write(toWrite(look), pass);
+    if (writing === null) return null;
+    // Whether it was written shows with the next sweep.
+    memory.seen = null;
+    return writing === "later" ? null : { done: writing };
   }
 
   /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */

@@ -7,12 +7,12 @@ import type { PodUsage, Point, Reading } from "../../api/usage.ts";
 import { abortable } from "@std/async/abortable";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { createCompute } from "../../runtime/compute.ts";
 import { readAtBeat } from "../beat.ts";
 import type { UsageNode, UsagePod, WatchUsage, WatchUsageOptions } from "../watch_usage.ts";
 import { fetchPodMetrics, type Part, type PodMetricsAnswer } from "./fetch_pod_metrics.ts";
 import type { PodMetrics } from "./parse_pod_metrics.ts";
 import { shareAnswer } from "./shared_answer.ts";
-import { createTurns } from "./turns.ts";
 
 /** Whom is asked, and for which pods. */
 export interface MetricsApiOptions {
@@ -48,7 +48,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   const watches = new Set<WatchUsageOptions>();
   const answers = new Map<string, () => Promise<PodMetricsAnswer>>();
   const failing = new Set<string>();
-  const takeTurn = createTurns(clock);
+  const compute = createCompute(clock);
 
   /** By `namespace/name`, over all nodes. */
   function listWanted(): ReadonlySet<string> {
@@ -88,8 +88,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
     try {
       const found = await abortable(Promise.all(listParts(pods, scope).map(read)), watch.signal);
       const durationMs = clock.monotonic() - startedMs;
-      await takeTurn(watch.signal);
-      return toReading(name, { pods, found, readAt: clock.now(), durationMs });
+      return await compute(() => toReading(name, { pods, found, readAt: clock.now(), durationMs }));
     } catch (error) {
       if (!watch.signal.aborted && !ending.signal.aborted) throw error;
       // Nobody looks at the reading: the watch ends, or all of them.

@@ -4,7 +4,8 @@ import type { Observation } from "../../../lib/core/decision.ts";
 import { Changes, runNodeLoop } from "../../../lib/daemon/polling/node_loop.ts";
 import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
 import { pod, policy } from "../../support/builders.ts";
-import { settle } from "../../../lib/runtime/virtual_clock.ts";
+import { createCompute } from "../../../lib/runtime/compute.ts";
+import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const CAPACITY = { cpuMillicores: 8000, memoryBytes: null };
 
@@ -17,6 +18,7 @@ class Loop {
   readonly read: string[] = [];
   turned = 0;
   isRound = true;
+  readonly ending = new AbortController();
   readonly ended: Promise<void>;
   #give: (result: IteratorResult<Reading>) => void = () => {};
 
@@ -29,6 +31,8 @@ class Loop {
       capacity: () => CAPACITY,
       readings: { next: () => new Promise((resolve) => this.#give = resolve) },
       changes: this.changes,
+      signal: this.ending.signal,
+      compute: createCompute(new VirtualClock()),
       beginRound: () => this.isRound,
       onReading: ({ kind }) => this.read.push(kind),
       onEvaluated: () => this.turned++,
@@ -93,6 +97,16 @@ Deno.test("runNodeLoop() keeps a reading that comes together with a change", asy
   await settle();
   await loop.end();
   assertEquals(loop.turns.toSorted(), ["a changed", "a usage", "b usage"]);
+});
+
+Deno.test("runNodeLoop() evaluates nothing once it is to end", async () => {
+  const loop = new Loop();
+  loop.ending.abort();
+  loop.changes.add("a");
+  loop.give("a");
+  await settle();
+  await loop.end();
+  assertEquals([loop.turns, loop.read], [[], []]);
 });
 
 Deno.test("runNodeLoop() passes a reading on that is no round, and evaluates nobody with it", async () => {

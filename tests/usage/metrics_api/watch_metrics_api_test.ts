@@ -19,14 +19,6 @@ Deno.test("one list serves hundreds of nodes, each fifteen seconds, however ofte
   assert(run.readings.filter(({ node }) => node === "n0").length >= 4);
 });
 
-Deno.test("nodes that wait for one list go on a few at a time (C54)", async () => {
-  await using run = start({});
-  for (let index = 0; index < 100; index++) run.watch(`n${index}`);
-  await run.clock.advance(15_000);
-  const times = Map.groupBy(run.readings, ({ readAt }) => readAt);
-  assertEquals([...times.values()].map((group) => group.length), [16, 16, 16, 16, 16, 16, 4]);
-});
-
 Deno.test("a point is a rate with its window, without what the source does not know (C46, C54)", async () => {
   await using run = start({});
   run.watch("n1", { pods: [pod("web")] });

@@ -3,8 +3,7 @@
  * there for the gauges of KEDA's that say how much is registered (R93).
  */
 import { type ScaledObjectStatus, toScaledObjectStatus } from "../../../core/replicas/status.ts";
-import { startStretch } from "../../../runtime/breath.ts";
-import type { Clock } from "../../../runtime/clock.ts";
+import type { Compute } from "../../../runtime/compute.ts";
 import type { ScaledObjectFacts } from "../../../scaled_object/scaled_object.ts";
 import type { ReplicaMetrics } from "../../metrics/replica_metrics.ts";
 import type { Pass, StatusWriter } from "../../report/status_writer.ts";
@@ -12,7 +11,7 @@ import type { SeenObject } from "../sink.ts";
 
 /** Where the objects come from, and who takes what follows. */
 export interface ReplicasSweepOptions {
-  readonly clock: Pick<Clock, "monotonic" | "sleep">;
+  readonly compute: Compute;
   readonly list: () => Iterable<SeenObject>;
   readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "forget">;
   readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
@@ -40,26 +39,25 @@ export class ReplicasSweep {
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
-    const breathe = startStretch({ clock: this.#options.clock, signal });
     for (const seen of this.#options.list()) {
-      await breathe();
+      const writing = await this.#options.compute(() => this.#look(seen, pass));
+      if (writing !== null) writes.push(writing.done);
       count(seen.facts, registered);
-      if (!this.#options.isKnown(seen.facts.namespace)) continue;
-      const writing = this.#look(seen, pass);
-      if (writing !== null) writes.push(writing);
     }
     this.#options.metrics.setRegistered(registered);
     await Promise.all(writes);
   }
 
-  #look(seen: SeenObject, pass: Pass): Promise<void> | null {
+  /** `null` = nothing is written, or later. */
+  #look(seen: SeenObject, pass: Pass): { readonly done: Promise<void> } | null {
     const { facts, state } = seen;
+    if (!this.#options.isKnown(facts.namespace)) return null;
     const before = this.#settled.get(facts.uid);
     if (state === null || (before?.facts === facts && before.state === state && !pass.isLast)) return null;
     const status = toScaledObjectStatus(facts, state);
     const writing = this.#options.writer.write({ object: facts, isStale: false, status }, pass);
     if (writing === null) this.#settled.set(facts.uid, seen);
-    return writing instanceof Promise ? writing : null;
+    return writing instanceof Promise ? { done: writing } : null;
   }
 }
 

@@ -1,0 +1,74 @@
+/** What is computed lets others go first. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { createCompute } from "../../lib/runtime/compute.ts";
+import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+
+/** A clock that moves by hand; each rest is noted, and ends when the test says so. */
+function start() {
+  let now = 0;
+  const done: string[] = [];
+  const rests: PromiseWithResolvers<void>[] = [];
+  const sleep = (ms: number) => {
+    assertEquals(ms, 0);
+    const rest = Promise.withResolvers<void>();
+    rests.push(rest);
+    return rest.promise;
+  };
+  const compute = createCompute({ monotonic: () => now, sleep });
+  return {
+    done,
+    rests,
+    take: (name: string, ms: number) =>
+      compute(() => {
+        now += ms;
+        done.push(name);
+        return name;
+      }),
+    /** Ends the last rest; time that passed in it counts for nothing. */
+    async wake() {
+      now += 1_000;
+      const rest = rests.at(-1);
+      rest?.resolve();
+      await rest?.promise;
+    },
+  };
+}
+
+Deno.test("createCompute() does at once what nobody waits before, and gives what it gives", async () => {
+  const { take, done, rests } = start();
+  const given = take("a", 3);
+  assertEquals(done, ["a"]);
+  assertEquals(await given, "a");
+  assertEquals(rests.length, 0);
+});
+
+Deno.test("createCompute() rests after each 5 ms of work, and goes on in order", async () => {
+  const { take, done, rests, wake } = start();
+  const all = ["a", "b", "c", "d", "e", "f"].map((name) => take(name, 2));
+  assertEquals([done.join(""), rests.length], ["abc", 1]);
+  await wake();
+  assertEquals([done.join(""), rests.length], ["abcdef", 2]);
+  const late = take("g", 1);
+  assertEquals(done.length, 6);
+  await wake();
+  assertEquals([await Promise.all([...all, late]), done.join("")], [[..."abcdefg"], "abcdefg"]);
+});
+
+Deno.test("createCompute() counts what was done long ago, and no time in which nothing was done", async () => {
+  const { take, rests, wake } = start();
+  await take("a", 4);
+  await wake();
+  assertEquals(rests.length, 0);
+  await take("b", 1);
+  assertEquals(rests.length, 1);
+});
+
+Deno.test("createCompute() passes on what a piece of work throws, and does the next", async () => {
+  const compute = createCompute(new VirtualClock());
+  const broken = compute(() => {
+    throw new RangeError("no number");
+  });
+  const next = compute(() => 2);
+  await assertRejects(() => broken, RangeError, "no number");
+  assertEquals(await next, 2);
+});
