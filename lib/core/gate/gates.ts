@@ -20,7 +20,7 @@ import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
-import { enoughLeft, isShort, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
+import { enoughLeft, isAtEnd, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
 
 /** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
@@ -118,9 +118,7 @@ function lowForLong(candidate: Candidate): Objection | null {
 
 /** Sizing leaves these where they are: at their bound, or at their target. */
 function withRoom({ sized }: Candidate): Objection | null {
-  const held = sized.filter((one) => one.kind === "holds").filter((one) =>
-    one.reason !== "MemoryInUse" && !isShort(one)
-  );
+  const held = sized.filter(isAtEnd);
   if (held.length === 0) return null;
   const reason = held.some((one) => one.reason === "AtBound") ? "AtBound" : "AtTarget";
   const message = held.map((one) => one.message).join("; ");

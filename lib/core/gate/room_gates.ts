@@ -19,11 +19,17 @@ export function enoughLeft({ sized }: Candidate): Objection | null {
   return { kind: "blocked", reason: first.reason, message, sides: held.map(({ key }) => key) };
 }
 
-type Short = Extract<Sized, { kind: "holds" }> & { readonly reason: ShortReason };
+type Held = Extract<Sized, { kind: "holds" }>;
+type Short = Held & { readonly reason: ShortReason };
+
+/** Whether its bound or its target holds the side. */
+export function isAtEnd(one: Sized): one is Held {
+  return one.kind === "holds" && (one.reason === "AtBound" || one.reason === "AtTarget");
+}
 
 /** Whether node or namespace hold the side. */
-export function isShort(one: Sized): one is Short {
-  return one.kind === "holds" && one.reason !== "AtBound" && one.reason !== "AtTarget" && one.reason !== "MemoryInUse";
+function isShort(one: Sized): one is Short {
+  return one.kind === "holds" && one.reason !== "MemoryInUse" && !isAtEnd(one);
 }
 
 /** A limit range is asked about every container of the pod at each resize (L32). */

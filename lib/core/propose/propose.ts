@@ -17,7 +17,7 @@ export function propose(it: Case): readonly Proposal[] {
   let all = NO_PROPOSALS;
   for (const proposer of PROPOSERS) {
     const some = proposer(it);
-    if (some.length > 0) all = [...all, ...some];
+    if (some.length > 0) all = all.length === 0 ? some : [...all, ...some];
   }
   return pairUp(it, all);
 }
@@ -34,7 +34,9 @@ export interface Choice {
  * larger amount counts, in either direction. `null` when there are none.
  */
 export function choose(proposals: readonly Proposal[]): Choice | null {
-  if (proposals.length === 0) return null;
+  const first = proposals[0];
+  if (first === undefined) return null;
+  if (proposals.length === 1) return toChoice(first.direction, proposals);
   const urgency = Math.max(...proposals.map(({ cause }) => URGENCY[cause]));
   const urgent = proposals.filter(({ cause }) => URGENCY[cause] === urgency);
   const direction = urgent.some((one) => one.direction === "up") ? "up" : "down";
@@ -44,7 +46,11 @@ export function choose(proposals: readonly Proposal[]): Choice | null {
     const other = bySide.get(one.side);
     if (other === undefined || one.amount > other.amount) bySide.set(one.side, one);
   }
-  return { direction, action: direction === "up" ? "scaleUp" : "scaleDown", proposals: [...bySide.values()] };
+  return toChoice(direction, [...bySide.values()]);
+}
+
+function toChoice(direction: Direction, proposals: readonly Proposal[]): Choice {
+  return { direction, action: direction === "up" ? "scaleUp" : "scaleDown", proposals };
 }
 
 /**
