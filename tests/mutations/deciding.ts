@@ -172,8 +172,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "does not say which side is at its bound",
       in: "withRoom",
-      find: 'held.map((one) => one.message).join("; ")',
-      replace: '"nothing to move"',
+      find: 'message += message === "" ? one.message : `; ${one.message}`;',
+      replace: 'message = "nothing to move";',
       test: "GATES say each side that is held, and why (C32)",
     },
     {

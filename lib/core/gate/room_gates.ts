@@ -19,11 +19,24 @@ export function enoughLeft({ sized }: Candidate): Objection | null {
   return { kind: "blocked", reason: first.reason, message, sides: held.map(({ key }) => key) };
 }
 
+/** Sizing leaves these where they are: at their bound, or at their target. */
+export function withRoom({ sized }: Candidate): Objection | null {
+  const sides: SideKey[] = [];
+  let [isAtBound, message] = [false, ""];
+  for (const one of sized) {
+    if (!isAtEnd(one)) continue;
+    sides.push(one.key);
+    isAtBound ||= one.reason === "AtBound";
+    message += message === "" ? one.message : `; ${one.message}`;
+  }
+  return sides.length === 0 ? null : { kind: "hold", reason: isAtBound ? "AtBound" : "AtTarget", message, sides };
+}
+
 type Held = Extract<Sized, { kind: "holds" }>;
 type Short = Held & { readonly reason: ShortReason };
 
 /** Whether its bound or its target holds the side. */
-export function isAtEnd(one: Sized): one is Held {
+function isAtEnd(one: Sized): one is Held {
   return one.kind === "holds" && (one.reason === "AtBound" || one.reason === "AtTarget");
 }
 

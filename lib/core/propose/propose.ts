@@ -1,6 +1,6 @@
 /** Every rule that may want something of a container is asked, and of all proposals one direction is chosen. */
 import type { Action, Autoscaler } from "../../autoscaler/autoscaler.ts";
-import { type Resource, resourceOf, type SideKey } from "../../units/resources.ts";
+import { resourceOf, type SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
 import { proposeInheritance } from "./inherit.ts";
@@ -67,9 +67,9 @@ export function listChoices(proposals: readonly Proposal[], { veto }: Pick<Autos
 
 /** The scale-downs of resources of which no side wants up. */
 export function listHeldDowns(proposals: readonly Proposal[]): readonly Proposal[] {
-  const up = new Set<Resource>();
-  for (const { side, direction } of proposals) if (direction === "up") up.add(resourceOf(side));
-  return proposals.filter(({ side }) => !up.has(resourceOf(side)));
+  return proposals.filter(({ side }) =>
+    !proposals.some((one) => one.direction === "up" && resourceOf(one.side) === resourceOf(side))
+  );
 }
 
 const NO_CHOICES: readonly Choice[] = [];

@@ -194,12 +194,10 @@ export class Workload {
   }
 
   /** What replicas mean for a pod's size (R86). */
-  #readSurroundings(member: Member, now: number): Partial<Input> {
+  #readSurroundings(member: Member, now: number): Partial<Input> | null {
     const { isScaleInPending, scaledInAt } = this.#state;
-    if (!isScaleInPending && scaledInAt === null) return NOTHING;
+    if (!isScaleInPending && scaledInAt === null) return null;
     const scaleInPending = listCoupledSides(this.#triggers, this.#toWorkloadPod(member), now);
     return { ...(isScaleInPending && { scaleInPending }), ...(scaledInAt !== null && { scaledInAt }) };
   }
 }
-
-const NOTHING: Partial<Input> = {};
