@@ -65,7 +65,7 @@ export function listOthers(
 /** Most containers have one contender, and most pods one container. */
 function findOwn(sampled: readonly Sampled[], context: OwnershipContext): Sampled | null {
   const { name } = context.container;
-  const [only] = sampled;
+  const only = sampled[0];
   if (only !== undefined && sampled.length === 1) return only.autoscaler.containerName === name ? only : null;
   const contenders = sampled.filter(({ autoscaler }) => autoscaler.containerName === name);
   const owner = chooseOwner(contenders.map(({ autoscaler }) => autoscaler), context);

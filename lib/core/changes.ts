@@ -4,8 +4,11 @@ import { resourceOf, type Resources, SIDE_KEYS, type SideKey } from "../units/re
 
 /** The sides in which they differ, in the order of SIDE_KEYS. */
 export function listChanges(from: Resources, to: Resources): readonly SideKey[] {
-  return SIDE_KEYS.filter((key) => from[key] !== to[key]);
+  return from === to ? NO_CHANGES : SIDE_KEYS.filter((key) => from[key] !== to[key]);
 }
+
+/** Shared, as most sizes that are compared are one. */
+const NO_CHANGES: readonly SideKey[] = [];
 
 /** `cpu.requests 50m -> 100m, memory.limits 64Mi -> 96Mi` */
 export function describeChange(from: Resources, to: Resources, keys: readonly SideKey[]): string {

@@ -101,7 +101,7 @@ export function formatAmount(amount: number, resource: Resource): string {
   if (!Number.isSafeInteger(amount)) throw new RangeError(`Cannot format amount ${amount}: not a safe integer`);
   if (amount === 0) return "0";
   if (resource === "cpu") return amount % 1000 === 0 ? `${amount / 1000}` : `${amount}m`;
-  const unit = SHOWN_UNITS.find(([bytes]) => amount % bytes === 0);
+  const unit = SHOWN_UNITS.find((one) => amount % one[0] === 0);
   return unit === undefined ? `${amount}` : `${amount / unit[0]}${unit[1]}`;
 }
 

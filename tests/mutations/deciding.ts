@@ -19,7 +19,7 @@ export const DECIDING: Mutations = {
     },
     {
       breaks: "turns the utilization upside down",
-      in: "assess",
+      in: "assessSide",
       find: "usage / baseline",
       replace: "baseline / usage",
       test: "assess() gives utilization, and wants a direction only by a full streak (C30, C32)",
@@ -142,9 +142,9 @@ export const DECIDING: Mutations = {
     {
       breaks: "moves every side of the policy",
       in: "proposeByThresholds",
-      find: "const { wanted, demand, utilizationPercent } = assessments[index] ?? {};",
+      find: "const { wanted, demand, utilizationPercent } = assessSide(rule, view, actual);",
       replace:
-        "const { demand, utilizationPercent } = assessments[index] ?? {}; const wanted = assessments.find((one) => one.wanted !== null)?.wanted;",
+        "const { demand, utilizationPercent } = assessSide(rule, view, actual); const wanted = autoscaler.sides.map((one) => assessSide(one, view, actual).wanted).find((one) => one !== null) ?? null;",
       test: "decide() moves no side whose streak is short (C32)",
     },
     {
@@ -172,8 +172,8 @@ export const DECIDING: Mutations = {
     {
       breaks: "does not say which side is at its bound",
       in: "withRoom",
-      find: 'held.map((one) => one.message).join("; ")',
-      replace: '"nothing to move"',
+      find: 'message += message === "" ? one.message : `; ${one.message}`;',
+      replace: 'message = "nothing to move";',
       test: "GATES say each side that is held, and why (C32)",
     },
     {
@@ -348,7 +348,7 @@ export const DECIDING: Mutations = {
     {
       breaks: "keeps both resources out of Guaranteed where one would do",
       in: "keepBurstable",
-      find: "if (!makesGuaranteed(resultOf(base, sized.values()))) return;",
+      find: "if (!makesGuaranteed(resultOf(base, sized))) return;",
       replace: "",
       test: "fit() takes one resource a unit back, not both, to stay out of Guaranteed (C34)",
     },

@@ -68,9 +68,9 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "looks for a tick only once usage is twice the target",
-      in: "Foresight.noteTick",
-      find: "usage / ratio",
-      replace: "2 * usage / ratio",
+      in: "readTargetUsage",
+      find: "sumUsage(trigger, rates) / ratio",
+      replace: "2 * sumUsage(trigger, rates) / ratio",
       test: "usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)",
     },
     {
@@ -97,7 +97,7 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "computes a tick for usage below the target",
       in: "Foresight.isRaising",
-      find: " || !this.#isAboveTarget()",
+      find: " || !isAboveTarget(this.#readUsage(), this.#targets)",
       replace: "",
       test: "fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)",
     },

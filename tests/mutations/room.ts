@@ -345,8 +345,8 @@ export const ROOM: Mutations = {
     {
       breaks: "scales down in the resource that wants up",
       in: "listHeldDowns",
-      find: "({ side }) => !up.has(resourceOf(side))",
-      replace: '({ direction }) => direction === "down"',
+      find: "&& resourceOf(one.side) === resourceOf(side)",
+      replace: "&& one.side === side",
       test: "decide() with veto: resource keeps a limit where its request wants up (L34)",
     },
     {

@@ -20,7 +20,7 @@ export const SEEING: Mutations = {
     {
       breaks: "rates across a restart of the container",
       in: "nextWitness",
-      find: "|| witness.instance !== anchor.instance",
+      find: "&& witness.instance === anchor.instance",
       replace: "",
       test: "nextWitness() begins anew over a restart of the container (L60)",
     },

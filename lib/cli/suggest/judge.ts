@@ -1,6 +1,7 @@
 /** How well a policy does on what was seen, in figures and in one number to rank by. */
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Load } from "../../simulate/engine/load.ts";
+import { WEIGHTS } from "../../simulate/engine/figures.ts";
 import { type ContainerRun, simulate } from "../../simulate/engine/simulate.ts";
 import type { Resource } from "../../units/resources.ts";
 import { type Spec, toAutoscaler } from "./candidate.ts";
@@ -69,8 +70,6 @@ function toVerdict(runs: readonly Weighted[]): Verdict {
   };
 }
 
-/** As docs/quality.md weighs them, and a choice as there: a millicore under, and one above the limit, beside one of slack. */
-const WEIGHTS = { under: 3, throttled: 20 } as const;
 /** What a MiB costs beside a millicore: nodes have about 4 GiB to a core. */
 const MILLICORES_PER_MIB = 0.25;
 /** One resize an hour is worth this share of the cost: each is a disturbance. */

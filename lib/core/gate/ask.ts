@@ -2,6 +2,7 @@
  * Takes a choice through the gates. Sides that a gate objects to are left out, and the rest is sized and asked about
  * again, until what is left passes every gate or nothing is left. Then the objection counts that came from furthest down the list.
  */
+import type { Action } from "../../autoscaler/autoscaler.ts";
 import { partnerOf, type SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Decision } from "../decision.ts";
@@ -26,20 +27,20 @@ type Answered =
 export function ask(it: Case, choice: Choice, ahead: string | null = null): Asked {
   let furthest: Found | null = null;
   const objections: Objection[] = [];
-  let { proposals } = choice;
-  for (;;) {
-    const candidate = newCandidate(it, { ...choice, proposals }, { ahead });
+  for (let left = choice;;) {
+    const { proposals } = left;
+    const candidate = newCandidate(it, left, { ahead });
     const found = findObjection(candidate);
     if (found === null) return { kind: "passed", candidate, objections };
     const objection = withPartners(found.objection, proposals);
     objections.push(objection);
-    if (furthest === null || found.position > furthest.position) furthest = { ...found, objection };
+    if (furthest === null || found.position > furthest.position) furthest = { objection, position: found.position };
     const { sides } = objection;
-    const rest: typeof proposals = proposals.filter(({ side }) => !sides.includes(side));
+    const rest = proposals.filter(({ side }) => !sides.includes(side));
     if (rest.length === 0 || rest.length === proposals.length) {
-      return { ...stop(furthest.objection, candidate), objections };
+      return stop(furthest.objection, { action: choice.action, objections });
     }
-    proposals = rest;
+    left = { ...left, proposals: rest };
   }
 }
 
@@ -93,9 +94,17 @@ function findObjection(candidate: Candidate): Found | null {
   return null;
 }
 
-function stop(objection: Objection, { action }: Candidate): Answered {
+/** Shared, as most that is stopped has nowhere to go. */
+const NO_SIDES: readonly SideKey[] = [];
+
+function stop(
+  objection: Objection,
+  { action, objections }: { readonly action: Action; readonly objections: readonly Objection[] },
+): Asked {
+  if (objection.kind === "hold") {
+    const { kind, reason, message } = objection;
+    return { kind: "stopped", decision: { kind, reason, message }, candidates: NO_SIDES, objections };
+  }
   const { sides, ...why } = objection;
-  return why.kind === "hold"
-    ? { kind: "stopped", decision: why, candidates: [] }
-    : { kind: "stopped", decision: { ...why, action }, candidates: sides };
+  return { kind: "stopped", decision: { ...why, action }, candidates: sides, objections };
 }

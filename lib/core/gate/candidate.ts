@@ -58,14 +58,24 @@ export function newCandidate(it: Case, choice: Choice, { ahead, noteCap }: Sizin
     allow: (key) => readAllowance(it.input, container, key),
     memoryFloor: direction === "up" ? NO_FLOOR : readMemoryFloor(it),
     killFloorBytes: direction === "up" ? 0 : readKillFloor(it),
-    ...(noteCap !== undefined && { noteCap }),
+    noteCap,
     makesGuaranteed: (to) => pod.qosClass !== "Guaranteed" && readQosWith(pod, container, to) === "Guaranteed",
   });
   const to = resultOf(base, sized);
   const moving: SideKey[] = [];
   for (const one of sized) if (one.kind === "moves") moving.push(one.key);
+  const { input, state, status, view, containerState, isDue, isNewSample } = it;
+  // Written out: V8 is slow with a spread before so many fields.
   return {
-    ...it,
+    input,
+    state,
+    status,
+    autoscaler,
+    view,
+    container,
+    containerState,
+    isDue,
+    isNewSample,
     direction,
     action,
     proposals,

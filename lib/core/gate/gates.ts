@@ -20,7 +20,7 @@ import { readGateStart, readSideCooldownEnd } from "./eligibility.ts";
 import { readWindowWait } from "./window.ts";
 import type { Objection } from "./objection.ts";
 import { refusalsOver } from "./refusals_over.ts";
-import { enoughLeft, isShort, limitRangeKept, listWaitingOn, memoryLowered } from "./room_gates.ts";
+import { enoughLeft, limitRangeKept, listWaitingOn, memoryLowered, withRoom } from "./room_gates.ts";
 
 /** Objects to some sides of a candidate, or lets it pass: `null`. */
 export type Gate = (candidate: Candidate) => Objection | null;
@@ -114,17 +114,6 @@ function lowForLong(candidate: Candidate): Objection | null {
   const message = `${sides.join(", ")} would scale down, but ${why}`;
   const known = Number.isFinite(until) ? { until } : {};
   return { kind: "blocked", reason: "ScaleDownWindow", message, ...known, sides };
-}
-
-/** Sizing leaves these where they are: at their bound, or at their target. */
-function withRoom({ sized }: Candidate): Objection | null {
-  const held = sized.filter((one) => one.kind === "holds").filter((one) =>
-    one.reason !== "MemoryInUse" && !isShort(one)
-  );
-  if (held.length === 0) return null;
-  const reason = held.some((one) => one.reason === "AtBound") ? "AtBound" : "AtTarget";
-  const message = held.map((one) => one.message).join("; ");
-  return { kind: "hold", reason, message, sides: held.map(({ key }) => key) };
 }
 
 /** A memory limit below what is in use would stay in error, and with it every other change of the pod (C46). */

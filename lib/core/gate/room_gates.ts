@@ -19,11 +19,30 @@ export function enoughLeft({ sized }: Candidate): Objection | null {
   return { kind: "blocked", reason: first.reason, message, sides: held.map(({ key }) => key) };
 }
 
-type Short = Extract<Sized, { kind: "holds" }> & { readonly reason: ShortReason };
+/** Sizing leaves these where they are: at their bound, or at their target. */
+export function withRoom({ sized }: Candidate): Objection | null {
+  const sides: SideKey[] = [];
+  let [isAtBound, message] = [false, ""];
+  for (const one of sized) {
+    if (!isAtEnd(one)) continue;
+    sides.push(one.key);
+    isAtBound ||= one.reason === "AtBound";
+    message += message === "" ? one.message : `; ${one.message}`;
+  }
+  return sides.length === 0 ? null : { kind: "hold", reason: isAtBound ? "AtBound" : "AtTarget", message, sides };
+}
+
+type Held = Extract<Sized, { kind: "holds" }>;
+type Short = Held & { readonly reason: ShortReason };
+
+/** Whether its bound or its target holds the side. */
+function isAtEnd(one: Sized): one is Held {
+  return one.kind === "holds" && (one.reason === "AtBound" || one.reason === "AtTarget");
+}
 
 /** Whether node or namespace hold the side. */
-export function isShort(one: Sized): one is Short {
-  return one.kind === "holds" && one.reason !== "AtBound" && one.reason !== "AtTarget" && one.reason !== "MemoryInUse";
+function isShort(one: Sized): one is Short {
+  return one.kind === "holds" && one.reason !== "MemoryInUse" && !isAtEnd(one);
 }
 
 /** A limit range is asked about every container of the pod at each resize (L32). */

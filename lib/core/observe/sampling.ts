@@ -48,6 +48,8 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const { counterNs } = point.cpu;
   const { anchor } = sampling;
   if (counterNs === 0 && point.workingSetBytes === 0) return zeroed(sampling, context.now);
+  // The same point again, as in most readings.
+  if (anchor !== null && anchor.instance === point.instance && anchor.at === point.at) return { kind: "nothing" };
   const here: Anchor = {
     instance: point.instance,
     at: point.at,
@@ -61,7 +63,7 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   const elapsedMs = point.at - anchor.at;
   // After a silence an older time is no repeat: the node's clock has stepped back.
   if (sampling.warming && elapsedMs < 0) return warmUp(here, context.now);
-  if (elapsedMs <= 0) return { kind: "nothing" };
+  if (elapsedMs < 0) return { kind: "nothing" };
   if (counterNs < anchor.counterNs) return restarted(here, context.now);
   if (sampling.warming) return warmUp(here, context.now);
   if (elapsedMs < MIN_RESOLUTIONS * point.resolutionMs) return { kind: "nothing" };

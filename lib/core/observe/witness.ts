@@ -29,14 +29,14 @@ export function isAlone({ containers }: PodFacts, { name }: ContainerFacts): boo
 export function nextWitness(sampling: Sampling, cpu: PodCpu, context: WitnessContext): Witnessed {
   const { anchor, witness, sample: last } = sampling;
   if (anchor === null || sampling.warming || cpu.at < context.runningAt) return { sampling, sample: null };
+  const isOwn = witness !== null && witness.instance === anchor.instance;
+  const elapsedMs = isOwn ? cpu.at - witness.at : -Infinity;
+  // A repeat, or too close: the older one stays.
+  if (elapsedMs >= 0 && elapsedMs < MIN_RESOLUTIONS * cpu.resolutionMs) return { sampling, sample: null };
   const here: Anchor = { ...anchor, at: cpu.at, counterNs: cpu.counterNs, pressure: cpu.pressure };
   const moved = { ...sampling, witness: here };
-  if (witness === null || witness.instance !== anchor.instance) return { sampling: moved, sample: null };
-  const elapsedMs = cpu.at - witness.at;
-  // Else a repeat, or too close: the older one stays.
-  if (elapsedMs < MIN_RESOLUTIONS * cpu.resolutionMs && elapsedMs >= 0) return { sampling, sample: null };
-  const isBroken = elapsedMs < 0 || elapsedMs >= context.silenceMs || cpu.counterNs < witness.counterNs;
-  if (isBroken || last === null) return { sampling: moved, sample: null };
+  if (!isOwn || elapsedMs < 0 || elapsedMs >= context.silenceMs) return { sampling: moved, sample: null };
+  if (cpu.counterNs < witness.counterNs || last === null) return { sampling: moved, sample: null };
   const cpuMillicores = (cpu.counterNs - witness.counterNs) / elapsedMs / 1000;
   const isImplausible = cpuMillicores * elapsedMs / (elapsedMs + cpu.resolutionMs) >
     (context.capacity.cpuMillicores ?? Infinity);

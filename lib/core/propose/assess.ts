@@ -25,22 +25,24 @@ export interface Assessment {
 
 /** One per rule, in their order. */
 export function assess(rules: readonly SideRule[], view: View, actual: Resources): readonly Assessment[] {
-  return rules.map((rule) => {
-    const { sample } = view.sampling;
-    const demand = readUsage(rule, sample);
-    const usage = sample !== null && rule.resource === "cpu" ? sample.cpuMillicores : demand;
-    const baseline = readBaseline(rule, actual);
-    const streak = view.streaks[rule.key];
-    return {
-      key: rule.key,
-      usage,
-      demand,
-      baseline,
-      utilizationPercent: usage === null || baseline === null ? null : usage / baseline * 100,
-      samples: streak?.count ?? 0,
-      wanted: streak !== undefined && isFull(rule, view.streaks) && baseline !== null ? streak.direction : null,
-    };
-  });
+  return rules.map((rule) => assessSide(rule, view, actual));
+}
+
+/** The side of one rule. */
+export function assessSide(rule: SideRule, { sampling: { sample }, streaks }: View, actual: Resources): Assessment {
+  const demand = readUsage(rule, sample);
+  const usage = sample !== null && rule.resource === "cpu" ? sample.cpuMillicores : demand;
+  const baseline = readBaseline(rule, actual);
+  const streak = streaks[rule.key];
+  return {
+    key: rule.key,
+    usage,
+    demand,
+    baseline,
+    utilizationPercent: usage === null || baseline === null ? null : usage / baseline * 100,
+    samples: streak?.count ?? 0,
+    wanted: streak !== undefined && isFull(rule, streaks) && baseline !== null ? streak.direction : null,
+  };
 }
 
 /** As `assess`, from a pod's state; empty while nothing is known. */

@@ -29,7 +29,8 @@ export const URGENCY: Readonly<Record<Cause, number>> = { usage: 0, newPod: 1, o
  * Whether a choice rests on samples of usage: all proposals of one have the same urgency. What does not waits for no sample,
  * cooldown or delay, and takes no steps.
  */
-export function isByUsage([first]: readonly Proposal[]): boolean {
+export function isByUsage(proposals: readonly Proposal[]): boolean {
+  const first = proposals[0];
   return first === undefined || first.cause === "usage";
 }
 

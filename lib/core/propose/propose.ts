@@ -1,6 +1,6 @@
 /** Every rule that may want something of a container is asked, and of all proposals one direction is chosen. */
 import type { Action, Autoscaler } from "../../autoscaler/autoscaler.ts";
-import { type Resource, resourceOf, type SideKey } from "../../units/resources.ts";
+import { resourceOf, type SideKey } from "../../units/resources.ts";
 import type { Case } from "../case.ts";
 import type { Direction } from "../decision.ts";
 import { proposeInheritance } from "./inherit.ts";
@@ -17,7 +17,7 @@ export function propose(it: Case): readonly Proposal[] {
   let all = NO_PROPOSALS;
   for (const proposer of PROPOSERS) {
     const some = proposer(it);
-    if (some.length > 0) all = [...all, ...some];
+    if (some.length > 0) all = all.length === 0 ? some : [...all, ...some];
   }
   return pairUp(it, all);
 }
@@ -34,7 +34,9 @@ export interface Choice {
  * larger amount counts, in either direction. `null` when there are none.
  */
 export function choose(proposals: readonly Proposal[]): Choice | null {
-  if (proposals.length === 0) return null;
+  const first = proposals[0];
+  if (first === undefined) return null;
+  if (proposals.length === 1) return toChoice(first.direction, proposals);
   const urgency = Math.max(...proposals.map(({ cause }) => URGENCY[cause]));
   const urgent = proposals.filter(({ cause }) => URGENCY[cause] === urgency);
   const direction = urgent.some((one) => one.direction === "up") ? "up" : "down";
@@ -44,7 +46,11 @@ export function choose(proposals: readonly Proposal[]): Choice | null {
     const other = bySide.get(one.side);
     if (other === undefined || one.amount > other.amount) bySide.set(one.side, one);
   }
-  return { direction, action: direction === "up" ? "scaleUp" : "scaleDown", proposals: [...bySide.values()] };
+  return toChoice(direction, [...bySide.values()]);
+}
+
+function toChoice(direction: Direction, proposals: readonly Proposal[]): Choice {
+  return { direction, action: direction === "up" ? "scaleUp" : "scaleDown", proposals };
 }
 
 /**
@@ -61,9 +67,9 @@ export function listChoices(proposals: readonly Proposal[], { veto }: Pick<Autos
 
 /** The scale-downs of resources of which no side wants up. */
 export function listHeldDowns(proposals: readonly Proposal[]): readonly Proposal[] {
-  const up = new Set<Resource>();
-  for (const { side, direction } of proposals) if (direction === "up") up.add(resourceOf(side));
-  return proposals.filter(({ side }) => !up.has(resourceOf(side)));
+  return proposals.filter(({ side }) =>
+    !proposals.some((one) => one.direction === "up" && resourceOf(one.side) === resourceOf(side))
+  );
 }
 
 const NO_CHOICES: readonly Choice[] = [];

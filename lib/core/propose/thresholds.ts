@@ -8,18 +8,18 @@ import { readEvidence } from "../observe/evidence.ts";
 import type { View } from "../state.ts";
 import { readActual } from "../pod/pod_facts.ts";
 import { recommend } from "../size/recommend.ts";
-import { assess } from "./assess.ts";
+import { assessSide } from "./assess.ts";
 import { heldBackWords } from "./held_back_words.ts";
 import { NO_PROPOSALS, type Proposal } from "./proposal.ts";
 
 /** One proposal per side with a full streak; none while nothing is known. */
 export function proposeByThresholds({ autoscaler, view, container }: Case): readonly Proposal[] {
   if (view.wantedSince === null) return NO_PROPOSALS;
-  const assessments = assess(autoscaler.sides, view, readActual(container));
+  const actual = readActual(container);
   const proposals: Proposal[] = [];
-  for (const [index, rule] of autoscaler.sides.entries()) {
-    const { wanted, demand, utilizationPercent } = assessments[index] ?? {};
-    if (!wanted || demand === undefined || demand === null) continue;
+  for (const rule of autoscaler.sides) {
+    const { wanted, demand, utilizationPercent } = assessSide(rule, view, actual);
+    if (wanted === null || demand === null) continue;
     proposals.push({
       side: rule.key,
       direction: wanted,

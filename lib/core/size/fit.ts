@@ -8,9 +8,9 @@ import { partnerOf, type Resources, type SideKey, UNIT } from "../../units/resou
 import type { Direction } from "../decision.ts";
 import { type Allowance, type AllowedBy, ALLOWS_ALL } from "./allowance.ts";
 import { type Cap, type CapContext, CAPS, type Fitted, moves } from "./caps.ts";
-import type { MemoryFloor } from "./memory_floor.ts";
+import { explainFloor, type MemoryFloor } from "./memory_floor.ts";
 import { joinPairs, toPaired } from "./pair.ts";
-import type { Mover, ShortReason, Sized } from "./sized.ts";
+import { findSized, type Mover, replaceSized, type ShortReason, type Sized } from "./sized.ts";
 
 /** What the sides of a container are fitted to. */
 export interface FitContext {
@@ -25,7 +25,7 @@ export interface FitContext {
   /** True when these sizes would make a pod Guaranteed that is not (C34). */
   readonly makesGuaranteed: (to: Resources) => boolean;
   /** Hears what each cap made of each side, in their order; nobody by default. */
-  readonly noteCap?: NoteCap;
+  readonly noteCap?: NoteCap | undefined;
 }
 
 /** Takes the size after one cap. */
@@ -41,30 +41,30 @@ const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
 
 /** One result per mover, leaders first; `to` differs from actual in the wanted direction. */
 export function fit(movers: readonly Mover[], context: FitContext): readonly Sized[] {
-  const sized = new Map<SideKey, Sized>();
+  const sized: Sized[] = [];
   for (const side of context.direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST) {
     for (const mover of movers) {
       if (mover.rule.side !== side) continue;
-      sized.set(mover.rule.key, fitSide(toPaired(mover, movers, context.direction), sized, context));
+      sized.push(fitSide(toPaired(mover, movers, context.direction), sized, context));
     }
   }
   joinPairs(movers, sized, context.direction);
   keepBurstable(movers, sized, context);
-  return [...sized.values()];
+  return sized;
 }
 
-/** The container's resources with every move made. */
-export function resultOf(base: Resources, sized: Iterable<Sized>): Resources {
-  const to: Record<SideKey, number | null> = { ...base };
-  for (const one of sized) if (one.kind === "moves") to[one.key] = one.to;
-  return to;
+/** The container's resources with every move made; the same object when there is none. */
+export function resultOf(base: Resources, sized: readonly Sized[]): Resources {
+  let to: Record<SideKey, number | null> | null = null;
+  for (const one of sized) if (one.kind === "moves") (to ??= { ...base })[one.key] = one.to;
+  return to ?? base;
 }
 
 /** A limit makes room for its request on the way up, a request for its limit on the way down. */
 const LIMITS_FIRST = ["limits", "requests"] as const;
 const REQUESTS_FIRST = ["requests", "limits"] as const;
 
-function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitContext): Sized {
+function fitSide(mover: Mover, sized: readonly Sized[], context: FitContext): Sized {
   const { rule, amount, actual, ignoresStep = false } = mover;
   const { direction, base, memoryFloor, killFloorBytes = 0 } = context;
   const capContext: CapContext = {
@@ -89,29 +89,29 @@ function fitSide(mover: Mover, sized: ReadonlyMap<SideKey, Sized>, context: FitC
 
 function readPartner(
   rule: SideRule,
-  sized: ReadonlyMap<SideKey, Sized>,
+  sized: readonly Sized[],
   base: Resources,
 ): CapContext["partner"] {
   const key = partnerOf(rule.key);
-  const one = sized.get(key);
+  const one = findSized(sized, key);
   const amount = one?.kind === "moves" ? one.to : base[key];
   return amount === null ? null : { key, amount };
 }
 
 /** A request that would equal its limit on the way up, and a limit its request on the way down, stop one unit short of Guaranteed. */
-function keepBurstable(movers: readonly Mover[], sized: Map<SideKey, Sized>, context: FitContext): void {
+function keepBurstable(movers: readonly Mover[], sized: Sized[], context: FitContext): void {
   const { direction, base, memoryFloor, makesGuaranteed } = context;
   const [, follower] = direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST;
   for (const { rule, actual } of movers) {
     if (rule.side !== follower) continue;
-    if (!makesGuaranteed(resultOf(base, sized.values()))) return;
-    const one = sized.get(rule.key);
+    const one = findSized(sized, rule.key);
     const partner = readPartner(rule, sized, base);
     if (one?.kind !== "moves" || partner?.amount !== one.to) continue;
+    if (!makesGuaranteed(resultOf(base, sized))) return;
     const unit = UNIT[rule.resource];
     const fitted: Fitted = { to: one.to + (follower === "requests" ? -unit : unit), cappedBy: partner.key };
-    sized.set(
-      rule.key,
+    replaceSized(
+      sized,
       moves(direction, actual, fitted.to)
         ? { ...one, ...fitted }
         : toHeld(fitted, { rule, direction, actual, partner, memoryFloor, allowance: ALLOWS_ALL }),
@@ -127,7 +127,9 @@ function toHeld({ cappedBy }: Fitted, context: CapContext): Sized {
     const message = `${key} already holds usage at its target of ${targetUtilizationPercent} %`;
     return { kind: "holds", key, reason: "AtTarget", message };
   }
-  if (cappedBy === "memory in use") return { kind: "holds", key, reason: "MemoryInUse", message: memoryFloor.why };
+  if (cappedBy === "memory in use") {
+    return { kind: "holds", key, reason: "MemoryInUse", message: explainFloor(memoryFloor) };
+  }
   const stays = `${key} stays at ${formatAmount(actual, resource)}`;
   if (cappedBy === "node" || cappedBy === "Quota" || cappedBy === "LimitRange") {
     const message = `${stays}: ${explainShort(cappedBy, context)}`;

@@ -8,12 +8,12 @@ import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts
 
 /** The least that a memory limit may go down to, in bytes. */
 export type MemoryFloor =
-  | { readonly kind: "floor"; readonly bytes: number; readonly why: string }
+  | { readonly kind: "floor"; readonly bytes: number }
   /** The usage source does not say what the page cache holds. */
-  | { readonly kind: "unknown"; readonly why: string };
+  | { readonly kind: "unknown" };
 
 /** For a limit that goes up: no floor stops it. */
-export const NO_FLOOR: MemoryFloor = { kind: "floor", bytes: 0, why: "" };
+export const NO_FLOOR: MemoryFloor = { kind: "floor", bytes: 0 };
 
 const MARGIN_PERCENT = 10;
 const MARGIN_BYTES = 8 * 1024 * 1024;
@@ -25,17 +25,21 @@ const MARGIN_BYTES = 8 * 1024 * 1024;
  */
 export function readMemoryFloor({ view, container, input: { pod } }: Case): MemoryFloor {
   const { usageBytes = null, podUsageBytes = null } = view.sampling.sample ?? {};
-  if (usageBytes === null) {
-    return { kind: "unknown", why: "memory.limits is not lowered: the usage source does not tell the page cache" };
-  }
+  if (usageBytes === null) return { kind: "unknown" };
   const { peakUsageBytes, olderPeakUsageBytes } = view.streaks["memory.limits"] ?? {};
   const peak = Math.max(peakUsageBytes ?? 0, olderPeakUsageBytes ?? 0, usageBytes);
   const own = peak + Math.max(peak * MARGIN_PERCENT / 100, MARGIN_BYTES);
   const others = sumOtherLimits(pod, container);
   const rest = others === null || podUsageBytes === null ? 0 : podUsageBytes + 1 - others;
-  const bytes = Math.max(own, rest);
-  const used = formatAmount(Math.ceil(bytes), "memory");
-  return { kind: "floor", bytes, why: `memory.limits is not lowered: ${used} are in use` };
+  return { kind: "floor", bytes: Math.max(own, rest) };
+}
+
+/** Why a limit does not go down that the floor holds. */
+export function explainFloor(floor: MemoryFloor): string {
+  const why = floor.kind === "unknown"
+    ? "the usage source does not tell the page cache"
+    : `${formatAmount(Math.ceil(floor.bytes), "memory")} are in use`;
+  return `memory.limits is not lowered: ${why}`;
 }
 
 /** What a memory limit keeps after OOM kills of the container, or of its siblings (L12, L14), bytes; 0 = none. */

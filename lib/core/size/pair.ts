@@ -2,7 +2,7 @@
 import type { Bounds } from "../../autoscaler/autoscaler.ts";
 import { partnerOf, type SideKey } from "../../units/resources.ts";
 import type { Direction } from "../decision.ts";
-import type { Mover, Sized } from "./sized.ts";
+import { findSized, type Mover, replaceSized, type Sized } from "./sized.ts";
 
 /** The mover with what both sides of its pair allow: the bounds that they share, the smaller step. Others as they are. */
 export function toPaired(mover: Mover, movers: readonly Mover[], direction: Direction): Mover {
@@ -15,18 +15,18 @@ export function toPaired(mover: Mover, movers: readonly Mover[], direction: Dire
 }
 
 /** Gives both sides of a pair the size that neither's caps forbid; where one holds, both do. */
-export function joinPairs(movers: readonly Mover[], sized: Map<SideKey, Sized>, direction: Direction): void {
+export function joinPairs(movers: readonly Mover[], sized: Sized[], direction: Direction): void {
   for (const mover of movers) {
     const partner = findPartner(mover, movers);
     if (partner === null || mover.rule.side === "requests") continue;
-    const [one, other] = [sized.get(mover.rule.key), sized.get(partner.rule.key)];
+    const [one, other] = [findSized(sized, mover.rule.key), findSized(sized, partner.rule.key)];
     if (one === undefined || other === undefined) continue;
     const { min, max } = intersect(mover.rule.bounds, partner.rule.bounds);
     const joined = min !== null && max !== null && min > max
       ? toApart(mover.rule.key, partner.rule.key)
       : join(one, other, direction);
-    sized.set(mover.rule.key, { ...joined, key: mover.rule.key });
-    sized.set(partner.rule.key, { ...joined, key: partner.rule.key });
+    replaceSized(sized, { ...joined, key: mover.rule.key });
+    replaceSized(sized, { ...joined, key: partner.rule.key });
   }
 }
 

@@ -33,3 +33,13 @@ export type Sized =
     readonly reason: "AtBound" | "AtTarget" | "MemoryInUse" | ShortReason;
     readonly message: string;
   };
+
+/** What has become of the side so far; undefined while nothing has. */
+export function findSized(sized: readonly Sized[], key: SideKey): Sized | undefined {
+  return sized.find((one) => one.key === key);
+}
+
+/** Puts it in the place of what was there for its side. */
+export function replaceSized(sized: Sized[], by: Sized): void {
+  sized[sized.findIndex(({ key }) => key === by.key)] = by;
+}

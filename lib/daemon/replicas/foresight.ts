@@ -2,13 +2,18 @@
  * Would a tick raise replicas now? It is asked when usage of the target's pods is fresh: what a load needs does not wait for the grid of ticks (R7). Asks
  * nobody, writes nothing, and leaves the state as it is; what the tick then comes to is its own.
  */
+import {
+  isAboveTarget,
+  readTargetUsage,
+  SOONEST_TICK_MS,
+  type TargetUsage,
+  type TriggerUsage,
+} from "../../core/replicas/early_tick.ts";
 import type { ScaleAnswer } from "../../core/replicas/input.ts";
 import type { ReplicasReport } from "../../core/replicas/report.ts";
-import { sumUsage } from "../../core/replicas/sum_usage.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { listResourceTriggers } from "../../scaled_object/list_triggers.ts";
-import { SOONEST_TICK_MS } from "./grid.ts";
 import type { Clear } from "./look.ts";
 import type { MeteredPods } from "./metered_pods.ts";
 import type { Passes } from "./passes.ts";
@@ -28,8 +33,7 @@ export class Foresight {
   /** What the last look found, with what was written since; `null` = something stands in the way, or nothing is known yet. */
   #clear: Pick<Clear, "object" | "scale"> | null = null;
   #isFresh = false;
-  /** By the index of a cpu or memory trigger, the usage with which its target is met: below it no tick raises replicas. */
-  #targets: ReadonlyMap<number, number> = new Map();
+  #targets: TargetUsage = new Map();
   /** No sooner is it worth a look; Infinity before the first tick. */
   #soonestAt = Infinity;
 
@@ -61,15 +65,10 @@ export class Foresight {
   }
 
   /** A tick has looked at all there is. */
-  noteTick({ triggers }: ReplicasReport): void {
+  noteTick(report: ReplicasReport): void {
     this.#isFresh = false;
     this.#soonestAt = this.#options.clock.now() + SOONEST_TICK_MS;
-    this.#targets = new Map(
-      this.#sumUsage().map(([index, usage]) => {
-        const ratio = triggers.find((one) => one.index === index)?.proposal?.ratio ?? null;
-        return [index, ratio === null ? 0 : usage / ratio];
-      }),
-    );
+    this.#targets = readTargetUsage(this.#readUsage(), report);
   }
 
   /** Rejects with the signal's reason only. */
@@ -78,7 +77,8 @@ export class Foresight {
     const at = clock.now();
     this.#isFresh = false;
     this.#soonestAt = at + SOONEST_TICK_MS;
-    if (this.#clear === null || !this.#isAboveTarget()) return false;
+    // Costs little: most readings change nothing.
+    if (this.#clear === null || !isAboveTarget(this.#readUsage(), this.#targets)) return false;
     const { object, scale } = this.#clear;
     const resources = listResourceTriggers(object);
     const { triggers, readyPods } = await readUsage({ object, resources, pods, at, signal });
@@ -86,16 +86,11 @@ export class Foresight {
     return write !== null && write.replicas > scale.replicas;
   }
 
-  /** Costs little: most readings change nothing. */
-  #isAboveTarget(): boolean {
-    return this.#sumUsage().some(([index, usage]) => usage > (this.#targets.get(index) ?? 0));
-  }
-
-  #sumUsage(): readonly (readonly [index: number, usage: number])[] {
+  #readUsage(): TriggerUsage {
     const { pods, metered } = this.#options;
-    if (this.#clear === null) return [];
+    if (this.#clear === null) return NO_USAGE;
     const rates = pods().map(({ uid }) => metered.read(uid).rates);
-    return listResourceTriggers(this.#clear.object).map((trigger) => [trigger.index, sumUsage(trigger, rates)]);
+    return { resources: listResourceTriggers(this.#clear.object), rates };
   }
 
   /** The clock was set by `stepMs`. */
@@ -103,3 +98,5 @@ export class Foresight {
     this.#soonestAt += stepMs;
   }
 }
+
+const NO_USAGE: TriggerUsage = { resources: [], rates: [] };

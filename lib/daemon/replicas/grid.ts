@@ -9,12 +9,6 @@ export interface Grid {
   readonly periodMs: number;
 }
 
-/** The tick half's period: the sync period of the HPA controller. */
-export const TICK_MS = 15_000;
-
-/** How soon after a tick, ms, another one may be due. */
-export const SOONEST_TICK_MS = 5_000;
-
 /** The first due time after `at`. */
 export function readNextDue({ startAt, periodMs }: Grid, at: number): number {
   if (at < startAt) return startAt;

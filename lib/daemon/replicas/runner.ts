@@ -2,6 +2,7 @@
  * The life of one ScaledObject: its halves by their clocks, one at a time (R7, R8), what stands in their way, its writes, and its end. It alone
  * writes the object's state.
  */
+import { TICK_MS } from "../../core/replicas/early_tick.ts";
 import type { ScaleAnswer, ScaleWrite } from "../../core/replicas/input.ts";
 import type { ReplicasState } from "../../core/replicas/state.ts";
 import { watchSteps } from "../../runtime/clock_steps.ts";
@@ -10,7 +11,6 @@ import { Asking } from "./asking.ts";
 import { Ending } from "./ending.ts";
 import { isFinalizerWrong } from "./finalizers.ts";
 import { Foresight } from "./foresight.ts";
-import { TICK_MS } from "./grid.ts";
 import { isSameObject } from "./same_object.ts";
 import type { Clear, Looked } from "./look.ts";
 import { Looking } from "./looking.ts";

@@ -1,6 +1,7 @@
 /** What is due of one object: its poll half and its tick half, each by a grid of its own (R7), and a look again where one failed. */
+import { TICK_MS } from "../../core/replicas/early_tick.ts";
 import type { ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
-import { type Grid, readLastDue, readNextDue, stepGrid, TICK_MS } from "./grid.ts";
+import { type Grid, readLastDue, readNextDue, stepGrid } from "./grid.ts";
 
 /** A half and when it was due, epoch ms. */
 export interface DueHalf {

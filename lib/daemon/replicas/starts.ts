@@ -1,6 +1,6 @@
 /** When does each object begin? Those that appear together begin one after the other: what they do each 15 s would else fall on one moment for ever. */
+import { TICK_MS } from "../../core/replicas/early_tick.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { TICK_MS } from "./grid.ts";
 
 /** So far apart, ms, over the period of ticks: of more objects some begin together. */
 const APART_MS = 10;

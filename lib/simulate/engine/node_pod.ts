@@ -7,11 +7,11 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { ResizeRequest } from "../../core/resize_request.ts";
 import { POD_TAKEOVER_MS } from "../../sim/model/meter.ts";
 import { drawBetween, type Key } from "../../sim/model/random.ts";
-import { isSameSize, type Resource, type Resources } from "../../units/resources.ts";
+import { isSameSize, type Resources } from "../../units/resources.ts";
 import * as containers from "./container.ts";
 import { type Loads, toShare } from "./load.ts";
 import { count, type Meter, newMeter, readMeter, takeSample } from "./meter.ts";
-import { toAccepted, toEnded, toInForce, toRefused, toRunning, toStarted } from "./pod_facts.ts";
+import { restarts, toAccepted, toEnded, toInForce, toRefused, toRunning, toStarted } from "./pod_facts.ts";
 import type { Steps } from "./series.ts";
 
 /** What a pod on a node is made of. */
@@ -60,6 +60,8 @@ export class NodePod {
   #actuateAt = Infinity;
   #request: ResizeRequest | null = null;
   #nextAt = 0;
+  /** What polls show until something happens; `null` = to be read anew. */
+  #usage: PodUsage | null = null;
 
   constructor(options: NodePodOptions) {
     const { template, name, loads, seed, startedAt, findAccounts } = options;
@@ -111,6 +113,7 @@ export class NodePod {
   /** Does all that is due, and says whether the pod is another than before. */
   happen(now: number): boolean {
     const before = this.#facts;
+    this.#usage = null;
     takeSample(this.#meter, now);
     for (const one of this.containers) {
       if (one.isRunning) takeSample(one.meter, now);
@@ -146,6 +149,14 @@ export class NodePod {
 
   /** What a poll of the kubelet shows. */
   readUsage(now: number): PodUsage {
+    if (this.#usage !== null) return this.#usage;
+    const usage = this.#readUsage(now);
+    // The runtime's own numbers move on until cAdvisor has any.
+    if (this.containers.every(({ isRunning, meter }) => !isRunning || meter.taken !== null)) this.#usage = usage;
+    return usage;
+  }
+
+  #readUsage(now: number): PodUsage {
     const points: Point[] = [];
     for (const { name, meter, isRunning, instances } of this.containers) {
       if (!isRunning) continue;
@@ -213,6 +224,7 @@ export class NodePod {
   }
 
   #end(one: containers.SimContainer, now: number, ending: Ending): void {
+    this.#usage = null;
     containers.stop(one, now);
     this.#facts = toEnded(this.#facts, one.name, { ...ending, finishedAt: now });
   }
@@ -231,16 +243,3 @@ interface Ending {
   readonly reason: string;
   readonly exitCode: number;
 }
-
-function restarts(
-  restartsOn: Readonly<Record<Resource, boolean>>,
-  { from, to }: { readonly from: Resources | null; readonly to: Resources },
-): boolean {
-  if (from === null) return false;
-  return RESOURCES.some((resource) =>
-    restartsOn[resource] && SIDES.some((side) => from[`${resource}.${side}`] !== to[`${resource}.${side}`])
-  );
-}
-
-const RESOURCES = ["cpu", "memory"] as const;
-const SIDES = ["requests", "limits"] as const;

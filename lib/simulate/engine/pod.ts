@@ -16,8 +16,8 @@ import { NodePod, type NodePodOptions } from "./node_pod.ts";
 export interface SimPodOptions extends NodePodOptions {
   /** Those that contend for its containers, a container each. */
   readonly contenders: readonly Autoscaler[];
-  /** What else of its surroundings a decision looks at. */
-  readonly readSurroundings?: ((now: number) => Partial<Input>) | undefined;
+  /** What else of its surroundings a decision looks at; `null` = nothing. */
+  readonly readSurroundings: (now: number) => Partial<Input> | null;
   readonly onEvaluation: (evaluation: PodEvaluation) => void;
 }
 
@@ -89,7 +89,7 @@ export class SimPod {
 
   #evaluate(now: number, observation: Observation): void {
     const { contenders, readSurroundings, onEvaluation } = this.#options;
-    const input: Input = {
+    const plain: Input = {
       now,
       pod: this.#pod.facts,
       contenders,
@@ -100,8 +100,9 @@ export class SimPod {
       lowersMemoryLimits: true,
       inFlight: false,
       dryRun: false,
-      ...readSurroundings?.(now),
     };
+    const surroundings = readSurroundings(now);
+    const input = surroundings === null ? plain : { ...plain, ...surroundings };
     const before = this.#state;
     const outcome = decide(before, input);
     this.#state = outcome.state;

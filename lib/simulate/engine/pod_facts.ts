@@ -3,7 +3,7 @@ import { type ContainerFacts, NO_TERMINATIONS, type PodFacts, type Termination }
 import type { ResizeRequest } from "../../core/resize_request.ts";
 import { readOwnedSides } from "../../units/managed_fields.ts";
 import { computeQosClass } from "../../units/qos.ts";
-import { NO_RESOURCES, type Resources, SIDE_KEYS } from "../../units/resources.ts";
+import { NO_RESOURCES, type Resource, resourceOf, type Resources, SIDE_KEYS } from "../../units/resources.ts";
 
 /** The pod of a manifest, as it runs since `at`, epoch ms. */
 export function toRunning(pod: PodFacts, { name, at }: { readonly name: string; readonly at: number }): PodFacts {
@@ -95,6 +95,14 @@ interface Start {
   readonly at: number;
   /** How many instances there have been, this one included. */
   readonly instances: number;
+}
+
+/** Whether a container whose resizePolicy restarts on those resources does so for another size. */
+export function restarts(
+  restartsOn: Readonly<Record<Resource, boolean>>,
+  { from, to }: { readonly from: Resources | null; readonly to: Resources },
+): boolean {
+  return from !== null && SIDE_KEYS.some((key) => restartsOn[resourceOf(key)] && from[key] !== to[key]);
 }
 
 function toRunningContainer(

@@ -6,11 +6,20 @@ import type { Input } from "../../core/decision.ts";
 import { nextRecord, type Sizes } from "../../core/replicas/births.ts";
 import { listCoupledSides } from "../../core/replicas/coupling.ts";
 import { decideReplicas } from "../../core/replicas/decide.ts";
+import {
+  isAboveTarget,
+  readTargetUsage,
+  SOONEST_TICK_MS,
+  type TargetUsage,
+  TICK_MS,
+  type TriggerUsage,
+} from "../../core/replicas/early_tick.ts";
 import type { ReplicasObservation, Scale, TriggerReading } from "../../core/replicas/input.ts";
 import { NEW_REPLICAS_STATE } from "../../core/replicas/new_state.ts";
 import { nextRates, type PodRates } from "../../core/replicas/rates.ts";
 import { readPods } from "../../core/replicas/read_pods.ts";
 import { countReadyPods } from "../../core/replicas/ready_pods.ts";
+import type { ReplicasReport } from "../../core/replicas/report.ts";
 import type { WorkloadPod } from "../../core/replicas/workload_pod.ts";
 import { listResourceTriggers } from "../../scaled_object/list_triggers.ts";
 import type { ScaledObjectFacts } from "../../scaled_object/scaled_object.ts";
@@ -39,8 +48,6 @@ interface Member {
   recorded: Sizes | null;
 }
 
-/** The HPA's beat, which podfit keeps. */
-const TICK_MS = 15_000;
 /** From a new number to a pod that runs and is ready. */
 const START_MS = [5_000, 15_000] as const;
 
@@ -55,11 +62,17 @@ export class Workload {
   #born = 0;
   #replicas: number;
   #state = NEW_REPLICAS_STATE;
+  #tickAt: number;
+  /** Since the last tick or look: no other look comes sooner than the one, and none without the other (R7). */
+  #soonestAt = Infinity;
+  #isFresh = false;
+  #targets: TargetUsage = new Map();
 
   constructor(options: WorkloadOptions) {
     const { scaledObject, replicas, startedAt } = options;
     this.#options = options;
     this.#replicas = replicas;
+    this.#tickAt = startedAt + TICK_MS;
     const object = scaledObject?.scaledObject ?? null;
     this.#triggers = object === null ? [] : listResourceTriggers(object);
     while (this.#members.length < replicas) this.#add(startedAt);
@@ -74,7 +87,8 @@ export class Workload {
     }
     const share = 1 / this.#members.length;
     for (const { pod } of this.#members) pod.passSecond(from, second, share);
-    if (this.#options.scaledObject !== null && (second + 1) % (TICK_MS / 1000) === 0) this.#tick(from + 1000);
+    const to = from + 1000;
+    if (this.#options.scaledObject !== null && (to >= this.#tickAt || this.#isRaising(to))) this.#tick(to);
   }
 
   get #scale(): Scale {
@@ -83,22 +97,50 @@ export class Workload {
   }
 
   #tick(now: number): void {
+    this.#tickAt = now + TICK_MS;
+    this.#soonestAt = now + SOONEST_TICK_MS;
+    this.#isFresh = false;
+    const usage = this.#readUsage();
+    const report = this.#see(this.#look(now), now);
+    if (report !== null) this.#targets = readTargetUsage(usage, report);
+  }
+
+  /** Whether a tick would raise replicas now, as fresh usage has it: then it does not wait for its time (R7). */
+  #isRaising(now: number): boolean {
+    const { scaledObject: object } = this.#options;
+    if (object === null || !this.#isFresh || now < this.#soonestAt) return false;
+    this.#isFresh = false;
+    this.#soonestAt = now + SOONEST_TICK_MS;
+    const { maxReplicas = 0 } = object.scaledObject ?? {};
+    if (this.#replicas === 0 || this.#replicas >= maxReplicas || !isAboveTarget(this.#readUsage(), this.#targets)) {
+      return false;
+    }
+    const { write } = decideReplicas(this.#state, { now, object, observation: this.#look(now), dryRun: false });
+    return write !== null && write.replicas > this.#replicas;
+  }
+
+  #readUsage(): TriggerUsage {
+    return { resources: this.#triggers, rates: this.#members.map(({ rates }) => rates) };
+  }
+
+  #look(now: number): ReplicasObservation {
     const pods = this.#members.map((one) => this.#toWorkloadPod(one));
     const triggers = new Map(
       this.#triggers.map((one): [number, TriggerReading] => [one.index, { kind: "pods", ...readPods(one, pods, now) }]),
     );
     const readyPods = countReadyPods(pods.map(({ pod }) => pod));
-    this.#see({ kind: "tick", scale: this.#scale, triggers, readyPods }, now);
+    return { kind: "tick", scale: this.#scale, triggers, readyPods };
   }
 
-  #see(observation: ReplicasObservation, now: number): void {
+  #see(observation: ReplicasObservation, now: number): ReplicasReport | null {
     const { scaledObject: object } = this.#options;
-    if (object === null) return;
-    const { state, write } = decideReplicas(this.#state, { now, object, observation, dryRun: false });
+    if (object === null) return null;
+    const { state, write, report } = decideReplicas(this.#state, { now, object, observation, dryRun: false });
     this.#state = state;
-    if (write === null) return;
+    if (write === null) return report;
     this.#scaleTo(write.replicas, now);
     this.#see({ kind: "answered", write, answer: { kind: "accepted", replicas: write.replicas } }, now);
+    return report;
   }
 
   /** Pods that have not started go first, then the youngest. */
@@ -131,7 +173,9 @@ export class Workload {
           const { observation, pod, now } = evaluation.input;
           if (this.#triggers.length > 0 && observation.kind === "usage") {
             const { usage, capacity } = observation;
-            member.rates = nextRates(member.rates, usage, { pod, readAt: now, capacity });
+            const rates = nextRates(member.rates, usage, { pod, readAt: now, capacity });
+            if (rates !== member.rates) this.#isFresh = true;
+            member.rates = rates;
           }
           onEvaluation(evaluation);
         },
@@ -150,12 +194,10 @@ export class Workload {
   }
 
   /** What replicas mean for a pod's size (R86). */
-  #readSurroundings(member: Member, now: number): Partial<Input> {
+  #readSurroundings(member: Member, now: number): Partial<Input> | null {
     const { isScaleInPending, scaledInAt } = this.#state;
-    if (!isScaleInPending && scaledInAt === null) return NOTHING;
+    if (!isScaleInPending && scaledInAt === null) return null;
     const scaleInPending = listCoupledSides(this.#triggers, this.#toWorkloadPod(member), now);
     return { ...(isScaleInPending && { scaleInPending }), ...(scaledInAt !== null && { scaledInAt }) };
   }
 }
-
-const NOTHING: Partial<Input> = {};

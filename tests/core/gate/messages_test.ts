@@ -158,7 +158,7 @@ function holdOne({ base, key, amount, max = Infinity, min = 0, makesGuaranteed =
   const context: FitContext = {
     direction: amount < actual ? "down" : "up",
     base: resources(base),
-    memoryFloor: { kind: "unknown", why: "nobody knows" },
+    memoryFloor: { kind: "unknown" },
     makesGuaranteed: () => makesGuaranteed,
   };
   const [one] = fit([{ rule, amount, actual }], context);
@@ -197,5 +197,8 @@ Deno.test("fit() says that a side holds its target, and why memory is not lowere
     holdOne({ base: { "cpu.requests": 100 }, key: "cpu.requests", amount: 100 }),
     "cpu.requests already holds usage at its target of 60 %",
   );
-  assertEquals(holdOne({ base: { "memory.limits": 100 * MI }, key: "memory.limits", amount: 50 * MI }), "nobody knows");
+  assertEquals(
+    holdOne({ base: { "memory.limits": 100 * MI }, key: "memory.limits", amount: 50 * MI }),
+    "memory.limits is not lowered: the usage source does not tell the page cache",
+  );
 });

@@ -52,7 +52,7 @@ function sizeOne(amount: number, allowance: Partial<typeof ALLOWS_ALL>, directio
   const [sized] = fit([{ rule: side("cpu.requests"), amount, actual: 100 }], {
     direction,
     base: resources({ "cpu.requests": 100 }),
-    memoryFloor: { kind: "floor", bytes: 0, why: "" },
+    memoryFloor: { kind: "floor", bytes: 0 },
     makesGuaranteed: () => false,
     allow: () => ({ ...ALLOWS_ALL, ...allowance }),
   });

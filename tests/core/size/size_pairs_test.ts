@@ -23,7 +23,7 @@ function sizePair({ direction = "up", base, request, limit, makesGuaranteed = ()
   const sized = fit(movers.map((one) => ({ ...one, actual: from[one.rule.key] ?? 0 })), {
     direction,
     base: from,
-    memoryFloor: { kind: "floor", bytes: 0, why: "" },
+    memoryFloor: { kind: "floor", bytes: 0 },
     makesGuaranteed,
   });
   const to = resultOf(from, sized);
@@ -145,7 +145,7 @@ Deno.test("fit() takes one resource a unit back, not both, to stay out of Guaran
     {
       direction: "up",
       base: from,
-      memoryFloor: { kind: "unknown", why: "" },
+      memoryFloor: { kind: "unknown" },
       makesGuaranteed: (to) => to["cpu.requests"] === to["cpu.limits"] && to["memory.requests"] === to["memory.limits"],
     },
   );

@@ -21,7 +21,7 @@ function sizeOne({ direction = "up", key = "cpu.requests", usage, actual, target
   const context: FitContext = {
     direction,
     base: resources({ [key]: actual }),
-    memoryFloor: { kind: "floor", bytes: 0, why: "" },
+    memoryFloor: { kind: "floor", bytes: 0 },
     makesGuaranteed: () => false,
   };
   const rule = side(key, { targetUtilizationPercent: target, bounds });

@@ -1,7 +1,8 @@
 /** A tick that would raise replicas does not wait for its time (R7). */
 import { assert, assertEquals } from "@std/assert";
+import { TICK_MS } from "../../../lib/core/replicas/early_tick.ts";
 import { Foresight } from "../../../lib/daemon/replicas/foresight.ts";
-import { TICK_MS } from "../../../lib/daemon/replicas/grid.ts";
+
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts";

@@ -113,16 +113,17 @@ function only({ containers: [one] }: Simulation): ContainerRun {
   return one;
 }
 
+const MEMORY_ALONE = {
+  pollInterval: "15s",
+  consecutiveSamples: 3,
+  cooldown: "5m",
+  memory: { requests: { scaleUpThreshold: 90, scaleDownThreshold: 10, targetUtilization: 50 } },
+};
+
 Deno.test("simulate() adds pods by a ScaledObject, which share the CPU, and takes them away again", () => {
   const load = loadOf((second) => ({ cpuMillicores: second >= 1800 && second < 5400 ? 1000 : 90 }));
-  const policy = {
-    pollInterval: "15s",
-    consecutiveSamples: 3,
-    cooldown: "5m",
-    memory: { requests: { scaleUpThreshold: 90, scaleDownThreshold: 10, targetUtilization: 50 } },
-  };
   const options = {
-    autoscalers: [autoscalerOf({ policy })],
+    autoscalers: [autoscalerOf({ policy: MEMORY_ALONE })],
     scaledObject: factsOf(scaledObject({ triggers: [cpu()] })),
   };
   const simulation = run(load, { ...options, seconds: 4 * HOUR, stepSeconds: 60 });
@@ -135,6 +136,21 @@ Deno.test("simulate() adds pods by a ScaledObject, which share the CPU, and take
   assert(up !== undefined && up[0] < 1900, JSON.stringify(replicas));
   assertEquals(Math.round(series?.cpu.request[60] ?? 0), 2000);
   assert(figures.throttledSeconds < 120, `throttled for ${figures.throttledSeconds} s`);
+});
+
+Deno.test("simulate() raises replicas as soon as usage asks for it, before the tick is due (R7)", () => {
+  // Ticks are due at each 15 s: after the step, at 1815 s, and what that one adds runs 5 s later at the soonest.
+  const load = loadOf((second) => ({ cpuMillicores: second > 1800 ? 400 : 90 }));
+  const options = {
+    autoscalers: [autoscalerOf({ policy: { ...MEMORY_ALONE, pollInterval: "5s" } })],
+    scaledObject: factsOf(scaledObject({ triggers: [cpu()] })),
+  };
+  const firsts = Array.from({ length: 20 }, (_, seed) => {
+    const { replicas } = run(load, { ...options, seed: String(seed), seconds: 2000 });
+    return replicas.find(([, count]) => count > 1)?.[0] ?? Infinity;
+  });
+  assert(firsts.every((second) => second >= 1806 && second < 1860), `second pods at ${firsts}`);
+  assert(firsts.some((second) => second < 1820), `second pods at ${firsts}`);
 });
 
 Deno.test("simulate() keeps the number of pods without a ScaledObject, and counts them all", () => {
