@@ -18,7 +18,7 @@ RUN DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev tools/image/main.ts 
 
 FROM build AS compile
 # Bundled first: else all files of all packages would be embedded.
-RUN deno bundle --frozen --platform browser --minify --code-splitting --outdir bundle main.ts \
+RUN deno bundle --frozen --platform browser --code-splitting --outdir bundle main.ts \
   && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30 \
     --output /compiled/podfit/podfit bundle/main.js \
   && cp -a /rootfs/etc /rootfs/lib* /compiled/ && cp -a /rootfs/podfit/notices /compiled/podfit/

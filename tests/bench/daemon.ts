@@ -12,7 +12,6 @@ export async function bundleDaemon(directory: string): Promise<string> {
     "--quiet",
     "--platform",
     "browser",
-    "--minify",
     "--code-splitting",
     "--outdir",
     directory,

@@ -11,6 +11,7 @@ import { listLibraries, readLibraries } from "../../tools/image/libraries.ts";
 import { describeLicence, listReachedPackages } from "../../tools/image/notices.ts";
 import { type TarEntry, withFolders, writeTar } from "../../tools/image/tar.ts";
 import { warmCache } from "../../tools/image/warm_cache.ts";
+import { readSources } from "../../tools/source_index.ts";
 import { QUICK_START } from "../support/manifests.ts";
 
 const PROJECT = new URL("../../", import.meta.url).pathname;
@@ -35,6 +36,15 @@ Deno.test("podfit's layer is the same each time it is made, and names no folder 
     const named = [PROJECT, "/tmp/", "node_modules"].filter((folder) => text.includes(folder));
     assertEquals(named, [], path);
   }
+});
+
+Deno.test("whatever podfit declares with `using` is put away in its image, too", async () => {
+  const { texts } = await readSources(new URL(`file://${PROJECT}`));
+  const sources = [...texts].flatMap(([path, text]) => path.startsWith("lib/") ? [text] : []);
+  const count = (texts: readonly string[]) => texts.join("\n").match(/^ *(?:await )?using \w+ = /gm)?.length ?? 0;
+  const bundle = await bundlePodfit();
+  assert(count(sources) > 80);
+  assertEquals(count([...bundle.values()]), count(sources));
 });
 
 Deno.test("the image has the licences of podfit, Deno, the C libraries and each bundled package", () => {
