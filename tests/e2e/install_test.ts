@@ -1,8 +1,10 @@
 /**
  * podfit as its chart installs it, in pods with the rights of the chart and no others: it resizes, each of its rights is
- * used and none is missing, an upgrade costs no cooldown, and what is uninstalled leaves nothing (C54).
+ * used and none is missing, an upgrade costs no cooldown, what it decides can be asked for through the API server, and what is uninstalled leaves
+ * nothing (C54).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { runPodfit } from "../support/podfit_process.ts";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { kubectl } from "./support/kubectl.ts";
@@ -43,6 +45,40 @@ scenario("C54 the chart's central mode resizes with exactly its rights, is upgra
     assertEquals((await release.listPods()).length, 2);
     await release.uninstall();
     await waitForNothingLeft(release);
+  },
+});
+
+// Longer than whatever limits an answer of podfit's server, and with an evaluation each 5 s.
+const RECORDED = "25s";
+
+scenario("what the chart's leader decides is recorded through the API server's pods/proxy, and replays", {
+  needs: NEEDS,
+  realOnly: REAL_ONLY,
+  async run({ namespace }) {
+    await applyManifests(namespace, [
+      pod("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }] }),
+      autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
+    ]);
+    await using release = await installRelease(namespace, { debug: { enabled: true }, nameOverride: "sizer" });
+    await waitForResize(namespace, "web");
+    const ask = (...args: readonly string[]) =>
+      runPodfit({
+        args: [...args, "-n", namespace, "--podfit-namespace", release.namespace],
+        env: { KUBECONFIG: Deno.env.get("KUBECONFIG") ?? "" },
+      });
+    const explained = await ask("explain", "pod/web");
+    assertEquals([explained.code, explained.complaints], [0, []]);
+    assertMatch(explained.stdout, /^web has this size because podfit changed cpu\.requests 10m -> 20m \S+ ago/);
+    const recorded = await ask("record", "pod/web", "--for", RECORDED);
+    assertEquals(recorded.code, 0, recorded.complaints.join("\n"));
+    const lines = recorded.stdout.trim().split("\n").length;
+    assert(lines >= 4, `${lines} lines, ${recorded.complaints}`);
+    const replayed = await runPodfit({ args: ["replay", "-"], permissions: "lint", stdin: recorded.stdout });
+    assertEquals([replayed.code, replayed.stdout], [
+      0,
+      `${lines} records of ${lines} evaluations: all decided the same\n`,
+    ]);
+    await release.uninstall();
   },
 });
 
