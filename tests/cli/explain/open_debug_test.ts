@@ -146,6 +146,7 @@ Deno.test("of a thousand agents no more than sixteen are asked at a time, and al
       most = Math.max(most, ++asking);
       await Promise.resolve();
       asking--;
+      yield* [];
     },
   };
   assertEquals(await readLatest(Array.from({ length: 1000 }, () => source), {}, { signal }), []);
