@@ -1,13 +1,13 @@
 /**
- * Pieces of work one after the other, with a rest after each few ms of them in which timers and sockets go first: what a thousand nodes answer at about
- * the same time does not hold up a probe, or a request.
+ * One queue for all synchronous work. After each 5 ms of it the event loop turns once, so that a thousand nodes that answer at about the same time hold
+ * up no probe and no request.
  */
 import type { Clock } from "./clock.ts";
 
-/** So much work, ms, is done before the next rest. */
+/** Work, ms, between two turns of the event loop. */
 const STRETCH_MS = 5;
 
-/** Gives what `job` gives, or rejects with what it throws. It is done at once unless others wait, or a rest is due. */
+/** Resolves to what `job` returns, or rejects with what it throws. Runs it at once unless others are queued, or a rest is due. */
 export type Compute = <T>(job: () => T) => Promise<T>;
 
 export function createCompute(clock: Pick<Clock, "monotonic" | "sleep">): Compute {

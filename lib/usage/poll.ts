@@ -12,7 +12,7 @@ import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
 export interface PollOptions extends WatchUsageOptions {
   readonly fetchSummary: FetchSummary;
   readonly clock: Clock;
-  /** Takes what is to be computed. */
+  /** The queue in which all nodes' summaries are parsed. */
   readonly compute: Compute;
   /** Before the first poll, to spread the nodes. */
   readonly initialDelayMs?: number;

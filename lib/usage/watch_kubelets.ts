@@ -36,7 +36,7 @@ export function watchKubelets(
   };
 }
 
-/** Nodes: they are asked in some 5 ms. */
+/** Nodes of a group; to send their requests takes some 5 ms. */
 const GROUP = 16;
 /**
  * From group to group; those of 1,280 nodes fill 5 s, the interval of metered pods. Most intervals are multiples of it, so that a node that comes later

@@ -10,7 +10,14 @@ import { withBackend } from "../e2e/support/backend.ts";
 import { applyManifests, createNamespace, setLoad, waitFor, waitForPods } from "../e2e/support/cluster.ts";
 import { startPodfit } from "../e2e/support/podfit.ts";
 import { openRealCluster } from "../e2e/support/real_cluster.ts";
-import { listReady, readReplicas, REPLICAS_ON, scaledObject } from "../e2e/support/scaled_objects.ts";
+import {
+  cpuUtilization,
+  hpa,
+  listReady,
+  readReplicas,
+  REPLICAS_ON,
+  scaledObject,
+} from "../e2e/support/scaled_objects.ts";
 import { deployment } from "../e2e/support/workloads.ts";
 import { type Trial, writeTrials } from "./scale_out_table.ts";
 
@@ -38,7 +45,7 @@ await withBackend(cluster, async () => {
       deployment(subject, { containers: [{ cpuMillicores: LOW, requests: { cpu: "50m" } }] }),
     ]);
   }
-  await applyManifests(name, [hpa("hpa"), podfits("podfit")]);
+  await applyManifests(name, [hpa("hpa", { behavior: DOWN, metrics: [cpuUtilization(TARGET)] }), podfits("podfit")]);
   for (const subject of SUBJECTS) await waitForPods(name, `app=${subject}`);
   await using podfit = await startPodfit({ namespaces: [name], env: REPLICAS_ON });
   // Both have seen usage before the first step counts.
@@ -54,24 +61,6 @@ await withBackend(cluster, async () => {
   console.log(text);
   if (isMissed) Deno.exitCode = 1;
 });
-
-function hpa(name: string) {
-  return {
-    apiVersion: "autoscaling/v2",
-    kind: "HorizontalPodAutoscaler",
-    metadata: { name },
-    spec: {
-      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name },
-      minReplicas: 1,
-      maxReplicas: 2,
-      behavior: DOWN,
-      metrics: [{
-        type: "Resource",
-        resource: { name: "cpu", target: { type: "Utilization", averageUtilization: TARGET } },
-      }],
-    },
-  };
-}
 
 function podfits(name: string) {
   return scaledObject(name, {

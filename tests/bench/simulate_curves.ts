@@ -8,6 +8,7 @@
  */
 import { parseArgs } from "node:util";
 import { EXAMPLE } from "../../lib/cli/suggest/example.ts";
+import { describeTaking, listCurves, mapAtOnce } from "../support/results.ts";
 
 /** What 100 % of the project's own curves are, as in tests/quality. */
 const CORES = "1.3";
@@ -35,16 +36,16 @@ async function main(): Promise<void> {
   const text = { type: "string" } as const;
   const { values } = parseArgs({ args: Deno.args, options: { curves: text, out: text } });
   const curves = await Deno.realPath(values.curves ?? `${ROOT}/tests/quality/traces`);
-  const version = await readVersion();
+  const taken = await describeTaking();
   const folder = await Deno.makeTempDir();
   try {
     await writeManifests(folder);
-    const names = [...Deno.readDirSync(curves)].map(({ name }) => name).filter((name) => name.endsWith(".csv")).sort();
+    const names = listCurves(curves);
     for (const name of names) await Deno.copyFile(`${curves}/${name}`, `${folder}/${name}`);
     const percent = values.curves === undefined ? ["--percent-of", CORES] : [];
     const plain = await runAll(folder, names, percent);
     const compared = await runAll(folder, names, [...percent, ...COMPARED]);
-    await Deno.writeTextFile(values.out ?? `${ROOT}/tests/results/simulate.md`, format(version, plain, compared));
+    await Deno.writeTextFile(values.out ?? `${ROOT}/tests/results/simulate.md`, format(taken, plain, compared));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -66,16 +67,11 @@ async function writeManifests(folder: string): Promise<void> {
 
 /** What the command printed for each curve, in their order. */
 async function runAll(folder: string, names: readonly string[], more: readonly string[]): Promise<readonly string[]> {
-  const printed: string[] = [];
-  const left = [...names.entries()];
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const [index, name] = next;
-      printed[index] = await run(folder, ["-f", "manifests.yaml", "--load", name, ...more]);
-      console.log(printed[index]);
-    }
-  }));
-  return printed;
+  return await mapAtOnce(names, AT_ONCE, async (name) => {
+    const printed = await run(folder, ["-f", "manifests.yaml", "--load", name, ...more]);
+    console.log(printed);
+    return printed;
+  });
 }
 
 /** The command line that people type for it, and what it prints. */
@@ -99,19 +95,11 @@ async function run(folder: string, args: readonly string[]): Promise<string> {
   return `$ podfit simulate ${args.join(" ")}\n${new TextDecoder().decode(stdout).trimEnd()}`;
 }
 
-/** Of the commit, with `-dirty` behind it where the tree has changes. */
-async function readVersion(): Promise<string> {
-  const args = ["describe", "--always", "--dirty", "--exclude=*"];
-  const { stdout } = await new Deno.Command("git", { args, cwd: ROOT }).output();
-  return new TextDecoder().decode(stdout).trim();
-}
-
-function format(version: string, plain: readonly string[], compared: readonly string[]): string {
-  const day = new Date().toISOString().slice(0, 10);
+function format(taken: string, plain: readonly string[], compared: readonly string[]): string {
   const toBlock = (text: string) => `\`\`\`\n${text}\n\`\`\``;
   return [
     "# `deno task bench:simulate`",
-    `Taken at commit ${version} on ${day}: the tables of \`podfit simulate\` as printed, a container that begins with ` +
+    `${taken}: the tables of \`podfit simulate\` as printed, a container that begins with ` +
     "500m of 1 CPU and 256Mi of 512Mi. Read *slack* as what was requested and not used, *under* as what was wanted " +
     "beyond the request, *throttled* as the seconds in which a limit held CPU back, and cost = slack + 3 x under + " +
     "20 x throttled, in millicores, as what ranks them; the less, the better.",

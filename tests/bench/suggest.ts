@@ -17,6 +17,7 @@ import { readCsv } from "../../lib/simulate/load/csv.ts";
 import { cutLoad } from "../../lib/simulate/load/load.ts";
 import { addNoise } from "../../lib/simulate/load/noise.ts";
 import { container, MI, pod, resources } from "../support/builders.ts";
+import { describeTaking, listCurves, mapAtOnce } from "../support/results.ts";
 
 /** As in tests/quality. */
 const MILLICORES_PER_PERCENT = 13;
@@ -44,27 +45,21 @@ async function main(): Promise<void> {
   }
   const folder = values.curves ?? TRACES;
   const out = values.out ?? (values.curves === undefined ? RESULT : null);
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => name.endsWith(".csv")).sort();
-  const rows = await measureAll(names.map((name) => `${folder}/${name}`), Number(values["at-once"] ?? 2));
+  const rows = await measureAll(listCurves(folder).map((name) => `${folder}/${name}`), Number(values["at-once"] ?? 2));
   if (out !== null) await Deno.writeTextFile(out, await formatResult(rows));
   if (rows.some((row) => !isMet(row))) Deno.exitCode = 1;
 }
 
 /** Each in a process of its own. */
 async function measureAll(files: readonly string[], atOnce: number): Promise<readonly Row[]> {
-  const rows = new Map<string, Row>();
-  const left = [...files];
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    for (let file = left.shift(); file !== undefined; file = left.shift()) {
-      const args = ["run", "--quiet", "-P=dev", import.meta.filename ?? "", "--one", file];
-      const { stdout, success } = await new Deno.Command(Deno.execPath(), { args, stderr: "inherit" }).output();
-      if (!success) throw new Error(`Cannot measure ${file}: see above`);
-      const row = JSON.parse(new TextDecoder().decode(stdout)) as Row;
-      console.log(formatRow(row));
-      rows.set(file, row);
-    }
-  }));
-  return files.flatMap((file) => rows.get(file) ?? []);
+  return await mapAtOnce(files, atOnce, async (file) => {
+    const args = ["run", "--quiet", "-P=dev", import.meta.filename ?? "", "--one", file];
+    const { stdout, success } = await new Deno.Command(Deno.execPath(), { args, stderr: "inherit" }).output();
+    if (!success) throw new Error(`Cannot measure ${file}: see above`);
+    const row = JSON.parse(new TextDecoder().decode(stdout)) as Row;
+    console.log(formatRow(row));
+    return row;
+  });
 }
 
 async function measure(curve: string, text: string): Promise<Row> {
@@ -105,13 +100,9 @@ function round(value: number): string {
 }
 
 async function formatResult(rows: readonly Row[]): Promise<string> {
-  const { stdout } = await new Deno.Command("git", { args: ["rev-parse", "--short", "HEAD"] }).output();
-  const day = new Date().toISOString().slice(0, 10);
   return [
     "# `deno task bench:suggest`",
-    `Taken at commit ${
-      new TextDecoder().decode(stdout).trim()
-    } on ${day}. What \`podfit suggest\` finds on the first three ` +
+    `${await describeTaking()}. What \`podfit suggest\` finds on the first three ` +
     "days of each curve of tests/quality/traces (noise of 10 %, seeded), on the three days after them: suggested / the " +
     "document's example. CPU slack and under in millicores, throttled in seconds; what each means: docs/quality.md.",
     [

@@ -6,7 +6,7 @@ import { assertEquals } from "@std/assert";
 import { applyManifests, deleteObject, find, patchObject, waitFor } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { assertRightsAreUsed, installRelease, tellTwice, waitForNothingLeft } from "./support/release.ts";
-import { scaledObject, waitForReplicas, waitForScaled } from "./support/scaled_objects.ts";
+import { hpa, scaledObject, waitForReplicas, waitForScaled } from "./support/scaled_objects.ts";
 import { autoscaler, deployment, statefulSet } from "./support/workloads.ts";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
 
@@ -83,16 +83,7 @@ scenario(
           replicas: 1,
           containers: [{ requests: { cpu: "10m" }, fields: { env: [fromConfigMap("USERNAME", "names", "user")] } }],
         }),
-        {
-          apiVersion: "autoscaling/v2",
-          kind: "HorizontalPodAutoscaler",
-          metadata: { name: "asked" },
-          spec: {
-            scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "asked" },
-            minReplicas: 1,
-            maxReplicas: 2,
-          },
-        },
+        hpa("asked"),
         scaledObject("asked", {
           minReplicaCount: 1,
           maxReplicaCount: 2,

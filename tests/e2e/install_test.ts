@@ -6,6 +6,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runPodfit } from "../support/podfit_process.ts";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
+import { runCommand } from "./support/commands.ts";
 import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { kubectl } from "./support/kubectl.ts";
 import { type Needs, scenario } from "./support/needs.ts";
@@ -22,16 +23,18 @@ import type { Values } from "../../tools/helm.ts";
 import { autoscaler, deployment, pod } from "./support/workloads.ts";
 
 const REAL_ONLY = "podfit runs in a pod of its image";
+/** Pod "web" goes from 10m to 20m, and no further. */
+const ONE_RESIZE = [
+  pod("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }] }),
+  autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
+];
 const NEEDS = { images: "load", kubelet: "signed", podfitImage: true, pods: 4, freeMillicores: 300 } as const;
 
 scenario("C54 the chart's central mode resizes with exactly its rights, is upgraded and leaves nothing behind", {
   needs: NEEDS,
   realOnly: REAL_ONLY,
   async run({ namespace }) {
-    await applyManifests(namespace, [
-      pod("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }] }),
-      autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
-    ]);
+    await applyManifests(namespace, ONE_RESIZE);
     await using release = await installRelease(namespace, {});
     await waitForResize(namespace, "web");
     await waitForLastChange({ namespace, name: "web" }, "cpu.requests 10m -> 20m");
@@ -55,17 +58,11 @@ scenario("what the chart's leader decides is recorded through the API server's p
   needs: NEEDS,
   realOnly: REAL_ONLY,
   async run({ namespace }) {
-    await applyManifests(namespace, [
-      pod("web", { containers: [{ requests: { cpu: "10m" }, cpuMillicores: 60 }] }),
-      autoscaler("web", quickSpec({ selector: { matchLabels: { app: "web" } } }, { max: "20m" })),
-    ]);
+    await applyManifests(namespace, ONE_RESIZE);
     await using release = await installRelease(namespace, { debug: { enabled: true }, nameOverride: "sizer" });
     await waitForResize(namespace, "web");
     const ask = (...args: readonly string[]) =>
-      runPodfit({
-        args: [...args, "-n", namespace, "--podfit-namespace", release.namespace],
-        env: { KUBECONFIG: Deno.env.get("KUBECONFIG") ?? "" },
-      });
+      runCommand([...args, "-n", namespace, "--podfit-namespace", release.namespace]);
     const explained = await ask("explain", "pod/web");
     assertEquals([explained.code, explained.complaints], [0, []]);
     assertMatch(explained.stdout, /^web has this size because podfit changed cpu\.requests 10m -> 20m \S+ ago/);

@@ -1,13 +1,13 @@
 /** `podfit lint --cluster` on a real cluster: what its objects cannot tell by themselves, each finding with its words, and the exit codes. */
 import { assertEquals } from "@std/assert";
-import { runPodfit } from "../support/podfit_process.ts";
 import { applyManifests, waitForPods } from "./support/cluster.ts";
+import { OWN_PROCESS, runCommand } from "./support/commands.ts";
 import { kubectlJson } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 import type { List, NodeJson } from "./support/objects.ts";
+import { cpuUtilization, hpa } from "./support/scaled_objects.ts";
 import { autoscaler, deployment, type Manifest } from "./support/workloads.ts";
 
-const REAL_ONLY = "podfit lint is a process of its own, which asks the cluster of KUBECONFIG";
 const NEEDS = { images: "load", pods: 3, freeMillicores: 30 } as const;
 const SIZE = { cpu: "10m", memory: "16Mi" };
 const RULE = { scaleUpThreshold: 80, scaleDownThreshold: 50, targetUtilization: 70 };
@@ -17,7 +17,7 @@ const HUGE = { cpu: { requests: { max: "3" } }, memory: { requests: { max: "1Pi"
 
 scenario("lint --cluster says nothing of a clean namespace, and ends with 0", {
   needs: { ...NEEDS, pods: 1, freeMillicores: 10 },
-  realOnly: REAL_ONLY,
+  realOnly: OWN_PROCESS,
   async run({ namespace }) {
     await applyManifests(namespace, [
       deployment("web", { containers: [{ requests: SIZE }] }),
@@ -31,12 +31,12 @@ scenario("lint --cluster says nothing of a clean namespace, and ends with 0", {
 
 scenario("lint --cluster names what only the cluster knows, and ends with 1", {
   needs: NEEDS,
-  realOnly: REAL_ONLY,
+  realOnly: OWN_PROCESS,
   async run({ namespace }) {
     const both = { ...POLICY, memory: { requests: RULE } };
     await applyManifests(namespace, [
       deployment("scaled", { containers: [{ requests: SIZE }] }),
-      horizontal("scaled"),
+      hpa("scaled", { maxReplicas: 1, metrics: [cpuUtilization(60)] }),
       manage("scaled"),
       deployment("shared", { containers: [{ requests: SIZE }] }),
       manage("shared", { priority: 2 }),
@@ -117,8 +117,7 @@ function toLine({ level, rule, object, path, message }: Finding): string {
 }
 
 function lint(namespace: string, ...args: readonly string[]) {
-  const env = { KUBECONFIG: Deno.env.get("KUBECONFIG") ?? "" };
-  return runPodfit({ args: ["lint", "--cluster", "-n", namespace, ...args], env });
+  return runCommand(["lint", "--cluster", "-n", namespace, ...args]);
 }
 
 function manage(name: string, spec: Manifest = {}): Manifest {
@@ -128,22 +127,6 @@ function manage(name: string, spec: Manifest = {}): Manifest {
     policy: POLICY,
     ...spec,
   });
-}
-
-/** By utilization of CPU; it may change nothing. */
-function horizontal(name: string): Manifest {
-  const target = { type: "Utilization", averageUtilization: 60 };
-  return {
-    apiVersion: "autoscaling/v2",
-    kind: "HorizontalPodAutoscaler",
-    metadata: { name },
-    spec: {
-      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name },
-      minReplicas: 1,
-      maxReplicas: 1,
-      metrics: [{ type: "Resource", resource: { name: "cpu", target } }],
-    },
-  };
 }
 
 const LIMIT_RANGE: Manifest = {

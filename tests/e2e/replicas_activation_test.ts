@@ -16,6 +16,8 @@ import { scenario } from "./support/needs.ts";
 import { startPodfit } from "./support/podfit.ts";
 import { hasPrometheus, startPrometheus } from "./support/prometheus.ts";
 import {
+  cpuUtilization,
+  hpa,
   readReasons,
   readReplicas,
   readScaledObject,
@@ -224,20 +226,7 @@ scenario("an invalid object is told by its path, another HPA by its name, and ne
         minReplicaCount: 2,
         triggers: [{ type: "kubernetes-workload", metadata: { podSelector: "app=web", value: "1" } }],
       }),
-      {
-        apiVersion: "autoscaling/v2",
-        kind: "HorizontalPodAutoscaler",
-        metadata: { name: "keda-hpa-web" },
-        spec: {
-          scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
-          minReplicas: 1,
-          maxReplicas: 1,
-          metrics: [{
-            type: "Resource",
-            resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } },
-          }],
-        },
-      },
+      hpa("keda-hpa-web", { deployment: "web", maxReplicas: 1, metrics: [cpuUtilization(60)] }),
     ]);
     await waitForScaled(web, { Ready: { status: "False", message: "keda-hpa-web" } });
     assertEquals(await readReplicas(namespace, "web"), 1);
@@ -254,16 +243,7 @@ scenario("an HPA is taken over when both sides name it, and is gone then (R76)",
     const web = { namespace, name: "web" };
     await applyManifests(namespace, [
       deployment("web", { replicas: 2 }),
-      {
-        apiVersion: "autoscaling/v2",
-        kind: "HorizontalPodAutoscaler",
-        metadata: { name: "web-hpa" },
-        spec: {
-          scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
-          minReplicas: 2,
-          maxReplicas: 3,
-        },
-      },
+      hpa("web-hpa", { deployment: "web", minReplicas: 2, maxReplicas: 3 }),
       scaledObject("web", {
         minReplicaCount: 1,
         maxReplicaCount: 3,

@@ -1,8 +1,8 @@
 /** `podfit suggest` on a real cluster: what it prints for a Deployment with load is taken by the API server, and lint has nothing to say of it. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseAll } from "@std/yaml";
-import { runPodfit } from "../support/podfit_process.ts";
 import { applyManifests, waitForPods } from "./support/cluster.ts";
+import { OWN_PROCESS, runCommand } from "./support/commands.ts";
 import { kubectl, kubectlJson } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 import type { AutoscalerJson, List } from "./support/objects.ts";
@@ -13,19 +13,15 @@ const WATCH = { text: "100s", ms: 100_000 };
 
 scenario("suggest watches a Deployment and prints an autoscaler that applies and lints clean", {
   needs: { images: "load", pods: 1, freeMillicores: 200 },
-  realOnly: "podfit suggest is a process of its own, which asks the cluster of KUBECONFIG",
+  realOnly: OWN_PROCESS,
   async run({ namespace }) {
     const size = { requests: { cpu: "200m", memory: "128Mi" }, limits: { cpu: "500m", memory: "256Mi" } };
     await applyManifests(namespace, [
       deployment("web", { containers: [{ ...size, cpuMillicores: 60, memoryMiB: 40 }] }),
     ]);
     await waitForPods(namespace, "app=web");
-    const env = { KUBECONFIG: Deno.env.get("KUBECONFIG") ?? "" };
-    const suggested = await runPodfit({
-      args: ["suggest", "deployment/web", "-n", namespace, "--for", WATCH.text, "--policies", "20"],
-      env,
-      timeoutMs: WATCH.ms + 60_000,
-    });
+    const args = ["suggest", "deployment/web", "-n", namespace, "--for", WATCH.text, "--policies", "20"];
+    const suggested = await runCommand(args, { timeoutMs: WATCH.ms + 60_000 });
     assertEquals(suggested.code, 0, suggested.complaints.join("\n"));
     const { stdout } = suggested;
     assertMatch(
@@ -43,7 +39,7 @@ scenario("suggest watches a Deployment and prints an autoscaler that applies and
     const applied = await kubectl(["apply", "--dry-run=server", "-f", "-"], { input: stdout });
     assertEquals(applied.trim(), "podresourceautoscaler.keda.kedify.io/web created (server dry run)");
     for (const where of [[], ["--cluster"]]) {
-      const linted = await runPodfit({ args: ["lint", "-f", "-", ...where], env, stdin: stdout });
+      const linted = await runCommand(["lint", "-f", "-", ...where], { stdin: stdout });
       assertEquals([linted.code, linted.stdout], [0, ""]);
       assertEquals(linted.complaints, ["podfit: 1 autoscaler: 0 errors, 0 warnings"]);
     }

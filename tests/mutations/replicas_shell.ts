@@ -583,9 +583,9 @@ export const REPLICAS_SHELL: Mutations = {
     },
     {
       breaks: "writes no status while one namespace is not known",
-      in: "ReplicasSweep.sweep",
-      find: "if (writing !== null) writes",
-      replace: "if (writing === null) break;\n      writes",
+      in: "ReplicasSweep.#look",
+      find: "!this.#options.isKnown(facts.namespace)",
+      replace: "[...this.#options.list()].some((one) => !this.#options.isKnown(one.facts.namespace))",
       test: "a namespace that is not known stops the statuses of its own objects alone (R90)",
     },
   ],

@@ -13,6 +13,7 @@
  * A whole run writes tests/results/quality.md and quality.svg; any other prints what it has.
  */
 import { parseArgs } from "node:util";
+import { describeTaking, mapAtOnce } from "../support/results.ts";
 import type { Curve } from "./curve.ts";
 import { judge, meanOf } from "./judge.ts";
 import { drawPlot } from "./plot.ts";
@@ -70,15 +71,12 @@ async function makeCurves(): Promise<readonly Curve[]> {
 
 /** Each policy in a process of its own, two at a time. */
 async function runPolicies(curves: readonly Curve[]): Promise<void> {
-  const left = [...policies];
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let policy = left.shift(); policy !== undefined; policy = left.shift()) {
-      const own = curves.filter(({ kind }) => kind !== "phase" || policy === PHASE_POLICY).map(({ name }) => name);
-      const file = `${HERE}/policies/${policy}.json`;
-      const args = [out, `podfit-${policy}`, file, own.join(",")];
-      await run(Deno.execPath(), ["run", "-P=dev", V8_FLAGS, `${HERE}/worker.ts`, ...args], {});
-    }
-  }));
+  await mapAtOnce(policies, AT_ONCE, async (policy) => {
+    const own = curves.filter(({ kind }) => kind !== "phase" || policy === PHASE_POLICY).map(({ name }) => name);
+    const file = `${HERE}/policies/${policy}.json`;
+    const args = [out, `podfit-${policy}`, file, own.join(",")];
+    await run(Deno.execPath(), ["run", "-P=dev", V8_FLAGS, `${HERE}/worker.ts`, ...args], {});
+  });
 }
 
 /** Of every run in `out`. */
@@ -94,11 +92,9 @@ async function scoreAll(curves: readonly Curve[]): Promise<readonly Score[]> {
 }
 
 async function writeResults(scores: readonly Score[]): Promise<void> {
-  const commit = (await new Deno.Command("git", { args: ["rev-parse", "--short", "HEAD"], cwd: HERE }).output()).stdout;
-  const date = new Date().toISOString().slice(0, 10);
   const text = [
     "# `deno task quality`",
-    `Taken at commit ${new TextDecoder().decode(commit).trim()} on ${date}. What the figures mean: ` +
+    `${await describeTaking()}. What the figures mean: ` +
     "[docs/quality.md](../../docs/quality.md).",
     "![cost beside resizes an hour](quality.svg)",
     writeTables(scores),

@@ -33,7 +33,7 @@ export async function* readTexts(
     if (cause instanceof DOMException) throw cause;
     throw new DebugError(
       "Unreachable",
-      `Cannot read on, as podfit's answer broke off: ${toStartError(cause).message}`,
+      `Cannot read more records: the connection to podfit was lost: ${toStartError(cause).message}`,
       {
         cause,
       },

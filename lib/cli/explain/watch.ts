@@ -42,7 +42,7 @@ export async function watchExplanation(options: WatchOptions): Promise<void> {
       if (signal.aborted) return;
       const passes = error instanceof DebugError && PASSING.includes(error.reason);
       if (!isExplained || !passes) throw error;
-      onTrouble(`${error.message}; asking again each ${ASK_MS / 1000}s`);
+      onTrouble(`${error.message}; asking again every ${ASK_MS / 1000}s`);
     }
     await clock.sleep(ASK_MS, signal).catch(() => {});
   }
@@ -66,7 +66,11 @@ async function followOnce({ open, explain, onExplained, onTrouble, clock, signal
       response: await one.open({ ...query, watch: true, past: false }, until),
     }));
     await redraw(readTexts(response, { signal: until, clock, silentMs: SILENT_MS }), { show, clock, signal });
-    onTrouble(`${name} tells no more: it restarts, or what it told of is gone; asking again each ${ASK_MS / 1000}s`);
+    onTrouble(
+      `${name} closed the stream: it restarts, or the ${
+        query.pod === undefined ? "ScaledObject" : "pod"
+      } is gone; asking again every ${ASK_MS / 1000}s`,
+    );
   } catch (error) {
     if (!(error instanceof DOMException) || error.name !== "TimeoutError") throw error;
   } finally {

@@ -35,7 +35,7 @@ Lines hold names, labels, sizes and usage of the pod, and no credentials. Ends b
 podfit ends.
 Where podfit runs from source, -o needs --allow-write=FILE of Deno, and > FILE does not.
 
-Exit codes: 0 recorded, 1 nothing could be recorded, or it broke off (stderr says why), 2 a flag that is no good.
+Exit codes: 0 recorded, 1 nothing could be recorded, or the connection was lost (stderr says why), 2 a flag that is no good.
 `;
 
 const EXAMPLES = [

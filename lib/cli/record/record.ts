@@ -21,7 +21,7 @@ export function record(options: RecordOptions): Promise<number> {
       query: { namespace, [kind === "pod" ? "pod" : "scaledObject"]: name },
       signal,
     });
-    const why = isOver ? `, until podfit told no more: it ends, or ${kind} "${namespace}/${name}" is gone` : "";
+    const why = isOver ? `; podfit closed the stream: it is stopping, or ${kind} "${namespace}/${name}" is gone` : "";
     writeError(`${lines} evaluation${lines === 1 ? "" : "s"} recorded${why}`);
   });
 }

@@ -19,7 +19,7 @@ export interface NodeLoopOptions {
   /** Nothing is evaluated once it is aborted. */
   readonly signal: AbortSignal;
   readonly changes: Changes;
-  /** Takes what is to be computed. */
+  /** The queue that all nodes' evaluations share. */
   readonly compute: Compute;
   /** Whether the tracked pods are to be evaluated with this reading. */
   readonly beginRound: () => boolean;

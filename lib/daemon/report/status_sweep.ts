@@ -88,15 +88,17 @@ export class StatusSweep {
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {
-      const writing = await compute(() => this.#sweepOne(autoscaler, pass));
-      if (writing !== null) writes.push(writing.done);
+      await compute(() => {
+        const writing = this.#sweepOne(autoscaler, pass);
+        if (writing !== null) writes.push(writing);
+      });
     }
     for (const listener of listeners) listener.onSwept?.();
     await Promise.all(writes);
   }
 
   /** `null` = nothing is written, or later. */
-  #sweepOne(autoscaler: AutoscalerFacts, pass: Pass): { readonly done: Promise<void> } | null {
+  #sweepOne(autoscaler: AutoscalerFacts, pass: Pass): Promise<void> | null {
     const { canReport, isOurs, writer, listeners } = this.#options;
     const memory = this.#remember(autoscaler.uid);
     if (!this.#mustLook(autoscaler, memory) && !pass.isLast) return null;
@@ -110,7 +112,7 @@ export class StatusSweep {
     if (writing === null) return null;
     // Whether it was written shows with the next sweep.
     memory.seen = null;
-    return writing === "later" ? null : { done: writing };
+    return writing === "later" ? null : writing;
   }
 
   /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */

@@ -70,7 +70,7 @@ Deno.test("explain --watch says that a podfit ended, and goes on with the one th
   await debug.until("nothing was shown of the next", () => watch.shown.length > before + 3);
   assertEquals(
     watch.troubles[0],
-    'podfit "default/podfit-0" tells no more: it restarts, or what it told of is gone; asking again each 5s',
+    'podfit "default/podfit-0" closed the stream: it restarts, or the pod is gone; asking again every 5s',
   );
   assertEquals(count(debug.asked, `podfit-1:8081${WATCH}`), 1);
 });
@@ -86,7 +86,7 @@ Deno.test("explain --watch says that nobody answers while podfit restarts, and g
   const before = watch.shown.length;
   assertMatch(
     watch.troubles.at(-1) ?? "",
-    /^Cannot ask podfit "default\/podfit-0": error trying to reach service: .*; asking again each 5s$/,
+    /^Cannot ask podfit "default\/podfit-0": error trying to reach service: .*; asking again every 5s$/,
   );
   debug.startPodfit("podfit-0");
   await debug.until("nothing was shown", () => watch.shown.length > before + 3);

@@ -81,10 +81,10 @@ Deno.test("podfit record ends where nobody reads what it writes", async () => {
   assertEquals([recorded, written], [{ lines: 1, isOver: false }, ["a\n", "b\n"]]);
 });
 
-Deno.test("podfit record says that podfit's answer broke off", async () => {
+Deno.test("podfit record says that the connection to podfit was lost", async () => {
   const broken = () => new ReadableStream({ pull: (controller) => controller.error(new TypeError("reset by peer")) });
   const { message } = await assertRejects(() => follow(broken).recorded, DebugError);
-  assertEquals(message, "Cannot read on, as podfit's answer broke off: reset by peer");
+  assertEquals(message, "Cannot read more records: the connection to podfit was lost: reset by peer");
 });
 
 Deno.test("podfit record asks the podfit that owns the pod through pods/proxy, and what it wrote is decided again", async () => {

@@ -35,6 +35,32 @@ export function scaledObject(
   };
 }
 
+/** An HPA of the Deployment, between 1 and 2 pods unless `spec` says otherwise. */
+export function hpa(
+  name: string,
+  { deployment = name, ...spec }: Readonly<Record<string, unknown>> & { readonly deployment?: string } = {},
+): Manifest {
+  return {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: deployment },
+      minReplicas: 1,
+      maxReplicas: 2,
+      ...spec,
+    },
+  };
+}
+
+/** An HPA's metric. */
+export function cpuUtilization(percent: number): Readonly<Record<string, unknown>> {
+  return {
+    type: "Resource",
+    resource: { name: "cpu", target: { type: "Utilization", averageUtilization: percent } },
+  };
+}
+
 /** Throws when it is not there. */
 export async function readScaledObject(namespace: string, name: string): Promise<ScaledObjectJson> {
   const path = `/apis/keda.sh/v1alpha1/namespaces/${namespace}/scaledobjects/${name}`;

@@ -40,8 +40,10 @@ export class ReplicasSweep {
     const writes: Promise<void>[] = [];
     const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
     for (const seen of this.#options.list()) {
-      const writing = await this.#options.compute(() => this.#look(seen, pass));
-      if (writing !== null) writes.push(writing.done);
+      await this.#options.compute(() => {
+        const writing = this.#look(seen, pass);
+        if (writing !== null) writes.push(writing);
+      });
       count(seen.facts, registered);
     }
     this.#options.metrics.setRegistered(registered);
@@ -49,7 +51,7 @@ export class ReplicasSweep {
   }
 
   /** `null` = nothing is written, or later. */
-  #look(seen: SeenObject, pass: Pass): { readonly done: Promise<void> } | null {
+  #look(seen: SeenObject, pass: Pass): Promise<void> | null {
     const { facts, state } = seen;
     if (!this.#options.isKnown(facts.namespace)) return null;
     const before = this.#settled.get(facts.uid);
@@ -57,7 +59,7 @@ export class ReplicasSweep {
     const status = toScaledObjectStatus(facts, state);
     const writing = this.#options.writer.write({ object: facts, isStale: false, status }, pass);
     if (writing === null) this.#settled.set(facts.uid, seen);
-    return writing instanceof Promise ? { done: writing } : null;
+    return writing instanceof Promise ? writing : null;
   }
 }
 
