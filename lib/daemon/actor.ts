@@ -7,7 +7,7 @@ import type { ApiClient } from "../kube/client.ts";
 import type { Term } from "../kube/lease.ts";
 import { Brake } from "../runtime/brake.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { createCompute } from "../runtime/compute.ts";
+import { computeOn } from "../runtime/compute.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
 import { createActuator } from "./act/actuator.ts";
@@ -89,7 +89,7 @@ export function createActor(options: ActorOptions): Actor {
   const { lastScales = new LastScales(clock), isStatusElsewhere = false } = options;
   const { inventory, isKnown } = observer;
   const madeMs = clock.monotonic();
-  const compute = createCompute(clock);
+  const compute = computeOn(clock);
   const statusLoop = new StatusLoop(clock);
   const brake = new Brake({ clock, random });
   const { instance } = options;

@@ -1,6 +1,6 @@
 /**
- * One queue for all synchronous work. After each 5 ms of it the event loop turns once, so that a thousand nodes that answer at about the same time hold
- * up no probe and no request.
+ * One queue for all synchronous work of a process. After each 5 ms of it the event loop turns once, so that a thousand nodes that answer at about the
+ * same time hold up no probe and no request.
  */
 import type { Clock } from "./clock.ts";
 
@@ -10,26 +10,35 @@ const STRETCH_MS = 5;
 /** Resolves to what `job` returns, or rejects with what it throws. Runs it at once unless others are queued, or a rest is due. */
 export type Compute = <T>(job: () => T) => Promise<T>;
 
-export function createCompute(clock: Pick<Clock, "monotonic" | "sleep">): Compute {
+type Turns = Pick<Clock, "monotonic" | "sleep">;
+
+const QUEUES = new WeakMap<Turns, Compute>();
+
+/** The queue of the event loop that the clock's sleeps wait for: whoever has the same clock gets the same queue. */
+export function computeOn(clock: Turns): Compute {
+  const compute = QUEUES.get(clock) ?? createCompute(clock);
+  QUEUES.set(clock, compute);
+  return compute;
+}
+
+function createCompute(clock: Turns): Compute {
   const waiting: (() => void)[] = [];
   let workedMs = 0;
   let isBusy = false;
 
-  function work(): void {
+  async function work(): Promise<void> {
     isBusy = true;
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       const startedMs = clock.monotonic();
       job();
+      // What its answer sets off, such as a request that is sent, is part of the work.
+      await null;
       workedMs += clock.monotonic() - startedMs;
-      if (workedMs >= STRETCH_MS) return void rest();
+      if (workedMs < STRETCH_MS) continue;
+      await clock.sleep(0);
+      workedMs = 0;
     }
     isBusy = false;
-  }
-
-  async function rest(): Promise<void> {
-    await clock.sleep(0);
-    workedMs = 0;
-    work();
   }
 
   return <T>(job: () => T) => {
@@ -41,7 +50,7 @@ export function createCompute(clock: Pick<Clock, "monotonic" | "sleep">): Comput
         reject(error);
       }
     });
-    if (!isBusy) work();
+    if (!isBusy) void work();
     return promise;
   };
 }

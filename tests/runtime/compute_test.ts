@@ -1,6 +1,6 @@
 /** What is computed lets others go first. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { createCompute } from "../../lib/runtime/compute.ts";
+import { computeOn } from "../../lib/runtime/compute.ts";
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 /** A clock that moves by hand; each rest is noted, and ends when the test says so. */
@@ -14,13 +14,15 @@ function start() {
     rests.push(rest);
     return rest.promise;
   };
-  const compute = createCompute({ monotonic: () => now, sleep });
+  const spend = (ms: number) => void (now += ms);
+  const compute = computeOn({ monotonic: () => now, sleep });
   return {
     done,
     rests,
+    spend,
     take: (name: string, ms: number) =>
       compute(() => {
-        now += ms;
+        spend(ms);
         done.push(name);
         return name;
       }),
@@ -29,12 +31,17 @@ function start() {
       now += 1_000;
       const rest = rests.at(-1);
       rest?.resolve();
-      await rest?.promise;
+      await settle();
     },
   };
 }
 
-Deno.test("createCompute() does at once what nobody waits before, and gives what it gives", async () => {
+/** Whatever needs no rest is done. */
+async function settle(): Promise<void> {
+  for (let hop = 0; hop < 20; hop++) await null;
+}
+
+Deno.test("computeOn() does at once what nobody waits before, and gives what it gives", async () => {
   const { take, done, rests } = start();
   const given = take("a", 3);
   assertEquals(done, ["a"]);
@@ -42,9 +49,10 @@ Deno.test("createCompute() does at once what nobody waits before, and gives what
   assertEquals(rests.length, 0);
 });
 
-Deno.test("createCompute() rests after each 5 ms of work, and goes on in order", async () => {
+Deno.test("computeOn() rests after each 5 ms of work, and goes on in order", async () => {
   const { take, done, rests, wake } = start();
   const all = ["a", "b", "c", "d", "e", "f"].map((name) => take(name, 2));
+  await settle();
   assertEquals([done.join(""), rests.length], ["abc", 1]);
   await wake();
   assertEquals([done.join(""), rests.length], ["abcdef", 2]);
@@ -54,7 +62,7 @@ Deno.test("createCompute() rests after each 5 ms of work, and goes on in order",
   assertEquals([await Promise.all([...all, late]), done.join("")], [[..."abcdefg"], "abcdefg"]);
 });
 
-Deno.test("createCompute() counts what was done long ago, and no time in which nothing was done", async () => {
+Deno.test("computeOn() counts what was done long ago, and no time in which nothing was done", async () => {
   const { take, rests, wake } = start();
   await take("a", 4);
   await wake();
@@ -63,8 +71,26 @@ Deno.test("createCompute() counts what was done long ago, and no time in which n
   assertEquals(rests.length, 1);
 });
 
-Deno.test("createCompute() passes on what a piece of work throws, and does the next", async () => {
-  const compute = createCompute(new VirtualClock());
+Deno.test("computeOn() counts what an answer sets off at once", async () => {
+  const { take, spend, done, rests, wake } = start();
+  const first = take("a", 1);
+  const second = take("b", 1).then(() => spend(3));
+  const third = take("c", 1);
+  await settle();
+  assertEquals([done.join(""), rests.length], ["ab", 1]);
+  await wake();
+  await Promise.all([first, second, third]);
+  assertEquals(done.join(""), "abc");
+});
+
+Deno.test("computeOn() gives one queue to all who have the same clock, and another clock its own", () => {
+  const clock = new VirtualClock();
+  assertEquals(computeOn(clock) === computeOn(clock), true);
+  assertEquals(computeOn(clock) === computeOn(new VirtualClock()), false);
+});
+
+Deno.test("computeOn() passes on what a piece of work throws, and does the next", async () => {
+  const compute = computeOn(new VirtualClock());
   const broken = compute(() => {
     throw new RangeError("no number");
   });

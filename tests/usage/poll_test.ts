@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Reading } from "../../lib/api/usage.ts";
 import type { FetchSummary } from "../../lib/usage/summary_source.ts";
 import { pollKubelet, type PollOptions } from "../../lib/usage/poll.ts";
-import { createCompute } from "../../lib/runtime/compute.ts";
+import { computeOn } from "../../lib/runtime/compute.ts";
 import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 const ADDRESS = { addresses: [{ type: "InternalIP", address: "10.0.0.1" }], port: 10250, maxPods: 110 };
@@ -159,7 +159,7 @@ function start(overrides: Partial<PollOptions>, { during = idle, after = idle }:
   const { fetchSummary = fetchRecorded } = overrides;
   const options: PollOptions = {
     clock,
-    compute: createCompute(clock),
+    compute: computeOn(clock),
     interval: () => 10_000,
     isTracked: () => true,
     pods: () => [],

@@ -7,7 +7,7 @@ import type { PodUsage, Point, Reading } from "../../api/usage.ts";
 import { abortable } from "@std/async/abortable";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { createCompute } from "../../runtime/compute.ts";
+import { computeOn } from "../../runtime/compute.ts";
 import { readAtBeat } from "../beat.ts";
 import type { UsageNode, UsagePod, WatchUsage, WatchUsageOptions } from "../watch_usage.ts";
 import { fetchPodMetrics, type Part, type PodMetricsAnswer } from "./fetch_pod_metrics.ts";
@@ -48,7 +48,7 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
   const watches = new Set<WatchUsageOptions>();
   const answers = new Map<string, () => Promise<PodMetricsAnswer>>();
   const failing = new Set<string>();
-  const compute = createCompute(clock);
+  const compute = computeOn(clock);
 
   /** By `namespace/name`, over all nodes. */
   function listWanted(): ReadonlySet<string> {

@@ -4,7 +4,7 @@ import type { Observation } from "../../../lib/core/decision.ts";
 import { Changes, runNodeLoop } from "../../../lib/daemon/polling/node_loop.ts";
 import type { Tracked } from "../../../lib/daemon/inventory/tracked.ts";
 import { pod, policy } from "../../support/builders.ts";
-import { createCompute } from "../../../lib/runtime/compute.ts";
+import { computeOn } from "../../../lib/runtime/compute.ts";
 import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
 const CAPACITY = { cpuMillicores: 8000, memoryBytes: null };
@@ -32,7 +32,7 @@ class Loop {
       readings: { next: () => new Promise((resolve) => this.#give = resolve) },
       changes: this.changes,
       signal: this.ending.signal,
-      compute: createCompute(new VirtualClock()),
+      compute: computeOn(new VirtualClock()),
       beginRound: () => this.isRound,
       onReading: ({ kind }) => this.read.push(kind),
       onEvaluated: () => this.turned++,

@@ -13,7 +13,7 @@ import { autoscalerObject, deploymentObject, podObject } from "../../support/api
 import { TestApiServer } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";
 import { UNRESOLVED } from "../../support/status_sources.ts";
-import { createCompute } from "../../../lib/runtime/compute.ts";
+import { computeOn } from "../../../lib/runtime/compute.ts";
 import { Brake } from "../../../lib/runtime/brake.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
@@ -223,7 +223,7 @@ function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSw
   const brake = new Brake(common);
   return new StatusSweep({
     ...common,
-    compute: createCompute(clock),
+    compute: computeOn(clock),
     inventory: {
       *autoscalers() {
         yield* autoscalers;

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { seedReplicasState } from "../../../../lib/core/replicas/seed.ts";
 import { toScaledObjectStatus } from "../../../../lib/core/replicas/status.ts";
 import { ReplicasSweep } from "../../../../lib/daemon/replicas/report/status_sweep.ts";
-import { createCompute } from "../../../../lib/runtime/compute.ts";
+import { computeOn } from "../../../../lib/runtime/compute.ts";
 import { VirtualClock } from "../../../../lib/runtime/virtual_clock.ts";
 import type { SeenObject } from "../../../../lib/daemon/replicas/sink.ts";
 import { parseScaledObject } from "../../../../lib/scaled_object/parse_scaled_object.ts";
@@ -26,7 +26,7 @@ class Desk {
   unknown: readonly string[] = [];
   list: readonly SeenObject[] = [];
   readonly sweep = new ReplicasSweep({
-    compute: createCompute(new VirtualClock()),
+    compute: computeOn(new VirtualClock()),
     list: () => this.list,
     writer: {
       write: ({ object, status }) => {
