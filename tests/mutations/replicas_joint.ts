@@ -410,6 +410,14 @@ export const REPLICAS_JOINT: Mutations = {
       test: FULL,
     },
     {
+      breaks: "holds a pod that can grow against its birth alone",
+      in: "readByContainer",
+      under: "lib/core/replicas",
+      find: "one.full !== one.born",
+      replace: "false",
+      test: FULL,
+    },
+    {
       breaks: "ignores baseline: born",
       in: "readByContainer",
       under: "lib/core/replicas",

@@ -16,14 +16,14 @@ export const REPLICAS_TICK: Mutations = {
     },
     {
       breaks: "counts init containers that end",
-      in: "listRunning",
+      in: "isRunning",
       find: 'kind !== "init"',
       replace: "kind !== null",
       test: "readRequest() is the sum over containers and native sidecars, without init containers that end (R25)",
     },
     {
       breaks: "does not count native sidecars",
-      in: "listRunning",
+      in: "isRunning",
       find: 'kind !== "init"',
       replace: 'kind === "container"',
       test: "readRequest() is the sum over containers and native sidecars, without init containers that end (R25)",

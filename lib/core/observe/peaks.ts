@@ -25,15 +25,15 @@ export function nextPeaks(
 ): Peaks {
   const bucket = toBucket(at, windowMs);
   const known = before === undefined ? [] : before.windowMs === windowMs ? before.pairs : toWindow(before, windowMs);
-  const pairs: number[] = [];
-  for (let index = 0; index < known.length; index += 2) {
-    const [seen = 0, peak = 0] = [known[index], known[index + 1]];
-    if (peak <= usage) break;
-    if (seen >= bucket - BUCKETS) pairs.push(seen, peak);
-  }
+  let [from, to] = [0, 0];
+  while (to < known.length && (known[to + 1] ?? 0) > usage) to += 2;
+  while (from < to && (known[from] ?? 0) < bucket - BUCKETS) from += 2;
   // In the newest bucket a higher peak may stand already.
-  if (pairs.at(-2) !== bucket) pairs.push(bucket, usage);
-  return { kind: "peaks", windowMs, pairs };
+  const isHigher = from === to || known[to - 2] !== bucket;
+  if (before !== undefined && known === before.pairs && from === 0 && to === known.length && !isHigher) return before;
+  const kept = known.slice(from, to);
+  // Not pushed: an array that grows has room for 16 more, and this one is kept for each pod.
+  return { kind: "peaks", windowMs, pairs: isHigher ? kept.concat([bucket, usage]) : kept };
 }
 
 /** The highest usage within the window; `null` when there was none. */

@@ -28,7 +28,7 @@ export function toMilliAmount(amount: number, resource: Resource): bigint {
 }
 
 function readContainer(pod: PodFacts, name: string, { resource, requestOf }: RequestOptions): bigint | RequestProblem {
-  if (!listRunning(pod).some((one) => one.name === name)) {
+  if (!pod.containers.some((one) => one.name === name && isRunning(one.kind))) {
     return { reason: "NoContainer", message: `container ${name} not found in Pod ${pod.name}` };
   }
   return requestOf(name) ?? toMissing(pod, name, resource);
@@ -36,7 +36,8 @@ function readContainer(pod: PodFacts, name: string, { resource, requestOf }: Req
 
 function sumContainers(pod: PodFacts, { resource, requestOf }: RequestOptions): bigint | RequestProblem {
   let sum = 0n;
-  for (const { name } of listRunning(pod)) {
+  for (const { name, kind } of pod.containers) {
+    if (!isRunning(kind)) continue;
     const request = requestOf(name);
     if (request === null) return toMissing(pod, name, resource);
     sum += request;
@@ -45,8 +46,8 @@ function sumContainers(pod: PodFacts, { resource, requestOf }: RequestOptions): 
 }
 
 /** Containers and native sidecars; an init container that ends counts only towards what the pod as a whole needs at its start. */
-function listRunning({ containers }: PodFacts): readonly ContainerFacts[] {
-  return containers.filter(({ kind }) => kind !== "init");
+function isRunning(kind: ContainerFacts["kind"]): boolean {
+  return kind !== "init";
 }
 
 function toMissing(pod: PodFacts, container: string, resource: Resource): RequestProblem {

@@ -71,7 +71,9 @@ function readByContainer(
     return toMilliAmount(Math.trunc(stick[yardstick]), resource);
   };
   const born = readRequest(of.pod, { resource, container, requestOf: requestOf("born") });
-  const full = readRequest(of.pod, { resource, container, requestOf: requestOf("full") });
+  // Most pods cannot grow, and this is asked for each of them at each tick.
+  const canGrow = [...sticks.values()].some((one) => one.full !== one.born);
+  const full = canGrow ? readRequest(of.pod, { resource, container, requestOf: requestOf("full") }) : born;
   if (unknown !== null) return { requests: { problem: toUnknown(of, unknown, resource) }, isClipped: false };
   if (typeof born !== "bigint") return { requests: { problem: born }, isClipped: false };
   if (typeof full !== "bigint") return { requests: { problem: full }, isClipped: false };

@@ -16,7 +16,8 @@ export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b || (a ?? null) === (b ?? null)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   const [left, right] = [a, b] as [Record<string, unknown>, Record<string, unknown>];
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => isEqual(left[key], right[key]));
+  return Object.keys(left).every((key) => isEqual(left[key], right[key])) &&
+    Object.keys(right).every((key) => Object.hasOwn(left, key) || (right[key] ?? null) === null);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

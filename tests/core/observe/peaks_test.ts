@@ -28,6 +28,13 @@ Deno.test("nextPeaks() keeps the higher of two in one thirtieth (L2)", () => {
   assertEquals(readPeak(feed([[0, 40], [SECOND, 90], [2 * SECOND, 50]])), 90);
 });
 
+Deno.test("nextPeaks() gives the same object where usage adds nothing to it (L2)", () => {
+  const before = feed([[0, 90], [MINUTE, 50]]);
+  assertEquals(nextPeaks(before, WINDOW, { at: START + MINUTE + SECOND, usage: 10 }) === before, true);
+  const [, , third] = nextPeaks(before, WINDOW, { at: START + MINUTE + 30 * SECOND, usage: 10 }).pairs;
+  assertEquals([before.pairs.length, third], [4, before.pairs[2]]);
+});
+
 Deno.test("nextPeaks() keeps what a window of another length has seen (L2)", () => {
   const before = feed([[0, 90], [10 * MINUTE, 50]]);
   assertEquals(readPeak(nextPeaks(before, 60 * MINUTE, { at: START + 40 * MINUTE, usage: 10 })), 90);

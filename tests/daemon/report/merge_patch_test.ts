@@ -47,5 +47,6 @@ Deno.test("toMergePatch() makes `to` of `from`, and of another that it was told 
 Deno.test("isEqual() takes null for absent, and looks into lists", () => {
   assertEquals(isEqual({ a: [{ b: 1, c: null }] }, { a: [{ b: 1 }] }), true);
   assertEquals(isEqual({ a: [{ b: 1 }] }, { a: [{ b: 2 }] }), false);
-  assertEquals(isEqual({ a: 1 }, {}), false);
+  assertEquals([isEqual({ a: 1 }, {}), isEqual({}, { a: 1 })], [false, false]);
+  assertEquals([isEqual({ a: null }, {}), isEqual({}, { a: null })], [true, true]);
 });
