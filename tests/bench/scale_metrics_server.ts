@@ -26,10 +26,11 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const port = findPort();
   const log = `${directory}/metrics-server.log`;
   const child = new Deno.Command("sh", {
-    // Its log is for whoever has to find out why it did not start; as a pipe it would have to be read.
+    // Its log is for whoever has to find out why it did not start; as a pipe it would have to be read. Elsewhere it would be on another machine: it
+    // takes of the CPUs what podfit leaves, and what it uses is the same.
     args: [
       "-c",
-      'log=$1; shift; exec "$@" 2>"$log"',
+      'log=$1; shift; exec chrt --idle 0 "$@" 2>"$log"',
       "sh",
       log,
       program,

@@ -13,10 +13,10 @@ export interface Worker extends AsyncDisposable {
 const HEAR_MS = 300_000;
 const END_MS = 10_000;
 
-/** `file`: of this folder. It plays other machines, so whoever is measured goes before it on this one's CPUs. */
+/** `file`: of this folder. It plays other machines, so it takes of this one's CPUs what whoever is measured leaves. */
 export function startWorker(file: string): Worker {
-  const child = new Deno.Command("nice", {
-    args: ["-n", "10", Deno.execPath(), "run", "--quiet", "-P=dev", new URL(file, import.meta.url).pathname],
+  const child = new Deno.Command("chrt", {
+    args: ["--idle", "0", Deno.execPath(), "run", "--quiet", "-P=dev", new URL(file, import.meta.url).pathname],
     cwd: new URL("../../", import.meta.url).pathname,
     stdin: "piped",
     stdout: "piped",
