@@ -10,18 +10,18 @@ const STRETCH_MS = 5;
 /** Resolves to what `job` returns, or rejects with what it throws. Runs it at once unless others are queued, or a rest is due. */
 export type Compute = <T>(job: () => T) => Promise<T>;
 
-type Turns = Pick<Clock, "monotonic" | "sleep">;
+type LoopClock = Pick<Clock, "monotonic" | "sleep">;
 
-const QUEUES = new WeakMap<Turns, Compute>();
+const QUEUES = new WeakMap<LoopClock, Compute>();
 
-/** The queue of the event loop that the clock's sleeps wait for: whoever has the same clock gets the same queue. */
-export function computeOn(clock: Turns): Compute {
+/** The queue of the event loop in which the clock's sleeps end: whoever passes the same clock gets the same queue. */
+export function computeOn(clock: LoopClock): Compute {
   const compute = QUEUES.get(clock) ?? createCompute(clock);
   QUEUES.set(clock, compute);
   return compute;
 }
 
-function createCompute(clock: Turns): Compute {
+function createCompute(clock: LoopClock): Compute {
   const waiting: (() => void)[] = [];
   let workedMs = 0;
   let isBusy = false;

@@ -145,7 +145,7 @@ function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skip
     if (point === null || points.some((other) => other.container === point.container)) skipped++;
     else points.push(point);
   }
-  // A copy: an array that grows has room for 16 more, and this one is kept as long as the pod's newest record.
+  // The copy has no room to spare: push() leaves room for 16 more points, and the pod's newest record keeps this array.
   const usage = { usageBytes: usageBytes ?? null, points: points.slice() };
   return { usage: cpu === null ? usage : { ...usage, cpu }, skipped };
 }

@@ -26,8 +26,8 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const port = findPort();
   const log = `${directory}/metrics-server.log`;
   const child = new Deno.Command("sh", {
-    // Its log is for whoever has to find out why it did not start; as a pipe it would have to be read. Elsewhere it would be on another machine: it
-    // takes of the CPUs what podfit leaves, and what it uses is the same.
+    // Its log is for whoever has to find out why it did not start; as a pipe it would have to be read.
+    // At idle priority, as podfit would not share a machine with it; the CPU time that it takes is the same.
     args: [
       "-c",
       'log=$1; shift; exec chrt --idle 0 "$@" 2>"$log"',

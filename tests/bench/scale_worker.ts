@@ -13,7 +13,7 @@ export interface Worker extends AsyncDisposable {
 const HEAR_MS = 300_000;
 const END_MS = 10_000;
 
-/** `file`: of this folder. It plays other machines, so it takes of this one's CPUs what whoever is measured leaves. */
+/** `file`: of this folder. It plays other machines, so it runs at idle priority, behind whoever is measured. */
 export function startWorker(file: string): Worker {
   const child = new Deno.Command("chrt", {
     args: ["--idle", "0", Deno.execPath(), "run", "--quiet", "-P=dev", new URL(file, import.meta.url).pathname],

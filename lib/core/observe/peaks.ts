@@ -32,7 +32,7 @@ export function nextPeaks(
   const isHigher = from === to || known[to - 2] !== bucket;
   if (before !== undefined && known === before.pairs && from === 0 && to === known.length && !isHigher) return before;
   const kept = known.slice(from, to);
-  // Not pushed: an array that grows has room for 16 more, and this one is kept for each pod.
+  // push() would leave room for 16 more numbers, and this array is kept for each pod.
   return { kind: "peaks", windowMs, pairs: isHigher ? kept.concat([bucket, usage]) : kept };
 }
 

@@ -52,7 +52,7 @@ export function nextRecord(before: Sizes | null, pod: PodFacts): Sizes {
 
 /** Whether the record alone does not tell every request of the pod: then `revision` and `template` are worth reading. */
 export function needsTemplate(pod: PodFacts, recorded: Sizes | null): boolean {
-  // As nearly every pod is, and this is asked for each of them at each tick.
+  // Nobody has resized it. That is true of nearly every pod, and each is asked about at each tick.
   if (pod.resizes.length === 0) return false;
   return pod.containers.some(({ name, kind }) =>
     kind !== "init" && REQUESTS.some((key) => isSideResized(pod, name, key) && !findSize(recorded, name)?.[key])
