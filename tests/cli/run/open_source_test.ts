@@ -30,10 +30,15 @@ Deno.test("--stats-source auto reads a node by metrics.k8s.io whose kubelet has 
 
 Deno.test("--stats-source cgroup reads files of its node alone, and says which (C54, L61)", async () => {
   await using run = await ClusterRun.start();
-  const args = ["--stats-source", "cgroup", "--node", "node-1", "--cgroup-root", "/nonexistent"];
-  const { source, told } = await open(run, args);
-  assertEquals(told, ["metric cgroup", "Reading usage: cgroup"]);
-  source[Symbol.dispose]();
+  const root = await Deno.makeTempDir();
+  try {
+    const args = ["--stats-source", "cgroup", "--node", "node-1", "--cgroup-root", root];
+    const { source, told } = await open(run, args);
+    assertEquals(told, ["metric cgroup", "Reading usage: cgroup"]);
+    source[Symbol.dispose]();
+  } finally {
+    await Deno.remove(root);
+  }
 });
 
 async function open(run: ClusterRun, args: readonly string[]) {
