@@ -13,7 +13,7 @@ export class LoopLag {
 
   constructor(clock: Clock) {
     const sleep = async (ms: number, signal?: AbortSignal) => {
-      const dueMs = clock.monotonic() + ms;
+      const dueMs = clock.monotonic() + Math.max(0, ms);
       await clock.sleep(ms, signal);
       this.#longestMs = Math.max(this.#longestMs, clock.monotonic() - dueMs);
     };

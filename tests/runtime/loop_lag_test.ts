@@ -23,6 +23,15 @@ Deno.test("LoopLag sees no block while the loop turns", async () => {
   assertEquals([lag.takeMs(), lag.clock.monotonic(), lag.clock.now()], [0, clock.monotonic(), clock.now()]);
 });
 
+Deno.test("LoopLag takes a sleep until a time that has passed for no block", async () => {
+  const clock = new VirtualClock();
+  const lag = new LoopLag(clock);
+  const sleeping = lag.clock.sleep(-10_000);
+  await clock.advance(0);
+  await sleeping;
+  assertEquals(lag.takeMs(), 0);
+});
+
 Deno.test("a sleep that LoopLag watches ends with its signal, and leaves no timer", async () => {
   const clock = new VirtualClock();
   const lag = new LoopLag(clock);
