@@ -1,6 +1,7 @@
 /**
  * One reading per cycle, for as long as the signal lasts. Readings never overlap, and a cycle that was missed (a slow
- * node, a busy consumer) is not made up: the next reading comes at once, and the one after a cycle later.
+ * node, a busy consumer) is not made up: the next reading comes at once, and the one after a cycle later. One that is late by
+ * less than half a cycle leaves the beat as it is: nodes that a busy moment has held up together would else be read together ever after.
  */
 import type { Clock } from "../runtime/clock.ts";
 
@@ -15,7 +16,7 @@ export interface BeatOptions {
   readonly signal: AbortSignal;
 }
 
-/** Whatever is asked for, a node is read once a second at most. */
+/** Whatever is asked for, a node is read no more often than that, on average. */
 export const MIN_INTERVAL_MS = 1000;
 
 /** What `read` gives, until the signal aborts. Rejects only when `read` does. */
@@ -31,7 +32,9 @@ export async function* readAtBeat<T>(read: () => Promise<T> | T, options: BeatOp
       leftMs = dueMs + toIntervalMs(options) - clock.monotonic();
       if (leftMs > 0) await sleep(leftMs > LAST_WAIT_MS ? LOOK_AGAIN_MS : leftMs, options);
     }
-    dueMs = Math.max(dueMs + toIntervalMs(options), clock.monotonic() - LATE_MS);
+    dueMs += toIntervalMs(options);
+    const lateMs = clock.monotonic() - dueMs;
+    if (lateMs > toIntervalMs(options) / 2) dueMs += lateMs;
   }
 }
 
@@ -44,8 +47,6 @@ function toIntervalMs({ interval }: Pick<BeatOptions, "interval">): number {
 /** How often a long wait asks for the interval anew; at the default of 15 s nothing but the poll itself wakes. */
 const LOOK_AGAIN_MS = 5_000;
 const LAST_WAIT_MS = 15_000;
-/** Timers ring a little late; that much doesn't move the beat. */
-const LATE_MS = 50;
 
 function sleep(ms: number, { clock, signal }: BeatOptions): Promise<void> {
   // Rejects only when aborted, which every caller looks at next.

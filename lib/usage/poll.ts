@@ -12,7 +12,7 @@ import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
 export interface PollOptions extends WatchUsageOptions {
   readonly fetchSummary: FetchSummary;
   readonly clock: Clock;
-  /** The queue in which all nodes' summaries are parsed. */
+  /** The queue in which all nodes' requests are sent and their summaries parsed. */
   readonly compute: Compute;
   /** Before the first poll, to spread the nodes. */
   readonly initialDelayMs?: number;
@@ -28,8 +28,12 @@ const TIMEOUT_MS = 10_000;
 
 async function readOnce(node: UsageNode, options: PollOptions): Promise<Reading> {
   const { clock, compute, isTracked: tracked } = options;
-  const startedMs = clock.monotonic();
-  const answer = await fetchOnce(node, options);
+  // The nodes of a group are due together, and to send a request is work too.
+  const { startedMs, answering } = await compute(() => ({
+    startedMs: clock.monotonic(),
+    answering: fetchOnce(node, options),
+  }));
+  const answer = await answering;
   const common = { node: node.name, readAt: clock.now() };
   if (answer.kind === "failed") return { ...common, ...answer };
   const { bytes, clockOffsetMs } = answer;

@@ -54,6 +54,14 @@ export const SAMPLING: Mutations = {
       test: "pollKubelet() reads tracked pods once per interval, after its first delay (C20)",
     },
     {
+      breaks: "reads nodes together for ever that were late together",
+      in: "readAtBeat",
+      find: "lateMs > toIntervalMs(options) / 2",
+      replace: "lateMs > 0",
+      test:
+        "pollKubelet() keeps its beat after a cycle that was late by less than half of it, as in a busy process (C20)",
+    },
+    {
       breaks: "evaluates no more until a clock that stepped back has caught up",
       in: "rebaseView",
       find: "dueAt - Math.max(0, Math.ceil((dueAt - now) / intervalMs)) * intervalMs",

@@ -43,6 +43,19 @@ Deno.test("pollKubelet() makes up for no missed cycle: one poll at once, then th
   assertEquals(run.polledAt.map((at) => Math.round(at / 1000)), [0, 35, 45, 55]);
 });
 
+const LATE = [
+  { lateMs: 4_000, expected: [0, 14_000, 20_000, 30_000] },
+  { lateMs: 6_000, expected: [0, 16_000, 26_000, 36_000] },
+];
+
+Deno.test("pollKubelet() keeps its beat after a cycle that was late by less than half of it, as in a busy process (C20)", async () => {
+  for (const { lateMs, expected } of LATE) {
+    await using run = start({}, { after: (clock) => clock.sleep(clock.monotonic() === 0 ? 10_000 + lateMs : 0) });
+    await run.clock.advance(36_000);
+    assertEquals(run.polledAt.slice(0, 4), expected);
+  }
+});
+
 Deno.test("pollKubelet() follows an interval that changes while it waits", async () => {
   let intervalMs = 60_000;
   await using run = start({ interval: () => intervalMs });
