@@ -30,15 +30,18 @@ export function readOwnedSides(owned: readonly OwnedSides[], container: string):
 
 /** Gives the resize entries in the order of the list. Takes any value, leaves out what is malformed, never throws. */
 export function readResizeEntries(managedFields: unknown): readonly ResizeEntry[] {
-  if (!Array.isArray(managedFields)) return [];
+  if (!Array.isArray(managedFields)) return NONE;
   const entries: ResizeEntry[] = [];
   for (const entry of managedFields) {
     if (!isRecord(entry) || entry.subresource !== "resize" || typeof entry.manager !== "string") continue;
     const at = parseTime(entry.time);
     if (at !== null) entries.push({ manager: entry.manager, at, owned: readOwned(entry.fieldsV1) });
   }
-  return entries;
+  return entries.length === 0 ? NONE : entries;
 }
+
+/** Shared: most pods were never resized. */
+const NONE: readonly ResizeEntry[] = Object.freeze([]);
 
 /** A container's name is a DNS label, so nothing in it is ever escaped. */
 const CONTAINER_KEY = /^k:\{"name":"([a-z0-9-]{1,63})"\}$/;

@@ -231,7 +231,7 @@ export const REPLICAS_SHELL: Mutations = {
     {
       breaks: "stops for all when one wants the pods no more",
       in: "MeteredPods.#release",
-      find: "users > 0",
+      find: "users > 1",
       replace: "users > 9",
       test: "want() has usage of the set's pods read, of those that come later too, until nobody wants it (R20)",
     },

@@ -45,7 +45,7 @@ export function nextRecord(before: Sizes | null, pod: PodFacts): Sizes {
     const size: Record<SideKey, number | null> = { ...spec };
     for (const key of SIDE_KEYS) if (isSideResized(pod, name, key)) size[key] = known?.[key] ?? null;
     if (known === null || !isSameSize(known, size)) isNew = true;
-    record[name] = known !== null && isSameSize(known, size) ? known : size;
+    record[name] = known !== null && isSameSize(known, size) ? known : isSameSize(spec, size) ? spec : size;
   }
   return isNew || before === null ? record : before;
 }

@@ -12,13 +12,18 @@ const MOST = 1000;
 /** The contenders of one autoscaler. */
 export class Contenders {
   #of: Autoscaler | null = null;
+  /** Itself, for all pods of it. */
+  #alone: readonly Autoscaler[] = NONE;
   readonly #byContainer = new Map<string, Autoscaler>();
 
   /** Gives those for the containers of a pod; empty where it has none of them. */
   list(autoscaler: Autoscaler, pod: PodFacts): readonly Autoscaler[] {
     const names = listContainers(autoscaler, pod);
     if (names.length === 0) return NONE;
-    if (autoscaler.containerName !== EVERY_CONTAINER) return [autoscaler];
+    if (autoscaler.containerName !== EVERY_CONTAINER) {
+      if (this.#alone[0] !== autoscaler) this.#alone = [autoscaler];
+      return this.#alone;
+    }
     if (this.#of !== autoscaler || this.#byContainer.size > MOST) this.#byContainer.clear();
     this.#of = autoscaler;
     return names.map((name) => this.#find(autoscaler, name));

@@ -211,7 +211,7 @@ export class Inventory {
 
   /** Notes which autoscalers the pod matches, and gives those that contend for it. */
   #match(pod: PodFacts): readonly Autoscaler[] {
-    const contenders: Autoscaler[] = [];
+    let contenders = NO_CONTENDERS;
     for (const entry of this.#entries.get(pod.namespace)?.values() ?? []) {
       const { facts: { autoscaler }, selector, matched, tracked, crowdedOut, perContainer } = entry;
       const isMatch = this.#isMatch(pod, selector);
@@ -221,11 +221,11 @@ export class Inventory {
       if (own.length > 0) tracked.set(pod.uid, pod);
       else tracked.delete(pod.uid);
       if (crowdedOut.size > 0) crowdedOut.delete(pod.uid);
-      contenders.push(...own);
+      if (own.length > 0) contenders = contenders.length === 0 ? own : [...contenders, ...own];
     }
     const kept = keepFirst(contenders, this.#options.maxContenders ?? MAX_CONTENDERS);
     if (kept.length < contenders.length) this.#noteCrowd(pod, new Set(kept.map(({ uid }) => uid)));
-    return kept.toSorted(byName);
+    return kept.length === 1 ? kept : kept.toSorted(byName);
   }
 
   #noteCrowd({ uid, namespace }: PodFacts, kept: ReadonlySet<string>): void {

@@ -3,12 +3,12 @@
  * let go, so that a watched pod costs little memory. What cannot be read counts as absent.
  */
 import type { Container, ContainerStatus, Pod, PodCondition, ResourceRequirements } from "../../api/kubernetes.ts";
+import { createSharing } from "../../runtime/sharing.ts";
 import { readResizeEntries } from "../../units/managed_fields.ts";
 import type { QosClass } from "../../units/qos.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import {
   type Amounts,
-  isSameSize,
   NO_RESOURCES,
   type Resource,
   resourceOf,
@@ -48,7 +48,7 @@ export function readPod(pod: Pod): PodFacts {
     generation: metadata.generation ?? null,
     observedGeneration: status?.observedGeneration ?? null,
     revision: readRevision(metadata),
-    labels: metadata.labels ?? {},
+    labels: shareLabels(metadata.labels ?? {}),
     optedIn: annotations[OPT_IN] === "enabled",
     deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
     finished: status?.phase === "Succeeded" || status?.phase === "Failed",
@@ -81,10 +81,10 @@ function readRevision({ ownerReferences, labels }: NonNullable<Pod["metadata"]>)
 /** The pod's overhead is what its RuntimeClass needs beside the containers. */
 function readRequests(summed: Summed, overhead: Overhead): Amounts {
   const extra = readOverhead(overhead);
-  return {
+  return shareAmounts({
     cpuMillicores: sumPod(summed, "cpu.requests") + (extra?.cpuMillicores ?? 0),
     memoryBytes: sumPod(summed, "memory.requests") + (extra?.memoryBytes ?? 0),
-  };
+  });
 }
 
 type Overhead = Readonly<Record<string, unknown>> | undefined;
@@ -115,9 +115,7 @@ function readContainer(
     name: container.name,
     kind,
     spec,
-    reported: status?.resources === undefined
-      ? null
-      : shareSame(maskAbsent(readResources(status.resources), spec), spec),
+    reported: status?.resources === undefined ? null : maskAbsent(readResources(status.resources), spec),
     allocated: status?.allocatedResources === undefined ? null : readResources({ requests: status.allocatedResources }),
     restartsOn: readRestarts(container),
     runningAt: status?.state?.running === undefined ? null : readTime(status.state.running.startedAt) ?? 0,
@@ -156,20 +154,19 @@ function readResources(resources: ResourceRequirements | undefined): Resources {
     const parsed = quantity === undefined ? null : parseAmount(quantity, resource);
     amounts[key] = parsed?.ok === true ? parsed.amount : null;
   }
-  return amounts as Resources;
+  return shareResources(amounts as Resources);
 }
 
 /** A request or limit that the spec lacks is none to scale, whatever the runtime reports (C37). */
 function maskAbsent(reported: Resources, spec: Resources): Resources {
   const masked: Record<string, number | null> = {};
   for (const key of SIDE_KEYS) masked[key] = spec[key] === null ? null : reported[key];
-  return masked as Resources;
+  return shareResources(masked as Resources);
 }
 
-/** Most pods have the size that they ask for, and there may be 30,000 of them. */
-function shareSame(reported: Resources, spec: Resources): Resources {
-  return isSameSize(reported, spec) ? spec : reported;
-}
+const shareLabels = createSharing<PodFacts["labels"]>((labels) => JSON.stringify(labels));
+const shareAmounts = createSharing<Amounts>(({ cpuMillicores, memoryBytes }) => `${cpuMillicores}/${memoryBytes}`);
+const shareResources = createSharing<Resources>((size) => SIDE_KEYS.map((key) => size[key]).join("/"));
 
 const NO_RESTARTS: ContainerFacts["restartsOn"] = { cpu: false, memory: false };
 

@@ -33,7 +33,12 @@ interface Entry {
   rates: PodRates | null;
   recorded: Sizes;
   /** The wanted sets that the pod is in. */
-  readonly sets: Set<PodSet>;
+  sets: readonly PodSet[];
+}
+
+interface Wanted {
+  readonly users: number;
+  readonly alone: readonly PodSet[];
 }
 
 const UNKNOWN: Memory = { rates: null, recorded: null };
@@ -43,8 +48,8 @@ export class MeteredPods {
   readonly #options: MeteredPodsOptions;
   readonly #takeStep: () => number;
   readonly #entries = new Map<string, Entry>();
-  /** How many want each set. */
-  readonly #wanted = new Map<PodSet, number>();
+  /** How many want each set, and the set alone, as nearly all of its pods have it. */
+  readonly #wanted = new Map<PodSet, Wanted>();
 
   constructor(options: MeteredPodsOptions) {
     this.#options = options;
@@ -53,9 +58,9 @@ export class MeteredPods {
 
   /** Has usage of the set's pods read until it is disposed of. */
   want(set: PodSet): Disposable {
-    const users = this.#wanted.get(set) ?? 0;
-    this.#wanted.set(set, users + 1);
-    if (users === 0) { for (const pod of set.pods.values()) this.#put(set, pod); }
+    const { users, alone } = this.#wanted.get(set) ?? { users: 0, alone: [set] };
+    this.#wanted.set(set, { users: users + 1, alone });
+    if (users === 0) { for (const pod of set.pods.values()) this.#put(alone, pod); }
     let isWanted = true;
     return {
       [Symbol.dispose]: () => {
@@ -68,20 +73,22 @@ export class MeteredPods {
 
   /** A pod came to the set or has changed; `null` = it left. */
   move(set: PodSet, before: PodFacts | null, after: PodFacts | null): void {
-    if (!this.#wanted.has(set)) return;
-    if (after !== null) this.#put(set, after);
+    const wanted = this.#wanted.get(set);
+    if (wanted === undefined) return;
+    if (after !== null) this.#put(wanted.alone, after);
     else if (before !== null) this.#remove(set, before.uid);
   }
 
   note(reading: Reading): void {
     if (reading.kind === "failed") return;
     this.#followClock();
-    const context = { readAt: reading.readAt, capacity: this.#options.readCapacity(reading.node) };
+    const { readAt } = reading;
+    const capacity = this.#options.readCapacity(reading.node);
     const fresh = new Set<PodSet>();
     for (const [uid, usage] of reading.pods) {
       const entry = this.#entries.get(uid);
       if (entry === undefined) continue;
-      const rates = nextRates(entry.rates, usage, { ...context, pod: entry.pod });
+      const rates = nextRates(entry.rates, usage, { pod: entry.pod, readAt, capacity });
       if (rates === entry.rates) continue;
       entry.rates = rates;
       for (const set of entry.sets) fresh.add(set);
@@ -100,13 +107,14 @@ export class MeteredPods {
     for (const entry of this.#entries.values()) entry.rates = entry.rates && stepPodRates(entry.rates, stepMs);
   }
 
-  #put(set: PodSet, pod: PodFacts): void {
+  /** `alone`: the set that the pod is in. */
+  #put(alone: readonly PodSet[], pod: PodFacts): void {
     const entry = this.#entries.get(pod.uid);
     const before = entry?.pod;
     if (entry === undefined) {
-      this.#entries.set(pod.uid, { pod, rates: null, recorded: nextRecord(null, pod), sets: new Set([set]) });
+      this.#entries.set(pod.uid, { pod, rates: null, recorded: nextRecord(null, pod), sets: alone });
     } else {
-      entry.sets.add(set);
+      if (!alone.every((set) => entry.sets.includes(set))) entry.sets = [...entry.sets, ...alone];
       if (before === pod) return;
       entry.pod = pod;
       entry.recorded = nextRecord(entry.recorded, pod);
@@ -117,14 +125,16 @@ export class MeteredPods {
 
   #remove(set: PodSet, uid: string): void {
     const entry = this.#entries.get(uid);
-    if (entry === undefined || !entry.sets.delete(set) || entry.sets.size > 0) return;
+    if (entry?.sets.includes(set) !== true) return;
+    entry.sets = entry.sets.filter((one) => one !== set);
+    if (entry.sets.length > 0) return;
     this.#entries.delete(uid);
     this.#options.nodes.unmeter(entry.pod);
   }
 
   #release(set: PodSet): void {
-    const users = (this.#wanted.get(set) ?? 1) - 1;
-    if (users > 0) return void this.#wanted.set(set, users);
+    const { users, alone } = this.#wanted.get(set) ?? { users: 1, alone: [set] };
+    if (users > 1) return void this.#wanted.set(set, { users: users - 1, alone });
     this.#wanted.delete(set);
     for (const uid of [...set.pods.keys()]) this.#remove(set, uid);
   }

@@ -1,5 +1,5 @@
 /** From the API's Pod to the facts that decisions depend on: what is read, and what counts as absent (C11, C15, C30). */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Pod } from "../../../lib/api/kubernetes.ts";
 import { findContainer, readActual } from "../../../lib/core/pod/pod_facts.ts";
 import { readPod } from "../../../lib/daemon/inventory/read_pod.ts";
@@ -116,6 +116,13 @@ Deno.test("readPod() reads a container's sizes in millicores and bytes", () => {
     instance: "containerd://a",
     terminations: [],
   });
+});
+
+Deno.test("readPod() has one object for what pods of a workload have in common", () => {
+  const [one, other] = [readPod(POD), readPod(structuredClone(POD))];
+  assert(other.labels === one.labels && other.requests === one.requests);
+  assert(other.containers[0]?.spec === one.containers[0]?.spec);
+  assert(other.containers[0]?.reported === one.containers[0]?.reported);
 });
 
 Deno.test("readPod() tells native sidecars from plain init containers (C15)", () => {

@@ -1,0 +1,20 @@
+import { assert, assertEquals } from "@std/assert";
+import { createSharing } from "../../lib/runtime/sharing.ts";
+
+Deno.test("createSharing() gives the first of equal objects for all of them", () => {
+  const share = createSharing<readonly number[]>((one) => one.join("/"));
+  const first = share([1, 2]);
+  assert(share([1, 2]) === first);
+  assertEquals(share([1, 3]), [1, 3]);
+});
+
+Deno.test("createSharing() remembers so many and no more, and gives each its own all the same", () => {
+  const share = createSharing<{ readonly id: number }>(({ id }) => `${id}`, 2);
+  const first = share({ id: 1 });
+  share({ id: 2 });
+  assert(share({ id: 1 }) === first);
+  assertEquals(share({ id: 3 }), { id: 3 });
+  const anew = share({ id: 1 });
+  assert(anew !== first);
+  assertEquals(anew, first);
+});
