@@ -554,8 +554,8 @@ export const REPLICAS_JOINT: Mutations = {
       breaks: "clips by memory",
       in: "readByContainer",
       under: "lib/core/replicas",
-      find: 'resource === "cpu" && [',
-      replace: "[",
+      find: 'resource === "cpu" && sticks',
+      replace: "sticks",
       test: CLIPPED,
     },
     {

@@ -48,7 +48,11 @@ export function readPodFor({ mode }: Pick<Autoscaler, "mode">, pod: PodFacts, st
 export function listViews({ uid, mode }: Pick<Autoscaler, "uid" | "mode">, state: PodState): readonly View[] {
   const { views } = readStateFor({ mode }, state);
   const own: View[] = [];
-  for (const [key, view] of Object.entries(views)) if (key === uid || key.startsWith(`${uid}/`)) own.push(view);
+  // Of every pod at every sweep: Object.entries would be two objects for each.
+  for (const key in views) {
+    const view = views[key];
+    if (view !== undefined && (key === uid || key.startsWith(`${uid}/`))) own.push(view);
+  }
   return own;
 }
 

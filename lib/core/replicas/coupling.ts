@@ -73,10 +73,11 @@ function listOwned({ type: resource, container }: ResourceTrigger, of: WorkloadP
 const NONE: readonly Owned[] = [];
 
 function chooseApplying({ pod, vertical }: WorkloadPod, container: string, now: number): Autoscaler | null {
-  const contenders =
-    vertical?.contenders.filter(({ containerName, mode }) => containerName === container && mode === "apply") ?? [];
   const facts = findContainer(pod, container);
   if (vertical === null || facts === null) return null;
+  const applies = ({ containerName, mode }: Autoscaler) => containerName === container && mode === "apply";
+  // Nearly always one that does.
+  const contenders = vertical.contenders.every(applies) ? vertical.contenders : vertical.contenders.filter(applies);
   const containerState = findContainerState(vertical.state, container) ?? UNSEEN;
   return chooseOwner(contenders, { now, pod, container: facts, containerState });
 }

@@ -46,18 +46,22 @@ const MOST = 2 ** 46;
 
 /** The memory after one more reading of the pod; the same object where it brings nothing new. Never throws. */
 export function nextRates(before: PodRates | null, usage: PodUsage, context: RateContext): PodRates {
-  const known = before?.containers ?? {};
-  const containers: Record<string, ContainerRates> = {};
-  let isNew = before === null;
+  const known = before?.containers ?? NONE;
+  // A kubelet is asked more often than it looks: most readings bring nothing new, and cost nothing.
+  let containers: Record<string, ContainerRates> | null = before === null ? {} : null;
   for (const { name, kind } of context.pod.containers) {
     const last = Object.hasOwn(known, name) ? known[name] ?? null : null;
     const point = kind === "init" ? undefined : usage.points.find((one) => one.container === name);
     const next = point === undefined || isUnreal(point) ? last : nextContainerRates(last, point, context);
+    if (next === last) continue;
+    containers ??= { ...known };
     if (next !== null) containers[name] = next;
-    if (next !== last) isNew = true;
+    else delete containers[name];
   }
-  return isNew || before === null ? { containers } : before;
+  return before !== null && containers === null ? before : { containers: containers ?? NONE };
 }
+
+const NONE: PodRates["containers"] = Object.freeze({});
 
 function nextContainerRates(last: ContainerRates | null, point: Point, context: RateContext): ContainerRates | null {
   const { instance, at, workingSetBytes, cpu } = point;
@@ -102,6 +106,12 @@ function exceeds(amount: number, capacity: number | null): boolean {
 
 /** Adapters keep such numbers out; a new source may not. */
 function isUnreal({ at, cpu, workingSetBytes }: Point): boolean {
-  const numbers = cpu.kind === "counter" ? [cpu.counterNs] : [cpu.millicores, cpu.windowMs];
-  return ![at, workingSetBytes, ...numbers].every((one) => one >= 0 && one < Infinity);
+  const isReal = cpu.kind === "counter"
+    ? isPossible(cpu.counterNs)
+    : isPossible(cpu.millicores) && isPossible(cpu.windowMs);
+  return !isReal || !isPossible(at) || !isPossible(workingSetBytes);
+}
+
+function isPossible(value: number): boolean {
+  return value >= 0 && value < Infinity;
 }

@@ -27,6 +27,7 @@ export function readPods(trigger: ResourceTrigger, pods: readonly WorkloadPod[],
 function readPod(of: WorkloadPod, context: YardstickContext): PodReading {
   const { pod, rates } = of;
   const { trigger: { type, container }, now } = context;
+  const { requests, isClipped } = readYardsticks(of, context);
   return {
     name: pod.name,
     phase: pod.phase,
@@ -34,6 +35,7 @@ function readPod(of: WorkloadPod, context: YardstickContext): PodReading {
     startAt: pod.startAt,
     ready: pod.ready,
     metric: readMetric(rates, { pod, type, container, now }),
-    ...readYardsticks(of, context),
+    requests,
+    isClipped,
   };
 }

@@ -51,7 +51,7 @@ function readByContainer(
 ): Measured {
   const { trigger: { type: resource, container } } = context;
   const key = `${resource}.requests` as const;
-  const sticks = new Map<string, Sticks>();
+  const sticks: (Sticks & { readonly name: string })[] = [];
   let unknown: string | null = null;
   const read = (name: string): Sticks | null => {
     const facts = findContainer(of.pod, name);
@@ -65,19 +65,20 @@ function readByContainer(
     return isFixed ? { born: amount, full: amount, isClipped: false } : grow(of, { facts, born, context });
   };
   const requestOf = (yardstick: "born" | "full") => (name: string): bigint | null => {
-    const stick = sticks.get(name) ?? read(name);
+    const known = sticks.find((one) => one.name === name);
+    const stick = known ?? read(name);
     if (stick === null) return null;
-    sticks.set(name, stick);
+    if (known === undefined) sticks.push({ name, ...stick });
     return toMilliAmount(Math.trunc(stick[yardstick]), resource);
   };
   const born = readRequest(of.pod, { resource, container, requestOf: requestOf("born") });
   // Most pods cannot grow, and this is asked for each of them at each tick.
-  const canGrow = [...sticks.values()].some((one) => one.full !== one.born);
+  const canGrow = sticks.some((one) => one.full !== one.born);
   const full = canGrow ? readRequest(of.pod, { resource, container, requestOf: requestOf("full") }) : born;
   if (unknown !== null) return { requests: { problem: toUnknown(of, unknown, resource) }, isClipped: false };
   if (typeof born !== "bigint") return { requests: { problem: born }, isClipped: false };
   if (typeof full !== "bigint") return { requests: { problem: full }, isClipped: false };
-  const isClipped = resource === "cpu" && [...sticks.values()].some((one) => one.isClipped);
+  const isClipped = resource === "cpu" && sticks.some((one) => one.isClipped);
   return { requests: { born, full }, isClipped };
 }
 
