@@ -8,6 +8,15 @@ Deno.test("createSharing() gives the first of equal objects for all of them", ()
   assertEquals(share([1, 3]), [1, 3]);
 });
 
+Deno.test("createSharing() remembers nothing that has a long key", () => {
+  const share = createSharing<{ readonly text: string }>(({ text }) => text);
+  const [kept, long] = [{ text: "x".repeat(1000) }, { text: "x".repeat(1001) }];
+  share(kept);
+  share(long);
+  assert(share({ ...kept }) === kept);
+  assert(share({ ...long }) !== long);
+});
+
 Deno.test("createSharing() remembers so many and no more, and gives each its own all the same", () => {
   const share = createSharing<{ readonly id: number }>(({ id }) => `${id}`, 2);
   const first = share({ id: 1 });
