@@ -1,7 +1,7 @@
 /**
  * One reading per cycle, for as long as the signal lasts. Readings never overlap, and a cycle that was missed (a slow
  * node, a busy consumer) is not made up: the next reading comes at once, and the one after a cycle later. One that is late by
- * less than half a cycle leaves the beat as it is: nodes that a busy moment has held up together would else be read together ever after.
+ * less than half a cycle leaves the beat as it is: nodes that a busy moment has held up together would otherwise be read together from then on.
  */
 import type { Clock } from "../runtime/clock.ts";
 

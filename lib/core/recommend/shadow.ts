@@ -48,7 +48,7 @@ export function readPodFor({ mode }: Pick<Autoscaler, "mode">, pod: PodFacts, st
 export function listViews({ uid, mode }: Pick<Autoscaler, "uid" | "mode">, state: PodState): readonly View[] {
   const { views } = readStateFor({ mode }, state);
   const own: View[] = [];
-  // Of every pod at every sweep: Object.entries would be two objects for each.
+  // Each sweep asks this of each pod, so no list of pairs is made.
   for (const key in views) {
     const view = views[key];
     if (view !== undefined && (key === uid || key.startsWith(`${uid}/`))) own.push(view);

@@ -76,7 +76,7 @@ function chooseApplying({ pod, vertical }: WorkloadPod, container: string, now: 
   const facts = findContainer(pod, container);
   if (vertical === null || facts === null) return null;
   const applies = ({ containerName, mode }: Autoscaler) => containerName === container && mode === "apply";
-  // Nearly always one that does.
+  // Nearly always all of them do, and no new list is needed.
   const contenders = vertical.contenders.every(applies) ? vertical.contenders : vertical.contenders.filter(applies);
   const containerState = findContainerState(vertical.state, container) ?? UNSEEN;
   return chooseOwner(contenders, { now, pod, container: facts, containerState });

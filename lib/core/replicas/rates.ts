@@ -46,9 +46,9 @@ const MOST = 2 ** 46;
 
 /** The memory after one more reading of the pod; the same object where it brings nothing new. Never throws. */
 export function nextRates(before: PodRates | null, usage: PodUsage, context: RateContext): PodRates {
-  const known = before?.containers ?? NONE;
+  const { containers: known } = before ?? NO_RATES;
   // A kubelet is asked more often than it looks: most readings bring nothing new, and cost nothing.
-  let containers: Record<string, ContainerRates> | null = before === null ? {} : null;
+  let containers: Record<string, ContainerRates> | null = null;
   for (const { name, kind } of context.pod.containers) {
     const last = Object.hasOwn(known, name) ? known[name] ?? null : null;
     const point = kind === "init" ? undefined : usage.points.find((one) => one.container === name);
@@ -58,10 +58,10 @@ export function nextRates(before: PodRates | null, usage: PodUsage, context: Rat
     if (next !== null) containers[name] = next;
     else delete containers[name];
   }
-  return before !== null && containers === null ? before : { containers: containers ?? NONE };
+  return containers === null ? before ?? NO_RATES : { containers };
 }
 
-const NONE: PodRates["containers"] = Object.freeze({});
+const NO_RATES: PodRates = Object.freeze({ containers: Object.freeze({}) });
 
 function nextContainerRates(last: ContainerRates | null, point: Point, context: RateContext): ContainerRates | null {
   const { instance, at, workingSetBytes, cpu } = point;

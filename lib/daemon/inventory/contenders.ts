@@ -12,7 +12,7 @@ const MOST = 1000;
 /** The contenders of one autoscaler. */
 export class Contenders {
   #of: Autoscaler | null = null;
-  /** Itself, for all pods of it. */
+  /** The autoscaler in a list, which all of its pods share. */
   #alone: readonly Autoscaler[] = NONE;
   readonly #byContainer = new Map<string, Autoscaler>();
 

@@ -48,7 +48,7 @@ export class MeteredPods {
   readonly #options: MeteredPodsOptions;
   readonly #takeStep: () => number;
   readonly #entries = new Map<string, Entry>();
-  /** How many want each set, and the set alone, as nearly all of its pods have it. */
+  /** How many want each set, and a list of it alone, which nearly all of its pods share. */
   readonly #wanted = new Map<PodSet, Wanted>();
 
   constructor(options: MeteredPodsOptions) {
@@ -107,7 +107,7 @@ export class MeteredPods {
     for (const entry of this.#entries.values()) entry.rates = entry.rates && stepPodRates(entry.rates, stepMs);
   }
 
-  /** `alone`: the set that the pod is in. */
+  /** `alone`: a list of the one set that the pod is in. */
   #put(alone: readonly PodSet[], pod: PodFacts): void {
     const entry = this.#entries.get(pod.uid);
     const before = entry?.pod;
