@@ -7,6 +7,7 @@ import { createClient } from "../kube/client.ts";
 import type { Term } from "../kube/lease.ts";
 import type { ApiServer } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { computeOn, queueCalls } from "../runtime/compute.ts";
 import type { Log } from "../runtime/log.ts";
 import { untilAborted } from "../runtime/waits.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
@@ -76,6 +77,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const { server: { origin, transport: plain }, metrics, signal, flightRecorder } = options;
   const sinks = [...options.sinks ?? [], ...(flightRecorder ? [flightRecorder.sink] : [])];
   const transport = countRequests(plain, metrics);
+  // What an actor asks and writes is part of the work. Leases, lists and watches wait for none of it.
+  const queued = queueCalls(computeOn(options.clock), transport);
   const troubleLog = new TroubleLog(options);
   const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
   const { lease, scope, replicas: wanted, ...rest } = options;
@@ -105,7 +108,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     return createActor({ pace: DEFAULT_PACE, ...common, ...settings, ...ofPart, ...led, client });
   };
   const newReporter = (term: Term) => {
-    const client = createClient({ origin, transport: fence(transport, term) });
+    const client = createClient({ origin, transport: fence(queued, term) });
     const isOwn = (uid: string) => observer.inventory.tracked.has(uid);
     return createReporter({ ...common, origin, transport, client, term, lastScales, isOwn });
   };
@@ -114,9 +117,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
     lease,
     client: createClient({ origin, transport }),
     metrics: isOfPart ? { setLeading: metrics.setLeading, standBy: metrics.forgetStatuses } : metrics,
-    createActor: (term) => isOfPart ? newReporter(term) : newActor({ transport: fence(transport, term) }, term),
+    createActor: (term) => isOfPart ? newReporter(term) : newActor({ transport: fence(queued, term) }, term),
   });
-  const actors = [leadership, leadership === null || isOfPart ? newActor({ transport }) : null]
+  const actors = [leadership, leadership === null || isOfPart ? newActor({ transport: queued }) : null]
     .filter((actor) => actor !== null);
   const sweepTroubles = async (ending: AbortSignal) => {
     // Whoever stands by watches too. What an actor knows of a deleted autoscaler it forgets itself.

@@ -5,6 +5,7 @@
  */
 import { BufferPool } from "../runtime/buffer_pool.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { computeOn } from "../runtime/compute.ts";
 import { abortable } from "@std/async/abortable";
 import type { ReadCaCerts } from "../kube/config/ca_certs.ts";
 import { type Credential, type ReadCredential, toHeader } from "../kube/config/credential.ts";
@@ -18,7 +19,7 @@ import type { NodeAddress, SummaryAnswer, SummarySource } from "./summary_source
 
 /** What both sources need: the clock to compare the node's with, and how long a summary may be. */
 export interface SourceOptions {
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: Pick<Clock, "now" | "monotonic" | "sleep">;
   /** What a node of its number of pods may have, by default. */
   readonly limitBytes?: number;
 }
@@ -98,8 +99,9 @@ const PATH = "/stats/summary?only_cpu_and_memory=true";
 const ACCEPT = { accept: "application/json" };
 const UNLISTED = "the node is not known: it is not listed yet, or podfit may not list nodes";
 
-function toCommon(options: SourceOptions): Pick<Call, "clock" | "limitBytes" | "buffers"> {
-  return { clock: options.clock, limitBytes: options.limitBytes ?? null, buffers: new BufferPool() };
+function toCommon(options: SourceOptions): Pick<Call, "clock" | "limitBytes" | "buffers" | "compute"> {
+  const { clock, limitBytes = null } = options;
+  return { clock, limitBytes, buffers: new BufferPool(), compute: computeOn(clock) };
 }
 
 /** As often as a file's credential is read again anyway. */

@@ -5,6 +5,7 @@
 import type { FailureReason } from "../api/usage.ts";
 import type { BufferPool } from "../runtime/buffer_pool.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Compute } from "../runtime/compute.ts";
 import { BodyTooLarge, discard, readBytes, readErrorText } from "../kube/body.ts";
 import { oneLine, readMessage } from "../kube/network_error.ts";
 import type { KubeletAnswer } from "./kubelet_client.ts";
@@ -14,6 +15,8 @@ import type { NodeAddress, SummaryAnswer } from "./summary_source.ts";
 export interface Call {
   readonly clock: Pick<Clock, "now">;
   readonly buffers: BufferPool;
+  /** The queue in which answers are read. */
+  readonly compute: Compute;
   /** `null` for what the node may honestly have. */
   readonly limitBytes: number | null;
   readonly node: NodeAddress;
@@ -33,11 +36,13 @@ export class CredentialError extends Error {}
 
 /** Sends the question and reads what comes of it. Rejects with nothing but the reason of an abort that isn't a timeout. */
 export async function ask(send: () => Promise<KubeletAnswer>, call: Call): Promise<SummaryAnswer> {
-  const { buffers, signal, node, clock } = call;
+  const { buffers, compute, signal, node, clock } = call;
   const limitBytes = call.limitBytes ?? toLimitBytes(node.maxPods);
   try {
     const answer = await send();
     const clockOffsetMs = readClockOffset(answer, clock.now());
+    // A group of nodes may have answered together.
+    await compute(() => {});
     if (answer.status !== 200) return await toRefusal(answer, call);
     const buffer = await readBytes(answer, { limitBytes, signal, buffers });
     return { kind: "summary", bytes: buffer.bytes(), clockOffsetMs, release: () => buffers.release(buffer) };

@@ -6,6 +6,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";
+import { computeOn } from "../../lib/runtime/compute.ts";
 import { settle } from "../../lib/runtime/virtual_clock.ts";
 
 const HOUR = 3_600_000;
@@ -240,6 +241,25 @@ Deno.test("a Lease that is deleted changes no leader (C55)", async () => {
   await pair.advance(20);
   assertEquals([isLeading(pair.a), isLeading(pair.b)], [true, false]);
   assertEquals(pair.a.series("podfit_leader_transitions_total"), ["podfit_leader_transitions_total 1"]);
+});
+
+Deno.test("a leader renews its Lease however long its queue of work is (C55)", async () => {
+  await using pair = await Pair.open();
+  const { clock } = pair.a.process;
+  const { monotonic, sleep } = { ...clock };
+  let spentMs = 0;
+  const rest = Promise.withResolvers<void>();
+  // A rest is due after the first piece of work, and does not end.
+  Object.assign(clock, {
+    monotonic: () => monotonic() + spentMs,
+    sleep: (ms: number, signal?: AbortSignal) => ms === 0 ? rest.promise : sleep(ms, signal),
+  });
+  void computeOn(clock)(() => void (spentMs += 5));
+  const resized = pair.resizedAt.length;
+  await pair.advance(60);
+  assertEquals([isLeading(pair.a), isLeading(pair.b)], [true, false]);
+  assertEquals(pair.resizedAt.length, resized, "nothing else is done");
+  rest.resolve();
 });
 
 Deno.test("a new leader waits for two samples of a pod, where one podfit alone goes by one (C55)", async () => {

@@ -125,10 +125,17 @@ export const LEADING: Mutations = {
     {
       breaks: "sets replicas when it leads no more",
       in: "createDaemon",
-      find: "newActor({ transport: fence(transport, term) }, term)",
-      replace: "newActor({ transport }, term)",
+      find: "newActor({ transport: fence(queued, term) }, term)",
+      replace: "newActor({ transport: queued }, term)",
       test:
         "a leader that was stopped between reading and writing a scale writes nothing when it wakes, and the next one once (R46, C55)",
+    },
+    {
+      breaks: "renews its Lease when all other work is done",
+      in: "createDaemon",
+      find: "lease,\n    client: createClient({ origin, transport }),",
+      replace: "lease,\n    client: createClient({ origin, transport: queued }),",
+      test: "a leader renews its Lease however long its queue of work is (C55)",
     },
     {
       breaks: "shows the gauges of its leadership for ever",

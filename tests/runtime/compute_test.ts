@@ -1,6 +1,6 @@
 /** What is computed lets others go first. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { computeOn } from "../../lib/runtime/compute.ts";
+import { computeOn, queueCalls } from "../../lib/runtime/compute.ts";
 import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 /** A clock that moves by hand; each rest is noted, and ends when the test says so. */
@@ -20,6 +20,7 @@ function start() {
     done,
     rests,
     spend,
+    compute,
     take: (name: string, ms: number) =>
       compute(() => {
         spend(ms);
@@ -38,7 +39,7 @@ function start() {
 
 /** Whatever needs no rest is done. */
 async function settle(): Promise<void> {
-  for (let hop = 0; hop < 20; hop++) await null;
+  for (let hop = 0; hop < 1_000; hop++) await null;
 }
 
 Deno.test("computeOn() does at once what nobody waits before, and gives what it gives", async () => {
@@ -65,9 +66,11 @@ Deno.test("computeOn() rests after each 5 ms of work, and goes on in order", asy
 Deno.test("computeOn() counts what was done long ago, and no time in which nothing was done", async () => {
   const { take, rests, wake } = start();
   await take("a", 4);
+  await settle();
   await wake();
   assertEquals(rests.length, 0);
   await take("b", 1);
+  await settle();
   assertEquals(rests.length, 1);
 });
 
@@ -80,6 +83,54 @@ Deno.test("computeOn() counts what an answer sets off at once", async () => {
   assertEquals([done.join(""), rests.length], ["ab", 1]);
   await wake();
   await Promise.all([first, second, third]);
+  assertEquals(done.join(""), "abc");
+});
+
+Deno.test("computeOn() counts what an answer sets off after a few promises, as a request that is sent", async () => {
+  const { take, spend, done, rests, wake } = start();
+  const first = take("a", 1);
+  const second = take("b", 1).then(async () => {
+    for (let hop = 0; hop < 20; hop++) await null;
+    spend(3);
+  });
+  const third = take("c", 1);
+  await settle();
+  assertEquals([done.join(""), rests.length], ["ab", 1]);
+  await wake();
+  await Promise.all([first, second, third]);
+});
+
+Deno.test("queueCalls() makes a call when its turn comes, and gives its answer", async () => {
+  const { compute, take, done, wake } = start();
+  const call = queueCalls(compute, (name: string, ms: number) => {
+    done.push(name);
+    return Promise.resolve(`${name} ${ms}`);
+  });
+  const before = take("a", 5);
+  const called = call("b", 7);
+  await settle();
+  assertEquals(done.join(""), "a");
+  await wake();
+  assertEquals([await called, await before, done.join("")], ["b 7", "a", "ab"]);
+});
+
+Deno.test("queueCalls() passes answers on in turns of their own, failures among them", async () => {
+  const { compute, spend, done, rests, wake } = start();
+  const answers = [1, 2, 3].map(() => Promise.withResolvers<string>());
+  const call = queueCalls(compute, (index: number) => answers[index]?.promise ?? Promise.reject(new RangeError()));
+  const note = (text: string) => {
+    spend(3);
+    done.push(text);
+  };
+  const calls = [0, 1, 2].map((index) => call(index).then(note, (error: Error) => note(error.message)));
+  await settle();
+  answers[0]?.resolve("a");
+  answers[1]?.reject(new Error("b"));
+  answers[2]?.resolve("c");
+  await settle();
+  assertEquals([done.join(""), rests.length], ["ab", 1]);
+  await wake();
+  await Promise.all(calls);
   assertEquals(done.join(""), "abc");
 });
 

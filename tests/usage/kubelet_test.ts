@@ -220,7 +220,10 @@ function headersClock() {
     resolve();
     return START;
   };
-  return { clock: { now, monotonic: () => 0 }, headersSeen: promise.then(() => settle()) };
+  return {
+    clock: { now, monotonic: () => 0, sleep: () => Promise.resolve() },
+    headersSeen: promise.then(() => settle()),
+  };
 }
 
 Deno.test("openDirectSource() trusts a CA of kubelets that was renewed, and the cluster's of the moment", async () => {

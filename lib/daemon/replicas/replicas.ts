@@ -8,7 +8,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { PodState } from "../../core/state.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { Compute } from "../../runtime/compute.ts";
+import { type Compute, queueCalls } from "../../runtime/compute.ts";
 import { Limit } from "../../runtime/limit.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
 import { untilAborted } from "../../runtime/waits.ts";
@@ -130,7 +130,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     isKnown: observer.canScale,
   };
   const countPods = createCountPods(sets);
-  const toAsk = createQuestions(options.ask);
+  const toAsk = createQuestions(queueCalls(options.compute, options.ask));
   const readWait = createStarts(clock);
   const rows = new Map<string, Row>();
   const tasks = new TaskSet({

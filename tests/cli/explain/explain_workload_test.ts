@@ -68,7 +68,7 @@ const WINDOW = [
   "  tolerance: up 10 %, down 10 %",
   "",
   "What the next change waits for",
-  "  the window of the way down is 5m: 4 were needed 1m44s ago, so 2 can come at the earliest at 11:07:26Z, in 3m16s",
+  "  the window of the way down is 5m: 3 were needed 1m44s ago, so 2 can come at the earliest at 11:07:26Z, in 3m16s",
   "",
   "Changes, newest first",
   "  3m29s ago (11:00:41Z)  5 -> 6  ScaledOut: cpu resource utilization (percentage of request) above target",
