@@ -142,12 +142,17 @@ function openReader(body: NonNullable<Answer["body"]>, open?: () => Uint8Array<A
   if (open !== undefined) {
     try {
       const reader = body.getReader({ mode: "byob" });
-      return { read: () => reader.read(open()), cancel: (reason) => reader.cancel(reason) };
+      return { read: () => readFull(reader, open()), cancel: (reason) => reader.cancel(reason) };
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
     }
   }
   return body.getReader();
+}
+
+/** Without `min` each piece that has arrived would be a read of its own, which costs as much as a large one. */
+function readFull(reader: ReadableStreamBYOBReader, memory: Uint8Array<ArrayBuffer>): ReturnType<Reader["read"]> {
+  return reader.read(memory, { min: memory.length });
 }
 
 async function readNext(reader: Reader, { clock, silentMs }: BodyOptions): ReturnType<Reader["read"]> {
