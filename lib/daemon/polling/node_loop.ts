@@ -29,33 +29,47 @@ export interface NodeLoopOptions {
 
 /** Resolves when the readings end, which they do when the signal aborts; rejects when an evaluation or `onReading` throws. */
 export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
-  const { readings, changes, compute } = options;
+  const { readings, changes } = options;
   let reading = readings.next();
   for (;;) {
     const next = await Promise.race([reading, changes.wait()]);
     if (next === CHANGED) {
-      await compute(() => evaluateChanged(options));
+      await evaluate(() => changes.take(), () => ({ kind: "changed" }), options);
     } else {
       if (next.done === true) return;
-      await compute(() => evaluateAll(next.value, options));
+      const { value } = next;
+      await evaluate(() => begin(value, options), toObserver(value, options.capacity()), options);
       reading = readings.next();
     }
     options.onEvaluated();
   }
 }
 
-function evaluateChanged({ signal, changes, tracked, evaluator }: NodeLoopOptions): void {
-  const pods = [...changes.take()].flatMap((uid) => tracked().get(uid) ?? []);
-  if (!signal.aborted) evaluator.evaluate(pods, () => ({ kind: "changed" }));
+/** The pods that are to be evaluated with the reading. */
+function begin(reading: Reading, { signal, onReading, beginRound, tracked }: NodeLoopOptions): Iterable<string> {
+  if (signal.aborted) return [];
+  onReading(reading);
+  return beginRound() ? tracked().keys() : [];
 }
 
-function evaluateAll(
-  reading: Reading,
-  { signal, onReading, beginRound, evaluator, tracked, capacity }: NodeLoopOptions,
-): void {
-  if (signal.aborted) return;
-  onReading(reading);
-  if (beginRound()) evaluator.evaluate(tracked().values(), toObserver(reading, capacity()));
+/** Pods that are evaluated in one go: a node may have hundreds, and others wait for their turn. */
+const AT_ONCE = 10;
+
+/** Asks for the pods when their turn comes, and evaluates those that are still tracked when it is theirs. */
+async function evaluate(
+  list: () => Iterable<string>,
+  observe: (tracked: Tracked) => Observation,
+  { signal, tracked, evaluator, compute }: NodeLoopOptions,
+): Promise<void> {
+  let waiting: string[] | null = null;
+  do {
+    waiting = await compute(() => {
+      const uids = waiting ?? [...list()];
+      if (signal.aborted) return [];
+      evaluator.evaluate(uids.splice(0, AT_ONCE).flatMap((uid) => tracked().get(uid) ?? []), observe);
+      return uids;
+    });
+  } while (waiting.length > 0);
 }
 
 function toObserver(reading: Reading, capacity: Capacity): (tracked: Tracked) => Observation {

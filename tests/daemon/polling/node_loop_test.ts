@@ -17,9 +17,11 @@ class Loop {
   readonly turns: string[] = [];
   readonly read: string[] = [];
   turned = 0;
+  onEvaluating = () => {};
   isRound = true;
   readonly ending = new AbortController();
   readonly ended: Promise<void>;
+  readonly compute = computeOn(new VirtualClock());
   #give: (result: IteratorResult<Reading>) => void = () => {};
 
   constructor() {
@@ -32,7 +34,7 @@ class Loop {
       readings: { next: () => new Promise((resolve) => this.#give = resolve) },
       changes: this.changes,
       signal: this.ending.signal,
-      compute: computeOn(new VirtualClock()),
+      compute: this.compute,
       beginRound: () => this.isRound,
       onReading: ({ kind }) => this.read.push(kind),
       onEvaluated: () => this.turned++,
@@ -55,6 +57,7 @@ class Loop {
   }
 
   #takeTurn(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): void {
+    this.onEvaluating();
     for (const tracked of pods) this.turns.push(`${tracked.pod.uid} ${observe(tracked).kind}`);
   }
 }
@@ -68,6 +71,27 @@ Deno.test("runNodeLoop() gives each pod its usage, or a tick where the reading h
   await loop.end();
   assertEquals(loop.turns, ["a usage", "b tick", "a tick", "b tick"]);
   assertEquals([loop.read, loop.turned], [["usage", "failed"], 2]);
+});
+
+Deno.test("runNodeLoop() lets others go first after each ten pods, and leaves out those that have gone meanwhile", async () => {
+  const loop = new Loop();
+  for (let index = 0; index < 25; index++) {
+    const uid = `more-${index}`;
+    loop.pods.set(uid, { pod: pod({ uid }), contenders: [policy()] });
+  }
+  const others: string[] = [];
+  loop.onEvaluating = () => {
+    loop.onEvaluating = () => {};
+    void loop.compute(() => {
+      others.push(`after ${loop.turns.length}`);
+      loop.pods.delete("more-20");
+    });
+  };
+  loop.give();
+  await settle();
+  await loop.end();
+  assertEquals([others, loop.turns.length, loop.turned], [["after 10"], 26, 1]);
+  assertEquals(loop.turns.includes("more-20 tick"), false);
 });
 
 Deno.test("runNodeLoop() evaluates changed pods alone, between readings", async () => {
