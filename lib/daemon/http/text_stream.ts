@@ -1,8 +1,11 @@
 /** Bodies of answers that are made while they are read: each piece when the reader has room for it, so that a long one blocks nobody. */
 import { systemClock } from "../../runtime/clock.ts";
 
+/** Work, ms, between two turns of the event loop. */
+const STRETCH_MS = 2;
+
 /**
- * A round of the event loop goes before each piece. `holding` is disposed of after the last one, or when the reader has gone, also
+ * The event loop turns between pieces that take some time. `holding` is disposed of after the last one, or when the reader has gone, also
  * before the first; pieces that are waited for have to end then.
  */
 export function toTextStream(
@@ -31,8 +34,11 @@ export function toTextStream(
 
 async function* encodeInRounds(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
+  let restedMs = systemClock.monotonic();
   for await (const piece of pieces) {
     yield encoder.encode(piece);
+    if (systemClock.monotonic() - restedMs < STRETCH_MS) continue;
     await systemClock.sleep(0);
+    restedMs = systemClock.monotonic();
   }
 }
