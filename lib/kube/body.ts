@@ -43,11 +43,13 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
     await discard(answer);
     throw tooLarge(options);
   }
-  const { buffers } = options;
+  const { buffers, limitBytes } = options;
   const buffer = buffers?.take() ?? new BodyBuffer();
-  for await (const chunk of readChunks(answer, options, buffers && (() => buffer.free()))) {
+  // One byte beyond the limit tells as much as all that follow.
+  const open = () => buffer.free().subarray(0, limitBytes + 1 - buffer.length);
+  for await (const chunk of readChunks(answer, options, buffers && open)) {
     buffer.append(chunk);
-    if (buffer.length > options.limitBytes) throw tooLarge(options);
+    if (buffer.length > limitBytes) throw tooLarge(options);
   }
   return buffer;
 }
