@@ -181,7 +181,7 @@ export class Nodes implements AsyncDisposable {
   }
 
   #note(reading: Reading, entry: Entry): void {
-    const { metrics, log, health, areListed, onTrouble } = this.#options;
+    const { metrics, log, health, facts, areListed, onTrouble } = this.#options;
     this.#sources.note(reading);
     this.#options.onReading?.(reading);
     if (reading.kind === "usage") {
@@ -194,8 +194,8 @@ export class Nodes implements AsyncDisposable {
       entry.failures = 0;
       return;
     }
-    // The node is not at fault, and the watch of nodes says why they are not listed.
-    const isCounted = reading.reason !== "unlisted" || areListed();
+    // The node is not at fault: the watch of nodes says why they are not listed, and it may have listed this one meanwhile.
+    const isCounted = reading.reason !== "unlisted" || (areListed() && !facts.has(reading.node));
     health.note(reading, { isCounted });
     if (!isCounted) return log.debug(reading.message);
     metrics.kubeletRead(reading.reason, null);
