@@ -53,7 +53,10 @@ scenario(
       ]);
       await using release = await installRelease(namespace, {});
       // Off: nothing is written, and nothing is said.
-      for (const name of ["sized", "store"]) await waitForLastChange({ namespace, name }, "cpu.requests 10m -> 20m");
+      for (const name of ["sized", "store"]) {
+        // Two more samples of the kubelet, which looks each 10 to 19 s.
+        await waitForLastChange({ namespace, name }, "cpu.requests 10m -> 20m", { timeoutMs: 60_000 });
+      }
       const { status } = await find<{ readonly status?: object }>(
         `/apis/keda.sh/v1alpha1/namespaces/${namespace}/scaledobjects/web`,
       ) ?? {};
