@@ -1,5 +1,6 @@
 /** How often a node's kubelet is asked, and when (C20). */
 import { assert, assertEquals } from "@std/assert";
+import type { NodeFacts } from "../../../lib/daemon/inventory/facts.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { Nodes, type NodesOptions } from "../../../lib/daemon/polling/nodes.ts";
 import { TroubleLog } from "../../../lib/daemon/report/trouble_log.ts";
@@ -11,6 +12,17 @@ import { autoscalerObject, podObject } from "../../support/api_objects.ts";
 import { pod, policy } from "../../support/builders.ts";
 import { Run } from "../../support/daemon_run.ts";
 
+const CAPACITY = { cpuMillicores: 8_000, memoryBytes: null };
+const NODE: NodeFacts = {
+  name: "node1",
+  addresses: [],
+  port: 10250,
+  maxPods: 110,
+  capacity: CAPACITY,
+  allocatable: CAPACITY,
+  kubeletVersion: null,
+  memoryPressure: false,
+};
 const READS = 'podfit_kubelet_reads_total{result="ok"}';
 
 Deno.test("a node is polled as often as its most frequent autoscaler wants, once for all its pods (C20)", async () => {
@@ -108,6 +120,26 @@ Deno.test("a node that is gone for a day is told of once, and then summed up onc
   const [first, ...sums] = lines;
   assertEquals([first, sums.length], ["Cannot read usage of node", 2 + 23]);
   assertEquals(sums.at(-1)?.split(" ").at(-1), "240");
+});
+
+Deno.test("a reading that says a node is not listed is no failure once it is, and is one where nodes are listed without it", async () => {
+  const clock = new VirtualClock();
+  const facts = new Map([[NODE.name, NODE]]);
+  for (const [known, expected] of [[facts, []], [new Map(), ["not listed"]]] as const) {
+    const told: string[] = [];
+    await using nodes = createNodes({
+      clock,
+      facts: known,
+      onTrouble: (trouble) => void (trouble.kind === "failure" && told.push(trouble.message)),
+      async *watchUsage({ name: node }, { signal }) {
+        yield { kind: "failed", node, readAt: clock.now(), reason: "unlisted", message: "not listed" };
+        await clock.sleep(60_000, signal).catch(() => {});
+      },
+    });
+    nodes.put({ pod: pod({ nodeName: NODE.name }), contenders: [policy()] });
+    await clock.advance(1_000);
+    assertEquals<readonly string[]>(told, expected);
+  }
 });
 
 /** Of which nothing is known but that they are listed, and whose readings nobody evaluates. */
