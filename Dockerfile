@@ -19,7 +19,7 @@ RUN DENO_NO_UPDATE_CHECK=1 deno run --quiet --frozen -P=dev tools/image/main.ts 
 FROM build AS compile
 # Bundled first: else all files of all packages would be embedded.
 RUN deno bundle --frozen --platform browser --code-splitting --outdir bundle main.ts \
-  && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=16,--page-promotion-threshold=10 \
+  && deno compile --frozen --permission-set=daemon --v8-flags=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=16,--page-promotion-threshold=10,--no-allocation-site-pretenuring \
     --output /compiled/podfit/podfit bundle/main.js \
   && cp -a /rootfs/etc /rootfs/lib* /compiled/ && cp -a /rootfs/podfit/notices /compiled/podfit/
 
@@ -32,7 +32,7 @@ LABEL org.opencontainers.image.title="podfit" \
 ENV DENO_DIR=/podfit/cache \
   DENO_NO_UPDATE_CHECK=1 \
   DENO_USE_CGROUPS=1 \
-  DENO_V8_FLAGS=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=16,--page-promotion-threshold=10 \
+  DENO_V8_FLAGS=--no-parallel-scavenge,--heap-growing-percent=30,--max-semi-space-size=16,--page-promotion-threshold=10,--no-allocation-site-pretenuring \
   NO_COLOR=1
 USER 65532:65532
 WORKDIR /

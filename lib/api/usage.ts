@@ -100,8 +100,8 @@ export type Reading =
     readonly readAt: number;
     /** The node's clock minus podfit's, in whole seconds; 0 while they agree within two. */
     readonly clockOffsetMs: number;
-    /** The tracked pods by UID. */
-    readonly pods: ReadonlyMap<string, PodUsage>;
+    /** The tracked pods by UID; who takes the reading may empty it. */
+    readonly pods: Map<string, PodUsage>;
     /** How many pods and containers were left out because their numbers are implausible. */
     readonly skipped: number;
     /** How long the poll took. */

@@ -23,7 +23,7 @@ export type SummaryReading =
     readonly kind: "summary";
     /** `at`: when the node's own numbers were taken, by its clock. */
     readonly node: { readonly name: string | null; readonly at: number | null };
-    readonly pods: ReadonlyMap<string, PodUsage>;
+    readonly pods: Map<string, PodUsage>;
     readonly skipped: number;
   }
   | { readonly kind: "malformed"; readonly message: string };

@@ -15,6 +15,7 @@ export interface NodeLoopOptions {
   /** The node's tracked pods at this moment. */
   readonly tracked: () => ReadonlyMap<string, Tracked>;
   readonly capacity: () => Capacity;
+  /** Each is emptied when its pods are evaluated. */
   readonly readings: AsyncIterator<Reading>;
   /** Nothing is evaluated once it is aborted. */
   readonly signal: AbortSignal;
@@ -39,6 +40,8 @@ export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
       if (next.done === true) return;
       const { value } = next;
       await evaluate(() => begin(value, options), toObserver(value, options.capacity()), options);
+      // The promise that it came by was awaited for so long that V8 keeps what it brought until it next collects the whole heap.
+      if (value.kind === "usage") value.pods.clear();
       reading = readings.next();
     }
     options.onEvaluated();

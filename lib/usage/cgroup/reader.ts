@@ -10,7 +10,7 @@ import { parseBytes, parseContainer } from "./parse_files.ts";
 
 /** What one look at the tracked pods gave. */
 export type CgroupReading =
-  | { readonly kind: "usage"; readonly pods: ReadonlyMap<string, PodUsage>; readonly skipped: number }
+  | { readonly kind: "usage"; readonly pods: Map<string, PodUsage>; readonly skipped: number }
   /** `why` ends a sentence and says what to do. */
   | { readonly kind: "failed"; readonly why: string };
 

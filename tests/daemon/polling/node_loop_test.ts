@@ -41,10 +41,11 @@ class Loop {
     });
   }
 
-  give(...uids: string[]): void {
+  give(...uids: string[]): ReadonlyMap<string, unknown> {
     const pods = new Map(uids.map((uid) => [uid, { usageBytes: null, points: [] }]));
     const common = { node: "node1", readAt: 0, clockOffsetMs: 0, skipped: 0, bytes: 0, durationMs: 0 };
     this.#give({ done: false, value: { kind: "usage", pods, ...common } });
+    return pods;
   }
 
   fail(): void {
@@ -71,6 +72,16 @@ Deno.test("runNodeLoop() gives each pod its usage, or a tick where the reading h
   await loop.end();
   assertEquals(loop.turns, ["a usage", "b tick", "a tick", "b tick"]);
   assertEquals([loop.read, loop.turned], [["usage", "failed"], 2]);
+});
+
+Deno.test("runNodeLoop() empties a reading once its pods are evaluated", async () => {
+  const loop = new Loop();
+  const sizes: number[] = [];
+  loop.onEvaluating = () => sizes.push(pods.size);
+  const pods = loop.give("a", "b");
+  await settle();
+  await loop.end();
+  assertEquals([sizes, pods.size, loop.turns], [[2], 0, ["a usage", "b usage"]]);
 });
 
 Deno.test("runNodeLoop() lets others go first after each ten pods, and leaves out those that have gone meanwhile", async () => {
