@@ -97,8 +97,8 @@ export function createActor(options: ActorOptions): Actor {
   const recorder = new Recorder({ client, clock, random, log, metrics, brake, onNotice, onTrouble, instance });
   const refusals = new Refusals({ clock, recorder, onTrouble, isKnown });
   const mode = readMode(options.scope);
-  const readState = (uid: string) => evaluator.readState(uid);
-  const siblings = new SiblingIndex({ readState });
+  const readStanding = (uid: string) => evaluator.readStanding(uid);
+  const siblings = new SiblingIndex({ readStanding });
   const killFloors = new KillFloors();
   const takeTurn = createTurns({ clock, pace: options.pace, brake });
   const isLeading = () => term?.isLeading() !== false;
@@ -140,8 +140,8 @@ export function createActor(options: ActorOptions): Actor {
       fail("Cannot evaluate pod", { pod: formatName(pod), error });
     },
   });
-  const health = new UsageHealth({ readState, clock });
-  const recommendations = new Recommendations({ readState });
+  const health = new UsageHealth({ readStanding, clock });
+  const recommendations = new Recommendations({ readState: (uid) => evaluator.readState(uid) });
   const isNodeLocal = isPartial(options.scope);
   const onProgress = statusLoop.noteProgress;
   const outlets = isStatusElsewhere
@@ -154,7 +154,7 @@ export function createActor(options: ActorOptions): Actor {
     metrics,
     inventory,
     unread: health.unread,
-    limits: createLimits(readState),
+    limits: createLimits(readStanding),
     recommended: recommendations.read,
     isNodeLocal,
     lastScales,
@@ -188,7 +188,7 @@ export function createActor(options: ActorOptions): Actor {
     recorder,
     takeTurn,
     nodes,
-    readState,
+    readStanding,
     isLeading,
   });
   const listener: ObserverListener = {

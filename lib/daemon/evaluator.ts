@@ -6,20 +6,20 @@
 import { decide } from "../core/decide.ts";
 import type { Input, Observation, Outcome } from "../core/decision.ts";
 import { isWaitingForRoom } from "../core/notify/held.ts";
-import { stepClock } from "../core/observe/clock_step.ts";
 import type { PodFacts } from "../core/pod/pod_facts.ts";
 import { readTaken } from "../core/pod/room.ts";
 import type { Siblings } from "../core/pod/siblings.ts";
 import { wantsSiblings } from "../core/propose/inherit.ts";
 import type { Answer, ResizeRequest } from "../core/resize_request.ts";
+import type { Standing } from "../core/standing.ts";
 import { NEW_POD_STATE, type PodState } from "../core/state.ts";
-import { watchSteps } from "../runtime/clock_steps.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Actuate } from "./act/actuator.ts";
 import type { TakeTurn } from "./act/turns.ts";
 import type { Tracked } from "./inventory/tracked.ts";
 import type { Surroundings } from "./observer.ts";
 import type { Sink } from "./report/sink.ts";
+import { States } from "./states.ts";
 
 /** How a pod is resized, and who hears of its evaluations. */
 export interface EvaluatorOptions {
@@ -53,25 +53,28 @@ export interface Sending {
 /** Owns the state of every tracked pod. Disposal waits for the answers to what was sent, and sends nothing more. */
 export class Evaluator implements AsyncDisposable {
   readonly #options: EvaluatorOptions;
-  readonly #states = new Map<string, PodState>();
+  readonly #states: States;
   readonly #waiting = new Set<string>();
   /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
   readonly #inFlight = new Map<string, Tracked | null>();
   readonly #sending = new Set<Promise<void>>();
-  readonly #takeStep: () => number;
   /** By uid, the requests that wait for their turn, the oldest first; monotonic ms. */
   readonly #queued = new Map<string, Sending & { readonly sinceMs: number }>();
   readonly #closing = new AbortController();
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
-    this.#takeStep = watchSteps(options.clock);
+    this.#states = new States(options.clock);
   }
 
   /** What is remembered of the pod; `null` before its first evaluation. */
   readState(uid: string): PodState | null {
-    this.#followClock();
-    return this.#states.get(uid) ?? null;
+    return this.#states.read(uid);
+  }
+
+  /** The same as far as others ask, at no cost. */
+  readStanding(uid: string): Standing | null {
+    return this.#states.readStanding(uid);
   }
 
   /** UIDs of pods that wait for room on their node (L30). */
@@ -99,7 +102,6 @@ export class Evaluator implements AsyncDisposable {
   /** Decides for each pod and sends the requests, at most one per pod at a time. Waits for no answer, and never throws. */
   evaluate(pods: Iterable<Tracked>, observe: (tracked: Tracked) => Observation): void {
     if (this.#closing.signal.aborted) return;
-    this.#followClock();
     // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
     const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
@@ -156,10 +158,10 @@ export class Evaluator implements AsyncDisposable {
   #decide(tracked: Tracked, observation: Observation): ResizeRequest | null {
     const { clock, report } = this.#options;
     const startedMs = clock.monotonic();
-    const before = this.#states.get(tracked.pod.uid) ?? NEW_POD_STATE;
+    const before = this.#states.read(tracked.pod.uid) ?? NEW_POD_STATE;
     const input = this.#toInput(tracked, observation);
     const outcome = decide(before, input);
-    this.#states.set(tracked.pod.uid, outcome.state);
+    if (outcome.state !== before) this.#states.put(tracked.pod.uid, outcome.state);
     this.#noteRoom(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
     return outcome.request;
@@ -182,10 +184,9 @@ export class Evaluator implements AsyncDisposable {
 
   /** What the pod needs now that its turn has come; `null` = nothing any more, or too little is known. */
   #decideAnew(decided: Sending): Sending | null {
-    this.#followClock();
     const { uid, namespace } = decided.tracked.pod;
     const tracked = this.#inFlight.get(uid) ?? decided.tracked;
-    if (!this.#states.has(uid) || !this.#options.canDecide(namespace)) return null;
+    if (this.#states.readStanding(uid) === null || !this.#options.canDecide(namespace)) return null;
     // It rests on siblings, not on samples: those of the meantime say nothing about it.
     if (decided.request.reason === "Inherited" && tracked === decided.tracked) return decided;
     // Nothing was sent, so nothing is in flight.
@@ -200,20 +201,12 @@ export class Evaluator implements AsyncDisposable {
     const { pod } = tracked;
     if (answer.kind === "accepted") rooms.accept(pod, answer.generation);
     else if (answer.kind !== "unconfirmed") rooms.release(pod.uid);
-    this.#followClock();
     // Dropped meanwhile: what was accepted is still reported, but no state comes back to life.
-    const before = this.#states.get(pod.uid);
+    const before = this.#states.read(pod.uid);
     const input = this.#toInput(tracked, { kind: "answered", request, answer });
     const outcome: Outcome = decide(before ?? NEW_POD_STATE, input);
-    if (before !== undefined) this.#states.set(pod.uid, outcome.state);
+    if (before !== null) this.#states.put(pod.uid, outcome.state);
     report({ before: before ?? NEW_POD_STATE, input, outcome, tookMs: 0 });
-  }
-
-  /** States are dated by the wall clock; what they measure is the time that passes. */
-  #followClock(): void {
-    const stepMs = this.#takeStep();
-    if (stepMs === 0) return;
-    for (const [uid, state] of this.#states) this.#states.set(uid, stepClock(state, stepMs));
   }
 
   /** What is commanded takes its room at once, or two pods of a round would both be fitted into it. */

@@ -5,6 +5,7 @@ import { decide } from "../../lib/core/decide.ts";
 import type { Input, Observation } from "../../lib/core/decision.ts";
 import type { ResizeRequest } from "../../lib/core/resize_request.ts";
 import { BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/core/reasons.ts";
+import { rest, wake } from "../../lib/core/rest.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
 import { oddFacts, oddUsage, sanePolicies } from "../support/arbitraries.ts";
 import { lawPolicies } from "../support/law_arbitraries.ts";
@@ -106,6 +107,7 @@ Deno.test("decide() never throws, changes nothing it was given, answers alike, a
         // Facts seen before are not looked at again; looking would change nothing.
         if (observation.kind !== "answered") assertEquals(decide({ ...state, resourceVersion: null }, input), outcome);
         assertEquals(JSON.parse(JSON.stringify(outcome.state)), outcome.state);
+        assertEquals(wake(rest(outcome.state)), outcome.state);
         for (const { decision } of outcome.decisions) {
           if (decision.kind === "hold") assertEquals(HOLD_REASONS.includes(decision.reason), true);
           if (decision.kind === "blocked") assertEquals(BLOCK_REASONS.includes(decision.reason), true);

@@ -178,10 +178,10 @@ Deno.test("evaluate() folds every answer in, also when another one fails, and se
 Deno.test("evaluate() passes a pod by whose contenders are not all known, and keeps what it knew of it (C12)", async () => {
   const desk = new Desk();
   await desk.poll(3, BUSY);
-  const before = desk.evaluator.readState("busy");
+  const before = desk.evaluator.readStanding("busy");
   desk.canDecide = false;
   await desk.poll(3, BUSY, OTHER);
-  assertEquals([desk.requests.length, desk.evaluator.readState("busy") === before], [1, true]);
+  assertEquals([desk.requests.length, desk.evaluator.readStanding("busy") === before], [1, true]);
   assertEquals(desk.evaluator.readState("other"), null);
 });
 

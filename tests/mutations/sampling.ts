@@ -132,7 +132,7 @@ export const SAMPLING: Mutations = {
   C22: [
     {
       breaks: "takes a clock that was set for a silence",
-      in: "Evaluator.#followClock",
+      in: "States.#followClock",
       find: "if (stepMs === 0) return;",
       replace: "if (stepMs !== 1) return;",
       test: "a wall clock that is set forward by two hours ends no usage, and no event says so (C22)",

@@ -30,7 +30,7 @@ export function isWantedUp(rule: SideRule, streaks: View["streaks"]): boolean {
 }
 
 /** Whether the pod cannot get what it wants of that request, as far as the last samples say (R84). */
-export function isSaturated(rule: SideRule, { streaks, shortage }: View): boolean {
+export function isSaturated(rule: SideRule, { streaks, shortage }: Pick<View, "streaks" | "shortage">): boolean {
   return isWantedUp(rule, streaks) && (shortage.held[rule.key] ?? 0) >= readShortSamples(rule);
 }
 

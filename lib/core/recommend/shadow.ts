@@ -5,7 +5,8 @@
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { type Resources, SIDE_KEYS, sideOf } from "../../units/resources.ts";
 import { type ContainerFacts, type PodFacts, readActual } from "../pod/pod_facts.ts";
-import { NEW_POD_STATE, type PodState, type Shadow, type View } from "../state.ts";
+import type { Standing, StandingView } from "../standing.ts";
+import { NEW_POD_STATE, type PodState, type Shadow } from "../state.ts";
 
 /** A shadow in which nothing was resized yet. */
 export const NEW_SHADOW: Shadow = { sizes: {}, generation: 1, state: NEW_POD_STATE };
@@ -35,7 +36,9 @@ export function findSize(sizes: Shadow["sizes"], container: string): Resources |
 }
 
 /** What is remembered for an autoscaler: of mode recommend it stands in the shadow. */
-export function readStateFor({ mode }: Pick<Autoscaler, "mode">, state: PodState): PodState {
+export function readStateFor({ mode }: Pick<Autoscaler, "mode">, state: PodState): PodState;
+export function readStateFor({ mode }: Pick<Autoscaler, "mode">, state: Standing): Standing;
+export function readStateFor({ mode }: Pick<Autoscaler, "mode">, state: Standing): Standing {
   return mode === "recommend" ? state.shadow?.state ?? NEW_POD_STATE : state;
 }
 
@@ -44,10 +47,12 @@ export function readPodFor({ mode }: Pick<Autoscaler, "mode">, pod: PodFacts, st
   return mode === "recommend" ? toShadowPod(pod, state.shadow ?? NEW_SHADOW) : pod;
 }
 
-/** The views of all containers that an autoscaler stands for; most have one. */
-export function listViews({ uid, mode }: Pick<Autoscaler, "uid" | "mode">, state: PodState): readonly View[] {
-  const { views } = readStateFor({ mode }, state);
-  const own: View[] = [];
+/** The views of all containers that an autoscaler stands for; most have one. `state`: as `readStateFor` gives it. */
+export function listViews<V extends StandingView>(
+  { uid }: Pick<Autoscaler, "uid">,
+  { views }: { readonly views: Readonly<Record<string, V>> },
+): readonly V[] {
+  const own: V[] = [];
   // Each sweep asks this of each pod, so no list of pairs is made.
   for (const key in views) {
     const view = views[key];

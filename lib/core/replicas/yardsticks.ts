@@ -112,7 +112,7 @@ function readMost({ autoscaler, rule }: Owner, facts: ContainerFacts): number | 
 }
 
 /** A limit that is too small hides what the container would use. */
-function isAtLimit({ rule }: Owner, { shortage }: View): boolean {
+function isAtLimit({ rule }: Owner, { shortage }: Pick<View, "shortage">): boolean {
   return shortage.clipped >= readShortSamples(rule);
 }
 

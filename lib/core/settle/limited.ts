@@ -21,7 +21,7 @@ export function nextLimitedView(view: View, autoscaler: Autoscaler, up: Asked | 
 }
 
 /** What holds the scale-ups of a contender, once it has for long enough; `null` while they are free, or none is wanted. */
-export function readLimit({ limited, wantedSince }: View): LimitReason | null {
+export function readLimit({ limited, wantedSince }: Pick<View, "limited" | "wantedSince">): LimitReason | null {
   return limited !== null && wantedSince !== null && limited.samples >= LIMITED_SAMPLES ? limited.reason : null;
 }
 

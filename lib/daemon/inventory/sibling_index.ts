@@ -6,7 +6,8 @@ import { readMedian } from "../../autoscaler/recommendation.ts";
 import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { type ContainerFacts, findContainer, type PodFacts, readActual } from "../../core/pod/pod_facts.ts";
 import { isResized, type Siblings, type SiblingSize } from "../../core/pod/siblings.ts";
-import { findContainerState, type PodState } from "../../core/state.ts";
+import type { Standing } from "../../core/standing.ts";
+import { findContainerState } from "../../core/state.ts";
 import { isSameSize, type Resources } from "../../units/resources.ts";
 import type { Tracked } from "./tracked.ts";
 
@@ -26,14 +27,14 @@ const SETTLED_MS = 60_000;
 
 /** Holds the pods of autoscalers with `newPods: inherit`; pods without a controller have no siblings. */
 export class SiblingIndex {
-  readonly #readState: (uid: string) => PodState | null;
+  readonly #readStanding: (uid: string) => Standing | null;
   /** By autoscaler uid, then by revision. */
   readonly #revisions = new Map<string, Map<string, Revision>>();
   /** By pod uid: where it stands. */
   readonly #places = new Map<string, { readonly revision: string; readonly autoscalers: readonly string[] }>();
 
-  constructor(options: { readonly readState: (uid: string) => PodState | null }) {
-    this.#readState = options.readState;
+  constructor(options: { readonly readStanding: (uid: string) => Standing | null }) {
+    this.#readStanding = options.readStanding;
   }
 
   put({ pod, contenders }: Tracked): void {
@@ -100,7 +101,7 @@ export class SiblingIndex {
 
   /** What an OOM kill has left of the memory limit, bytes (L12). */
   #readFloor(uid: string, container: string, now: number): number {
-    const state = this.#readState(uid);
+    const state = this.#readStanding(uid);
     const floor = state === null ? null : findContainerState(state, container)?.killFloor ?? null;
     return floor === null || floor.until <= now ? 0 : floor.bytes;
   }

@@ -4,7 +4,7 @@ import { type Autoscaler, toContenderKey } from "../../autoscaler/autoscaler.ts"
 import { listContainers } from "../../core/pod/resizable.ts";
 import { readSilenceMs, SILENCE_MS } from "../../core/observe/silence.ts";
 import { readStateFor } from "../../core/recommend/shadow.ts";
-import type { PodState } from "../../core/state.ts";
+import type { Standing } from "../../core/standing.ts";
 import type { Reading } from "../../api/usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { FAILED_READS } from "../../usage/failed_reads.ts";
@@ -21,16 +21,16 @@ export class UsageHealth {
   readonly #failures = new Map<string, { count: number; message: string }>();
   /** Since when a tracked pod has been without a view, monotonic ms. */
   readonly #unseen = new Map<string, number>();
-  readonly #readState: (uid: string) => PodState | null;
+  readonly #readStanding: (uid: string) => Standing | null;
   readonly #clock: Pick<Clock, "now" | "monotonic">;
 
   constructor(
-    { readState, clock }: {
-      readonly readState: (uid: string) => PodState | null;
+    { readStanding, clock }: {
+      readonly readStanding: (uid: string) => Standing | null;
       readonly clock: Pick<Clock, "now" | "monotonic">;
     },
   ) {
-    this.#readState = readState;
+    this.#readStanding = readStanding;
     this.#clock = clock;
   }
 
@@ -74,7 +74,7 @@ export class UsageHealth {
   #explain(autoscaler: Autoscaler, pod: PodFacts, now: number): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
     if (failure !== undefined && failure.count >= FAILED_READS) return failure.message;
-    const state = this.#readState(pod.uid);
+    const state = this.#readStanding(pod.uid);
     const views = state === null ? undefined : readStateFor(autoscaler, state).views;
     // As long as the fold waits (C22): a poll interval above it is no silence.
     const limitMs = readSilenceMs(autoscaler);

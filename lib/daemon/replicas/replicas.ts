@@ -5,7 +5,7 @@
 import type { Input } from "../../core/decision.ts";
 import { listCoupledSides } from "../../core/replicas/coupling.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
-import type { PodState } from "../../core/state.ts";
+import type { Standing } from "../../core/standing.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { type Compute, queueCalls } from "../../runtime/compute.ts";
@@ -57,7 +57,7 @@ export interface ReplicasOptions {
   readonly takeTurn: TakeTurn;
   readonly nodes: Pick<Nodes, "meter" | "unmeter">;
   /** How vertical stands with a pod. */
-  readonly readState: (uid: string) => PodState | null;
+  readonly readStanding: (uid: string) => Standing | null;
   readonly isLeading: () => boolean;
   readonly sinks: readonly ReplicasSink[];
   readonly onTrouble: OnTrouble;

@@ -3,7 +3,7 @@ import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
 import { needsTemplate } from "../../core/replicas/births.ts";
 import type { WorkloadPod } from "../../core/replicas/workload_pod.ts";
 import type { PodFacts } from "../../core/pod/pod_facts.ts";
-import type { PodState } from "../../core/state.ts";
+import type { Standing } from "../../core/standing.ts";
 import type { Tracked } from "../inventory/tracked.ts";
 import type { MeteredPods } from "./metered_pods.ts";
 import type { TargetPlace } from "./scale_requests.ts";
@@ -14,7 +14,7 @@ export interface WorkloadPodsOptions {
   readonly metered: Pick<MeteredPods, "read">;
   readonly templates: Templates;
   readonly tracked: ReadonlyMap<string, Tracked>;
-  readonly readState: (uid: string) => PodState | null;
+  readonly readStanding: (uid: string) => Standing | null;
 }
 
 /** Gives what is known by now of one pod of the target. */
@@ -34,9 +34,9 @@ const NO_TEMPLATE = { revision: null, template: null };
 /** `null` where no autoscaler tracks the pod, or it was not evaluated yet. */
 function readVertical(
   { uid }: PodFacts,
-  { tracked, readState }: WorkloadPodsOptions,
-): { readonly state: PodState; readonly contenders: readonly Autoscaler[] } | null {
+  { tracked, readStanding }: WorkloadPodsOptions,
+): { readonly state: Standing; readonly contenders: readonly Autoscaler[] } | null {
   const contenders = tracked.get(uid)?.contenders;
-  const state = contenders === undefined ? null : readState(uid);
+  const state = contenders === undefined ? null : readStanding(uid);
   return contenders === undefined || state === null ? null : { state, contenders };
 }

@@ -43,7 +43,7 @@ export class Recommendations {
     for (const pod of pods) {
       const state = this.#readState(pod.uid);
       if (state === null || state.shadow === null) continue;
-      for (const { container: name, sampling } of listViews(autoscaler, state)) {
+      for (const { container: name, sampling } of listViews(autoscaler, state.shadow.state)) {
         const container = findContainer(pod, name);
         if (container === null || sampling.sample === null) continue;
         const one = seen.get(name) ?? { sizes: [], template: null };

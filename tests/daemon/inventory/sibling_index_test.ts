@@ -49,7 +49,7 @@ const CONTAINER_STATE: ContainerState = {
 const states = new Map<string, PodState>();
 
 function index(...pods: readonly PodFacts[]): SiblingIndex {
-  const one = new SiblingIndex({ readState: (uid) => states.get(uid) ?? null });
+  const one = new SiblingIndex({ readStanding: (uid) => states.get(uid) ?? null });
   for (const pod of pods) one.put({ pod, contenders: [INHERIT] });
   return one;
 }

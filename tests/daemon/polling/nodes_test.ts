@@ -154,7 +154,7 @@ function createNodes(options: Pick<NodesOptions, "clock" | "watchUsage"> & Parti
     evaluator: { evaluate() {} },
     facts: new Map(),
     areListed: () => true,
-    health: new UsageHealth({ readState: () => null, clock }),
+    health: new UsageHealth({ readStanding: () => null, clock }),
     ...options,
   });
 }

@@ -9,7 +9,7 @@ import { container, MINUTE, pod, policy, START } from "../../support/builders.ts
 
 Deno.test("UsageHealth.unread() names a tracked pod that is never evaluated, after a minute (C51)", () => {
   let now = START;
-  const health = new UsageHealth({ readState: () => null, clock: { now: () => START, monotonic: () => now } });
+  const health = new UsageHealth({ readStanding: () => null, clock: { now: () => START, monotonic: () => now } });
   assertEquals(health.unread(policy(), [pod()]).count, 0);
   now += MINUTE;
   const { count, why } = health.unread(policy(), [pod()]);
@@ -29,7 +29,7 @@ Deno.test("UsageHealth.unread() looks at each container that * stands for (L50)"
       Object.entries(newAt).map(([name, at]) => [`${every.uid}/${name}`, viewOf(name, at)]),
     ),
   });
-  const health = new UsageHealth({ readState: read, clock: { now: () => START, monotonic: () => 0 } });
+  const health = new UsageHealth({ readStanding: read, clock: { now: () => START, monotonic: () => 0 } });
   assertEquals(health.unread(every, [pod({ containers })]).count, 0);
   newAt.proxy = START - 5 * MINUTE;
   const { count, why } = health.unread(every, [pod({ containers })]);

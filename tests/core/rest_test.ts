@@ -1,0 +1,106 @@
+/** What a state loses while it rests: nothing. */
+import { assertEquals } from "@std/assert";
+import * as fc from "fast-check";
+import type { Pressure } from "../../lib/api/usage.ts";
+import { NO_EVIDENCE } from "../../lib/core/observe/evidence.ts";
+import { newSampling } from "../../lib/core/observe/sampling.ts";
+import { rest, wake } from "../../lib/core/rest.ts";
+import { type Anchor, NEW_POD_STATE, type PodState, type Sample, type Sampling } from "../../lib/core/state.ts";
+import { START } from "../support/builders.ts";
+import { VIEW } from "./gate/candidates.ts";
+
+const RUNS = { seed: 20261123, numRuns: 500 };
+
+const at = fc.integer({ min: 0, max: 2 * START });
+const count = fc.oneof(fc.nat(3), fc.maxSafeNat());
+const amount = fc.oneof(count, fc.double({ min: 0, max: 1e12, noNaN: true }).map((value) => value + 0));
+const countOrNull = fc.option(count, { nil: null });
+const amountOrNull = fc.option(amount, { nil: null });
+
+const pressures: fc.Arbitrary<Pressure> = fc.record({
+  fullNs: countOrNull,
+  throttledNs: countOrNull,
+  largestCpuNs: countOrNull,
+  fullHint: fc.record({ unit: fc.constantFrom("us" as const, "ns" as const), percent: amount }),
+}, { requiredKeys: ["fullNs", "throttledNs", "largestCpuNs"] });
+
+const anchors: fc.Arbitrary<Anchor> = fc.record({
+  instance: fc.string(),
+  at,
+  counterNs: count,
+  pressure: fc.option(pressures, { nil: null }),
+  oomKills: count,
+}, { requiredKeys: ["instance", "at", "counterNs", "pressure"] });
+
+const samples: fc.Arbitrary<Sample> = fc.record({
+  at,
+  from: at,
+  seenAt: at,
+  cpuMillicores: amount,
+  heldBack: amountOrNull,
+  isSaturated: fc.boolean(),
+  demandMillicores: amount,
+  workingSetBytes: count,
+  usageBytes: countOrNull,
+  podUsageBytes: countOrNull,
+  oomKills: count,
+}, {
+  requiredKeys: [
+    "at",
+    "from",
+    "seenAt",
+    "cpuMillicores",
+    "heldBack",
+    "isSaturated",
+    "demandMillicores",
+    "workingSetBytes",
+    "usageBytes",
+    "podUsageBytes",
+  ],
+});
+
+const samplings: fc.Arbitrary<Sampling> = fc.record({
+  anchor: fc.option(anchors, { nil: null }),
+  witness: fc.option(anchors, { nil: null }),
+  sample: fc.option(samples, { nil: null }),
+  newAt: at,
+  warming: fc.boolean(),
+});
+
+const evidences = fc.record({
+  since: fc.option(at, { nil: null }),
+  until: at,
+  sides: fc.constantFrom(NO_EVIDENCE.sides, {
+    "cpu.requests": { kind: "peaks" as const, windowMs: 60_000, pairs: [1] },
+  }),
+});
+
+Deno.test("wake() gives back what rest() was given, whatever was sampled", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.uuid(), samplings, evidences), { maxLength: 3 }),
+      fc.boolean(),
+      (drawn, shadows) => {
+        const views = Object.fromEntries(
+          drawn.map(([key, sampling, evidence]) => [key, { ...VIEW, sampling, evidence }]),
+        );
+        const own: PodState = { ...NEW_POD_STATE, resourceVersion: "7", views };
+        const state = shadows ? { ...own, shadow: { sizes: {}, generation: 2, state: own } } : own;
+        assertEquals(wake(rest(state)), state);
+      },
+    ),
+    RUNS,
+  );
+});
+
+Deno.test("rest() keeps what can be read of a resting state as it is, and what is shared stays shared", () => {
+  const state: PodState = {
+    ...NEW_POD_STATE,
+    views: { one: { ...VIEW, sampling: newSampling(START), evidence: NO_EVIDENCE } },
+  };
+  const resting = rest(state);
+  assertEquals([resting.views.one?.sampling.newAt, resting.views.one?.dueAt], [START, VIEW.dueAt]);
+  const view = wake(resting).views.one;
+  assertEquals([view?.evidence === NO_EVIDENCE, view?.streaks === VIEW.streaks], [true, true]);
+  assertEquals(rest(NEW_POD_STATE).containers === NEW_POD_STATE.containers, true);
+});
