@@ -158,10 +158,11 @@ export class Evaluator implements AsyncDisposable {
   #decide(tracked: Tracked, observation: Observation): ResizeRequest | null {
     const { clock, report } = this.#options;
     const startedMs = clock.monotonic();
-    const before = this.#states.read(tracked.pod.uid) ?? NEW_POD_STATE;
+    const known = this.#states.read(tracked.pod.uid);
+    const before = known ?? NEW_POD_STATE;
     const input = this.#toInput(tracked, observation);
     const outcome = decide(before, input);
-    if (outcome.state !== before) this.#states.put(tracked.pod.uid, outcome.state);
+    if (outcome.state !== known) this.#states.put(tracked.pod.uid, outcome.state);
     this.#noteRoom(tracked.pod, outcome);
     report({ before, input, outcome, tookMs: clock.monotonic() - startedMs });
     return outcome.request;
