@@ -7,7 +7,6 @@ import type { ApiClient } from "../kube/client.ts";
 import type { Term } from "../kube/lease.ts";
 import { Brake } from "../runtime/brake.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { computeOn } from "../runtime/compute.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
 import type { WatchUsage } from "../usage/watch_usage.ts";
 import { createActuator } from "./act/actuator.ts";
@@ -89,7 +88,6 @@ export function createActor(options: ActorOptions): Actor {
   const { lastScales = new LastScales(clock), isStatusElsewhere = false } = options;
   const { inventory, isKnown } = observer;
   const madeMs = clock.monotonic();
-  const compute = computeOn(clock);
   const statusLoop = new StatusLoop(clock);
   const brake = new Brake({ clock, random });
   const { instance } = options;
@@ -149,7 +147,6 @@ export function createActor(options: ActorOptions): Actor {
     : createStatusOutlets({ ...options, inventory, brake, recorder, isNodeLocal, onProgress });
   const status = new StatusSweep({
     clock,
-    compute,
     random,
     metrics,
     inventory,
@@ -167,7 +164,6 @@ export function createActor(options: ActorOptions): Actor {
   });
   const nodes = new Nodes({
     clock,
-    compute,
     random,
     log,
     metrics,
@@ -183,7 +179,6 @@ export function createActor(options: ActorOptions): Actor {
   const replicas: ReplicasActor | null = options.replicas === undefined ? null : createReplicasActor({
     ...options,
     settings: options.replicas,
-    compute,
     brake,
     recorder,
     takeTurn,

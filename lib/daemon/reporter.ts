@@ -10,7 +10,6 @@ import type { Term } from "../kube/lease.ts";
 import type { Transport } from "../kube/transport.ts";
 import { Brake } from "../runtime/brake.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { computeOn } from "../runtime/compute.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Actor } from "./actor.ts";
 import { readMode, type Scope, toStatusScope } from "./inventory/scope.ts";
@@ -72,7 +71,6 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Actor 
   const recorder = new Recorder({ ...options, metrics, brake, onNotice: options.troubleLog.take });
   const status = new StatusSweep({
     clock,
-    compute: computeOn(clock),
     random,
     metrics,
     inventory,

@@ -2,7 +2,7 @@
 import type { Reading } from "../api/usage.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readMessage } from "../kube/network_error.ts";
-import type { Compute } from "../runtime/compute.ts";
+import { computeOn } from "../runtime/compute.ts";
 import { readAtBeat } from "./beat.ts";
 import type { FetchSummary, SummaryAnswer } from "./summary_source.ts";
 import { parseSummary } from "./parse_summary.ts";
@@ -12,8 +12,6 @@ import type { UsageNode, WatchUsageOptions } from "./watch_usage.ts";
 export interface PollOptions extends WatchUsageOptions {
   readonly fetchSummary: FetchSummary;
   readonly clock: Clock;
-  /** The queue in which all nodes' requests are sent and their summaries parsed. */
-  readonly compute: Compute;
   /** Before the first poll, to spread the nodes. */
   readonly initialDelayMs?: number;
 }
@@ -27,7 +25,8 @@ export function pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerat
 const TIMEOUT_MS = 10_000;
 
 async function readOnce(node: UsageNode, options: PollOptions): Promise<Reading> {
-  const { clock, compute, isTracked: tracked } = options;
+  const { clock, isTracked: tracked } = options;
+  const compute = computeOn(clock);
   // The nodes of a group are due together, and to send a request is work too.
   const { startedMs, answering } = await compute(() => ({
     startedMs: clock.monotonic(),

@@ -3,7 +3,6 @@
  * memory all at once, and one wake of the process serves many polls: alone each would cost twice as much.
  */
 import type { Clock } from "../runtime/clock.ts";
-import { computeOn } from "../runtime/compute.ts";
 import type { SummarySource } from "./summary_source.ts";
 import { pollKubelet } from "./poll.ts";
 import type { WatchUsage } from "./watch_usage.ts";
@@ -21,7 +20,6 @@ export function watchKubelets(
   { clock, random }: WatchKubeletsOptions,
 ): WatchUsage {
   const phaseMs = random() * GROUP_MS;
-  const compute = computeOn(clock);
   let watched = 0;
   return async function* (node, options) {
     const toGroupMs = (GROUP_MS - (clock.monotonic() + phaseMs) % GROUP_MS) % GROUP_MS;
@@ -29,7 +27,7 @@ export function watchKubelets(
     const initialDelayMs = firstMs % options.interval();
     watched++;
     try {
-      yield* pollKubelet(node, { ...options, fetchSummary, clock, compute, initialDelayMs });
+      yield* pollKubelet(node, { ...options, fetchSummary, clock, initialDelayMs });
     } finally {
       watched--;
     }

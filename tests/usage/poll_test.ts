@@ -2,7 +2,6 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Reading } from "../../lib/api/usage.ts";
 import type { FetchSummary } from "../../lib/usage/summary_source.ts";
 import { pollKubelet, type PollOptions } from "../../lib/usage/poll.ts";
-import { computeOn } from "../../lib/runtime/compute.ts";
 import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
 
 const ADDRESS = { addresses: [{ type: "InternalIP", address: "10.0.0.1" }], port: 10250, maxPods: 110 };
@@ -172,7 +171,6 @@ function start(overrides: Partial<PollOptions>, { during = idle, after = idle }:
   const { fetchSummary = fetchRecorded } = overrides;
   const options: PollOptions = {
     clock,
-    compute: computeOn(clock),
     interval: () => 10_000,
     isTracked: () => true,
     pods: () => [],

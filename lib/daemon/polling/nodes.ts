@@ -7,7 +7,7 @@ import type { Reading } from "../../api/usage.ts";
 import type { Address, UsageNode, WatchUsage } from "../../usage/watch_usage.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
-import type { Compute } from "../../runtime/compute.ts";
+import { computeOn } from "../../runtime/compute.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
 import type { Evaluator } from "../evaluator.ts";
 import type { NodeFacts } from "../inventory/facts.ts";
@@ -30,7 +30,6 @@ export interface NodesOptions {
   readonly metrics: Metrics;
   readonly onTrouble: OnTrouble;
   readonly watchUsage: WatchUsage;
-  readonly compute: Compute;
   readonly evaluator: Pick<Evaluator, "evaluate">;
   readonly facts: ReadonlyMap<string, NodeFacts>;
   /** False until `facts` has all nodes there are. */
@@ -152,7 +151,7 @@ export class Nodes implements AsyncDisposable {
   }
 
   async #run(node: string, entry: Entry, signal: AbortSignal): Promise<void> {
-    const { clock, watchUsage, evaluator, facts, compute } = this.#options;
+    const { clock, watchUsage, evaluator, facts } = this.#options;
     // Aborted when the loop fails, too: the loop that is started after it watches anew.
     const ending = new AbortController();
     const readings = watchUsage(toUsageNode(node, facts), {
@@ -170,7 +169,7 @@ export class Nodes implements AsyncDisposable {
         readings: readings[Symbol.asyncIterator](),
         changes: entry.changes,
         signal,
-        compute,
+        compute: computeOn(clock),
         beginRound: () => entry.pace.beginRound(),
         onReading: (reading) => this.#note(reading, entry),
         onEvaluated: () => entry.evaluatedAt = clock.monotonic(),

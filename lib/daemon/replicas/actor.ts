@@ -1,6 +1,7 @@
 /** Sets replicas and tells of it: the part of an actor that is about ScaledObjects, with its events, log, metrics and statuses. */
 import type { ScaledObjectStatus } from "../../core/replicas/status.ts";
 import type { Brake } from "../../runtime/brake.ts";
+import { computeOn } from "../../runtime/compute.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { AskTrigger } from "../../triggers/trigger_source.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -42,7 +43,7 @@ export interface ReplicasActor extends Replicas {
 
 /** Nothing runs before `run` is called. */
 export function createReplicasActor(options: ReplicasActorOptions): ReplicasActor {
-  const { clock, compute, log, metrics, recorder, observer, settings } = options;
+  const { clock, log, metrics, recorder, observer, settings } = options;
   const loop = new StatusLoop(clock);
   const known = new Set<string>();
   const replicas: Replicas = createReplicas({
@@ -66,7 +67,7 @@ export function createReplicasActor(options: ReplicasActorOptions): ReplicasActo
     onProgress: loop.noteProgress,
   });
   const sweep = new ReplicasSweep({
-    compute,
+    compute: computeOn(clock),
     list: replicas.list,
     writer,
     metrics: metrics.replicas,

@@ -8,7 +8,7 @@ import type { PodFacts } from "../../core/pod/pod_facts.ts";
 import type { Standing } from "../../core/standing.ts";
 import type { ApiClient } from "../../kube/client.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { type Compute, queueCalls } from "../../runtime/compute.ts";
+import { computeOn, queueCalls } from "../../runtime/compute.ts";
 import { Limit } from "../../runtime/limit.ts";
 import { TaskSet } from "../../runtime/tasks.ts";
 import { untilAborted } from "../../runtime/waits.ts";
@@ -47,7 +47,6 @@ export interface ReplicasOptions {
   readonly observer: Observer;
   readonly client: ApiClient;
   readonly clock: Clock;
-  readonly compute: Compute;
   readonly random: () => number;
   readonly dryRun: boolean;
   /** Where the secrets of ClusterTriggerAuthentications are. */
@@ -107,7 +106,8 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   const fetches = new Limit(FETCHED_AT_ONCE);
   const templates = createTemplates(options);
   const readWorkloadPod = createReadWorkloadPod({ ...options, metered, templates, tracked: inventory.tracked });
-  const readUsage = createReadUsage({ compute: options.compute, readWorkloadPod });
+  const compute = computeOn(clock);
+  const readUsage = createReadUsage({ compute, readWorkloadPod });
   const scales = createScaleClient(options);
   const parts: RunnerParts = {
     clock,
@@ -130,7 +130,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     isKnown: observer.canScale,
   };
   const countPods = createCountPods(sets);
-  const toAsk = createQuestions(queueCalls(options.compute, options.ask));
+  const toAsk = createQuestions(queueCalls(compute, options.ask));
   const readWait = createStarts(clock);
   const rows = new Map<string, Row>();
   const tasks = new TaskSet({

@@ -7,7 +7,7 @@ import { type AutoscalerStatus, nextStatus } from "../../autoscaler/conditions.t
 import { UNLIMITED } from "../../autoscaler/limited.ts";
 import { backoffMs } from "../../runtime/backoff.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { Compute } from "../../runtime/compute.ts";
+import { computeOn } from "../../runtime/compute.ts";
 import type { AutoscalerFacts } from "../inventory/facts.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -24,7 +24,6 @@ import type { OnTrouble } from "./trouble.ts";
 /** Where the facts come from, and who takes what follows from them. */
 export interface StatusSweepOptions {
   readonly clock: Clock;
-  readonly compute: Compute;
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
   readonly inventory: Pick<Inventory, "autoscalers" | "resolve">;
@@ -84,7 +83,8 @@ export class StatusSweep {
    * one puts nothing off.
    */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
-    const { compute, inventory, listeners } = this.#options;
+    const { clock, inventory, listeners } = this.#options;
+    const compute = computeOn(clock);
     const pass: Pass = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     for (const autoscaler of inventory.autoscalers()) {

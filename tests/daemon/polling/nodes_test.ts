@@ -5,7 +5,6 @@ import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { Nodes, type NodesOptions } from "../../../lib/daemon/polling/nodes.ts";
 import { TroubleLog } from "../../../lib/daemon/report/trouble_log.ts";
 import { UsageHealth } from "../../../lib/daemon/polling/usage_health.ts";
-import { computeOn } from "../../../lib/runtime/compute.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import { autoscalerObject, podObject } from "../../support/api_objects.ts";
@@ -146,7 +145,6 @@ Deno.test("a reading that says a node is not listed is no failure once it is, an
 function createNodes(options: Pick<NodesOptions, "clock" | "watchUsage"> & Partial<NodesOptions>): Nodes {
   const { clock } = options;
   return new Nodes({
-    compute: computeOn(clock),
     random: () => 0,
     log: createLog({ level: "error", format: "json", clock, write() {} }),
     metrics: createMetrics({ version: "test" }),

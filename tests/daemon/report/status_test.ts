@@ -13,7 +13,6 @@ import { autoscalerObject, deploymentObject, podObject } from "../../support/api
 import { TestApiServer } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";
 import { UNRESOLVED } from "../../support/status_sources.ts";
-import { computeOn } from "../../../lib/runtime/compute.ts";
 import { Brake } from "../../../lib/runtime/brake.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 
@@ -223,7 +222,6 @@ function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSw
   const brake = new Brake(common);
   return new StatusSweep({
     ...common,
-    compute: computeOn(clock),
     inventory: {
       *autoscalers() {
         yield* autoscalers;
