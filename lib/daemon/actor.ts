@@ -19,7 +19,7 @@ import { SiblingIndex } from "./inventory/sibling_index.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Observer, ObserverListener } from "./observer.ts";
 import { Nodes } from "./polling/nodes.ts";
-import { createReplicasActor, type ReplicasActor, type ReplicasSettings } from "./replicas/actor.ts";
+import type { ReplicasActor, ReplicasSettings } from "./replicas/actor.ts";
 import { UsageHealth } from "./polling/usage_health.ts";
 import { createEventSink } from "./report/event_sink.ts";
 import { createForeignSink } from "./report/foreign_sink.ts";
@@ -176,7 +176,7 @@ export function createActor(options: ActorOptions): Actor {
     minPollIntervalMs: options.limits?.minPollIntervalMs ?? null,
     onReading: (reading) => replicas?.note(reading),
   });
-  const replicas: ReplicasActor | null = options.replicas === undefined ? null : createReplicasActor({
+  const replicas: ReplicasActor | null = options.replicas === undefined ? null : options.replicas.create({
     ...options,
     settings: options.replicas,
     brake,

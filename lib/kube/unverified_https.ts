@@ -3,8 +3,8 @@
  * can. Whatever a server answers, nothing is made of it in a handler of node:https: what throws there ends the process.
  */
 import { abortable } from "@std/async/abortable";
-import type { IncomingMessage } from "node:http";
-import { Agent, request as sendRequest } from "node:https";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Agent } from "node:https";
 import type { Answer } from "./body.ts";
 import type { ClientCertificate } from "./config/credential.ts";
 
@@ -18,22 +18,36 @@ export interface StatusAnswer extends Answer {
 export interface UnverifiedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  readonly agent: Agent;
 }
 
-/** Makes the connections, which accept any certificate; whoever has them destroys them. */
-export function createUnverifiedAgent(certificate: ClientCertificate | null): Agent {
-  // Without `ca` Deno would read the system's, for which it wants a permission of its own.
-  return new Agent({ keepAlive: true, rejectUnauthorized: false, ca: [], ...(certificate ?? {}) });
+/** Its connections accept any certificate; disposal destroys them, and what is under way fails. */
+export class UnverifiedClient implements Disposable {
+  readonly #certificate: ClientCertificate | null;
+  #agent: Agent | null = null;
+  #isClosed = false;
+
+  constructor(certificate: ClientCertificate | null) {
+    this.#certificate = certificate;
+  }
+
+  /** A GET that follows no redirect and asks for no compression. Rejects, or errors the body, when the signal aborts. */
+  async send(url: string, { headers, signal }: UnverifiedRequest): Promise<StatusAnswer> {
+    // Most podfits never need it, and it costs each of them memory and a part of its start.
+    const { Agent, request } = await import("node:https");
+    signal.throwIfAborted();
+    if (this.#isClosed) throw new Error("the connections are closed");
+    // Without `ca` Deno would read the system's, for which it wants a permission of its own.
+    this.#agent ??= new Agent({ keepAlive: true, rejectUnauthorized: false, ca: [], ...(this.#certificate ?? {}) });
+    return await answerOf(request(url, { agent: this.#agent, headers: { ...headers } }), signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#agent?.destroy();
+  }
 }
 
-/** A GET that follows no redirect and asks for no compression. Rejects, or errors the body, when the signal aborts. */
-export async function sendUnverified(
-  url: string,
-  { headers, signal, agent }: UnverifiedRequest,
-): Promise<StatusAnswer> {
-  signal.throwIfAborted();
-  const outgoing = sendRequest(url, { agent, headers: { ...headers } });
+async function answerOf(outgoing: ClientRequest, signal: AbortSignal): Promise<StatusAnswer> {
   const abort = () => void outgoing.destroy(toError(signal.reason));
   signal.addEventListener("abort", abort, { once: true });
   outgoing.on("close", () => signal.removeEventListener("abort", abort));

@@ -2,9 +2,8 @@
  * The connections of triggers. Certificates are verified by the authorities that a TriggerAuthentication or an operator gives, or, where the
  * trigger says unsafeSsl, not at all; the process trusts no others (see kube/tls.ts).
  */
-import type { Agent } from "node:https";
 import { createPublicTlsClient, createTlsClient } from "../kube/tls.ts";
-import { createUnverifiedAgent, sendUnverified, type StatusAnswer } from "../kube/unverified_https.ts";
+import { type StatusAnswer, UnverifiedClient } from "../kube/unverified_https.ts";
 
 export interface SendOptions {
   readonly headers: Headers;
@@ -30,7 +29,7 @@ export interface TriggerClient extends Disposable {
 export function createTriggerClient({ caCerts = [] }: TriggerClientOptions = {}): TriggerClient {
   /** By authority, the one that was made last at the end; "" for the client's own. */
   const clients = new Map<string, Deno.HttpClient>();
-  let agent: Agent | null = null;
+  const unverified = new UnverifiedClient(null);
 
   function clientFor(ca: string): Deno.HttpClient {
     const known = clients.get(ca);
@@ -50,8 +49,7 @@ export function createTriggerClient({ caCerts = [] }: TriggerClientOptions = {})
 
   async function send(url: URL, { headers, signal, ca, isTlsUnverified }: SendOptions): Promise<StatusAnswer> {
     if (isTlsUnverified && url.protocol === "https:") {
-      agent ??= createUnverifiedAgent(null);
-      return await sendUnverified(url.href, { headers: Object.fromEntries(headers), signal, agent });
+      return await unverified.send(url.href, { headers: Object.fromEntries(headers), signal });
     }
     return await fetch(url, { headers, signal, redirect: "manual", client: clientFor(ca ?? "") });
   }
@@ -59,8 +57,7 @@ export function createTriggerClient({ caCerts = [] }: TriggerClientOptions = {})
   return {
     send,
     [Symbol.dispose]() {
-      agent?.destroy();
-      agent = null;
+      unverified[Symbol.dispose]();
       for (const ca of [...clients.keys()]) close(ca);
     },
   };

@@ -2,11 +2,10 @@
  * HTTPS to kubelets. Verified with native fetch; or, only when an operator asks for it, with any certificate accepted,
  * for which node:https has to serve, as native fetch can't do that for one client. Never used for the API server.
  */
-import type { Agent } from "node:https";
 import { isSameCertificate } from "../kube/config/credential.ts";
 import type { ClientCertificate } from "../kube/config/credential.ts";
 import { createTlsClient } from "../kube/tls.ts";
-import { createUnverifiedAgent, sendUnverified, type StatusAnswer } from "../kube/unverified_https.ts";
+import { type StatusAnswer, UnverifiedClient } from "../kube/unverified_https.ts";
 
 /** Which certificates of kubelets are accepted. */
 export interface KubeletClientOptions {
@@ -42,7 +41,7 @@ export class KubeletClient implements Disposable {
     const connections = this.#connectionsFor(certificate);
     return connections.kind === "verified"
       ? fetch(url, { headers, signal, redirect: "manual", client: connections.client })
-      : sendUnverified(url, { headers, signal, agent: connections.agent });
+      : connections.client.send(url, { headers, signal });
   }
 
   [Symbol.dispose](): void {
@@ -52,7 +51,7 @@ export class KubeletClient implements Disposable {
 
   #disconnect(): void {
     if (this.#connections?.kind === "verified") this.#connections.client.close();
-    if (this.#connections?.kind === "unverified") this.#connections.agent.destroy();
+    if (this.#connections?.kind === "unverified") this.#connections.client[Symbol.dispose]();
     this.#connections = null;
   }
 
@@ -66,7 +65,7 @@ export class KubeletClient implements Disposable {
     this.#disconnect();
     this.#certificate = certificate;
     this.#caCerts = caCerts;
-    this.#connections = insecureTls ? { kind: "unverified", agent: createUnverifiedAgent(certificate) } : {
+    this.#connections = insecureTls ? { kind: "unverified", client: new UnverifiedClient(certificate) } : {
       kind: "verified",
       client: createTlsClient({ caCerts, certificate }),
     };
@@ -76,4 +75,4 @@ export class KubeletClient implements Disposable {
 
 type Connections =
   | { readonly kind: "verified"; readonly client: Deno.HttpClient }
-  | { readonly kind: "unverified"; readonly agent: Agent };
+  | { readonly kind: "unverified"; readonly client: UnverifiedClient };

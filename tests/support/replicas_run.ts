@@ -1,6 +1,7 @@
 /** A podfit that sets replicas on an embedded cluster, with the ScaledObjects, HPAs and ways to look that its tests need. */
 import type { ClusterOptions } from "../../lib/sim/cluster.ts";
 import { createFlightRecorder, type FlightRecorder } from "../../lib/daemon/record/flight_recorder.ts";
+import { createReplicasActor, type ReplicasSettings } from "../../lib/daemon/replicas/actor.ts";
 import type { ReplicasPass } from "../../lib/daemon/replicas/sink.ts";
 import type { AskTrigger } from "../../lib/triggers/trigger_source.ts";
 import type { Json } from "./api_objects.ts";
@@ -57,6 +58,11 @@ export interface ReplicasRunOptions extends PodfitOptions {
   readonly isRecorded?: boolean;
 }
 
+/** Replicas that are set by what `ask` says. */
+export function replicasBy(ask: AskTrigger): ReplicasSettings {
+  return { create: createReplicasActor, clusterObjectNamespace: "podfit", ask };
+}
+
 /** A cluster with podfit beside it; time moves by `advance`. */
 export class ReplicasRun implements AsyncDisposable {
   readonly cluster: ClusterRun;
@@ -84,11 +90,8 @@ export class ReplicasRun implements AsyncDisposable {
     await cluster.create(...objects);
     await cluster.advance(10);
     const passes: ReplicasPass[] = [];
-    const replicas = {
-      clusterObjectNamespace: "podfit",
-      ask,
-      sinks: [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }, { onPass }],
-    };
+    const sinks = [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }, { onPass }];
+    const replicas = { ...replicasBy(ask), sinks };
     const recorded = isRecorded ? { flightRecorder: createFlightRecorder(cluster.clock) } : {};
     const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, ...recorded, replicas });
     return new ReplicasRun(cluster, podfit, { passes, flightRecorder: recorded.flightRecorder ?? null });

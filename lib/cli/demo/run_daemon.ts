@@ -2,6 +2,7 @@
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { WHOLE_CLUSTER } from "../../daemon/inventory/scope.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
+import { createReplicasActor } from "../../daemon/replicas/actor.ts";
 import type { ReplicasSink } from "../../daemon/replicas/sink.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -35,7 +36,7 @@ export function runDaemon({ source, replicasSink, ...options }: DemoDaemonOption
     watchUsage: watchKubelets(source, { clock, random: Math.random }),
     random: Math.random,
     scope: WHOLE_CLUSTER,
-    ...(replicasSink && { replicas: { clusterObjectNamespace: "podfit", ask: ASK_NOBODY, sinks: [replicasSink] } }),
+    ...(replicasSink && { replicas: { ...REPLICAS, sinks: [replicasSink] } }),
     dryRun: false,
     requiresAnnotation: false,
     instance: "demo",
@@ -59,3 +60,5 @@ export function runDaemon({ source, replicasSink, ...options }: DemoDaemonOption
 
 const ASK_NOBODY: AskTrigger = () =>
   Promise.resolve({ kind: "failed", message: "the demo reaches no other machine", isEmpty: false });
+
+const REPLICAS = { create: createReplicasActor, clusterObjectNamespace: "podfit", ask: ASK_NOBODY };

@@ -1,5 +1,5 @@
 /** How podfit listens: over HTTP or HTTPS, with the metrics for everybody or for those whom the API server knows. */
-import { openCertificate, type ReadIdentity } from "../../daemon/http/certificate.ts";
+import type { ReadIdentity } from "../../daemon/http/certificate.ts";
 import { createHandler, type Handler } from "../../daemon/http/handler.ts";
 import { debugRoutes } from "../../daemon/http/debug_routes.ts";
 import { healthRoutes, type HealthRoutesOptions } from "../../daemon/http/health_routes.ts";
@@ -79,6 +79,7 @@ function serveOn(handler: Handler, { log, flag, said, metricsAuth, ...options }:
 
 async function openIdentity({ tls }: RunOptions, log: Log): Promise<ReadIdentity | undefined> {
   if (tls === null) return undefined;
+  const { openCertificate } = await import("../../daemon/http/certificate.ts");
   try {
     return await openCertificate({
       ...tls,

@@ -4,7 +4,7 @@ import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
 import { ASK_NOBODY } from "../../daemon/http/reader_access.ts";
 import type { Scope } from "../../daemon/inventory/scope.ts";
-import { createFlightRecorder } from "../../daemon/record/flight_recorder.ts";
+import type { FlightRecorder } from "../../daemon/record/flight_recorder.ts";
 import type { Verdict } from "../../daemon/verdict.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
@@ -59,7 +59,7 @@ async function work(shell: Shell): Promise<void> {
   const { options, log, metrics, clock, signal } = shell;
   let verdicts = toStarting("no API server is asked yet");
   let checkReader = ASK_NOBODY;
-  const flightRecorder = options.debugListen === null ? null : createFlightRecorder(clock);
+  const flightRecorder = options.debugListen === null ? null : await openFlightRecorder(clock);
   await using _http = await listen(options, {
     ...shell,
     records: flightRecorder,
@@ -108,6 +108,11 @@ async function work(shell: Shell): Promise<void> {
   await daemon.run();
 }
 
+async function openFlightRecorder(clock: Clock): Promise<FlightRecorder> {
+  const { createFlightRecorder } = await import("../../daemon/record/flight_recorder.ts");
+  return createFlightRecorder(clock);
+}
+
 /** `null` when the signal aborts first: what is asked then, a file that does not come too, is left behind. */
 async function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
   try {
@@ -142,7 +147,7 @@ async function idle(shell: Shell): Promise<void> {
   await untilAborted(signal);
 }
 
-/** Replicas are set only where they are asked for (R1); who asks triggers is loaded with its parsers then. */
+/** Replicas are set only where they are asked for (R1): all that is for them alone is loaded then. */
 export async function readReplicas(
   { scaledObjects, clusterObjectNamespace }: Pick<RunOptions, "scaledObjects" | "clusterObjectNamespace">,
   { server, clock, send }: {
@@ -152,9 +157,10 @@ export async function readReplicas(
   },
 ): Promise<Pick<DaemonOptions, "replicas">> {
   if (!scaledObjects) return {};
+  const { createReplicasActor: create } = await import("../../daemon/replicas/actor.ts");
   const { createAskTrigger } = await import("../../triggers/ask_trigger.ts");
   const ask = createAskTrigger({ clock, send, version: VERSION });
-  return { replicas: { clusterObjectNamespace: clusterObjectNamespace ?? server.namespace, ask } };
+  return { replicas: { create, clusterObjectNamespace: clusterObjectNamespace ?? server.namespace, ask } };
 }
 
 /** A name that no other process has had: not even this container's, before it was started again. */

@@ -12,7 +12,6 @@ import { atMost } from "../../runtime/waits.ts";
 import type { ReadIdentity } from "./certificate.ts";
 import { type Connection, type Patience, serveConnection, type Wire } from "./connection.ts";
 import type { Handler } from "./handler.ts";
-import { openTlsWire } from "./tls_wire.ts";
 
 /** Where to listen, until when, and for whom. */
 export interface ServeOptions extends Partial<Patience> {
@@ -47,7 +46,7 @@ export function serve(handler: Handler, options: ServeOptions): Server {
   const { signal, drainMs = 1_000, clock = systemClock, readIdentity } = options;
   const { headMs = 10_000, answerMs = 120_000, stallMs = 10_000 } = options;
   const patience = { headMs, answerMs, stallMs };
-  const secure = readIdentity && (async (conn: Wire) => openTlsWire(conn, await readIdentity()));
+  const secure = readIdentity && (async (conn: Wire) => (await readIdentity()).open(conn));
   signal?.throwIfAborted();
   const listener = listen(options);
   const connections = new Connections(options.mostConnections ?? 100);

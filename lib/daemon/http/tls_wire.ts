@@ -8,22 +8,25 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { type Wire, writeAll } from "./connection.ts";
 
 /** A certificate with its chain, and its key, ready to be shown. */
-export type Identity = SecureContext;
+export interface Identity {
+  /**
+   * Gives the connection as its client means it. The handshake begins with the first byte that is read; where it fails
+   * reading rejects. Closing it closes `conn`.
+   */
+  readonly open: (conn: Wire) => Wire;
+}
 
 /** Takes PEM that has been checked: the handshake alone would tell that it is none. */
 export function createIdentity(pem: { readonly cert: string; readonly key: string }): Identity {
-  return createSecureContext({ ...pem, minVersion: "TLSv1.2" });
+  const secureContext = createSecureContext({ ...pem, minVersion: "TLSv1.2" });
+  return { open: (conn) => openTlsWire(conn, secureContext) };
 }
 
-/**
- * Gives the connection as its client means it. The handshake begins with the first byte that is read; where it fails
- * reading rejects. Closing it closes `conn`.
- */
-export function openTlsWire(conn: Wire, identity: Identity): Wire {
+function openTlsWire(conn: Wire, secureContext: SecureContext): Wire {
   const carrier = toDuplex(conn);
   // A destroyed stream tells its error to somebody or else to the process; readers and writers have it from the socket.
   carrier.on("error", () => {});
-  const socket = new TLSSocket(carrier, { isServer: true, secureContext: identity });
+  const socket = new TLSSocket(carrier, { isServer: true, secureContext });
   // As plain TCP has it: who has asked may say so, and gets the answer.
   socket.allowHalfOpen = true;
   const { promise: broken, reject: tellBroken } = Promise.withResolvers<never>();

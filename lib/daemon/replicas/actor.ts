@@ -18,6 +18,8 @@ import type { ReplicasSink } from "./sink.ts";
 
 /** How replicas are set. */
 export interface ReplicasSettings {
+  /** This module's: it is loaded where replicas are set, and nowhere else. */
+  readonly create: typeof createReplicasActor;
   /** Where the secrets of ClusterTriggerAuthentications are. */
   readonly clusterObjectNamespace: string;
   /** How triggers are asked over the network. */

@@ -5,7 +5,7 @@ import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
 import { limitPolling } from "../../../lib/daemon/replicas/limit_polling.ts";
 import { parseScaledObject } from "../../../lib/scaled_object/parse_scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { CPU_50, hpa, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
+import { CPU_50, hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
 const MAIN = { containers: [{ requests: { cpu: "100m" } }] };
 const WEB = { namespace: "default", labels: { app: "web" } };
@@ -296,7 +296,7 @@ Deno.test("in a dry run nothing is written, no HPA is deleted, and no finalizer 
 Deno.test("where replicas are off nothing of them is watched; a podfit of one node leaves them alone and says so once (R1)", async () => {
   await using run = await ReplicasRun.start([deployment("web", { ...MAIN, replicas: 1 })]);
   const { cluster } = run;
-  const replicas = { clusterObjectNamespace: "podfit", ask: () => Promise.reject(new Error("asked")) };
+  const replicas = replicasBy(() => Promise.reject(new Error("asked")));
   await using off = cluster.startPodfit();
   await using partial = cluster.startPodfit({ ...WHOLE_CLUSTER, node: "node-1" }, { replicas });
   await cluster.advance(20);

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
 import type { PodfitRun } from "../../support/cluster_run.ts";
-import { hpa, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
+import { hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
 /** Replicas were 3 and are 5. */
 async function start(): Promise<ReplicasRun> {
@@ -20,7 +20,7 @@ async function start(): Promise<ReplicasRun> {
 
 function startAnother({ cluster }: ReplicasRun): PodfitRun {
   const ask = () => Promise.reject(new Error("asked"));
-  return cluster.startPodfit(WHOLE_CLUSTER, { replicas: { clusterObjectNamespace: "podfit", ask } });
+  return cluster.startPodfit(WHOLE_CLUSTER, { replicas: replicasBy(ask) });
 }
 
 function countWrites({ requests }: PodfitRun): number {

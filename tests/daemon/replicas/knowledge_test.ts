@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
-import { CPU_50, scaledObject } from "../../support/replicas_run.ts";
+import { CPU_50, replicasBy, scaledObject } from "../../support/replicas_run.ts";
 
 const NOBODY = () => Promise.resolve({ kind: "failed", message: "nobody is there", isEmpty: false } as const);
 
@@ -24,7 +24,7 @@ Deno.test("nothing is scaled while it is not known who resizes the pods: their s
   await run.advance(60);
   const fault = { path: /podresourceautoscalers/, effect: { kind: "refuse", code: 500, message: "etcd" } } as const;
   const refusal = run.cluster.api.faults.add(fault);
-  await using podfit = run.startPodfit(WHOLE_CLUSTER, { replicas: { clusterObjectNamespace: "podfit", ask: NOBODY } });
+  await using podfit = run.startPodfit(WHOLE_CLUSTER, { replicas: replicasBy(NOBODY) });
   await run.advance(180);
   assertEquals(await readReplicas(run), 2);
   assertEquals(podfit.requests.filter((one) => one.startsWith("PUT ")), []);

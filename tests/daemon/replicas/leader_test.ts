@@ -4,7 +4,7 @@ import { deployment } from "../../e2e/support/workloads.ts";
 import type { AskTrigger } from "../../../lib/triggers/trigger_source.ts";
 import type { Json } from "../../support/api_objects.ts";
 import type { PodfitRun } from "../../support/cluster_run.ts";
-import { ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
+import { replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
 
 const SIZE = { containers: [{ requests: { cpu: "100m" } }] };
@@ -42,7 +42,7 @@ class Pair implements AsyncDisposable {
     const asking = ask ?? (() => Promise.reject(new Error("asked")));
     const run = await ReplicasRun.start(objects, { identity: "a", ask: asking });
     await run.advance(3);
-    const replicas = { clusterObjectNamespace: "podfit", ask: asking };
+    const replicas = replicasBy(asking);
     return new Pair(run, run.cluster.startPodfit(WHOLE_CLUSTER, { identity: "b", replicas }));
   }
 

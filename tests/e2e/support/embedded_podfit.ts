@@ -23,6 +23,7 @@ import { createLog } from "../../../lib/runtime/log.ts";
 import type { Cluster } from "../../../lib/sim/cluster.ts";
 import { draw } from "../../../lib/sim/model/random.ts";
 import { type Process, type ProcessOptions, type Question, type Reply, toHeaders } from "./backend.ts";
+import { replicasBy } from "../../support/replicas_run.ts";
 import type { VirtualTime } from "./virtual_time.ts";
 
 export interface EmbeddedPodfitOptions extends ProcessOptions {
@@ -133,7 +134,7 @@ async function run(
       watchUsage: source.watchUsage,
       scope: { namespaces: options.namespaces, node: options.node, pod: null },
       instance: hostname ?? "podfit",
-      ...(options.scaledObjects && { replicas: { clusterObjectNamespace: "podfit", ask: askNobody } }),
+      ...(options.scaledObjects && { replicas: replicasBy(askNobody) }),
       random,
     });
     listen(daemon, server);
