@@ -67,7 +67,8 @@ scenario("C20 C40 C45 a pod on a hollow kubelet is resized through a real API se
     await waitFor("the pod to be gone", async () => {
       return await find(`/api/v1/namespaces/${namespace}/pods/web`) === null;
     }, { timeoutMs: 20_000 });
-    assertEquals(node.errors, []);
+    // Pods of other scenarios' DaemonSets come to each node that there is, and their namespaces go.
+    assertEquals(node.errors.filter((error) => !/ is being terminated$/.test(String(error))), []);
   },
 });
 
@@ -85,7 +86,7 @@ interface HollowNode extends AsyncDisposable {
   readonly errors: readonly unknown[];
 }
 
-/** Its taint keeps everybody away whom nobody sends there. Gone from the cluster with its disposal. */
+/** Its taint keeps away whom nobody sends there, but for DaemonSets that tolerate everything. Gone from the cluster with its disposal. */
 async function startNode(): Promise<HollowNode> {
   const stack = new AsyncDisposableStack();
   const kubeconfigVariable = Deno.env.get("KUBECONFIG") ?? "";
