@@ -62,7 +62,7 @@ export const LAYERS: LayerRules["layers"] = {
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: {
     layers: ["usage", "triggers", "kube", "runtime", "units", "api", "autoscaler", "scaled_object", "core", "record"],
-    packages: ["hono", "node:stream", "node:tls", "node:zlib"],
+    packages: ["hono", "node:crypto", "node:stream", "node:tls", "node:zlib"],
   },
   sim: {
     layers: ["sim/model", "usage", "kube", "runtime", "units", "api"],

@@ -4,7 +4,7 @@ import { createHandler, type Handler } from "../../daemon/http/handler.ts";
 import { debugRoutes } from "../../daemon/http/debug_routes.ts";
 import { healthRoutes, type HealthRoutesOptions } from "../../daemon/http/health_routes.ts";
 import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
-import { type CheckReader, createReaderAccess } from "../../daemon/http/reader_access.ts";
+import { type CheckReader, openReaderAccess } from "../../daemon/http/reader_access.ts";
 import { serve, type ServeOptions } from "../../daemon/http/serve.ts";
 import type { Metrics } from "../../daemon/metrics/metrics.ts";
 import type { Records } from "../../daemon/record/flight_recorder.ts";
@@ -93,13 +93,13 @@ async function openIdentity({ tls }: RunOptions, log: Log): Promise<ReadIdentity
 }
 
 /** Who may read is asked of this API server; that it cannot be asked is said when it begins, and after a while again. */
-export function askAboutReaders(
+export async function askAboutReaders(
   server: Pick<ApiServer, "origin" | "transport">,
   { log, clock }: { readonly log: Log; readonly clock: Clock },
-): CheckReader {
+): Promise<CheckReader> {
   let saidMs = -Infinity;
   let isSaid = false;
-  return createReaderAccess({
+  return await openReaderAccess({
     client: createClient(server),
     clock,
     onFailure({ kind, why }) {

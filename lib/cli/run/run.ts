@@ -68,7 +68,7 @@ async function work(shell: Shell): Promise<void> {
   });
   await using server = await unlessEnded(connectTo(options, signal), signal);
   if (server === null) return;
-  checkReader = askAboutReaders(server, shell);
+  if (options.metricsAuth) checkReader = await askAboutReaders(server, shell);
   const { scaledObjects } = options;
   const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal, scaledObjects }), {
     clock,
@@ -143,7 +143,7 @@ async function idle(shell: Shell): Promise<void> {
     checkReader: (authorization, path) => checkReader(authorization, path),
   });
   await using server = options.metricsAuth ? await unlessEnded(connectTo(options, signal), signal) : null;
-  if (server !== null) checkReader = askAboutReaders(server, shell);
+  if (server !== null) checkReader = await askAboutReaders(server, shell);
   await untilAborted(signal);
 }
 

@@ -39,14 +39,14 @@ export const ASK_NOBODY: CheckReader = () =>
   Promise.resolve({ kind: "unanswered", why: "no API server is asked yet whether readers may" });
 
 /** Decides by reviews of tokens and rights. */
-export function createReaderAccess({ client, clock, onFailure, onAnswered }: ReaderAccessOptions): CheckReader {
+export async function openReaderAccess(
+  { client, clock, onFailure, onAnswered }: ReaderAccessOptions,
+): Promise<CheckReader> {
   const users = new Answers<UserInfo | null>({ clock, most: MOST_KEPT });
   const rights = new Answers<boolean>({ clock, most: MOST_KEPT });
   const limit = new Limit(MOST_AT_ONCE);
   const rate = new Rate({ clock, ...PACE });
-  // No token is kept, nor a hash of one that guesses could be tried against elsewhere.
-  const salt = crypto.getRandomValues(new Uint8Array(32));
-
+  const hash = await openHash();
   let waiting = 0;
 
   /** Those who were known a moment ago go before those who may be guessing. */
@@ -89,13 +89,13 @@ export function createReaderAccess({ client, clock, onFailure, onAnswered }: Rea
     let asked = TOKENS;
     let isNews = false;
     try {
-      const key = await hash(salt, token);
+      const key = hash(token);
       const user = await users.get(key, () => {
         isNews = true;
         return findUser(token, (users.last(key) ?? null) !== null);
       });
       asked = RIGHTS;
-      const isAllowed = user !== null && await rights.get(await hash(salt, toKey(user, path)), () => {
+      const isAllowed = user !== null && await rights.get(hash(toKey(user, path)), () => {
         isNews = true;
         return mayRead(user, path);
       });
@@ -142,9 +142,14 @@ function parseBearer(authorization: string | null): string | null {
   return token === "" || token.length > MOST_TOKEN_LENGTH ? null : token;
 }
 
-async function hash(salt: Uint8Array, text: string): Promise<string> {
-  const bytes = new Uint8Array([...salt, ...new TextEncoder().encode(text)]);
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toBase64();
+/**
+ * No token is kept, nor a hash of one that guesses could be tried against elsewhere. Hashed at once: `crypto.subtle` has a
+ * thread for each guess, and what comes together is found together no more. Loaded by those who ask about readers.
+ */
+async function openHash(): Promise<(text: string) => string> {
+  const { createHmac, randomBytes } = await import("node:crypto");
+  const salt = randomBytes(32);
+  return (text) => createHmac("sha256", salt).update(text).digest("base64");
 }
 
 /** All that a right may hang on. */

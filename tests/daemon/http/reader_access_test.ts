@@ -1,6 +1,6 @@
 /** Who may read the metrics, as the embedded API server says, how often it is asked, and what is said while it cannot be. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type Access, createReaderAccess } from "../../../lib/daemon/http/reader_access.ts";
+import { type Access, openReaderAccess } from "../../../lib/daemon/http/reader_access.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import { settle } from "../../../lib/runtime/virtual_clock.ts";
 import { ADMIN, type User } from "../../../lib/sim/server/http/access.ts";
@@ -31,7 +31,7 @@ async function start() {
     request.headers.set("authorization", "Bearer podfit");
     return fail === null ? sim.api.handle(request) : fail(request);
   };
-  const check = createReaderAccess({
+  const check = await openReaderAccess({
     client: createClient({ origin: ORIGIN, transport }),
     clock: sim.clock,
     onFailure: ({ kind }) => said.push(kind),

@@ -2,6 +2,8 @@
  * podfit in this process beside the embedded cluster: the options of its command line, its daemon, its server's handler
  * and its log, as the command puts them together, but for sockets (and so certificates) and signals.
  */
+// Who asks about readers loads it, and under virtual time nobody waits for that.
+import "node:crypto";
 import { checkCluster } from "../../../lib/cli/run/check_cluster.ts";
 import { askAboutReaders } from "../../../lib/cli/run/listen.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
@@ -104,15 +106,15 @@ async function run(
   const log = createLog({ level: options.logLevel, format: options.logFormat, clock, write });
   log.info("Starting", { version: "embedded", dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
   signal.addEventListener("abort", () => log.info("Stopping"), { once: true });
-  const listen = (verdicts: HealthRoutesOptions, server: ApiServer | null) => {
-    const checkReader = options.metricsAuth && server !== null ? askAboutReaders(server, { log, clock }) : null;
+  const listen = async (verdicts: HealthRoutesOptions, server: ApiServer | null) => {
+    const checkReader = options.metricsAuth && server !== null ? await askAboutReaders(server, { log, clock }) : null;
     life.handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics, { checkReader })]);
     log.info("Listening", { address: "embedded:0" });
   };
   if (!isEnabled) {
     log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
     const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
-    listen({ isAlive: ok, isReady: ok }, null);
+    await listen({ isAlive: ok, isReady: ok }, null);
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   } else {
     const server = mortal(connectAs(options.kubeconfigPaths?.[0] ?? null), life);
@@ -137,7 +139,7 @@ async function run(
       ...(options.scaledObjects && { replicas: replicasBy(askNobody) }),
       random,
     });
-    listen(daemon, server);
+    await listen(daemon, server);
     await daemon.run();
   }
   life.handler = null;
