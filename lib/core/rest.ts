@@ -8,7 +8,7 @@ import type { Standing, StandingView } from "./standing.ts";
 import type { Anchor, PodState, Sample, Sampling, Shadow, View } from "./state.ts";
 import type { Pressure, PsiHint } from "../api/usage.ts";
 
-/** A state that rests. Immutable, as the state is. */
+/** A state that rests, until `rest` is told to overwrite it. */
 export interface RestingState extends Standing {
   readonly views: Readonly<Record<string, RestingView>>;
   readonly shadow: RestingShadow | null;
@@ -29,34 +29,48 @@ interface RestingSampling {
   /** The instances of `anchor` and `witness`; `null` where there is none. */
   readonly instance: string | null;
   readonly witness: string | null;
-  /** See `toNumbers`. NaN = `null` or absent, which a state has nowhere else. */
-  readonly numbers: readonly number[];
+  /** See `writeNumbers`. NaN = `null` or absent, which a state has nowhere else. */
+  readonly numbers: number[];
 }
 
-/** `wake` makes an equal one of it. */
-export function rest(state: PodState): RestingState {
+/**
+ * `wake` makes an equal one of it. `into`: where an earlier state of the pod has rested, which is overwritten: what is old when
+ * it is replaced keeps its memory until V8 collects everything.
+ */
+export function rest(state: PodState, into: RestingState | null = null): RestingState {
   const { views, shadow } = state;
-  return { ...state, views: mapViews(views, restView), shadow: shadow && { ...shadow, state: rest(shadow.state) } };
+  const rested = {
+    views: restViews(views, into?.views ?? null),
+    shadow: shadow && { ...shadow, state: rest(shadow.state, into?.shadow?.state ?? null) },
+  };
+  return into === null ? { ...state, ...rested } : Object.assign(into, state, rested);
 }
 
 /** The state that `rest` was given. */
 export function wake(resting: RestingState): PodState {
-  const { views, shadow } = resting;
-  return { ...resting, views: mapViews(views, wakeView), shadow: shadow && { ...shadow, state: wake(shadow.state) } };
+  const { shadow } = resting;
+  const views: Record<string, View> = {};
+  for (const [key, view] of Object.entries(resting.views)) views[key] = wakeView(view);
+  return { ...resting, views, shadow: shadow && { ...shadow, state: wake(shadow.state) } };
 }
 
-function mapViews<From, To>(views: Readonly<Record<string, From>>, map: (view: From) => To): Record<string, To> {
-  const mapped: Record<string, To> = {};
-  for (const [key, view] of Object.entries(views)) mapped[key] = map(view);
-  return mapped;
+function restViews(views: PodState["views"], into: RestingState["views"] | null): RestingState["views"] {
+  const keys = Object.keys(views);
+  const isSame = into !== null && Object.keys(into).length === keys.length && keys.every((key) => key in into);
+  const rested: Record<string, RestingView> = isSame ? into : {};
+  for (const [key, view] of Object.entries(views)) rested[key] = restView(view, into?.[key] ?? null);
+  return rested;
 }
 
-function restView(view: View): RestingView {
-  const { sampling, evidence } = view;
-  const { newAt, warming, anchor, witness } = sampling;
-  const instances = { instance: anchor?.instance ?? null, witness: witness?.instance ?? null };
-  const numbers = toNumbers(sampling, evidence);
-  return { ...view, sampling: { newAt, warming, ...instances, numbers }, evidence: evidence.sides };
+function restView(view: View, into: RestingView | null): RestingView {
+  const { sampling: { newAt, warming, anchor, witness, sample }, evidence } = view;
+  const numbers = into?.sampling.numbers ?? NO_NUMBERS.slice();
+  writeNumbers(numbers, { anchor, witness, sample }, evidence);
+  const rested = { newAt, warming, instance: anchor?.instance ?? null, witness: witness?.instance ?? null, numbers };
+  const sampling = into === null ? rested : Object.assign(into.sampling, rested);
+  return into === null
+    ? { ...view, sampling, evidence: evidence.sides }
+    : Object.assign(into, view, { sampling, evidence: evidence.sides });
 }
 
 function wakeView(view: RestingView): View {
@@ -75,41 +89,41 @@ const ANCHOR = 0;
 const WITNESS = 8;
 const SAMPLE = 16;
 const EVIDENCE = 27;
+/** V8 keeps them as numbers, without an object for each, as long as nothing else is written there. */
+const NO_NUMBERS: readonly number[] = Array.from({ length: 29 }, () => NaN);
 
-/** Written at one place, and whole, so that V8 keeps them as numbers without an object for each. */
-function toNumbers({ anchor, witness, sample }: Sampling, evidence: Evidence): readonly number[] {
-  const [a, w] = [anchor?.pressure ?? null, witness?.pressure ?? null];
-  return [
-    anchor?.at ?? NaN,
-    anchor?.counterNs ?? NaN,
-    anchor?.oomKills ?? NaN,
-    toKind(a),
-    a?.fullHint?.percent ?? NaN,
-    a?.fullNs ?? NaN,
-    a?.throttledNs ?? NaN,
-    a?.largestCpuNs ?? NaN,
-    witness?.at ?? NaN,
-    witness?.counterNs ?? NaN,
-    witness?.oomKills ?? NaN,
-    toKind(w),
-    w?.fullHint?.percent ?? NaN,
-    w?.fullNs ?? NaN,
-    w?.throttledNs ?? NaN,
-    w?.largestCpuNs ?? NaN,
-    sample?.at ?? NaN,
-    sample?.from ?? NaN,
-    sample?.seenAt ?? NaN,
-    sample?.cpuMillicores ?? NaN,
-    sample?.heldBack ?? NaN,
-    sample?.isSaturated === true ? 1 : 0,
-    sample?.demandMillicores ?? NaN,
-    sample?.workingSetBytes ?? NaN,
-    sample?.usageBytes ?? NaN,
-    sample?.podUsageBytes ?? NaN,
-    sample?.oomKills ?? NaN,
-    evidence.since ?? NaN,
-    evidence.until,
-  ];
+function writeNumbers(
+  numbers: number[],
+  { anchor, witness, sample }: Pick<Sampling, "anchor" | "witness" | "sample">,
+  { since, until }: Evidence,
+): void {
+  writeAnchor(numbers, ANCHOR, anchor);
+  writeAnchor(numbers, WITNESS, witness);
+  numbers[SAMPLE] = sample?.at ?? NaN;
+  numbers[SAMPLE + 1] = sample?.from ?? NaN;
+  numbers[SAMPLE + 2] = sample?.seenAt ?? NaN;
+  numbers[SAMPLE + 3] = sample?.cpuMillicores ?? NaN;
+  numbers[SAMPLE + 4] = sample?.heldBack ?? NaN;
+  numbers[SAMPLE + 5] = sample?.isSaturated === true ? 1 : 0;
+  numbers[SAMPLE + 6] = sample?.demandMillicores ?? NaN;
+  numbers[SAMPLE + 7] = sample?.workingSetBytes ?? NaN;
+  numbers[SAMPLE + 8] = sample?.usageBytes ?? NaN;
+  numbers[SAMPLE + 9] = sample?.podUsageBytes ?? NaN;
+  numbers[SAMPLE + 10] = sample?.oomKills ?? NaN;
+  numbers[EVIDENCE] = since ?? NaN;
+  numbers[EVIDENCE + 1] = until;
+}
+
+function writeAnchor(numbers: number[], from: number, anchor: Anchor | null): void {
+  const pressure = anchor?.pressure ?? null;
+  numbers[from] = anchor?.at ?? NaN;
+  numbers[from + 1] = anchor?.counterNs ?? NaN;
+  numbers[from + 2] = anchor?.oomKills ?? NaN;
+  numbers[from + 3] = toKind(pressure);
+  numbers[from + 4] = pressure?.fullHint?.percent ?? NaN;
+  numbers[from + 5] = pressure?.fullNs ?? NaN;
+  numbers[from + 6] = pressure?.throttledNs ?? NaN;
+  numbers[from + 7] = pressure?.largestCpuNs ?? NaN;
 }
 
 const UNITS: readonly (PsiHint["unit"] | null)[] = [null, "us", "ns"];

@@ -20,7 +20,7 @@ export class States {
     return resting === null ? null : wake(resting);
   }
 
-  /** The same, without what only decisions need: costs nothing. The same object until the state is another. */
+  /** The same, without what only decisions need: costs nothing. It is overwritten with the next state: nobody keeps it. */
   readStanding(uid: string): RestingState | null {
     this.#followClock();
     return this.#resting.get(uid) ?? null;
@@ -28,7 +28,9 @@ export class States {
 
   /** `state` is of now. */
   put(uid: string, state: PodState): void {
-    this.#resting.set(uid, rest(state));
+    const before = this.#resting.get(uid) ?? null;
+    const resting = rest(state, before);
+    if (resting !== before) this.#resting.set(uid, resting);
   }
 
   delete(uid: string): void {

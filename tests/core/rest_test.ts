@@ -75,22 +75,46 @@ const evidences = fc.record({
   }),
 });
 
+const states = fc.record({
+  views: fc.array(fc.tuple(fc.constantFrom("one", "two", "three"), samplings, evidences), { maxLength: 3 }),
+  shadows: fc.boolean(),
+}).map(({ views: drawn, shadows }): PodState => {
+  const views = Object.fromEntries(drawn.map(([key, sampling, evidence]) => [key, { ...VIEW, sampling, evidence }]));
+  const own: PodState = { ...NEW_POD_STATE, resourceVersion: "7", views };
+  return shadows ? { ...own, shadow: { sizes: {}, generation: 2, state: own } } : own;
+});
+
 Deno.test("wake() gives back what rest() was given, whatever was sampled", () => {
+  fc.assert(fc.property(states, (state) => assertEquals(wake(rest(state)), state)), RUNS);
+});
+
+Deno.test("wake() gives back what rest() was given last, whatever was there before, and leaves alone who was awake", () => {
   fc.assert(
-    fc.property(
-      fc.array(fc.tuple(fc.uuid(), samplings, evidences), { maxLength: 3 }),
-      fc.boolean(),
-      (drawn, shadows) => {
-        const views = Object.fromEntries(
-          drawn.map(([key, sampling, evidence]) => [key, { ...VIEW, sampling, evidence }]),
-        );
-        const own: PodState = { ...NEW_POD_STATE, resourceVersion: "7", views };
-        const state = shadows ? { ...own, shadow: { sizes: {}, generation: 2, state: own } } : own;
-        assertEquals(wake(rest(state)), state);
-      },
-    ),
+    fc.property(states, states, (before, after) => {
+      const resting = rest(before);
+      const awake = wake(resting);
+      assertEquals(wake(rest(after, resting)), after);
+      assertEquals(awake, before);
+    }),
     RUNS,
   );
+});
+
+Deno.test("rest() writes over the state that rested before, its views and its numbers", () => {
+  const toState = (newAt: number): PodState => ({
+    ...NEW_POD_STATE,
+    views: { one: { ...VIEW, sampling: newSampling(newAt), evidence: NO_EVIDENCE } },
+  });
+  const resting = rest(toState(START));
+  const view = resting.views.one;
+  const numbers = view?.sampling.numbers;
+  const next = rest(toState(START + 1), resting);
+  assertEquals([next === resting, next.views.one === view, next.views.one?.sampling.numbers === numbers], [
+    true,
+    true,
+    true,
+  ]);
+  assertEquals(next.views.one?.sampling.newAt, START + 1);
 });
 
 Deno.test("rest() keeps what can be read of a resting state as it is, and what is shared stays shared", () => {
