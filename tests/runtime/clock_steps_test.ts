@@ -21,9 +21,22 @@ Deno.test("watchSteps() gives each step of the wall clock once, beside the time 
 Deno.test("watchSteps() adds up what a clock is slewed by", () => {
   const time = { now: 0, monotonic: 0 };
   const take = watchSteps({ now: () => time.now, monotonic: () => time.monotonic });
-  const steps = Array.from({ length: 12 }, () => {
-    time.now += 500;
+  const steps = Array.from({ length: 6 }, () => {
+    time.now += 1000;
     return take();
   });
   assertEquals(steps.filter((step) => step !== 0), [5000]);
+});
+
+Deno.test("watchSteps() looks at how much time has passed once a second at most, and at once when the wall clock steps back", () => {
+  let [now, looks] = [0, 0];
+  const take = watchSteps({ now: () => now, monotonic: () => (looks++, 0) });
+  const countLooks = (at: number) => {
+    const before = looks;
+    now = at;
+    take();
+    return looks - before;
+  };
+  assertEquals([0, 999, 1000, 1001, 1999, 1500, 1499].map(countLooks), [0, 0, 1, 0, 0, 0, 0]);
+  assertEquals([-1, 998, 999].map(countLooks), [1, 0, 1]);
 });
