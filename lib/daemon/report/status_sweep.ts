@@ -45,8 +45,11 @@ export interface StatusSweepOptions {
   readonly onTrouble: OnTrouble;
 }
 
-/** What follows from time alone (a cooldown that ends, usage that stays away) shows this late at most. */
-const LOOK_AGAIN_MS = 5_000;
+/**
+ * What follows from time alone (a cooldown that ends, usage that stays away) shows this late at most. A look is at each of the
+ * pods: where they are many, it comes as seldom as most of them are evaluated.
+ */
+const LOOK_AGAIN_MS = { perPod: 150, least: 5_000, most: 15_000 };
 const RETRY_BASE_MS = 5_000;
 const RETRY_MAX_MS = 60_000;
 
@@ -126,7 +129,8 @@ export class StatusSweep {
     const isSame = memory.seen !== null && seen.every((one, index) => one === memory.seen?.[index]);
     if (isSame && nowMs < memory.lookAtMs) return false;
     memory.seen = seen;
-    memory.lookAtMs = nowMs + LOOK_AGAIN_MS;
+    const { perPod, least, most } = LOOK_AGAIN_MS;
+    memory.lookAtMs = nowMs + Math.min(Math.max(tracked.size * perPod, least), most);
     return true;
   }
 

@@ -2,6 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { UNLIMITED } from "../../../lib/autoscaler/limited.ts";
 import type { AutoscalerFacts } from "../../../lib/daemon/inventory/facts.ts";
+import type { Resolution } from "../../../lib/daemon/inventory/tracked.ts";
 import { readAutoscaler } from "../../../lib/daemon/inventory/read_autoscaler.ts";
 import { LastScales } from "../../../lib/daemon/report/last_scales.ts";
 import { StatusSweep, type StatusSweepOptions } from "../../../lib/daemon/report/status_sweep.ts";
@@ -12,6 +13,7 @@ import { createClient } from "../../../lib/kube/client.ts";
 import { autoscalerObject, deploymentObject, podObject } from "../../support/api_objects.ts";
 import { TestApiServer } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";
+import { pod } from "../../support/builders.ts";
 import { UNRESOLVED } from "../../support/status_sources.ts";
 import { Brake } from "../../../lib/runtime/brake.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
@@ -215,9 +217,10 @@ interface SweepParts extends Partial<StatusSweepOptions> {
   readonly clock: VirtualClock;
   readonly api: TestApiServer;
   readonly autoscalers: readonly AutoscalerFacts[];
+  readonly resolve?: (autoscaler: AutoscalerFacts) => Resolution;
 }
 
-function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSweep {
+function newSweep({ clock, api, autoscalers, resolve = () => UNRESOLVED, ...options }: SweepParts): StatusSweep {
   const common = { clock, random: () => 0, metrics: { failed() {} }, onTrouble() {} };
   const brake = new Brake(common);
   return new StatusSweep({
@@ -226,7 +229,7 @@ function newSweep({ clock, api, autoscalers, ...options }: SweepParts): StatusSw
       *autoscalers() {
         yield* autoscalers;
       },
-      resolve: () => UNRESOLVED,
+      resolve,
     },
     unread: () => ({ count: 0, why: "" }),
     limits: () => UNLIMITED,
@@ -298,6 +301,34 @@ Deno.test("a sweep computes what has changed, and each 5 s what follows from tim
   lastScales.note(objects[1]?.metadata.uid ?? "", { at: clock.now(), action: "scaleUp", change: "cpu" });
   assertEquals(await sweepAfter(0), ["other"]);
   assertEquals(await sweepAfter(1), ["web", "other"]);
+});
+
+Deno.test("an autoscaler of many pods is looked at as seldom as each 15 s (C51)", async () => {
+  const clock = new VirtualClock();
+  const api = new TestApiServer(clock);
+  const pods: Readonly<Record<string, number>> = { few: 33, some: 60, many: 300 };
+  const objects = Object.keys(pods).map((name) => autoscalerObject({ name }));
+  for (const object of objects) api.put("podresourceautoscalers", object);
+  const looks = new Map<string, number[]>();
+  const status = newSweep({
+    clock,
+    api,
+    autoscalers: objects.map((one) => readAutoscaler(one)),
+    resolve: ({ name }) => ({
+      ...UNRESOLVED,
+      tracked: new Map(Array.from({ length: pods[name] ?? 0 }, (_, index) => [`${index}`, pod()])),
+    }),
+    unread({ name }) {
+      looks.set(name, [...looks.get(name) ?? [], clock.monotonic()]);
+      return { count: 0, why: "" };
+    },
+  });
+  for (let second = 0; second <= 40; second++) {
+    await status.sweep(new AbortController().signal);
+    await clock.advance(1000);
+  }
+  const gaps = [...looks].map(([name, at]) => [name, (at.at(-1) ?? 0) - (at.at(-2) ?? 0)]);
+  assertEquals(gaps, [["few", 5000], ["some", 9000], ["many", 15_000]]);
 });
 
 Deno.test("silence of a running container is Metrics=False, but not before three of its polls (C22, C51)", async () => {
