@@ -50,6 +50,7 @@ function compile(
     modifiers.report("formula", compiled.message);
     return null;
   }
+  // A run has a bound of steps, whatever the formula is: a watch can wait for it.
   const tried = compiled.program.run(Object.fromEntries(names.map((name) => [name, -1])));
   if (tried.kind !== "error") return compiled.program;
   modifiers.report("formula", `Cannot use formula ${quote(text)}: with every trigger at -1 it fails: ${tried.message}`);

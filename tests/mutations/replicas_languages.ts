@@ -5,6 +5,8 @@ const DOCUMENTED = "run() computes the formulas of KEDA's documents (R62)";
 const TYPES = "run() tells integers from floats as expr does (R62)";
 const REFUSED = "compileExpr() refuses what is not in the language by name, with what to do (R62)";
 const BOUNDS = "a formula has bounds: 4 KiB of text, depth, 10,000 steps (R62)";
+const STEPS = "run() takes a step for each element that a function, == or in visits (R62)";
+const NESTED = "run() walks through 200 arrays within each other, and refuses more before the stack ends (R62)";
 const SAMPLES =
   "compileExpr() and run() give what expr 1.17.8 gave for formulas of documents, edges, and made-up ones (R62, R63)";
 const WITHIN = "isWithinCron() is inside from the start, and outside from the end on, also over midnight (R11)";
@@ -238,6 +240,61 @@ export const REPLICAS_LANGUAGES: Mutations = {
       find: "200",
       replace: "100_000",
       test: BOUNDS,
+    },
+    {
+      breaks: "walks through an array without a step",
+      in: "enter",
+      find: "spend(frame, list.length)",
+      replace: "spend(frame, 0)",
+      test: STEPS,
+    },
+    {
+      breaks: "walks through arrays within arrays without a step",
+      in: "listNumbers",
+      find: "enter(frame, item, depth)",
+      replace: "item",
+      test: STEPS,
+    },
+    {
+      breaks: "sums arrays within arrays without a step",
+      in: "sumUp",
+      find: "enter(frame, item, depth + 1)",
+      replace: "item",
+      test: STEPS,
+    },
+    {
+      breaks: "sorts without a step",
+      in: "sortAscending",
+      find: "enter(frame, value, 0).toSorted",
+      replace: "value.toSorted",
+      test: STEPS,
+    },
+    {
+      breaks: "compares arrays without a step",
+      in: "isEqual",
+      under: "lib/units",
+      find: "spend(frame, 2)",
+      replace: "",
+      test: STEPS,
+    },
+    { breaks: "searches an array without a step", in: "isIn", find: "spend(frame, 1)", replace: "", test: STEPS },
+    { breaks: "counts and sums without a step", in: "evaluateLoop", find: "spend(frame, 1)", replace: "", test: STEPS },
+    { breaks: "walks as deep as the stack", in: "MAX_NESTING", find: "200", replace: "100_000", test: NESTED },
+    {
+      breaks: "compares as deep as the stack",
+      in: "isEqual",
+      under: "lib/units",
+      find: "requireDepth(depth)",
+      replace: "",
+      test: NESTED,
+    },
+    {
+      breaks: "doubles parts without end",
+      in: "rewrite",
+      under: "lib/units/expr",
+      find: "++visits > MAX_VISITS",
+      replace: "++visits < 0",
+      test: "compileExpr() refuses a formula whose parts would double with each level (R62)",
     },
     { breaks: "visits doubled parts for ever", in: "MAX_VISITS", find: "10_000", replace: "10_000_000", test: BOUNDS },
     {

@@ -846,6 +846,15 @@ const BAD: readonly BadRow[] = [
     "Cannot ...",
   ],
   [
+    "R62: a short formula of references that has 729 million elements to walk through",
+    modifiers({
+      formula: "let x = 1..900; let y = map(1..900, x); let z = map(1..900, y); max(z) + a",
+      target: "2",
+    }),
+    "spec.advanced.scalingModifiers.formula",
+    'Cannot use formula "let x = 1..900; let y = map(1..900, x); ...": with every trigger at -1 it fails: Cannot compute formula "let x = 1..900; let y = map(1..900, x); ...": takes more than 10,000 steps: look at fewer elements',
+  ],
+  [
     "R60: no threshold beside a formula",
     {
       ...modifiers({ formula: "a", target: "2" }),

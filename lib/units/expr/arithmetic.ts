@@ -1,6 +1,7 @@
 /** Computes with integers of 64 bits and doubles as expr's runtime does, but that an integer which does not fit is an error: Go wraps it (R62). */
 import { quote } from "../untrusted.ts";
 import { FormulaError } from "./formula_error.ts";
+import { type Frame, requireDepth, spend } from "./frame.ts";
 import { power } from "./power.ts";
 import { isArray, isNumber, nameType, type Value } from "./value.ts";
 
@@ -34,13 +35,20 @@ export function isLess(left: Value, right: Value): boolean {
   return Number(left) < Number(right);
 }
 
-/** As expr's ==: 1 equals 1.0, and arrays are equal by their elements. */
-export function isEqual(left: Value, right: Value): boolean {
+/**
+ * As expr's ==: 1 equals 1.0, and arrays are equal by their elements, up to the first that differs. Each element of both takes
+ * a step. Throws FormulaError beyond a bound.
+ */
+export function isEqual(left: Value, right: Value, frame: Frame, depth = 0): boolean {
   if (isNumber(left) && isNumber(right)) {
     return typeof left === typeof right ? left === right : Number(left) === Number(right);
   }
   if (!isArray(left) || !isArray(right)) return left === right;
-  return left.length === right.length && left.every((item, index) => isEqual(item, right[index] ?? null));
+  requireDepth(depth);
+  return left.length === right.length && left.every((item, index) => {
+    spend(frame, 2);
+    return isEqual(item, right[index] ?? null, frame, depth + 1);
+  });
 }
 
 /** Cuts a float towards zero. Throws FormulaError for what is no number, and for a float that no integer of 64 bits is. */

@@ -26,7 +26,8 @@ export function checkFormula(node: Node, triggers: ReadonlySet<string> | null): 
 
 /** Of nodes within nodes: what runs a formula calls itself, and a stack has an end. */
 const MAX_DEPTH = 400;
-const MAX_VISITS = 10_000;
+/** Nodes in one walk through a formula. */
+export const MAX_VISITS = 10_000;
 
 function check(outer: Place, node: Node): Typed {
   if (outer.depth >= MAX_DEPTH) throw new FormulaError(`nested deeper than ${MAX_DEPTH} levels: simplify it`);

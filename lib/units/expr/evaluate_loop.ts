@@ -2,15 +2,18 @@
 import { compute } from "./arithmetic.ts";
 import type { LoopNode, Node } from "./ast.ts";
 import { FormulaError } from "./formula_error.ts";
-import type { Frame } from "./frame.ts";
+import { type Frame, spend } from "./frame.ts";
 import { isArray, nameType, type Value } from "./value.ts";
 
 /** Throws FormulaError. Looks at no element behind the one that settles the answer. */
 export function evaluateLoop(node: LoopNode, frame: Frame): Value {
   const list = frame.run(node.array, frame);
   if (!isArray(list)) throw new FormulaError(`${node.name}() takes an array and not ${nameType(list)}`);
-  const read = (part: Node | null | undefined, element: Value, acc: Value = null): Value =>
-    part ? frame.run(part, { ...frame, element, acc }) : element;
+  const read = (part: Node | null | undefined, element: Value, acc: Value = null): Value => {
+    if (part) return frame.run(part, { ...frame, element, acc });
+    spend(frame, 1);
+    return element;
+  };
   const isHit = (element: Value) => requireBool(node, read(node.body, element));
   switch (node.name) {
     case "all":

@@ -3,6 +3,9 @@ import type { Node } from "./ast.ts";
 import { FormulaError } from "./formula_error.ts";
 import type { Value } from "./value.ts";
 
+/** Arrays within arrays: what walks through them calls itself, and a stack has an end. The parser admits no deeper ones as text. */
+const MAX_NESTING = 200;
+
 export interface Frame {
   readonly values: Readonly<Record<string, number | null>>;
   /** What `let` defined, the last one first. */
@@ -25,4 +28,17 @@ interface Variable {
 export function spend({ steps }: Frame, count: number | bigint): void {
   if (count > steps.left) throw new FormulaError("takes more than 10,000 steps: look at fewer elements");
   steps.left -= Number(count);
+}
+
+/** Spends a step for each element of `list`, and returns it. `depth` arrays are around it. Throws FormulaError beyond a bound. */
+export function enter(frame: Frame, list: readonly Value[], depth: number): readonly Value[] {
+  requireDepth(depth);
+  spend(frame, list.length);
+  return list;
+}
+
+/** Throws FormulaError where more arrays are around an array than may be. */
+export function requireDepth(depth: number): void {
+  if (depth < MAX_NESTING) return;
+  throw new FormulaError(`arrays are nested deeper than ${MAX_NESTING} levels: simplify it`);
 }

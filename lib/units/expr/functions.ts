@@ -2,10 +2,11 @@
 import type { FunctionName } from "./ast.ts";
 import { isLess, negate, toInteger } from "./arithmetic.ts";
 import { FormulaError } from "./formula_error.ts";
+import { enter, type Frame } from "./frame.ts";
 import { isArray, isNumber, nameType, type Value } from "./value.ts";
 
-/** Throws FormulaError for a value that a function does not take. */
-export function callFunction(name: FunctionName, items: readonly Value[]): Value {
+/** Each element that a function visits takes a step. Throws FormulaError for a value that a function does not take, and beyond a bound. */
+export function callFunction(name: FunctionName, items: readonly Value[], frame: Frame): Value {
   const [first = null] = items;
   switch (name) {
     case "abs":
@@ -27,15 +28,15 @@ export function callFunction(name: FunctionName, items: readonly Value[]): Value
     case "last":
       return isArray(first) ? first.at(-1) ?? null : null;
     case "sort":
-      return sortAscending(first);
+      return sortAscending(first, frame);
     case "max":
-      return findExtreme(items, { name, isBetter: (best, item) => isLess(best, item) });
+      return findExtreme(items, { name, frame, isBetter: (best, item) => isLess(best, item) });
     case "min":
-      return findExtreme(items, { name, isBetter: (best, item) => isLess(item, best) });
+      return findExtreme(items, { name, frame, isBetter: (best, item) => isLess(item, best) });
     case "mean":
-      return computeMean(items);
+      return computeMean(items, frame);
     case "median":
-      return computeMedian(items);
+      return computeMedian(items, { name, frame });
   }
 }
 
@@ -61,60 +62,77 @@ function toList(name: string, value: Value): readonly Value[] {
   return value;
 }
 
-/** What is no array sorts to an empty one, as in expr. */
-function sortAscending(value: Value): readonly Value[] {
+/** What is no array sorts to an empty one, as in expr. A step for each element; there are at most 14 comparisons for each. */
+function sortAscending(value: Value, frame: Frame): readonly Value[] {
   if (!isArray(value)) return [];
-  return value.toSorted((a, b) => isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0);
+  return enter(frame, value, 0).toSorted((a, b) => isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0);
 }
 
-interface Extreme {
+interface Call {
   readonly name: string;
+  readonly frame: Frame;
+}
+
+interface Extreme extends Call {
   /** Says whether an item takes the place of the best one so far. */
   readonly isBetter: (best: Value, item: Value) => boolean;
 }
 
 /** Of numbers and of arrays of them, however nested; nil if there is none. Anything else is given back if it is alone. */
-function findExtreme(items: readonly Value[], { name, isBetter }: Extreme): Value {
+function findExtreme(items: readonly Value[], { isBetter, ...call }: Extreme): Value {
   const [only = null] = items;
   if (items.length === 1 && !isNumber(only) && !isArray(only)) return only;
   let best: Value = null;
-  for (const item of items) {
-    for (const found of isArray(item) ? listNumbers(name, item) : [item]) {
-      if (!isNumber(found)) throw new FormulaError(`${name}() takes numbers and not ${nameType(found)}`);
-      if (best === null || isBetter(best, found)) best = found;
-    }
+  for (const found of listNumbers(items, call)) {
+    if (best === null || isBetter(best, found)) best = found;
   }
   return best;
 }
 
-function listNumbers(name: string, items: readonly Value[]): readonly (bigint | number)[] {
-  return items.flatMap((item) => {
-    if (isArray(item)) return listNumbers(name, item);
-    if (!isNumber(item)) throw new FormulaError(`${name}() takes numbers and not ${nameType(item)}`);
-    return [item];
-  });
+/** The numbers of arguments and of the arrays among them, however nested. */
+function listNumbers(items: readonly Value[], { name, frame }: Call): readonly (bigint | number)[] {
+  const numbers: (bigint | number)[] = [];
+  const collect = (list: readonly Value[], depth: number) => {
+    for (const item of list) {
+      if (isArray(item)) {
+        collect(enter(frame, item, depth), depth + 1);
+        continue;
+      }
+      if (!isNumber(item)) throw new FormulaError(`${name}() takes numbers and not ${nameType(item)}`);
+      numbers.push(item);
+    }
+  };
+  collect(items, 0);
+  return numbers;
 }
 
-function computeMean(items: readonly Value[]): number {
-  const { count, total } = sumUp(items);
+function computeMean(items: readonly Value[], frame: Frame): number {
+  const { count, total } = sumUp(items, frame);
   return count === 0 ? 0 : total / count;
 }
 
 /**
  * An array within an array is summed by itself first, and an argument that is an array is not: doubles notice the order.
  */
-function sumUp(items: readonly Value[], isNested = false): { readonly count: number; readonly total: number } {
+function sumUp(
+  items: readonly Value[],
+  frame: Frame,
+  depth = 0,
+): { readonly count: number; readonly total: number } {
   let [count, total] = [0, 0];
-  for (const item of items.flatMap((one) => isArray(one) && !isNested ? one : [one])) {
-    const part = isArray(item) ? sumUp(item, true) : { count: 1, total: toFloat("mean", item) };
+  const isNested = depth > 0;
+  for (const item of items.flatMap((one) => isArray(one) && !isNested ? enter(frame, one, depth) : [one])) {
+    const part = isArray(item)
+      ? sumUp(enter(frame, item, depth + 1), frame, depth + 1)
+      : { count: 1, total: toFloat("mean", item) };
     count += part.count;
     total += part.total;
   }
   return { count, total };
 }
 
-function computeMedian(items: readonly Value[]): number {
-  const values = listNumbers("median", items).map(Number).sort(compareFloats);
+function computeMedian(items: readonly Value[], call: Call): number {
+  const values = listNumbers(items, call).map(Number).sort(compareFloats);
   const middle = Math.floor(values.length / 2);
   const [below = 0, above = 0] = [values[middle - 1], values[middle]];
   return values.length % 2 === 1 ? above : (below + above) / 2;

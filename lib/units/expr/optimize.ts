@@ -75,7 +75,7 @@ function combinePredicates(node: Node): Node {
   const { operator, left, right } = node;
   if (left.kind !== "loop" || right.kind !== "loop" || left.name !== right.name) return node;
   if (left.name !== "all" && left.name !== "any" && left.name !== "none") return node;
-  if (operator !== (left.name === "any" ? "or" : "and") || toKey(left.array) !== toKey(right.array)) return node;
+  if (operator !== (left.name === "any" ? "or" : "and") || !isAlike(left.array, right.array)) return node;
   if (left.body === null || right.body === null) return node;
   const both: Node = {
     kind: "binary",
@@ -119,10 +119,15 @@ function readInteger(node: Node): bigint | null {
   return node.kind === "constant" && typeof node.value === "bigint" ? node.value : null;
 }
 
-/** Two trees of one key are written alike. As in expr 1 and 1.0 are. */
-function toKey(node: Node): string {
-  return JSON.stringify(
-    node,
-    (_, value) => typeof value === "bigint" || typeof value === "number" ? `#${value}` : value,
-  );
+/** Says whether two parts of trees are written alike, up to the first difference. As in expr 1 and 1.0 are. */
+function isAlike(a: unknown, b: unknown): boolean {
+  if (isNumeral(a) && isNumeral(b)) return String(a) === String(b);
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  const [ours, theirs] = [Object.entries(a), Object.entries(b)];
+  return ours.length === theirs.length &&
+    ours.every(([key, value], index) => key === theirs[index]?.[0] && isAlike(value, theirs[index]?.[1]));
+}
+
+function isNumeral(value: unknown): boolean {
+  return typeof value === "bigint" || typeof value === "number";
 }

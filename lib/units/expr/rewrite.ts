@@ -1,9 +1,27 @@
 /** Walks a formula's tree from its leaves to its root. */
 import type { Node } from "./ast.ts";
+import { MAX_VISITS } from "./check.ts";
+import { FormulaError } from "./formula_error.ts";
 
-/** Gives the tree with each node replaced by what `visit` gives for it, its parts having been visited before. */
+/**
+ * Gives the tree with each node replaced by what `visit` gives for it, its parts having been visited before. Throws FormulaError
+ * for a tree of too many parts: `x in 1..3` becomes two comparisons of x, so trees grow, and double with each level.
+ */
 export function rewrite(node: Node, visit: (node: Node) => Node): Node {
-  const go = (part: Node) => rewrite(part, visit);
+  let visits = 0;
+  const go = (part: Node): Node => {
+    if (++visits > MAX_VISITS) throw new FormulaError(`more than ${MAX_VISITS} parts: simplify it`);
+    return rewriteParts(part, { go, visit });
+  };
+  return go(node);
+}
+
+interface Rewriting {
+  readonly go: (node: Node) => Node;
+  readonly visit: (node: Node) => Node;
+}
+
+function rewriteParts(node: Node, { go, visit }: Rewriting): Node {
   switch (node.kind) {
     case "constant":
     case "name":
