@@ -1,5 +1,5 @@
 /**
- * Lint rules of this project: core, autoscaler, scaled_object, units and sim/model stay pure (no I/O, clock, randomness, timers, async, module state). A name
+ * Lint rules of this project. `output`: commands print through lib/cli/terminal/output.ts alone. `pure`: core, autoscaler, scaled_object, units and sim/model stay pure (no I/O, clock, randomness, timers, async, module state). A name
  * of a global is reported also where it is declared for something else: a reader could not tell the two apart.
  */
 
@@ -88,9 +88,65 @@ const plugin: Deno.lint.Plugin = {
         };
       },
     },
+    output: {
+      create(context) {
+        if (!PRINTING.test(context.filename) || WRITERS.test(context.filename)) return {};
+        const report = (node: Deno.lint.Node, what: string) =>
+          context.report({ node, message: `${what}: print through lib/cli/terminal/output.ts` });
+        return {
+          MemberExpression(node) {
+            const owner = readName(node.object);
+            const member = readMember(node);
+            if (member === null || owner === null || !OWNERS.has(owner) || !STREAMS.has(member)) return;
+            const { parent } = node;
+            const isAsked = parent.type === "MemberExpression" && readMember(parent) === "isTerminal";
+            if (!isAsked) report(node, `"${owner}.${member}"`);
+          },
+          ObjectPattern(node) {
+            for (const one of node.properties) {
+              if (one.type !== "Property" || one.key.type !== "Identifier" || !STREAMS.has(one.key.name)) continue;
+              const { parent } = node;
+              const owner = parent.type === "VariableDeclarator" && parent.init !== null ? readName(parent.init) : null;
+              if (owner !== null && OWNERS.has(owner)) report(one, `"${owner}.${one.key.name}"`);
+            }
+          },
+          ImportDeclaration(node) {
+            if (/^(node:)?(console|process|tty)$/.test(node.source.value)) report(node, `"${node.source.value}"`);
+          },
+          Identifier(node) {
+            if (node.name === "console" && COMMANDS.test(context.filename) && !isKey(node)) report(node, '"console"');
+          },
+          Literal(node) {
+            if (typeof node.value === "string" && hasSequence(node.value, context.filename)) {
+              report(node, "A control sequence");
+            }
+          },
+          TemplateElement(node) {
+            if (hasSequence(node.cooked, context.filename)) report(node, "A control sequence");
+          },
+        };
+      },
+    },
   },
 };
 export default plugin;
+
+const PRINTING = /\/lib\//;
+const COMMANDS = /\/lib\/cli\//;
+/** The writer of commands, and the writer of log lines, which are escaped before. */
+const WRITERS = /\/lib\/(cli\/terminal\/output|runtime\/log_writer)\.ts$/;
+const OWNERS = new Set(["Deno", "process"]);
+const STREAMS = new Set(["stdout", "stderr"]);
+
+function hasSequence(text: string, file: string): boolean {
+  return COMMANDS.test(file) && (text.includes("\x1b") || text.includes("\x9b"));
+}
+
+/** The name of what a member is read of: `Deno`, also of `globalThis.Deno`. */
+function readName(node: Deno.lint.Node): string | null {
+  if (node.type === "Identifier") return node.name;
+  return node.type === "MemberExpression" ? readMember(node) : null;
+}
 
 /** The name of a member, a property or a method, which is no use of a global of that name. */
 function isKey(node: Deno.lint.Identifier): boolean {

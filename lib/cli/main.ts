@@ -3,7 +3,8 @@ import { CommanderError } from "commander";
 import { createCommands } from "./commands.ts";
 import { EXIT } from "./exit_codes.ts";
 import { createProgram } from "./run/options.ts";
-import { writeError } from "./output.ts";
+import { redact } from "../runtime/secrets.ts";
+import { writeDiagnostic, writeError } from "./terminal/output.ts";
 import { readProgramName } from "./program_name.ts";
 import { run } from "./run/run.ts";
 import { StartError } from "./run/start_error.ts";
@@ -32,6 +33,6 @@ function report(error: unknown): number {
   // commander has printed it already: help, version, or what is wrong with a flag.
   if (error instanceof CommanderError) return error.exitCode;
   if (error instanceof StartError) writeError(error.message);
-  else writeError(error instanceof Error ? error.stack ?? error.message : String(error));
+  else writeDiagnostic(`podfit: ${redact(error instanceof Error ? error.stack ?? error.message : String(error))}\n`);
   return EXIT.failed;
 }

@@ -1,7 +1,8 @@
 /**
  * Colour, where somebody looks at a terminal: by `--color`, else as the terminal and NO_COLOR say.
- * https://no-color.org, https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
+ * https://no-color.org
  */
+import { type Text, toStyle } from "./terminal/output.ts";
 
 /** What `--color` may be. */
 export const COLOR_WHENS = ["auto", "always", "never"] as const;
@@ -26,7 +27,7 @@ export interface Style {
 }
 
 /** Colours a text, which holds no colours of its own. */
-export type Paint = (text: string) => string;
+export type Paint = (text: Text) => Text;
 
 /** Whether to colour: a word of the caller's goes before NO_COLOR, and that before the terminal. */
 export function isColored(when: ColorWhen, { isTerminal, noColor = "" }: Surroundings): boolean {
@@ -37,7 +38,7 @@ export function isColored(when: ColorWhen, { isTerminal, noColor = "" }: Surroun
 /** Makes the style. */
 export function createStyle(hasColor: boolean): Style {
   const paint = (on: number, off: number): Paint =>
-    hasColor ? (text) => `\x1b[${on}m${text}\x1b[${off}m` : (text) => text;
+    hasColor ? (text) => [toStyle(on), text, toStyle(off)] : (text) => text;
   return {
     isColored: hasColor,
     bold: paint(1, 22),

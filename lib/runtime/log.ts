@@ -7,6 +7,7 @@ import { getJsonLinesFormatter, getTextFormatter, type LogRecord, sanitizeContro
 import { type Clock, systemClock } from "./clock.ts";
 import { type Plain, toPlain, toText } from "./log_values.ts";
 import { redact } from "./secrets.ts";
+import { escapeUnseen } from "./unseen.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFormat = "text" | "json";
@@ -67,7 +68,7 @@ export function createLog({ level, format, clock = systemClock, write }: LogOpti
         timestamp: clock.now(),
         properties,
       });
-      write(redact(escapeSeparators(line)), at);
+      write(escapeUnseen(redact(line)), at);
     }
   }
 }
@@ -98,9 +99,4 @@ const formatText = getTextFormatter({
 /** Escapes what in a text from the cluster would begin a new line or move a terminal's cursor. */
 function toOneLine(text: string): string {
   return sanitizeControlSequences(text, { sgr: "escape", newlines: "escape" });
-}
-
-/** U+2028 and U+2029 end a line for some readers. The escape is valid in both formats. */
-function escapeSeparators(line: string): string {
-  return line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }

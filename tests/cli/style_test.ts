@@ -1,6 +1,7 @@
 /** Is there colour where somebody looks at it, and nowhere else? */
 import { assertEquals } from "@std/assert";
 import { type ColorWhen, createStyle, isColored } from "../../lib/cli/style.ts";
+import { toCharacters } from "../../lib/cli/terminal/output.ts";
 import { runPodfit } from "../support/podfit_process.ts";
 import { EXAMPLE } from "../support/manifests.ts";
 
@@ -21,7 +22,7 @@ Deno.test("colour is for terminals, unless NO_COLOR says none or --color says ot
 Deno.test("a style without colour changes no text", () => {
   const { isColored: _, ...paints } = createStyle(false);
   assertEquals(Object.values(paints).map((paint) => paint("a")), Array(6).fill("a"));
-  assertEquals(createStyle(true).red("a"), "\x1b[31ma\x1b[39m");
+  assertEquals(toCharacters(createStyle(true).red("a")), "\x1b[31ma\x1b[39m");
 });
 
 Deno.test("podfit lint colours a pipe only when it is told to", async () => {

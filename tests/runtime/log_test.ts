@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createLog, type LogFormat, type LogLevel } from "../../lib/runtime/log.ts";
 import type { Log } from "../../lib/runtime/log.ts";
 import { START } from "../../lib/runtime/virtual_clock.ts";
+import { UNSEEN } from "../support/hostile_text.ts";
 
 interface Captured {
   readonly log: Log;
@@ -101,14 +102,14 @@ Deno.test("text fields are quoted where they would be ambiguous", () => {
 });
 
 Deno.test("text from outside cannot forge a line or drive a terminal, in either format", () => {
-  const evil = "x\n2026-11-20T11:00:00.000Z ERROR forged\r\u2028\u2029\u0085\u001b[2J\u009b1m";
+  const evil = "x\n2026-11-20T11:00:00.000Z ERROR forged\r\u2028\u2029\u0085\u001b[2J\u009b1m\u007f\u202e\u2066\u200b";
   for (const format of ["text", "json"] as const) {
     const { log, lines } = capture(format);
     log.info(evil, { [evil]: evil, list: [evil], error: new Error(evil, { cause: evil }) });
     const line = lines.join("");
     assertEquals(line.indexOf("\n"), line.length - 1);
-    // deno-lint-ignore no-control-regex
-    assertEquals(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/.exec(line), null);
+    assertEquals(UNSEEN.exec(line), null);
+    if (format === "json") assertEquals(JSON.parse(line)[evil], evil);
   }
 });
 

@@ -3,6 +3,7 @@ import { describePod } from "../../lib/cli/explain/pod_words.ts";
 import { explainPod } from "../../lib/cli/explain/explain_pod.ts";
 import { explainWorkload } from "../../lib/cli/explain/explain_workload.ts";
 import type { PodExplanation, WorkloadExplanation } from "../../lib/cli/explain/explanation.ts";
+import { toCharacters } from "../../lib/cli/terminal/output.ts";
 import { describeWorkload } from "../../lib/cli/explain/workload_words.ts";
 import type { ClusterOptions } from "../../lib/sim/cluster.ts";
 import type { Scope } from "../../lib/daemon/inventory/scope.ts";
@@ -83,7 +84,7 @@ export class ExplainRun implements AsyncDisposable {
   }
 
   text(): readonly string[] {
-    return describePod(this.explain(), PLAIN);
+    return describePod(this.explain(), PLAIN).map(toCharacters);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,5 +109,5 @@ export function taker(cpu: string): Json {
 }
 
 export function toText(explained: WorkloadExplanation): readonly string[] {
-  return describeWorkload(explained, PLAIN);
+  return describeWorkload(explained, PLAIN).map(toCharacters);
 }

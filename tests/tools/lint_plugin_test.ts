@@ -1,4 +1,4 @@
-/** Is every impure thing reported in the pure layers, the same nowhere else, and nothing that is harmless? */
+/** Is what is impure reported in the pure layers, what prints past the writer in commands, and nothing that is harmless? */
 import { assertEquals } from "@std/assert";
 import plugin from "../../tools/lint_plugin.ts";
 
@@ -129,6 +129,61 @@ Deno.test("pure reports no harmless code", () => {
   for (const source of HARMLESS) {
     for (const file of PURE_FILES) assertEquals(lint(file, source), [], source);
   }
+});
+
+/** Source in a command -> what its only report names. */
+const PRINTS: Readonly<Record<string, string>> = {
+  "Deno.stdout.writeSync(bytes);": '"Deno.stdout"',
+  "await Deno.stderr.write(bytes);": '"Deno.stderr"',
+  "await body.pipeTo(Deno.stdout.writable);": '"Deno.stdout"',
+  "const out = Deno.stdout;": '"Deno.stdout"',
+  "const { stdout } = Deno;": '"Deno.stdout"',
+  "const { stderr: said } = globalThis.Deno;": '"Deno.stderr"',
+  "globalThis.Deno.stdout.writeSync(bytes);": '"Deno.stdout"',
+  "Deno['stdout'].writeSync(bytes);": '"Deno.stdout"',
+  "process.stdout.write('x');": '"process.stdout"',
+  "console.log('x');": '"console"',
+  "const { error } = console;": '"console"',
+  "import { stdout } from 'node:process';": '"node:process"',
+  "const bold = '\\x1b[1m';": "A control sequence",
+  "const bold = `\\u001b[1m${text}`;": "A control sequence",
+  "const clear = '\\u{9b}2J';": "A control sequence",
+};
+
+const NO_PRINTS: readonly string[] = [
+  "const isTerminal = Deno.stdout.isTerminal();",
+  "const { stdout } = await command.output();",
+  "const { code, stdout: out } = ended;",
+  "const text = child.stderr;",
+  "const rows = view.console;",
+  "writeOutput('a\\n\\tb');",
+];
+
+Deno.test("output reports what prints past the writer of commands, once, and nothing in the writer", () => {
+  for (const [source, what] of Object.entries(PRINTS)) {
+    const message = `${what}: print through lib/cli/terminal/output.ts`;
+    for (const file of ["/podfit/lib/cli/top/top.ts", "/podfit/lib/cli/main.ts"]) {
+      assertEquals(lint(file, source), [message], `${file}: ${source}`);
+    }
+    for (const file of ["/podfit/lib/cli/terminal/output.ts", "/podfit/tools/image/main.ts"]) {
+      assertEquals(lint(file, source), [], `${file}: ${source}`);
+    }
+  }
+  const file = "/podfit/lib/kube/watch.ts";
+  assertEquals(lint(file, "Deno.stderr.writeSync(x);"), ['"Deno.stderr": print through lib/cli/terminal/output.ts']);
+});
+
+Deno.test("output reports nothing that does not print", () => {
+  for (const source of NO_PRINTS) assertEquals(lint("/podfit/lib/cli/top/top.ts", source), [], source);
+});
+
+Deno.test("no file of lib prints past the writer", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["lint", "--json", "--rules-include=no-console", "lib"],
+    cwd: new URL("../../", import.meta.url).pathname,
+  }).output();
+  const { diagnostics, errors } = JSON.parse(new TextDecoder().decode(stdout));
+  assertEquals([code, diagnostics, errors], [0, [], []], new TextDecoder().decode(stderr));
 });
 
 Deno.test("deno.json runs the plugin over lib", async () => {

@@ -1,6 +1,6 @@
 /** `podfit completion` prints a script that makes a shell complete podfit's commands, flags and their values. */
 import type { Command } from "commander";
-import { writeOutput } from "../output.ts";
+import { writeOutput } from "../terminal/output.ts";
 import { formatBash, formatKubectl } from "./bash.ts";
 import { formatFish } from "./fish.ts";
 import type { Shell } from "./shells.ts";

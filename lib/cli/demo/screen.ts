@@ -2,7 +2,7 @@
  * The terminal that a demo draws on: frames in place, each in one write, on a screen of its own; given back as it was,
  * whatever ends the run.
  */
-import { writeOutput } from "../output.ts";
+import { TERMINAL, type Text, toLine, writeOutput } from "../terminal/output.ts";
 
 /** Characters across and lines down. */
 export interface Size {
@@ -14,13 +14,13 @@ export interface Size {
 export interface ScreenOptions {
   readonly readSize?: () => Size;
   /** False when nobody reads any more. */
-  readonly write?: (text: string) => boolean;
+  readonly write?: (text: Text) => boolean;
 }
 
 /** A terminal's own screen; disposal leaves it. */
 export interface Screen extends Disposable {
   /** As many lines as there are rows, each as wide as the terminal. */
-  readonly draw: (toLines: (size: Size) => readonly string[]) => boolean;
+  readonly draw: (toLines: (size: Size) => readonly Text[]) => boolean;
 }
 
 /** Enters a screen of its own, without a cursor. */
@@ -29,18 +29,22 @@ export function openScreen({ readSize = readConsoleSize, write = writeOutput }: 
   let isOpen = true;
   function close(): void {
     for (const name of ENDS) globalThis.removeEventListener(name, close);
-    if (isOpen) write(`${WRAPS}${SHOWS_CURSOR}${LEAVES}`);
+    if (isOpen) write([TERMINAL.wrapLines, TERMINAL.showCursor, TERMINAL.leaveScreen]);
     isOpen = false;
   }
   for (const name of ENDS) globalThis.addEventListener(name, close);
-  write(`${ENTERS}${HIDES_CURSOR}${CUTS}`);
+  write([TERMINAL.enterScreen, TERMINAL.hideCursor, TERMINAL.cutLines]);
   return {
     draw(toLines) {
       const size = readSize();
       const isNew = drawn?.columns !== size.columns || drawn.rows !== size.rows;
       drawn = size;
       // Written over and not cleared: nothing flickers.
-      return write(`${isNew ? CLEARS : ""}${HOME}${toLines(size).slice(0, size.rows).join("\r\n")}`);
+      const lines = toLines(size).slice(0, size.rows).map((
+        line,
+        at,
+      ) => [at === 0 ? "" : TERMINAL.toNextLine, toLine(line)]);
+      return write([isNew ? TERMINAL.clearScreen : "", TERMINAL.toTop, lines]);
     },
     [Symbol.dispose]: close,
   };
@@ -60,9 +64,3 @@ export function readConsoleSize(): Size {
 const ENDS = ["unload", "error", "unhandledrejection"] as const;
 
 const SMALLEST: Size = { columns: 80, rows: 24 };
-
-/** https://invisible-island.net/xterm/ctlseqs/ctlseqs.html */
-const [ENTERS, LEAVES] = ["\x1b[?1049h", "\x1b[?1049l"];
-const [HIDES_CURSOR, SHOWS_CURSOR] = ["\x1b[?25l", "\x1b[?25h"];
-const [CUTS, WRAPS] = ["\x1b[?7l", "\x1b[?7h"];
-const [CLEARS, HOME] = ["\x1b[2J", "\x1b[H"];

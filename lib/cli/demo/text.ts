@@ -1,4 +1,5 @@
 /** Lines of styled text, cut and filled to a width, with colours of a terminal or without; and amounts as they read. */
+import { type Text, toLine, toStyle } from "../terminal/output.ts";
 
 /** What a piece of text stands for; the terminal's colours follow from it. */
 export type Style = keyof typeof CODES;
@@ -16,27 +17,28 @@ export type Line = readonly Span[];
 
 /** https://en.wikipedia.org/wiki/ANSI_escape_code#SGR */
 const CODES = {
-  plain: "",
-  dim: "2",
-  strong: "1",
-  used: "36",
-  requests: "1;32",
-  limits: "1;35",
-  up: "1;32",
-  down: "1;34",
-  blocked: "33",
-  lost: "1;31",
-  trouble: "31",
-  good: "1;32",
+  plain: [],
+  dim: [2],
+  strong: [1],
+  used: [36],
+  requests: [1, 32],
+  limits: [1, 35],
+  up: [1, 32],
+  down: [1, 34],
+  blocked: [33],
+  lost: [1, 31],
+  trouble: [31],
+  good: [1, 32],
 } as const;
-const OVER_BAR = "46";
+const OVER_BAR = 46;
+const RESET = 0;
 
 /** Exactly that many characters. */
 export function fit(line: Line, width: number): Line {
   const fitted: Span[] = [];
   let left = width;
   for (const span of line) {
-    const characters = [...sanitize(span.text)];
+    const characters = [...toLine(span.text)];
     const text = characters.slice(0, left).join("");
     left -= Math.min(left, characters.length);
     if (text !== "") fitted.push({ ...span, text });
@@ -55,13 +57,18 @@ export function lengthOf(line: Line): number {
   return line.reduce((sum, { text }) => sum + [...text].length, 0);
 }
 
-/** The line as text, with escape sequences where there is colour. */
-export function render(line: Line, hasColor: boolean): string {
-  if (!hasColor) return line.map(({ text }) => text).join("");
+/** The line as text, with the sequences of its styles where there is colour. */
+export function render(line: Line, hasColor: boolean): Text {
   return line.map(({ text, style = "plain", isOverBar = false }) => {
-    const codes = [CODES[style], ...(isOverBar ? [OVER_BAR] : [])].filter((code) => code !== "").join(";");
-    return codes === "" ? text : `\x1b[${codes}m${text}\x1b[0m`;
-  }).join("");
+    const codes = [...CODES[style], ...(isOverBar ? [OVER_BAR] : [])];
+    return !hasColor || codes.length === 0 ? text : [toStyle(...codes), text, toStyle(RESET)];
+  });
+}
+
+/** Without spaces at its end. */
+export function trimEnd(line: Line): Line {
+  const end = line.findLastIndex(({ text }) => text.trimEnd() !== "");
+  return line.slice(0, end + 1).map((span, at) => at === end ? { ...span, text: span.text.trimEnd() } : span);
 }
 
 /** Whole millicores: `250m`. */
@@ -80,9 +87,4 @@ export function formatElapsed(ms: number): string {
   const two = (number: number) => String(number).padStart(2, "0");
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   return `${hours > 0 ? `${hours}:` : ""}${two(minutes)}:${two(seconds % 60)}`;
-}
-
-/** A text from elsewhere must not move the cursor. */
-function sanitize(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 }

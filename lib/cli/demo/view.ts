@@ -5,9 +5,9 @@ import { type FrameOptions, toEventLine } from "./frame_parts.ts";
 import type { SceneName } from "./scene_name.ts";
 import { openScreen, readConsoleSize } from "./screen.ts";
 import type { Story } from "./story.ts";
-import { type Line, render } from "./text.ts";
+import { type Line, render, trimEnd } from "./text.ts";
 import { listTotals } from "./totals.ts";
-import { writeOutput } from "../output.ts";
+import { toLine, writeOutput } from "../terminal/output.ts";
 
 /** How fast the run is and how far. */
 export type Progress = Pick<FrameOptions, "speed" | "progress">;
@@ -62,5 +62,5 @@ const HEADINGS: Readonly<Record<SceneName, string>> = {
 const LAST_ROWS = 26;
 
 function print(lines: readonly Line[], hasColor: boolean): boolean {
-  return writeOutput(lines.map((line) => `${render(line, hasColor).trimEnd()}\n`).join(""));
+  return writeOutput(lines.map((line) => [toLine(render(trimEnd(line), hasColor)), "\n"]));
 }

@@ -1,7 +1,7 @@
 /** What explain, record and top do around their answers: open the way, end by a signal, say what went wrong, and see what a terminal shows. */
 import { readConsoleSize } from "../demo/screen.ts";
 import { EXIT } from "../exit_codes.ts";
-import { writeError } from "../output.ts";
+import { writeError } from "../terminal/output.ts";
 import { StartError } from "../run/start_error.ts";
 import { listenForSignals } from "../signals.ts";
 import { type Access, openAccess } from "./access.ts";

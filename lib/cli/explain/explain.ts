@@ -4,7 +4,7 @@ import type { RecordLine } from "../../record/line.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { openUsage } from "../open_usage.ts";
-import { writeError } from "../output.ts";
+import { writeError } from "../terminal/output.ts";
 import { StartError } from "../run/start_error.ts";
 import type { Access } from "./access.ts";
 import { answer } from "./answer.ts";

@@ -1,5 +1,6 @@
 /** Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does. */
 import { createStyle } from "../style.ts";
+import { TERMINAL, type Text, toLine } from "../terminal/output.ts";
 
 /** `bad`: what waits for something. */
 export type Paint = "strong" | "bad";
@@ -12,7 +13,7 @@ export interface TextOptions {
 
 const [PLAIN, COLORED] = [createStyle(false), createStyle(true)];
 
-export function paint(text: string, paint: Paint, { hasColor }: Pick<TextOptions, "hasColor">): string {
+export function paint(text: string, paint: Paint, { hasColor }: Pick<TextOptions, "hasColor">): Text {
   const style = hasColor ? COLORED : PLAIN;
   return paint === "strong" ? style.bold(text) : style.yellow(text);
 }
@@ -22,7 +23,7 @@ export function breakLines(
   text: string,
   { columns, hang = 0 }: Pick<TextOptions, "columns"> & { readonly hang?: number },
 ): string[] {
-  const clean = text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+  const clean = toLine(text);
   const indent = /^ */.exec(clean)?.[0] ?? "";
   const lines: string[] = [];
   let line = indent;
@@ -47,6 +48,6 @@ export function toTable(rows: readonly (readonly string[])[], right: readonly nu
 }
 
 /** As many lines as a screen has rows, each with what is behind it cleared. */
-export function fill(lines: readonly string[], rows: number): readonly string[] {
-  return Array.from({ length: rows }, (_, row) => `${lines[row] ?? ""}\x1b[K`);
+export function fill(lines: readonly Text[], rows: number): readonly Text[] {
+  return Array.from({ length: rows }, (_, row) => [lines[row] ?? "", TERMINAL.clearLineEnd]);
 }

@@ -1,4 +1,5 @@
 /** An explanation of a pod as a person reads it: the answer first, then each container. */
+import type { Text } from "../terminal/output.ts";
 import { resourceOf, UNIT } from "../../units/resources.ts";
 import type {
   ContainerExplanation,
@@ -13,9 +14,9 @@ import { breakLines, paint, type TextOptions, toTable } from "./paint.ts";
 import { formatAge, formatAgo, formatClock, formatPercent, formatSize, formatWait } from "./say.ts";
 
 /** Lines without their newlines. */
-export function describePod(pod: PodExplanation, options: TextOptions): readonly string[] {
+export function describePod(pod: PodExplanation, options: TextOptions): readonly Text[] {
   const { namespace, name, node, qosClass, at, now, resize } = pod;
-  const lines = breakLines(pod.answer, options).map((line) => paint(line, "strong", options));
+  const lines: Text[] = breakLines(pod.answer, options).map((line) => paint(line, "strong", options));
   const where = `pod ${namespace}/${name}, ${qosClass ?? "class unknown"}, on ${node ?? "no node"}`;
   lines.push("", `${where}; as of ${formatAgo(at, now)}`);
   if (resize !== null) {
@@ -28,7 +29,7 @@ export function describePod(pod: PodExplanation, options: TextOptions): readonly
   return lines;
 }
 
-function describeContainer(one: ContainerExplanation, pod: PodExplanation, options: TextOptions): readonly string[] {
+function describeContainer(one: ContainerExplanation, pod: PodExplanation, options: TextOptions): readonly Text[] {
   const { now } = pod;
   const does = one.mode === "recommend" ? "recommended sizes" : "resized";
   const heading = `Container ${one.name}, ${does} by PodResourceAutoscaler ${one.autoscaler}`;
@@ -90,7 +91,7 @@ function describeSurroundings(
   return lines;
 }
 
-function describeTrial(trial: TrialExplanation, now: number, options: TextOptions): readonly string[] {
+function describeTrial(trial: TrialExplanation, now: number, options: TextOptions): readonly Text[] {
   const { direction, isWanted, sides, gates } = trial;
   const isHeld = gates.some(({ passes }) => !passes);
   if (!isWanted) {

@@ -1,6 +1,6 @@
 /** Where explanations are shown: once, or one after the other. */
 import { openScreen, type Screen } from "../demo/screen.ts";
-import { writeError, writeOutput } from "../output.ts";
+import { type Text, toJson, writeError, writeLines, writeOutput } from "../terminal/output.ts";
 import { readTextOptions } from "./answer.ts";
 import type { Explanation } from "./explanation.ts";
 import { breakLines, fill, paint, type TextOptions } from "./paint.ts";
@@ -19,8 +19,8 @@ export interface View extends Disposable {
 }
 
 export function printExplanation(explained: Explanation, { isJson }: ViewOptions): void {
-  const text = isJson ? JSON.stringify(explained) : toText(explained, readTextOptions()).join("\n");
-  writeOutput(`${text}\n`);
+  if (isJson) writeOutput(`${toJson(explained)}\n`);
+  else writeLines(toText(explained, readTextOptions()));
 }
 
 export function openView(options: ViewOptions): View {
@@ -63,6 +63,6 @@ function openPrintedView(options: ViewOptions): View {
   };
 }
 
-function toText(explained: Explanation, options: TextOptions): readonly string[] {
+function toText(explained: Explanation, options: TextOptions): readonly Text[] {
   return explained.kind === "pod" ? describePod(explained, options) : describeWorkload(explained, options);
 }

@@ -1,16 +1,17 @@
 /** An explanation of a workload's number of pods as a person reads it: the answer first, then triggers, limits and pods. */
 import { countReplicas } from "./explain_workload.ts";
 import type { WorkloadExplanation } from "./explanation.ts";
+import type { Text } from "../terminal/output.ts";
 import { breakLines, paint, type TextOptions, toTable } from "./paint.ts";
 import { describeRules } from "./replica_needs.ts";
 import { formatAge, formatAgo, formatPercent, formatSize } from "./say.ts";
 
 /** Lines without their newlines. */
-export function describeWorkload(one: WorkloadExplanation, options: TextOptions): readonly string[] {
+export function describeWorkload(one: WorkloadExplanation, options: TextOptions): readonly Text[] {
   const hanging = { ...options, hang: 2 };
   const { kind, namespace, name, target, at, now } = one;
   const by = kind === "workload" ? "" : `, by ScaledObject ${name}`;
-  const section = (heading: string, lines: readonly string[]) =>
+  const section = (heading: string, lines: readonly string[]): readonly Text[] =>
     lines.length === 0
       ? []
       : ["", paint(heading, "strong", options), ...lines.flatMap((line) => breakLines(`  ${line}`, hanging))];

@@ -3,7 +3,7 @@
  * cluster. Findings go to stdout, a summary to stderr.
  */
 import { EXIT } from "../exit_codes.ts";
-import { writeError, writeOutput } from "../output.ts";
+import { writeError, writeOutput } from "../terminal/output.ts";
 import { readStyle } from "../style.ts";
 import { readManifests } from "./files.ts";
 import { lintManifests } from "./manifests.ts";

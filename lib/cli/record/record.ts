@@ -6,7 +6,7 @@ import { answer } from "../explain/answer.ts";
 import type { DebugListener, DebugQuery } from "../explain/debug_source.ts";
 import { askInTurn } from "../explain/listener.ts";
 import { readTexts } from "../explain/read_lines.ts";
-import { writeError } from "../output.ts";
+import { writeError } from "../terminal/output.ts";
 import type { RecordOptions } from "./options.ts";
 import { openSink, type Sink } from "./sink.ts";
 

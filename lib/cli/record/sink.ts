@@ -1,5 +1,6 @@
 /** Where a trace goes: stdout, or a file that is written anew. */
-import { writeOutput } from "../output.ts";
+import { escapeUnseen } from "../../runtime/unseen.ts";
+import { writeOutput } from "../terminal/output.ts";
 import { StartError, toStartError } from "../run/start_error.ts";
 
 export interface Sink extends Disposable {
@@ -9,7 +10,7 @@ export interface Sink extends Disposable {
 
 /** `null` = stdout. Rejects with a StartError where the file cannot be written. */
 export async function openSink(path: string | null): Promise<Sink> {
-  if (path === null) return { write: writeOutput, [Symbol.dispose]() {} };
+  if (path === null) return { write: writeRecords, [Symbol.dispose]() {} };
   const file = await create(path);
   const encoder = new TextEncoder();
   return {
@@ -19,6 +20,11 @@ export async function openSink(path: string | null): Promise<Sink> {
     },
     [Symbol.dispose]: () => file[Symbol.dispose](),
   };
+}
+
+/** Lines of JSON keep their values. A raw CR in JSON is a space between values: without it the line means the same. */
+function writeRecords(text: string): boolean {
+  return writeOutput(escapeUnseen(text.replaceAll("\r", "")));
 }
 
 async function create(path: string): Promise<Deno.FsFile> {

@@ -7,7 +7,7 @@ import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
 import { parseAll } from "../../runtime/yaml.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import { EXIT } from "../exit_codes.ts";
-import { writeError, writeOutput } from "../output.ts";
+import { writeError, writeLines } from "../terminal/output.ts";
 import { toStartError } from "../run/start_error.ts";
 import { checkLine } from "./check.ts";
 import { createComparison } from "./compare.ts";
@@ -38,15 +38,15 @@ async function check(path: string): Promise<number> {
     if (differences.length === 0) continue;
     differing++;
     if (differing > MOST_SHOWN) continue;
-    writeOutput(`line ${number}, ${describeLine(line)}, differs:\n${describeDifferences(differences)}\n`);
+    writeLines([`line ${number}, ${describeLine(line)}, differs:`, ...describeDifferences(differences)]);
   }
   if (lines === 0) throw new TraceError(`Cannot replay "${path}": it holds no record`);
   const whole = `${count(lines, "record")} of ${count(evaluations, "evaluation")}`;
-  writeOutput(
+  writeLines([
     differing === 0
-      ? `${whole}: all decided the same\n`
-      : `${whole}: ${differing} decided otherwise, ${lines - differing} the same\n`,
-  );
+      ? `${whole}: all decided the same`
+      : `${whole}: ${differing} decided otherwise, ${lines - differing} the same`,
+  ]);
   return differing === 0 ? EXIT.ok : EXIT.failed;
 }
 
@@ -54,7 +54,7 @@ async function compare(path: string, policyPath: string): Promise<number> {
   const policy = await readPolicy(policyPath);
   const { take, summarize, isAsked } = createComparison(policy, policyPath);
   for await (const { line } of readTrace(path)) {
-    if (line.kind === "pod") { for (const row of take(line)) writeOutput(`${row}\n`); }
+    if (line.kind === "pod") writeLines(take(line));
   }
   if (!isAsked()) {
     const { containerName } = policy;
@@ -62,7 +62,7 @@ async function compare(path: string, policyPath: string): Promise<number> {
       `Cannot compare "${path}" with "${policyPath}": the trace has no pod with an autoscaler for container "${containerName}"`,
     );
   }
-  writeOutput(`${summarize().join("\n")}\n`);
+  writeLines(summarize());
   return EXIT.ok;
 }
 

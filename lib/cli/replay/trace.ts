@@ -56,6 +56,5 @@ function formatProblems(problems: readonly Problem[]): string {
     path === "" ? message : `${path}: ${message}`
   );
   const more = problems.length - said.length;
-  // What is quoted comes from the file, and may hold any character.
-  return [...said, ...(more > 0 ? [`and ${more} more`] : [])].join("; ").replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+  return [...said, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }

@@ -38,14 +38,14 @@ export function formatAt(at: number): string {
 const LAST_TIME = 8.64e15;
 
 /** Indented, one field after the other, no more than ten of them. */
-export function describeDifferences(differences: readonly Difference[]): string {
+export function describeDifferences(differences: readonly Difference[]): readonly string[] {
   const shown = differences.slice(0, MOST_SHOWN).flatMap(({ path, was, is }) => [
     `  outcome${path === "" ? "" : `.${path}`}`,
     `    was ${show(was)}`,
     `    is  ${show(is)}`,
   ]);
   const more = differences.length - MOST_SHOWN;
-  return [...shown, ...(more > 0 ? [`  and ${more} more fields`] : [])].join("\n");
+  return [...shown, ...(more > 0 ? [`  and ${more} more fields`] : [])];
 }
 
 const MOST_SHOWN = 10;

@@ -1,5 +1,5 @@
 /**
- * The daemon's options: flags and their environment variables, parsed and checked by one way for both. With `output.ts`
+ * The daemon's options: flags and their environment variables, parsed and checked by one way for both. With `terminal/output.ts`
  * and `runtime/log.ts` the only place that reads arguments and environment.
  */
 import { Command } from "commander";
@@ -29,6 +29,7 @@ import {
 } from "./parse_values.ts";
 import { type Subcommand, toComplaint } from "../subcommand.ts";
 import { StartError } from "./start_error.ts";
+import { writeDiagnostic, writeOutput } from "../terminal/output.ts";
 import { toOption } from "./to_option.ts";
 import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet_address.ts";
 import { VERSION } from "../version.ts";
@@ -118,14 +119,17 @@ export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: Prog
     // What a flag may be stands in its own words.
     .configureHelp({ optionDescription: ({ description }) => description })
     .addHelpText("after", [formatVariables(), formatExitCodes(), ""].join("\n"))
-    .configureOutput({ outputError: (text, write) => write(complain(text, "podfit")) })
+    .configureOutput({ ...OUTPUT, outputError: (text, write) => write(complain(text, "podfit")) })
     .allowExcessArguments(false)
     // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
     .enablePositionalOptions();
   for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
-  for (const command of commands({ toComplaint: complain })) program.addCommand(command);
+  for (const command of commands({ toComplaint: complain })) program.addCommand(command.configureOutput(OUTPUT));
   return addExamples(program, EXAMPLES).action((given: Given) => run(toOptions(given, getEnv)));
 }
+
+/** Help and complaints of commander go the way of all output. */
+const OUTPUT = { writeOut: (text: string) => void writeOutput(text), writeErr: writeDiagnostic };
 
 const EXAMPLES = [
   [

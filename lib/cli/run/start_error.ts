@@ -1,3 +1,6 @@
+/** What keeps podfit from its work, in words that are printed as they are. */
+import { toLine } from "../terminal/output.ts";
+
 /** A reason not to start, as one line that says what to do. */
 export class StartError extends Error {
   override readonly name = "StartError";
@@ -13,7 +16,6 @@ const MAX_LENGTH = 600;
 
 /** Servers write several lines, of any length; Deno ends with the system call and the path, which is named already. */
 function toOneLine(message: string): string {
-  const line = message.replace(/ \(os error \d+\)(: \w+ '[^']*')?/, "").replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
-    .trim();
+  const line = toLine(message.replace(/ \(os error \d+\)(: \w+ '[^']*')?/, "")).replace(/ +/g, " ").trim();
   return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH)}...`;
 }

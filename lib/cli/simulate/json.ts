@@ -1,5 +1,6 @@
 /** Simulations as JSON for programs. */
 import type { Simulation } from "../../simulate/engine/simulate.ts";
+import { toJson } from "../terminal/output.ts";
 import type { Comparison } from "./compare.ts";
 import type { Ranked } from "./sweep/rank.ts";
 
@@ -8,7 +9,7 @@ export function formatJson(comparisons: readonly Comparison[], ranked: readonly 
   const runs = comparisons.flatMap(({ title, runs }) =>
     runs.map(({ policy, simulation }) => ({ workload: title, policy, ...toPlain(simulation) }))
   );
-  return `${JSON.stringify(ranked.length === 0 ? { runs } : { runs, sweep: ranked }, null, 2)}\n`;
+  return `${toJson(ranked.length === 0 ? { runs } : { runs, sweep: ranked }, 2)}\n`;
 }
 
 /** Without the series, which are for plots. */

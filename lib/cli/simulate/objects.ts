@@ -74,7 +74,7 @@ function* listItems(sources: readonly Source[], complaints: string[]): Generator
         const complain = (problem: Problem) => {
           const { line, column } = document.locate([path, problem.path].filter((part) => part !== "").join("."));
           const parts = [toTitle(object), problem.path, problem.message].filter((part) => part !== "");
-          complaints.push(`${file}:${line}:${column}: ${parts.join(": ")}`.replace(/[\p{Cc}\u2028\u2029]+/gu, " "));
+          complaints.push(`${file}:${line}:${column}: ${parts.join(": ")}`);
         };
         yield { object, complain };
       }

@@ -5,7 +5,7 @@
 import { simulate as runSimulation, type Simulation } from "../../simulate/engine/simulate.ts";
 import type { NamedLoad } from "../../simulate/load/load.ts";
 import { readManifests } from "../lint/files.ts";
-import { writeError, writeOutput } from "../output.ts";
+import { writeError, writeOutput } from "../terminal/output.ts";
 import { StartError, toStartError } from "../run/start_error.ts";
 import type { Comparison, PolicyRun } from "./compare.ts";
 import { formatHtml } from "./html.ts";
@@ -76,7 +76,7 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Read
 
 async function readFiles(paths: readonly string[]): Promise<ManifestObjects> {
   const { sources, failures } = await readManifests(paths);
-  if (failures.length > 0) throw new StartError(failures.join("\n"));
+  if (failures.length > 0) throw new StartError(failures.join("; "));
   return readObjects(sources);
 }
 

@@ -1,4 +1,5 @@
 /** Simulations as text for people. */
+import { toLine } from "../terminal/output.ts";
 import { compareContainer, type ComparedFigure, type Comparison, countBest } from "./compare.ts";
 
 /** A table for each container of each workload, with a line that says who is better where several policies ran. */
@@ -9,7 +10,7 @@ export function formatComparisons(comparisons: readonly Comparison[]): string {
     return (simulation?.containers ?? []).map(({ container }) => {
       const figures = compareContainer(runs, container);
       const head = `${title}, container ${container}, ${Number(hours.toFixed(2))} h`;
-      return [head, "", formatFigures(figures, runs.map(({ policy }) => policy)), ""].join("\n");
+      return [toLine(head), "", formatFigures(figures, runs.map(({ policy }) => policy)), ""].join("\n");
     });
   }).join("\n");
 }
@@ -25,12 +26,13 @@ function formatFigures(figures: readonly ComparedFigure[], policies: readonly st
   if (!isCompared) return table;
   const counts = countBest(figures, policies.length);
   const compared = figures.filter(({ best }) => best !== null).length;
-  const said = policies.map((policy, index) => `${policy} in ${counts[index]}`).join(", ");
+  const said = policies.map((policy, index) => `${toLine(policy)} in ${counts[index]}`).join(", ");
   return `${table}\n\nbetter, of ${compared} figures that differ: ${said}`;
 }
 
 /** Columns to the right, but for the first, and the last where it is text. */
-export function alignRows(rows: readonly (readonly string[])[], endsWithText = false): string {
+export function alignRows(raw: readonly (readonly string[])[], endsWithText = false): string {
+  const rows = raw.map((row) => row.map((cell) => toLine(cell)));
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
   return rows.map((row) =>
     row.map((cell, at) => {

@@ -49,9 +49,9 @@ function ofTarget(loads: readonly NamedLoad[], { namespace, name }: Target): rea
 async function readTemplate({ filenames, target }: HistoryOptions): Promise<PodFacts | null> {
   if (filenames.length === 0) return null;
   const { sources, failures } = await readManifests(filenames);
-  if (failures.length > 0) throw new StartError(failures.join("\n"));
+  if (failures.length > 0) throw new StartError(failures.join("; "));
   const { workloads, complaints } = readObjects(sources);
-  if (complaints.length > 0) throw new StartError(complaints.join("\n"));
+  if (complaints.length > 0) throw new StartError(complaints.join("; "));
   const found = workloads.find(({ kind, namespace, name }) =>
     kind.toLowerCase() === target.kind && name === target.name && namespace === target.namespace
   );

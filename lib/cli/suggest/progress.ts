@@ -1,4 +1,5 @@
 /** One line on a terminal's stderr that says how far it is; nothing elsewhere. */
+import { TERMINAL, toLine, writeDiagnostic } from "../terminal/output.ts";
 
 export interface Progress extends Disposable {
   /** Replaces what it said before. */
@@ -9,11 +10,7 @@ export interface Progress extends Disposable {
 export function createProgress(): Progress {
   const isShown = Deno.stderr.isTerminal();
   const write = (text: string) => {
-    try {
-      if (isShown) Deno.stderr.writeSync(new TextEncoder().encode(`\r\u001b[K${text}`));
-    } catch {
-      // Nobody reads it.
-    }
+    if (isShown) writeDiagnostic([TERMINAL.toLineStart, TERMINAL.clearLineEnd, toLine(text)]);
   };
   return { show: (text) => write(text), [Symbol.dispose]: () => write("") };
 }

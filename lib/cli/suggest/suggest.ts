@@ -6,7 +6,7 @@ import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { connectTo, readServerEnvironment } from "../connect_to.ts";
 import { openUsage } from "../open_usage.ts";
-import { writeError, writeOutput } from "../output.ts";
+import { writeError, writeOutput } from "../terminal/output.ts";
 import { StartError, toStartError } from "../run/start_error.ts";
 import { openPrometheus } from "../simulate/prometheus.ts";
 import { listenForSignals } from "../signals.ts";

@@ -1,4 +1,5 @@
 /** Manifests with comments, which the YAML writer of the standard library has none of. */
+import { toJson, toLine } from "../terminal/output.ts";
 import type { Spec, Value } from "./candidate.ts";
 
 /** A comment behind a field, by its path. */
@@ -24,14 +25,14 @@ function listLines(fields: Spec, path: string, comments: Comments): readonly Lin
     const comment = comments.get(own);
     return [{
       depth: 0,
-      text: `${name}: ${formatScalar(value)}${comment === undefined ? "" : ` # ${oneLine(comment)}`}`,
+      text: `${name}: ${formatScalar(value)}${comment === undefined ? "" : ` # ${toLine(comment)}`}`,
     }];
   });
 }
 
 /** Comment lines of a text; long ones go on in the next. */
 export function formatComment(lines: readonly string[]): string {
-  return lines.flatMap((line) => breakLine(oneLine(line))).map((line) => `# ${line}`.trimEnd() + "\n").join("");
+  return lines.flatMap((line) => breakLine(toLine(line))).map((line) => `# ${line}`.trimEnd() + "\n").join("");
 }
 
 const MOST_COLUMNS = 116;
@@ -43,10 +44,6 @@ function breakLine(text: string): readonly string[] {
   return [text.slice(0, at), ...breakLine(text.slice(at + 1))];
 }
 
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
-}
-
 /** What no YAML parser takes for anything but a text, and durations and quantities with a unit. */
 const PLAIN = /^([a-z][a-z0-9]*([-./][a-z0-9]+)*|\d+(m|s|h|Ki|Mi|Gi))$/i;
 /** Of YAML 1.1, which kubectl reads. */
@@ -54,5 +51,5 @@ const WORDS: ReadonlySet<string> = new Set(["y", "n", "yes", "no", "on", "off", 
 
 function formatScalar(value: Value): string {
   if (typeof value === "number") return String(value);
-  return PLAIN.test(value) && !WORDS.has(value.toLowerCase()) ? value : JSON.stringify(value);
+  return PLAIN.test(value) && !WORDS.has(value.toLowerCase()) ? value : toJson(value);
 }

@@ -1,4 +1,5 @@
 /** The table of `podfit top`, as wide as the terminal: what matters least is left out first, and long names are cut. */
+import type { Text } from "../terminal/output.ts";
 import { paint, type TextOptions } from "../explain/paint.ts";
 import { formatPercent, formatSize } from "../explain/say.ts";
 import type { Resource } from "../../units/resources.ts";
@@ -13,7 +14,7 @@ interface Column {
 }
 
 /** Lines without their newlines, the heading first. */
-export function toTopTable(rows: readonly TopRow[], options: TextOptions): readonly string[] {
+export function toTopTable(rows: readonly TopRow[], options: TextOptions): readonly Text[] {
   const columns = chooseColumns(rows, options);
   const over = Math.max(0, sum(columns.map((column) => widthOf(column, rows))) - options.columns);
   const widths = columns.map((column) => widthOf(column, rows) - (column === NAME ? over : 0));

@@ -7,7 +7,7 @@ import { answer, readTextOptions } from "../explain/answer.ts";
 import { fill, type TextOptions } from "../explain/paint.ts";
 import { readLatest } from "../explain/records.ts";
 import { formatClock } from "../explain/say.ts";
-import { writeOutput } from "../output.ts";
+import { type Text, toJson, writeLines, writeOutput } from "../terminal/output.ts";
 import type { TopOptions } from "./options.ts";
 import { filterRows, sortRows, type TopRow, toRows } from "./rows.ts";
 import { toTopTable } from "./table.ts";
@@ -28,11 +28,11 @@ async function list(access: Access, options: TopOptions, signal: AbortSignal): P
 }
 
 function print(rows: readonly TopRow[], { isJson }: Pick<TopOptions, "isJson">): void {
-  const text = isJson ? JSON.stringify(rows) : toText(rows, readTextOptions()).join("\n");
-  writeOutput(`${text}\n`);
+  if (isJson) writeOutput(`${toJson(rows)}\n`);
+  else writeLines(toText(rows, readTextOptions()));
 }
 
-function toText(rows: readonly TopRow[], options: TextOptions): readonly string[] {
+function toText(rows: readonly TopRow[], options: TextOptions): readonly Text[] {
   return rows.length === 0
     ? ["podfit tracks nothing there, or nothing that --filter lets through"]
     : toTopTable(rows, options);

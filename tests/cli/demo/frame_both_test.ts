@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { toFrameOfBoth } from "../../../lib/cli/demo/frame_both.ts";
 import { newStory } from "../../../lib/cli/demo/story.ts";
 import { lengthOf, render } from "../../../lib/cli/demo/text.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { toTenMinutesOfBoth } from "../../support/demo_story.ts";
 
 const AT_TEN_MINUTES = `
@@ -35,7 +36,7 @@ resizes 1 (1 up, 0 down)   replicas 1 (1 out, 0 in)   blocked 0
 const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s" };
 
 Deno.test("toFrameOfBoth() fills a terminal of 80 x 24", () => {
-  const lines = toFrameOfBoth(toTenMinutesOfBoth(), SCREEN).map((line) => render(line, false).trimEnd());
+  const lines = toFrameOfBoth(toTenMinutesOfBoth(), SCREEN).map((line) => toCharacters(render(line, false)).trimEnd());
   assertEquals(lines, AT_TEN_MINUTES.split("\n").slice(1, -1));
 });
 
@@ -54,7 +55,7 @@ Deno.test("toFrameOfBoth() says over the plots what decided, and what waits for 
   const { replicas } = story;
   const titles = (change: Partial<typeof replicas>) => {
     const frame = toFrameOfBoth({ ...story, replicas: { ...replicas, ...change } }, SCREEN);
-    return frame.map((line) => render(line, false)).filter((line) => /^(cpu per pod|pods)/.test(line))
+    return frame.map((line) => toCharacters(render(line, false))).filter((line) => /^(cpu per pod|pods)/.test(line))
       .map((line) => line.split("▆")[0]?.trim());
   };
   assertEquals(titles({ pendingSince: 540_000, standing: { reason: "WithinTolerance", since: 480_000 } }), [
@@ -68,7 +69,7 @@ Deno.test("toFrameOfBoth() draws no line of the HPA's pods where there are as ma
   const story = toTenMinutesOfBoth();
   const alike = (story.traces["shop.pods"] ?? []).map((point) => ({ ...point, limits: point.used }));
   const plotOf = (one: typeof story) =>
-    toFrameOfBoth(one, SCREEN).slice(7, 11).map((line) => render(line, false)).join();
+    toFrameOfBoth(one, SCREEN).slice(7, 11).map((line) => toCharacters(render(line, false))).join();
   assert(plotOf(story).includes("┄"));
   assert(!plotOf({ ...story, traces: { ...story.traces, "shop.pods": alike } }).includes("┄"));
 });

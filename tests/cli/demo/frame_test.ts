@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { toFrame } from "../../../lib/cli/demo/frame.ts";
 import { newStory } from "../../../lib/cli/demo/story.ts";
 import { lengthOf, render } from "../../../lib/cli/demo/text.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { toTenMinutes } from "../../support/demo_story.ts";
 
 const AT_TEN_MINUTES = `
@@ -35,7 +36,7 @@ resizes 1 (1 up, 0 down)   blocked 1: ResizeDeferred 1
 const SCREEN = { columns: 80, rows: 24, speed: 20, progress: "30 of 60 s" };
 
 Deno.test("toFrame() fills a terminal of 80 x 24", () => {
-  const lines = toFrame(toTenMinutes(), SCREEN).map((line) => render(line, false).trimEnd());
+  const lines = toFrame(toTenMinutes(), SCREEN).map((line) => toCharacters(render(line, false)).trimEnd());
   assertEquals(lines, AT_TEN_MINUTES.split("\n").slice(1, -1));
 });
 
@@ -51,7 +52,7 @@ Deno.test("toFrame() has as many lines as there are rows, each as wide as the te
 
 Deno.test("toFrame() gives what a larger terminal has more to plots and to what happened", () => {
   const [small, large] = [24, 48].map((rows) => toFrame(toTenMinutes(), { ...SCREEN, rows }));
-  const text = (frame = small) => frame?.map((line) => render(line, false)).join("\n") ?? "";
+  const text = (frame = small) => frame?.map((line) => toCharacters(render(line, false))).join("\n") ?? "";
   const bars = (frame = small) => (text(frame).match(/█/g) ?? []).length;
   assert(bars(large) > 2 * bars(small));
 });

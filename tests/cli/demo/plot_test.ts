@@ -3,11 +3,12 @@ import { assertEquals } from "@std/assert";
 import { plot } from "../../../lib/cli/demo/plot.ts";
 import type { Point } from "../../../lib/cli/demo/story.ts";
 import { render } from "../../../lib/cli/demo/text.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 
 const AREA = { width: 8, height: 3, fromAt: 0, toAt: 8000 };
 
 function draw(points: readonly Point[], area = AREA): readonly string[] {
-  return plot(points, area).map((line) => render(line, false));
+  return plot(points, area).map((line) => toCharacters(render(line, false)));
 }
 
 /** One point a second. */

@@ -1,12 +1,13 @@
 /** The terminal under a demo: what is written to it, and that it is given back. */
 import { assert, assertEquals } from "@std/assert";
 import { openScreen, type Size } from "../../../lib/cli/demo/screen.ts";
+import { type Text, toCharacters } from "../../../lib/cli/terminal/output.ts";
 
 function run(): { readonly written: string[]; readonly resize: (size: Size) => void } & ReturnType<typeof openScreen> {
   const written: string[] = [];
   let size: Size = { columns: 3, rows: 2 };
-  const write = (text: string) => {
-    written.push(text);
+  const write = (text: Text) => {
+    written.push(toCharacters(text));
     return true;
   };
   return { written, resize: (to) => size = to, ...openScreen({ readSize: () => size, write }) };

@@ -1,16 +1,17 @@
 /** Lines of text as wide as they are to be, with colours and without. */
 import { assertEquals } from "@std/assert";
 import { fit, formatElapsed, type Line, render, spread } from "../../../lib/cli/demo/text.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 
 const LINE: Line = [{ text: "ab", style: "up" }, { text: "cd" }, { text: "─", style: "requests", isOverBar: true }];
-const plain = (line: Line) => render(line, false);
+const plain = (line: Line) => toCharacters(render(line, false));
 
 Deno.test("fit() cuts and fills a line to its width", () => {
   for (const width of [0, 1, 2, 3, 5, 9]) assertEquals(plain(fit(LINE, width)), "abcd─    ".slice(0, width));
 });
 
 Deno.test("fit() lets no text move the cursor", () => {
-  assertEquals(plain(fit([{ text: "a\x1b[2J\r\nb\u2028c" }], 9)), "a [2J b c");
+  assertEquals(plain(fit([{ text: "a\x1b[2J\r\nb\u2028c" }], 9)), "a\ufffd[2J b c");
 });
 
 Deno.test("spread() gives up what is at the right when both do not fit with a gap", () => {
@@ -21,8 +22,8 @@ Deno.test("spread() gives up what is at the right when both do not fit with a ga
 });
 
 Deno.test("render() ends each colour where its text ends, and writes none unless told to", () => {
-  assertEquals(render(LINE, true), "\x1b[1;32mab\x1b[0mcd\x1b[1;32;46m─\x1b[0m");
-  assertEquals(render(LINE, false), "abcd─");
+  assertEquals(toCharacters(render(LINE, true)), "\x1b[1;32mab\x1b[0mcd\x1b[1;32;46m─\x1b[0m");
+  assertEquals(toCharacters(render(LINE, false)), "abcd─");
 });
 
 Deno.test("formatElapsed() has hours only when there are any", () => {

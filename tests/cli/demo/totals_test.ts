@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { newStory, type Story } from "../../../lib/cli/demo/story.ts";
 import { NO_TALLY, type Tally } from "../../../lib/cli/demo/tally.ts";
 import { render } from "../../../lib/cli/demo/text.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { listTotals } from "../../../lib/cli/demo/totals.ts";
 import { toStory } from "../../support/demo_story.ts";
 
@@ -28,7 +29,7 @@ Deno.test("listTotals() sets each amount beside the shadow's", () => {
     resizes: { up: 3, down: 1 },
     blocked: { Quota: 1, Cooldown: 12, Rights: 0 },
   };
-  assertEquals(listTotals(story).map((line) => render(line, false)), [
+  assertEquals(listTotals(story).map((line) => toCharacters(render(line, false))), [
     "                                with podfit       without",
     "CPU requested, on average              500m         1000m   50 % given back",
     "memory requested, on average          100Mi         400Mi   75 % given back",
@@ -55,7 +56,7 @@ Deno.test("listTotals() counts pods and their changes where replicas are set, be
   };
   const { replicas } = story;
   const changed: Story = { ...story, replicas: { ...replicas, changes: { out: 2, in: 1 } } };
-  assertEquals(listTotals(changed).map((line) => render(line, false)), [
+  assertEquals(listTotals(changed).map((line) => toCharacters(render(line, false))), [
     "                                with podfit     HPA alone",
     "CPU requested, on average              500m         1000m   50 % given back",
     "memory requested, on average          100Mi         400Mi   75 % given back",

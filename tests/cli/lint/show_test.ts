@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Shown } from "../../../lib/cli/lint/finding.ts";
 import { formatReport, summarize } from "../../../lib/cli/lint/show/report.ts";
 import { createStyle } from "../../../lib/cli/style.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 
 const FINDING: Shown = {
   level: "advice",
@@ -28,7 +29,7 @@ Deno.test("text names the file or the object, the level, and what may be looked 
 Deno.test("text is coloured only with a style that has colours, and never inside of a message", () => {
   const text = formatReport({ ...REPORT, findings: [FINDING] }, { format: "text", style: createStyle(true) });
   assertEquals(
-    text.replaceAll("\x1b", "^"),
+    toCharacters(text).replaceAll("\x1b", "^"),
     "^[1ma,b:c%.yaml:7:5^[22m: ^[36madvice^[39m: shop/web: " +
       "spec.policy.cooldown: 100 % of it, ::error::and: more ^[2m[slow-up]^[22m\n",
   );
@@ -53,5 +54,5 @@ Deno.test("the summary counts advice only where there is some", () => {
 });
 
 function print(findings: readonly Shown[], format: "text" | "github"): readonly string[] {
-  return formatReport({ ...REPORT, findings }, { format }).trimEnd().split("\n");
+  return toCharacters(formatReport({ ...REPORT, findings }, { format })).trimEnd().split("\n");
 }

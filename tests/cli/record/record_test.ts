@@ -10,6 +10,7 @@ import { checkLine } from "../../../lib/cli/replay/check.ts";
 import { parseLine } from "../../../lib/record/parse_line.ts";
 import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
 import { DebugRun } from "../../support/debug_run.ts";
+import { HOSTILE } from "../../support/hostile_text.ts";
 
 interface Followed {
   readonly asked: string[];
@@ -138,6 +139,20 @@ Deno.test("podfit record --past writes what a podfit remembers of a pod that is 
   assert(lines > 1);
   assertEquals([lines, isOver], [written.length, true]);
   await assertRejects(() => start(false), DebugError, 'Cannot find pod "web" in namespace "default": there is none');
+});
+
+Deno.test("podfit record -o writes lines into the file as they come", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    const line = `${JSON.stringify({ name: HOSTILE })}\n`;
+    {
+      using sink = await openSink(path);
+      assertEquals(sink.write(line), true);
+    }
+    assertEquals(await Deno.readTextFile(path), line);
+  } finally {
+    await Deno.remove(path);
+  }
 });
 
 Deno.test("podfit record -o says how a file can be written where Deno does not allow it", async () => {

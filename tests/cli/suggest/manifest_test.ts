@@ -8,6 +8,7 @@ import type { Suggestion, Tried } from "../../../lib/cli/suggest/search.ts";
 import { formatComment, formatYaml } from "../../../lib/cli/suggest/yaml.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { MI } from "../../support/builders.ts";
+import { assertHarmless, HOSTILE } from "../../support/hostile_text.ts";
 
 const VERDICT: Verdict = {
   slack: 42,
@@ -133,6 +134,14 @@ Deno.test("formatYaml() quotes what YAML would take for something else, and keep
   const text = formatYaml({ ...fields, nested: { a: "on" } }, comments);
   assertEquals(parseAll(text), [{ ...fields, nested: { a: "on" } }]);
   assertStringIncludes(text, '  a: "on" # one two: three\n');
+});
+
+Deno.test("formatYaml() keeps a hostile text and has no character of it that a terminal obeys or hides", () => {
+  const fields = { a: HOSTILE, nested: { b: HOSTILE } };
+  const text = formatYaml(fields, new Map([["a", HOSTILE]]));
+  assertHarmless(text, "YAML");
+  assertEquals(parseAll(text), [fields]);
+  assertHarmless(formatComment([HOSTILE]), "a comment");
 });
 
 Deno.test("formatComment() wraps long lines between words and lets no line escape", () => {

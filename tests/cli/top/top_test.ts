@@ -1,6 +1,7 @@
 /** The table of `podfit top` on records of podfit beside an embedded cluster: rows, order, filter, width. */
 import { assert, assertEquals } from "@std/assert";
 import { filterRows, sortRows, type TopRow, toRows } from "../../../lib/cli/top/rows.ts";
+import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { toTopTable } from "../../../lib/cli/top/table.ts";
 import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";
 import { ExplainRun, POLICY, SIDE } from "../../support/explain_run.ts";
@@ -32,6 +33,8 @@ async function list(): Promise<readonly TopRow[]> {
   return toRows([...newest, ...ticks.slice(-1)], run.cluster.clock.now());
 }
 
+const toLines = (...args: Parameters<typeof toTopTable>) => toTopTable(...args).map(toCharacters);
+
 const TABLE = [
   "NAME            CONTAINER    CPU  REQUEST  LIMIT   USED  WANTED  MEMORY  REQUEST  LIMIT  USED  WANTED  GATE",
   "calm            main         51m     100m      1   51 %       -  21.9Mi     64Mi  256Mi  34 %       -  InBand",
@@ -41,7 +44,7 @@ const TABLE = [
 
 Deno.test("top lists what containers use, have and want, what holds them, and workloads with replicas, by name", async () => {
   const rows = await list();
-  assertEquals(toTopTable(sortRows(rows, "name"), { hasColor: false, columns: Infinity }), TABLE);
+  assertEquals(toLines(sortRows(rows, "name"), { hasColor: false, columns: Infinity }), TABLE);
 
   const names = (sort: Parameters<typeof sortRows>[1]) => sortRows(rows, sort).map(({ name }) => name);
   assertEquals(names("cpu"), ["keen", "calm", "deployment/web"]);
@@ -51,7 +54,7 @@ Deno.test("top lists what containers use, have and want, what holds them, and wo
   assertEquals(filterRows(rows, "deployment/").map(({ gate }) => gate), ["TooManyReplicas"]);
 
   for (const columns of [110, 100, 90, 80, 70, 60, 50]) {
-    const table = toTopTable(sortRows(rows, "name"), { hasColor: false, columns });
+    const table = toLines(sortRows(rows, "name"), { hasColor: false, columns });
     assert(table.every((line) => line.length <= columns), `${columns}:\n${table.join("\n")}`);
     assert(table.some((line) => line.endsWith("Cooldown")), table.join("\n"));
   }
@@ -59,9 +62,9 @@ Deno.test("top lists what containers use, have and want, what holds them, and wo
 
 Deno.test("top paints the rows that wait for something, on a terminal with colour only", async () => {
   const rows = sortRows(await list(), "name");
-  const [, calm = "", , keen = ""] = toTopTable(rows, { hasColor: true, columns: 200 });
+  const [, calm = "", , keen = ""] = toLines(rows, { hasColor: true, columns: 200 });
   assertEquals([calm.startsWith("\x1b[33m"), keen.startsWith("\x1b[33m")], [false, true]);
-  assert(toTopTable(rows, { hasColor: false, columns: 200 }).every((line) => !line.includes("\x1b")));
+  assert(toLines(rows, { hasColor: false, columns: 200 }).every((line) => !line.includes("\x1b")));
 });
 
 Deno.test("top cuts long names in the middle where the terminal is narrow", () => {
@@ -77,7 +80,7 @@ Deno.test("top cuts long names in the middle where the terminal is narrow", () =
     cpu: none,
     memory: none,
   };
-  const [, line = ""] = toTopTable([row], { hasColor: false, columns: 60 });
+  const [, line = ""] = toLines([row], { hasColor: false, columns: 60 });
   assert(line.length <= 60 && line.includes("…") && line.includes("x2x4k "), line);
 });
 

@@ -3,7 +3,8 @@
  * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
  */
 import type { Level, Shown } from "../finding.ts";
-import { describePlace, toLine } from "./text.ts";
+import { toLine } from "../../terminal/output.ts";
+import { describePlace } from "./text.ts";
 
 /** One command: `::error file=a.yaml,line=7,col=5,title=slow-up::MESSAGE`. */
 export function formatGithub(finding: Shown): string {

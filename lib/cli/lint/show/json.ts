@@ -1,4 +1,5 @@
 /** Findings for programs: one JSON document, whose fields keep their meaning. */
+import { toJson } from "../../terminal/output.ts";
 import type { Report } from "../report.ts";
 
 /** `version` changes when a field goes or means something else; new ones may come. */
@@ -21,5 +22,5 @@ export function formatJson({ findings, checked, others, unchecked, failures }: R
     unchecked,
     failures,
   };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return `${toJson(document, 2)}\n`;
 }

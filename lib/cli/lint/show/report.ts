@@ -1,5 +1,6 @@
 /** What a run of lint has to say, in each of its formats. */
 import { createStyle, type Style } from "../../style.ts";
+import { type Text, toLine } from "../../terminal/output.ts";
 import type { Level, Shown } from "../finding.ts";
 import { NOUNS } from "../kinds.ts";
 import type { Report } from "../report.ts";
@@ -12,10 +13,10 @@ import { formatText } from "./text.ts";
 export function formatReport(report: Report, { format, style = createStyle(false) }: {
   readonly format: Format;
   readonly style?: Style;
-}): string {
+}): Text {
   if (format === "json") return formatJson(report);
   const toText = format === "github" ? formatGithub : (finding: Shown) => formatText(finding, style);
-  return report.findings.map((finding) => `${toText(finding)}\n`).join("");
+  return report.findings.map((finding) => [toLine(toText(finding)), "\n"]);
 }
 
 /** One line for stderr. */

@@ -1,9 +1,10 @@
 /** How far a sweep is, as one line of a terminal that is written over. */
+import { TERMINAL, type Text } from "../../terminal/output.ts";
 
 /** What of a terminal is needed. */
 export interface Terminal {
   readonly isTerminal: () => boolean;
-  readonly write: (text: string) => void;
+  readonly write: (text: Text) => void;
 }
 
 /** Shows counts as they come; `end` leaves nothing behind. Silent where nobody looks. */
@@ -20,10 +21,10 @@ export function createProgress({ isTerminal, write }: Terminal, total: number): 
   return {
     show(done) {
       const filled = Math.floor(WIDTH * Math.min(done, total) / total);
-      const line = `\r[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total} policies`;
-      if (line !== shown) write(line);
+      const line = `[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total} policies`;
+      if (line !== shown) write([TERMINAL.toLineStart, line]);
       shown = line;
     },
-    end: () => write("\r\x1b[K"),
+    end: () => write([TERMINAL.toLineStart, TERMINAL.clearLineEnd]),
   };
 }

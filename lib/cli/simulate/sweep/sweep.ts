@@ -1,6 +1,6 @@
 /** `podfit simulate --sweep`: tries many policies on one load, and ranks them. */
 import type { NamedLoad } from "../../../simulate/load/load.ts";
-import { writeError } from "../../output.ts";
+import { writeDiagnostic, writeError } from "../../terminal/output.ts";
 import { StartError } from "../../run/start_error.ts";
 import { formatNumber } from "../compare.ts";
 import { toLoads } from "../loads.ts";
@@ -67,11 +67,7 @@ export function formatRanked(ranked: readonly Ranked[]): string {
 
 const SHOWN = 40;
 
-const encoder = new TextEncoder();
-const STDERR = {
-  isTerminal: () => Deno.stderr.isTerminal(),
-  write: (text: string) => void Deno.stderr.writeSync(encoder.encode(text)),
-};
+const STDERR = { isTerminal: () => Deno.stderr.isTerminal(), write: writeDiagnostic };
 
 function shareLoads(
   { workloads }: ManifestObjects,
