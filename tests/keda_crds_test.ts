@@ -3,10 +3,10 @@
  * config/crd/bases), and ours must have the same and no more, so that objects of either apply with both.
  */
 import { assert, assertEquals } from "@std/assert";
-import { parseAuthentication } from "../lib/scaled_object/parse_authentication.ts";
-import { parseScaledObject } from "../lib/scaled_object/parse_scaled_object.ts";
-import { createChecks } from "../lib/sim/server/kinds/custom/check.ts";
-import { prune } from "../lib/sim/server/kinds/custom/prune.ts";
+import { parseAuthentication } from "../lib/resources/trigger_authentication/trigger_authentication.ts";
+import { parseScaledObject } from "../lib/resources/scaled_object/scaled_object.ts";
+import { createChecks } from "../lib/embedded/server/kinds/custom/check.ts";
+import { prune } from "../lib/embedded/server/kinds/custom/types.ts";
 import type { Json } from "./support/api_objects.ts";
 import { toAuthentication } from "./support/authentications.ts";
 import { BAD_SCALED_OBJECTS } from "./support/bad_scaled_objects.ts";

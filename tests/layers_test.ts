@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { findCircles, findForbiddenImports, LAYERS, listReached, type ModuleGraph, toLayer } from "./support/layers.ts";
 
 const ROOT = new URL("../", import.meta.url).href;
-const MAX_LINES = 250;
+const MAX_LINES = 600;
 /** Written by tools/generate.ts, and as long as the API is wide. */
 const GENERATED = ["lib/api/kubernetes.ts", "lib/api/autoscaler.ts", "lib/api/scaled_object.ts"];
 
@@ -17,16 +17,16 @@ Deno.test("imports of main.ts and lib follow the layers", async () => {
   assertEquals(findForbiddenImports(graph, { root: ROOT, layers: LAYERS }), []);
 });
 
-Deno.test("the daemon reaches no sim, and main.ts loads none before a command asks for it", async () => {
+Deno.test("the daemon reaches no embedded cluster, and main.ts loads none before a command asks for it", async () => {
   const graph = await readGraph(await listSources());
   const daemon = [...graph.modules].map((module) => module.specifier).filter((one) => layerOf(one) === "daemon");
   assert(daemon.length > 0);
   const reached = [...listReached(graph, daemon, { isLazy: true })].map(layerOf);
-  assert(reached.includes("core") && reached.includes("kube"));
-  assertEquals(reached.filter((layer) => layer?.startsWith("sim")), []);
+  assert(reached.includes("vertical") && reached.includes("kube"));
+  assertEquals(reached.filter((layer) => layer?.startsWith("embedded")), []);
   const eager = [...listReached(graph, [`${ROOT}main.ts`], { isLazy: false })].map(layerOf);
   assert(eager.includes("daemon"));
-  assertEquals(eager.filter((layer) => layer?.startsWith("sim")), []);
+  assertEquals(eager.filter((layer) => layer?.startsWith("embedded")), []);
 });
 
 Deno.test("the imports of main.ts and lib have no circle", async () => {
@@ -41,50 +41,159 @@ Deno.test("only a command or a kubeconfig that asks for it loads the YAML parser
   assertEquals([reach(false), reach(true)], [0, 1]);
 });
 
-Deno.test("no file of lib is longer than 250 lines, but for the generated ones", async () => {
+Deno.test("no file of lib is longer than 600 lines, except the generated ones", async () => {
   const files = (await listSources()).filter((file) => !GENERATED.includes(file));
   const counts = await Promise.all(files.map(async (file) => `${file}: ${countLines(await readText(file))}`));
   assertEquals(counts.filter((line) => Number(line.split(": ")[1]) > MAX_LINES), []);
 });
 
+/** Each file imports only files of steps above its own. A step is a file or a folder of that name. */
+const STEPS: Readonly<Record<string, readonly string[]>> = {
+  "lib/vertical": [
+    "samples",
+    "pressure",
+    "windows",
+    "streaks",
+    "oom",
+    "proposals",
+    "sizing",
+    "gates",
+    "outcome",
+    "notices",
+    "recommend",
+    "decide",
+  ],
+  "lib/horizontal": [
+    "replica_calculator",
+    "behavior",
+    "activation",
+    "fallback",
+    "initial_requests",
+    "joint",
+    "conditions",
+    "decide",
+  ],
+};
+
+Deno.test("the steps of both decisions import only steps above them", async () => {
+  const arrows = listFileArrows(await readGraph(await listSources()));
+  for (const [folder, steps] of Object.entries(STEPS)) {
+    const stepOf = (file: string) => file.startsWith(`${folder}/`) ? toStep(file.slice(folder.length + 1)) : "";
+    for (const step of steps) assert(arrows.some(([from]) => stepOf(from) === step), `${folder} has a step ${step}`);
+    const ranked = arrows.map(([from, to]) => ({
+      from,
+      to,
+      ranks: [from, to].map((file) => steps.indexOf(stepOf(file))),
+    }));
+    const upward = ranked.filter(({ ranks: [from = -1, to = -1] }) => from >= 0 && to > from);
+    assertEquals(upward.map(({ from, to }) => `${from} -> ${to}`), []);
+  }
+});
+
+/** `sizing/caps.ts` -> `sizing`. */
+function toStep(file: string): string {
+  return (file.split("/")[0] ?? "").replace(/\.ts$/, "");
+}
+
+Deno.test("no two folders of lib import each other, parent and child excepted", async () => {
+  const folders = listFileArrows(await readGraph(await listSources())).map((arrow) => arrow.map(toFolder));
+  const pairs = new Set(folders.map(([from, to]) => `${from} -> ${to}`));
+  const isNested = (a: string, b: string) => a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+  const mutual = folders.filter(([from = "", to = ""]) =>
+    from < to && !isNested(from, to) && pairs.has(`${to} -> ${from}`)
+  );
+  assertEquals([...new Set(mutual.map((pair) => pair.join(" <-> ")))], []);
+});
+
+function toFolder(file: string): string {
+  return file.slice(0, file.lastIndexOf("/"));
+}
+
+const COMMANDS = ["run", "demo", "explain", "top", "record", "replay", "lint", "simulate", "suggest", "completion"];
+
+Deno.test("a command imports no other command, and what commands share imports no command", async () => {
+  const arrows = listFileArrows(await readGraph(await listSources()));
+  const roomOf = (file: string) => /^lib\/cli\/([^/]+)\//.exec(file)?.[1] ?? null;
+  for (const command of COMMANDS) assert(arrows.some(([from]) => roomOf(from) === command), command);
+  const wrong = arrows.filter(([from, to]) => {
+    const room = roomOf(to);
+    return room !== null && COMMANDS.includes(room) && roomOf(from) !== null && roomOf(from) !== room;
+  });
+  assertEquals(wrong.map((arrow) => arrow.join(" -> ")), []);
+});
+
+/** Each import of a file of lib by another one, also by `import()`: paths from the project's root. */
+function listFileArrows({ modules }: ModuleGraph): readonly (readonly [from: string, to: string])[] {
+  const inLib = (specifier: string) => specifier.startsWith(`${ROOT}lib/`);
+  return modules.filter(({ specifier }) => inLib(specifier)).flatMap(({ specifier, dependencies = [] }) =>
+    dependencies.flatMap(({ code, type }) => [code?.specifier, type?.specifier]).filter((one) => one !== undefined)
+      .filter((one) => inLib(one) && one !== specifier)
+      .map((one) => [specifier.slice(ROOT.length), one.slice(ROOT.length)] as const)
+  );
+}
+
 Deno.test("countLines() counts as an editor does", () => {
-  assertEquals([countLines(""), countLines("a\n"), countLines("a\nb"), countLines("a\n".repeat(251))], [0, 1, 2, 251]);
+  assertEquals([countLines(""), countLines("a\n"), countLines("a\nb"), countLines("a\n".repeat(601))], [0, 1, 2, 601]);
 });
 
 Deno.test("findForbiddenImports() reports each planted violation", () => {
   const cases: Readonly<Record<string, readonly [file: string, target: string, why: string]>> = {
-    "core on kube": ["lib/core/a.ts", "file:///p/lib/kube/b.ts", "core may not import kube"],
-    "core on runtime": ["lib/core/a.ts", "file:///p/lib/runtime/log.ts", "core may not import runtime"],
-    "core on daemon": ["lib/core/a.ts", "file:///p/lib/daemon/b.ts", "core may not import daemon"],
-    "sim/model on core": ["lib/sim/model/a.ts", "file:///p/lib/core/b.ts", "sim/model may not import core"],
-    "sim/model on kube": ["lib/sim/model/a.ts", "file:///p/lib/kube/b.ts", "sim/model may not import kube"],
-    "sim/model on sim": ["lib/sim/model/a.ts", "file:///p/lib/sim/server/b.ts", "sim/model may not import sim"],
-    "core on sim/model": ["lib/core/a.ts", "file:///p/lib/sim/model/b.ts", "core may not import sim/model"],
-    "units on core": ["lib/units/a.ts", "file:///p/lib/core/b.ts", "units may not import core"],
+    "vertical on kube": ["lib/vertical/a.ts", "file:///p/lib/kube/b.ts", "vertical may not import kube"],
+    "vertical on runtime": ["lib/vertical/a.ts", "file:///p/lib/runtime/log.ts", "vertical may not import runtime"],
+    "vertical on daemon": ["lib/vertical/a.ts", "file:///p/lib/daemon/b.ts", "vertical may not import daemon"],
+    "embedded/model on vertical": [
+      "lib/embedded/model/a.ts",
+      "file:///p/lib/vertical/b.ts",
+      "embedded/model may not import vertical",
+    ],
+    "embedded/model on kube": [
+      "lib/embedded/model/a.ts",
+      "file:///p/lib/kube/b.ts",
+      "embedded/model may not import kube",
+    ],
+    "embedded/model on embedded": [
+      "lib/embedded/model/a.ts",
+      "file:///p/lib/embedded/server/b.ts",
+      "embedded/model may not import embedded",
+    ],
+    "vertical on embedded/model": [
+      "lib/vertical/a.ts",
+      "file:///p/lib/embedded/model/b.ts",
+      "vertical may not import embedded/model",
+    ],
+    "units on vertical": ["lib/units/a.ts", "file:///p/lib/vertical/b.ts", "units may not import vertical"],
     "api on units": ["lib/api/a.ts", "file:///p/lib/units/b.ts", "api may not import units"],
     "runtime on kube": ["lib/runtime/a.ts", "file:///p/lib/kube/b.ts", "runtime may not import kube"],
     "runtime on units": ["lib/runtime/a.ts", "file:///p/lib/units/b.ts", "runtime may not import units"],
-    "kube on core": ["lib/kube/a.ts", "file:///p/lib/core/b.ts", "kube may not import core"],
+    "kube on vertical": ["lib/kube/a.ts", "file:///p/lib/vertical/b.ts", "kube may not import vertical"],
     "kube on daemon": ["lib/kube/a.ts", "file:///p/lib/daemon/b.ts", "kube may not import daemon"],
     "daemon on cli": ["lib/daemon/a.ts", "file:///p/lib/cli/b.ts", "daemon may not import cli"],
-    "daemon on sim": ["lib/daemon/a.ts", "file:///p/lib/sim/b.ts", "daemon may not import sim"],
+    "daemon on embedded": ["lib/daemon/a.ts", "file:///p/lib/embedded/b.ts", "daemon may not import embedded"],
     "daemon on main": ["lib/daemon/a.ts", "file:///p/main.ts", "daemon may not import main"],
     "daemon on deno.json": ["lib/daemon/a.ts", "file:///p/deno.json", "daemon may not import project"],
-    "sim on core": ["lib/sim/a.ts", "file:///p/lib/core/decide.ts", "sim may not import core"],
-    "sim on autoscaler": ["lib/sim/a.ts", "file:///p/lib/autoscaler/bounds.ts", "sim may not import autoscaler"],
-    "sim on daemon": ["lib/sim/a.ts", "file:///p/lib/daemon/b.ts", "sim may not import daemon"],
+    "embedded on vertical": [
+      "lib/embedded/a.ts",
+      "file:///p/lib/vertical/decide.ts",
+      "embedded may not import vertical",
+    ],
+    "embedded on resources": [
+      "lib/embedded/a.ts",
+      "file:///p/lib/resources/bounds.ts",
+      "embedded may not import resources",
+    ],
+    "embedded on daemon": ["lib/embedded/a.ts", "file:///p/lib/daemon/b.ts", "embedded may not import daemon"],
     "main on daemon": ["main.ts", "file:///p/lib/daemon/b.ts", "main may not import daemon"],
-    "core on a package": ["lib/core/a.ts", "npm:/hono@4.13.19", 'core may not import "hono"'],
+    "vertical on a package": ["lib/vertical/a.ts", "npm:/hono@4.13.19", 'vertical may not import "hono"'],
     "units on a scoped package": [
       "lib/units/a.ts",
       "npm:@logtape/logtape@2.4.2",
       'units may not import "@logtape/logtape"',
     ],
     "api on a built-in": ["lib/api/a.ts", "node:path", 'api may not import "node:path"'],
-    "core on a part of a package": [
-      "lib/core/a.ts",
+    "vertical on a part of a package": [
+      "lib/vertical/a.ts",
       "npm:/deno-std@1.4.0/yaml/mod.js",
-      'core may not import "deno-std"',
+      'vertical may not import "deno-std"',
     ],
     "kube on the daemon's package": ["lib/kube/a.ts", "npm:/hono@4.13.19", 'kube may not import "hono"'],
     "kube on another built-in": ["lib/kube/a.ts", "node:child_process", 'kube may not import "node:child_process"'],
@@ -111,13 +220,13 @@ Deno.test("findForbiddenImports() reports each planted violation", () => {
 Deno.test("findForbiddenImports() lets the arrows of the layers pass", () => {
   const graph = plant({
     "main.ts": [["code", "file:///p/lib/cli/a.ts"]],
-    "lib/cli/a.ts": [["code", "file:///p/lib/sim/a.ts"], ["code", "file:///p/deno.json"], [
+    "lib/cli/a.ts": [["code", "file:///p/lib/embedded/a.ts"], ["code", "file:///p/deno.json"], [
       "code",
       "npm:/commander@15.1.0",
     ]],
-    "lib/daemon/a.ts": [["code", "file:///p/lib/core/a.ts"], ["type", "file:///p/lib/daemon/b.ts"]],
-    "lib/core/a.ts": [["code", "file:///p/lib/units/a.ts"], ["type", "file:///p/lib/api/a.ts"]],
-    "lib/sim/a.ts": [["code", "file:///p/lib/units/quantity.ts"], ["code", "npm:/@marcbachmann/cel-js@8.0.0"]],
+    "lib/daemon/a.ts": [["code", "file:///p/lib/vertical/a.ts"], ["type", "file:///p/lib/daemon/b.ts"]],
+    "lib/vertical/a.ts": [["code", "file:///p/lib/units/a.ts"], ["type", "file:///p/lib/api/a.ts"]],
+    "lib/embedded/a.ts": [["code", "file:///p/lib/units/quantity.ts"], ["code", "npm:/@marcbachmann/cel-js@8.0.0"]],
     "lib/kube/a.ts": [["code", "file:///p/lib/runtime/clock.ts"], ["code", "node:https"]],
     "tests/a.ts": [["code", "file:///p/lib/kube/a.ts"], ["code", "npm:/fast-check@4.10.2"]],
   });
@@ -128,25 +237,25 @@ Deno.test("findForbiddenImports() reports a folder without a rule and a module t
   assertEquals(findForbiddenImports(plant({ "lib/helpers/a.ts": [] }), rules()), [
     'lib/helpers/a.ts: layer "helpers" has no rule',
   ]);
-  const modules = [{ specifier: "file:///p/lib/core/gone.ts", error: "Module not found" }];
-  assertEquals(findForbiddenImports({ modules }, rules()), ["lib/core/gone.ts: Module not found"]);
+  const modules = [{ specifier: "file:///p/lib/vertical/gone.ts", error: "Module not found" }];
+  assertEquals(findForbiddenImports({ modules }, rules()), ["lib/vertical/gone.ts: Module not found"]);
 });
 
 Deno.test("findCircles() reports planted circles as paths, the shortest first", () => {
   const graph = plant({
     "main.ts": [["code", "file:///p/lib/cli/a.ts"]],
-    "lib/cli/a.ts": [["code", "file:///p/lib/cli/b.ts"], ["code", "file:///p/lib/core/c.ts"]],
+    "lib/cli/a.ts": [["code", "file:///p/lib/cli/b.ts"], ["code", "file:///p/lib/vertical/c.ts"]],
     "lib/cli/b.ts": [["type", "file:///p/lib/cli/c.ts"], ["code", "npm:/hono@4.13.19"]],
     "lib/cli/c.ts": [["code", "file:///p/lib/cli/a.ts"]],
-    "lib/core/c.ts": [["type", "file:///p/lib/core/b.ts"]],
-    "lib/core/b.ts": [["type", "file:///p/lib/core/c.ts"]],
+    "lib/vertical/c.ts": [["type", "file:///p/lib/vertical/b.ts"]],
+    "lib/vertical/b.ts": [["type", "file:///p/lib/vertical/c.ts"]],
     "lib/units/a.ts": [["code", "file:///p/lib/units/a.ts"]],
     "tests/a.ts": [["code", "file:///p/tests/b.ts"]],
     "tests/b.ts": [["code", "file:///p/tests/a.ts"]],
   });
   const circles = [
     "lib/units/a.ts -> lib/units/a.ts",
-    "lib/core/b.ts -> lib/core/c.ts -> lib/core/b.ts",
+    "lib/vertical/b.ts -> lib/vertical/c.ts -> lib/vertical/b.ts",
     "lib/cli/a.ts -> lib/cli/b.ts -> lib/cli/c.ts -> lib/cli/a.ts",
   ];
   const root = "file:///p/";
@@ -156,9 +265,9 @@ Deno.test("findCircles() reports planted circles as paths, the shortest first", 
 Deno.test("findCircles() finds none where two ways lead to one file", () => {
   const graph = plant({
     "main.ts": [["code", "file:///p/lib/cli/a.ts"], ["code", "file:///p/lib/cli/b.ts"]],
-    "lib/cli/a.ts": [["code", "file:///p/lib/cli/b.ts"], ["code", "file:///p/lib/core/a.ts"]],
-    "lib/cli/b.ts": [["code", "file:///p/lib/core/a.ts"]],
-    "lib/core/a.ts": [],
+    "lib/cli/a.ts": [["code", "file:///p/lib/cli/b.ts"], ["code", "file:///p/lib/vertical/a.ts"]],
+    "lib/cli/b.ts": [["code", "file:///p/lib/vertical/a.ts"]],
+    "lib/vertical/a.ts": [],
   });
   const root = "file:///p/";
   assertEquals(findCircles(graph, { root }), []);

@@ -3,11 +3,10 @@
  * variables stand where people look for them: in the README and in the contract.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { FLAGS, VARIABLES } from "../lib/cli/run/flags.ts";
-import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/core/reasons.ts";
-import { REPLICAS_REASONS } from "../lib/core/replicas/reasons.ts";
-import { FAMILIES } from "../lib/daemon/metrics/families.ts";
-import { REPLICA_FAMILIES } from "../lib/daemon/metrics/replica_families.ts";
+import { FLAGS, VARIABLES } from "../lib/cli/run/options.ts";
+import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/model/reasons.ts";
+import { REPLICAS_REASONS } from "../lib/model/replicas_decision.ts";
+import { FAMILIES, REPLICA_FAMILIES } from "../lib/daemon/metrics/families.ts";
 import { listNamedClauses, readClauses } from "../tools/contract.ts";
 
 const ROOT = new URL("../", import.meta.url);

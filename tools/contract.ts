@@ -24,7 +24,7 @@ export function listNamedClauses(source: string): readonly string[] {
   return [...names].flatMap((match) => findClauses(match[2] ?? ""));
 }
 
-/** The ids in a name: `decide() holds (C33, C34)`. */
+/** The ids in a name: `decideSize() holds (C33, C34)`. */
 export function findClauses(name: string): readonly string[] {
   return name.match(/\b[CLR]\d{1,2}\b/g) ?? [];
 }

@@ -1,8 +1,12 @@
 /**
- * The commands beside the daemon. What their arguments may be is known at once; what they do is loaded on request, as the daemon needs no YAML
- * parser, no embedded cluster and no words for people.
+ * The commands next to the daemon: each with its flags, and with the module that does its work.
+ *
+ * Flags are parsed by small modules. The work is imported when the command runs, because the daemon needs no YAML
+ * parser, no embedded cluster and no texts for people. An image without the embedded cluster leaves out the module of
+ * the demo.
  */
 import type { Command } from "commander";
+import type { GetEnv, Subcommand } from "./command/command.ts";
 import { createCompletionCommand } from "./completion/options.ts";
 import { createDemoCommand } from "./demo/options.ts";
 import { createExplainCommand } from "./explain/options.ts";
@@ -11,12 +15,13 @@ import { createRecordCommand } from "./record/options.ts";
 import { createReplayCommand } from "./replay/options.ts";
 import { createSimulateCommand } from "./simulate/options.ts";
 import { createSuggestCommand } from "./suggest/options.ts";
-import type { GetEnv } from "./run/options.ts";
 import { createTopCommand } from "./top/options.ts";
-import type { Subcommand } from "./subcommand.ts";
+
+// The commands beside the daemon. What their arguments may be is known at once; what they do is loaded on request, as
+// the daemon needs no YAML parser, no embedded cluster and no words for people.
 
 /** What they need of the process that they run in. */
-export interface CommandsOptions {
+interface CommandsOptions {
   readonly getEnv: GetEnv;
   /** Does a command's work, which comes to an exit code. */
   readonly perform: (work: () => Promise<number>) => Promise<void>;

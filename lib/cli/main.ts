@@ -1,18 +1,22 @@
-/** The command line: runs the command that the arguments name, and turns a start-up error into one clear line. */
+/**
+ * The command line: runs the command that the arguments name, and turns an error at the start into one clear line.
+ *
+ * The exit code of the process is set here and nowhere else.
+ */
 import { CommanderError } from "commander";
-import { createCommands } from "./commands.ts";
-import { EXIT } from "./exit_codes.ts";
-import { createProgram } from "./run/options.ts";
 import { redact } from "../runtime/secrets.ts";
-import { writeDiagnostic, writeError } from "./terminal/output.ts";
-import { readProgramName } from "./program_name.ts";
+import { EXIT, getProgramName, StartError } from "./command/process.ts";
+import { createCommands } from "./commands.ts";
+import { createProgram } from "./run/options.ts";
 import { run } from "./run/run.ts";
-import { StartError } from "./run/start_error.ts";
+import { writeDiagnostic, writeError } from "./terminal/output.ts";
+
+// The command line: runs the command that the arguments name, and turns a start-up error into one clear line.
 
 /** Runs a command to its end and sets the exit code of the process. Never rejects. */
 export async function main(args: readonly string[]): Promise<void> {
   const commands = createCommands({ getEnv, perform: async (work) => void (Deno.exitCode = await work()) });
-  const program = createProgram(getEnv, { run, commands }, readOwnName()).exitOverride();
+  const program = createProgram(getEnv, { run, commands }, getOwnName()).exitOverride();
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -20,9 +24,9 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-function readOwnName(): string {
+function getOwnName(): string {
   const { mainModule, build: { standalone } } = Deno;
-  return readProgramName({ isStandalone: standalone, readExecPath: () => Deno.execPath(), mainModule });
+  return getProgramName({ isStandalone: standalone, getExecPath: () => Deno.execPath(), mainModule });
 }
 
 function getEnv(name: string): string | undefined {

@@ -1,33 +1,32 @@
 /**
- * The composition root: an observer that knows the cluster and an actor that stands on it, run together until the signal
- * aborts. Ends with an error only where starting makes no sense; whatever fails later is retried where it failed.
+ * Builds and runs the whole daemon: the observer of the cluster, the controllers, leader election and their shared
+ * parts. It ends when the signal aborts or when a part fails in a way that a retry cannot fix.
  */
-import type { OperatorLimits } from "../autoscaler/operator_limits.ts";
 import { createClient } from "../kube/client.ts";
-import type { Term } from "../kube/lease.ts";
+import type { Term } from "../kube/leader_election.ts";
 import type { ApiServer } from "../kube/transport.ts";
+import type { OperatorLimits } from "../resources/pod_resource_autoscaler/parse.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { computeOn, queueCalls } from "../runtime/compute.ts";
+import { getComputeQueue, queueCalls } from "../runtime/event_loop.ts";
 import type { Log } from "../runtime/log.ts";
-import { untilAborted } from "../runtime/waits.ts";
-import type { WatchUsage } from "../usage/watch_usage.ts";
-import { fence } from "./act/fence.ts";
-import type { Pace } from "./act/turns.ts";
-import { DEFAULT_PACE } from "./defaults.ts";
-import { createActor } from "./actor.ts";
-import { isPartial, type Scope } from "./inventory/scope.ts";
+import { untilAborted } from "../runtime/tasks.ts";
+import type { WatchUsage } from "../usage/source.ts";
+import { isPartial, type Scope } from "./cluster/facts.ts";
+import { createObserver, type ObserverListener } from "./cluster/observer.ts";
+import { createControllers } from "./controllers.ts";
+import { type CheckResult, FailureLog, type OnFailure } from "./health.ts";
 import { createLeadership, type LeaseName } from "./leadership.ts";
-import { countRequests } from "./metrics/count_requests.ts";
-import type { Metrics } from "./metrics/metrics.ts";
-import { createObserver, type ObserverListener } from "./observer.ts";
-import type { FlightRecorder } from "./record/flight_recorder.ts";
-import { LastScales } from "./report/last_scales.ts";
-import type { ReplicasSettings } from "./replicas/actor.ts";
-import type { Sink } from "./report/sink.ts";
-import type { OnTrouble } from "./report/trouble.ts";
-import { TroubleLog } from "./report/trouble_log.ts";
-import { createReporter } from "./reporter.ts";
-import type { Verdict } from "./verdict.ts";
+import { countRequests, type Metrics } from "./metrics/metrics.ts";
+import { DEFAULT_WRITE_RATE, requireLeadership, type WriteRate } from "./permits.ts";
+import type { EvaluationSink } from "./pods/controller.ts";
+import type { FlightRecorder } from "./recorder.ts";
+import type { ReplicasSettings } from "./replicas/manager.ts";
+import { LastScales } from "./status/last_scales.ts";
+import { createReporter } from "./status/reporter.ts";
+
+// The composition root: an observer that knows the cluster and an actor that stands on it, run together until the
+// signal aborts. Ends with an error only where starting makes no sense; whatever fails later is retried where it
+// failed.
 
 /** The cluster, its part that is looked after, and what the process brings along. */
 export interface DaemonOptions {
@@ -36,7 +35,7 @@ export interface DaemonOptions {
   readonly scope: Scope;
   readonly dryRun: boolean;
   /** How many resizes may begin. */
-  readonly pace?: Pace;
+  readonly pace?: WriteRate;
   /** Set, ScaledObjects are looked after too (R1), but where podfit looks after one node or pod only. */
   readonly replicas?: ReplicasSettings;
   readonly requiresAnnotation: boolean;
@@ -56,18 +55,18 @@ export interface DaemonOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Who else takes every evaluation, beside events, log, metrics and status. */
-  readonly sinks?: readonly Sink[];
+  readonly sinks?: readonly EvaluationSink[];
   /** Remembers what was decided, for whoever asks; nobody does by default. */
   readonly flightRecorder?: FlightRecorder;
   /** Who else hears what goes wrong beside the decisions, beside the log. Must not throw. */
-  readonly onTrouble?: OnTrouble;
+  readonly onTrouble?: OnFailure;
   readonly signal: AbortSignal;
 }
 
 /** podfit's daemon, which runs once. */
 export interface Daemon {
-  readonly isAlive: () => Verdict;
-  readonly isReady: () => Verdict;
+  readonly isAlive: () => CheckResult;
+  readonly isReady: () => CheckResult;
   /** Runs until the signal aborts and everything is put away, for which there are 12 s. */
   readonly run: () => Promise<void>;
 }
@@ -78,9 +77,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const sinks = [...options.sinks ?? [], ...(flightRecorder ? [flightRecorder.sink] : [])];
   const transport = countRequests(plain, metrics);
   // What an actor asks and writes is part of the work. Leases, lists and watches wait for none of it.
-  const queued = queueCalls(computeOn(options.clock), transport);
-  const troubleLog = new TroubleLog(options);
-  const onTrouble = combine([troubleLog.take, ...(options.onTrouble ? [options.onTrouble] : [])]);
+  const queued = queueCalls(getComputeQueue(options.clock), transport);
+  const troubleLog = new FailureLog(options);
+  const onTrouble = combineListeners([troubleLog.report, ...(options.onTrouble ? [options.onTrouble] : [])]);
   const { lease, scope, replicas: wanted, ...rest } = options;
   const replicas = wanted === undefined || isPartial(scope) ? undefined : wanted;
   if (wanted !== undefined && replicas === undefined) {
@@ -100,16 +99,16 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const isOfPart = isPartial(scope);
   const lastScales = new LastScales(options.clock);
   const ofPart = isOfPart ? { lastScales, isStatusElsewhere: lease !== undefined } : {};
-  const settings = replicas === undefined ? {} : { replicas: withRecords(replicas, flightRecorder) };
+  const settings = replicas === undefined ? {} : { replicas: withFlightRecorder(replicas, flightRecorder) };
   const common = { ...rest, scope, observer, sinks, onTrouble, troubleLog };
   const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
     const client = createClient({ origin, ...server });
     const led = term === undefined ? {} : { term };
-    return createActor({ pace: DEFAULT_PACE, ...common, ...settings, ...ofPart, ...led, client });
+    return createControllers({ pace: DEFAULT_WRITE_RATE, ...common, ...settings, ...ofPart, ...led, client });
   };
   const newReporter = (term: Term) => {
-    const client = createClient({ origin, transport: fence(queued, term) });
-    const isOwn = (uid: string) => observer.inventory.tracked.has(uid);
+    const client = createClient({ origin, transport: requireLeadership(queued, term) });
+    const isOwn = (uid: string) => observer.cache.trackedPods.has(uid);
     return createReporter({ ...common, origin, transport, client, term, lastScales, isOwn });
   };
   const leadership = lease === undefined ? null : createLeadership({
@@ -117,14 +116,15 @@ export function createDaemon(options: DaemonOptions): Daemon {
     lease,
     client: createClient({ origin, transport }),
     metrics: isOfPart ? { setLeading: metrics.setLeading, standBy: metrics.forgetStatuses } : metrics,
-    createActor: (term) => isOfPart ? newReporter(term) : newActor({ transport: fence(queued, term) }, term),
+    createActor: (term) =>
+      isOfPart ? newReporter(term) : newActor({ transport: requireLeadership(queued, term) }, term),
   });
   const actors = [leadership, leadership === null || isOfPart ? newActor({ transport: queued }) : null]
     .filter((actor) => actor !== null);
   const sweepTroubles = async (ending: AbortSignal) => {
     // Whoever stands by watches too. What an actor knows of a deleted autoscaler it forgets itself.
     using _subscription = observer.subscribe({
-      ...NO_LISTENER,
+      ...EMPTY_LISTENER,
       onDropped: (pod) => flightRecorder?.dropPod(pod),
       onAutoscalerGone: (gone) => metrics.forget(gone),
     });
@@ -147,13 +147,14 @@ export function createDaemon(options: DaemonOptions): Daemon {
 }
 
 const SWEEP_MS = 1_000;
-const NO_LISTENER: ObserverListener = { onTracked() {}, onDropped() {}, onAutoscalerGone() {}, onRoom() {} };
+
+const EMPTY_LISTENER: ObserverListener = { onTracked() {}, onDropped() {}, onAutoscalerGone() {}, onHeadroom() {} };
 
 /**
  * 10 s for the answers to PATCHes under way, as long as each may take, and 2 s to write the last events and statuses,
  * for which an API server that answers takes less than one. A kubelet kills a pod 30 s after it has asked it to end.
  */
-const END_MS = 12_000;
+const SHUTDOWN_MS = 12_000;
 
 /** What has not ended by then is left behind: the process ends next. */
 async function endInTime(
@@ -163,18 +164,18 @@ async function endInTime(
   const over = new AbortController();
   const ended = work.finally(() => over.abort());
   const tooLate = untilAborted(AbortSignal.any([signal, over.signal]))
-    .then(() => clock.sleep(END_MS, over.signal))
-    .then(() => log.warn("Leaving behind what the API server has not answered", { seconds: END_MS / 1000 }))
+    .then(() => clock.sleep(SHUTDOWN_MS, over.signal))
+    .then(() => log.warn("Leaving behind what the API server has not answered", { seconds: SHUTDOWN_MS / 1000 }))
     .catch(() => ended);
   await Promise.race([ended, tooLate]);
 }
 
-function withRecords(replicas: ReplicasSettings, flightRecorder: FlightRecorder | undefined): ReplicasSettings {
+function withFlightRecorder(replicas: ReplicasSettings, flightRecorder: FlightRecorder | undefined): ReplicasSettings {
   if (flightRecorder === undefined) return replicas;
   return { ...replicas, sinks: [...replicas.sinks ?? [], flightRecorder.replicasSink] };
 }
 
-function combine(listeners: readonly OnTrouble[]): OnTrouble {
+function combineListeners(listeners: readonly OnFailure[]): OnFailure {
   return (trouble) => {
     for (const listener of listeners) listener(trouble);
   };

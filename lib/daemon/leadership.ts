@@ -1,15 +1,16 @@
 /**
- * Of several podfits one acts: the holder of the Lease. The others observe, so that they know the cluster when their time
- * comes; an actor lives as long as one leadership, and the next one begins with a new one (C55).
+ * Leader election: only the holder of the Lease runs controllers. The other replicas watch the cluster and wait. Each
+ * time that this process becomes the leader, it builds new controllers.
  */
 import type { ApiClient } from "../kube/client.ts";
-import { createElection, type Term } from "../kube/lease.ts";
+import { createElection, type Term } from "../kube/leader_election.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
-import type { Actor } from "./actor.ts";
+import type { CheckResult, OnFailure, Runnable } from "./health.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import type { OnTrouble } from "./report/trouble.ts";
-import type { Verdict } from "./verdict.ts";
+
+// Of several podfits one acts: the holder of the Lease. The others observe, so that they know the cluster when their
+// time comes; an actor lives as long as one leadership, and the next one begins with a new one (C55).
 
 /** The Lease, and who this is. */
 export interface LeaseName {
@@ -20,22 +21,22 @@ export interface LeaseName {
 }
 
 /** What leadership is made of, and what it is for. */
-export interface LeadershipOptions {
+interface LeadershipOptions {
   readonly lease: LeaseName;
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "setLeading" | "standBy">;
-  readonly onTrouble: OnTrouble;
+  readonly onTrouble: OnFailure;
   /** Called once for each leadership. */
-  readonly createActor: (term: Term) => Actor;
+  readonly createActor: (term: Term) => Runnable;
 }
 
 /** An actor that acts while this process leads. */
-export interface Leadership extends Actor {
+interface Leadership extends Runnable {
   /** Not ready before the Lease was looked at; says who leads where another does. */
-  readonly isReady: () => Verdict;
+  readonly isReady: () => CheckResult;
 }
 
 const WHAT = "Cannot take part in the election of a leader";
@@ -45,7 +46,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   const { lease: { namespace, name, identity }, client, clock, random, log, metrics, onTrouble } = options;
   const subject = `${namespace}/${name}`;
   const fields = { lease: subject, identity };
-  let actor: Actor | null = null;
+  let actor: Runnable | null = null;
   let failure = "";
   let isRefused = false;
 

@@ -1,10 +1,13 @@
 /**
- * Reads response bodies within bounds: every read ends when the signal aborts or the connection is silent, and every
- * size has a limit. A read is ended by cancelling its reader, which works even for a transport that doesn't error its
- * body on abort.
+ * How is the body of a response read within bounds? Every size has a limit, and every read ends when its signal aborts
+ * or the connection is silent.
  */
+import { BodyBuffer, type BufferPool } from "../runtime/buffers.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { BodyBuffer, type BufferPool } from "../runtime/buffer_pool.ts";
+
+// Reads response bodies within bounds: every read ends when the signal aborts or the connection is silent, and every
+// size has a limit. A read is ended by cancelling its reader, which works even for a transport that doesn't error its
+// body on abort.
 
 /** What is read of a Response, for answers that are none: those of node:https. */
 export interface Answer {
@@ -20,7 +23,7 @@ export interface BodyOptions {
   readonly silentMs?: number;
 }
 
-export interface BytesOptions extends BodyOptions {
+interface BytesOptions extends BodyOptions {
   /** For whoever reads many large bodies: the bytes are read straight into memory of this pool. */
   readonly buffers?: BufferPool;
 }
@@ -47,7 +50,7 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
   const buffer = buffers?.take() ?? new BodyBuffer();
   // One byte beyond the limit tells as much as all that follow.
   const open = () => buffer.free().subarray(0, limitBytes + 1 - buffer.length);
-  for await (const chunk of readChunks(answer, options, buffers && open)) {
+  for await (const chunk of streamChunks(answer, options, buffers && open)) {
     buffer.append(chunk);
     if (buffer.length > limitBytes) throw tooLarge(options);
   }
@@ -62,7 +65,7 @@ export async function readBytes(answer: Answer, options: BytesOptions): Promise<
 export async function* readLines(response: Response, options: BodyOptions): AsyncGenerator<readonly string[]> {
   let rest: Uint8Array[] = [];
   let restLength = 0;
-  for await (const chunk of readChunks(response, options)) {
+  for await (const chunk of streamChunks(response, options)) {
     const first = chunk.indexOf(NEWLINE);
     restLength += first === -1 ? chunk.length : first;
     if (restLength > options.limitBytes) throw tooLarge(options);
@@ -88,7 +91,7 @@ export async function* readLines(response: Response, options: BodyOptions): Asyn
 export async function readErrorText(answer: Answer, signal: AbortSignal): Promise<string> {
   let text = "";
   try {
-    for await (const chunk of readChunks(answer, { limitBytes: ERROR_TEXT_BYTES, signal })) {
+    for await (const chunk of streamChunks(answer, { limitBytes: ERROR_TEXT_BYTES, signal })) {
       text += UTF8.decode(chunk);
       if (text.length >= ERROR_TEXT_BYTES) break;
     }
@@ -105,11 +108,13 @@ export async function discard({ body }: Answer): Promise<void> {
 }
 
 const UTF8 = new TextDecoder();
+
 const NEWLINE = 10;
+
 const ERROR_TEXT_BYTES = 16 * 1024;
 
 /** With `open`, and where the body supports it, the bytes are read into the memory that it gives. */
-async function* readChunks(
+async function* streamChunks(
   { body }: Answer,
   options: BodyOptions,
   open?: () => Uint8Array<ArrayBuffer>,
@@ -122,7 +127,7 @@ async function* readChunks(
   try {
     while (true) {
       signal.throwIfAborted();
-      const { done, value } = await readNext(reader, options);
+      const { done, value } = await nextChunk(reader, options);
       signal.throwIfAborted();
       // A BYOB read gives its memory back at the end of the body too, as an empty chunk.
       if (value !== undefined) yield value;
@@ -144,7 +149,7 @@ function openReader(body: NonNullable<Answer["body"]>, open?: () => Uint8Array<A
   if (open !== undefined) {
     try {
       const reader = body.getReader({ mode: "byob" });
-      return { read: () => readFull(reader, open()), cancel: (reason) => reader.cancel(reason) };
+      return { read: () => fillBuffer(reader, open()), cancel: (reason) => reader.cancel(reason) };
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
     }
@@ -153,11 +158,11 @@ function openReader(body: NonNullable<Answer["body"]>, open?: () => Uint8Array<A
 }
 
 /** Without `min` each piece that has arrived would be a read of its own, which costs as much as a large one. */
-function readFull(reader: ReadableStreamBYOBReader, memory: Uint8Array<ArrayBuffer>): ReturnType<Reader["read"]> {
+function fillBuffer(reader: ReadableStreamBYOBReader, memory: Uint8Array<ArrayBuffer>): ReturnType<Reader["read"]> {
   return reader.read(memory, { min: memory.length });
 }
 
-async function readNext(reader: Reader, { clock, silentMs }: BodyOptions): ReturnType<Reader["read"]> {
+async function nextChunk(reader: Reader, { clock, silentMs }: BodyOptions): ReturnType<Reader["read"]> {
   if (clock === undefined || silentMs === undefined) return await reader.read();
   using silence = clock.timeout(silentMs);
   silence.signal.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });

@@ -1,16 +1,22 @@
 /**
- * The typed clients of an API server: openapi-fetch over the server's transport. Paths, parameters and answers are
- * those of lib/api. A refusal is a value: `error` is always a Status, and `toApiError` makes an Error of it.
- * A patch names its content type in `params.header`, because the server refuses plain JSON with 415. Its body should be
- * a typed constant (`const body: PodPatch = ...`): in a literal inside the call the compiler accepts misspelt fields.
+ * How does the code call the API server with types? These are openapi-fetch clients over the transport of the server.
+ *
+ * TokenReview and SubjectAccessReview are here too.
  */
-import createFetchClient, { type Client, defaultPathSerializer } from "openapi-fetch";
+import createFetchClient from "openapi-fetch";
+import { type Client, defaultPathSerializer } from "openapi-fetch";
 import type { paths as AutoscalerPaths } from "../api/autoscaler.ts";
-import type { paths as KubernetesPaths, Status } from "../api/kubernetes.ts";
+import type { paths as KubernetesPaths, Status, TokenReview } from "../api/kubernetes.ts";
 import type { paths as ScaledObjectPaths } from "../api/scaled_object.ts";
 import { isRecord } from "../units/untrusted.ts";
 import { BodyTooLarge, readText } from "./body.ts";
+import { toApiError } from "./errors.ts";
 import type { ApiServer } from "./transport.ts";
+
+// The typed clients of an API server: openapi-fetch over the server's transport. Paths, parameters and answers are
+// those of lib/api. A refusal is a value: `error` is always a Status, and `toApiError` makes an Error of it. A patch
+// names its content type in `params.header`, because the server refuses plain JSON with 415. Its body should be a
+// typed constant (`const body: PodPatch = ...`): in a literal inside the call the compiler accepts misspelt fields.
 
 export interface ApiClient {
   /** Kubernetes' own resources: core/v1, apps/v1 and /version. */
@@ -21,16 +27,6 @@ export interface ApiClient {
   readonly scaledObjects: Client<ScaledObjectPaths>;
   /** Resources of kinds that are not known before. */
   readonly untyped: SendUntyped;
-}
-
-/** Sends JSON to a path, escaped by the caller, and gives the parsed answer; rejects as the typed clients do. */
-export type SendUntyped = (request: UntypedRequest) => Promise<UntypedAnswer>;
-
-export interface UntypedRequest {
-  readonly method: "GET" | "PUT";
-  readonly path: string;
-  readonly body?: unknown;
-  readonly signal: AbortSignal;
 }
 
 /** One of `data` and `error` is there, as with the typed clients. */
@@ -74,6 +70,62 @@ export function createClient(server: Pick<ApiServer, "origin" | "transport">): A
   };
 }
 
+// Questions to the API server about somebody who asks podfit: whose is this token, and may its owner do that?
+// https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
+// https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
+
+/** Somebody as the API server knows them. */
+export type UserInfo = NonNullable<NonNullable<TokenReview["status"]>["user"]> & { readonly username: string };
+
+/** `null` for a token that is nobody's. Rejects with an ApiError where podfit may not ask, or with the transport's. */
+export async function reviewToken(token: string, { client, signal }: ReviewOptions): Promise<UserInfo | null> {
+  const { data, error, response } = await client.core.POST("/apis/authentication.k8s.io/v1/tokenreviews", {
+    body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } },
+    signal,
+  });
+  if (!response.ok) throw toApiError(response, error);
+  const { authenticated, user } = data?.status ?? {};
+  if (authenticated !== true) return null;
+  const { username } = user ?? {};
+  if (typeof username !== "string" || username === "") {
+    throw new Error("Cannot read the review of a token: it is somebody's without a name");
+  }
+  return { ...user, username };
+}
+
+/** Whether this user has the right. Rejects as reviewToken() does. */
+export async function reviewAccess(
+  { username, uid, groups, extra }: UserInfo,
+  { client, signal, ...nonResourceAttributes }: ReviewOptions & PathAccess,
+): Promise<boolean> {
+  const { data, error, response } = await client.core.POST("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SubjectAccessReview",
+      spec: {
+        user: username,
+        ...(uid === undefined ? {} : { uid }),
+        ...(groups === undefined ? {} : { groups }),
+        ...(extra === undefined ? {} : { extra }),
+        nonResourceAttributes,
+      },
+    },
+    signal,
+  });
+  if (!response.ok) throw toApiError(response, error);
+  return data?.status?.allowed === true && data.status.denied !== true;
+}
+
+/** Sends JSON to a path, escaped by the caller, and gives the parsed answer; rejects as the typed clients do. */
+type SendUntyped = (request: UntypedRequest) => Promise<UntypedAnswer>;
+
+interface UntypedRequest {
+  readonly method: "GET" | "PUT";
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
 /** A list of resources of one version of a group is the longest answer. */
 const MAX_UNTYPED_BYTES = 8 * 2 ** 20;
 
@@ -85,7 +137,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
  */
 async function toStatusResponse(response: Response, signal: AbortSignal): Promise<Response> {
   const { status, statusText, headers } = response;
-  const text = await readRefusal(response, signal);
+  const text = await fetchRefusalText(response, signal);
   const failure: Status = { kind: "Status", apiVersion: "v1", status: "Failure", code: status };
   const body = parseStatus(text) ?? { ...failure, message: text.trim() || `HTTP ${status} ${statusText}`.trim() };
   const kept = new Headers(headers);
@@ -94,7 +146,7 @@ async function toStatusResponse(response: Response, signal: AbortSignal): Promis
   return new Response(JSON.stringify(body), { status, statusText, headers: kept });
 }
 
-async function readRefusal(response: Response, signal: AbortSignal): Promise<string> {
+async function fetchRefusalText(response: Response, signal: AbortSignal): Promise<string> {
   try {
     return await readText(response, { limitBytes: MAX_REFUSAL_BYTES, signal });
   } catch (error) {
@@ -117,4 +169,17 @@ function pathSerializer(pathname: string, params: Record<string, unknown>): stri
   const { path, ...rest } = params;
   const segments = path === undefined ? "{path}" : String(path).split("/").map(encodeURIComponent).join("/");
   return defaultPathSerializer(pathname, rest).replace("{path}", () => segments);
+}
+
+/** What is asked for, of a server that is not the API server. */
+interface PathAccess {
+  /** In lower case, `get`. */
+  readonly verb: string;
+  readonly path: string;
+}
+
+/** Who hears of an answer. */
+interface ReviewOptions {
+  readonly client: Pick<ApiClient, "core">;
+  readonly signal: AbortSignal;
 }

@@ -1,21 +1,72 @@
 /**
- * Sends requests to one API server over native fetch, with the CA and the credential of the moment. After a 401 the
- * same request is sent once more if there is a newer credential; so it is where the server was not trusted and there is
- * a newer CA, as it has not been sent then. Nothing else is retried, no redirect is followed, and timeouts
- * are the caller's.
+ * How does podfit connect to a real API server? Requests go over native fetch with the current CA and credential.
+ *
+ * After a 401 the request is sent once more if there is a newer credential.
  */
-import { abortable } from "@std/async/abortable";
-import { isSameCertificate, toHeader } from "./config/credential.ts";
-import type { ClientCertificate, Credential } from "./config/credential.ts";
-import { isUntrusted, toNetworkError } from "./network_error.ts";
-import { sendWithCredential } from "./send_with_credential.ts";
-import type { ServerConfig } from "./config/server_config.ts";
-import type { SendOptions } from "./transport.ts";
-import { createPublicTlsClient, createTlsClient } from "./tls.ts";
+import { type Clock, systemClock } from "../runtime/clock.ts";
+import { abortable } from "../runtime/tasks.ts";
+import { type ClientCertificate, type Credential, isSameCertificate, toHeader } from "./config/credential.ts";
+import { type ConfigSources, loadServerConfig, type ServerConfig } from "./config/load.ts";
+import { isUntrusted, toNetworkError } from "./errors.ts";
+import { createPublicTlsClient, createTlsClient } from "./https.ts";
+import { type ApiServer, type SendOptions, sendWithCredential } from "./transport.ts";
 
-export interface HttpTransportOptions {
-  readonly userAgent: string;
+// Opens an API server: the one that the configuration names, or one whose configuration is at hand.
+
+export interface ConnectOptions extends ConfigSources {
+  /** podfit's own, for the User-Agent. */
+  readonly version: string;
+  readonly clock?: Pick<Clock, "now" | "timeout">;
+  /** Ends the opening, with an exec plugin that still runs; what is open already stays so. */
+  readonly signal?: AbortSignal;
 }
+
+/**
+ * Opens the API server of the first configuration that is found. Reads its credential without sending anything, and
+ * rejects with what to do about it when it can't be used.
+ */
+export async function connect(options: ConnectOptions): Promise<ApiServer> {
+  const closing = new AbortController();
+  const { clock = systemClock, signal } = options;
+  const close = () => closing.abort();
+  signal?.addEventListener("abort", close, { once: true });
+  try {
+    const config = await loadServerConfig(options, { clock, signal: closing.signal });
+    return await openServer(config, { version: options.version, onClose: close });
+  } finally {
+    signal?.removeEventListener("abort", close);
+  }
+}
+
+/** Opens the API server of a configuration. Rejects when its credential can't be read or used. */
+export async function openServer(
+  config: ServerConfig,
+  { version, onClose = () => {} }: { readonly version: string; readonly onClose?: () => void },
+): Promise<ApiServer> {
+  const { origin, namespace, source, getCredential } = config;
+  const http = new HttpTransport(config, { userAgent: `podfit/${version}` });
+  await http.prepare();
+  return {
+    origin,
+    namespace,
+    source,
+    get caCerts() {
+      return http.caCerts;
+    },
+    transport: (request, options) => http.send(request, options),
+    getCredential,
+    [Symbol.asyncDispose]() {
+      onClose();
+      http[Symbol.dispose]();
+      return Promise.resolve();
+    },
+  };
+}
+
+// Sends requests to one API server over native fetch, with the CA and the credential of the moment. After a 401 the
+// same request is sent once more if there is a newer credential; so it is where the server was not trusted and there
+// is a newer CA, as it has not been sent then. Nothing else is retried, no redirect is followed, and timeouts are the
+// caller's.
 
 /** Owns the connections to one API server; disposal closes them. */
 export class HttpTransport implements Disposable {
@@ -43,7 +94,7 @@ export class HttpTransport implements Disposable {
 
   /** Reads the credential without connecting. Rejects when there is none, or when its certificate can't be used. */
   async prepare(): Promise<void> {
-    this.#clientFor(await this.#config.readCredential(null));
+    this.#clientFor(await this.#config.getCredential(null));
   }
 
   /** Sends a request, as a Transport does. */
@@ -51,7 +102,7 @@ export class HttpTransport implements Disposable {
     // A stream cannot be sent twice, so the body is read first. podfit's are small.
     const body = request.body === null ? null : await request.arrayBuffer();
     return await sendWithCredential(
-      (rejected) => this.#readCredential(rejected, request.signal),
+      (rejected) => this.#getCredential(rejected, request.signal),
       (credential) => this.#sendOnce(request, { body, credential, ...options }),
     );
   }
@@ -63,9 +114,9 @@ export class HttpTransport implements Disposable {
   }
 
   /** A plugin may take a minute, so the wait ends with the request's signal. */
-  async #readCredential(rejected: Credential | null, signal: AbortSignal): Promise<Credential> {
+  async #getCredential(rejected: Credential | null, signal: AbortSignal): Promise<Credential> {
     try {
-      return await abortable(this.#config.readCredential(rejected), signal);
+      return await abortable(this.#config.getCredential(rejected), signal);
     } catch (error) {
       if (!signal.aborted || !isTimeout(signal.reason)) throw error;
       const { origin, source } = this.#config;
@@ -79,7 +130,7 @@ export class HttpTransport implements Disposable {
   ): Promise<Response> {
     const { method, signal } = request;
     const headers = this.#headersFor(request, credential);
-    await this.#readCaCerts(null);
+    await this.#getCaCerts(null);
     for (let isLast = false;; isLast = true) {
       signal.throwIfAborted();
       const client = this.#clientFor(credential);
@@ -91,15 +142,15 @@ export class HttpTransport implements Disposable {
         return response;
       } catch (error) {
         if (signal.aborted && !isTimeout(signal.reason)) throw error;
-        if (!isLast && isUntrusted(error) && await this.#readCaCerts(used) !== used) continue;
+        if (!isLast && isUntrusted(error) && await this.#getCaCerts(used) !== used) continue;
         throw toNetworkError(error, this.#config.origin);
       }
     }
   }
 
-  async #readCaCerts(refusing: readonly string[] | null): Promise<readonly string[]> {
-    const { readCaCerts } = this.#config;
-    if (readCaCerts !== undefined) this.#caCerts = await readCaCerts(refusing);
+  async #getCaCerts(refusing: readonly string[] | null): Promise<readonly string[]> {
+    const { getCaCerts } = this.#config;
+    if (getCaCerts !== undefined) this.#caCerts = await getCaCerts(refusing);
     return this.#caCerts;
   }
 
@@ -135,6 +186,10 @@ export class HttpTransport implements Disposable {
       throw new Error(`Cannot use the certificates of ${source}: ${reason}`, { cause });
     }
   }
+}
+
+interface HttpTransportOptions {
+  readonly userAgent: string;
 }
 
 interface Outgoing extends SendOptions {

@@ -1,183 +1,221 @@
 /**
- * Who of several processes leads? The one that holds a Lease, by client-go's algorithm and numbers: a holder renews it
- * every 2 s and stops leading when it could not for 10 s; another takes it that has seen no change of it for 15 s, by its
- * own monotonic clock. So no two lead at once, however wrong their wall clocks are, unless somebody else writes the Lease.
- * https://github.com/kubernetes/client-go/blob/v0.36.0/tools/leaderelection/leaderelection.go
+ * What does a Lease contain, and how is it written? A write succeeds only if the Lease has not changed since it was
+ * read.
  */
+import type { Lease } from "../api/kubernetes.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { abortable } from "../runtime/tasks.ts";
+import { isRecord } from "../units/untrusted.ts";
 import type { ApiClient } from "./client.ts";
-import { createLeaseClaim, type Held } from "./lease_claim.ts";
-import { createLeaseStore, LeaseError } from "./lease_store.ts";
+import { ApiError, getErrorMessage, toApiError } from "./errors.ts";
 
-/** The Lease, and who wants to hold it. */
-export interface ElectionOptions {
-  readonly client: Pick<ApiClient, "core">;
-  readonly namespace: string;
-  readonly name: string;
-  /** Of this process and no other: a Lease that names it is taken for this process's own. */
-  readonly identity: string;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Hears who leads, and what goes wrong. */
-  readonly listener: ElectionListener;
-  /**
-   * Runs while this process leads. The Lease is renewed until it has ended, then released; it is not called again before.
-   * What it rejects with ends the election, after the release.
-   */
-  readonly lead: (term: Term) => Promise<void>;
+// One Lease on the API server: reads it, makes it, and writes it where nobody else has written it meanwhile.
+
+/** A request that failed. Its message says which, why, and what to do where something can be done. */
+export class LeaseError extends Error {
+  override readonly name = "LeaseError";
+  /** The HTTP status; 0 where no answer came, or one that makes no sense. */
+  readonly code: number;
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.code = cause instanceof ApiError ? cause.code : 0;
+    this.retryAfterMs = cause instanceof ApiError ? cause.retryAfterMs : null;
+  }
 }
 
-/** One time of leading, from its begin to its end. */
-export interface Term {
-  /** Aborts when the work is to end, because podfit ends or because leadership is lost. */
-  readonly signal: AbortSignal;
-  /** Aborts when leadership is lost, at the renew deadline at the latest: what is under way ends at once. */
-  readonly lost: AbortSignal;
-  /** Whether this process still leads, by the monotonic clock: to be asked right before each write. Once false, for ever. */
-  readonly isLeading: () => boolean;
+/** Every call rejects with a LeaseError, and with the signal's reason as soon as the signal aborts. */
+export interface LeaseStore {
+  /** `null` = there is none. */
+  readonly fetch: (signal: AbortSignal) => Promise<LeaseRecord | null>;
+  /** As it is stored; `null` = somebody was faster. */
+  readonly create: (lease: Lease, signal: AbortSignal) => Promise<LeaseRecord | null>;
+  /** As it is stored; `null` = it is another by now, or there is none. */
+  readonly update: (lease: Lease, signal: AbortSignal) => Promise<LeaseRecord | null>;
 }
 
-/** Hears what an election is about. Must not throw. */
-export interface ElectionListener {
-  /** Another leads, or nobody (`null`), as far as it is known. Called at the first look, and when it changes. */
-  readonly onStandby: (holder: string | null) => void;
-  readonly onLeading: () => void;
-  readonly onLost: (why: string) => void;
-  /** The Lease cannot be read or written; it is tried again. */
-  readonly onFailure: (error: LeaseError) => void;
-  /** It can, by now. */
-  readonly onAnswered: () => void;
-}
+/** The Lease of that name. */
+export function createLeaseStore({ client, ...options }: LeaseStoreOptions): LeaseStore {
+  const { namespace, name, clock, durationMs, timeoutMs } = options;
+  const path = { namespace, name };
 
-/** An election that runs once. */
-export interface Election {
-  /** Whether this process leads at this moment. */
-  readonly isLeading: () => boolean;
-  /** Who held the Lease at the last look; `null` = nobody, or it was never read. */
-  readonly holder: () => string | null;
-  /** False until the Lease was read or made once. */
-  readonly isKnown: () => boolean;
-  /** Takes part until the signal aborts and the Lease is released. */
-  readonly run: (signal: AbortSignal) => Promise<void>;
-}
-
-/** The numbers of client-go and of Kubernetes' own components. */
-export const LEASE_MS = 15_000;
-export const RENEW_DEADLINE_MS = 10_000;
-export const RETRY_MS = 2_000;
-/** A candidate waits up to so many times longer, so that candidates do not ask together. */
-const JITTER = 1.2;
-/** The API server is asked at least twice before the deadline. */
-const REQUEST_MS = RENEW_DEADLINE_MS / 2;
-/** Longer than that a server's wish to be asked later is not followed: somebody has to lead. */
-const LONGEST_WAIT_MS = LEASE_MS;
-
-/** Builds an election; nothing is asked before `run` is called. */
-export function createElection(options: ElectionOptions): Election {
-  const { namespace, name, identity, clock, random, listener, lead } = options;
-  const store = createLeaseStore({ ...options, durationMs: LEASE_MS, timeoutMs: REQUEST_MS });
-  const claim = createLeaseClaim({ store, name, identity, clock, durationMs: LEASE_MS });
-  const label = `${namespace}/${name}`;
-  let told: string | null | undefined;
-  let untilMs = -Infinity;
-
-  const isLeading = () => clock.monotonic() < untilMs;
-  const pickWaitMs = () => RETRY_MS * (1 + JITTER * random());
-
-  async function attempt(step: () => Promise<Held | null>, signal: AbortSignal): Promise<Held | LeaseError | null> {
+  async function ask(
+    verb: LeaseVerb,
+    passing: readonly number[],
+    { signal: ending, send }: { readonly signal: AbortSignal; readonly send: (signal: AbortSignal) => Sent },
+  ): Promise<LeaseRecord | null> {
+    using timeout = clock.timeout(timeoutMs);
+    const signal = AbortSignal.any([ending, timeout.signal]);
     try {
-      const held = await step();
-      listener.onAnswered();
-      return held;
+      // A transport that holds on to a request must not hold up who leads.
+      const { data, error, response } = await abortable(send(signal), signal);
+      if (passing.includes(response.status)) return null;
+      if (!response.ok) throw toApiError(response, error);
+      const record = parseLease(data, durationMs);
+      if (record === null) throw new Error("the answer is no Lease");
+      return record;
     } catch (error) {
-      if (signal.aborted) return null;
-      if (!(error instanceof LeaseError)) throw error;
-      listener.onFailure(error);
-      return error;
+      ending.throwIfAborted();
+      throw new LeaseError(describe(verb, error, options), error);
     }
-  }
-
-  /** Until the Lease is ours; `null` = the signal has aborted. */
-  async function acquire(signal: AbortSignal): Promise<Held | null> {
-    while (!signal.aborted) {
-      const tried = await attempt(() => claim.take(signal), signal);
-      if (tried !== null && !(tried instanceof LeaseError)) return tried;
-      // While the Lease cannot be read it may still name this process, which nobody stands by for.
-      const isSeen = claim.isKnown() && claim.holder() !== identity;
-      if (isSeen && told !== claim.holder()) listener.onStandby(told = claim.holder());
-      const waitMs = Math.max(pickWaitMs(), Math.min(tried?.retryAfterMs ?? 0, LONGEST_WAIT_MS));
-      await clock.sleep(waitMs, signal).catch(() => {});
-    }
-    return null;
-  }
-
-  /** Renews until leadership is lost (then it says why) or the work is over (`null`). */
-  async function renew(over: AbortSignal): Promise<string | null> {
-    let nextMs = clock.monotonic() + RETRY_MS;
-    while (!over.aborted) {
-      await clock.sleep(Math.min(nextMs, untilMs) - clock.monotonic(), over).catch(() => {});
-      if (over.aborted) break;
-      if (!isLeading()) return `Lease "${label}" could not be renewed for ${RENEW_DEADLINE_MS / 1000} s`;
-      nextMs = clock.monotonic() + RETRY_MS;
-      using deadline = clock.timeout(untilMs - clock.monotonic());
-      const signal = AbortSignal.any([over, deadline.signal]);
-      const tried = await attempt(() => claim.renew(signal), signal);
-      const holder = claim.holder();
-      if (holder !== null && holder !== identity) return `"${holder}" has taken Lease "${label}"`;
-      // An answer after the deadline is too late: others may have been told that nobody leads.
-      if (isLeading() && tried !== null && "sinceMs" in tried) untilMs = tried.sinceMs + RENEW_DEADLINE_MS;
-    }
-    return null;
-  }
-
-  async function serve({ sinceMs }: Held, ending: AbortSignal): Promise<void> {
-    untilMs = sinceMs + RENEW_DEADLINE_MS;
-    told = undefined;
-    const lost = new AbortController();
-    const over = new AbortController();
-    listener.onLeading();
-    const work = lead({
-      signal: AbortSignal.any([ending, lost.signal]),
-      lost: lost.signal,
-      isLeading: () => !lost.signal.aborted && !over.signal.aborted && isLeading(),
-    }).finally(() => over.abort());
-    // Whatever ends the renewing, nobody leads without it.
-    const renewing = renew(over.signal).catch((error) => `a part is broken: ${error}`).then((why) => {
-      if (why === null) return;
-      untilMs = -Infinity;
-      lost.abort(new DOMException(`No longer leading: ${why}`, "AbortError"));
-      listener.onLost(why);
-    });
-    try {
-      await work;
-    } finally {
-      await renewing;
-      await release();
-    }
-  }
-
-  /** The work has ended: whoever waits for the Lease need not wait longer. Never rejects for want of an answer. */
-  async function release(): Promise<void> {
-    if (!isLeading()) return;
-    untilMs = -Infinity;
-    using timeout = clock.timeout(REQUEST_MS);
-    await attempt(async () => {
-      await claim.release(timeout.signal);
-      return null;
-    }, timeout.signal);
   }
 
   return {
-    isLeading,
-    holder: claim.holder,
-    isKnown: claim.isKnown,
-    async run(signal) {
-      while (!signal.aborted) {
-        const held = await acquire(signal);
-        if (held === null) break;
-        await serve(held, signal);
-        await clock.sleep(pickWaitMs(), signal).catch(() => {});
-      }
-    },
+    fetch: (signal) =>
+      ask("get", [404], {
+        signal,
+        send: (signal) =>
+          client.core.GET("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}", {
+            params: { path },
+            signal,
+          }),
+      }),
+    create: (body, signal) =>
+      ask("create", [409], {
+        signal,
+        send: (signal) =>
+          client.core.POST("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases", {
+            params: { path: { namespace }, query: { fieldManager: "podfit" } },
+            body,
+            signal,
+          }),
+      }),
+    update: (body, signal) =>
+      ask("update", [404, 409], {
+        signal,
+        send: (signal) =>
+          client.core.PUT("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}", {
+            params: { path, query: { fieldManager: "podfit" } },
+            body,
+            signal,
+          }),
+      }),
   };
+}
+
+// What a Lease says of who leads, read at the edge: whoever may write Leases may write anything into one.
+// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
+
+/** A Lease as it was seen. */
+export interface LeaseRecord {
+  /** `null` = nobody. */
+  readonly holder: string | null;
+  /** For how long it is the holder's after a change was seen, ms. */
+  readonly durationMs: number;
+  /** Nobody holds it because its last holder has given it back; false where somebody else took the holder out. */
+  readonly isReleased: boolean;
+  readonly transitions: number;
+  /** Two records with the same are the same: nobody has renewed between them. */
+  readonly fingerprint: string;
+  /** The object as it came, to be written back with another `spec`. */
+  readonly lease: Lease;
+}
+
+/**
+ * Gives the record of a Lease, `null` for what is none. A duration that makes no sense, or is shorter than `durationMs`
+ * without a release, is taken for `durationMs`, because the holder that wrote the rest goes by that.
+ */
+export function parseLease(value: unknown, durationMs: number): LeaseRecord | null {
+  if (!isRecord(value) || !isRecord(value["metadata"])) return null;
+  if (typeof value["metadata"]["resourceVersion"] !== "string") return null;
+  const spec = isRecord(value["spec"]) ? value["spec"] : {};
+  const { holderIdentity, leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
+  const holder = typeof holderIdentity === "string" && holderIdentity !== "" ? holderIdentity : null;
+  const writtenMs = isWhole(seconds) ? seconds * 1000 : 0;
+  return {
+    holder,
+    durationMs: Math.min(Math.max(writtenMs, durationMs), Math.max(MAX_DURATION_MS, durationMs)),
+    isReleased: holder === null && seconds === RELEASED_SECONDS,
+    transitions: isWhole(transitions) ? transitions : 0,
+    fingerprint: JSON.stringify(spec),
+    lease: value,
+  };
+}
+
+/** The first Lease of its name. */
+export function newLease(name: string, hold: Hold): Lease {
+  const time = formatMicroTime(hold.now);
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name },
+    spec: { ...toSpec(hold), acquireTime: time, leaseTransitions: 0 },
+  };
+}
+
+/** The Lease with another holder, or the same one who renews it. */
+export function holdLease({ holder, transitions, lease }: LeaseRecord, hold: Hold): Lease {
+  const isRenewal = holder === hold.holder;
+  const taken = {
+    acquireTime: formatMicroTime(hold.now),
+    leaseTransitions: Math.min(transitions + 1, MAX_TRANSITIONS),
+  };
+  return { ...lease, spec: { ...lease.spec, ...toSpec(hold), ...(!isRenewal && taken) } };
+}
+
+/** The Lease as its holder gives it back: anybody may take it at once. */
+export function releaseLease({ lease }: LeaseRecord, now: number): Lease {
+  const time = formatMicroTime(now);
+  const released = { holderIdentity: "", leaseDurationSeconds: RELEASED_SECONDS, renewTime: time, acquireTime: time };
+  return { ...lease, spec: { ...lease.spec, ...released } };
+}
+
+/** Writes epoch ms as a MicroTime, which has six digits of a second's fraction and no other number of them. */
+export function formatMicroTime(at: number): string {
+  return new Date(at).toISOString().replace(/Z$/, "000Z");
+}
+
+/** Where the Lease is. */
+interface LeaseStoreOptions {
+  readonly client: Pick<ApiClient, "core">;
+  readonly namespace: string;
+  readonly name: string;
+  readonly clock: Pick<Clock, "timeout">;
+  /** For how long a Lease is its holder's, where it does not say. */
+  readonly durationMs: number;
+  /** How long each request may take. */
+  readonly timeoutMs: number;
+}
+
+type LeaseVerb = "get" | "create" | "update";
+
+type Sent = Promise<{ readonly data?: unknown; readonly error?: unknown; readonly response: Response }>;
+
+function describe(verb: LeaseVerb, error: unknown, { namespace, name }: Pick<LeaseStoreOptions, "namespace" | "name">) {
+  const why = error instanceof ApiError ? `${error.code} ${error.message}` : getErrorMessage(error);
+  const advice = error instanceof ApiError && error.code === 403
+    ? `; grant get, create and update on leases (coordination.k8s.io) in namespace "${namespace}"`
+    : error instanceof ApiError && error.code === 404
+    ? `; is there a namespace "${namespace}"?`
+    : "";
+  return `Cannot ${verb} Lease "${namespace}/${name}": ${why}${advice}`;
+}
+
+/** Who holds the Lease from now on. */
+interface Hold {
+  readonly holder: string;
+  readonly durationMs: number;
+  /** Epoch ms, for people: nobody reckons with it. */
+  readonly now: number;
+}
+
+const MAX_DURATION_MS = 3_600_000;
+
+/** What a release writes, as client-go does. */
+const RELEASED_SECONDS = 1;
+
+/** The field is an int32. */
+const MAX_TRANSITIONS = 2 ** 31 - 1;
+
+function toSpec({ holder, durationMs, now }: Hold): NonNullable<Lease["spec"]> {
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds: Math.ceil(durationMs / 1000),
+    renewTime: formatMicroTime(now),
+  };
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -1,17 +1,22 @@
 /**
- * Records and states read back from JSON that anybody may have written or cut off: believed only when every field is
- * there, of its type, and no other. Another version is refused by name. Nothing here throws.
+ * Parses states, records and record lines from JSON that anybody may have written. Each field is checked against the
+ * schema. Another version is refused by name. Nothing throws.
  */
 import * as v from "valibot";
-import type { PodState } from "../core/state.ts";
-import { STATE_VERSION } from "../core/state.ts";
-import { inputSchema } from "./input_schema.ts";
-import { outcomeSchema } from "./outcome_schema.ts";
-import { type Parsed, parseVersioned } from "./parsed.ts";
-import { type EvaluationRecord, RECORD_VERSION } from "./record.ts";
-import { REPLICAS_RECORD_VERSION, type ReplicasRecord } from "./replicas_record.ts";
-import { replicasRecordSchema } from "./replicas_schema.ts";
-import { stateSchema } from "./state_schema.ts";
+import { type PodState, STATE_VERSION } from "../model/state.ts";
+import type { Problem } from "../units/untrusted.ts";
+import { inputSchema, outcomeSchema, stateSchema } from "./pod_schema.ts";
+import {
+  type EvaluationRecord,
+  RECORD_VERSION,
+  type RecordLine,
+  REPLICAS_RECORD_VERSION,
+  type ReplicasRecord,
+} from "./record.ts";
+import { replicasRecordSchema } from "./scaled_object_schema.ts";
+
+// Records and states read back from JSON that anybody may have written or cut off: believed only when every field is
+// there, of its type, and no other. Another version is refused by name. Nothing here throws.
 
 /** A pod's state as `JSON.parse` gives it. */
 export function parseState(value: unknown): Parsed<PodState> {
@@ -24,12 +29,65 @@ export function parseRecord(value: unknown): Parsed<EvaluationRecord> {
 }
 
 /** A record of a ScaledObject as `JSON.parse` gives it. Its formulas and schedules are compiled anew. */
-export function parseReplicasRecord(value: unknown): Parsed<ReplicasRecord> {
+function parseReplicasRecord(value: unknown): Parsed<ReplicasRecord> {
   return parseVersioned(value, {
     what: "record",
     version: REPLICAS_RECORD_VERSION,
     schema: replicasRecordSchema,
   });
+}
+
+// A line of /debug/records or of a trace read back; whoever wrote it or cut it off, nothing here throws.
+
+/** One line, without its newline. Paths of problems begin at the line: `record.input.now`. */
+export function parseLine(text: string): Parsed<RecordLine> {
+  const json = parseJson(text);
+  if (!json.ok) return json;
+  const head = parseAs(json.value, { what: "line", schema: lineSchema });
+  if (!head.ok) return head;
+  const { record, kind, ...line } = head.value;
+  if (kind === "pod") {
+    const parsed = parseRecord(record);
+    return parsed.ok ? { ok: true, value: { kind, ...line, record: parsed.value } } : toRecordProblems(parsed);
+  }
+  const parsed = parseReplicasRecord(record);
+  return parsed.ok ? { ok: true, value: { kind, ...line, record: parsed.value } } : toRecordProblems(parsed);
+}
+
+// What was read of JSON that anybody may have written or cut off.
+
+/** The value, or every problem that was found. */
+type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** What is read, and of which version. */
+interface RecordKind<T> {
+  readonly what: string;
+  readonly version: number;
+  readonly schema: v.GenericSchema<unknown, T>;
+}
+
+/** Another version is refused by name. Never throws. */
+function parseVersioned<T>(value: unknown, { what, version, schema }: RecordKind<T>): Parsed<T> {
+  const versioned = v.safeParse(v.looseObject({ version: v.number() }), value);
+  if (versioned.success && versioned.output.version !== version) {
+    const message =
+      `Cannot read a ${what} of version ${versioned.output.version}: this podfit reads version ${version}`;
+    return { ok: false, problems: [{ path: "version", message }] };
+  }
+  return parseAs(value, { what, schema });
+}
+
+/** Never throws. */
+function parseAs<T>(value: unknown, { what, schema }: Pick<RecordKind<T>, "what" | "schema">): Parsed<T> {
+  const parsed = v.safeParse(schema, value);
+  if (parsed.success) return { ok: true, value: parsed.output };
+  const problems = parsed.issues.map((issue) => ({
+    path: v.getDotPath(issue) ?? "",
+    message: `Cannot read the ${what}: ${issue.message}`,
+  }));
+  return { ok: false, problems };
 }
 
 const recordSchema: v.GenericSchema<unknown, EvaluationRecord> = v.strictObject({
@@ -38,3 +96,34 @@ const recordSchema: v.GenericSchema<unknown, EvaluationRecord> = v.strictObject(
   input: inputSchema,
   outcome: outcomeSchema,
 });
+
+const lineSchema = v.strictObject({
+  kind: v.picklist(["pod", "scaledObject"]),
+  namespace: v.string(),
+  name: v.string(),
+  uid: v.string(),
+  count: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  since: v.pipe(v.number(), v.finite()),
+  record: v.unknown(),
+});
+
+type Refused = Extract<Parsed<never>, { readonly ok: false }>;
+
+function parseJson(text: string): Parsed<unknown> {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    const why = text.trimStart().startsWith("{")
+      ? "it is no whole JSON object, as if it were cut off"
+      : "it is no JSON";
+    return { ok: false, problems: [{ path: "", message: `Cannot read the line: ${why}` }] };
+  }
+}
+
+function toRecordProblems({ problems }: Refused): Refused {
+  return { ok: false, problems: problems.map(({ path, message }) => ({ path: joinPath(path), message })) };
+}
+
+function joinPath(path: string): string {
+  return path === "" ? "record" : `record.${path}`;
+}

@@ -1,9 +1,14 @@
 /**
- * The last hour or so of one pod or ScaledObject, in little memory. What only repeats is counted. The newest records are the objects that the
- * fold itself holds; older ones are packed several at a time, as one differs little from the next: measured, a record takes
- * 3.4 KiB as an object that shares what has not changed, and 0.4 KiB packed.
+ * The records of the last hour of one pod or ScaledObject, in little memory. Repeated records are counted, older ones
+ * are packed. Measured: a record takes 3.4 KiB as an object and 0.4 KiB packed.
  */
-import type { Repetition } from "./repeats.ts";
+import type { ContainerDecision } from "../model/decision.ts";
+import type { ReplicasObservation } from "../model/replicas_decision.ts";
+import type { EvaluationRecord, ReplicasRecord } from "./record.ts";
+
+// The last hour or so of one pod or ScaledObject, in little memory. What only repeats is counted. The newest records
+// are the objects that the fold itself holds; older ones are packed several at a time, as one differs little from the
+// next: measured, a record takes 3.4 KiB as an object that shares what has not changed, and 0.4 KiB packed.
 
 /** Records in a row that came to the same. */
 export interface Run<R> {
@@ -23,12 +28,12 @@ export interface Packing {
 /** What a ring is to know of its records, and how much it keeps. */
 export interface RingRules<R> {
   /** Epoch ms. */
-  readonly readAt: (record: R) => number;
+  readonly getAt: (record: R) => number;
   readonly compare: (before: R, next: R) => Repetition;
   /** The first of a run of these is kept beside the newest. */
   readonly keepsFirst: (record: R) => boolean;
   /** Records repeat those of their own lane. */
-  readonly readLane: (record: R) => string;
+  readonly getLane: (record: R) => string;
   /** One line, without the newline. */
   readonly format: (run: Run<R>) => string;
   readonly packing: Packing;
@@ -38,7 +43,7 @@ export interface RingRules<R> {
   readonly maxBytes: number;
 }
 
-interface Open<R> extends Run<R> {
+interface OpenRun<R> extends Run<R> {
   /** The first record of its kind in a row was kept apart. */
   readonly isAfterFirst: boolean;
   /** When the last of them was, one that is not kept too, epoch ms. */
@@ -59,7 +64,7 @@ const CHUNK_LINES = 16;
 export class Ring<R> {
   readonly #rules: RingRules<R>;
   /** By lane, the runs that go on. */
-  readonly #open = new Map<string, Open<R>>();
+  readonly #open = new Map<string, OpenRun<R>>();
   /** Runs that have ended, not yet packed; oldest first. */
   #ended: Run<R>[] = [];
   #chunks: Chunk[] = [];
@@ -70,7 +75,7 @@ export class Ring<R> {
   }
 
   /** The newest line, with its newline; `null` where nothing is left. */
-  readNewest(): string | null {
+  findNewest(): string | null {
     return this.#newest === null ? null : `${this.#rules.format(this.#newest)}\n`;
   }
 
@@ -85,9 +90,9 @@ export class Ring<R> {
   }
 
   add(record: R): void {
-    const { readAt, readLane, compare, keepsFirst } = this.#rules;
-    const at = readAt(record);
-    const lane = readLane(record);
+    const { getAt, getLane, compare, keepsFirst } = this.#rules;
+    const at = getAt(record);
+    const lane = getLane(record);
     const run = this.#open.get(lane);
     const repetition = run === undefined ? "news" : compare(run.record, record);
     if (run === undefined || repetition === "news") {
@@ -103,13 +108,13 @@ export class Ring<R> {
 
   /** Packs what has ended. It may take a millisecond or two. */
   pack(): void {
-    const { packing, format, readAt } = this.#rules;
+    const { packing, format, getAt } = this.#rules;
     while (this.#ended.length > 0) {
       const last = this.#chunks.at(-1);
       const isFull = last === undefined || last.lines >= CHUNK_LINES;
       const taken = this.#ended.splice(0, CHUNK_LINES - (isFull ? 0 : last.lines));
       const text = taken.map((run) => `${format(run)}\n`).join("");
-      const at = Math.max(...taken.map(({ record }) => readAt(record)));
+      const at = Math.max(...taken.map(({ record }) => getAt(record)));
       if (isFull) this.#chunks.push({ packed: packing.pack(text), lines: taken.length, at });
       else {
         const packed = packing.pack(packing.unpack(last.packed) + text);
@@ -121,17 +126,17 @@ export class Ring<R> {
 
   /** Gives up what is too old at `now`, epoch ms. False when nothing is left. */
   expire(now: number): boolean {
-    const { maxAgeMs, readAt } = this.#rules;
+    const { maxAgeMs, getAt } = this.#rules;
     const since = now - maxAgeMs;
     this.#chunks = this.#chunks.filter(({ at }) => at >= since);
-    this.#ended = this.#ended.filter(({ record }) => readAt(record) >= since);
+    this.#ended = this.#ended.filter(({ record }) => getAt(record) >= since);
     for (const [lane, { at }] of this.#open) if (at < since) this.#open.delete(lane);
     if (this.#open.size === 0) this.#newest = null;
     return this.#chunks.length + this.#ended.length + this.#open.size > 0;
   }
 
   /** As they are now, oldest first: texts of one line or several, each with its newline. Made as they are read. */
-  readLines(): Iterable<string> {
+  listLines(): Iterable<string> {
     const { packing, format } = this.#rules;
     const chunks = [...this.#chunks];
     const runs = [...this.#ended, ...this.#listOpen()];
@@ -142,11 +147,11 @@ export class Ring<R> {
   }
 
   #begin(lane: string, record: R, isAfterFirst: boolean): void {
-    const at = this.#rules.readAt(record);
+    const at = this.#rules.getAt(record);
     this.#put(lane, { record, count: 1, since: at, at, isAfterFirst });
   }
 
-  #put(lane: string, run: Open<R>): void {
+  #put(lane: string, run: OpenRun<R>): void {
     this.#open.set(lane, run);
     this.#newest = run;
   }
@@ -159,8 +164,8 @@ export class Ring<R> {
   }
 
   #listOpen(): readonly Run<R>[] {
-    const { readAt } = this.#rules;
-    return [...this.#open.values()].sort((a, b) => readAt(a.record) - readAt(b.record));
+    const { getAt } = this.#rules;
+    return [...this.#open.values()].sort((a, b) => getAt(a.record) - getAt(b.record));
   }
 
   /** The oldest lines go, half a chunk at a time. */
@@ -179,4 +184,70 @@ export class Ring<R> {
     const texts = unpack(packed).trimEnd().split("\n").slice(half);
     return { packed: pack(`${texts.join("\n")}\n`), lines: texts.length, at };
   }
+}
+
+// Does a record tell anything that the one before it has not told? What only repeats is counted, not kept.
+
+/**
+ * What a record is beside the one before it. news: it is kept. repeats: the same was decided for the same reason. silent: nothing was
+ * asked, such as when a pod has changed between two samples.
+ */
+export type Repetition = "news" | "repeats" | "silent";
+
+/** The same kind, reason and action for each container; what was resized, answered, seen in force or notified of is always news. */
+export function comparePods(before: EvaluationRecord, next: EvaluationRecord): Repetition {
+  if (isNotablePod(next)) return "news";
+  const { decisions } = next.outcome;
+  if (decisions.length === 0) return "silent";
+  const known = before.outcome.decisions;
+  const isSame = known.length === decisions.length && !isNotablePod(before) &&
+    decisions.every((one, at) => isSameDecision(known[at], one));
+  return isSame ? "repeats" : "news";
+}
+
+/** Something was wanted and held: the record with which that begins is kept beside the newest. */
+export function isBlocked({ outcome }: EvaluationRecord): boolean {
+  return outcome.decisions.some(({ decision }) => decision.kind === "blocked");
+}
+
+/** The same desired number for the same reason, without a write. */
+export function compareReplicas(before: ReplicasRecord, next: ReplicasRecord): Repetition {
+  if (isNotableReplicas(next) || isNotableReplicas(before)) return "news";
+  const [a, b] = [before.outcome.report, next.outcome.report];
+  if (nameObservation(before.input.observation) !== nameObservation(next.input.observation)) return "news";
+  return a?.desired === b?.desired && a?.reason === b?.reason ? "repeats" : "news";
+}
+
+/** Each half repeats itself. */
+export function toLane({ input: { observation: { kind } } }: ReplicasRecord): string {
+  return kind === "poll" || kind === "tick" ? kind : "";
+}
+
+function isNotablePod({ input, outcome }: EvaluationRecord): boolean {
+  const { request, scaled, enacted, notices } = outcome;
+  return input.observation.kind === "answered" || request !== null || scaled !== null || enacted !== null ||
+    notices.length > 0;
+}
+
+function isSameDecision(a: ContainerDecision | undefined, b: ContainerDecision): boolean {
+  return a !== undefined && a.autoscaler === b.autoscaler && a.container === b.container &&
+    a.decision.kind === b.decision.kind && getReason(a) === getReason(b) && findAction(a) === findAction(b);
+}
+
+function getReason({ decision }: ContainerDecision): string | undefined {
+  return decision.reason;
+}
+
+function findAction({ decision }: ContainerDecision): string | undefined {
+  return "action" in decision ? decision.action : undefined;
+}
+
+function isNotableReplicas({ input: { observation: { kind } }, outcome }: ReplicasRecord): boolean {
+  return kind === "answered" || kind === "deleted" || outcome.write !== null || outcome.notices.length > 0;
+}
+
+function nameObservation(observation: ReplicasObservation): string {
+  if (observation.kind !== "obstructed") return observation.kind;
+  const { obstacle } = observation;
+  return `${obstacle.kind} ${"message" in obstacle ? obstacle.message : ""}`;
 }

@@ -1,17 +1,30 @@
-/** What the schemas of states, inputs and outcomes share. */
+/**
+ * Schemas that several records share: numbers, resources, requests, selectors. They are written with valibot.
+ */
 import * as v from "valibot";
 import type { Pressure } from "../api/usage.ts";
-import type { Action } from "../autoscaler/autoscaler.ts";
-import type { ReadyCondition } from "../core/pod/pod_facts.ts";
-import type { ResizeRequest } from "../core/resize_request.ts";
-import { BLOCK_REASONS, type BlockReason, REFUSAL_REASONS, RESIZE_REASONS, type StuckReason } from "../core/reasons.ts";
-import { type Resources, SIDE_KEYS } from "../units/resources.ts";
+import type { Action } from "../model/autoscaler.ts";
+import type { ReadyCondition } from "../model/pod.ts";
+import {
+  BLOCK_REASONS,
+  type BlockReason,
+  REFUSAL_REASONS,
+  RESIZE_REASONS,
+  type StuckReason,
+} from "../model/reasons.ts";
+import type { ResizeRequest } from "../model/resize_request.ts";
+import { RESOURCE_FIELDS, type Resources } from "../units/resources.ts";
 import type { LabelExpression, Selector } from "../units/selector.ts";
 import { isRecord } from "../units/untrusted.ts";
 
+// What the schemas of states, inputs and outcomes share.
+
 export const text = v.string();
+
 export const textOrNull = v.nullable(text);
+
 export const flag = v.boolean();
+
 /**
  * An object with any keys. Unlike v.record() it keeps one that is named like a property of every object, such as a
  * container `constructor`.
@@ -27,6 +40,7 @@ export function dictionary<T>(schema: v.GenericSchema<unknown, T>): v.GenericSch
 
 /** JSON has no others: every number of a record is finite. */
 export const number = v.pipe(v.number(), v.finite());
+
 export const numberOrNull = v.nullable(number);
 
 /** A bigint, which is a string of digits in JSON. */
@@ -42,23 +56,32 @@ export const double: v.GenericSchema<unknown, number> = v.union([
   v.pipe(v.picklist(["NaN", "Infinity", "-Infinity"]), v.transform(Number)),
 ]);
 
-export const side = v.picklist(SIDE_KEYS);
+export const side = v.picklist(RESOURCE_FIELDS);
+
 export const resource = v.picklist(["cpu", "memory"]);
+
 export const direction = v.picklist(["up", "down"]);
+
 export const action: v.GenericSchema<unknown, Action> = v.picklist(["scaleUp", "scaleDown"]);
+
 export const requestAction: v.GenericSchema<unknown, Action | "revert"> = v.picklist([
   "scaleUp",
   "scaleDown",
   "revert",
 ]);
+
 export const blockReason: v.GenericSchema<unknown, BlockReason> = v.picklist(BLOCK_REASONS);
+
 export const resizeReason = v.picklist(RESIZE_REASONS);
+
 export const refusalReason = v.picklist(REFUSAL_REASONS);
+
 export const stuckReason: v.GenericSchema<unknown, StuckReason> = v.picklist([
   "ResizeDeferred",
   "ResizeInfeasible",
   "ResizeError",
 ]);
+
 export const containerKind = v.picklist(["container", "sidecar", "init"]);
 
 export const resources: v.GenericSchema<unknown, Resources> = v.strictObject({
@@ -74,10 +97,12 @@ export const pressure: v.GenericSchema<unknown, Pressure> = v.strictObject({
   throttledNs: numberOrNull,
   largestCpuNs: numberOrNull,
 });
+
 export const readyCondition: v.GenericSchema<unknown, ReadyCondition> = v.strictObject({
   status: v.picklist(["True", "False", "Unknown"]),
   at: number,
 });
+
 export const reflex = v.strictObject({ kill: text, instance: v.nullable(text), resends: number });
 
 const requestEntries = {
@@ -100,6 +125,7 @@ const requestEntries = {
 };
 
 export const request: v.GenericSchema<unknown, ResizeRequest> = v.strictObject(requestEntries);
+
 export const unconfirmedRequest = v.strictObject({ ...requestEntries, at: number });
 
 const operator = v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]);

@@ -1,19 +1,24 @@
 /**
- * The log of the process: one line per message, as JSON or as text for people. LogTape formats the lines; its loggers
- * are not used, since their configuration is global to the process.
+ * What does a log line look like? One line per message, as JSON or as text for people.
+ *
+ * Values are bounded in depth, length and width, because many of them come from outside.
  */
-
 import { getJsonLinesFormatter, getTextFormatter, type LogRecord, sanitizeControlSequences } from "@logtape/logtape";
 import { type Clock, systemClock } from "./clock.ts";
-import { type Plain, toPlain, toText } from "./log_values.ts";
 import { redact } from "./secrets.ts";
 import { escapeUnseen } from "./unseen.ts";
 
+// The log of the process: one line per message, as JSON or as text for people. LogTape formats the lines; its loggers
+// are not used, since their configuration is global to the process.
+
 export type LogLevel = "debug" | "info" | "warn" | "error";
+
 export type LogFormat = "text" | "json";
+
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
 export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
 /**
@@ -29,15 +34,6 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
   /** Gives the same log with fields that every message carries. */
   with(fields: LogFields): Log;
-}
-
-export interface LogOptions {
-  /** The lowest level that is written. At debug, errors carry their stacks. */
-  readonly level: LogLevel;
-  readonly format: LogFormat;
-  readonly clock?: Pick<Clock, "now">;
-  /** Takes one whole line with its newline. Must not throw. */
-  readonly write: (line: string, level: LogLevel) => void;
 }
 
 /** Makes a log without fields of its own. */
@@ -73,6 +69,15 @@ export function createLog({ level, format, clock = systemClock, write }: LogOpti
   }
 }
 
+interface LogOptions {
+  /** The lowest level that is written. At debug, errors carry their stacks. */
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly clock?: Pick<Clock, "now">;
+  /** Takes one whole line with its newline. Must not throw. */
+  readonly write: (line: string, level: LogLevel) => void;
+}
+
 const formatFlatJson = getJsonLinesFormatter({ properties: "flatten" });
 
 /**
@@ -91,7 +96,9 @@ const formatText = getTextFormatter({
   level: (level) => (level === "warning" ? "WARN" : level.toUpperCase()).padEnd(5),
   sanitize: false,
   format: ({ timestamp, level, message, record }) => {
-    const pairs = Object.entries(record.properties).map(([key, value]) => ` ${toText(key)}=${toText(value as Plain)}`);
+    const pairs = Object.entries(record.properties).map(([key, value]) =>
+      ` ${toLogText(key)}=${toLogText(value as Plain)}`
+    );
     return toOneLine(`${timestamp} ${level} ${message}${pairs.join("")}`);
   },
 });
@@ -99,4 +106,80 @@ const formatText = getTextFormatter({
 /** Escapes what in a text from the cluster would begin a new line or move a terminal's cursor. */
 function toOneLine(text: string): string {
   return sanitizeControlSequences(text, { sgr: "escape", newlines: "escape" });
+}
+
+// What does a log line show of a value? Plain data, bounded in depth, length and width, since much of it comes from
+// outside. An Error is shown with its chain of causes, and with its stack on request only.
+
+/** JSON. */
+type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain };
+
+interface PlainOptions {
+  /** `object`: as `{ name, message, cause }`; `text`: as "Cannot list pods: connection refused". */
+  readonly errorsAs: "object" | "text";
+  readonly hasStacks: boolean;
+  /** How deep in the field's value this one lies; 0 by default. */
+  readonly depth?: number;
+}
+
+const MAX_TEXT_LENGTH = 4_096;
+
+const MAX_ITEMS = 100;
+
+const MAX_DEPTH = 8;
+
+/** Gives the plain form of any value. The bound on depth ends circular structures; undefined entries are left out. */
+function toPlain(value: unknown, options: PlainOptions): Plain {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  if (typeof value !== "object") return shorten(String(value));
+  const { depth = 0 } = options;
+  if (depth >= MAX_DEPTH) return "…";
+  const deeper = { ...options, depth: depth + 1 };
+  if (value instanceof Error) {
+    return options.errorsAs === "text"
+      ? shorten(toErrorText(value, options))
+      : toPlain(toFields(value, options), deeper);
+  }
+  if ("toJSON" in value && typeof value.toJSON === "function") return toPlain(value.toJSON(), deeper);
+  if (value instanceof Map) return toPlain(Object.fromEntries(value), deeper);
+  if (Array.isArray(value) || value instanceof Set) {
+    return [...value].slice(0, MAX_ITEMS).map((item) => toPlain(item, deeper));
+  }
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined).slice(0, MAX_ITEMS);
+  return Object.fromEntries(entries.map(([key, item]) => [key, toPlain(item, deeper)]));
+}
+
+/** Gives the form for either side of the `=` in a text line: bare where that is unambiguous, JSON elsewhere. */
+function toLogText(value: Plain): string {
+  return typeof value === "string" && /^[\w./:@%+-]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+function toFields(error: Error, { hasStacks }: PlainOptions): Record<string, unknown> {
+  return {
+    name: error.name,
+    message: error.message,
+    errors: error instanceof AggregateError ? error.errors : undefined,
+    cause: error.cause,
+    stack: hasStacks ? error.stack : undefined,
+  };
+}
+
+function toErrorText(error: Error, { hasStacks }: PlainOptions): string {
+  return hasStacks ? `${toChain(error)}\n${error.stack ?? ""}` : toChain(error);
+}
+
+/** Joins the messages, outermost first. A cause that the message before it quotes already is left out. */
+function toChain(error: unknown, depth = 0): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.message === "" ? error.name : error.message;
+  if (depth >= MAX_DEPTH) return own;
+  const parts: unknown[] = error instanceof AggregateError ? error.errors.slice(0, MAX_ITEMS) : [];
+  if (error.cause !== undefined) parts.push(error.cause);
+  const causes = parts.map((part) => toChain(part, depth + 1)).join("; ");
+  return own.includes(causes) ? own : `${own}: ${causes}`;
+}
+
+function shorten(text: string): string {
+  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}… (${text.length} characters)`;
 }

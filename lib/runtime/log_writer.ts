@@ -1,11 +1,15 @@
 /**
- * Where log lines wait for their reader: on their way to stderr, because the output of commands on stdout is piped and
- * parsed. A pipe whose reader has stopped takes nothing, and a process that waits for it stands still; so lines are
- * written in the background, and those that find no room are dropped and counted.
+ * How do log lines reach stderr? They wait in a bounded buffer until the reader takes them.
+ *
+ * When the reader is too slow, lines are dropped and counted.
  */
 import { type Clock, systemClock } from "./clock.ts";
 import type { LogLevel } from "./log.ts";
-import { atMost } from "./waits.ts";
+import { waitAtMost } from "./tasks.ts";
+
+// Where log lines wait for their reader: on their way to stderr, because the output of commands on stdout is piped and
+// parsed. A pipe whose reader has stopped takes nothing, and a process that waits for it stands still; so lines are
+// written in the background, and those that find no room are dropped and counted.
 
 /** Takes whole lines in their order; disposal writes what is left, as `flush` does. */
 export interface LogWriter extends AsyncDisposable {
@@ -16,7 +20,7 @@ export interface LogWriter extends AsyncDisposable {
 }
 
 /** What to write to, and whom to tell of lines that are lost. */
-export interface LogWriterOptions {
+interface LogWriterOptions {
   /** Takes some of the bytes and gives how many; stderr by default. */
   readonly write?: (bytes: Uint8Array) => Promise<number>;
   readonly clock?: Pick<Clock, "sleep">;
@@ -30,9 +34,12 @@ export interface LogWriterOptions {
 
 /** What the evaluation of some 10,000 pods writes at once at debug. */
 const CAPACITY = 2 ** 22;
+
 /** Room that only errors take, in characters: what goes wrong is said even then. */
 const RESERVE = 2 ** 16;
-const MOST_AT_ONCE = 2 ** 16;
+
+const MAX_BATCH_LINES = 2 ** 16;
+
 const FLUSH_MS = 1_000;
 
 /** A writer to which nothing was written yet. */
@@ -73,7 +80,7 @@ export function openLogWriter(options: LogWriterOptions): LogWriter {
 
   function takeBatch(): readonly string[] {
     let length = 0;
-    const count = lines.findIndex((line) => (length += line.length) > MOST_AT_ONCE);
+    const count = lines.findIndex((line) => (length += line.length) > MAX_BATCH_LINES);
     return lines.splice(0, count < 0 ? lines.length : Math.max(1, count));
   }
 
@@ -94,7 +101,7 @@ export function openLogWriter(options: LogWriterOptions): LogWriter {
   }
 
   async function flush(): Promise<void> {
-    await atMost(FLUSH_MS, written, clock);
+    await waitAtMost(FLUSH_MS, written, clock);
   }
 }
 

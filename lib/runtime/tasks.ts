@@ -1,24 +1,17 @@
 /**
- * Which long-running tasks run now? A set of tasks by key: each runs until it is stopped, and is started again with
- * back-off when it fails. Two tasks of one key never overlap.
+ * Which long-running tasks run now, and how does the code wait for one to end?
+ *
+ * A TaskSet runs tasks by key. It starts a failed task again after a growing wait, and two tasks of one key never
+ * overlap.
  */
-
 import { backoffMs } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 
-/** Runs until its signal aborts, and must end soon after. What it throws after the abort is not reported. */
-export type Start = (signal: AbortSignal) => Promise<void>;
+// Which long-running tasks run now? A set of tasks by key: each runs until it is stopped, and is started again with
+// back-off when it fails. Two tasks of one key never overlap.
 
-export interface TaskSetOptions {
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Called for every failure, before the task is started again. Must not throw. */
-  readonly onError: (key: string, error: unknown) => void;
-  /** The ceiling of the first wait after a failure; 1 s by default. */
-  readonly baseMs?: number;
-  /** The ceiling of every wait; 60 s by default. A task that ran for longer starts over at `baseMs`. */
-  readonly maxMs?: number;
-}
+/** Runs until its signal aborts, and must end soon after. What it throws after the abort is not reported. */
+export type RunTask = (signal: AbortSignal) => Promise<void>;
 
 export class TaskSet implements AsyncDisposable {
   readonly #options: Required<TaskSetOptions>;
@@ -37,7 +30,7 @@ export class TaskSet implements AsyncDisposable {
   }
 
   /** Starts a task. Does nothing for a key that is started already, and nothing after disposal. Never throws. */
-  start(key: string, start: Start): void {
+  start(key: string, start: RunTask): void {
     if (this.#isDisposed || this.#running.has(key)) return;
     const task: Task = { start, controller: new AbortController(), ended: Promise.resolve() };
     task.ended = this.#run(key, task);
@@ -81,8 +74,53 @@ export class TaskSet implements AsyncDisposable {
   }
 }
 
+// Waits that are written in more than one place. None of them rejects.
+
+/** Resolves when the signal aborts; at once where it has. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Resolves when the work, which must not reject, has ended or has taken so long. What is still under way goes on. */
+export async function waitAtMost(ms: number, work: Promise<unknown>, clock: Pick<Clock, "sleep">): Promise<void> {
+  const patience = new AbortController();
+  const tooLong = clock.sleep(ms, patience.signal).catch(() => {});
+  await Promise.race([work, tooLong]);
+  patience.abort();
+}
+
+/**
+ * Gives the promise's outcome, or rejects with `signal.reason` as soon as the signal aborts. What the promise stands
+ * for is not cancelled: others may share it, as requests share one run of a credential plugin.
+ */
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([aborted.promise, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+interface TaskSetOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Called for every failure, before the task is started again. Must not throw. */
+  readonly onError: (key: string, error: unknown) => void;
+  /** The ceiling of the first wait after a failure; 1 s by default. */
+  readonly baseMs?: number;
+  /** The ceiling of every wait; 60 s by default. A task that ran for longer starts over at `baseMs`. */
+  readonly maxMs?: number;
+}
+
 interface Task {
-  readonly start: Start;
+  readonly start: RunTask;
   readonly controller: AbortController;
   ended: Promise<void>;
 }

@@ -1,7 +1,5 @@
 /**
- * `@std/yaml` for machines that cannot reach JSR, by npm `yaml`, which also gives `lint` its lines: what others wrote is
- * parsed by one library. It parses with bounds, because a few lines can stand for terabytes and a few MB cost gigabytes.
- * https://yaml.org/spec/1.2.2/
+ * How is YAML parsed safely? Every parser here has bounds, because a few lines can expand to terabytes.
  */
 import {
   type Document,
@@ -17,25 +15,29 @@ import {
   type YAMLMap,
 } from "yaml";
 
+// `@std/yaml` for machines that cannot reach JSR, by npm `yaml`, which also gives `lint` its lines: what others wrote
+// is parsed by one library. It parses with bounds, because a few lines can stand for terabytes and a few MB cost
+// gigabytes. https://yaml.org/spec/1.2.2/
+
 /**
  * Parses one YAML document. Throws SyntaxError, which names line and column and never quotes the text, as that may be
  * a secret.
  */
 export function parse(content: string): unknown {
-  return takeOne(readAll(content, TRUSTED));
+  return takeOne(parseDocuments(content, TRUSTED_RULES));
 }
 
 /**
  * Parses one YAML document of whoever answers somewhere: without anchors, aliases and merge keys, so that it takes time and memory
- * by its length alone, and with at most 16,384 lines, fields and values. Throws as parse() does.
+ * by its length alone, and with at most 16,384 lines, fields and values. Throws as parseBody() does.
  */
 export function parsePlain(content: string): unknown {
-  return takeOne(readAll(content, FOREIGN));
+  return takeOne(parseDocuments(content, UNTRUSTED_RULES));
 }
 
-/** Parses every document of a YAML stream. Throws as parse() does. */
+/** Parses every document of a YAML stream. Throws as parseBody() does. */
 export function parseAll(content: string): unknown[] {
-  return readAll(content, TRUSTED);
+  return parseDocuments(content, TRUSTED_RULES);
 }
 
 /** Writes a value as YAML. */
@@ -44,7 +46,7 @@ export function stringify(value: unknown): string {
 }
 
 /** Says why a text would cost too much to parse, for an error; `null` where it would not. */
-export function findExcess(content: string, maxMarks = TRUSTED.maxMarks): string | null {
+export function findExcess(content: string, maxMarks = TRUSTED_RULES.maxMarks): string | null {
   let marks = 0;
   for (let index = 0; index < content.length; index++) {
     if (MARKS.has(content.charCodeAt(index))) marks++;
@@ -62,9 +64,12 @@ interface Rules {
 }
 
 /** 50,000 lines of manifests have some 250,000 marks. */
-const TRUSTED: Rules = { maxMarks: 500_000, isPlain: false };
-const FOREIGN: Rules = { maxMarks: 16_384, isPlain: true };
+const TRUSTED_RULES: Rules = { maxMarks: 500_000, isPlain: false };
+
+const UNTRUSTED_RULES: Rules = { maxMarks: 16_384, isPlain: true };
+
 const MAX_DEPTH = 100;
+
 const MAX_ALIASES = 100;
 
 function takeOne([first, second]: readonly unknown[]): unknown {
@@ -72,7 +77,7 @@ function takeOne([first, second]: readonly unknown[]): unknown {
   return first ?? null;
 }
 
-function readAll(content: string, { maxMarks, isPlain }: Rules): unknown[] {
+function parseDocuments(content: string, { maxMarks, isPlain }: Rules): unknown[] {
   const excess = findExcess(content, maxMarks);
   if (excess !== null) throw new SyntaxError(excess);
   const lineCounter = new LineCounter();

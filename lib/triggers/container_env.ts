@@ -1,9 +1,14 @@
 /**
- * What a variable of a container would be, without running it (R16): by `env` and `envFrom`, secrets and config maps, and references to
- * variables before it. Only what the variable needs is read. KEDA: pkg/scaling/resolver/scale_resolvers.go, resolveEnv and resolveEnvValue.
+ * What is the value of an environment variable of a container, without running it?
+ *
+ * The pod template's env and envFrom are followed to secrets and config maps. Only the objects that the variable needs
+ * are fetched.
  */
-import { ABSENT, type FindEntry, type Found } from "./lookup.ts";
-import type { EnvContainer, EnvRef, EnvVariable } from "./pod_template.ts";
+import { isRecord } from "../units/untrusted.ts";
+
+// What a variable of a container would be, without running it (R16): by `env` and `envFrom`, secrets and config maps,
+// and references to variables before it. Only what the variable needs is read. KEDA:
+// pkg/scaling/resolver/scale_resolvers.go, resolveEnv and resolveEnvValue.
 
 /** Makes a look-up of variables; `absent` is one that the container has not, or that comes from the pod's own fields. */
 export function createFindVariable(container: EnvContainer, findEntry: FindEntry): (name: string) => Promise<Found> {
@@ -24,7 +29,7 @@ export function createFindVariable(container: EnvContainer, findEntry: FindEntry
     const known = values.get(index);
     if (known !== undefined) return known;
     const { from, value } = variable;
-    const reading = from === null ? expand(value, (name) => find(name, index)) : findReferred(from);
+    const reading = from === null ? expandReferences(value, (name) => find(name, index)) : findReferred(from);
     values.set(index, reading);
     return reading;
   }
@@ -52,7 +57,7 @@ export function createFindVariable(container: EnvContainer, findEntry: FindEntry
 }
 
 /** A name that nobody gives stays as it is written; `$$` is a dollar. Short texts may name one another, so the result has a bound. */
-async function expand(text: string, find: (name: string) => Promise<Found>): Promise<Found> {
+async function expandReferences(text: string, find: (name: string) => Promise<Found>): Promise<Found> {
   let expanded = "";
   let rest = text;
   while (true) {
@@ -69,10 +74,167 @@ async function expand(text: string, find: (name: string) => Promise<Found>): Pro
     const found = await find(name);
     if (found.kind === "missing" || found.kind === "failed") return found;
     expanded += found.kind === "found" ? found.text : whole;
-    if (expanded.length > MOST_CHARACTERS) {
-      return { kind: "failed", cause: `a variable is longer than ${MOST_CHARACTERS} characters` };
+    if (expanded.length > MAX_CHARACTERS) {
+      return { kind: "failed", cause: `a variable is longer than ${MAX_CHARACTERS} characters` };
     }
   }
 }
 
-const MOST_CHARACTERS = 2 ** 16;
+const MAX_CHARACTERS = 2 ** 16;
+
+// The containers of a target's pod template, as far as their variables go. Of any kind that has `spec.template`, so
+// nothing of it is believed.
+
+interface EnvContainer {
+  readonly name: string;
+  readonly variables: readonly EnvVariable[];
+  readonly sources: readonly EnvSource[];
+}
+
+/** One entry of `env`. */
+interface EnvVariable {
+  readonly name: string;
+  /** May name others: `$(NAME)`. Empty where `from` is given. */
+  readonly value: string;
+  readonly from: EnvRef | { readonly kind: "other" } | null;
+}
+
+interface EnvRef {
+  readonly kind: "secret" | "config map";
+  readonly name: string;
+  readonly key: string;
+  readonly isOptional: boolean;
+}
+
+/** One entry of `envFrom`. */
+interface EnvSource {
+  readonly kind: "secret" | "config map";
+  readonly name: string;
+  readonly prefix: string;
+  readonly isOptional: boolean;
+}
+
+/** Reads `spec.template.spec.containers` of a workload; entries that are none are left out. Never throws. */
+export function listEnvContainers(workload: unknown): readonly EnvContainer[] {
+  const containers = ["spec", "template", "spec", "containers"].reduce(findField, workload);
+  return listRecords(containers).map((container) => ({
+    name: findText(container["name"]),
+    variables: listRecords(container["env"]).map(parseVariable),
+    sources: listRecords(container["envFrom"]).map(parseEnvSource).filter((source) => source !== null),
+  }));
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function findField(value: unknown, name: string): unknown {
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function listRecords(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function findText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function parseVariable(entry: Fields): EnvVariable {
+  const name = findText(entry["name"]);
+  const value = findText(entry["value"]);
+  const from = entry["valueFrom"];
+  return { name, value, from: value === "" && isRecord(from) ? parseRef(from) : null };
+}
+
+function parseRef(from: Fields): EnvRef | { readonly kind: "other" } {
+  const { secretKeyRef: secret, configMapKeyRef: configMap } = from;
+  if (isRecord(secret)) return { kind: "secret", ...findName(secret), key: findText(secret["key"]) };
+  if (isRecord(configMap)) return { kind: "config map", ...findName(configMap), key: findText(configMap["key"]) };
+  return { kind: "other" };
+}
+
+function parseEnvSource(entry: Fields): EnvSource | null {
+  const { configMapRef: configMap, secretRef: secret } = entry;
+  const prefix = findText(entry["prefix"]);
+  if (isRecord(configMap)) return { kind: "config map", prefix, ...findName(configMap) };
+  return isRecord(secret) ? { kind: "secret", prefix, ...findName(secret) } : null;
+}
+
+function findName(ref: Fields): { readonly name: string; readonly isOptional: boolean } {
+  return { name: findText(ref["name"]), isOptional: ref["optional"] === true };
+}
+
+// Objects that hold parameters, secrets and config maps, read by name and one time each (R16). What goes wrong is a
+// value that names the object.
+
+/** What reading one object gave; `entries` of a Secret in base64, as the API has them. */
+export type ObjectResult =
+  | { readonly kind: "found"; readonly entries: Readonly<Record<string, string>> }
+  | { readonly kind: "missing" }
+  /** `cause` says why, and what to do. */
+  | { readonly kind: "failed"; readonly cause: string };
+
+/** Gets one object; never lists, and never rejects but with the signal's reason. */
+export type FetchObject = (
+  object: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+) => Promise<ObjectResult>;
+
+/** One text, or why there is none. */
+export type Found =
+  | { readonly kind: "found"; readonly text: string }
+  /** Nobody gives it. */
+  | { readonly kind: "absent" }
+  /** Somebody should give it and is not there: heals by itself. */
+  | { readonly kind: "missing"; readonly cause: string }
+  | { readonly kind: "failed"; readonly cause: string };
+
+const ABSENT: Found = { kind: "absent" };
+
+interface EntryRef {
+  readonly kind: "secret" | "config map";
+  readonly name: string;
+  readonly key: string;
+}
+
+type FindEntry = (ref: EntryRef) => Promise<Found>;
+
+interface EntriesOptions {
+  readonly namespace: string;
+  readonly fetchSecret: FetchObject;
+  readonly fetchConfigMap: FetchObject;
+  readonly signal: AbortSignal;
+}
+
+/** Makes a look-up of entries in one namespace, and in no other. A missing object is `missing`, a missing key of one `absent`. */
+export function createFindEntry({ namespace, fetchSecret, fetchConfigMap, signal }: EntriesOptions): FindEntry {
+  const reads = new Map<string, Promise<ObjectResult>>();
+
+  function readOnce({ kind, name }: EntryRef): Promise<ObjectResult> {
+    const id = `${kind} ${name}`;
+    const known = reads.get(id);
+    if (known !== undefined) return known;
+    const reading = (kind === "secret" ? fetchSecret : fetchConfigMap)({ namespace, name }, signal);
+    reads.set(id, reading);
+    return reading;
+  }
+
+  return async (ref) => {
+    const read = await readOnce(ref);
+    const shown = `${ref.kind} "${namespace}/${ref.name}"`;
+    if (read.kind === "missing") return { kind: "missing", cause: `there is no ${shown}` };
+    if (read.kind === "failed") return { kind: "failed", cause: `${shown} cannot be read: ${read.cause}` };
+    const entry = Object.hasOwn(read.entries, ref.key) ? read.entries[ref.key] : undefined;
+    if (entry === undefined) return ABSENT;
+    if (ref.kind === "config map") return { kind: "found", text: entry };
+    const text = decodeBase64(entry);
+    return text === null ? { kind: "failed", cause: `${shown} has a key that is no base64` } : { kind: "found", text };
+  };
+}
+
+function decodeBase64(base64: string): string | null {
+  try {
+    return new TextDecoder().decode(Uint8Array.fromBase64(base64));
+  } catch {
+    return null;
+  }
+}

@@ -1,42 +1,125 @@
 /**
- * Resolves what a TriggerAuthentication names into parameters (R16). Its secrets are in the ScaledObject's namespace; those of a
- * ClusterTriggerAuthentication are in podfit's own, and in no other: whoever may write ScaledObjects in a namespace chooses neither.
- * KEDA: pkg/scaling/resolver/scale_resolvers.go, resolveAuthRef.
+ * Which credentials does a trigger have?
+ *
+ * A TriggerAuthentication names secrets and variables of the target's containers. They are fetched at first use, kept,
+ * and fetched again after a failure.
  */
-import type { Authentication } from "../scaled_object/authentication.ts";
+import type { AuthenticationRef, ExternalTrigger } from "../model/scaled_object.ts";
+import type { Authentication } from "../resources/trigger_authentication/trigger_authentication.ts";
 import { quote } from "../units/untrusted.ts";
-import { createFindVariable } from "./container_env.ts";
-import { createFindEntry, type Found, type ReadObject } from "./lookup.ts";
-import { readEnvContainers } from "./pod_template.ts";
-import type { Credentials } from "./trigger_source.ts";
+import {
+  createFindEntry,
+  createFindVariable,
+  type FetchObject,
+  type Found,
+  listEnvContainers,
+} from "./container_env.ts";
+import { resolveAuth } from "./request.ts";
+import type { TriggerParameters } from "./value.ts";
 
-export interface ResolveOptions {
+// The credentials of one ScaledObject's triggers. They are read at first use, read again where a query has failed
+// (R70), and held in between, as KEDA holds them: a secret of a thousand objects is not fetched with each query. What
+// is missing is asked for each time.
+
+/** Finds the authentication and resolves it; `missing` also where there is no such authentication. Rejects with the signal's reason only. */
+export type FetchCredentials = (
+  of: { readonly namespace: string; readonly ref: AuthenticationRef },
+  signal: AbortSignal,
+) => Promise<ResolvedCredentials>;
+
+export interface TriggerCredentials {
+  /** What the trigger is asked with. */
+  get(trigger: ExternalTrigger, signal: AbortSignal): Promise<ResolvedCredentials>;
+  /** Has those of this trigger read anew at their next use. */
+  forget(trigger: ExternalTrigger): void;
+}
+
+export function createTriggerCredentials(namespace: string, readCredentials: FetchCredentials): TriggerCredentials {
+  const held = new Map<string, Promise<ResolvedCredentials>>();
+
+  async function resolve(ref: AuthenticationRef, signal: AbortSignal): Promise<ResolvedCredentials> {
+    const id = toId(ref);
+    const known = held.get(id);
+    if (known !== undefined) return await known;
+    const reading = readCredentials({ namespace, ref }, signal);
+    held.set(id, reading);
+    const drop = () => void (held.get(id) === reading && held.delete(id));
+    try {
+      const resolved = await reading;
+      if (resolved.kind !== "resolved") drop();
+      return resolved;
+    } catch (error) {
+      drop();
+      throw error;
+    }
+  }
+
+  function forget({ authentication }: ExternalTrigger): void {
+    if (authentication !== null) held.delete(toId(authentication));
+  }
+
+  async function get(trigger: ExternalTrigger, signal: AbortSignal): Promise<ResolvedCredentials> {
+    const { authentication } = trigger;
+    const resolved = authentication === null ? NO_CREDENTIALS : await resolve(authentication, signal);
+    if (resolved.kind !== "resolved") return resolved;
+    const checked = checkParameters(trigger, resolved);
+    if (checked.kind === "missing") forget(trigger);
+    return checked;
+  }
+
+  return { get, forget };
+}
+
+const NO_CREDENTIALS: ResolvedCredentials = { kind: "resolved", credentials: {} };
+
+function toId({ kind, name }: AuthenticationRef): string {
+  return `${kind} ${name}`;
+}
+
+/** A parameter that its authentication mode needs is missing as a secret would be. */
+function checkParameters(
+  { source, metricName }: ExternalTrigger,
+  resolved: ResolvedCredentials & { kind: "resolved" },
+): ResolvedCredentials {
+  if (source.kind === "cron" || source.kind === "kubernetes-workload") return resolved;
+  const read = resolveAuth(source, resolved.credentials);
+  return read.ok ? resolved : { kind: "missing", message: `Cannot read trigger "${metricName}": ${read.cause}` };
+}
+
+// Resolves what a TriggerAuthentication names into parameters (R16). Its secrets are in the ScaledObject's namespace;
+// those of a ClusterTriggerAuthentication are in podfit's own, and in no other: whoever may write ScaledObjects in a
+// namespace chooses neither. KEDA: pkg/scaling/resolver/scale_resolvers.go, resolveAuthRef.
+
+interface ResolveOptions {
   /** The ScaledObject's. */
   readonly namespace: string;
   /** PODFIT_CLUSTER_OBJECT_NAMESPACE. */
   readonly clusterNamespace: string;
-  readonly readSecret: ReadObject;
-  readonly readConfigMap: ReadObject;
+  readonly fetchSecret: FetchObject;
+  readonly fetchConfigMap: FetchObject;
   /** Gives the ScaledObject's target, as the API has it; asked only where `env` is used. */
-  readonly readTarget: (signal: AbortSignal) => Promise<TargetRead>;
+  readonly fetchTarget: (signal: AbortSignal) => Promise<TargetResult>;
   readonly signal: AbortSignal;
 }
 
-export type TargetRead =
+export type TargetResult =
   | { readonly kind: "found"; readonly object: unknown }
   | { readonly kind: "missing" }
   | { readonly kind: "failed"; readonly cause: string };
 
 /** Messages name objects, keys and variables, and never quote what is in them. */
-export type Resolved =
-  | { readonly kind: "resolved"; readonly credentials: Credentials }
+export type ResolvedCredentials =
+  | { readonly kind: "resolved"; readonly credentials: TriggerParameters }
   /** Something is not there: nothing may be written until it is. */
   | { readonly kind: "missing"; readonly message: string }
   /** Something could not be read, such as for want of a right. */
   | { readonly kind: "failed"; readonly message: string };
 
 /** Rejects with the signal's reason only. */
-export async function resolveCredentials(authentication: Authentication, options: ResolveOptions): Promise<Resolved> {
+export async function resolveCredentials(
+  authentication: Authentication,
+  options: ResolveOptions,
+): Promise<ResolvedCredentials> {
   const { namespace, clusterNamespace } = options;
   const secretsIn = authentication.kind === "ClusterTriggerAuthentication" ? clusterNamespace : namespace;
   const findSecret = createFindEntry({ ...options, namespace: secretsIn });
@@ -46,14 +129,18 @@ export async function resolveCredentials(authentication: Authentication, options
   for (const { parameter, name, containerName } of authentication.env) {
     const found = await findVariable(name, containerName);
     if (found.kind !== "found") {
-      return refuse(authentication, { parameter, found, absent: `its container has no variable ${quote(name)}` });
+      return refuseParameter(authentication, {
+        parameter,
+        found,
+        absent: `its container has no variable ${quote(name)}`,
+      });
     }
     credentials.set(parameter, found.text);
   }
   for (const { parameter, name, key } of authentication.secrets) {
     const found = await findSecret({ kind: "secret", name, key });
     const absent = `secret "${secretsIn}/${name}" has no key ${quote(key)}`;
-    if (found.kind !== "found") return refuse(authentication, { parameter, found, absent });
+    if (found.kind !== "found") return refuseParameter(authentication, { parameter, found, absent });
     credentials.set(parameter, found.text);
   }
   return { kind: "resolved", credentials: Object.fromEntries(credentials) };
@@ -64,15 +151,15 @@ type FindVariable = (name: string, containerName: string | null) => Promise<Foun
 /** The variables are the target's, so their secrets are in its namespace, whoever names them. */
 function createFindTargetVariable({ env }: Authentication, options: ResolveOptions): FindVariable {
   const findEntry = createFindEntry(options);
-  let reading: Promise<TargetRead> | null = null;
+  let reading: Promise<TargetResult> | null = null;
   if (env.length === 0) return () => Promise.resolve({ kind: "absent" });
 
   return async (name, containerName) => {
-    reading ??= options.readTarget(options.signal);
+    reading ??= options.fetchTarget(options.signal);
     const target = await reading;
     if (target.kind === "missing") return { kind: "missing", cause: "its target is not there" };
     if (target.kind === "failed") return { kind: "failed", cause: `its target cannot be read: ${target.cause}` };
-    const containers = readEnvContainers(target.object);
+    const containers = listEnvContainers(target.object);
     const container = containerName === null ? containers[0] : containers.find((one) => one.name === containerName);
     if (container === undefined) {
       return { kind: "missing", cause: `its target has no container ${quote(containerName ?? "")}` };
@@ -81,14 +168,17 @@ function createFindTargetVariable({ env }: Authentication, options: ResolveOptio
   };
 }
 
-interface Refusal {
+interface RefusedParameter {
   readonly parameter: string;
   readonly found: Exclude<Found, { kind: "found" }>;
   /** What to say where nobody gives it. */
   readonly absent: string;
 }
 
-function refuse({ kind, name }: Authentication, { parameter, found, absent }: Refusal): Resolved {
+function refuseParameter(
+  { kind, name }: Authentication,
+  { parameter, found, absent }: RefusedParameter,
+): ResolvedCredentials {
   const cause = found.kind === "absent" ? absent : found.cause;
   const message = `Cannot resolve parameter ${quote(parameter)} of ${kind} "${name}": ${cause}`;
   return { kind: found.kind === "failed" ? "failed" : "missing", message };

@@ -1,23 +1,25 @@
 /**
- * Reads one series out of Prometheus' text format (R15), as KEDA's parser does: the first that the selector matches, if it is an untyped
- * one, a counter or a gauge. The whole text has to be well-formed. What is wrong is named by its line and never quoted.
- * https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+ * Finds one sample in the Prometheus text exposition format.
  */
-import type { MetricSelector } from "../scaled_object/metric_selector.ts";
-import { parseGoFloat } from "../units/go_numbers.ts";
-import type { ValueRead } from "./value_read.ts";
+import type { MetricSelector } from "../resources/scaled_object/metric_selector.ts";
+import { parseGoFloat } from "../units/numbers.ts";
+import type { ValueResult } from "./value.ts";
+
+// Reads one series out of Prometheus' text format (R15), as KEDA's parser does: the first that the selector matches,
+// if it is an untyped one, a counter or a gauge. The whole text has to be well-formed. What is wrong is named by its
+// line and never quoted. https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 
 /** Never throws; takes time in proportion to the text. */
-export function readExposition(text: string, selector: MetricSelector): ValueRead {
+export function parseExposition(text: string, selector: MetricSelector): ValueResult {
   const families = new Map<string, Family>();
   let found: number | null = null;
   for (const [index, line] of text.split("\n").entries()) {
     const content = line.endsWith("\r") ? line.slice(0, -1) : line;
-    const read = content.includes("\r") ? null : readLine(content, families);
+    const read = content.includes("\r") ? null : parseLine(content, families);
     if (read === null) {
       return { ok: false, cause: `line ${index + 1} of the answer is no line of Prometheus' text format` };
     }
-    if (read !== NOTHING && found === null && isMatch(read, selector)) found = read.value;
+    if (read !== EMPTY_FAMILY && found === null && isMatch(read, selector)) found = read.value;
   }
   return found === null
     ? { ok: false, cause: "no series of the answer has its name and labels" }
@@ -38,41 +40,47 @@ interface Sample {
 }
 
 /** A line without a sample. */
-const NOTHING = "nothing";
+const EMPTY_FAMILY = "nothing";
+
 const TYPES = ["counter", "gauge", "summary", "untyped", "histogram", "gauge_histogram"];
+
 const PLAIN_TYPES = ["counter", "gauge", "untyped"];
 
 const COMMENT = /^[ \t]*#[ \t]*(HELP|TYPE)[ \t]+([a-zA-Z_:][a-zA-Z0-9_:]*|"(?:[^"\\]|\\.)*")(?:[ \t]+(.*))?$/;
+
 const HEAD = /[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)?[ \t]*(\{)?/y;
+
 const LABEL = /[ \t]*(?:([a-zA-Z_][a-zA-Z0-9_]*)|"((?:[^"\\]|\\[\\"n])*)")[ \t]*/y;
+
 const VALUE = /=[ \t]*"((?:[^"\\]|\\[\\"n])*)"[ \t]*/y;
+
 const TAIL = /[ \t]*([^ \t]+)(?:[ \t]+(-?[0-9]{1,19}))?$/y;
 
 /** Gives `null` for a line that is malformed. */
-function readLine(line: string, families: Map<string, Family>): Sample | typeof NOTHING | null {
+function parseLine(line: string, families: Map<string, Family>): Sample | typeof EMPTY_FAMILY | null {
   const start = line.trimStart();
-  if (start === "") return NOTHING;
-  return start.startsWith("#") ? readComment(line, families) : readSample(line, families);
+  if (start === "") return EMPTY_FAMILY;
+  return start.startsWith("#") ? parseComment(line, families) : parseSample(line, families);
 }
 
-function readComment(line: string, families: Map<string, Family>): typeof NOTHING | null {
+function parseComment(line: string, families: Map<string, Family>): typeof EMPTY_FAMILY | null {
   const [, keyword, name, rest] = COMMENT.exec(line) ?? [];
-  if (keyword === undefined || name === undefined || rest === undefined || rest === "") return NOTHING;
+  if (keyword === undefined || name === undefined || rest === undefined || rest === "") return EMPTY_FAMILY;
   const family = familyOf(name.startsWith('"') ? unescape(name.slice(1, -1)) : name, families);
   if (keyword === "HELP") {
     if (family.hasHelp) return null;
     family.hasHelp = true;
-    return NOTHING;
+    return EMPTY_FAMILY;
   }
   const type = rest.trim().toLowerCase();
   if (family.type !== null || !TYPES.includes(type)) return null;
   family.type = type;
-  return NOTHING;
+  return EMPTY_FAMILY;
 }
 
-function readSample(line: string, families: Map<string, Family>): Sample | null {
+function parseSample(line: string, families: Map<string, Family>): Sample | null {
   const [head = "", outer, brace] = matchAt(HEAD, line, 0) ?? [];
-  const labels = brace === undefined ? { labels: [], name: null, end: head.length } : readLabels(line, head.length);
+  const labels = brace === undefined ? { labels: [], name: null, end: head.length } : parseLabels(line, head.length);
   if (labels === null) return null;
   const [, text, timestamp] = matchAt(TAIL, line, labels.end) ?? [];
   const name = outer ?? labels.name;
@@ -94,7 +102,7 @@ interface Labels {
   readonly end: number;
 }
 
-function readLabels(line: string, from: number): Labels | null {
+function parseLabels(line: string, from: number): Labels | null {
   const labels: (readonly [string, string])[] = [];
   let name: string | null = null;
   let at = from;

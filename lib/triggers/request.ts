@@ -1,7 +1,15 @@
-/** What is sent to ask a trigger: KEDA's request, parameter by parameter (R13, R14). Order of parameters and case of header names mean nothing. */
-import type { MetricsApiSource, PrometheusSource } from "../scaled_object/trigger.ts";
-import { type Auth, type AuthHeader, encodeBasic } from "./read_auth.ts";
-import type { AskedSource } from "./trigger_source.ts";
+/**
+ * Which HTTP request does podfit send for a trigger, and how does the request authenticate itself?
+ *
+ * KEDA's authentication modes, from the trigger's metadata and its TriggerAuthentication, become headers, a query
+ * parameter and a CA.
+ */
+import type { AuthMode, MetricsApiSource, PrometheusSource } from "../model/scaled_object.ts";
+import { quote } from "../units/untrusted.ts";
+import type { AskedSource, TriggerParameters } from "./value.ts";
+
+// What is sent to ask a trigger: KEDA's request, parameter by parameter (R13, R14). Order of parameters and case of
+// header names mean nothing.
 
 /** A GET. */
 export interface TriggerRequest {
@@ -13,12 +21,12 @@ export interface TriggerRequest {
   readonly secrets: readonly string[];
 }
 
-export type TriggerRequestRead =
+type TriggerRequestResult =
   | { readonly ok: true; readonly request: TriggerRequest }
   /** Quotes no header and no part of the URL. */
   | { readonly ok: false; readonly cause: string };
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly auth: Auth;
   /** Epoch ms. */
   readonly now: number;
@@ -26,7 +34,7 @@ export interface RequestOptions {
 }
 
 /** Never throws. */
-export function toTriggerRequest(source: AskedSource, { auth, now, userAgent }: RequestOptions): TriggerRequestRead {
+export function toTriggerRequest(source: AskedSource, { auth, now, userAgent }: RequestOptions): TriggerRequestResult {
   const url = source.kind === "prometheus" ? toPrometheusUrl(source, now) : toApiUrl(source, auth);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return { ok: false, cause: "its address is no http or https URL" };
@@ -35,7 +43,7 @@ export function toTriggerRequest(source: AskedSource, { auth, now, userAgent }: 
   const given = custom.map(([name, value]): AuthHeader => ({ name, value, isAdded: true }));
   const headers = new Headers({ "user-agent": userAgent });
   const ownHeaders: string[] = [];
-  const user = takeUser(url);
+  const user = removeUser(url);
   for (const { name, value, isAdded } of [...given, ...auth.headers]) {
     if (!isSendable(name, value)) {
       return {
@@ -97,7 +105,7 @@ function escape(text: string): string {
 }
 
 /** Takes user and password out of the URL, which fetch would refuse, for a header. */
-function takeUser(url: URL): string | null {
+function removeUser(url: URL): string | null {
   if (url.username === "" && url.password === "") return null;
   const header = encodeBasic(decode(url.username), decode(url.password));
   url.username = url.password = "";
@@ -120,4 +128,166 @@ function isSendable(name: string, value: string): boolean {
 /** A character for each byte of the text in UTF-8, which is how headers take them. */
 function toByteString(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
+}
+
+// How a trigger shows who asks: KEDA's authentication modes, out of the trigger's metadata and of its
+// TriggerAuthentication (R14, R16). https://keda.sh/docs/2.20/scalers/prometheus/#authentication-parameters
+
+/** What goes with each request to the trigger's own host. */
+interface Auth {
+  readonly headers: readonly AuthHeader[];
+  /** A query parameter; `null` = none. */
+  readonly query: readonly [name: string, value: string] | null;
+  /** The authority that alone is trusted, PEM; `null` = those of the client. */
+  readonly ca: string | null;
+  readonly isTlsUnverified: boolean;
+  /** Every text that must not be seen anywhere. */
+  readonly secrets: readonly string[];
+}
+
+interface AuthHeader {
+  readonly name: string;
+  readonly value: string;
+  /** Beside a header of the same name, not in its place. */
+  readonly isAdded: boolean;
+}
+
+type AuthResult =
+  | { readonly ok: true; readonly auth: Auth }
+  /** `cause` says which parameter is missing or wrong, and no value of any. */
+  | { readonly ok: false; readonly cause: string };
+
+/** Never throws. Metadata goes before the TriggerAuthentication, and an empty parameter is none. */
+export function resolveAuth(source: AskedSource, credentials: TriggerParameters): AuthResult {
+  const read: FindParameter = (...names) => findParameter(credentials, names);
+  const modes = source.authModes ?? parseModes(read("authModes", "authMode"));
+  if (modes === null) {
+    return { ok: false, cause: "authModes may be apiKey, basic, bearer and custom; tls and oauth are not supported" };
+  }
+  const apiKey = findApiKey(source, read);
+  const cause = findMissing(modes, { source, apiKey, read });
+  if (cause !== null) return { ok: false, cause };
+  const ca = read("ca");
+  if (ca !== null && !ca.includes("-----BEGIN CERTIFICATE-----")) {
+    return { ok: false, cause: "parameter ca is no certificate in PEM" };
+  }
+  const headers = source.kind === "prometheus"
+    ? toPrometheusHeaders(modes, read)
+    : toApiHeaders(modes, { apiKey, read });
+  const hasKey = source.kind === "metrics-api" && modes.includes("apiKey");
+  const query = hasKey && apiKey.method === "query" ? [apiKey.name ?? "api_key", apiKey.key ?? ""] as const : null;
+  // KEDA makes prometheus' verified client of a ca, whatever unsafeSsl says.
+  const isTlsUnverified = source.isTlsUnverified && !(source.kind === "prometheus" && ca !== null && modes.length > 0);
+  return {
+    ok: true,
+    auth: { headers, query, ca, isTlsUnverified, secrets: listSecrets(credentials, apiKey, headers) },
+  };
+}
+
+/** Gives the first that is there, without blanks around it. */
+type FindParameter = (...names: readonly string[]) => string | null;
+
+interface ApiKey {
+  readonly key: string | null;
+  readonly method: string;
+  readonly name: string | null;
+}
+
+const MODES: readonly AuthMode[] = ["apiKey", "basic", "bearer", "custom"];
+
+function findParameter(credentials: TriggerParameters, names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = Object.hasOwn(credentials, name) ? credentials[name]?.trim() : undefined;
+    if (value !== undefined && value !== "") return value;
+  }
+  return null;
+}
+
+function parseModes(text: string | null): readonly AuthMode[] | null {
+  if (text === null) return [];
+  const words = text.split(",").map((word) => word.trim());
+  const modes = MODES.filter((mode) => words.includes(mode));
+  return words.every((word) => MODES.some((mode) => mode === word)) ? modes : null;
+}
+
+function findApiKey(source: AskedSource, read: FindParameter): ApiKey {
+  const given = source.kind === "metrics-api" ? source : { apiKey: null, method: null, keyParamName: null };
+  return {
+    key: given.apiKey ?? read("apiKey"),
+    method: given.method ?? read("method") ?? "header",
+    name: given.keyParamName ?? read("keyParamName"),
+  };
+}
+
+interface Parameters {
+  readonly source: AskedSource;
+  readonly apiKey: ApiKey;
+  readonly read: FindParameter;
+}
+
+function findMissing(modes: readonly AuthMode[], { source, apiKey, read }: Parameters): string | null {
+  if (modes.includes("bearer") && modes.includes("basic")) return "authModes may have bearer or basic, not both";
+  const needs: readonly (readonly [AuthMode, string, boolean])[] = [
+    ["bearer", "bearerToken", read("bearerToken", "token") !== null],
+    ["basic", "username", read("username") !== null],
+    ["custom", "customAuthHeader", read("customAuthHeader") !== null],
+    ["custom", "customAuthValue", read("customAuthValue") !== null],
+    ["apiKey", "apiKey", source.kind === "prometheus" || apiKey.key !== null],
+  ];
+  const [missing] = needs.filter(([mode, , isThere]) => modes.includes(mode) && !isThere);
+  if (missing !== undefined) {
+    return `authentication mode ${quote(missing[0])} needs parameter ${
+      quote(missing[1])
+    }; give it in the TriggerAuthentication`;
+  }
+  const isMethod = apiKey.method === "header" || apiKey.method === "query";
+  return source.kind === "metrics-api" && modes.includes("apiKey") && !isMethod
+    ? "method must be header or query"
+    : null;
+}
+
+/** The first of these modes alone counts. */
+function toPrometheusHeaders(modes: readonly AuthMode[], read: FindParameter): readonly AuthHeader[] {
+  if (modes.includes("bearer")) return [toBearer(read, false)];
+  if (modes.includes("basic")) return [toBasic(read)];
+  if (!modes.includes("custom")) return [];
+  return [{ name: read("customAuthHeader") ?? "", value: read("customAuthValue") ?? "", isAdded: false }];
+}
+
+/** All of them, in KEDA's order. */
+function toApiHeaders(modes: readonly AuthMode[], { apiKey, read }: Omit<Parameters, "source">): readonly AuthHeader[] {
+  const headers: AuthHeader[] = [];
+  if (modes.includes("apiKey") && apiKey.method !== "query") {
+    headers.push({ name: apiKey.name ?? "X-API-KEY", value: apiKey.key ?? "", isAdded: true });
+  }
+  if (modes.includes("basic")) headers.push(toBasic(read));
+  if (modes.includes("bearer")) headers.push(toBearer(read, true));
+  return headers;
+}
+
+function toBearer(read: FindParameter, isAdded: boolean): AuthHeader {
+  return { name: "Authorization", value: `Bearer ${read("bearerToken", "token") ?? ""}`, isAdded };
+}
+
+function toBasic(read: FindParameter): AuthHeader {
+  const value = encodeBasic(read("username") ?? "", read("password") ?? "");
+  return { name: "Authorization", value, isAdded: false };
+}
+
+/** As RFC 7617 has it, in UTF-8. */
+function encodeBasic(username: string, password: string): string {
+  return `Basic ${new TextEncoder().encode(`${username}:${password}`).toBase64()}`;
+}
+
+function listSecrets(
+  credentials: TriggerParameters,
+  { key }: ApiKey,
+  headers: readonly AuthHeader[],
+): readonly string[] {
+  const all = [...Object.values(credentials), ...headers.map(({ value }) => value.replace(/^(?:Basic|Bearer) /, ""))];
+  return [
+    ...new Set(
+      [...all, ...(key === null ? [] : [key])].map((secret) => secret.trim()).filter((secret) => secret !== ""),
+    ),
+  ];
 }

@@ -1,15 +1,18 @@
 /**
- * Reads an untrusted object field by field and collects a Problem with its path for everything that is invalid. A read
- * gives `null` where a field is absent, null (which is absent for Kubernetes) or invalid, so the values may be used
- * only when no problem was found. Nothing here throws.
+ * Reads the fields of an object of unknown shape, and reports each fault with its path.
+ *
+ * The parsers of all resources use it.
  */
-import { formatDuration, parseDuration } from "./duration.ts";
 import { parseAmount } from "./quantity.ts";
-import { addProblem, type Problem } from "./problem.ts";
 import type { Resource } from "./resources.ts";
-import { isRecord, joinPath, quote } from "./untrusted.ts";
+import { formatDuration, parseDuration } from "./time.ts";
+import { addProblem, isRecord, joinPath, type Problem, quote } from "./untrusted.ts";
 
-export interface OpenOptions {
+// Reads an untrusted object field by field and collects a Problem with its path for everything that is invalid. A read
+// gives `null` where a field is absent, null (which is absent for Kubernetes) or invalid, so the values may be used
+// only when no problem was found. Nothing here throws.
+
+interface OpenOptions {
   /** Where the object stands; empty for the root. */
   readonly path: string;
   /** The list to which problems are added. */
@@ -185,7 +188,7 @@ export class Fields {
 }
 
 /** At most `max` characters that match the pattern; `rule` says in words what that is. */
-export interface TextRule {
+interface TextRule {
   readonly max: number;
   readonly pattern: RegExp;
   readonly rule: string;
@@ -205,3 +208,57 @@ function between(min: number, max: number): string {
 function lastOf(path: string): string {
   return path === "" ? "PodResourceAutoscaler" : path.slice(path.lastIndexOf(".") + 1);
 }
+
+// What the parsers of a ScaledObject find beside values: problems, which make it invalid, and warnings. A field that
+// is not known is a warning: KEDA's own definition may be installed, and newer than the one that podfit knows.
+
+/** The lists that grow while one object is parsed. */
+export interface Findings {
+  readonly problems: Problem[];
+  readonly warnings: Problem[];
+}
+
+/** Gives a reader of a field that is an object, and warns of what is in it beyond the fields that are known. */
+export function openObject(
+  parent: Fields,
+  key: string,
+  { known, warnings }: { readonly known: readonly string[]; readonly warnings: Problem[] },
+): Fields | null {
+  const fields = parent.object(key, null);
+  if (fields !== null) warnOfUnknown(fields, { known, warnings });
+  return fields;
+}
+
+/** Warns of each field that is not known. */
+export function warnOfUnknown(
+  fields: Fields,
+  { known, warnings }: { readonly known: readonly string[]; readonly warnings: Problem[] },
+): void {
+  for (const key of fields.keys().filter((key) => !known.includes(key))) {
+    const message = `Cannot use field ${quote(key)}: only ${known.join(", ")} are known, it has no effect`;
+    addProblem(warnings, { path: fields.pathOf(key), message });
+  }
+}
+
+/** Texts of any kind, but bounded and not empty. */
+export const ANY_TEXT = { max: 253, pattern: /^[^]+$/, rule: "must be 1 to 253 characters" };
+
+/** What the API server itself writes, such as a uid; empty ones too. */
+export const SERVER_TEXT = { max: 253, pattern: /^[^]*$/, rule: "must be a string" };
+
+// What Kubernetes takes for the name of an object. The length is checked first, so that a long text costs nothing.
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+
+/** A DNS subdomain of RFC 1123: the name of most objects. */
+export const NAME_RULE: TextRule = {
+  max: 253,
+  pattern: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+  rule: `must be 1 to 253 lower case letters, digits, "-" and "."`,
+};
+
+/** A DNS label of RFC 1123: the name of a namespace or container. */
+export const LABEL_RULE: TextRule = {
+  max: 63,
+  pattern: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  rule: `must be 1 to 63 lower case letters, digits and "-"`,
+};

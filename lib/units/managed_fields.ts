@@ -1,12 +1,13 @@
 /**
- * Who resized which container of a pod, and when, as the API server records it in metadata.managedFields. The server
- * removes a manager's entry when others have changed all of its fields, so no entry does not mean that it never
- * resized.
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ * Who resized which container of a pod, and when? The API server records it in metadata.managedFields.
  */
-import { resourceOf, SIDE_KEYS, type SideKey, sideOf } from "./resources.ts";
+import { requestOrLimitOf, RESOURCE_FIELDS, type ResourceField, resourceOf } from "./resources.ts";
 import { parseTime } from "./time.ts";
 import { isRecord } from "./untrusted.ts";
+
+// Who resized which container of a pod, and when, as the API server records it in metadata.managedFields. The server
+// removes a manager's entry when others have changed all of its fields, so no entry does not mean that it never
+// resized. https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 
 /** What one field manager did through the subresource pods/resize. */
 export interface ResizeEntry {
@@ -14,28 +15,28 @@ export interface ResizeEntry {
   /** Epoch ms of its last resize that changed a value: whole seconds, by the API server's clock. */
   readonly at: number;
   /** The sides that this manager was the last to set; empty for pod-level ones. */
-  readonly owned: readonly OwnedSides[];
+  readonly owned: readonly OwnedFields[];
 }
 
-export interface OwnedSides {
+export interface OwnedFields {
   /** The name of a container or init container. */
   readonly container: string;
-  readonly sides: readonly SideKey[];
+  readonly sides: readonly ResourceField[];
 }
 
 /** The sides of a container that an entry owns; empty where it owns none. */
-export function readOwnedSides(owned: readonly OwnedSides[], container: string): readonly SideKey[] {
+export function listOwnedFields(owned: readonly OwnedFields[], container: string): readonly ResourceField[] {
   return owned.find((one) => one.container === container)?.sides ?? [];
 }
 
 /** Gives the resize entries in the order of the list. Takes any value, leaves out what is malformed, never throws. */
-export function readResizeEntries(managedFields: unknown): readonly ResizeEntry[] {
+export function parseResizeEntries(managedFields: unknown): readonly ResizeEntry[] {
   if (!Array.isArray(managedFields)) return NONE;
   const entries: ResizeEntry[] = [];
   for (const entry of managedFields) {
     if (!isRecord(entry) || entry.subresource !== "resize" || typeof entry.manager !== "string") continue;
     const at = parseTime(entry.time);
-    if (at !== null) entries.push({ manager: entry.manager, at, owned: readOwned(entry.fieldsV1) });
+    if (at !== null) entries.push({ manager: entry.manager, at, owned: parseOwnedFields(entry.fieldsV1) });
   }
   return entries.length === 0 ? NONE : entries;
 }
@@ -46,17 +47,17 @@ const NONE: readonly ResizeEntry[] = Object.freeze([]);
 /** A container's name is a DNS label, so nothing in it is ever escaped. */
 const CONTAINER_KEY = /^k:\{"name":"([a-z0-9-]{1,63})"\}$/;
 
-function readOwned(fields: unknown): readonly OwnedSides[] {
-  const owned: OwnedSides[] = [];
-  const spec = readField(fields, "f:spec");
+function parseOwnedFields(fields: unknown): readonly OwnedFields[] {
+  const owned: OwnedFields[] = [];
+  const spec = findField(fields, "f:spec");
   for (const list of ["f:containers", "f:initContainers"]) {
-    const containers = readField(spec, list);
+    const containers = findField(spec, list);
     for (const [key, container] of Object.entries(containers ?? {})) {
       const name = CONTAINER_KEY.exec(key)?.[1];
       if (name === undefined) continue;
-      const resources = readField(container, "f:resources");
-      const sides = SIDE_KEYS.filter((side) =>
-        readField(readField(resources, `f:${sideOf(side)}`), `f:${resourceOf(side)}`)
+      const resources = findField(container, "f:resources");
+      const sides = RESOURCE_FIELDS.filter((side) =>
+        findField(findField(resources, `f:${requestOrLimitOf(side)}`), `f:${resourceOf(side)}`)
       );
       if (sides.length > 0) owned.push({ container: name, sides });
     }
@@ -64,7 +65,7 @@ function readOwned(fields: unknown): readonly OwnedSides[] {
   return owned;
 }
 
-function readField(fields: unknown, key: string): Readonly<Record<string, unknown>> | null {
+function findField(fields: unknown, key: string): Readonly<Record<string, unknown>> | null {
   const field = isRecord(fields) && Object.hasOwn(fields, key) ? fields[key] : null;
   return isRecord(field) ? field : null;
 }

@@ -1,17 +1,19 @@
 /**
- * Kubernetes quantities as exact integers, rounded up as the API does: millicores for cpu, bytes for memory.
- * https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
- * Stricter than the API server, which reads "-" and "Ki" as 0: a quantity here needs a digit.
+ * Kubernetes quantities: parsed to millicores, bytes, thousandths or doubles, compared and formatted.
  */
 import type { Resource } from "./resources.ts";
 import { quote } from "./untrusted.ts";
 
+// Kubernetes quantities as exact integers, rounded up as the API does: millicores for cpu, bytes for memory.
+// https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity Stricter than the API server, which reads "-" and
+// "Ki" as 0: a quantity here needs a digit.
+
 /** The amount in millicores or bytes, or a sentence that quotes the value and says what is wrong with it. */
-export type ParsedAmount =
+type ParsedAmount =
   | { readonly ok: true; readonly amount: number }
   | { readonly ok: false; readonly message: string };
 
-export interface ParseAmountOptions {
+interface ParseAmountOptions {
   /** Accepts JSON numbers with a fraction. A pod's manifest may have them, an autoscaler's schema does not. */
   readonly floats?: boolean;
 }
@@ -30,7 +32,7 @@ export function parseAmount(value: unknown, resource: Resource, options: ParseAm
 }
 
 /** Thousandths of a quantity's unit, or a sentence that quotes the value and says what is wrong with it. */
-export type ParsedMilli =
+type ParsedMilli =
   | { readonly ok: true; readonly milli: bigint }
   | { readonly ok: false; readonly message: string };
 
@@ -43,7 +45,7 @@ export function parseMilli(value: unknown): ParsedMilli {
 }
 
 /** A quantity as a double, or a sentence that quotes the value and says what is wrong with it. */
-export type ParsedDouble =
+type ParsedDouble =
   | { readonly ok: true; readonly value: number }
   | { readonly ok: false; readonly message: string };
 
@@ -106,7 +108,7 @@ export function formatAmount(amount: number, resource: Resource): string {
 }
 
 /** What a suffix multiplies by: `factor` times ten to the power of `exponent`. */
-export interface Scale {
+interface Scale {
   readonly factor: bigint;
   readonly exponent: bigint;
 }
@@ -125,6 +127,7 @@ export function parseSuffix(suffix: string): Scale | null {
 
 /** No sensible quantity is longer. The bound keeps the numbers below small. */
 const MAX_LENGTH = 64;
+
 /** The schema takes two digits, and no digits within MAX_LENGTH could make up for a larger one. */
 const MAX_EXPONENT = 99n;
 

@@ -1,14 +1,26 @@
-/** The four amounts of a container that an in-place resize may change: requests and limits of cpu and memory. */
+/**
+ * The four amounts of a container that an in-place resize may change, and the QoS class that follows from them.
+ */
+
+// The four amounts of a container that an in-place resize may change: requests and limits of cpu and memory.
 
 export type Resource = "cpu" | "memory";
-export type Side = "requests" | "limits";
+
+export type RequestOrLimit = "requests" | "limits";
+
 /** One of the four amounts, e.g. `cpu.requests`. */
-export type SideKey = `${Resource}.${Side}`;
+export type ResourceField = `${Resource}.${RequestOrLimit}`;
+
 /** A container's size: integer millicores for cpu, bytes for memory; `null` for an absent request or limit. */
-export type Resources = Readonly<Record<SideKey, number | null>>;
+export type Resources = Readonly<Record<ResourceField, number | null>>;
 
 /** All four, in the order in which they are listed everywhere. */
-export const SIDE_KEYS: readonly SideKey[] = ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"];
+export const RESOURCE_FIELDS: readonly ResourceField[] = [
+  "cpu.requests",
+  "cpu.limits",
+  "memory.requests",
+  "memory.limits",
+];
 
 /** The size of a container without requests and limits. */
 export const NO_RESOURCES: Resources = {
@@ -19,24 +31,24 @@ export const NO_RESOURCES: Resources = {
 };
 
 /** The granularity of a resize: 1 millicore, 1 MiB in bytes (contract C33). */
-export const UNIT: Readonly<Record<Resource, number>> = { cpu: 1, memory: 1024 * 1024 };
+export const RESIZE_UNIT: Readonly<Record<Resource, number>> = { cpu: 1, memory: 1024 * 1024 };
 
 /** Gives the resource of a side: `cpu` of `cpu.requests`. */
-export function resourceOf(key: SideKey): Resource {
+export function resourceOf(key: ResourceField): Resource {
   return key.startsWith("cpu") ? "cpu" : "memory";
 }
 
 /** Gives the half of a side without its resource: `requests` of `cpu.requests`. */
-export function sideOf(key: SideKey): Side {
+export function requestOrLimitOf(key: ResourceField): RequestOrLimit {
   return key.endsWith("requests") ? "requests" : "limits";
 }
 
 /** Gives the other side of its resource: `cpu.limits` of `cpu.requests`. */
-export function partnerOf(key: SideKey): SideKey {
-  return PARTNERS[key];
+export function counterpartOf(key: ResourceField): ResourceField {
+  return COUNTERPARTS[key];
 }
 
-const PARTNERS: Readonly<Record<SideKey, SideKey>> = {
+const COUNTERPARTS: Readonly<Record<ResourceField, ResourceField>> = {
   "cpu.requests": "cpu.limits",
   "cpu.limits": "cpu.requests",
   "memory.requests": "memory.limits",
@@ -45,11 +57,61 @@ const PARTNERS: Readonly<Record<SideKey, SideKey>> = {
 
 /** Says whether two sizes agree in all four amounts. */
 export function isSameSize(a: Resources, b: Resources): boolean {
-  return a === b || SIDE_KEYS.every((key) => a[key] === b[key]);
+  return a === b || RESOURCE_FIELDS.every((key) => a[key] === b[key]);
 }
 
 /** Amounts of cpu and memory: what is asked for, or left. */
 export interface Amounts {
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
+}
+
+// The QoS class that Kubernetes gives a pod. The API server refuses a resize that would change it (contract C35).
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/core/v1/helper/qos/qos.go
+
+export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
+
+interface PodSize {
+  /** `spec.resources`, also when it is empty; `null` when it is absent. If it is set, it alone counts. */
+  readonly podResources: Resources | null;
+  /** All containers and init containers, finished ones included, without ephemeral containers. */
+  readonly containers: readonly Resources[];
+}
+
+/**
+ * Gives the class as ComputePodQOS does, from the sizes as they are. The API server sets an absent request to its limit
+ * before it computes the class: a pod that it returned has that default already, a manifest needs it first.
+ */
+export function computeQosClass(pod: PodSize): QosClass {
+  const sizes = pod.podResources === null ? pod.containers : [pod.podResources];
+  if (sizes.every((size) => RESOURCES.every((resource) => !hasRequest(size, resource) && !hasLimit(size, resource)))) {
+    return "BestEffort";
+  }
+  const isLimited = sizes.every((size) => RESOURCES.every((resource) => hasLimit(size, resource)));
+  return isLimited && RESOURCES.every((resource) => isBalanced(sizes, resource)) ? "Guaranteed" : "Burstable";
+}
+
+const RESOURCES: readonly Resource[] = ["cpu", "memory"];
+
+/** A quantity of zero counts as absent. */
+function hasRequest(size: Resources, resource: Resource): boolean {
+  return (size[REQUEST[resource]] ?? 0) > 0;
+}
+
+function hasLimit(size: Resources, resource: Resource): boolean {
+  return (size[LIMIT[resource]] ?? 0) > 0;
+}
+
+/** Names that are put together anew are slow to look up, and this is asked of every resize. */
+const REQUEST = { cpu: "cpu.requests", memory: "memory.requests" } as const;
+
+const LIMIT = { cpu: "cpu.limits", memory: "memory.limits" } as const;
+
+/** Compares the sums over all containers: 100m of 200m beside 300m of 200m is balanced. */
+function isBalanced(sizes: readonly Resources[], resource: Resource): boolean {
+  let difference = 0;
+  for (const size of sizes) {
+    difference += Math.max(size[LIMIT[resource]] ?? 0, 0) - Math.max(size[REQUEST[resource]] ?? 0, 0);
+  }
+  return difference === 0;
 }

@@ -1,7 +1,9 @@
 /**
- * Values that nobody has checked yet: whether one is an object, and how a message shows it, or the path to it, so that
- * a hostile value can neither flood a log nor break its lines.
+ * Values that come from other people: type checks, quoting for messages, and the list of problems of an object.
  */
+
+// Values that nobody has checked yet: whether one is an object, and how a message shows it, or the path to it, so that
+// a hostile value can neither flood a log nor break its lines.
 
 /** Says whether a value is a JSON object: neither null nor a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -33,8 +35,10 @@ export function joinPath(path: string, key: string): string {
 }
 
 const MAX_SHOWN = 40;
+
 /** Label keys are seldom longer. */
 const MAX_KEY = 100;
+
 /** Characters that JSON.stringify() leaves as they are, though they break a line, are invisible or reverse the text. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -42,3 +46,26 @@ function toShown(text: string, max: number): string {
   return JSON.stringify(text.length > max ? `${text.slice(0, max)}...` : text)
     .replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
+
+// A finding of validation. Parsers return a list of these, so that one look at an object finds everything wrong with
+// it.
+
+export interface Problem {
+  /** Where in the object, e.g. `spec.policy.cpu.requests.scaleUpThreshold`; empty for the object as a whole. */
+  readonly path: string;
+  /** What is wrong there and what would be right, without the path. */
+  readonly message: string;
+}
+
+/** A finding that makes nothing invalid. */
+export interface NamedWarning extends Problem {
+  /** The name by which people look it up, `slow-up`: it stays the same where the words change. */
+  readonly rule: string;
+}
+
+/** Adds a problem to a list, which never holds more than 100: a hostile object has any number of them. */
+export function addProblem(problems: Problem[], problem: Problem): void {
+  if (problems.length < MAX_PROBLEMS) problems.push(problem);
+}
+
+const MAX_PROBLEMS = 100;

@@ -7,7 +7,7 @@ Deno.test("generate() gives exactly the committed types", async () => {
   assertEquals(await findStale(texts), []);
 });
 
-Deno.test("findStale() names a file whose text differs or that is missing", async () => {
+Deno.test("findStaleResource() names a file whose text differs or that is missing", async () => {
   const texts = await generate();
   const [first] = texts;
   const changed = new Map([[first?.[0] ?? "", `${first?.[1]}\n`], ["lib/api/nowhere.ts", ""]]);

@@ -1,8 +1,7 @@
 /** Does --help show examples that work, exit codes that are true, and the name that podfit is called by? */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Command } from "commander";
-import { EXIT } from "../../lib/cli/exit_codes.ts";
-import { readProgramName } from "../../lib/cli/program_name.ts";
+import { EXIT, getProgramName } from "../../lib/cli/command/process.ts";
 import { readProgram } from "../support/completions.ts";
 import { readDenoDir, runPodfit } from "../support/podfit_process.ts";
 
@@ -30,8 +29,8 @@ Deno.test("a program called kubectl-podfit is kubectl's plug-in, and calls itsel
     [false, "file:///my-kubectl-podfit/main.ts", "podfit"],
   ];
   for (const [isStandalone, file, name] of cases) {
-    const invocation = { isStandalone, readExecPath: () => file, mainModule: isStandalone ? "file:///main.js" : file };
-    assertEquals(readProgramName(invocation), name, file);
+    const invocation = { isStandalone, getExecPath: () => file, mainModule: isStandalone ? "file:///main.js" : file };
+    assertEquals(getProgramName(invocation), name, file);
   }
 });
 

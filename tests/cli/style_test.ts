@@ -1,6 +1,6 @@
 /** Is there colour where somebody looks at it, and nowhere else? */
 import { assertEquals } from "@std/assert";
-import { type ColorWhen, createStyle, isColored } from "../../lib/cli/style.ts";
+import { type ColorWhen, createStyle, isColored } from "../../lib/cli/terminal/text.ts";
 import { toCharacters } from "../../lib/cli/terminal/output.ts";
 import { runPodfit } from "../support/podfit_process.ts";
 import { EXAMPLE } from "../support/manifests.ts";

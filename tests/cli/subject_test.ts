@@ -1,7 +1,7 @@
 /** What commands are asked about, as kubectl writes it. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { StartError } from "../../lib/cli/run/start_error.ts";
-import { describeSubjects, parseSubject, type SubjectKind } from "../../lib/cli/subject.ts";
+import { StartError } from "../../lib/cli/command/process.ts";
+import { describeSubjects, parseSubject, type SubjectKind } from "../../lib/cli/command/parse_values.ts";
 
 const ALL: readonly SubjectKind[] = ["pod", "deployment", "statefulset", "daemonset", "scaledobject"];
 

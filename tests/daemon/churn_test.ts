@@ -41,7 +41,7 @@ function ownedPod(name: string): Json {
 }
 
 /** The last 4096 events, to count those that come again, and for half an hour what was in trouble. */
-const BOUNDED = ["recorder", "event_writer", "trouble_log"].map((name) => `lib/daemon/report/${name}.ts`);
+const BOUNDED = ["events/recorder", "events/writer", "health"].map((name) => `lib/daemon/${name}.ts`);
 
 Deno.test("createDaemon() keeps nothing of namespaces, pods, autoscalers and nodes that have gone, in any order", async () => {
   const before = new Run();

@@ -1,44 +1,44 @@
 import { assertEquals } from "@std/assert";
-import { abortable } from "@std/async/abortable";
-import type { Observation, Outcome } from "../../lib/core/decision.ts";
-import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
-import type { TakeTurn, Turn } from "../../lib/daemon/act/turns.ts";
-import { Evaluator } from "../../lib/daemon/evaluator.ts";
-import type { Surroundings } from "../../lib/daemon/observer.ts";
-import type { Tracked } from "../../lib/daemon/inventory/tracked.ts";
+import { abortable } from "../../lib/runtime/tasks.ts";
+import type { Observation, SizeOutcome } from "../../lib/model/decision.ts";
+import type { Answer, ResizeRequest } from "../../lib/model/resize_request.ts";
+import type { AcquirePermit, ResizePermit } from "../../lib/daemon/permits.ts";
+import { PodController } from "../../lib/daemon/pods/controller.ts";
+import type { Surroundings } from "../../lib/daemon/cluster/observer.ts";
+import type { TrackedPod } from "../../lib/daemon/cluster/facts.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
-import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
-const BUSY: Tracked = { pod: pod({ uid: "busy" }), contenders: [policy()] };
-const OTHER: Tracked = { pod: pod({ uid: "other", name: "web-2" }), contenders: [policy()] };
+const BUSY: TrackedPod = { pod: pod({ uid: "busy" }), autoscalers: [policy()] };
+const OTHER: TrackedPod = { pod: pod({ uid: "other", name: "web-2" }), autoscalers: [policy()] };
 const ACCEPTED: Answer = { kind: "accepted", generation: 2 };
 const CHANGED = { kind: "changed" } as const;
 
 const NO_SURROUNDINGS: Surroundings = {
-  rooms: { read: () => null, command() {}, accept() {}, release() {} },
-  readLimits: () => null,
+  headroom: { find: () => null, reserve() {}, confirm() {}, release() {} },
+  findLimits: () => null,
   lowersMemoryLimits: () => true,
 };
 
-function newTurn(isLate = false): Turn {
-  return { isLate, note() {}, giveBack() {}, [Symbol.dispose]() {} };
+function newTurn(isLate = false): ResizePermit {
+  return { isLate, report() {}, refund() {}, [Symbol.dispose]() {} };
 }
 
 class Desk {
   readonly clock = new VirtualClock();
   readonly requests: ResizeRequest[] = [];
-  readonly outcomes: Outcome[] = [];
+  readonly outcomes: SizeOutcome[] = [];
   readonly observed: string[] = [];
   readonly errors: string[] = [];
   canDecide = true;
   usedMillicores = 150;
   #counterNs = 1e9;
   #observedAt = START;
-  turn: TakeTurn = () => Promise.resolve(newTurn());
+  turn: AcquirePermit = () => Promise.resolve(newTurn());
   answer: () => Promise<Answer> = () => Promise.resolve(ACCEPTED);
-  readonly evaluator = new Evaluator({
+  readonly evaluator = new PodController({
     clock: this.clock,
-    takeTurn: (signal, options) => this.turn(signal, options),
+    acquirePermit: (signal, options) => this.turn(signal, options),
     actuate: (request) => {
       this.requests.push(request);
       return this.answer();
@@ -47,8 +47,8 @@ class Desk {
       this.observed.push(input.observation.kind);
       this.outcomes.push(outcome);
     },
-    readSiblings: () => null,
-    readSigns: () => ({}),
+    findSiblings: () => null,
+    getContext: () => ({}),
     dryRun: false,
     canDecide: () => this.canDecide,
     surroundings: NO_SURROUNDINGS,
@@ -56,10 +56,10 @@ class Desk {
   });
 
   /** Polls of 150m of 100m: the third one sends a request. */
-  async poll(times: number, ...pods: readonly Tracked[]): Promise<void> {
+  async poll(times: number, ...pods: readonly TrackedPod[]): Promise<void> {
     for (let i = 0; i < times; i++) {
       this.evaluator.evaluate(pods, () => this.observe());
-      await settle();
+      await settleEventLoop();
       await this.clock.advance(5 * SECOND);
     }
   }
@@ -84,7 +84,7 @@ class Desk {
 
   /** When the newest sample of the pod was seen. */
   sampledAt(uid: string): number | undefined {
-    return this.evaluator.readState(uid)?.views["uid-of-web"]?.sampling.sample?.seenAt;
+    return this.evaluator.findState(uid)?.views["uid-of-web"]?.sampling.sample?.seenAt;
   }
 }
 
@@ -92,7 +92,7 @@ Deno.test("evaluate() sends a request and folds its answer in", async () => {
   const desk = new Desk();
   await desk.poll(3, BUSY);
   assertEquals(desk.requests.map(({ to }) => to["cpu.requests"]), [200], "capped at the limit");
-  assertEquals(desk.evaluator.readState("busy")?.generation, 2);
+  assertEquals(desk.evaluator.findState("busy")?.generation, 2);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
@@ -100,7 +100,7 @@ Deno.test("evaluate() begins anew for a pod that was dropped and came back (C11)
   const desk = new Desk();
   await desk.poll(3, OTHER);
   desk.evaluator.drop("other");
-  assertEquals(desk.evaluator.readState("other"), null);
+  assertEquals(desk.evaluator.findState("other"), null);
   await desk.poll(3, OTHER);
   assertEquals(
     desk.requests.length,
@@ -116,7 +116,7 @@ Deno.test("evaluate() brings no state back for a pod dropped during its PATCH, a
   desk.evaluator.evaluate([BUSY], () => CHANGED);
   desk.evaluator.drop("busy");
   await release();
-  assertEquals(desk.evaluator.readState("busy"), null);
+  assertEquals(desk.evaluator.findState("busy"), null);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
@@ -126,7 +126,7 @@ Deno.test("evaluate() sends the requests of one round together", async () => {
   await desk.poll(3, BUSY, OTHER);
   assertEquals(desk.requests.map(({ uid }) => uid), ["busy", "other"]);
   await release();
-  assertEquals(desk.evaluator.readState("other")?.generation, 2);
+  assertEquals(desk.evaluator.findState("other")?.generation, 2);
 });
 
 Deno.test("evaluate() goes on sampling while a request is not answered, and sends no second one (C23, C41)", async () => {
@@ -147,7 +147,7 @@ Deno.test("evaluate() decides about a pod that changed during its PATCH when the
   const desk = new Desk();
   const release = desk.hold();
   await desk.poll(3, BUSY);
-  const newer: Tracked = { ...BUSY, pod: pod({ uid: "busy", resourceVersion: "101" }) };
+  const newer: TrackedPod = { ...BUSY, pod: pod({ uid: "busy", resourceVersion: "101" }) };
   desk.evaluator.evaluate([newer], () => CHANGED);
   assertEquals(desk.observed.at(-1), "usage");
   desk.answer = () => Promise.resolve(ACCEPTED);
@@ -158,7 +158,7 @@ Deno.test("evaluate() decides about a pod that changed during its PATCH when the
 
 Deno.test("evaluate() reports a pod that cannot be decided, and goes on with the others", async () => {
   const desk = new Desk();
-  const broken = { pod: pod({ uid: "broken" }), contenders: null } as unknown as Tracked;
+  const broken = { pod: pod({ uid: "broken" }), contenders: null } as unknown as TrackedPod;
   await desk.poll(3, broken, BUSY);
   assertEquals(desk.requests.map(({ uid }) => uid), ["busy"]);
   assertEquals(desk.errors.map((one) => one.split(":")[0]), ["broken", "broken", "broken"]);
@@ -170,7 +170,7 @@ Deno.test("evaluate() folds every answer in, also when another one fails, and se
   desk.answer = () => count++ === 0 ? Promise.reject(new Error("broken")) : Promise.resolve(ACCEPTED);
   await desk.poll(3, BUSY, OTHER);
   assertEquals(desk.errors, ["busy: broken"]);
-  assertEquals(desk.evaluator.readState("other")?.generation, 2);
+  assertEquals(desk.evaluator.findState("other")?.generation, 2);
   await desk.poll(1, BUSY);
   assertEquals(desk.requests.map(({ uid }) => uid), ["busy", "other", "busy"]);
 });
@@ -178,11 +178,11 @@ Deno.test("evaluate() folds every answer in, also when another one fails, and se
 Deno.test("evaluate() passes a pod by whose contenders are not all known, and keeps what it knew of it (C12)", async () => {
   const desk = new Desk();
   await desk.poll(3, BUSY);
-  const before = desk.evaluator.readStanding("busy");
+  const before = desk.evaluator.peekState("busy");
   desk.canDecide = false;
   await desk.poll(3, BUSY, OTHER);
-  assertEquals([desk.requests.length, desk.evaluator.readStanding("busy") === before], [1, true]);
-  assertEquals(desk.evaluator.readState("other"), null);
+  assertEquals([desk.requests.length, desk.evaluator.peekState("busy") === before], [1, true]);
+  assertEquals(desk.evaluator.findState("other"), null);
 });
 
 Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates nothing after that", async () => {
@@ -192,19 +192,19 @@ Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates
   desk.evaluator.evaluate([BUSY], () => CHANGED);
   let isOver = false;
   const over = desk.evaluator[Symbol.asyncDispose]().then(() => isOver = true);
-  await settle();
+  await settleEventLoop();
   assertEquals(isOver, false);
   await release();
   await over;
-  assertEquals([desk.evaluator.readState("busy")?.generation, desk.observed.at(-1)], [2, "answered"]);
+  assertEquals([desk.evaluator.findState("busy")?.generation, desk.observed.at(-1)], [2, "answered"]);
   await desk.poll(1, BUSY);
   assertEquals(desk.observed.at(-1), "answered");
 });
 
 /** A turn comes when what this returns is called. */
-function holdTurn(desk: Desk): (turn: Turn) => Promise<void> {
-  let give: (turn: Turn) => void = () => {};
-  const held = new Promise<Turn>((resolve) => give = resolve);
+function holdTurn(desk: Desk): (turn: ResizePermit) => Promise<void> {
+  let give: (turn: ResizePermit) => void = () => {};
+  const held = new Promise<ResizePermit>((resolve) => give = resolve);
   desk.turn = (signal) => abortable(held, signal).catch(() => null);
   return async (turn) => {
     give(turn);
@@ -216,13 +216,13 @@ Deno.test("evaluate() decides anew where a turn comes late, and sends what is wa
   const desk = new Desk();
   const give = holdTurn(desk);
   await desk.poll(3, BUSY);
-  const newer: Tracked = { ...BUSY, pod: pod({ uid: "busy", resourceVersion: "101" }) };
+  const newer: TrackedPod = { ...BUSY, pod: pod({ uid: "busy", resourceVersion: "101" }) };
   desk.evaluator.evaluate([newer], () => CHANGED);
   assertEquals(desk.requests, []);
   await give(newTurn(true));
   assertEquals(desk.requests.map(({ resourceVersion }) => resourceVersion), ["101"]);
   assertEquals(desk.observed.slice(-2), ["changed", "answered"]);
-  assertEquals(desk.evaluator.readState("busy")?.generation, 2);
+  assertEquals(desk.evaluator.findState("busy")?.generation, 2);
 });
 
 Deno.test("evaluate() sends nothing late that is wanted no more, and counts it as no failure (C23)", async () => {

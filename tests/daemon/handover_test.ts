@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";
-import { settle } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop } from "../support/virtual_clock.ts";
 
 /** Both want more than they can get; the size tells who gave it: 10m more the first, 7m more the second. */
 const FIRST = autoscalerObject({ name: "first", priority: 5, bounds: { cpu: { requests: { step: "10m" } } } });
@@ -58,7 +58,7 @@ for (const [cause, handOver] of Object.entries(HANDOVERS)) {
     const sentAt = watchPatches(run, async (_, index) => {
       if (index > 0) return;
       handOver(run);
-      await settle();
+      await settleEventLoop();
     });
     await run.advance(68);
     assertEquals([sentAt, run.cpu(), run.events.includes("ScaleUp x1")], [[10], "110m", true]);
@@ -91,7 +91,7 @@ for (const [cause, handOver] of Object.entries(HANDOVERS)) {
     await run.advance(12);
     assertEquals(sentAt.length, AT_ONCE);
     handOver(run);
-    await settle();
+    await settleEventLoop();
     held.resolve();
     // A changed spec begins its streaks anew (C16), where it is the new owner's.
     await run.advance(12);
@@ -136,7 +136,7 @@ for (const [cause, happen] of Object.entries(NO_LONGER)) {
     const sentAt = watchPatches(run, () => held.promise);
     await run.advance(12);
     for (let index = AT_ONCE; index < PODS; index++) happen(run, toName(index));
-    await settle();
+    await settleEventLoop();
     held.resolve();
     await run.advance(20);
     assertEquals(sentAt.length, AT_ONCE);
@@ -150,7 +150,7 @@ Deno.test("createDaemon() waits for new streaks when an autoscaler is edited whi
   const sentAt = watchPatches(run, () => held.promise);
   await run.advance(12);
   edit(run, "first", (spec) => spec.bounds.cpu.requests.step = "20m");
-  await settle();
+  await settleEventLoop();
   held.resolve();
   await run.advance(2);
   assertEquals(sentAt.length, AT_ONCE);
@@ -163,7 +163,7 @@ Deno.test("createDaemon() takes the cooldown as it reads when the spec was edite
   const sentAt = watchPatches(run, async (_, index) => {
     if (index > 0) return;
     edit(run, "first", (spec) => spec.policy.cooldown = "30s");
-    await settle();
+    await settleEventLoop();
   });
   await run.advance(60);
   assertEquals([sentAt, run.cpu()], [[10, 40], "120m"]);
@@ -174,7 +174,7 @@ Deno.test("createDaemon() resizes no pod twice for an owner paused and unpaused 
   const sentAt = watchPatches(run, async () => {
     for (const paused of [true, false, true, false]) {
       edit(run, "first", (spec) => spec.paused = paused);
-      await settle();
+      await settleEventLoop();
     }
   });
   await run.advance(68);

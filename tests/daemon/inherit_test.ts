@@ -1,7 +1,7 @@
 /** A new pod beside siblings that podfit has resized (L40). */
 import { assertEquals } from "@std/assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
-import type { Pace } from "../../lib/daemon/act/turns.ts";
+import type { WriteRate } from "../../lib/daemon/permits.ts";
 import { Run } from "../support/daemon_run.ts";
 import { formatTime } from "../../lib/units/time.ts";
 
@@ -27,7 +27,7 @@ function member({ name, replicaSet = "web-1", startedAt, requests }: Member): Js
 }
 
 /** Three pods that have come to 250m, 250m and 300m. */
-async function grownRun(pace?: Pace): Promise<Run> {
+async function grownRun(pace?: WriteRate): Promise<Run> {
   const names = ["a", "b", "c"];
   const run = new Run({ autoscalers: [INHERIT], pods: names.map((name) => member({ name })), ...(pace && { pace }) });
   run.use({ a: { cpu: 150 }, b: { cpu: 150 }, c: { cpu: 180 } });

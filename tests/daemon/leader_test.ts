@@ -6,8 +6,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";
-import { computeOn } from "../../lib/runtime/compute.ts";
-import { settle } from "../../lib/runtime/virtual_clock.ts";
+import { getComputeQueue } from "../../lib/runtime/event_loop.ts";
+import { settleEventLoop } from "../support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 /** There is always another step of 10m to take, each by one sample. */
@@ -161,7 +161,7 @@ Deno.test("a resize that a leader was about to send when it was stopped is not s
   await pair.advance(30);
   const [sent, cpu] = [a.resizes.length, a.cpu()];
   a.process.resume();
-  await settle();
+  await settleEventLoop();
   assertEquals([a.resizes.length, a.cpu()], [sent, cpu]);
   await pair.advance(40);
   assertEquals([isLeading(a), isLeading(b)], [false, true]);
@@ -182,7 +182,7 @@ Deno.test("a leader that was stopped writes neither statuses nor events when it 
   };
   let asked = 0;
   a.process.resume();
-  await settle();
+  await settleEventLoop();
   assertEquals([listWrites(a).length, asked], [writes, 0]);
   await pair.advance(30);
   assertEquals(isLeading(a), true, "it leads anew when its time comes");
@@ -254,7 +254,7 @@ Deno.test("a leader renews its Lease however long its queue of work is (C55)", a
     monotonic: () => monotonic() + spentMs,
     sleep: (ms: number, signal?: AbortSignal) => ms === 0 ? rest.promise : sleep(ms, signal),
   });
-  void computeOn(clock)(() => void (spentMs += 5));
+  void getComputeQueue(clock)(() => void (spentMs += 5));
   const resized = pair.resizedAt.length;
   await pair.advance(60);
   assertEquals([isLeading(pair.a), isLeading(pair.b)], [true, false]);

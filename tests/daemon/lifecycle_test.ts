@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
-import { settle } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop } from "../support/virtual_clock.ts";
 
 Deno.test("createDaemon() does not resize twice when it is restarted, and its cooldown holds (C42)", async () => {
   const first = busyRun({ enacts: false });
@@ -30,7 +30,7 @@ Deno.test("createDaemon() brings no state back for a pod deleted during its PATC
     await held;
     const pod = run.api.get("pods", "web-1");
     run.api.remove("pods", "web-1");
-    await settle();
+    await settleEventLoop();
     return Response.json({ ...pod, metadata: { ...pod.metadata, generation: 2 } });
   };
   await run.advance(11);
@@ -67,7 +67,7 @@ Deno.test("createDaemon() brings no series back for an autoscaler deleted during
   run.api.intercept = async ({ path }) => {
     if (!path.endsWith("/resize")) return null;
     run.api.remove("podresourceautoscalers", "web");
-    await settle();
+    await settleEventLoop();
     return null;
   };
   await run.advance(15);
@@ -83,7 +83,7 @@ Deno.test("createDaemon() starts anew the series of an autoscaler deleted and ma
     if (!path.endsWith("/resize")) return null;
     run.api.remove("podresourceautoscalers", "web");
     run.api.put("podresourceautoscalers", again);
-    await settle();
+    await settleEventLoop();
     return null;
   };
   await run.advance(10);
@@ -100,7 +100,7 @@ Deno.test("createDaemon() brings no series back for an autoscaler whose PATCH go
   run.api.intercept = async ({ path }) => {
     if (!path.endsWith("/resize")) return null;
     run.api.remove("podresourceautoscalers", "web");
-    await settle();
+    await settleEventLoop();
     throw new TypeError("connection reset");
   };
   await run.advance(40);
@@ -122,7 +122,7 @@ Deno.test("createDaemon() leaves no timer and no watch behind, and writes its la
   await run.advance(12);
   assertEquals([run.resizes.length, run.events], [2, []], "no resize waits for an event");
   const stopping = run.stop();
-  await settle();
+  await settleEventLoop();
   release();
   await stopping;
   assertEquals(run.events, ["ScaleUp x1", "ScaleUp x1"]);
@@ -139,7 +139,7 @@ Deno.test("createDaemon() writes the resize that was answered while it was endin
   };
   await run.advance(12);
   const stopping = run.stop();
-  await settle();
+  await settleEventLoop();
   assertEquals(run.status().lastScaleTime, undefined);
   release();
   await stopping;

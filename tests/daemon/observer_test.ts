@@ -1,15 +1,15 @@
 /** What a standby does: it observes and changes nothing, until an actor is started on it, and again once that is stopped. */
 import { assert, assertEquals } from "@std/assert";
-import { DEFAULT_PACE } from "../../lib/daemon/defaults.ts";
-import { TroubleLog } from "../../lib/daemon/report/trouble_log.ts";
-import { createActor } from "../../lib/daemon/actor.ts";
-import { WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import { DEFAULT_WRITE_RATE } from "../../lib/daemon/permits.ts";
+import { FailureLog } from "../../lib/daemon/health.ts";
+import { createControllers } from "../../lib/daemon/controllers.ts";
+import { WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
-import { createObserver } from "../../lib/daemon/observer.ts";
+import { createObserver } from "../../lib/daemon/cluster/observer.ts";
 import { createClient } from "../../lib/kube/client.ts";
 import { createLog } from "../../lib/runtime/log.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
 import { autoscalerObject, deploymentObject, nodeObject, podObject } from "../support/api_objects.ts";
 import { TestApiServer } from "../support/api_server.ts";
 import { FakeKubelet } from "../support/daemon_run.ts";
@@ -30,7 +30,7 @@ Deno.test("createObserver() takes no pod for current, and decides about none, on
   await clock.advance(1000);
   api.intercept = ({ path }) => path === "/api/v1/pods" ? Response.json({ code: 403 }, { status: 403 }) : null;
   api.closeWatches("pods");
-  const [tracked] = observer.inventory.tracked.values();
+  const [tracked] = observer.cache.trackedPods.values();
   assert(tracked !== undefined);
   const read = () => [observer.isCurrent(tracked), observer.canDecide("shop"), observer.findStale("shop")];
   await clock.advance(299_000);
@@ -61,14 +61,14 @@ Deno.test("createObserver() observes alone, and an actor started on it acts unti
     return kubelet.fetchSummary(node, signal);
   };
   const act = (signal: AbortSignal) =>
-    createActor({
+    createControllers({
       ...common,
       observer,
       client: createClient({ origin, transport }),
       watchUsage: watchKubelets({ fetchSummary }, { clock, random }),
       dryRun: false,
-      pace: DEFAULT_PACE,
-      troubleLog: new TroubleLog({ log, clock }),
+      pace: DEFAULT_WRITE_RATE,
+      troubleLog: new FailureLog({ log, clock }),
       scope: WHOLE_CLUSTER,
       instance: "test",
       sinks: [],
@@ -78,7 +78,7 @@ Deno.test("createObserver() observes alone, and an actor started on it acts unti
   const observing = new AbortController();
   const observed = observer.run(observing.signal);
   await clock.advance(60_000);
-  assertEquals([observer.isReady().ok, observer.inventory.tracked.size, writes(), polls], [true, 1, 0, 0]);
+  assertEquals([observer.isReady().ok, observer.cache.trackedPods.size, writes(), polls], [true, 1, 0, 0]);
 
   const acting = new AbortController();
   const acted = act(acting.signal);
@@ -91,7 +91,7 @@ Deno.test("createObserver() observes alone, and an actor started on it acts unti
   assert(pollsBefore > 0);
   api.put("pods", podObject({ name: "web-2" }));
   await clock.advance(60_000);
-  assertEquals([observer.inventory.tracked.size, writes(), polls], [2, writesBefore, pollsBefore]);
+  assertEquals([observer.cache.trackedPods.size, writes(), polls], [2, writesBefore, pollsBefore]);
   observing.abort();
   await observed;
   assertEquals([clock.pending, api.openWatches], [0, 0]);

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
-import { settle } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop } from "../support/virtual_clock.ts";
 
 const CLIMBER = autoscalerObject({ bounds: { cpu: { requests: { step: "10m" } } } });
 
@@ -219,7 +219,7 @@ Deno.test("createDaemon() says Scaling=False when only a clock that was set back
   await run.advance(4);
   assertEquals([run.condition("Scaling"), run.status().lastScaleTime], ["False Idle", "2026-11-20T14:00:00Z"]);
   await run.advance(11);
-  await settle();
+  await settleEventLoop();
   assertEquals([run.condition("Scaling"), run.status().lastScaleTime, run.status().lastScaleResourceChange], [
     "True ScaleUp",
     "2026-11-20T11:00:10Z",

@@ -1,6 +1,6 @@
 /** An API server that takes its time over a PATCH holds up nothing but that pod's next resize (C20, C23). */
 import { assertEquals } from "@std/assert";
-import type { Sink } from "../../lib/daemon/report/sink.ts";
+import type { EvaluationSink } from "../../lib/daemon/pods/controller.ts";
 import { podObject } from "../support/api_objects.ts";
 import { busyRun, type Run } from "../support/daemon_run.ts";
 
@@ -19,7 +19,7 @@ const resized = (run: Run, pod: string) => run.resizes.filter(({ path }) => path
 Deno.test("createDaemon() samples each pod of a node, and resizes the others, while one PATCH is slow (C20, C23)", async () => {
   const seconds: string[] = [];
   let run: Run | null = null;
-  const sink: Sink = ({ input: { now, pod, observation, inFlight } }) => {
+  const sink: EvaluationSink = ({ input: { now, pod, observation, inFlight } }) => {
     if (run === null || observation.kind !== "usage" || resized(run, "web-1") === 0) return;
     seconds.push(`${pod.name} ${Math.round((now - Date.UTC(2026, 10, 20, 11)) / 1000)}${inFlight ? " in flight" : ""}`);
   };

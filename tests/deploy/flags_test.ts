@@ -1,7 +1,6 @@
 /** Does podfit take the flags and variables that the chart starts it with, and as what? */
 import { assert, assertEquals } from "@std/assert";
-import { type FlagRow, FLAGS, VARIABLES } from "../../lib/cli/run/flags.ts";
-import { createProgram, type RunOptions } from "../../lib/cli/run/options.ts";
+import { createProgram, type FlagRow, FLAGS, type RunOptions, VARIABLES } from "../../lib/cli/run/options.ts";
 import { parseObjects, type Rendered, renderText, type Values } from "../../tools/helm.ts";
 import { COMMANDS } from "../../tools/image/facts.ts";
 import { renderFew } from "../support/chart_renders.ts";

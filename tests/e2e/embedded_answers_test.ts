@@ -4,9 +4,9 @@
  */
 import { assertEquals } from "@std/assert";
 import { parseAll } from "@std/yaml";
-import { connect } from "../../lib/kube/connect.ts";
+import { connect } from "../../lib/kube/http_transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
-import { createApiServer } from "../../lib/sim/server/http/handler.ts";
+import { createApiServer } from "../../lib/embedded/server/http/handler.ts";
 import { type Asked, Conversation, findDifferences } from "./support/answers.ts";
 import { scenario } from "./support/needs.ts";
 import { REQUESTS } from "./support/requests.ts";

@@ -3,10 +3,10 @@
  * over TLS and resizes its pod, and the real server and the model agree about what came of it (C20, C40, C45).
  */
 import { assertEquals, assertMatch } from "@std/assert";
-import { connect } from "../../lib/kube/connect.ts";
+import { connect } from "../../lib/kube/http_transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
-import { createKubelet, type Kubelet } from "../../lib/sim/kubelet/kubelet.ts";
-import { serve } from "../../lib/sim/server/http/serve.ts";
+import { createKubelet, type Kubelet } from "../../lib/embedded/kubelet/kubelet.ts";
+import { serve } from "../../lib/embedded/server/http/serve.ts";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { quickSpec } from "./support/autoscalers.ts";
 import { applyManifests, deleteObject, find, readEvents, readPod, waitFor, waitForPods } from "./support/cluster.ts";
@@ -54,7 +54,7 @@ scenario("C20 C40 C45 a pod on a hollow kubelet is resized through a real API se
       events.filter(({ involvedObject }) => involvedObject.kind === "Pod").map(({ reason }) => reason),
       ["Pulled", "Created", "Started", "ResizeStarted", "ResizeCompleted"],
     );
-    const limits = node.kubelet.loads.readLimits({ ...ref, port: 8080 });
+    const limits = node.kubelet.loads.findLimits({ ...ref, port: 8080 });
     assertEquals([limits?.cpuShares, limits?.memoryBytes], [20, 64 * 2 ** 20]);
 
     // A container that uses more than its limit is killed, and its status on the real server says so.

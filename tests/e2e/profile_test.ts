@@ -3,8 +3,8 @@
  * profile came to is there to read, and nothing is said of amounts that the template has not.
  */
 import { assert, assertEquals } from "@std/assert";
-import { toEffectivePolicy } from "../../lib/autoscaler/effective_policy.ts";
-import { parseAutoscaler } from "../../lib/autoscaler/parse_autoscaler.ts";
+import { toEffectivePolicy } from "../../lib/resources/pod_resource_autoscaler/profiles.ts";
+import { parseAutoscaler } from "../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, readAutoscaler, readEvents, readPod, waitFor } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

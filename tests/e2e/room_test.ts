@@ -4,11 +4,11 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { Node, Pod } from "../../lib/api/kubernetes.ts";
-import { findContainer } from "../../lib/core/pod/pod_facts.ts";
-import { readMost, sumPod } from "../../lib/core/pod/pod_sum.ts";
-import { readNode } from "../../lib/daemon/inventory/read_node.ts";
-import { readPod as readFacts } from "../../lib/daemon/inventory/read_pod.ts";
-import { Rooms } from "../../lib/daemon/inventory/rooms.ts";
+import { findContainer } from "../../lib/model/pod.ts";
+import { computeMaxAmount, sumPod } from "../../lib/model/pod_amounts.ts";
+import { parseNode } from "../../lib/daemon/cluster/parse_objects.ts";
+import { parsePod as readFacts } from "../../lib/daemon/cluster/parse_pod.ts";
+import { NodeHeadroom } from "../../lib/daemon/cluster/capacity.ts";
 import { readSum } from "./support/accounts.ts";
 import { applyManifests, deleteObject, find, type PodRef, readEvents, readPod, waitFor } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
@@ -59,16 +59,16 @@ scenario("L30 the room of a node is the kubelet's own to the millicore, whatever
 
 /** As podfit works it out of what the API server shows. */
 async function readMostMillicores(nodeName: string, { namespace, name }: PodRef): Promise<number> {
-  const node = readNode(await find<Node>(`/api/v1/nodes/${nodeName}`) ?? {} as Node);
-  const rooms = new Rooms({ nodes: new Map([[nodeName, node]]), seesAll: true, onRoom() {} });
+  const node = parseNode(await find<Node>(`/api/v1/nodes/${nodeName}`) ?? {} as Node);
+  const rooms = new NodeHeadroom({ nodes: new Map([[nodeName, node]]), seesAll: true, onHeadroom() {} });
   const facts = (await find<List<Pod>>("/api/v1/pods"))?.items.map(readFacts) ?? [];
   for (const one of facts) rooms.movePod(null, one);
   const self = facts.find((one) => one.namespace === namespace && one.name === name);
   const main = self === undefined ? null : findContainer(self, "main");
-  const room = rooms.read({ nodeName });
+  const room = rooms.find({ nodeName });
   if (self === undefined || main === null || room === null) throw new Error(`Cannot read the room of "${name}"`);
   const key = "cpu.requests";
-  return readMost(self, main, { key, limit: room.cpuMillicores + sumPod(self, key) });
+  return computeMaxAmount(self, main, { key, limit: room.cpuMillicores + sumPod(self, key) });
 }
 
 const SIDE = { scaleUpThreshold: 60, scaleDownThreshold: 0, targetUtilization: 10 };

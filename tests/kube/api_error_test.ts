@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { toApiError } from "../../lib/kube/api_error.ts";
+import { toApiError } from "../../lib/kube/errors.ts";
 
 const FORBIDDEN = {
   kind: "Status",

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { BodyTooLarge, readBytes, readLines, readText } from "../../lib/kube/body.ts";
-import { BufferPool } from "../../lib/runtime/buffer_pool.ts";
-import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { BufferPool } from "../../lib/runtime/buffers.ts";
+import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
 const NEVER = new AbortController().signal;
 
-Deno.test("readLines() gives the same lines however the bytes are cut", async () => {
+Deno.test("listLines() gives the same lines however the bytes are cut", async () => {
   const text = '{"a":1}\n\nüß\n名前\nlast\ncut off';
   const bytes = new TextEncoder().encode(text);
   for (let size = 1; size <= bytes.length; size++) {
@@ -17,7 +17,7 @@ Deno.test("readLines() gives the same lines however the bytes are cut", async ()
   }
 });
 
-Deno.test("readLines() bounds a line, not the stream", async () => {
+Deno.test("listLines() bounds a line, not the stream", async () => {
   const short = new TextEncoder().encode("12345678\n".repeat(100));
   let lines = 0;
   for await (const some of readLines(new Response(chunked(short, 7)), { limitBytes: 8, signal: NEVER })) {
@@ -99,7 +99,7 @@ Deno.test("readText() rejects when aborted, even of a body that doesn't heed the
   const controller = new AbortController();
   const body = new ReadableStream({ cancel: () => void (isCancelled = true) });
   const reading = readText(new Response(body), { limitBytes: 8, signal: controller.signal });
-  await settle();
+  await settleEventLoop();
   controller.abort(new Error("enough"));
   await assertRejects(() => reading, Error, "enough");
   assert(isCancelled);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Pod, PodPatch } from "../../lib/api/kubernetes.ts";
-import { toApiError } from "../../lib/kube/api_error.ts";
+import { toApiError } from "../../lib/kube/errors.ts";
 import { createClient, MERGE, STRATEGIC_MERGE } from "../../lib/kube/client.ts";
 import type { Transport } from "../../lib/kube/transport.ts";
 

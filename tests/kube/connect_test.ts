@@ -1,12 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { stringify } from "@std/yaml";
-import { connect } from "../../lib/kube/connect.ts";
-import type { ConnectOptions } from "../../lib/kube/connect.ts";
+import { connect, type ConnectOptions } from "../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { readTls, serveMutualTls, serveTls, TLS_DIR } from "../support/tls.ts";
 
-async function readToken({ readCredential }: ApiServer): Promise<string | null> {
-  const { authorization } = await readCredential(null);
+async function readToken({ getCredential }: ApiServer): Promise<string | null> {
+  const { authorization } = await getCredential(null);
   return authorization?.kind === "bearer" ? authorization.token : null;
 }
 
@@ -146,7 +145,7 @@ Deno.test("connect() shows the client certificate of the user", async () => {
   const path = await workspace.write("dev", { server: tls.origin, user: pair });
   await using server = await connect({ version: "1.2.3", kubeconfigPaths: [path] });
   assertEquals(await (await server.transport(new Request(server.origin))).text(), "alice");
-  assertEquals(await server.readCredential(null), {
+  assertEquals(await server.getCredential(null), {
     authorization: null,
     clientCertificate: { cert: readTls("client.crt"), key: readTls("client.key") },
   });

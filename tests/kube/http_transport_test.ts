@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Credential } from "../../lib/kube/config/credential.ts";
 import { HttpTransport } from "../../lib/kube/http_transport.ts";
-import type { ServerConfig } from "../../lib/kube/config/server_config.ts";
+import type { ServerConfig } from "../../lib/kube/config/load.ts";
 import { readTls, serveMutualTls, serveTls } from "../support/tls.ts";
 
 const ANONYMOUS: Credential = { authorization: null, clientCertificate: null };
@@ -14,7 +14,7 @@ function createTransport(config: Partial<ServerConfig> & { readonly origin: stri
     namespace: "default",
     caCerts: [readTls("ca.crt")],
     proxyUrl: null,
-    readCredential: () => Promise.resolve(ANONYMOUS),
+    getCredential: () => Promise.resolve(ANONYMOUS),
     ...config,
   }, { userAgent: "podfit/test" });
 }
@@ -88,7 +88,7 @@ Deno.test("HttpTransport waits no longer than the request's signal for a credent
   await using server = serveTls(() => new Response("no", { status: 401 }));
   using transport = createTransport({
     origin: server.origin,
-    readCredential: (rejected) => {
+    getCredential: (rejected) => {
       if (rejected === null && isRefused) return Promise.resolve(ANONYMOUS);
       queueMicrotask(() => timeout.abort(new DOMException("Timed out", "TimeoutError")));
       return new Promise(() => {});
@@ -161,7 +161,7 @@ Deno.test("HttpTransport takes a new client certificate at once and lets a runni
   let clientCertificate = alice;
   using transport = createTransport({
     origin: server.origin,
-    readCredential: () => Promise.resolve({ authorization: null, clientCertificate }),
+    getCredential: () => Promise.resolve({ authorization: null, clientCertificate }),
   });
   const watch = await transport.send(new Request(`${server.origin}/watch`));
   assert(watch.body !== null);
@@ -183,7 +183,7 @@ Deno.test("HttpTransport trusts a renewed CA at once, and a watch that is open g
   using transport = createTransport({
     origin: server.origin,
     caCerts: old,
-    readCaCerts: (refusing) => {
+    getCaCerts: (refusing) => {
       asked.push(refusing !== null);
       return Promise.resolve(caCerts);
     },
@@ -214,7 +214,7 @@ Deno.test("HttpTransport reads the CA again when it refuses the server, and send
   using transport = createTransport({
     origin: server.origin,
     caCerts: old,
-    readCaCerts: (refusing) => Promise.resolve(refusing === null ? caCerts : caCerts = coming.shift() ?? caCerts),
+    getCaCerts: (refusing) => Promise.resolve(refusing === null ? caCerts : caCerts = coming.shift() ?? caCerts),
   });
   const send = () => transport.send(new Request(server.origin, { method: "PATCH", body: "{}" }));
   assertEquals(await (await send()).text(), "ok");
@@ -243,7 +243,7 @@ Deno.test("HttpTransport lets a request end that was sent just before the certif
   const certificates = [alice, null];
   using transport = createTransport({
     origin: server.origin,
-    readCredential: () => Promise.resolve({ authorization: null, clientCertificate: certificates.shift() ?? null }),
+    getCredential: () => Promise.resolve({ authorization: null, clientCertificate: certificates.shift() ?? null }),
   });
   const sends = [1, 2].map(async () => (await transport.send(new Request(server.origin))).text());
   assertEquals(await Promise.all(sends), ["alice", "anonymous"]);
@@ -253,7 +253,7 @@ Deno.test("HttpTransport reports why a refused credential cannot be replaced", a
   await using server = serveTls(() => new Response("no", { status: 401 }));
   using transport = createTransport({
     origin: server.origin,
-    readCredential: (rejected) =>
+    getCredential: (rejected) =>
       rejected === null ? Promise.resolve(ANONYMOUS) : Promise.reject(new Error("plugin failed")),
   });
   await assertRejects(() => transport.send(new Request(server.origin)), Error, "plugin failed");
@@ -263,8 +263,7 @@ Deno.test("HttpTransport keeps an Authorization header that the request brings",
   await using server = serveTls(({ headers }) => new Response(headers.get("Authorization")));
   using transport = createTransport({
     origin: server.origin,
-    readCredential: () =>
-      Promise.resolve({ authorization: { kind: "bearer", token: "mine" }, clientCertificate: null }),
+    getCredential: () => Promise.resolve({ authorization: { kind: "bearer", token: "mine" }, clientCertificate: null }),
   });
   const request = new Request(server.origin, { headers: { Authorization: "Bearer other" } });
   assertEquals(await (await transport.send(request)).text(), "Bearer other");
@@ -303,7 +302,7 @@ Deno.test("HttpTransport asks right before each time that it sends, and sends no
   let tokens = 0;
   using transport = createTransport({
     origin: server.origin,
-    readCredential: () =>
+    getCredential: () =>
       Promise.resolve(
         { authorization: { scheme: "Bearer", secret: `t${tokens++}` }, clientCertificate: null } as never,
       ),

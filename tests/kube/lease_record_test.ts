@@ -1,7 +1,7 @@
 /** What is made of a Lease, whoever has written it (C55)? */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { formatMicroTime, holdLease, newLease, parseLease, releaseLease } from "../../lib/kube/lease_record.ts";
+import { formatMicroTime, holdLease, newLease, parseLease, releaseLease } from "../../lib/kube/lease.ts";
 
 const HOLD = { holder: "a", durationMs: 15_000, now: Date.UTC(2026, 10, 20, 11, 0, 0, 7) };
 const LEASE = { metadata: { name: "podfit", resourceVersion: "7", uid: "u" }, spec: newLease("podfit", HOLD).spec };

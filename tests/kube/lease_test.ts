@@ -2,11 +2,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { createClient } from "../../lib/kube/client.ts";
-import { createElection, type Election, type Term } from "../../lib/kube/lease.ts";
-import type { LeaseError } from "../../lib/kube/lease_store.ts";
+import { createElection, type Election, type Term } from "../../lib/kube/leader_election.ts";
+import type { LeaseError } from "../../lib/kube/lease.ts";
 import type { Transport } from "../../lib/kube/transport.ts";
-import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { createApiServer } from "../../lib/sim/server/http/handler.ts";
+import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
+import { createApiServer } from "../../lib/embedded/server/http/handler.ts";
 import type { Json } from "../support/api_objects.ts";
 import { Pausable } from "../support/pausable.ts";
 
@@ -156,7 +156,7 @@ class Candidate {
 Deno.test("createElection() makes the Lease that client-go makes, and leads at once where nobody has", async () => {
   await using stage = new Stage();
   const a = stage.add("a");
-  await settle();
+  await settleEventLoop();
   assertEquals([a.heard, a.election.isLeading(), a.election.holder(), a.election.isKnown()], [
     ["leading"],
     true,

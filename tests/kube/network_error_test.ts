@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { describeNetworkError, readMessage, toNetworkError } from "../../lib/kube/network_error.ts";
+import { describeNetworkError, getErrorMessage, toNetworkError } from "../../lib/kube/errors.ts";
 
 /** What Deno 2.9.6 was seen to say in `error.cause.message`, after "error sending request for url (...): ". */
 const seen: readonly [words: string, includes: string][] = [
@@ -47,10 +47,10 @@ Deno.test("toNetworkError() names the server and keeps the cause", () => {
   ]);
 });
 
-Deno.test("readMessage() says what fetch means, on one line", () => {
+Deno.test("getErrorMessage() says what fetch means, on one line", () => {
   const words = "error sending request for url (https://a/b): client error (Connect): tcp connect error:\nrefused";
   const fetchFailed = new TypeError("fetch failed", { cause: new Error(words) });
-  assertEquals(readMessage(fetchFailed), "tcp connect error: refused");
-  assertEquals(readMessage(new Error("Cannot reach it", { cause: fetchFailed })), "Cannot reach it");
-  assertEquals(readMessage("text"), "text");
+  assertEquals(getErrorMessage(fetchFailed), "tcp connect error: refused");
+  assertEquals(getErrorMessage(new Error("Cannot reach it", { cause: fetchFailed })), "Cannot reach it");
+  assertEquals(getErrorMessage("text"), "text");
 });

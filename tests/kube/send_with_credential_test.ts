@@ -1,6 +1,6 @@
 /** What is sent after a 401, and what becomes of the answer that is not used. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { sendWithCredential } from "../../lib/kube/send_with_credential.ts";
+import { sendWithCredential } from "../../lib/kube/transport.ts";
 import type { Credential } from "../../lib/kube/config/credential.ts";
 
 const toCredential = (token: string): Credential => ({

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { KubeObject } from "../../lib/kube/collection.ts";
+import type { KubeObject } from "../../lib/kube/list.ts";
 import { watchList, type WatchOptions } from "../../lib/kube/watch.ts";
-import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
 const EXPIRED = { kind: "Status", message: "too old resource version: 1 (1585)", reason: "Expired", code: 410 };
 const TOO_LARGE = {
@@ -19,9 +19,9 @@ Deno.test("watchList() gives all pages as one list, then each change", async () 
     () => page({ names: ["c"], version: "5" }),
     watching.answer,
   ], { path: "/api/v1/pods", labelSelector: "app=x", fieldSelector: "spec.nodeName=n", pageSize: 2 });
-  await settle();
+  await settleEventLoop();
   watching.send(event("ADDED", "d", "6"), event("MODIFIED", "a", "7"), event("DELETED", "b", "8"));
-  await settle();
+  await settleEventLoop();
   assertEquals(run.events, ["listed a b c", "added d", "modified a", "deleted b"]);
   assertEquals(run.params(0), { limit: "2", labelSelector: "app=x", fieldSelector: "spec.nodeName=n" });
   assertEquals(run.params(1), {
@@ -47,9 +47,9 @@ Deno.test("watchList() goes on from a bookmark after the server ended the watch,
   await run.clock.advance(2000);
   first.send(event("ADDED", "b", "6"), bookmark("9"));
   first.end();
-  await settle();
+  await settleEventLoop();
   second.send(event("DELETED", "b", "10"));
-  await settle();
+  await settleEventLoop();
   assertEquals(run.events, ["listed a", "added b", "deleted b"]);
   assertEquals(run.params(2).resourceVersion, "9");
   assertEquals(run.errors, []);
@@ -58,12 +58,12 @@ Deno.test("watchList() goes on from a bookmark after the server ended the watch,
 Deno.test("watchList() reads events that are cut anywhere, also inside a character", async () => {
   const watching = stream();
   await using run = start([() => page({}), watching.answer]);
-  await settle();
+  await settleEventLoop();
   for (const byte of new TextEncoder().encode(event("ADDED", "pöd-名", "6") + event("ADDED", "c", "7"))) {
     watching.sendBytes(new Uint8Array([byte]));
   }
-  await settle();
-  await settle();
+  await settleEventLoop();
+  await settleEventLoop();
   assertEquals(run.events, ["listed a", "added pöd-名", "added c"]);
 });
 
@@ -205,7 +205,7 @@ Deno.test("watchList() lists from the start when a continue token has expired", 
 Deno.test("watchList() gives up a list that never ends", async () => {
   const endless = Array.from({ length: 2001 }, () => () => page({ continueToken: "next" }));
   await using run = start([...endless, () => page({}), stream().answer]);
-  for (let turn = 0; turn < 1000 && run.errors.length === 0; turn++) await settle();
+  for (let turn = 0; turn < 1000 && run.errors.length === 0; turn++) await settleEventLoop();
   assertEquals(run.errors, [`Cannot list "/api/v1/pods": more than 2000 pages`]);
   await run.clock.advance(600);
   assertEquals(run.events, ["listed a"]);
@@ -262,17 +262,17 @@ Deno.test("watchList() says what shows that nothing was missed: a bookmark, and 
   await using run = start([() => page({}), first.answer, second.answer], { onCurrent: () => shown++ });
   await run.clock.advance(2000);
   first.send(event("ADDED", "b", "6"));
-  await settle();
+  await settleEventLoop();
   assertEquals(shown, 0, "it may be the first of many");
   first.send(bookmark("9"));
-  await settle();
+  await settleEventLoop();
   assertEquals(shown, 1);
   first.end();
-  await settle();
+  await settleEventLoop();
   assertEquals([shown, run.urls.length], [2, 3]);
   await run.clock.advance(2000);
   second.fail();
-  await settle();
+  await settleEventLoop();
   assertEquals([shown, run.errors.length], [2, 1]);
 });
 
@@ -311,7 +311,7 @@ Deno.test("watchList() ends a watch itself that the server forgot to end", async
 Deno.test("watchList() refuses a line over 32 MiB", async () => {
   const watching = stream();
   await using run = start([() => page({}), watching.answer, () => page({}), stream().answer]);
-  await settle();
+  await settleEventLoop();
   const chunk = new Uint8Array(2 ** 20).fill(32);
   for (let sent = 0; sent < 33; sent++) watching.sendBytes(chunk);
   await run.clock.advance(600);
@@ -339,9 +339,9 @@ Deno.test("watchList() doubles its wait to 30 s, and starts over after two healt
     await run.clock.advance(60_000);
     watching.send(bookmark("6"));
   }
-  await settle();
+  await settleEventLoop();
   watching.fail();
-  await settle();
+  await settleEventLoop();
   assertEquals(run.failures.at(-1), 1);
 });
 
@@ -379,7 +379,7 @@ for (const [what, answer] of Object.entries(ABOUT_NO_VERSION)) {
     isOver = true;
     await run.clock.advance(30_000);
     watching.send(event("ADDED", "c", "9"));
-    await settle();
+    await settleEventLoop();
     assertEquals(run.events, ["listed a", "added b", "added c"]);
     assertEquals(run.params(run.urls.length - 1).resourceVersion, "7");
     const waits = run.urls.length;
@@ -407,7 +407,7 @@ Deno.test("watchList() lists again after an hour, when a watch ends", async () =
   await run.clock.advance(2000);
   assertEquals(run.events, ["listed a"]);
   watches[1]?.end();
-  await settle();
+  await settleEventLoop();
   assertEquals(run.events, ["listed a", "listed z"]);
   assertEquals(run.errors, []);
 });
@@ -435,9 +435,9 @@ Deno.test("watchList() leaves out and reports an object that cannot be projected
     return name;
   };
   await using run = start([() => page({ names: ["a", "bad1"] }), watching.answer], { project });
-  await settle();
+  await settleEventLoop();
   watching.send(event("ADDED", "bad2", "6"), event("ADDED", "c", "7"));
-  await settle();
+  await settleEventLoop();
   assertEquals(run.events, ["listed a", "added c"]);
   assertEquals(run.errors, [`Cannot read object "bad1": no spec`, `Cannot read object "bad2": no spec`]);
   assertEquals(run.failures, [0, 0]);
@@ -446,7 +446,7 @@ Deno.test("watchList() leaves out and reports an object that cannot be projected
 Deno.test("watchList() ends without an error and closes its connection when its signal aborts", async () => {
   const watching = stream();
   const run = start([() => page({}), watching.answer]);
-  await settle();
+  await settleEventLoop();
   await run[Symbol.asyncDispose]();
   assert(watching.isGone());
   assertEquals(run.errors, []);
@@ -460,7 +460,7 @@ Deno.test("watchList() closes its connection when its consumer leaves", async ()
   const events = watchList(() => Promise.resolve(answers.shift()?.() ?? new Response()), toOptions(clock, {}));
   await events.next();
   const next = events.next();
-  await settle();
+  await settleEventLoop();
   watching.send(event("ADDED", "b", "6"));
   assertEquals((await next).value, { kind: "added", object: "b" });
   await events.return(undefined);

@@ -5,17 +5,17 @@ export const LEADING: Mutations = {
   C55: [
     {
       breaks: "writes as long as no timer has told it",
-      in: "fence",
+      in: "requireLeadership",
       find: "if (!isLeading())",
       replace: "if (false)",
       test: "a resize that a leader was about to send when it was stopped is not sent when it wakes (C55)",
     },
     {
       breaks: "asks when a request is made, and not when it goes out",
-      in: "fence",
+      in: "requireLeadership",
       find: "{ ...options, beforeSend }",
       replace: "options",
-      test: "fence() sends nothing that was still being prepared when it ceased to lead (C55)",
+      test: "requireLeadership() sends nothing that was still being prepared when it ceased to lead (C55)",
     },
     {
       breaks: "asks before the credential is read",
@@ -26,14 +26,14 @@ export const LEADING: Mutations = {
     },
     {
       breaks: "lets what is under way go on",
-      in: "fence",
+      in: "requireLeadership",
       find: "AbortSignal.any([request.signal, lost])",
       replace: "request.signal",
-      test: "fence() ends what is under way when leadership is lost, and when its own signal says so (C55)",
+      test: "requireLeadership() ends what is under way when leadership is lost, and when its own signal says so (C55)",
     },
     {
       breaks: "takes what was held back for unconfirmed",
-      in: "createActuator",
+      in: "createSendResize",
       find: 'if (error instanceof NotSent) return { kind: "withdrawn" };',
       replace: "",
       test: "a resize that a leader was about to send when it was stopped is not sent when it wakes (C55)",
@@ -113,7 +113,7 @@ export const LEADING: Mutations = {
       in: "seenTwice",
       find: ".filter((one) => !isUrgent(one, view))",
       replace: "",
-      test: "firstObjection() goes by one sample of memory at its limit, though it leads anew (L11, C55)",
+      test: "findFirstObjection() goes by one sample of memory at its limit, though it leads anew (L11, C55)",
     },
     {
       breaks: "acts beside the leader",
@@ -125,7 +125,7 @@ export const LEADING: Mutations = {
     {
       breaks: "sets replicas when it leads no more",
       in: "createDaemon",
-      find: "newActor({ transport: fence(queued, term) }, term)",
+      find: "newActor({ transport: requireLeadership(queued, term) }, term)",
       replace: "newActor({ transport: queued }, term)",
       test:
         "a leader that was stopped between reading and writing a scale writes nothing when it wakes, and the next one once (R46, C55)",

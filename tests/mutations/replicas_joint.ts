@@ -23,7 +23,7 @@ const BORN = "born is the spec's request until somebody has resized it in place,
 const SOURCES =
   "born of a resized pod is podfit's record, its own revision's template, the workload's, then the median of siblings (R82)";
 const RECORD =
-  "nextRecord() keeps what a container asked for before its first resize, and follows what nobody has resized (R82)";
+  "nextInitialResources() keeps what a container asked for before its first resize, and follows what nobody has resized (R82)";
 const TEMPLATES = "needsTemplate() asks for templates only where a resized request is in no record (R82)";
 const FULL =
   "full is the bound of the request or what the limit can be, whichever is less; born where neither is there (R82)";
@@ -31,25 +31,25 @@ const BASELINE = "metadata.baseline overrides both yardsticks: an amount, born o
 const UNKNOWN = "a request that nobody knows any more, and one that never was, make the metric an error (R25, R82)";
 const STUCK = "a saturated pod's full is the larger of born and its request in force (R82, R84)";
 const SATURATED =
-  "decide() has a request saturated once its scale-up was held for two samples, or for its streak if that is longer (R84)";
+  "decideSize() has a request saturated once its scale-up was held for two samples, or for its streak if that is longer (R84)";
 const ENDED =
-  "decide() ends saturation with the wish, an accepted resize, silence, or a restart of podfit or container (R84)";
-const PASSING = "decide() counts a refused size over its next tries, and nothing that passes by itself (R84)";
-const OTHERS = "decide() has a side saturated by what holds that side, not by what holds another (R84)";
+  "decideSize() ends saturation with the wish, an accepted resize, silence, or a restart of podfit or container (R84)";
+const PASSING = "decideSize() counts a refused size over its next tries, and nothing that passes by itself (R84)";
+const OTHERS = "decideSize() has a side saturated by what holds that side, not by what holds another (R84)";
 const COOLDOWN = "a cooldown saturates after as many samples with usage at 95 % of the limit, and not below (R84)";
 const NOW_AND_THEN = "a cooldown saturates nothing while usage is at the limit only now and then (R84)";
 const CLIPPED = "a coupled pod at its CPU limit whose request can still grow is clipped, unless it is saturated (R85)";
 const AT_LIMIT =
-  "decide() counts samples in a row at 95 % of the CPU limit in force, and those that were held back (R85)";
-const THROTTLED = "decide() counts throttled CPU as clipped below the limit, but not as usage at the limit (R84, R85)";
-const PENDING = "decide() holds a scale-down while replicas are about to fall, and its streak stands (R86)";
-const UPS = "decide() holds no scale-up while replicas are about to fall (R86)";
-const SIDES = "decide() holds the sides that are coupled, and lets the others go down (R86)";
-const FALLEN = "decide() ends streaks down once when replicas have fallen, and no others (R86)";
-const WINDOWS = "decide() watches windows anew from a fall on, and keeps cooldowns as they are (L2, R86)";
+  "decideSize() counts samples in a row at 95 % of the CPU limit in force, and those that were held back (R85)";
+const THROTTLED =
+  "decideSize() counts throttled CPU as clipped below the limit, but not as usage at the limit (R84, R85)";
+const PENDING = "decideSize() holds a scale-down while replicas are about to fall, and its streak stands (R86)";
+const UPS = "decideSize() holds no scale-up while replicas are about to fall (R86)";
+const SIDES = "decideSize() holds the sides that are coupled, and lets the others go down (R86)";
+const FALLEN = "decideSize() ends streaks down once when replicas have fallen, and no others (R86)";
+const WINDOWS = "decideSize() watches windows anew from a fall on, and keeps cooldowns as they are (L2, R86)";
 const FUTURE = "a fall lies never in the future, and is as long ago as before when the clock is set (R86)";
-const LISTED =
-  "listCoupledSides() gives requests and limits of what a coupled trigger looks at, by container (R86, R88)";
+const LISTED = "listHeldFields() gives requests and limits of what a coupled trigger looks at, by container (R86, R88)";
 const SET_CLOCK = "a wall clock that is set forward by two hours makes no pod miss its usage (R23)";
 
 const HELD = "a whole podfit holds pods from shrinking until replicas have fallen, says so, and then goes on (R86)";
@@ -64,8 +64,7 @@ export const REPLICAS_JOINT: Mutations = {
   R20: [
     {
       breaks: "takes each sample of a fast source",
-      in: "SHORTEST_MS",
-      under: "lib/core/replicas",
+      in: "MIN_RATE_WINDOW_MS",
       find: "8_000",
       replace: "1",
       test: JOINED,
@@ -73,23 +72,20 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "takes an older sample",
       in: "nextContainerRates",
-      under: "lib/core/replicas",
       find: "at - before.at",
       replace: "Math.abs(at - before.at)",
       test: JOINED,
     },
     {
       breaks: "waits for a second sample of a new container",
-      in: "FRESH_UNTIL_MS",
-      under: "lib/core/replicas",
+      in: "MAX_FRESH_AGE_MS",
       find: "15_000",
       replace: "10_001",
       test: FRESH,
     },
     {
       breaks: "believes a rate over a few seconds",
-      in: "FRESH_FROM_MS",
-      under: "lib/core/replicas",
+      in: "MIN_FRESH_AGE_MS",
       find: "10_000",
       replace: "1_000",
       test: FRESH,
@@ -99,7 +95,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "rounds up what is to be cut",
       in: "toRate",
-      under: "lib/core/replicas",
       find: "Math.trunc",
       replace: "Math.ceil",
       test: RATE,
@@ -107,7 +102,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "cuts millicores",
       in: "toMillicores",
-      under: "lib/core/replicas",
       find: "999_999n",
       replace: "0n",
       test: RATE,
@@ -115,23 +109,20 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "computes memory in doubles",
       in: "toMilliBytes",
-      under: "lib/core/replicas",
       find: "BigInt(Math.trunc(bytes)) * 1000n",
       replace: "BigInt(Math.fround(bytes * 1000))",
       test: MEMORY,
     },
     {
       breaks: "sums all containers though one is asked for",
-      in: "readMetric",
-      under: "lib/core/replicas/meter.ts",
+      in: "findPodMetric",
       find: "container !== null && container !== name",
       replace: "container === name && container !== name",
       test: SUMS,
     },
     {
       breaks: "counts containers that have ended",
-      in: "readMetric",
-      under: "lib/core/replicas/meter.ts",
+      in: "findPodMetric",
       find: "|| runningAt === null",
       replace: "",
       test: SUMS,
@@ -140,16 +131,14 @@ export const REPLICAS_JOINT: Mutations = {
   R22: [
     {
       breaks: "has the time of the last sample",
-      in: "readMetric",
-      under: "lib/core/replicas/meter.ts",
+      in: "findPodMetric",
       find: "at < first.at",
       replace: "at > first.at",
       test: SUMS,
     },
     {
       breaks: "has the time of the container alone",
-      in: "readMetric",
-      under: "lib/core/replicas/meter.ts",
+      in: "findPodMetric",
       find: "if (first === null",
       replace: "if (container === name || first === null",
       test: SUMS,
@@ -158,37 +147,35 @@ export const REPLICAS_JOINT: Mutations = {
   R23: [
     {
       breaks: "leaves the memory of samples by the clock of before",
-      in: "stepPodRates",
+      in: "shiftPodRates",
       find: "one.seenAt + stepMs",
       replace: "one.seenAt + 0 * stepMs",
       test: SET_CLOCK,
     },
     {
       breaks: "takes a clock that was set for a silence, until the next poll",
-      in: "MeteredPods.read",
-      find: "this.#followClock();",
+      in: "MeteredPods.get",
+      find: "this.#followClockStep();",
       replace: "",
       test: SET_CLOCK,
     },
     {
       breaks: "takes a clock that was set for a silence, at the next poll",
-      in: "MeteredPods.note",
-      find: "this.#followClock();",
+      in: "MeteredPods.recordReading",
+      find: "this.#followClockStep();",
       replace: "",
       test: SET_CLOCK,
     },
     {
       breaks: "takes a pod without one container's rate",
-      in: "readMetric",
-      under: "lib/core/replicas/meter.ts",
+      in: "findPodMetric",
       find: "return null;",
       replace: "continue;",
       test: MISSING,
     },
     {
       breaks: "believes old usage",
-      in: "readMetric",
-      under: "lib/core/replicas/meter.ts",
+      in: "findPodMetric",
       find: "|| Math.abs(now - own.seenAt) >= SILENCE_MS",
       replace: "",
       test: STALE,
@@ -196,15 +183,13 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "goes by when it was read last",
       in: "nextContainerRates",
-      under: "lib/core/replicas",
       find: "return before;",
       replace: "return { ...before, seenAt: context.readAt };",
       test: STALE,
     },
     {
       breaks: "takes a counter that fell",
-      in: "readRate",
-      under: "lib/core/replicas",
+      in: "computeRate",
       find: "|| counterNs < before.counterNs",
       replace: "",
       test: ANEW,
@@ -212,7 +197,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "mixes two runs of a container",
       in: "nextContainerRates",
-      under: "lib/core/replicas",
       find: "last.instance === instance &&",
       replace: "",
       test: ANEW,
@@ -220,7 +204,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "has a rate over a silence",
       in: "nextContainerRates",
-      under: "lib/core/replicas",
       find: "&& !isOld(last, context)",
       replace: "",
       test: ANEW,
@@ -228,7 +211,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "believes zeros",
       in: "nextContainerRates",
-      under: "lib/core/replicas",
       find: 'if (workingSetBytes === 0 || (cpu.kind === "counter" && cpu.counterNs === 0)) return null;',
       replace: "",
       test: ANEW,
@@ -236,7 +218,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "believes more CPU than the node has",
       in: "nextContainerRates",
-      under: "lib/core/replicas",
       find: "rate !== null && exceeds",
       replace: "rate === null && exceeds",
       test: UNREAL,
@@ -245,8 +226,7 @@ export const REPLICAS_JOINT: Mutations = {
   R24: [
     {
       breaks: "goes on with what an unreadable node gave last",
-      in: "readMetric",
-      under: "lib/core/replicas/meter.ts",
+      in: "findPodMetric",
       find: "Math.abs(now - own.seenAt)",
       replace: "(now - now)",
       test: STALE,
@@ -255,16 +235,14 @@ export const REPLICAS_JOINT: Mutations = {
   R80: [
     {
       breaks: "couples averages",
-      in: "isCoupled",
-      under: "lib/core/replicas",
+      in: "hasResizedPods",
       find: 'if (trigger.target.kind !== "Utilization") return false;',
       replace: "",
       test: COUPLED,
     },
     {
       breaks: "couples what only recommends",
-      in: "chooseApplying",
-      under: "lib/core/replicas",
+      in: "findApplyingAutoscaler",
       find: '&& mode === "apply"',
       replace: "",
       test: OWNER,
@@ -272,31 +250,28 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "couples by an autoscaler of limits",
       in: "findRequestOwner",
-      under: "lib/core/replicas",
       find: "`${resource}.requests`",
       replace: "`${resource}.limits`",
       test: COUPLED,
     },
     {
       breaks: "asks for an owner on every pod",
-      in: "isCoupled",
-      under: "lib/core/replicas",
+      in: "hasResizedPods",
       find: "pods.some",
       replace: "pods.every",
       test: COUPLED,
     },
     {
       breaks: "looks at other containers too",
-      in: "listOwned",
-      under: "lib/core/replicas",
+      in: "listOwnedContainers",
       find: "container !== null && container !== name",
       replace: "container === name && container !== name",
       test: COUPLED,
     },
     {
       breaks: "lets pods grow that nobody resizes",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "if (owner === null) return { born, full: born, isClipped: false };",
       replace: "if (owner === null) return { born, full: born * 4, isClipped: false };",
       test: UNCOUPLED,
@@ -305,16 +280,14 @@ export const REPLICAS_JOINT: Mutations = {
   R81: [
     {
       breaks: "takes live for born: the control flaps no more",
-      in: "readByContainer",
-      under: "lib/core/replicas",
+      in: "computeRequestsByContainer",
       find: 'baseline === "live" ? live :',
       replace: "",
       test: FLAPPING,
     },
     {
       breaks: "takes live requests for the yardstick",
-      in: "readByContainer",
-      under: "lib/core/replicas",
+      in: "computeRequestsByContainer",
       find: "{ facts, born, context }",
       replace: "{ facts, born: live, context }",
       test: REST,
@@ -323,56 +296,49 @@ export const REPLICAS_JOINT: Mutations = {
   R82: [
     {
       breaks: "takes any resize for one of this side",
-      in: "isSideResized",
-      under: "lib/core/replicas",
-      find: "readOwnedSides(owned, container).includes(key)",
+      in: "isFieldResized",
+      find: "listOwnedFields(owned, container).includes(key)",
       replace: "owned.length > 0 && key !== container",
       test: BORN,
     },
     {
       breaks: "asks the template before the pod's revision",
-      in: "createReadBorn",
-      under: "lib/core/replicas",
+      in: "createFindInitialRequest",
       find: "[recorded, revision, template]",
       replace: "[recorded, template, revision]",
       test: SOURCES,
     },
     {
       breaks: "asks templates before the record",
-      in: "createReadBorn",
-      under: "lib/core/replicas",
+      in: "createFindInitialRequest",
       find: "[recorded, revision, template]",
       replace: "[revision, template, recorded]",
       test: SOURCES,
     },
     {
       breaks: "takes resized siblings",
-      in: "readUnresized",
-      under: "lib/core/replicas",
-      find: "isSideResized(pod, container, key) ? null :",
+      in: "findUnresizedRequest",
+      find: "isFieldResized(pod, container, key) ? null :",
       replace: "",
       test: SOURCES,
     },
     {
       breaks: "takes the upper median",
       in: "findMedian",
-      under: "lib/core/replicas",
       find: "(amounts.length - 1) / 2",
       replace: "amounts.length / 2",
       test: SOURCES,
     },
     {
       breaks: "records what a resize made",
-      in: "nextRecord",
-      under: "lib/core/replicas",
-      find: "if (isSideResized(pod, name, key))",
-      replace: "if (known !== null && isSideResized(pod, `${name}?`, key))",
+      in: "nextInitialResources",
+      find: "if (isFieldResized(pod, name, key))",
+      replace: "if (known !== null && isFieldResized(pod, `${name}?`, key))",
       test: RECORD,
     },
     {
       breaks: "forgets the record",
-      in: "nextRecord",
-      under: "lib/core/replicas",
+      in: "nextInitialResources",
       find: "known?.[key] ?? null",
       replace: "null",
       test: RECORD,
@@ -380,63 +346,59 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "reads templates of all resized pods",
       in: "needsTemplate",
-      under: "lib/core/replicas",
-      find: "&& !findSize(recorded, name)?.[key]",
+      find: "&& !findContainerResources(recorded, name)?.[key]",
       replace: "",
       test: TEMPLATES,
     },
     {
       breaks: "leaves the limit out",
-      in: "readMost",
-      under: "lib/core/replicas",
+      in: "findMaxRequest",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "Math.min(rule.bounds.max ?? Infinity, ceiling ?? Infinity)",
       replace: "rule.bounds.max ?? Infinity",
       test: FULL,
     },
     {
       breaks: "takes a managed limit for what it is now",
-      in: "readMost",
-      under: "lib/core/replicas",
+      in: "findMaxRequest",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "limitRule === undefined ? limit : limitRule.bounds.max",
       replace: "limit",
       test: FULL,
     },
     {
       breaks: "has born above full",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "Math.min(born, most)",
       replace: "born",
       test: FULL,
     },
     {
       breaks: "holds a pod that can grow against its birth alone",
-      in: "readByContainer",
-      under: "lib/core/replicas",
+      in: "computeRequestsByContainer",
       find: "one.full !== one.born",
       replace: "false",
       test: FULL,
     },
     {
       breaks: "ignores baseline: born",
-      in: "readByContainer",
-      under: "lib/core/replicas",
+      in: "computeRequestsByContainer",
       find: "baseline !== null ||",
       replace: "",
       test: BASELINE,
     },
     {
       breaks: "makes up a birth",
-      in: "readByContainer",
-      under: "lib/core/replicas",
+      in: "computeRequestsByContainer",
       find: "if (born === null) unknown ??= name;",
       replace: "",
       test: UNKNOWN,
     },
     {
       breaks: "lets a saturated pod's full fall below born",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "Math.max(least, inForce)",
       replace: "inForce",
       test: STUCK,
@@ -445,16 +407,14 @@ export const REPLICAS_JOINT: Mutations = {
   R84: [
     {
       breaks: "has two samples enough for a long streak",
-      in: "readShortSamples",
-      under: "lib/core/observe",
-      find: "Math.max(LEAST_SAMPLES, up.consecutiveSamples)",
-      replace: "LEAST_SAMPLES",
+      in: "computeShortSamples",
+      find: "Math.max(MIN_SHORT_SAMPLES, up.consecutiveSamples)",
+      replace: "MIN_SHORT_SAMPLES",
       test: SATURATED,
     },
     {
       breaks: "has one sample enough",
-      in: "LEAST_SAMPLES",
-      under: "lib/core/observe",
+      in: "MIN_SHORT_SAMPLES",
       find: "2",
       replace: "1",
       test: SATURATED,
@@ -462,71 +422,62 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "stays saturated without a wish",
       in: "isSaturated",
-      under: "lib/core/observe",
-      find: "isWantedUp(rule, streaks) &&",
+      find: "isScaleUpWanted(rule, streaks) &&",
       replace: "streaks !== undefined &&",
       test: STUCK,
     },
     {
       breaks: "stays saturated over a resize",
-      in: "settleAccepted",
-      under: "lib/core/settle",
+      in: "nextAfterAccepted",
       find: "...NOTHING_WANTED,",
       replace: "wantedSince: null,",
       test: ENDED,
     },
     {
       breaks: "counts what passes by itself",
-      in: "toUpAnswer",
-      under: "lib/core/settle",
+      in: "toScaleUpAnswer",
       find: '"other"',
       replace: '"limit"',
       test: PASSING,
     },
     {
       breaks: "forgets the count in between",
-      in: "nextHeld",
-      under: "lib/core/observe",
+      in: "computeHeldCount",
       find: 'case "other": return before;',
       replace: 'case "other": return 0;',
       test: PASSING,
     },
     {
       breaks: "takes what holds any side",
-      in: "toUpAnswer",
-      under: "lib/core/settle",
+      in: "toScaleUpAnswer",
       find: "sides.includes(key)",
       replace: "sides.length > 0",
       test: OTHERS,
     },
     {
       breaks: "has a cooldown saturate whatever is used",
-      in: "nextHeld",
-      under: "lib/core/observe",
+      in: "computeHeldCount",
       find: "atLimit[rule.resource] >= needed",
       replace: "needed > 0",
       test: COOLDOWN,
     },
     {
       breaks: "has no cooldown saturate",
-      in: "toUpAnswer",
-      under: "lib/core/settle",
+      in: "toScaleUpAnswer",
       find: 'reason === "Cooldown" ? "cooldown" :',
       replace: "",
       test: COOLDOWN,
     },
     {
       breaks: "adds samples at the limit up over others",
-      in: "countAtLimit",
-      under: "lib/core/observe",
+      in: "nextAtLimitCounts",
       find: "isCpuFull ? atLimit.cpu + 1 : 0",
       replace: "isCpuFull ? atLimit.cpu + 1 : atLimit.cpu",
       test: NOW_AND_THEN,
     },
     {
       breaks: "takes throttled CPU for usage at the limit",
-      in: "countAtLimit",
-      under: "lib/core/observe",
+      in: "nextAtLimitCounts",
       find: 'const isCpuFull = actual !== null && fillsLimit(sample.cpuMillicores, actual["cpu.limits"]);',
       replace:
         'const isCpuFull = actual !== null && (sample.isSaturated || fillsLimit(sample.cpuMillicores, actual["cpu.limits"]));',
@@ -534,8 +485,8 @@ export const REPLICAS_JOINT: Mutations = {
     },
     {
       breaks: "does not look at saturation",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "isSaturated(owner.rule, view)",
       replace: "!isSaturated(owner.rule, view) && born < 0",
       test: STUCK,
@@ -544,40 +495,36 @@ export const REPLICAS_JOINT: Mutations = {
   R85: [
     {
       breaks: "clips a pod that has all that it can get",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "inForce < most && view",
       replace: "view",
       test: CLIPPED,
     },
     {
       breaks: "clips by memory",
-      in: "readByContainer",
-      under: "lib/core/replicas",
+      in: "computeRequestsByContainer",
       find: 'resource === "cpu" && sticks',
       replace: "sticks",
       test: CLIPPED,
     },
     {
       breaks: "clips by one sample",
-      in: "isAtLimit",
-      under: "lib/core/replicas",
-      find: "readShortSamples(rule)",
+      in: "isClippedByLimit",
+      find: "computeShortSamples(rule)",
       replace: "1",
       test: CLIPPED,
     },
     {
       breaks: "counts on over a sample below the limit",
-      in: "countAtLimit",
-      under: "lib/core/observe",
+      in: "nextAtLimitCounts",
       find: "isClipped ? before.clipped + 1 : 0",
       replace: "before.clipped + (isClipped ? 1 : 0)",
       test: AT_LIMIT,
     },
     {
       breaks: "counts usage at the limit alone",
-      in: "countAtLimit",
-      under: "lib/core/observe",
+      in: "nextAtLimitCounts",
       find: "(isCpuFull || sample.isSaturated)",
       replace: "isCpuFull",
       test: THROTTLED,
@@ -585,7 +532,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "keeps the count over another limit",
       in: "nextViewOfContainer",
-      under: "lib/core/observe",
       find: "return { ...view, ...NOTHING_WANTED, streaks };",
       replace: "return { ...view, streaks, wantedSince: null };",
       test: AT_LIMIT,
@@ -595,7 +541,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "lets pods shrink before a scale-in",
       in: "GATES",
-      under: "lib/core/gate",
       find: "scaledInFirst,",
       replace: "",
       test: PENDING,
@@ -603,7 +548,6 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "holds scale-ups too",
       in: "scaledInFirst",
-      under: "lib/core/gate",
       find: 'direction === "up" ||',
       replace: "",
       test: UPS,
@@ -611,69 +555,62 @@ export const REPLICAS_JOINT: Mutations = {
     {
       breaks: "holds all sides",
       in: "scaledInFirst",
-      under: "lib/core/gate",
       find: ".filter((side) => held.includes(side))",
       replace: "",
       test: SIDES,
     },
     {
       breaks: "holds requests and not limits",
-      in: "listCoupledSides",
-      under: "lib/core/replicas",
+      in: "listHeldFields",
       find: "resource === trigger.type &&",
       replace: "key === `${trigger.type}.requests` &&",
       test: LISTED,
     },
     {
       breaks: "ends streaks at each evaluation",
-      in: "endDowns",
-      under: "lib/core/observe",
+      in: "endScaleDownStreaks",
       find: "|| scaledInAt === state.scaledIn?.at",
       replace: "",
       test: FALLEN,
     },
     {
       breaks: "ends streaks up as well",
-      in: "keepUps",
-      under: "lib/core/observe",
+      in: "keepScaleUpStreaks",
       find: '.filter(([, { direction }]) => direction === "up")',
       replace: '.filter(([, { direction }]) => direction === "down" && direction !== direction)',
       test: FALLEN,
     },
     {
       breaks: "keeps streaks down",
-      in: "endDowns",
-      under: "lib/core/observe",
-      find: "keepUps(view.streaks)",
+      in: "endScaleDownStreaks",
+      find: "keepScaleUpStreaks(view.streaks)",
       replace: "view.streaks",
       test: FALLEN,
     },
     {
       breaks: "lets windows run on",
       in: "waitForWatching",
-      under: "lib/core/gate",
       find: "Math.max(evidence.since ?? now, scaledIn?.since ?? -Infinity)",
       replace: "evidence.since ?? now",
       test: WINDOWS,
     },
     {
       breaks: "believes a fall in the future",
-      in: "endDowns",
-      under: "lib/core/observe",
+      in: "endScaleDownStreaks",
       find: "Math.min(scaledInAt, now)",
       replace: "scaledInAt",
       test: FUTURE,
     },
     {
       breaks: "tells vertical of no scale-in that is to come",
-      in: "createReplicas",
+      in: "createScaledObjectControllers",
       find: "...(isScaleInPending && { scaleInPending: sides() }), ",
       replace: "",
       test: HELD,
     },
     {
       breaks: "holds pods for good once a scale-in was to come",
-      in: "createReplicas",
+      in: "createScaledObjectControllers",
       find: "...(isScaleInPending && ",
       replace: "...((isScaleInPending || scaledInAt !== null) && ",
       test: HELD,
@@ -682,24 +619,23 @@ export const REPLICAS_JOINT: Mutations = {
   R87: [
     {
       breaks: "holds both runs against what pods can grow to",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "{ born: least, full: most,",
       replace: "{ born: most, full: most,",
       test: REST,
     },
     {
       breaks: "holds both runs against the live size",
-      in: "readByContainer",
-      under: "lib/core/replicas",
-      find: 'baseline === "live" ? live : context.readBorn(of, name)',
+      in: "computeRequestsByContainer",
+      find: 'baseline === "live" ? live : context.findInitialRequest(of, name)',
       replace: "live",
       test: REST,
     },
     {
       breaks: "does not know what resizes the pods",
-      in: "createReadWorkloadPod",
-      find: "readVertical(pod, options)",
+      in: "createGetWorkloadPod",
+      find: "findVertical(pod, options)",
       replace: "null",
       test: WHOLE,
     },
@@ -707,34 +643,33 @@ export const REPLICAS_JOINT: Mutations = {
   R88: [
     {
       breaks: "has the tick half write what it read",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "const least = Math.min(born, most);",
       replace: "Object.assign(facts, { spec: {} }); const least = Math.min(born, most);",
-      test: "readPods() reads what the vertical half came to last, and asks for and changes nothing (R88)",
+      test: "computePodReadings() reads what the vertical half came to last, and asks for and changes nothing (R88)",
     },
     {
       breaks: "tells a pod of its replicas what it needs not know",
-      in: "listCoupledSides",
-      under: "lib/core/replicas",
-      find: "const held: Record<string, SideKey[]> = {};",
-      replace: "const held: Record<string, SideKey[]> = { replicas: [] };",
+      in: "listHeldFields",
+      find: "const held: Record<string, ResourceField[]> = {};",
+      replace: "const held: Record<string, ResourceField[]> = { replicas: [] };",
       test: LISTED,
     },
   ],
   R89: [
     {
       breaks: "goes by what pods can grow to alone",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "{ born: least, full: most,",
       replace: "{ born: Math.max(least, most), full: most,",
       test: EXAMPLE,
     },
     {
       breaks: "goes by what pods were born with alone",
-      in: "grow",
-      under: "lib/core/replicas",
+      in: "computeGrowth",
+      under: "lib/horizontal/joint/pod_readings.ts",
       find: "{ born: least, full: most,",
       replace: "{ born: least, full: least,",
       test: EXAMPLE,

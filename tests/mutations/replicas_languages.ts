@@ -35,7 +35,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
       breaks: "is still inside at the end",
       in: "isWithinCron",
       find: "findNext(end, now, readOffset)",
-      replace: "findNext(end, now - 1000, readOffset)",
+      replace: "findNext(end, now - 1000, offsetAt)",
       test: WITHIN,
     },
     {
@@ -68,7 +68,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     },
     {
       breaks: "takes 30 February",
-      in: "doesCome",
+      in: "hasDate",
       find: "day <= (MONTH_DAYS[month - 1] ?? 0)",
       replace: "day <= 31",
       test: NO_SCHEDULE,
@@ -82,7 +82,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     },
     {
       breaks: "finds a wall's time with the offset before the change",
-      in: "findWall",
+      in: "fromWallTime",
       find: "asUtc - readOffset(asUtc - readOffset(asUtc))",
       replace: "asUtc - readOffset(asUtc)",
       test: SCHEDULES,
@@ -140,7 +140,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     {
       breaks: "lets negative ones through",
       in: "toMilli",
-      under: "lib/units",
+      under: "lib/units/numbers.ts",
       find: "value <= 0",
       replace: "value === 0",
       test: CAPPED,
@@ -178,7 +178,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     {
       breaks: "tells 1 from 1.0",
       in: "isEqual",
-      under: "lib/units",
+      under: "lib/formula/functions.ts",
       find: "Number(left) === Number(right)",
       replace: "false",
       test: TYPES,
@@ -236,7 +236,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     {
       breaks: "parses as deep as the stack",
       in: "MAX_DEPTH",
-      under: "lib/units/expr/parser.ts",
+      under: "lib/formula/parser.ts",
       find: "200",
       replace: "100_000",
       test: BOUNDS,
@@ -272,7 +272,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     {
       breaks: "compares arrays without a step",
       in: "isEqual",
-      under: "lib/units",
+      under: "lib/formula/functions.ts",
       find: "spend(frame, 2)",
       replace: "",
       test: STEPS,
@@ -283,7 +283,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     {
       breaks: "compares as deep as the stack",
       in: "isEqual",
-      under: "lib/units",
+      under: "lib/formula/functions.ts",
       find: "requireDepth(depth)",
       replace: "",
       test: NESTED,
@@ -291,7 +291,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     {
       breaks: "doubles parts without end",
       in: "rewrite",
-      under: "lib/units/expr",
+      under: "lib/formula/optimize.ts",
       find: "++visits > MAX_VISITS",
       replace: "++visits < 0",
       test: "compileExpr() refuses a formula whose parts would double with each level (R62)",
@@ -299,8 +299,7 @@ export const REPLICAS_LANGUAGES: Mutations = {
     { breaks: "visits doubled parts for ever", in: "MAX_VISITS", find: "10_000", replace: "10_000_000", test: BOUNDS },
     {
       breaks: "computes with nil as with 0",
-      in: "readName",
-      under: "lib/units",
+      in: "getVariable",
       find: "values[name] ?? null",
       replace: "values[name] ?? 0",
       test: "run() gives nil through ?? and an error where nil is computed with (R62, R63, R71)",

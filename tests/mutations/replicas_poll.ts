@@ -1,15 +1,16 @@
 /** Slips in the fold of ScaledObjects around its tick half: activation, pauses, formulas, fallback, status and events. */
 import type { Mutations } from "../../tools/mutation.ts";
 
-const WHOLE_ACTIVE = "choosePollStep() does as KEDA in every case of an active object (R52)";
+const WHOLE_ACTIVE = "chooseActivationStep() does as KEDA in every case of an active object (R52)";
 const WHOLE_INACTIVE =
-  "choosePollStep() does as KEDA in every case of an inactive object, but that no error scales to zero (R53)";
+  "chooseActivationStep() does as KEDA in every case of an inactive object, but that no error scales to zero (R53)";
 const COOLDOWN = "decideReplicas() deactivates a cooldown after it was active last, on the very second (R53)";
 const RESTS = "decideReplicas() rests its tick half at idle replicas while it is inactive, and there alone (R54)";
 const PAUSED = "decideReplicas() runs neither half of a paused object, and forgets needs and events (R45, R55)";
 const AT_NUMBER =
   "decideReplicas() writes paused-replicas when the object appears or changes, and leaves later changes by hand (R55)";
-const RESTRAINED = "restrainBehavior() disables the paused direction, and so fills in a behavior that was absent (R56)";
+const RESTRAINED =
+  "disablePausedDirections() disables the paused direction, and so fills in a behavior that was absent (R56)";
 const REFUSED =
   "decideReplicas() says of a refused write FailedUpdateScale and FailedRescale, once for each cause (R46, R92)";
 const SEEDED = "seedReplicasState() takes back what the status of a former podfit says (R6, R53, R70, R90)";
@@ -23,74 +24,68 @@ export const REPLICAS_POLL: Mutations = {
   R3: [
     {
       breaks: "has no word for an invalid object",
-      in: "readObstacleReason",
+      in: "findBlockerReason",
       find: 'return "InvalidSpec";',
       replace: "return null;",
       test: "an obstacle counts as held by its one word, once while it stands (R3, R94)",
     },
     {
       breaks: "logs an obstacle each time that it is met",
-      in: "logObstacle",
+      in: "logBlocker",
       find: "|| before.conditions.Ready?.message === why",
       replace: "",
       test: "an obstacle counts as held by its one word, once while it stands (R3, R94)",
     },
     {
       breaks: "has no word that says the manifest is wrong",
-      in: "toConditions",
-      under: "lib/core/replicas/obstructed.ts",
+      in: "toBlockedConditions",
       find: "InvalidSpec: ${",
       replace: "${",
       test: "decideReplicas() tells every problem of an invalid object at once, in one event, and writes nothing (R3)",
     },
     {
       breaks: "is silent on other problems than before",
-      in: "says",
+      in: "hasReason",
       find: "|| before.message !== now.message",
       replace: "",
       test: "decideReplicas() tells of other problems of an invalid object as news (R3, R92)",
     },
     {
       breaks: "claims to know whether an invalid object is active",
-      in: "toConditions",
-      under: "lib/core/replicas/obstructed.ts",
-      find: "listProblems(object.problems)}`), Active: UNKNOWN_STATE }",
-      replace: "listProblems(object.problems)}`) }",
+      in: "toBlockedConditions",
+      find: "formatProblems(object.problems)}`), Active: UNKNOWN_STATE }",
+      replace: "formatProblems(object.problems)}`) }",
       test: "decideReplicas() tells every problem of an invalid object at once, in one event, and writes nothing (R3)",
     },
   ],
   R6: [
     {
       breaks: "takes the replicas of now for those of before podfit",
-      in: "see",
-      under: "lib/core/replicas",
+      in: "recordTarget",
       find: "before.originalReplicas ?? replicas",
       replace: "replicas",
       test: "toScaledObjectStatus() has the target and its replicas from first sight on, and keeps these (R6, R90)",
     },
     {
       breaks: "names resources by guess though discovery has told",
-      in: "see",
-      under: "lib/core/replicas",
-      find: "resource ?? nameResource(object.target)",
-      replace: "nameResource(object.target)",
+      in: "recordTarget",
+      find: "resource ?? guessResource(object.target)",
+      replace: "guessResource(object.target)",
       test: "toScaledObjectStatus() names a resource as discovery does, and the core group as KEDA does (R6, R90)",
     },
   ],
   R30: [
     {
       breaks: "says nothing of a scale that cannot be read",
-      in: "EDGES",
-      under: "lib/core/replicas",
-      find: 'isNews: says("FailedGetScale")',
-      replace: 'isNews: says("FailedUpdateScale")',
+      in: "CONDITION_NOTICES",
+      find: 'isNews: hasReason("FailedGetScale")',
+      replace: 'isNews: hasReason("FailedUpdateScale")',
       test: "decideReplicas() reports a scale that cannot be read, once (R30, R92)",
     },
     {
       breaks: "leaves HPAActive where the selector does not parse",
-      in: "toConditions",
-      under: "lib/core/replicas/obstructed.ts",
-      find: '{ ...failed, ...mirrorActive({ HPAActive: { status: "False", reason, message } }) }',
+      in: "toBlockedConditions",
+      find: '{ ...failed, ...mirrorHpaActive({ HPAActive: { status: "False", reason, message } }) }',
       replace: "failed",
       test: "decideReplicas() names selectors that do not parse or overlap in Ready and HPAActive (R30, R78)",
     },
@@ -98,7 +93,7 @@ export const REPLICAS_POLL: Mutations = {
   R44: [
     {
       breaks: "stamps an event by the answer, so that the next tick sees its own last write",
-      in: "nextHistory",
+      in: "nextScalingHistory",
       find: "now: write.at",
       replace: "now: input.now",
       test:
@@ -106,7 +101,7 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "takes every write for an event of the rate policies",
-      in: "nextHistory",
+      in: "nextScalingHistory",
       find: 'write.half !== "tick" ||',
       replace: "",
       test:
@@ -116,15 +111,14 @@ export const REPLICAS_POLL: Mutations = {
   R45: [
     {
       breaks: "remembers needs over a pause",
-      in: "markPaused",
+      in: "setPausedCondition",
       find: "object.isPaused ?",
       replace: "object.scaledObject === null && object.isPaused ?",
       test: PAUSED,
     },
     {
       breaks: "remembers needs of a deleted object",
-      in: "finish",
-      under: "lib/core/replicas",
+      in: "applyDeletion",
       find: "history: null, ",
       replace: "",
       test: "decideReplicas() notifies of the deletion once, and forgets needs and events (R45, R57, R92)",
@@ -133,22 +127,22 @@ export const REPLICAS_POLL: Mutations = {
   R46: [
     {
       breaks: "takes a refused write for an accepted one",
-      in: "settle",
-      under: "lib/core/replicas",
+      in: "applyAnswer",
       find: 'case "dropped":',
-      replace: 'case "refused": return accept(before, { write, replicas: write.replicas, input }); case "dropped":',
+      replace:
+        'case "refused": return applyAccepted(before, { write, replicas: write.replicas, input }); case "dropped":',
       test: REFUSED,
     },
     {
       breaks: "tells every 15 s that a write is refused",
-      in: "complain",
-      find: "isNews ? [toUnwritten(write, cause, input.object)] : []",
-      replace: "[toUnwritten(write, cause, input.object)]",
+      in: "applyFailed",
+      find: "isNews ? [toFailedWriteNotice(write, cause, input.object)] : []",
+      replace: "[toFailedWriteNotice(write, cause, input.object)]",
       test: REFUSED,
     },
     {
       breaks: "writes in a dry run",
-      in: "withhold",
+      in: "applyDryRun",
       find: "!dryRun || write === null",
       replace: "dryRun || write === null",
       test: "decideReplicas() writes nothing in a dry run, says so, and records the need alone (R46, R94)",
@@ -157,14 +151,14 @@ export const REPLICAS_POLL: Mutations = {
   R50: [
     {
       breaks: "is inactive where one of several triggers fails",
-      in: "readByTriggers",
+      in: "computeTriggerActivity",
       find: "isActive: active.length > 0",
       replace: 'isActive: active.length > 0 && metrics.every(({ result }) => result.kind !== "failed")',
       test: "decideReplicas() is active where any one trigger is, though another one fails (R50, R51)",
     },
     {
       breaks: "does not count what failed",
-      in: "readByTriggers",
+      in: "computeTriggerActivity",
       find: 'result.kind === "failed"',
       replace: 'result.kind === "nil"',
       test:
@@ -174,31 +168,28 @@ export const REPLICAS_POLL: Mutations = {
   R51: [
     {
       breaks: "is active at the activation value",
-      in: "readMetric",
-      under: "lib/core/replicas/metrics.ts",
+      in: "computeExternalMetric",
       find: "value > trigger.activation",
       replace: "value >= trigger.activation",
       test: "decideReplicas() is active strictly above the activation value, and by the value as it came (R51)",
     },
     {
       breaks: "never lifts an object of cpu and memory alone",
-      in: "readActivity",
-      under: "lib/core/replicas",
+      in: "computeActivity",
       find: "{ ...activity, isActive: true }",
       replace: "activity",
       test: "decideReplicas() takes an object of cpu and memory alone as always active (R51)",
     },
     {
       breaks: "ignores the annotation that forces activation",
-      in: "poll",
-      under: "lib/core/replicas",
+      in: "runActivationLoop",
       find: "|| object.annotations.isForcedActive",
       replace: "",
       test: "decideReplicas() takes an object with force-activation as active whatever its triggers say (R51)",
     },
     {
       breaks: "is inactive in fallback",
-      in: "readByTriggers",
+      in: "computeTriggerActivity",
       find: 'result.kind === "fallback" ||',
       replace: "",
       test: "decideReplicas() takes a trigger in fallback as active (R51, R71)",
@@ -228,8 +219,7 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "stamps an activation by its answer",
-      in: "accept",
-      under: "lib/core/replicas",
+      in: "applyAccepted",
       find: "toWholeSeconds(write.at)",
       replace: "toWholeSeconds(input.now)",
       test:
@@ -275,7 +265,8 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "goes by the initial cooldown for ever",
-      in: "readCooledAt",
+      in: "computeCooldownEnd",
+      under: "lib/horizontal/activation_loop.ts",
       find: "before.lastActiveAt === null",
       replace: "before.lastActiveAt !== null",
       test: COOLDOWN,
@@ -292,21 +283,21 @@ export const REPLICAS_POLL: Mutations = {
   R54: [
     {
       breaks: "rests above idle replicas too",
-      in: "isResting",
+      in: "isAtIdleReplicas",
       find: "replicas <= idleReplicas",
       replace: "replicas >= idleReplicas",
       test: RESTS,
     },
     {
       breaks: "never rests",
-      in: "isResting",
+      in: "isAtIdleReplicas",
       find: "isActive === false",
       replace: "isActive === null",
       test: RESTS,
     },
     {
       breaks: "rests though it is active again",
-      in: "isResting",
+      in: "isAtIdleReplicas",
       find: "isActive === false &&",
       replace: "",
       test: "decideReplicas() runs its tick half at idle replicas once it is active again (R54)",
@@ -315,22 +306,21 @@ export const REPLICAS_POLL: Mutations = {
   R55: [
     {
       breaks: "runs paused objects",
-      in: "runValid",
+      in: "reconcileValid",
       find: "valid.input.object.isPaused",
       replace: "valid.object.annotations.isScaleInPaused",
       test: PAUSED,
     },
     {
       breaks: "undoes what was changed by hand at each poll",
-      in: "standStill",
-      find: "pause(state, null, input)",
-      replace: "pause(state, scale, input)",
+      in: "skipWhilePaused",
+      find: "applyPause(state, null, input)",
+      replace: "applyPause(state, scale, input)",
       test: AT_NUMBER,
     },
     {
       breaks: "keeps the paused count when the pause is over",
-      in: "change",
-      under: "lib/core/replicas",
+      in: "applyChange",
       find: "pausedReplicas: null, ",
       replace: "",
       test: "decideReplicas() forgets the paused count with the pause (R55)",
@@ -344,7 +334,7 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "forgets nothing where an invalid object is paused",
-      in: "markPaused",
+      in: "setPausedCondition",
       find: "{ ...state, history: null }",
       replace: "state",
       test: "decideReplicas() takes an invalid object with a pause as paused (R3, R55)",
@@ -353,14 +343,14 @@ export const REPLICAS_POLL: Mutations = {
   R56: [
     {
       breaks: "disables the other direction",
-      in: "restrainBehavior",
+      in: "disablePausedDirections",
       find: 'isScaleInPaused ? { ...scaleDown, select: "Disabled" }',
       replace: 'isScaleOutPaused ? { ...scaleDown, select: "Disabled" }',
       test: RESTRAINED,
     },
     {
       breaks: "pauses no direction where the manifest has no behavior",
-      in: "restrainBehavior",
+      in: "disablePausedDirections",
       find: "if (!isScaleInPaused && !isScaleOutPaused)",
       replace: "if (behavior === null || (!isScaleInPaused && !isScaleOutPaused))",
       test: RESTRAINED,
@@ -383,24 +373,21 @@ export const REPLICAS_POLL: Mutations = {
   R57: [
     {
       breaks: "restores where nobody asked for it",
-      in: "restore",
-      under: "lib/core/replicas",
+      in: "toRestoringWrite",
       find: "(scaledObject ?? restoring)?.restoresReplicas !== true ||",
       replace: "",
       test: "decideReplicas() writes nothing else for a deleted object (R57)",
     },
     {
       breaks: "tells of a deletion again and again",
-      in: "finish",
-      under: "lib/core/replicas",
+      in: "applyDeletion",
       find: "isNews ?",
       replace: "isNews || scale === null ?",
       test: "decideReplicas() notifies of the deletion once, and forgets needs and events (R45, R57, R92)",
     },
     {
       breaks: "goes on scaling what is being deleted",
-      in: "fold",
-      under: "lib/core/replicas",
+      in: "applyObservation",
       find: "input.object.isDeleting",
       replace: "input.dryRun",
       test: "decideReplicas() runs no half of an object that is being deleted (R57)",
@@ -410,22 +397,22 @@ export const REPLICAS_POLL: Mutations = {
     {
       breaks: "takes every formula's value as an average",
       in: "proposeFor",
-      find: "{ ...subject.formula, name: COMPOSITE_NAME, facts }",
-      replace: '{ ...subject.formula, metricType: "AverageValue", name: COMPOSITE_NAME, facts }',
+      find: "{ ...subject.formula, name: COMPOSITE_METRIC_NAME, facts }",
+      replace: '{ ...subject.formula, metricType: "AverageValue", name: COMPOSITE_METRIC_NAME, facts }',
       test: "decideReplicas() holds a formula's value against the formula's own target and by its own type (R60, R61)",
     },
   ],
   R61: [
     {
       breaks: "lets the external triggers count beside the formula",
-      in: "listSubjects",
+      in: "listScalingMetrics",
       find: "...listResourceTriggers(object)",
       replace: "...triggers",
       test: "decideReplicas() asks the formula instead of the external triggers, beside cpu and memory (R61)",
     },
     {
       breaks: "drops metrics of single containers, as KEDA does",
-      in: "listSubjects",
+      in: "listScalingMetrics",
       find: "listResourceTriggers(object)",
       replace: "listResourceTriggers(object).filter(({ container }) => container === null)",
       test: "decideReplicas() lets cpu outweigh the formula (R61)",
@@ -434,29 +421,28 @@ export const REPLICAS_POLL: Mutations = {
   R63: [
     {
       breaks: "goes to max for a negative value",
-      in: "readComposite",
+      in: "findCompositeValue",
       find: "composite.milli < 0n ",
       replace: "composite.milli > 0n ",
       test: "decideReplicas() takes a formula below zero as zero, and not as an overflow (R38, R63)",
     },
     {
       breaks: "rounds the result",
-      in: "toComposite",
+      in: "toCompositeMetric",
       find: "truncMilli(value)",
       replace: "truncMilli(Math.round(value * 1000) / 1000)",
       test: "computeComposite() cuts the result to thousandths, also below zero (R63)",
     },
     {
       breaks: "is active at the activation target",
-      in: "readByFormula",
+      in: "computeFormulaActivity",
       find: "milliToDouble(composite.milli) > activationTarget",
       replace: "milliToDouble(composite.milli) >= activationTarget",
       test: "decideReplicas() is active where the cut value is above activationTarget (R63)",
     },
     {
       breaks: "shows the formula thousandths divided by 1000",
-      in: "listValues",
-      under: "lib/core/replicas",
+      in: "listFormulaValues",
       find: "milliToDouble(result.milli)",
       replace: "Number(result.milli) / 1000",
       test: "computeComposite() lets the formula see rounded values, of named triggers alone (R17, R63)",
@@ -480,7 +466,7 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "takes a formula that fails at run time as inactive",
-      in: "readByFormula",
+      in: "computeFormulaActivity",
       find: "isError: true",
       replace: "isError: false",
       test: "decideReplicas() takes a formula that fails at run time as an error in both halves (R64)",
@@ -490,13 +476,13 @@ export const REPLICAS_POLL: Mutations = {
     {
       breaks: "counts failures anew with each new leader",
       in: "seedReplicasState",
-      find: 'readInt32(health["numberOfFailures"])',
+      find: 'toInt32(health["numberOfFailures"])',
       replace: "null",
       test: "failures that have led to fallback go on from the status with a new leader (R70, R90, C55)",
     },
     {
       breaks: "falls back at the threshold",
-      in: "isFallenBack",
+      in: "isInFallback",
       find: "> fallback.failureThreshold",
       replace: ">= fallback.failureThreshold",
       test:
@@ -527,8 +513,7 @@ export const REPLICAS_POLL: Mutations = {
   R71: [
     {
       breaks: "takes the smaller count for IfHigher",
-      in: "CHOICES",
-      under: "lib/core/replicas",
+      in: "REPLICAS_BY_BEHAVIOR",
       find: "currentReplicasIfHigher: Math.max",
       replace: "currentReplicasIfHigher: Math.min",
       test: "toFallbackValue() multiplies the target by the replicas of each behavior (R71)",
@@ -549,7 +534,7 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "lets an error stand although fallback has a value",
-      in: "readExternal",
+      in: "findExternalValue",
       find: "{ milli: result.milli }",
       replace: "{ ...result }",
       test:
@@ -559,9 +544,9 @@ export const REPLICAS_POLL: Mutations = {
   R72: [
     {
       breaks: "tells of fallback at the first failure",
-      in: "hasFallenBack",
-      find: "isFallenBack(failures, metricName, object.fallback)",
-      replace: "(readFailures(failures, metricName) ?? 0) > 0",
+      in: "hasTriggerInFallback",
+      find: "isInFallback(failures, metricName, object.fallback)",
+      replace: "(findFailureCount(failures, metricName) ?? 0) > 0",
       test:
         "decideReplicas() tells of fallback while any trigger is above its threshold, fractional targets included (R72)",
     },
@@ -577,17 +562,16 @@ export const REPLICAS_POLL: Mutations = {
   R76: [
     {
       breaks: "takes the maximum for what was wanted",
-      in: "toTransferred",
+      in: "toTransferredNotice",
       find: "wanted ${hpa.desired} last",
       replace: "wanted ${hpa.max} last",
-      test: "toTransferred() names the HPA with its bounds and what it wanted last (R76)",
+      test: "toTransferredNotice() names the HPA with its bounds and what it wanted last (R76)",
     },
   ],
   R77: [
     {
       breaks: "drops the warning at the next poll",
-      in: "poll",
-      under: "lib/core/replicas",
+      in: "runActivationLoop",
       find: "toReady(READY_MESSAGE, input.warnings)",
       replace: "toReady(READY_MESSAGE)",
       test: "decideReplicas() warns in Ready of checks that were skipped, while they are (R77)",
@@ -596,8 +580,7 @@ export const REPLICAS_POLL: Mutations = {
   R78: [
     {
       breaks: "does not name what is ambiguous",
-      in: "toConditions",
-      under: "lib/core/replicas/obstructed.ts",
+      in: "toBlockedConditions",
       find: "toCheckFailed(`${reason}: ${message}`)",
       replace: "toCheckFailed(message)",
       test: "decideReplicas() names selectors that do not parse or overlap in Ready and HPAActive (R30, R78)",
@@ -606,15 +589,15 @@ export const REPLICAS_POLL: Mutations = {
   R82: [
     {
       breaks: "warns at each tick of pods that may grow far",
-      in: "notifyOfYardsticks",
-      find: "isWide && readTopic(notified, topic) === null",
+      in: "reportWideGrowth",
+      find: "isWide && findTopic(notified, topic) === null",
       replace: "isWide",
       test:
         "decideReplicas() notifies where pods may grow beyond four times their birth, with both counts of replicas (R82)",
     },
     {
       breaks: "warns of what a baseline has settled",
-      in: "hasWideSpan",
+      in: "hasWideGrowth",
       find: "baseline !== null ||",
       replace: "",
       test: "decideReplicas() says nothing of wide spans where a baseline was set (R82)",
@@ -623,29 +606,28 @@ export const REPLICAS_POLL: Mutations = {
   R86: [
     {
       breaks: "holds downs though another trigger keeps the replicas",
-      in: "isScaleInPending",
+      in: "hasScaleInPending",
       find: "proposals.every(",
       replace: "proposals.some(",
       test: NO_SCALE_IN,
     },
     {
       breaks: "holds downs at the minimum",
-      in: "isScaleInPending",
+      in: "hasScaleInPending",
       find: "replicas <= Math.max(1, object.minReplicas)",
       replace: "replicas < Math.max(1, object.minReplicas)",
       test: NO_SCALE_IN,
     },
     {
       breaks: "holds downs for good where scale-in is paused",
-      in: "isScaleInPending",
+      in: "hasScaleInPending",
       find: '|| behavior?.scaleDown.select === "Disabled"',
       replace: "",
       test: NO_SCALE_IN,
     },
     {
       breaks: "does not tell when replicas were taken away",
-      in: "accept",
-      under: "lib/core/replicas",
+      in: "applyAccepted",
       find: "isIn ? input.now : before.scaledInAt",
       replace: "before.scaledInAt",
       test: "decideReplicas() takes a scale-in as pending while all triggers ask for fewer, until it is done (R86)",
@@ -654,17 +636,16 @@ export const REPLICAS_POLL: Mutations = {
   R90: [
     {
       breaks: "lists metrics of single containers",
-      in: "toTriggers",
+      in: "toTriggersStatus",
       find: "container === null",
       replace: "true",
       test: "toScaledObjectStatus() lists metrics, types and authentications as KEDA does (R90)",
     },
     {
       breaks: "names a type once for each trigger",
-      in: "join",
-      under: "lib/core/replicas",
+      in: "joinDistinct",
       find: "[...new Set(names)].join",
-      replace: "names.join",
+      replace: "names.joinDistinct",
       test: "toScaledObjectStatus() lists metrics, types and authentications as KEDA does (R90)",
     },
     {
@@ -676,7 +657,7 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "takes any number for a count",
-      in: "readInt32",
+      in: "toInt32",
       find: "Number.isInteger(value) && value >= 0",
       replace: "value >= 0",
       test: "seedReplicasState() takes a status of any shape without throwing, and the fold goes on from it (R90)",
@@ -685,14 +666,14 @@ export const REPLICAS_POLL: Mutations = {
   R91: [
     {
       breaks: "says an HPA's reason for HPAActive",
-      in: "mirrorActive",
+      in: "mirrorHpaActive",
       find: '"HPA is actively scaling"',
       replace: "HPAActive.message",
       test: "toScaledObjectStatus() has conditions of KEDA's and HPA's words alone (R91)",
     },
     {
       breaks: "says that an HPA at zero replicas fails",
-      in: "mirrorActive",
+      in: "mirrorHpaActive",
       find: 'HPAActive.reason === "ScalingDisabled"',
       replace: 'HPAActive.reason === "HPAActive"',
       test: "decideReplicas() mirrors a tick without a metric as KEDA mirrors an HPA's (R91)",
@@ -701,16 +682,15 @@ export const REPLICAS_POLL: Mutations = {
   R92: [
     {
       breaks: "tells of a failing trigger at each poll",
-      in: "notifyOfFailed",
-      find: "readTopic(before, topic) !== error",
-      replace: "readTopic(before, topic) !== topic",
+      in: "reportFailedTriggers",
+      find: "findTopic(before, topic) !== error",
+      replace: "findTopic(before, topic) !== topic",
       test:
         "decideReplicas() notifies of a failing trigger when it begins, when the cause changes, and after a recovery (R92)",
     },
     {
       breaks: "takes a trigger that nobody asked for a failed one",
-      in: "evaluate",
-      under: "lib/core/replicas",
+      in: "evaluateTriggers",
       find: "metrics.filter(({ trigger }) => facts.readings.has(trigger.index))",
       replace: "metrics",
       test: "decideReplicas() takes triggers that a tick did not need as no failures (R32, R92)",
@@ -724,14 +704,14 @@ export const REPLICAS_POLL: Mutations = {
     },
     {
       breaks: "tells at each tick that there is no need",
-      in: "notifyOfNoNeed",
-      find: "if (readTopic(notified, TOPIC) === kind) return { notified, notices: [] };",
+      in: "reportInvalidMetrics",
+      find: "if (findTopic(notified, NEED_TOPIC) === kind) return { notified, notices: [] };",
       replace: "",
       test: "decideReplicas() notifies of a tick without a need when it begins, and of each kind of metric (R92)",
     },
     {
       breaks: "warns of each object at each start",
-      in: "notifyOfNoNeed",
+      in: "reportInvalidMetrics",
       find: "if (isFirst) ",
       replace: "if (!isFirst) ",
       test: "decideReplicas() makes no event of a first tick that has seen no usage yet, but of a second one (R92)",

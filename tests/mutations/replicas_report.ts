@@ -40,8 +40,7 @@ export const REPLICAS_REPORT: Mutations = {
   R92: [
     {
       breaks: "is about a PodResourceAutoscaler",
-      in: "KINDS",
-      under: "lib/daemon/report",
+      in: "EVENT_KINDS",
       find: "keda.sh/v1alpha1",
       replace: "keda.kedify.io/v1alpha1",
       test: "publish() writes an Event on a ScaledObject under KEDA's name, one for each rescale (R92)",
@@ -85,21 +84,21 @@ export const REPLICAS_REPORT: Mutations = {
     },
     {
       breaks: "counts refused writes",
-      in: "noteAnswer",
+      in: "recordAnswer",
       find: 'if (answer.kind !== "accepted") return;',
       replace: 'if (answer.kind === "unanswered") return;',
       test: WRITES,
     },
     {
       breaks: "takes a dropped write for an error",
-      in: "noteAnswer",
+      in: "recordAnswer",
       find: ' && answer.kind !== "dropped"',
       replace: "",
       test: WRITES,
     },
     {
       breaks: "shows the latency of ticks for that of polls",
-      in: "notePass",
+      in: "recordEvaluation",
       find: 'observation.kind === "poll"',
       replace: 'observation.kind === "tick"',
       test: LATENCIES,
@@ -127,7 +126,7 @@ export const REPLICAS_REPORT: Mutations = {
     },
     {
       breaks: "counts what moved as held",
-      in: "notePass",
+      in: "recordEvaluation",
       find: "outcome.write === null && ",
       replace: "",
       test: COUNTED,

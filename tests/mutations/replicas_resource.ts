@@ -97,7 +97,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes two triggers of one name",
-      in: "reportTwins",
+      in: "reportDuplicateNames",
       find: "other !== undefined",
       replace: "other === fields",
       test: "parseScaledObject() names spec.triggers[2].name when there is R2: two triggers of one name",
@@ -171,7 +171,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes a utilization of anything",
-      in: "readMetricType",
+      in: "parseMetricType",
       find: '"Utilization"',
       replace: '"Share"',
       test:
@@ -300,6 +300,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "takes a baseline of less than nothing",
       in: "parsePositive",
+      under: "lib/resources/scaled_object/local_triggers.ts",
       find: "parsed.milli <= 0n",
       replace: "parsed.milli === 0n",
       test: "parseScaledObject() names spec.triggers[0].metadata.baseline when there is R10: a negative baseline",
@@ -316,8 +317,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes negative replicas",
-      in: "readReplicas",
-      under: "lib/scaled_object/parse_cron_source.ts",
+      in: "parseDesiredReplicas",
       find: "replicas >= 1n",
       replace: "replicas !== 0n",
       test:
@@ -325,7 +325,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes an unknown time zone",
-      in: "readTimezone",
+      in: "parseTimezone",
       find: "timezone === null || isTimezone(timezone)",
       replace: "timezone === null || timezone !== ''",
       test: "parseScaledObject() names spec.triggers[0].metadata.timezone when there is R11: an unknown timezone",
@@ -355,7 +355,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes a negative value",
-      in: "readTarget",
+      in: "parseTargetMilli",
       find: "if (!hasFormula)",
       replace: "if (!hasFormula && target >= 0)",
       test: "parseScaledObject() names spec.triggers[0].metadata.value when there is R12: a negative value",
@@ -364,22 +364,21 @@ export const REPLICAS_RESOURCE: Mutations = {
   R13: [
     {
       breaks: "asks the metadata service of a cloud",
-      in: "readAddress",
-      under: "lib/scaled_object",
+      in: "parseAddress",
       find: "purpose === null",
       replace: "purpose !== undefined",
       test: "parseScaledObject() refuses to ask 169.254.169.254, which is a link-local address (R13, R14)",
     },
     {
       breaks: "takes xml",
-      in: "readFormat",
+      in: "parseFormat",
       find: 'metadata.text("format") === "xml"',
       replace: 'metadata.text("format") === "html"',
       test: "parseScaledObject() names spec.triggers[0].metadata.format when there is R13: format xml",
     },
     {
       breaks: "reads yaml where nothing is said",
-      in: "readFormat",
+      in: "parseFormat",
       find: ': "json"',
       replace: ': "yaml"',
       test: METRICS_API,
@@ -394,7 +393,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes any location",
-      in: "readLocation",
+      in: "parseLocation",
       find: "text === null ? null : findLocationFault(text, format)",
       replace: "null",
       test:
@@ -433,7 +432,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "reads a mapped address as none",
-      in: "readPurpose",
+      in: "findAddressPurpose",
       find: "mapped !== null",
       replace: "mapped === undefined",
       test: "parseScaledObject() refuses to ask [::ffff:169.254.169.254], which is a link-local address (R13, R14)",
@@ -447,7 +446,8 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "forgets the headers",
-      in: "readHeaders",
+      in: "parseHeaders",
+      under: "lib/resources/scaled_object/http_triggers.ts",
       find: 'metadata.pairs("customHeaders")',
       replace: 'metadata.pairs("headers")',
       test: PROMETHEUS,
@@ -479,7 +479,6 @@ export const REPLICAS_RESOURCE: Mutations = {
     {
       breaks: "waits as long as a manifest says",
       in: "MAX_TIMEOUT_MS",
-      under: "lib/scaled_object",
       find: "15_000",
       replace: "2 ** 31 - 1",
       test: "parseScaledObject() cuts a timeout to a tick's 15 s, with a warning (R15)",
@@ -501,15 +500,15 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "waits for no time at all",
-      in: "readTimeout",
+      in: "parseTimeoutMs",
       find: "timeoutMs === 0 ? DEFAULT_TIMEOUT_MS :",
       replace: "",
       test: "parseScaledObject() reads durations as Go does, or as milliseconds (R15)",
     },
     {
       breaks: "takes blanks for a value",
-      in: "readText",
-      under: "lib/scaled_object/metadata.ts",
+      in: "findText",
+      under: "lib/resources/scaled_object/metadata.ts",
       find: "value.trim()",
       replace: "value",
       test: METRICS_API,
@@ -525,16 +524,16 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "gives a ClusterTriggerAuthentication a namespace",
-      in: "readMetadata",
-      under: "lib/scaled_object/parse_authentication.ts",
+      in: "parseObjectMetadata",
+      under: "lib/resources/trigger_authentication/trigger_authentication.ts",
       find: 'kind === "ClusterTriggerAuthentication" ? null : namespace',
       replace: "namespace",
       test: "parseAuthentication() gives a ClusterTriggerAuthentication no namespace, whatever it has (R16)",
     },
     {
       breaks: "takes a path for a secret's name",
-      in: "readName",
-      under: "lib/scaled_object/parse_authentication.ts",
+      in: "parseName",
+      under: "lib/resources/trigger_authentication/trigger_authentication.ts",
       find: "NAME_RULE",
       replace: "ANY_TEXT",
       test: "parseAuthentication() names every field that is missing or wrong (R16)",
@@ -543,7 +542,7 @@ export const REPLICAS_RESOURCE: Mutations = {
   R17: [
     {
       breaks: "takes a target that is 0 in thousandths",
-      in: "readTarget",
+      in: "parseTargetMilli",
       find: "if (!hasFormula)",
       replace: "if (!hasFormula && target <= 0)",
       test:
@@ -551,7 +550,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "cuts a target",
-      in: "readTarget",
+      in: "parseTargetMilli",
       find: "toMilli(target)",
       replace: "BigInt(Math.trunc(Math.min(2 ** 62, 1000 * target)))",
       test: "parseScaledObject() rounds a threshold to three decimals, ties to even, and never to 0 (R17)",
@@ -611,7 +610,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes a negative number",
-      in: "readPausedReplicas",
+      in: "parsePausedReplicas",
       find: "replicas >= 0n",
       replace: "replicas >= -1n",
       test:
@@ -646,8 +645,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "does not try the formula",
-      in: "compile",
-      under: "lib/scaled_object/parse_formula.ts",
+      in: "compileFormula",
       find: 'tried.kind !== "error"',
       replace: "tried !== null",
       test:
@@ -670,7 +668,7 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
     {
       breaks: "takes an infinite target",
-      in: "readFloat",
+      in: "parseFloatText",
       find: "value !== null && Number.isFinite(value)",
       replace: "value !== null",
       test:

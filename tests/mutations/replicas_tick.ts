@@ -1,61 +1,61 @@
 /** Slips in the tick half of replicas (R25, R31 to R45, R83 with what R85 adds to it). */
 import type { Mutations } from "../../tools/mutation.ts";
 
-const TICK = "lib/core/replicas/tick";
-
 export const REPLICAS_TICK: Mutations = {
   R25: [
     {
       breaks: "misses a request where only the RuntimeClass has one",
-      in: "readOwn",
-      under: "lib/core/replicas/requests.ts",
+      in: "computePodLevelRequest",
       find: "request === null && extra === 0n",
       replace: "request === null",
       test:
-        "readRequest() takes what the RuntimeClass adds for a request, where neither the pod nor a container has one (R25)",
+        "computePodRequest() takes what the RuntimeClass adds for a request, where neither the pod nor a container has one (R25)",
     },
     {
       breaks: "counts init containers that end",
       in: "isRunning",
       find: 'kind !== "init"',
       replace: "kind !== null",
-      test: "readRequest() is the sum over containers and native sidecars, without init containers that end (R25)",
+      test:
+        "computePodRequest() is the sum over containers and native sidecars, without init containers that end (R25)",
     },
     {
       breaks: "does not count native sidecars",
       in: "isRunning",
       find: 'kind !== "init"',
       replace: 'kind === "container"',
-      test: "readRequest() is the sum over containers and native sidecars, without init containers that end (R25)",
+      test:
+        "computePodRequest() is the sum over containers and native sidecars, without init containers that end (R25)",
     },
     {
       breaks: "takes a missing request for none",
       in: "sumContainers",
       find: "return toMissing(pod, name, resource)",
       replace: "continue",
-      test: "readRequest() names the first container without a request, in the sum and alone (R25)",
+      test: "computePodRequest() names the first container without a request, in the sum and alone (R25)",
     },
     {
       breaks: "takes the pod's request for a container's",
-      in: "readRequest",
+      in: "computePodRequest",
       find: "if (container !== null) return",
-      replace: "if (container !== null && !hasOwnRequests(pod)) return",
-      test: "readRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)",
+      replace: "if (container !== null && !hasPodLevelRequests(pod)) return",
+      test:
+        "computePodRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)",
     },
     {
       breaks: "forgets the overhead",
-      in: "readOwn",
-      under: "lib/core/replicas",
+      in: "computePodLevelRequest",
       find: "return (request ?? 0n) + extra",
       replace: "return request ?? 0n",
-      test: "readRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)",
+      test:
+        "computePodRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)",
     },
     {
       breaks: "takes limits of the pod for requests",
-      in: "hasOwnRequests",
+      in: "hasPodLevelRequests",
       find: 'podResources["memory.requests"] !== null',
       replace: 'podResources["memory.requests"] !== undefined',
-      test: "readRequest() looks at the containers where the pod has limits of its own but no requests (R25)",
+      test: "computePodRequest() looks at the containers where the pod has limits of its own but no requests (R25)",
     },
     {
       breaks: "looks at the requests of pods that count alone",
@@ -78,7 +78,7 @@ export const REPLICAS_TICK: Mutations = {
       in: "toMilliAmount",
       find: "* 1000n",
       replace: "",
-      test: "readRequest() is in thousandths of a byte for memory (R21, R25)",
+      test: "computePodRequest() is in thousandths of a byte for memory (R21, R25)",
     },
   ],
   R31: [
@@ -100,32 +100,28 @@ export const REPLICAS_TICK: Mutations = {
   R32: [
     {
       breaks: "lifts 0 to the minimum",
-      in: "tick",
-      under: TICK,
+      in: "computeDesiredReplicas",
       find: "if (replicas === 0) {",
       replace: "if (replicas === 0 && minReplicas === 1) {",
       test: "tick() leaves 0 alone also where the minimum is more (R32)",
     },
     {
       breaks: "asks the triggers above the maximum",
-      in: "tick",
-      under: TICK,
+      in: "computeDesiredReplicas",
       find: "if (replicas > maxReplicas) {",
       replace: "if (replicas > maxReplicas && input.behavior === null) {",
       test: "tick() comes back within the bounds at once, whatever rules and metrics are (R32, E14)",
     },
     {
       breaks: "asks the triggers below the minimum",
-      in: "tick",
-      under: TICK,
+      in: "computeDesiredReplicas",
       find: "if (replicas < minReplicas) {",
       replace: "if (replicas < minReplicas && input.behavior === null) {",
       test: "tick() comes back within the bounds at once, whatever rules and metrics are (R32, E14)",
     },
     {
       breaks: "may go to 0",
-      in: "tick",
-      under: TICK,
+      in: "computeDesiredReplicas",
       find: "Math.max(1, input.minReplicas)",
       replace: "input.minReplicas",
       test: "tick() has 1 as its least minimum (R32, R41)",
@@ -163,7 +159,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "takes a pod without start for old",
       in: "isUnready",
-      under: TICK,
       find: "if (startAt === null || ready === null) return true;",
       replace: "if (ready === null) return true; if (startAt === null) return false;",
       test: "groupPods(): one without a start is unready for cpu (R33)",
@@ -171,7 +166,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "takes a start of exactly 300 s ago for young",
       in: "isUnready",
-      under: TICK,
       find: "startAt + INITIALIZATION_MS > now",
       replace: "startAt + INITIALIZATION_MS >= now",
       test: "groupPods(): one that started exactly 300 s ago may have a sample that begins before its transition (R33)",
@@ -179,7 +173,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "refuses a sample that begins at the transition",
       in: "isUnready",
-      under: TICK,
       find: "metric.at < ready.at + metric.windowMs",
       replace: "metric.at <= ready.at + metric.windowMs",
       test:
@@ -188,7 +181,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "forgets the sample's window",
       in: "isUnready",
-      under: TICK,
       find: "ready.at + metric.windowMs",
       replace: "ready.at",
       test:
@@ -197,7 +189,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "takes a pod for never ready that turned False 30 s after its start",
       in: "isUnready",
-      under: TICK,
       find: "ready.at < startAt + INITIAL_READINESS_MS",
       replace: "ready.at <= startAt + INITIAL_READINESS_MS",
       test: "groupPods(): one that turned False 30 s after its start was ready once, and counts (R33)",
@@ -205,7 +196,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "takes Unknown for False",
       in: "isUnready",
-      under: TICK,
       find: 'return ready.status === "False" && ready.at',
       replace: 'return ready.status !== "True" && ready.at',
       test: "groupPods(): one whose readiness is unknown counts as ready (R33)",
@@ -254,7 +244,7 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "is beyond the tolerance at its upper end",
       in: "isWithin",
-      under: TICK,
+      under: "lib/horizontal/replica_calculator.ts",
       find: "ratio <= 1 + up",
       replace: "ratio < 1 + up",
       test: "proposeByPods() leaves replicas where usage is at either end of the tolerance (R36)",
@@ -262,7 +252,7 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "is beyond the tolerance at its lower end",
       in: "isWithin",
-      under: TICK,
+      under: "lib/horizontal/replica_calculator.ts",
       find: "1 - down <= ratio",
       replace: "1 - down < ratio",
       test: "proposeByPods() leaves replicas where usage is at either end of the tolerance (R36)",
@@ -270,7 +260,7 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "takes one tolerance for both directions",
       in: "isWithin",
-      under: TICK,
+      under: "lib/horizontal/replica_calculator.ts",
       find: "1 - down <= ratio",
       replace: "1 - up <= ratio",
       test: "proposeByPods() tells the tolerance up from that down (R36)",
@@ -295,7 +285,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "forgets the unready pods on the way up",
       in: "fillIn",
-      under: TICK,
       find: "[...missing, ...unready].map(idle)",
       replace: "missing.map(idle)",
       test: "proposeByPods() takes unready pods to use nothing on the way up (R37)",
@@ -319,7 +308,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "fills missing pods in at the target",
       in: "fillIn",
-      under: TICK,
       find: "if (ratio === 1) return [];",
       replace: "",
       test: "proposeByPods() fills nobody in where usage is exactly at the target (R37)",
@@ -327,14 +315,13 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "fills unready pods in on the way down",
       in: "fillIn",
-      under: TICK,
       find: "return missing.map((pod)",
       replace: "return [...missing, ...unready].map((pod)",
       test: "proposeByPods() leaves unready pods out where missing ones are filled in on the way down (R37)",
     },
     {
       breaks: "lets those filled in turn the direction",
-      in: "proposeFilled",
+      in: "proposeWithFilledIn",
       find: "|| isTurned",
       replace: "",
       test:
@@ -342,7 +329,7 @@ export const REPLICAS_TICK: Mutations = {
     },
     {
       breaks: "lets the number of pods turn the direction",
-      in: "proposeFilled",
+      in: "proposeWithFilledIn",
       find: "isAgainst ? replicas : proposed",
       replace: "proposed",
       test: "proposeByPods() leaves replicas where the number of pods alone would turn the direction (R37)",
@@ -350,7 +337,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "rounds to the nearest",
       in: "toReplicas",
-      under: TICK,
       find: "Math.ceil(exact)",
       replace: "Math.round(exact)",
       test: "proposeByPods() may ask for more below the target, where more pods stand than shall be (R37)",
@@ -382,7 +368,6 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "proposes more than the field holds",
       in: "toReplicas",
-      under: TICK,
       find: "exact > MAX_REPLICAS ? MAX_REPLICAS :",
       replace: "",
       test: "proposeByValue() proposes at most 2^31 - 1 (R38, R39)",
@@ -406,8 +391,8 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "proposes the ready pods within tolerance",
       in: "proposeByWhole",
-      find: "return toProposal(replicas, ratio, readyPods ?? 0);",
-      replace: "return toProposal(readyPods ?? 0, ratio, readyPods ?? 0);",
+      find: "return toValueProposal(replicas, ratio, readyPods ?? 0);",
+      replace: "return toValueProposal(readyPods ?? 0, ratio, readyPods ?? 0);",
       test: "proposeByValue() of a whole value within tolerance proposes what shall be, whatever is ready (R39)",
     },
     {
@@ -465,14 +450,14 @@ export const REPLICAS_TICK: Mutations = {
   R41: [
     {
       breaks: "does not count a need of exactly 300 s",
-      in: "stabilizePlain",
+      in: "stabilizeWithoutBehavior",
       find: "at < now - DOWN_WINDOW_MS",
       replace: "at <= now - DOWN_WINDOW_MS",
       test: "stabilize() without behavior takes the largest need of 300 s, that of exactly 300 s too (R41)",
     },
     {
       breaks: "records what it made of the need",
-      in: "stabilizePlain",
+      in: "stabilizeWithoutBehavior",
       find: "{ replicas: need, at: now }",
       replace: "{ replicas: Math.max(need, ...counted), at: now }",
       test: "stabilize() records the need itself, not what it makes of it (R41, R42)",
@@ -480,20 +465,20 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "takes the absence of behavior for its defaults",
       in: "limitRate",
-      find: "if (behavior === null) return limitPlain(input);",
+      find: "if (behavior === null) return limitWithoutBehavior(input);",
       replace: "if (behavior === null) return { desired: stabilized, limit: null };",
       test: "limitRate() without behavior lets replicas double, or become 4 (R41, E7)",
     },
     {
       breaks: "holds 1 replica to 2",
-      in: "limitPlain",
+      in: "limitWithoutBehavior",
       find: "Math.max(2 * replicas, 4)",
       replace: "2 * replicas",
       test: "limitRate() without behavior lets replicas double, or become 4 (R41, E7)",
     },
     {
       breaks: "falls below the minimum",
-      in: "limitPlain",
+      in: "limitWithoutBehavior",
       find: 'if (stabilized < minReplicas) return { desired: minReplicas, limit: "TooFewReplicas" };',
       replace: "",
       test: "limitRate() without behavior keeps within min and max, and lets replicas fall at once (R41)",
@@ -502,28 +487,28 @@ export const REPLICAS_TICK: Mutations = {
   R42: [
     {
       breaks: "counts a need of exactly the window's age",
-      in: "stabilizeBoth",
+      in: "stabilizeWithBehavior",
       find: "at > cutoff",
       replace: "at >= cutoff",
       test: "stabilize() does not count a need of exactly the window's age (R42, E10)",
     },
     {
       breaks: "takes the down window for both directions",
-      in: "stabilizeBoth",
+      in: "stabilizeWithBehavior",
       find: "now - scaleUp.windowMs",
       replace: "now - scaleDown.windowMs",
       test: "stabilize() raises replicas to the smallest need of the up window (R42)",
     },
     {
       breaks: "goes by the need instead of by replicas",
-      in: "stabilizeBoth",
+      in: "stabilizeWithBehavior",
       find: "Math.max(replicas, least)",
       replace: "Math.max(need, least)",
       test: "stabilize() looks at both windows whatever the direction (R42)",
     },
     {
       breaks: "reuses a slot that one window still sees",
-      in: "stabilizeBoth",
+      in: "stabilizeWithBehavior",
       find: "at < upCutoff && at < downCutoff",
       replace: "at < upCutoff || at < downCutoff",
       test: "stabilize() reuses the last slot that is older than both windows (R42, R44)",
@@ -532,56 +517,56 @@ export const REPLICAS_TICK: Mutations = {
   R43: [
     {
       breaks: "cuts percents on the way up",
-      in: "toUpLimit",
+      in: "computeUpLimit",
       find: "Math.ceil(start",
       replace: "Math.floor(start",
       test: "limitRate() rounds percents up on the way up and cuts them on the way down, in doubles (R43, E8, E9)",
     },
     {
       breaks: "multiplies before it divides",
-      in: "toUpLimit",
+      in: "computeUpLimit",
       find: "start * (1 + policy.value / 100)",
       replace: "start * (100 + policy.value) / 100",
       test: "limitRate() rounds percents up on the way up and cuts them on the way down, in doubles (R43, E8, E9)",
     },
     {
       breaks: "rounds percents up on the way down",
-      in: "toDownLimit",
+      in: "computeDownLimit",
       find: "Math.trunc(start",
       replace: "Math.ceil(start",
       test: "limitRate() rounds percents up on the way up and cuts them on the way down, in doubles (R43, E8, E9)",
     },
     {
       breaks: "reckons from what there is now",
-      in: "toStart",
+      in: "computePeriodStart",
       find: "replicas - sum(ups) + sum(downs)",
       replace: "replicas",
       test: "limitRate() reckons from the replicas at the period's start, by the changes of both directions (R43)",
     },
     {
       breaks: "forgets the changes of the other direction",
-      in: "toStart",
+      in: "computePeriodStart",
       find: "- sum(ups) + sum(downs)",
       replace: "- sum(ups)",
       test: "limitRate() reckons from the replicas at the period's start, by the changes of both directions (R43)",
     },
     {
       breaks: "counts a change of exactly the period's age",
-      in: "toStart",
+      in: "computePeriodStart",
       find: "at > now - periodMs",
       replace: "at >= now - periodMs",
       test: "limitRate() counts changes strictly younger than the period, each policy its own (R43)",
     },
     {
       breaks: "takes Min for Max on the way down",
-      in: "toDownLimit",
+      in: "computeDownLimit",
       find: 'select === "Min" ? Math.max(...limits) : Math.min(...limits)',
       replace: "Math.min(...limits)",
       test: "limitRate() lets the largest of the policies count, or the smallest change by Min (R43)",
     },
     {
       breaks: "scales though it is Disabled",
-      in: "toUpLimit",
+      in: "computeUpLimit",
       find: 'if (select === "Disabled") return now.replicas;',
       replace: "",
       test: "limitRate() Disabled keeps replicas in that direction, and in no other (R43, E14)",
@@ -589,8 +574,8 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "turns the direction where the period is used up",
       in: "limitRate",
-      find: "Math.max(replicas, toUpLimit(history, input, behavior.scaleUp))",
-      replace: "toUpLimit(history, input, behavior.scaleUp)",
+      find: "Math.max(replicas, computeUpLimit(history, input, behavior.scaleUp))",
+      replace: "computeUpLimit(history, input, behavior.scaleUp)",
       test: "limitRate() leaves replicas where the period is used up, and never turns the direction (R43)",
     },
     {
@@ -604,39 +589,39 @@ export const REPLICAS_TICK: Mutations = {
   R44: [
     {
       breaks: "keeps events without behavior",
-      in: "noteRescale",
+      in: "recordRescale",
       find: "if (behavior === null) return history;",
       replace:
         "if (behavior === null) return { ...history, ups: [...history.ups, { change: to - from, at: now, isOutdated: false }] };",
-      test: "noteRescale() keeps nothing without behavior (R44)",
+      test: "recordRescale() keeps nothing without behavior (R44)",
     },
     {
       breaks: "overwrites the first outdated event",
       in: "storeEvent",
       find: "marked.findLastIndex(",
       replace: "marked.findIndex(",
-      test: "noteRescale() overwrites the last one that is older than the longest period of its direction (R44)",
+      test: "recordRescale() overwrites the last one that is older than the longest period of its direction (R44)",
     },
     {
       breaks: "marks an event of exactly the longest period's age",
       in: "storeEvent",
       find: "one.at < cutoff",
       replace: "one.at <= cutoff",
-      test: "noteRescale() adds where none is that old, though other policies no longer see it (R44)",
+      test: "recordRescale() adds where none is that old, though other policies no longer see it (R44)",
     },
     {
       breaks: "forgets marks",
       in: "storeEvent",
       find: ": one)",
       replace: ": { ...one, isOutdated: false })",
-      test: "noteRescale() marks for good: a longer period later does not bring one back (R44)",
+      test: "recordRescale() marks for good: a longer period later does not bring one back (R44)",
     },
     {
       breaks: "goes by the shortest period",
       in: "storeEvent",
       find: "Math.max(0, ...policies",
       replace: "Math.min(Infinity, ...policies",
-      test: "noteRescale() adds where none is that old, though other policies no longer see it (R44)",
+      test: "recordRescale() adds where none is that old, though other policies no longer see it (R44)",
     },
     {
       breaks: "overwrites the first old need",
@@ -649,15 +634,14 @@ export const REPLICAS_TICK: Mutations = {
   R45: [
     {
       breaks: "drops its events where there is no behavior",
-      in: "stabilizePlain",
+      in: "stabilizeWithoutBehavior",
       find: "recordNeed(history, ",
       replace: "recordNeed({ ...history, ups: [], downs: [] }, ",
       test: "tick() keeps its events through a spell without behavior (R44, R45)",
     },
     {
       breaks: "starts anew each time",
-      in: "tick",
-      under: TICK,
+      in: "computeDesiredReplicas",
       find: "history ?? startHistory(replicas, now)",
       replace: "startHistory(replicas, now)",
       test: "tick() goes by the needs and writes of before a changed spec (R45)",
@@ -666,24 +650,21 @@ export const REPLICAS_TICK: Mutations = {
   R83: [
     {
       breaks: "scales out by the pods' birth",
-      in: "project",
-      under: TICK,
+      in: "combineRuns",
       find: "const lo = Math.min(full.replicas, born.replicas);",
       replace: "const lo = born.replicas;",
       test: "proposeByPods() leaves replicas between lo and hi to the pods' own size: VerticalFirst (R83, E15)",
     },
     {
       breaks: "scales in by what pods can grow to",
-      in: "project",
-      under: TICK,
+      in: "combineRuns",
       find: "raised === null ? born.replicas :",
       replace: "raised === null ? full.replicas :",
       test: "proposeByPods() scales in to hi only when even pods of birth size would fall short of it (R83, E15)",
     },
     {
       breaks: "has a lo above hi",
-      in: "project",
-      under: TICK,
+      in: "combineRuns",
       find: "Math.min(full.replicas, born.replicas)",
       replace: "full.replicas",
       test: "proposeByPods() takes lo for no more than hi, where a surge of pods turns the runs round (R83)",
@@ -697,8 +678,7 @@ export const REPLICAS_TICK: Mutations = {
     },
     {
       breaks: "goes to hi where replicas lie between",
-      in: "project",
-      under: TICK,
+      in: "combineRuns",
       find: "if (replicas > hi)",
       replace: "if (replicas !== hi)",
       test: "proposeByPods() leaves replicas between lo and hi to the pods' own size: VerticalFirst (R83, E15)",
@@ -712,8 +692,7 @@ export const REPLICAS_TICK: Mutations = {
     },
     {
       breaks: "scales out by pods at their limit",
-      in: "project",
-      under: TICK,
+      in: "combineRuns",
       find: "Math.min(raised.replicas, replicas)",
       replace: "raised.replicas",
       test: "proposeByPods() never scales out by a pod at its limit, it holds: VerticalUp (R83, R85)",
@@ -721,8 +700,8 @@ export const REPLICAS_TICK: Mutations = {
     {
       breaks: "counts a pod at its limit with less than it uses",
       in: "proposeByPods",
-      find: "max(pod.metric.milli, readYardsticks(pod).full)",
-      replace: "readYardsticks(pod).full",
+      find: "max(pod.metric.milli, requestsOf(pod).full)",
+      replace: "requestsOf(pod).full",
       test: "proposeByPods() counts a pod at its limit with no less than it uses (R83, R85)",
     },
     {

@@ -4,14 +4,14 @@ import type { Mutations } from "../../tools/mutation.ts";
 const SHARED = "read() asks once for both halves that are due in the same second, and counts once (R8)";
 const ANEW = "read() asks anew in another second, and for the same half (R8)";
 const COUNTS = "read() counts pods of the object's namespace, or their nodes (R12)";
-const GJSON = "readAtPath() finds keys, indices, escaped characters and lengths as GJSON does (R13)";
+const GJSON = "findAtPath() finds keys, indices, escaped characters and lengths as GJSON does (R13)";
 const REFUSED = "parseJsonPath() refuses other syntax of GJSON by its name (R13)";
 const KEYS = "toTriggerRequest() sends an API key by header or query, under KEDA's names by default (R13, R16)";
 const STATUSES = "createAskTrigger() takes any 2xx of prometheus, and of metrics-api only 200 (R13, R14)";
 const ASKED = "toTriggerRequest() asks prometheus as KEDA does, each parameter escaped (R14)";
 const EMPTY =
-  "readPrometheusAnswer() takes no series and no value for 0, or for an error if ignoreNullValues is false, and counts them as empty (R14)";
-const SERIES = "readExposition() takes the first series with the selector's name and labels (R15)";
+  "parsePrometheusAnswer() takes no series and no value for 0, or for an error if ignoreNullValues is false, and counts them as empty (R14)";
+const SERIES = "parseExposition() takes the first series with the selector's name and labels (R15)";
 const ELSEWHERE = "a redirect to another host carries no credential, nor does one back (R15)";
 const LEAK = "a redirect that would bring credentials in its URL to another host is not followed (R15)";
 const CLUSTER =
@@ -26,16 +26,14 @@ export const REPLICAS_TRIGGERS: Mutations = {
   R8: [
     {
       breaks: "asks again for the other half",
-      in: "serve",
-      under: "lib/triggers",
+      in: "listServed",
       find: "last.second === second",
       replace: "last.second > second",
       test: SHARED,
     },
     {
       breaks: "counts a shared reading twice",
-      in: "serve",
-      under: "lib/triggers",
+      in: "listServed",
       find: "isCounted: false",
       replace: "isCounted: true",
       test: SHARED,
@@ -43,15 +41,14 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "shares over the second's end",
       in: "toSecond",
-      under: "lib/triggers",
+      under: "lib/triggers/reader.ts",
       find: "Math.floor(now / 1000)",
       replace: "Math.round(now / 1000)",
       test: ANEW,
     },
     {
       breaks: "gives the same half its own reading again",
-      in: "serve",
-      under: "lib/triggers",
+      in: "listServed",
       find: "last.half !== half && ",
       replace: "",
       test: ANEW,
@@ -67,7 +64,7 @@ export const REPLICAS_TRIGGERS: Mutations = {
     },
     {
       breaks: "never counts nodes",
-      in: "readTrigger",
+      in: "fetchTriggerValue",
       find: "isByNode: source.isByNode",
       replace: "isByNode: false",
       test: COUNTS,
@@ -83,14 +80,15 @@ export const REPLICAS_TRIGGERS: Mutations = {
     },
     {
       breaks: "takes an escaped digit for an index",
-      in: "readUse",
+      in: "toListUse",
       find: "test(raw)",
       replace: 'test(raw.replace("\\\\", ""))',
       test: GJSON,
     },
     {
       breaks: "finds what objects inherit",
-      in: "readAtPath",
+      in: "findAtPath",
+      under: "lib/resources/scaled_object/json_path.ts",
       find: "Object.hasOwn(current, key)",
       replace: "key in current",
       test: GJSON,
@@ -105,7 +103,7 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "takes wildcards for keys",
       in: "findFault",
-      under: "lib/scaled_object",
+      under: "lib/resources/scaled_object/json_path.ts",
       find: "[*?]",
       replace: "[*]",
       test: REFUSED,
@@ -113,7 +111,7 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "takes a length in the middle",
       in: "findFault",
-      under: "lib/scaled_object",
+      under: "lib/resources/scaled_object/json_path.ts",
       find: '=== "#" && !isLast',
       replace: '=== "##" && !isLast',
       test: REFUSED,
@@ -134,18 +132,17 @@ export const REPLICAS_TRIGGERS: Mutations = {
     },
     {
       breaks: "has secrets go before metadata",
-      in: "readApiKey",
+      in: "findApiKey",
       find: 'given.apiKey ?? read("apiKey")',
       replace: 'read("apiKey") ?? given.apiKey',
       test: KEYS,
     },
     {
       breaks: "reads no text as a quantity",
-      in: "toValue",
-      under: "lib/triggers/read_located.ts",
+      in: "toLocatedValue",
       find: "return parsed.ok ? parsed",
       replace: "return parsed.ok ? { ok: false, cause: found }",
-      test: "readLocated() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)",
+      test: "parseLocatedValue() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)",
     },
   ],
   R14: [
@@ -173,40 +170,39 @@ export const REPLICAS_TRIGGERS: Mutations = {
     },
     {
       breaks: "does not count an empty answer",
-      in: "readPrometheusAnswer",
+      in: "parsePrometheusAnswer",
       find: "value: 0, isEmpty: true",
       replace: "value: 0, isEmpty: false",
       test: EMPTY,
     },
     {
       breaks: "takes nothing for 0 always",
-      in: "readPrometheusAnswer",
+      in: "parsePrometheusAnswer",
       find: "if (ignoresNullValues) return { ok: true, value: 0, isEmpty: true }",
       replace: "return { ok: true, value: 0, isEmpty: true }",
       test: EMPTY,
     },
     {
       breaks: "takes the first of several series",
-      in: "readPrometheusAnswer",
+      in: "parsePrometheusAnswer",
       find: "second !== undefined",
       replace: "second === null",
       test:
-        "readPrometheusAnswer() refuses several series, scalars and what has another shape, whatever ignoreNullValues says, and quotes nothing (R14)",
+        "parsePrometheusAnswer() refuses several series, scalars and what has another shape, whatever ignoreNullValues says, and quotes nothing (R14)",
     },
     {
       breaks: "has a null value be 0",
-      in: "toValue",
-      under: "lib/triggers/prometheus_answer.ts",
+      in: "toSampleValue",
       find: "return -1",
       replace: "return 0",
-      test: "readPrometheusAnswer() takes a null value for -1 (R14)",
+      test: "parsePrometheusAnswer() takes a null value for -1 (R14)",
     },
     {
       breaks: "verifies nothing by the ca",
-      in: "readAuth",
+      in: "resolveAuth",
       find: 'source.kind === "prometheus" && ca !== null',
       replace: "ca === null",
-      test: "readAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)",
+      test: "resolveAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)",
     },
     {
       breaks: "sends basic before bearer",
@@ -220,39 +216,37 @@ export const REPLICAS_TRIGGERS: Mutations = {
   R15: [
     {
       breaks: "takes YAML of any length",
-      in: "readYaml",
-      under: "lib/triggers",
+      in: "findInYaml",
       find: "> MAX_YAML_BYTES",
       replace: "> 64 * MAX_YAML_BYTES",
       test:
-        "readLocated() takes 64 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)",
+        "parseLocatedValue() takes 64 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)",
     },
     {
       breaks: "takes YAML that stands for more than is written",
       in: "parsePlain",
-      find: "FOREIGN",
-      replace: "{ ...FOREIGN, isPlain: false }",
-      test: "readLocated() refuses YAML with an alias (R13, R15)",
+      find: "UNTRUSTED_RULES",
+      replace: "{ ...UNTRUSTED_RULES, isPlain: false }",
+      test: "parseLocatedValue() refuses YAML with an alias (R13, R15)",
     },
     {
       breaks: "has a directive bring merge keys back",
       in: "checkPlain",
       find: '|| typeof key.value === "symbol"',
       replace: "",
-      test: "readLocated() refuses YAML with a merge key by a directive (R13, R15)",
+      test: "parseLocatedValue() refuses YAML with a merge key by a directive (R13, R15)",
     },
     {
       breaks: "takes YAML of very many values",
-      in: "FOREIGN",
+      in: "UNTRUSTED_RULES",
       find: "16_384",
       replace: "65_536",
-      test: "readLocated() refuses YAML with too many values (R13, R15)",
+      test: "parseLocatedValue() refuses YAML with too many values (R13, R15)",
     },
-    { breaks: "takes the last series", in: "readExposition", find: "&& found === null", replace: "", test: SERIES },
+    { breaks: "takes the last series", in: "parseExposition", find: "&& found === null", replace: "", test: SERIES },
     {
       breaks: "ignores labels",
       in: "isMatch",
-      under: "lib/triggers",
       find: "label[1] === value",
       replace: "label[1] !== null",
       test: SERIES,
@@ -262,7 +256,7 @@ export const REPLICAS_TRIGGERS: Mutations = {
       in: "familyOf",
       find: '"histogram"',
       replace: '"gauge"',
-      test: "readExposition() takes no histogram and no summary, nor what belongs to one (R15)",
+      test: "parseExposition() takes no histogram and no summary, nor what belongs to one (R15)",
     },
     {
       breaks: "takes credentials along",
@@ -294,8 +288,8 @@ export const REPLICAS_TRIGGERS: Mutations = {
     },
     {
       breaks: "reads on for ever",
-      in: "LIMIT_BYTES",
-      under: "lib/triggers",
+      in: "MAX_BYTES",
+      under: "lib/triggers/http_client.ts",
       find: "2 ** 20",
       replace: "2 ** 25",
       test: "a trigger that answers more than 1 MiB fails, and one that answers just that does not (R15)",
@@ -340,15 +334,14 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "passes on what fetch says",
       in: "describeFailure",
-      under: "lib/triggers",
+      under: "lib/triggers/http_client.ts",
       find: '"the connection failed"',
       replace: "words",
       test: SECRETS,
     },
     {
       breaks: "shows the query",
-      in: "toShown",
-      under: "lib/triggers",
+      in: "toSafeAddress",
       find: "${url.pathname}",
       replace: "${url.pathname}${url.search}",
       test: "createAskTrigger() leaves out of a message the user, the query and what fetch says (R16)",
@@ -369,15 +362,14 @@ export const REPLICAS_TRIGGERS: Mutations = {
     },
     {
       breaks: "writes while a parameter is missing",
-      in: "check",
-      under: "lib/triggers",
+      in: "checkParameters",
       find: "return read.ok ? resolved",
       replace: "return true ? resolved",
       test: "read() is obstructed while a secret or a parameter is missing, and heals by itself (R16)",
     },
     {
       breaks: "keeps blanks around a token",
-      in: "readParameter",
+      in: "findParameter",
       find: "credentials[name]?.trim()",
       replace: "credentials[name]",
       test:
@@ -387,16 +379,14 @@ export const REPLICAS_TRIGGERS: Mutations = {
   R19: [
     {
       breaks: "takes the cached value for every trigger",
-      in: "serve",
-      under: "lib/triggers",
+      in: "listServed",
       find: "trigger.isCached &&",
       replace: "",
       test: CACHED,
     },
     {
       breaks: "takes the cached value for polls too",
-      in: "serve",
-      under: "lib/triggers",
+      in: "listServed",
       find: '&& half === "tick"',
       replace: "",
       test: CACHED,

@@ -16,7 +16,7 @@ export const REPLICAS_WAY_IN: Mutations = {
   R1: [
     {
       breaks: "sets replicas unless told otherwise",
-      in: "toOptions",
+      in: "toRunOptions",
       find: 'lastOr("scaledObjects", "false")',
       replace: 'lastOr("scaledObjects", "true")',
       test: SWITCH,
@@ -37,8 +37,7 @@ export const REPLICAS_WAY_IN: Mutations = {
     },
     {
       breaks: "hands the switch on whatever it says",
-      in: "readReplicas",
-      under: "lib/cli/run",
+      in: "createReplicasOptions",
       find: "if (!scaledObjects)",
       replace: "if (scaledObjects)",
       test:
@@ -46,8 +45,7 @@ export const REPLICAS_WAY_IN: Mutations = {
     },
     {
       breaks: "takes podfit's namespace over the one that is named",
-      in: "readReplicas",
-      under: "lib/cli/run",
+      in: "createReplicasOptions",
       find: "clusterObjectNamespace ?? server.namespace",
       replace: "server.namespace",
       test:

@@ -26,9 +26,9 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "matches pods of every namespace",
-      in: "Inventory.#match",
-      find: "this.#entries.get(pod.namespace)?.values() ?? []",
-      replace: "[...this.#entries.values()].flatMap((all) => [...all.values()])",
+      in: "ClusterCache.#match",
+      find: "this.#autoscalers.get(pod.namespace)?.values() ?? []",
+      replace: "[...this.#autoscalers.values()].flatMap((all) => [...all.values()])",
       test: "Inventory keeps namespaces apart (C1)",
     },
   ],
@@ -93,8 +93,7 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "does without a targetUtilization",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_side.ts",
+      in: "parseFieldPolicy",
       find: ', "targetUtilization"',
       replace: "",
       test: "C2 C3 the parser requires the same fields as the definition",
@@ -102,6 +101,7 @@ export const RESOURCE: Mutations = {
     {
       breaks: "knows no limits of a resource",
       in: "parseCpu",
+      under: "lib/resources/pod_resource_autoscaler/policy.ts",
       find: '"requests", "limits", "scaleDown"',
       replace: '"requests", "scaleDown"',
       test: "C2 C3 C4 the parser knows the same fields as the definition, in every object of spec",
@@ -182,7 +182,6 @@ export const RESOURCE: Mutations = {
     {
       breaks: "takes equal thresholds",
       in: "parseThresholds",
-      under: "lib/autoscaler/parse_side.ts",
       find: "<= down",
       replace: "< down",
       test: "parseAutoscaler() names spec.policy.cpu.requests.scaleUpThreshold when there is C7: up equal to down",
@@ -190,6 +189,7 @@ export const RESOURCE: Mutations = {
     {
       breaks: "takes an empty selector of empty parts",
       in: "parsePodSelector",
+      under: "lib/resources/pod_resource_autoscaler/parse.ts",
       find: "isEmptySelector(parsed.selector)",
       replace: "parsed.selector.source.matchLabels === undefined",
       test: "parseAutoscaler() names spec.selector when there is C7: a selector of empty parts",
@@ -210,8 +210,7 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "takes a target of 0 %",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_side.ts",
+      in: "parseFieldPolicy",
       find: '"targetUtilization", { min: 1, max: 100 }',
       replace: '"targetUtilization", { min: 0, max: 100 }',
       test: "parseAutoscaler() names spec.policy.cpu.requests.targetUtilization when there is C7: targetUtilization 0",
@@ -225,16 +224,14 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "takes a step of 0",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_bounds.ts",
+      in: "parseFieldBounds",
       find: "step <=",
       replace: "step <",
       test: "parseAutoscaler() names spec.bounds.cpu.requests.step when there is C7: step 0",
     },
     {
       breaks: "takes a negative max",
-      in: "parseSide",
-      under: "lib/autoscaler/parse_bounds.ts",
+      in: "parseFieldBounds",
       find: "max < 0",
       replace: "max < 0 && min !== null",
       test: "parseAutoscaler() names spec.bounds.cpu.requests.max when there is C7: a negative max",
@@ -242,7 +239,7 @@ export const RESOURCE: Mutations = {
     {
       breaks: "reads hours as minutes",
       in: "UNIT_NS",
-      under: "lib/units",
+      under: "lib/units/time.ts",
       find: "3_600_000_000_000n",
       replace: "60_000_000_000n",
       test: "parseDuration() reads what Go reads, in ms rounded up (C7)",
@@ -258,8 +255,8 @@ export const RESOURCE: Mutations = {
   C8: [
     {
       breaks: "stops at the first problem of a resource",
-      in: "parseSides",
-      find: "requireSide(fields, resource)",
+      in: "parseFieldPolicies",
+      find: "requireRequestsOrLimits(fields, resource)",
       replace: 'if (!fields.has("requests") && !fields.has("limits")) return []',
       test: "C8 parseAutoscaler() finds every problem, each once",
     },
@@ -272,7 +269,8 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "tells a problem without its path",
-      in: "listProblems",
+      in: "formatProblems",
+      under: "lib/model/reasons.ts",
       find: "`${path}: ${message}`",
       replace: "`${message}`",
       test: "nextStatus() tells",

@@ -1,15 +1,13 @@
 /** Lines of records: JSON that reads back to the same values, and a parser that believes nothing else and never throws. */
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { decideReplicas } from "../../lib/core/replicas/decide.ts";
-import type { ReplicasObservation, TriggerReading } from "../../lib/core/replicas/input.ts";
-import { NEW_REPLICAS_STATE } from "../../lib/core/replicas/new_state.ts";
-import { formatLine, toReplicasRecord } from "../../lib/record/format.ts";
-import type { RecordLine } from "../../lib/record/line.ts";
-import { parseLine } from "../../lib/record/parse_line.ts";
-import type { ReplicasRecord } from "../../lib/record/replicas_record.ts";
-import { parseScaledObject } from "../../lib/scaled_object/parse_scaled_object.ts";
-import type { ScaledObjectFacts } from "../../lib/scaled_object/scaled_object.ts";
+import { decideReplicas } from "../../lib/horizontal/decide.ts";
+import type { ReplicasObservation, TriggerReading } from "../../lib/model/replicas_decision.ts";
+import { NEW_REPLICAS_STATE } from "../../lib/model/replicas_state.ts";
+import { formatLine, type RecordLine, type ReplicasRecord, toReplicasRecord } from "../../lib/record/record.ts";
+import { parseLine } from "../../lib/record/parse.ts";
+import { parseScaledObject } from "../../lib/resources/scaled_object/scaled_object.ts";
+import type { ScaledObjectFacts } from "../../lib/model/scaled_object.ts";
 import { GOOD_SCALED_OBJECTS } from "../support/good_scaled_objects.ts";
 import { SECOND, START } from "../support/builders.ts";
 import { recordStory } from "../support/recorded_story.ts";

@@ -1,9 +1,9 @@
 /** Records of evaluations: plain JSON that replays to the same outcome, and a parser that believes nothing else. */
 import { assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import { decide } from "../../lib/core/decide.ts";
-import type { Answer } from "../../lib/core/resize_request.ts";
-import { NEW_POD_STATE } from "../../lib/core/state.ts";
+import { decideSize } from "../../lib/vertical/decide.ts";
+import type { Answer } from "../../lib/model/resize_request.ts";
+import { NEW_POD_STATE } from "../../lib/model/state.ts";
 import { parseRecord, parseState } from "../../lib/record/parse.ts";
 import { type EvaluationRecord, formatRecord } from "../../lib/record/record.ts";
 import { loads, podOf, sanePolicies, sizes } from "../support/arbitraries.ts";
@@ -31,7 +31,7 @@ Deno.test("a record survives JSON, and replays to the same outcome", () => {
         const parsed = parseRecord(JSON.parse(formatRecord(record)));
         if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
         assertEquals(parsed.value, record);
-        assertEquals(decide(parsed.value.before, parsed.value.input), record.outcome);
+        assertEquals(decideSize(parsed.value.before, parsed.value.input), record.outcome);
         kinds = kinds.union(new Set(record.outcome.decisions.map(({ decision }) => decision.kind)));
       }
     }),

@@ -1,16 +1,20 @@
 /** Rings of records: what repeats is counted, what is news is kept, and there is an end to both age and size. */
 import { assert, assertEquals } from "@std/assert";
-import { decideReplicas } from "../../lib/core/replicas/decide.ts";
-import { toReplicasRecord } from "../../lib/record/format.ts";
-import type { EvaluationRecord } from "../../lib/record/record.ts";
-import { compareReplicas, isBlocked, readLane } from "../../lib/record/repeats.ts";
-import { comparePods, type Repetition } from "../../lib/record/repeats.ts";
-import { Ring, type RingRules } from "../../lib/record/ring.ts";
-import type { ContainerDecision, Outcome } from "../../lib/core/decision.ts";
+import { decideReplicas } from "../../lib/horizontal/decide.ts";
+import { type EvaluationRecord, toRecord, toReplicasRecord } from "../../lib/record/record.ts";
+import {
+  comparePods,
+  compareReplicas,
+  isBlocked,
+  type Repetition,
+  Ring,
+  type RingRules,
+  toLane,
+} from "../../lib/record/ring.ts";
+import type { ContainerDecision, SizeOutcome } from "../../lib/model/decision.ts";
 import { evaluation } from "../support/evaluations.ts";
 import { request, SECOND, SIZE } from "../support/builders.ts";
 import { createFold, value } from "../support/replicas_fold.ts";
-import { toRecord } from "../../lib/record/record.ts";
 
 /** `lane:text` at so many seconds; `?` is silent, `!` is always news, and a first `B` is kept. */
 interface Note {
@@ -20,13 +24,13 @@ interface Note {
 }
 
 const RULES: RingRules<Note> = {
-  readAt: ({ at }) => at,
+  getAt: ({ at }) => at,
   compare: (before, { text }): Repetition => {
     if (text === "?") return "silent";
     return text === before.text && text !== "!" ? "repeats" : "news";
   },
   keepsFirst: ({ text }) => text === "B",
-  readLane: ({ lane = "" }) => lane,
+  getLane: ({ lane = "" }) => lane,
   format: ({ record: { text, at }, count, since }) => `${text} ${since}-${at} x${count}`,
   packing: { pack: (text) => `<${text}>`, unpack: (packed) => packed.slice(1, -1) },
   maxAgeMs: 100,
@@ -41,7 +45,7 @@ function ringOf(texts: string, rules: Partial<RingRules<Note>> = {}): Ring<Note>
 }
 
 function lines(ring: Ring<Note>): readonly string[] {
-  return [...ring.readLines()].join("").trimEnd().split("\n");
+  return [...ring.listLines()].join("").trimEnd().split("\n");
 }
 
 const CASES: Readonly<Record<string, readonly [texts: string, expected: readonly string[]]>> = {
@@ -56,7 +60,7 @@ for (const [sentence, [texts, expected]] of Object.entries(CASES)) {
     const ring = ringOf(texts);
     assertEquals(lines(ring), expected);
     ring.pack();
-    assertEquals([lines(ring), ring.hasEnded, ring.readNewest()], [expected, false, `${expected.at(-1)}\n`]);
+    assertEquals([lines(ring), ring.hasEnded, ring.findNewest()], [expected, false, `${expected.at(-1)}\n`]);
   });
 }
 
@@ -102,7 +106,7 @@ Deno.test("a ring gives up what is too old, and says when nothing is left", () =
   ring.pack();
   assertEquals([ring.expire(101), lines(ring)], [true, ["a 0-0 x1", "b 1-1 x1", "c 2-2 x1"]]);
   assertEquals([ring.expire(102), lines(ring)], [true, ["c 2-2 x1"]]);
-  assertEquals([ring.expire(103), ring.readNewest()], [false, null]);
+  assertEquals([ring.expire(103), ring.findNewest()], [false, null]);
 });
 
 const HOLD: ContainerDecision = {
@@ -125,7 +129,7 @@ function record(...decisions: readonly ContainerDecision[]): EvaluationRecord {
   return toRecord(evaluation({ outcome: { decisions } }));
 }
 
-function with_(outcome: Partial<Outcome>): EvaluationRecord {
+function with_(outcome: Partial<SizeOutcome>): EvaluationRecord {
   return toRecord(evaluation({ outcome: { decisions: [HOLD], ...outcome } }));
 }
 
@@ -190,7 +194,7 @@ Deno.test("compareReplicas() finds repetitions of each half, and news in a write
     const input = { now: fold.now += 15 * SECOND, object: fold.object, observation, dryRun: false };
     const one = toReplicasRecord({ before, input, outcome: decideReplicas(before, input) });
     fold.see(observation);
-    const lane = readLane(one);
+    const lane = toLane(one);
     const last = lanes.get(lane);
     seen.push(`${lane} ${last === undefined ? "first" : compareReplicas(last, one)}`);
     lanes.set(lane, one);

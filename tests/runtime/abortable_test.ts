@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { abortable } from "@std/async/abortable";
+import { abortable } from "../../lib/runtime/tasks.ts";
 
 Deno.test("abortable() gives what the promise gives", async () => {
   const { signal } = new AbortController();

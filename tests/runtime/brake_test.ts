@@ -1,20 +1,20 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { Brake } from "../../lib/runtime/brake.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { CircuitBreaker } from "../../lib/runtime/backoff.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** A server that is asked by all as often as they may, and is busy for the first `busyMs`. */
 async function ask({ waitMs, busyMs, forMs }: { waitMs: number | null; busyMs: number; forMs: number }) {
   const clock = new VirtualClock();
-  const brake = new Brake({ clock, random: () => 0.99 });
+  const brake = new CircuitBreaker({ clock, random: () => 0.99 });
   const askedMs: number[] = [];
   const ending = new AbortController();
   const clients = Array.from({ length: 20 }, async () => {
     while (!ending.signal.aborted) {
-      using pass = await brake.pass(ending.signal).catch(() => null);
+      using pass = await brake.acquire(ending.signal).catch(() => null);
       if (pass === null) return;
       askedMs.push(clock.monotonic());
       await clock.sleep(10, ending.signal).catch(() => {});
-      pass.note(clock.monotonic() < busyMs ? { waitMs } : null);
+      pass.report(clock.monotonic() < busyMs ? { waitMs } : null);
       await clock.sleep(1_000, ending.signal).catch(() => {});
     }
   });
@@ -43,33 +43,33 @@ Deno.test("Brake.pass() lets all go on, in order, when the one that asks is serv
 
 Deno.test("Brake holds all for a minute at most, and begins with short waits again after a calm one", async () => {
   const clock = new VirtualClock();
-  const brake = new Brake({ clock, random: () => 0.99 });
+  const brake = new CircuitBreaker({ clock, random: () => 0.99 });
   /** How long it holds after such an answer, in whole seconds. */
   async function readHold(waitMs: number | null): Promise<number> {
-    brake.tryPass()?.note({ waitMs });
+    brake.tryAcquire()?.report({ waitMs });
     for (let seconds = 0;; seconds++) {
-      const pass = brake.tryPass();
+      const pass = brake.tryAcquire();
       pass?.[Symbol.dispose]();
       if (pass !== null) return seconds;
       await clock.advance(1_000);
     }
   }
   assertEquals([await readHold(3_600_000), await readHold(null), await readHold(null)], [60, 2, 4]);
-  brake.tryPass()?.note(null);
+  brake.tryAcquire()?.report(null);
   await clock.advance(61_000);
   assertEquals(await readHold(null), 1);
 });
 
 Deno.test("Brake asks again where the one that asked for all gave up without an answer", async () => {
   const clock = new VirtualClock();
-  const brake = new Brake({ clock, random: () => 0 });
-  const first = brake.tryPass();
-  first?.note({ waitMs: 1_000 });
+  const brake = new CircuitBreaker({ clock, random: () => 0 });
+  const first = brake.tryAcquire();
+  first?.report({ waitMs: 1_000 });
   await clock.advance(1_000);
-  const probe = brake.tryPass();
-  assertEquals(brake.tryPass(), null);
+  const probe = brake.tryAcquire();
+  assertEquals(brake.tryAcquire(), null);
   let isNext = false;
-  const next = brake.pass(new AbortController().signal).then(() => isNext = true);
+  const next = brake.acquire(new AbortController().signal).then(() => isNext = true);
   await clock.advance(1_000);
   assertEquals(isNext, false);
   probe?.[Symbol.dispose]();
@@ -79,10 +79,10 @@ Deno.test("Brake asks again where the one that asked for all gave up without an 
 
 Deno.test("Brake.pass() rejects when its signal aborts, and leaves no timer behind", async () => {
   const clock = new VirtualClock();
-  const brake = new Brake({ clock, random: () => 0 });
-  brake.tryPass()?.note({ waitMs: 60_000 });
+  const brake = new CircuitBreaker({ clock, random: () => 0 });
+  brake.tryAcquire()?.report({ waitMs: 60_000 });
   const controller = new AbortController();
-  const waiting = assertRejects(() => brake.pass(controller.signal), Error, "enough");
+  const waiting = assertRejects(() => brake.acquire(controller.signal), Error, "enough");
   await clock.advance(10);
   controller.abort(new Error("enough"));
   await waiting;

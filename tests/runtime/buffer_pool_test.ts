@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { BodyBuffer, BufferPool } from "../../lib/runtime/buffer_pool.ts";
+import { BodyBuffer, BufferPool } from "../../lib/runtime/buffers.ts";
 
 const KI = 1024;
 

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { watchSteps } from "../../lib/runtime/clock_steps.ts";
+import { watchClockSteps } from "../../lib/runtime/clock.ts";
 
-Deno.test("watchSteps() gives each step of the wall clock once, beside the time that passes", () => {
+Deno.test("watchClockSteps() gives each step of the wall clock once, beside the time that passes", () => {
   const time = { now: 1_000_000, monotonic: 50 };
-  const take = watchSteps({ now: () => time.now, monotonic: () => time.monotonic });
+  const take = watchClockSteps({ now: () => time.now, monotonic: () => time.monotonic });
   const pass = (ms: number, stepMs = 0) => {
     time.now += ms + stepMs;
     time.monotonic += ms;
@@ -18,9 +18,9 @@ Deno.test("watchSteps() gives each step of the wall clock once, beside the time 
   ]);
 });
 
-Deno.test("watchSteps() adds up what a clock is slewed by", () => {
+Deno.test("watchClockSteps() adds up what a clock is slewed by", () => {
   const time = { now: 0, monotonic: 0 };
-  const take = watchSteps({ now: () => time.now, monotonic: () => time.monotonic });
+  const take = watchClockSteps({ now: () => time.now, monotonic: () => time.monotonic });
   const steps = Array.from({ length: 6 }, () => {
     time.now += 1000;
     return take();
@@ -28,9 +28,9 @@ Deno.test("watchSteps() adds up what a clock is slewed by", () => {
   assertEquals(steps.filter((step) => step !== 0), [5000]);
 });
 
-Deno.test("watchSteps() looks at how much time has passed once a second at most, and at once when the wall clock steps back", () => {
+Deno.test("watchClockSteps() looks at how much time has passed once a second at most, and at once when the wall clock steps back", () => {
   let [now, looks] = [0, 0];
-  const take = watchSteps({ now: () => now, monotonic: () => (looks++, 0) });
+  const take = watchClockSteps({ now: () => now, monotonic: () => (looks++, 0) });
   const countLooks = (at: number) => {
     const before = looks;
     now = at;

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Clock, systemClock } from "../../lib/runtime/clock.ts";
-import { settle, START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 
 /** The sanitizers prove "leaves no timer behind" for the real clock: an hour's sleep that leaked would fail its test. */
 const HOUR_MS = 3_600_000;
@@ -59,7 +59,7 @@ Deno.test("VirtualClock.advance() wakes sleepers in due order, also those who sl
   const naps = [nap("slow", [30]), nap("quick", [10, 10, 20]), nap("late", [40])];
   await clock.advance(39);
   assertEquals(woken, ["quick@10", "quick@20", "slow@30"]);
-  assertEquals([clock.now() - START, clock.monotonic(), clock.pending], [39, 39, 2]);
+  assertEquals([clock.now() - VIRTUAL_START_AT, clock.monotonic(), clock.pending], [39, 39, 2]);
   await clock.advance(1);
   assertEquals(woken.slice(3), ["late@40", "quick@40"]);
   await Promise.all(naps);
@@ -79,12 +79,12 @@ Deno.test("VirtualClock.setNow() steps the wall clock alone", async () => {
   const clock = new VirtualClock();
   let isAwake = false;
   const sleeping = clock.sleep(50).then(() => isAwake = true);
-  clock.setNow(START - HOUR_MS);
-  await settle();
-  assertEquals([clock.now(), clock.monotonic(), isAwake], [START - HOUR_MS, 0, false]);
+  clock.setNow(VIRTUAL_START_AT - HOUR_MS);
+  await settleEventLoop();
+  assertEquals([clock.now(), clock.monotonic(), isAwake], [VIRTUAL_START_AT - HOUR_MS, 0, false]);
   await clock.advance(50);
   await sleeping;
-  assertEquals(clock.now(), START - HOUR_MS + 50);
+  assertEquals(clock.now(), VIRTUAL_START_AT - HOUR_MS + 50);
 });
 
 Deno.test("VirtualClock.advance() fails rather than hangs on an endless loop of zero sleeps", async () => {

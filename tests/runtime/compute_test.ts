@@ -1,7 +1,7 @@
 /** What is computed lets others go first. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { computeOn, queueCalls } from "../../lib/runtime/compute.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { getComputeQueue, queueCalls } from "../../lib/runtime/event_loop.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** A clock that moves by hand; each rest is noted, and ends when the test says so. */
 function start() {
@@ -15,7 +15,7 @@ function start() {
     return rest.promise;
   };
   const spend = (ms: number) => void (now += ms);
-  const compute = computeOn({ monotonic: () => now, sleep });
+  const compute = getComputeQueue({ monotonic: () => now, sleep });
   return {
     done,
     rests,
@@ -42,7 +42,7 @@ async function settle(): Promise<void> {
   for (let hop = 0; hop < 1_000; hop++) await null;
 }
 
-Deno.test("computeOn() does at once what nobody waits before, and gives what it gives", async () => {
+Deno.test("getComputeQueue() does at once what nobody waits before, and gives what it gives", async () => {
   const { take, done, rests } = start();
   const given = take("a", 3);
   assertEquals(done, ["a"]);
@@ -50,7 +50,7 @@ Deno.test("computeOn() does at once what nobody waits before, and gives what it 
   assertEquals(rests.length, 0);
 });
 
-Deno.test("computeOn() rests after each 5 ms of work, and goes on in order", async () => {
+Deno.test("getComputeQueue() rests after each 5 ms of work, and goes on in order", async () => {
   const { take, done, rests, wake } = start();
   const all = ["a", "b", "c", "d", "e", "f"].map((name) => take(name, 2));
   await settle();
@@ -63,7 +63,7 @@ Deno.test("computeOn() rests after each 5 ms of work, and goes on in order", asy
   assertEquals([await Promise.all([...all, late]), done.join("")], [[..."abcdefg"], "abcdefg"]);
 });
 
-Deno.test("computeOn() counts what was done long ago, and no time in which nothing was done", async () => {
+Deno.test("getComputeQueue() counts what was done long ago, and no time in which nothing was done", async () => {
   const { take, rests, wake } = start();
   await take("a", 4);
   await settle();
@@ -74,7 +74,7 @@ Deno.test("computeOn() counts what was done long ago, and no time in which nothi
   assertEquals(rests.length, 1);
 });
 
-Deno.test("computeOn() counts what an answer sets off at once", async () => {
+Deno.test("getComputeQueue() counts what an answer sets off at once", async () => {
   const { take, spend, done, rests, wake } = start();
   const first = take("a", 1);
   const second = take("b", 1).then(() => spend(3));
@@ -86,7 +86,7 @@ Deno.test("computeOn() counts what an answer sets off at once", async () => {
   assertEquals(done.join(""), "abc");
 });
 
-Deno.test("computeOn() counts what an answer sets off after a few promises, as a request that is sent", async () => {
+Deno.test("getComputeQueue() counts what an answer sets off after a few promises, as a request that is sent", async () => {
   const { take, spend, done, rests, wake } = start();
   const first = take("a", 1);
   const second = take("b", 1).then(async () => {
@@ -134,14 +134,14 @@ Deno.test("queueCalls() passes answers on in turns of their own, failures among 
   assertEquals(done.join(""), "abc");
 });
 
-Deno.test("computeOn() gives one queue to all who have the same clock, and another clock its own", () => {
+Deno.test("getComputeQueue() gives one queue to all who have the same clock, and another clock its own", () => {
   const clock = new VirtualClock();
-  assertEquals(computeOn(clock) === computeOn(clock), true);
-  assertEquals(computeOn(clock) === computeOn(new VirtualClock()), false);
+  assertEquals(getComputeQueue(clock) === getComputeQueue(clock), true);
+  assertEquals(getComputeQueue(clock) === getComputeQueue(new VirtualClock()), false);
 });
 
-Deno.test("computeOn() passes on what a piece of work throws, and does the next", async () => {
-  const compute = computeOn(new VirtualClock());
+Deno.test("getComputeQueue() passes on what a piece of work throws, and does the next", async () => {
+  const compute = getComputeQueue(new VirtualClock());
   const broken = compute(() => {
     throw new RangeError("no number");
   });

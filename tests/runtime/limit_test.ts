@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Limit } from "../../lib/runtime/limit.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { Semaphore } from "../../lib/runtime/limits.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 Deno.test("Limit.acquire() lets in no more than its number, first come first served", async () => {
   const clock = new VirtualClock();
-  const limit = new Limit(2);
+  const limit = new Semaphore(2);
   const done: string[] = [];
   let inside = 0;
   let mostInside = 0;
@@ -23,7 +23,7 @@ Deno.test("Limit.acquire() lets in no more than its number, first come first ser
 });
 
 Deno.test("Limit.acquire() leaves the queue when aborted, and the slot goes to the next", async () => {
-  const limit = new Limit(1);
+  const limit = new Semaphore(1);
   const controller = new AbortController();
   const first = await limit.acquire();
   const impatient = limit.acquire(controller.signal);
@@ -36,7 +36,7 @@ Deno.test("Limit.acquire() leaves the queue when aborted, and the slot goes to t
 });
 
 Deno.test("Limit gives a slot back once, however often it is disposed", async () => {
-  const limit = new Limit(1);
+  const limit = new Semaphore(1);
   const slot = await limit.acquire();
   slot[Symbol.dispose]();
   slot[Symbol.dispose]();
@@ -48,6 +48,6 @@ Deno.test("Limit gives a slot back once, however often it is disposed", async ()
 });
 
 Deno.test("Limit rejects a number below one", () => {
-  assertThrows(() => new Limit(0), RangeError, 'Cannot limit to "0"');
-  assertThrows(() => new Limit(NaN), RangeError, 'Cannot limit to "NaN"');
+  assertThrows(() => new Semaphore(0), RangeError, 'Cannot limit to "0"');
+  assertThrows(() => new Semaphore(NaN), RangeError, 'Cannot limit to "NaN"');
 });

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createLog, type LogFormat, type LogLevel } from "../../lib/runtime/log.ts";
-import type { Log } from "../../lib/runtime/log.ts";
-import { START } from "../../lib/runtime/virtual_clock.ts";
+import { createLog, type Log, type LogFormat, type LogLevel } from "../../lib/runtime/log.ts";
+import { VIRTUAL_START_AT } from "../support/virtual_clock.ts";
 import { UNSEEN } from "../support/hostile_text.ts";
 
 interface Captured {
@@ -11,7 +10,10 @@ interface Captured {
 
 function capture(format: LogFormat, level: LogLevel = "info"): Captured {
   const lines: string[] = [];
-  return { log: createLog({ level, format, clock: { now: () => START }, write: (line) => lines.push(line) }), lines };
+  return {
+    log: createLog({ level, format, clock: { now: () => VIRTUAL_START_AT }, write: (line) => lines.push(line) }),
+    lines,
+  };
 }
 
 function jsonOf(fields: Record<string, unknown>, level: LogLevel = "info"): Record<string, unknown> {
@@ -43,7 +45,7 @@ Deno.test("createLog() writes one text line per message: time, level, message, f
 
 Deno.test("createLog() writes one JSON line per message, fields beside the message", () => {
   const { log, lines } = capture("json");
-  log.warn("Resized pod", { autoscaler: "shop/cart", from: { cpu: 100 }, to: [1, 2], at: new Date(START) });
+  log.warn("Resized pod", { autoscaler: "shop/cart", from: { cpu: 100 }, to: [1, 2], at: new Date(VIRTUAL_START_AT) });
   assertEquals(lines.length, 1);
   assertEquals(JSON.parse(lines[0] ?? ""), {
     "@timestamp": "2026-11-20T11:00:00.000Z",

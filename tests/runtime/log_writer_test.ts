@@ -1,7 +1,7 @@
 /** What becomes of log lines whose reader is slow, stops, or goes away? */
 import { assert, assertEquals } from "@std/assert";
 import { type LogWriter, openLogWriter } from "../../lib/runtime/log_writer.ts";
-import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
 Deno.test("openLogWriter() writes lines whole and in their order, however little is taken at a time", async () => {
   const reader = open();
@@ -19,7 +19,7 @@ Deno.test("openLogWriter() waits for nobody: what finds no room is dropped, and 
   for (let index = 0; index < 100; index++) reader.writer.write(`line ${String(index).padStart(3, "0")}\n`, "info");
   // It would fit, but not where it belongs: after the line about those before it.
   reader.writer.write("\n", "info");
-  await settle();
+  await settleEventLoop();
   assertEquals([reader.text, reader.dropped], ["", 90]);
   reader.goOn();
   await reader.writer.flush();

@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Rate } from "../../lib/runtime/rate.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { TokenBucket } from "../../lib/runtime/limits.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 Deno.test("Rate.take() lets a burst through at once, and then so many per second, in order of arrival", async () => {
   const clock = new VirtualClock();
-  const rate = new Rate({ clock, perSecond: 2, burst: 3 });
+  const rate = new TokenBucket({ clock, perSecond: 2, burst: 3 });
   const passed: string[] = [];
   const all = ["a", "b", "c", "d", "e"].map(async (name) => {
     await rate.take();
@@ -20,7 +20,7 @@ Deno.test("Rate.take() lets a burst through at once, and then so many per second
 
 Deno.test("Rate.take() leaves the queue when aborted, and leaves no timer behind", async () => {
   const clock = new VirtualClock();
-  const rate = new Rate({ clock, perSecond: 1, burst: 1 });
+  const rate = new TokenBucket({ clock, perSecond: 1, burst: 1 });
   await rate.take();
   const controller = new AbortController();
   const waiting = assertRejects(() => rate.take(controller.signal), Error, "enough");
@@ -33,7 +33,7 @@ Deno.test("Rate.take() leaves the queue when aborted, and leaves no timer behind
 
 Deno.test("Rate.drain() takes what was saved up", async () => {
   const clock = new VirtualClock();
-  const rate = new Rate({ clock, perSecond: 1, burst: 100 });
+  const rate = new TokenBucket({ clock, perSecond: 1, burst: 100 });
   rate.drain();
   let passedMs = -1;
   const taking = rate.take().then(() => passedMs = clock.monotonic());
@@ -44,6 +44,6 @@ Deno.test("Rate.drain() takes what was saved up", async () => {
 
 Deno.test("Rate rejects what would let nobody pass", () => {
   const clock = new VirtualClock();
-  assertThrows(() => new Rate({ clock, perSecond: 0, burst: 1 }), RangeError, '"0" per second');
-  assertThrows(() => new Rate({ clock, perSecond: 1, burst: 0.5 }), RangeError, 'burst of "0.5"');
+  assertThrows(() => new TokenBucket({ clock, perSecond: 0, burst: 1 }), RangeError, '"0" per second');
+  assertThrows(() => new TokenBucket({ clock, perSecond: 1, burst: 0.5 }), RangeError, 'burst of "0.5"');
 });

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createLog, LOG_FORMATS } from "../../lib/runtime/log.ts";
 import { keepSecret, redact } from "../../lib/runtime/secrets.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 Deno.test("redact() replaces every secret that was kept, wherever it stands", () => {
   keepSecret("first-s3cret");

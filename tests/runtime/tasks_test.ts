@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { type Start, TaskSet } from "../../lib/runtime/tasks.ts";
-import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { type RunTask, TaskSet } from "../../lib/runtime/tasks.ts";
+import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 
 interface Stage extends AsyncDisposable {
   readonly clock: VirtualClock;
@@ -23,7 +23,7 @@ function stage(): Stage {
 }
 
 /** Runs until aborted, and then takes `endMs` to end. */
-function player({ clock, said }: Stage, { name, endMs = 0 }: { name: string; endMs?: number }): Start {
+function player({ clock, said }: Stage, { name, endMs = 0 }: { name: string; endMs?: number }): RunTask {
   return async (signal) => {
     said.push(`${name} starts`);
     await clock.sleep(1e9, signal).catch(() => {});
@@ -35,12 +35,12 @@ function player({ clock, said }: Stage, { name, endMs = 0 }: { name: string; end
 Deno.test("TaskSet starts a key once, stops it alone and leaves the others", async () => {
   await using at = stage();
   for (const name of ["a", "b", "b"]) at.tasks.start(name, player(at, { name }));
-  await settle();
+  await settleEventLoop();
   assertEquals(at.said, ["a starts", "b starts"]);
   at.tasks.stop("a");
   at.tasks.stop("unknown");
   at.tasks.start("c", player(at, { name: "c" }));
-  await settle();
+  await settleEventLoop();
   assertEquals(at.said.slice(2).sort(), ["a ends", "c starts"]);
   assertEquals(at.tasks.size, 2);
 });
@@ -48,7 +48,7 @@ Deno.test("TaskSet starts a key once, stops it alone and leaves the others", asy
 Deno.test("TaskSet starts a key that was stopped and started again only after its old task ended", async () => {
   await using at = stage();
   at.tasks.start("a", player(at, { name: "old", endMs: 500 }));
-  await settle();
+  await settleEventLoop();
   at.tasks.stop("a");
   at.tasks.start("a", player(at, { name: "unlucky" }));
   at.tasks.stop("a");
@@ -62,7 +62,7 @@ Deno.test("TaskSet starts a key that was stopped and started again only after it
 Deno.test("TaskSet reports a task that throws and starts it again with a growing wait", async () => {
   await using at = stage();
   const startedMs: number[] = [];
-  const fails: Start = () => {
+  const fails: RunTask = () => {
     startedMs.push(at.clock.monotonic());
     throw new Error(`broken ${startedMs.length}`);
   };
@@ -78,7 +78,7 @@ Deno.test("TaskSet reports a task that throws and starts it again with a growing
 Deno.test("TaskSet forgets earlier failures once a task ran for longer than the longest wait", async () => {
   await using at = stage();
   const startedMs: number[] = [];
-  const lives: Start = async (signal) => {
+  const lives: RunTask = async (signal) => {
     startedMs.push(at.clock.monotonic());
     await at.clock.sleep(startedMs.length === 3 ? 5000 : 0, signal);
     throw new Error("broken");
@@ -101,7 +101,7 @@ Deno.test("TaskSet starts a task that returned by itself again, unreported", asy
 Deno.test("TaskSet takes what an aborted task throws for the abort", async () => {
   const at = stage();
   at.tasks.start("a", (signal) => at.clock.sleep(1e9, signal));
-  await settle();
+  await settleEventLoop();
   await at.tasks[Symbol.asyncDispose]();
   assertEquals(at.said, []);
   assertEquals(at.clock.pending, 0);
@@ -111,7 +111,7 @@ Deno.test("TaskSet disposal waits for every task, also those already ending, and
   const at = stage();
   at.tasks.start("a", player(at, { name: "a", endMs: 700 }));
   at.tasks.start("b", player(at, { name: "b", endMs: 300 }));
-  await settle();
+  await settleEventLoop();
   at.tasks.stop("a");
   let isDisposed = false;
   const disposal = at.tasks[Symbol.asyncDispose]().then(() => isDisposed = true);
@@ -120,6 +120,6 @@ Deno.test("TaskSet disposal waits for every task, also those already ending, and
   await at.clock.advance(1);
   await disposal;
   at.tasks.start("c", player(at, { name: "c" }));
-  await settle();
+  await settleEventLoop();
   assertEquals(at.said, ["a starts", "b starts", "b ends", "a ends"]);
 });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parse, parseAll, stringify } from "@std/yaml";
 import { findExcess } from "../../lib/runtime/yaml.ts";
 
-Deno.test("parse() reads a document and says where it is broken", () => {
+Deno.test("parseBody() reads a document and says where it is broken", () => {
   assertEquals(parse("a: 1\nb: [x]"), { a: 1, b: ["x"] });
   assertThrows(() => parse("a: [1"), SyntaxError, "line");
 });
@@ -11,7 +11,7 @@ Deno.test("parseAll() and stringify() agree", () => {
   assertEquals(parseAll(`${stringify({ a: "on" })}---\n${stringify({ b: 2 })}`), [{ a: "on" }, { b: 2 }]);
 });
 
-Deno.test("parse() reads merged fields, empty documents and text that looks like a date", () => {
+Deno.test("parseBody() reads merged fields, empty documents and text that looks like a date", () => {
   assertEquals(parse("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}"), { a: { x: 1, y: 2 }, b: { x: 1, y: 3 } });
   assertEquals([parse(""), parse("# nothing"), parseAll("")], [null, null, []]);
   assertEquals(parse("2026-11-22"), "2026-11-22");
@@ -25,7 +25,7 @@ const broken: readonly [sentence: string, text: string, why: string][] = [
   ["two documents", "a: s3cret\n---\nb: 1", "more than one document"],
 ];
 for (const [sentence, text, why] of broken) {
-  Deno.test(`parse() refuses ${sentence}, without quoting the text`, () => {
+  Deno.test(`parseBody() refuses ${sentence}, without quoting the text`, () => {
     const { message } = assertThrows(() => parse(text), SyntaxError, why);
     assert(!message.includes("s3cret"), message);
   });
@@ -44,13 +44,13 @@ const costly: readonly [sentence: string, text: string, why: string][] = [
   ["very many odd escapes", `"${"\\q".repeat(600_000)}"`, "more than 500000 lines, fields and values"],
 ];
 for (const [sentence, text, why] of costly) {
-  Deno.test(`parse() refuses ${sentence}`, () => {
+  Deno.test(`parseBody() refuses ${sentence}`, () => {
     assertThrows(() => parse(text), SyntaxError, why);
     assertThrows(() => parseAll(text), SyntaxError, why);
   });
 }
 
-Deno.test("parse() reads what is large and honest: a list of a thousand objects, and many fields in one", () => {
+Deno.test("parseBody() reads what is large and honest: a list of a thousand objects, and many fields in one", () => {
   const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`field-${index}`, "value"]));
   assertEquals(parse(stringify(fields)), fields);
   const list = Array.from(

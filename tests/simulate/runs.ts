@@ -1,8 +1,8 @@
 /** Plain values for tests of simulations: a pod of one container "main", its autoscaler, loads. */
-import { parseAutoscaler } from "../../lib/autoscaler/parse_autoscaler.ts";
-import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
-import type { Load, Wanted } from "../../lib/simulate/engine/load.ts";
-import { simulate, type SimulateOptions, type Simulation } from "../../lib/simulate/engine/simulate.ts";
+import { parseAutoscaler } from "../../lib/resources/pod_resource_autoscaler/parse.ts";
+import type { Autoscaler } from "../../lib/model/autoscaler.ts";
+import type { Load, Wanted } from "../../lib/simulate/load.ts";
+import { simulate, type SimulateOptions, type Simulation } from "../../lib/simulate/simulate.ts";
 import { container, MI, pod, resources } from "../support/builders.ts";
 
 export const HOUR = 3600;

@@ -3,13 +3,13 @@
  * autoscaler; and what a kubelet that enacts a resize makes of a pod.
  */
 import { formatTime } from "../../lib/units/time.ts";
-import { START } from "../../lib/runtime/virtual_clock.ts";
+import { VIRTUAL_START_AT } from "./virtual_clock.ts";
 
 /** An object of the API: whatever JSON it is. */
 // deno-lint-ignore no-explicit-any
 export type Json = any;
 
-const HOUR_AGO = formatTime(START - 3_600_000);
+const HOUR_AGO = formatTime(VIRTUAL_START_AT - 3_600_000);
 
 export function podObject(overrides: Json = {}): Json {
   const { name = "web-1", labels = { app: "web" }, node = "node1", sidecar = false, requests, limits } = overrides;

@@ -3,13 +3,13 @@
  * and `intercept` puts any other answer in place of its own: a recorded refusal, a delay, a dead connection.
  */
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
-import { abortable } from "@std/async/abortable";
+import { abortable } from "../../lib/runtime/tasks.ts";
 import { parse } from "../../lib/runtime/yaml.ts";
-import { createApiServer } from "../../lib/sim/server/http/handler.ts";
-import { setPodDefaults } from "../../lib/sim/server/kinds/pods.ts";
-import { BUILT_IN } from "../../lib/sim/server/kinds/resources.ts";
-import { idOf } from "../../lib/sim/server/kinds/resource_type.ts";
-import type { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { createApiServer } from "../../lib/embedded/server/http/handler.ts";
+import { setPodDefaults } from "../../lib/embedded/server/kinds/pods.ts";
+import { BUILT_IN } from "../../lib/embedded/server/kinds/catalog.ts";
+import { idOf } from "../../lib/embedded/server/kinds/resource_type.ts";
+import type { VirtualClock } from "./virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
 
 export interface Call {
@@ -73,7 +73,7 @@ export class TestApiServer {
       origin: this.origin,
       transport: this.transport,
       caCerts: [],
-      readCredential: () => Promise.resolve({ authorization: null, clientCertificate: null }),
+      getCredential: () => Promise.resolve({ authorization: null, clientCertificate: null }),
       namespace: "default",
       source: "memory",
       [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -1,18 +1,25 @@
 /** What property tests of the core draw from: sane policies and pods, constant loads, and odd observations. */
 import * as fc from "fast-check";
 import type { Point } from "../../lib/api/usage.ts";
-import type { Observation } from "../../lib/core/decision.ts";
-import type { PodFacts } from "../../lib/core/pod/pod_facts.ts";
-import type { Autoscaler, SideRule } from "../../lib/autoscaler/autoscaler.ts";
-import { computeQosClass } from "../../lib/units/qos.ts";
-import { type Resource, resourceOf, type Resources, SIDE_KEYS, type SideKey, UNIT } from "../../lib/units/resources.ts";
+import type { Observation } from "../../lib/model/decision.ts";
+import type { PodFacts } from "../../lib/model/pod.ts";
+import type { Autoscaler, FieldPolicy } from "../../lib/model/autoscaler.ts";
+import {
+  computeQosClass,
+  RESIZE_UNIT,
+  type Resource,
+  RESOURCE_FIELDS,
+  type ResourceField,
+  resourceOf,
+  type Resources,
+} from "../../lib/units/resources.ts";
 import { container, MI, pod, point, policy, SECOND, side, START, usage } from "./builders.ts";
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 3 });
 
 /** down < target < up, bounds in whole units with min <= max. */
-export function saneSide(key: SideKey): fc.Arbitrary<SideRule> {
-  const unit = UNIT[resourceOf(key)];
+export function saneSide(key: ResourceField): fc.Arbitrary<FieldPolicy> {
+  const unit = RESIZE_UNIT[resourceOf(key)];
   return fc.record({
     percents: fc.oneof(
       fc.uniqueArray(fc.integer({ min: 1, max: 100 }), { minLength: 3, maxLength: 3 }),
@@ -40,7 +47,7 @@ export function saneSide(key: SideKey): fc.Arbitrary<SideRule> {
   });
 }
 
-export const sanePolicies: fc.Arbitrary<Autoscaler> = fc.subarray([...SIDE_KEYS], { minLength: 1 })
+export const sanePolicies: fc.Arbitrary<Autoscaler> = fc.subarray([...RESOURCE_FIELDS], { minLength: 1 })
   .chain((keys) => fc.tuple(...keys.map(saneSide)))
   .map((sides) => policy({ sides, cooldownMs: 0 }));
 
@@ -54,7 +61,7 @@ export function sizes(isAligned: boolean): fc.Arbitrary<Resources> {
     )
       .map(([request, above, bytes]) => {
         const extra = resource === "cpu" ? 0 : bytes;
-        const at = (amount: number | null) => amount === null ? null : amount * UNIT[resource] + extra;
+        const at = (amount: number | null) => amount === null ? null : amount * RESIZE_UNIT[resource] + extra;
         return [at(request), at(above === null ? null : (request ?? 1) + above)] as const;
       });
   return fc.tuple(amounts("cpu"), amounts("memory")).map(([cpu, memory]) => ({
@@ -139,7 +146,7 @@ export const oddFacts: fc.Arbitrary<Partial<PodFacts>> = fc.record({
     fc.record({
       manager: fc.constantFrom("podfit.main", "podfit.proxy", "kubectl"),
       at: fc.constantFrom(0, START, START + 60 * SECOND),
-      owned: fc.subarray([...SIDE_KEYS]).map((sides) => [{ container: "main", sides }]),
+      owned: fc.subarray([...RESOURCE_FIELDS]).map((sides) => [{ container: "main", sides }]),
     }),
     { maxLength: 3 },
   ),

@@ -1,10 +1,10 @@
 /** `@std/assert` for machines that cannot reach JSR: the same code from npm `deno-std`, with its types declared here. */
 import * as std from "deno-std/assert/mod.js";
-import { fillStoreWithNothing } from "../../lib/kube/tls.ts";
+import { trustNoRuntimeRoots } from "../../lib/kube/https.ts";
 
 // podfit trusts only the CAs that it is given, for which the process may not have loaded the public roots: the first
 // fetch of a test would. Every test imports this file before it runs.
-fillStoreWithNothing();
+trustNoRuntimeRoots();
 
 export function assert(condition: unknown, message = ""): asserts condition {
   std.assert(condition, message);

@@ -1,20 +1,20 @@
 /**
  * Plain values for tests of the core: a pod with one container "main" (100m of 200m cpu, 128Mi of 256Mi memory), its
- * autoscaler, usage; each with partial overrides. For timelines over `decide` there is `story.ts`.
+ * autoscaler, usage; each with partial overrides. For timelines over `decideSize` there is `story.ts`.
  */
 import type { Point } from "../../lib/api/usage.ts";
-import type { Input, Observation } from "../../lib/core/decision.ts";
-import { type ContainerFacts, NO_TERMINATIONS, type PodFacts } from "../../lib/core/pod/pod_facts.ts";
-import type { ResizeRequest } from "../../lib/core/resize_request.ts";
-import type { Sample } from "../../lib/core/state.ts";
-import type { Autoscaler, Bounds, DirectionRule, DownRule, SideRule } from "../../lib/autoscaler/autoscaler.ts";
+import type { Observation, SizeInput } from "../../lib/model/decision.ts";
+import { type ContainerFacts, NO_TERMINATIONS, type PodFacts } from "../../lib/model/pod.ts";
+import type { ResizeRequest } from "../../lib/model/resize_request.ts";
+import type { Sample } from "../../lib/model/state.ts";
+import type { Autoscaler, Bounds, DirectionPolicy, FieldPolicy, ScaleDownPolicy } from "../../lib/model/autoscaler.ts";
 import {
   NO_RESOURCES,
+  requestOrLimitOf,
   type Resource,
+  type ResourceField,
   resourceOf,
   type Resources,
-  type SideKey,
-  sideOf,
 } from "../../lib/units/resources.ts";
 
 /** 2026-11-20T11:00:00Z */
@@ -36,18 +36,22 @@ export function resources(amounts: Partial<Resources> = {}): Resources {
 }
 
 export type SideOverrides =
-  & Partial<Omit<SideRule, "bounds" | "up" | "down">>
-  & Partial<DirectionRule>
-  & { readonly bounds?: Partial<Bounds>; readonly up?: Partial<DirectionRule>; readonly down?: Partial<DownRule> };
+  & Partial<Omit<FieldPolicy, "bounds" | "up" | "down">>
+  & Partial<DirectionPolicy>
+  & {
+    readonly bounds?: Partial<Bounds>;
+    readonly up?: Partial<DirectionPolicy>;
+    readonly down?: Partial<ScaleDownPolicy>;
+  };
 
 /** Up from 80 %, down to 40 %, target 60 %, after 2 samples, cooldown 2m, as the document has it: no window. */
-export function side(key: SideKey, { bounds, up, down, ...overrides }: SideOverrides = {}): SideRule {
+export function side(key: ResourceField, { bounds, up, down, ...overrides }: SideOverrides = {}): FieldPolicy {
   const { targetUtilizationPercent = 60, consecutiveSamples = 2, cooldownMs = 2 * MINUTE, ...more } = overrides;
-  const either: DirectionRule = { targetUtilizationPercent, consecutiveSamples, cooldownMs };
+  const either: DirectionPolicy = { targetUtilizationPercent, consecutiveSamples, cooldownMs };
   return {
     key,
     resource: resourceOf(key),
-    side: sideOf(key),
+    side: requestOrLimitOf(key),
     scaleUpThresholdPercent: 80,
     scaleDownThresholdPercent: 40,
     up: { ...either, ...up },
@@ -176,7 +180,7 @@ export function usage(
   };
 }
 
-export function input(overrides: Partial<Input> = {}): Input {
+export function input(overrides: Partial<SizeInput> = {}): SizeInput {
   return {
     now: START,
     pod: pod(),
@@ -236,7 +240,7 @@ export function request(overrides: Partial<ResizeRequest> = {}): ResizeRequest {
 export function resizeEntry(
   manager: string,
   at: number,
-  owned: Readonly<Record<string, readonly SideKey[]>> = {},
+  owned: Readonly<Record<string, readonly ResourceField[]>> = {},
 ): PodFacts["resizes"][number] {
   return { manager, at, owned: Object.entries(owned).map(([container, sides]) => ({ container, sides })) };
 }

@@ -3,7 +3,7 @@
  * version 2 is that of the kernel's documentation: https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import type { CgroupFiles } from "../../lib/usage/cgroup/files.ts";
-import type { UsagePod } from "../../lib/usage/watch_usage.ts";
+import type { UsagePod } from "../../lib/usage/source.ts";
 
 /** Text by path. */
 export type Tree = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /** Many renderings of the chart, each as a process of its own. */
-import { Limit } from "../../lib/runtime/limit.ts";
+import { Semaphore } from "../../lib/runtime/limits.ts";
 import { renderText, type Values } from "../../tools/helm.ts";
 import { merge } from "./chart_flips.ts";
 
@@ -8,7 +8,7 @@ const BRIEF: Values = { crds: { install: false } };
 
 /** Renders each values once, four at a time, without the definition unless it is asked for. */
 export function renderFew(namespace = "podfit"): (values: Values) => Promise<string> {
-  const slots = new Limit(4);
+  const slots = new Semaphore(4);
   const rendered = new Map<string, Promise<string>>();
   const render = async (values: Values) => {
     using _slot = await slots.acquire();

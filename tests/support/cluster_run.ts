@@ -4,19 +4,19 @@
  */
 import { parseAll } from "@std/yaml";
 import { createDaemon, type DaemonOptions } from "../../lib/daemon/daemon.ts";
-import type { Verdict } from "../../lib/daemon/verdict.ts";
+import type { CheckResult } from "../../lib/daemon/health.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
-import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 import { createLog } from "../../lib/runtime/log.ts";
-import { type Cluster, type ClusterOptions, startCluster } from "../../lib/sim/cluster.ts";
-import { type CgroupFilesOptions, createCgroupFiles } from "../../lib/sim/kubelet/cgroup_files.ts";
-import { fallBack } from "../../lib/usage/auto/fall_back.ts";
-import { watchCgroups } from "../../lib/usage/cgroup/watch_cgroups.ts";
-import { openMetricsApi } from "../../lib/usage/metrics_api/watch_metrics_api.ts";
-import type { WatchUsage } from "../../lib/usage/watch_usage.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "../../lib/embedded/cluster.ts";
+import { type CgroupFilesOptions, createCgroupFiles } from "./embedded/cgroup_files.ts";
+import { createAutoSource } from "../../lib/usage/auto.ts";
+import { watchCgroups } from "../../lib/usage/cgroup/watch.ts";
+import { openMetricsApi } from "../../lib/usage/metrics_api/watch.ts";
+import type { WatchUsage } from "../../lib/usage/source.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
-import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
+import { VirtualClock } from "./virtual_clock.ts";
 import type { Json } from "./api_objects.ts";
 import { Pausable } from "./pausable.ts";
 
@@ -121,7 +121,7 @@ export class ClusterRun implements AsyncDisposable {
     const { watchUsage: api } = openMetricsApi({ server: { ...server, transport }, scope, clock, random });
     const kubelets = watchKubelets(cluster.openSource(server), { clock, random });
     const both = [{ name: "kubelet", watchUsage: kubelets }, { name: "metrics-api", watchUsage: api }] as const;
-    const watchUsage = statsSource === "auto" ? fallBack(...both, { clock, random }) : api;
+    const watchUsage = statsSource === "auto" ? createAutoSource(...both, { clock, random }) : api;
     return this.startPodfit(scope, { watchUsage });
   }
 
@@ -135,8 +135,8 @@ export class ClusterRun implements AsyncDisposable {
     const { clock } = this;
     const found = this.cluster.nodes.get(node);
     if (found === undefined) throw new Error(`Cannot start podfit on node "${node}": there is none`);
-    const { readState } = found.kubelet;
-    const files = createCgroupFiles({ ...layout, readState, now: () => clock.now() });
+    const { getState } = found.kubelet;
+    const files = createCgroupFiles({ ...layout, getState, now: () => clock.now() });
     return watchCgroups(files, { node, root: "/host/cgroup", clock });
   }
 
@@ -168,7 +168,7 @@ export class PodfitRun implements AsyncDisposable {
   readonly requests: string[] = [];
   readonly log: Json[] = [];
   readonly metrics: Metrics = createMetrics({ version: "test" });
-  readonly isReady: () => Verdict;
+  readonly isReady: () => CheckResult;
   /** Its clock, and its way to the API server. */
   readonly process: Pausable;
   readonly #run: ClusterRun;

@@ -2,7 +2,7 @@
 import { createCommands } from "../../lib/cli/commands.ts";
 import { createProgram } from "../../lib/cli/run/options.ts";
 import { formatCompletion } from "../../lib/cli/completion/completion.ts";
-import type { Shell } from "../../lib/cli/completion/shells.ts";
+import type { Shell } from "../../lib/cli/completion/spec.ts";
 
 /** The program with every command, for its help and its words: nothing of it is run. */
 export function readProgram(name?: string) {
@@ -60,7 +60,7 @@ zpty -w shell 'compadd() {
   (( \${#_found} )) && printf "<match>%s</match>" "\${_found[@]}"
   builtin compadd "$@"
 }'
-zpty -w shell 'finish() { zle kill-whole-line; print -n "<end>"; }; zle -N finish; bindkey "^X" finish; echo "<rea""dy>"'
+zpty -w shell 'applyDeletion() { zle kill-whole-line; print -n "<end>"; }; zle -N finish; bindkey "^X" finish; echo "<rea""dy>"'
 zpty -r shell out '*<ready>*'
 for line in "$@"; do
   zpty -n -w shell "$line"$'\\t'$'\\x18'

@@ -4,17 +4,17 @@
  */
 import { createDaemon, type Daemon } from "../../lib/daemon/daemon.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";
-import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
-import type { Pace } from "../../lib/daemon/act/turns.ts";
-import type { Sink } from "../../lib/daemon/report/sink.ts";
-import type { OnTrouble } from "../../lib/daemon/report/trouble.ts";
-import type { FetchSummary } from "../../lib/usage/summary_source.ts";
-import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
+import { type Scope, WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
+import type { WriteRate } from "../../lib/daemon/permits.ts";
+import type { EvaluationSink } from "../../lib/daemon/pods/controller.ts";
+import type { OnFailure } from "../../lib/daemon/health.ts";
+import type { FetchSummary } from "../../lib/usage/kubelet/fetch_summary.ts";
+import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
 import { createLog } from "../../lib/runtime/log.ts";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "./api_objects.ts";
 import { formatTime } from "../../lib/units/time.ts";
 import { type Call, TestApiServer } from "./api_server.ts";
-import { settle, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop, VirtualClock } from "./virtual_clock.ts";
 import { Pausable } from "./pausable.ts";
 
 export interface RunOptions {
@@ -29,11 +29,11 @@ export interface RunOptions {
   readonly enacts?: boolean;
   /** It has no way to kubelets; another run may have. */
   readonly isBlind?: boolean;
-  readonly pace?: Pace;
+  readonly pace?: WriteRate;
   /** How far the API server's clock is ahead of podfit's. */
   readonly skewMs?: number;
-  readonly sinks?: readonly Sink[];
-  readonly onTrouble?: OnTrouble;
+  readonly sinks?: readonly EvaluationSink[];
+  readonly onTrouble?: OnFailure;
   /** Who it is among those that may hold the Lease "shop/podfit". */
   readonly identity?: string;
 }
@@ -111,7 +111,7 @@ export class Run implements AsyncDisposable {
   async advance(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second++) {
       await this.clock.advance(1000);
-      if (this.kubelet.enacts && this.kubelet.enactAll()) await settle();
+      if (this.kubelet.enacts && this.kubelet.enactAll()) await settleEventLoop();
     }
   }
 
@@ -156,7 +156,7 @@ export class Run implements AsyncDisposable {
     const over = this.#ended.finally(() => isOver = true);
     over.catch(() => {});
     for (let second = 0; second < 60 && !isOver; second++) {
-      await settle();
+      await settleEventLoop();
       if (!isOver) await this.clock.advance(1000);
     }
     if (!isOver) throw new Error("Cannot stop: the daemon runs on after a minute");

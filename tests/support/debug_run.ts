@@ -2,9 +2,8 @@
  * Pod "web" on an embedded cluster that podfits look after, whose debug listeners are reached through `pods/proxy` as on a real one: the token
  * of a request stays with the API server, and nobody answers for a podfit that does not run.
  */
-import { createHandler, type Handler } from "../../lib/daemon/http/handler.ts";
-import { debugRoutes } from "../../lib/daemon/http/debug_routes.ts";
-import { createFlightRecorder } from "../../lib/daemon/record/flight_recorder.ts";
+import { createHandler, debugRoutes, type Handler } from "../../lib/daemon/server/routes.ts";
+import { createFlightRecorder } from "../../lib/daemon/recorder.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { autoscaler, pod } from "../e2e/support/workloads.ts";

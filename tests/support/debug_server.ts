@@ -1,5 +1,5 @@
 /** A debug listener as podfit's: `/debug/records` over lines that a test has. */
-import type { RecordLine } from "../../lib/record/line.ts";
+import type { RecordLine } from "../../lib/record/record.ts";
 
 /** As podfit writes lines: JSON has no bigint and no Map. */
 export function formatTestLine(line: RecordLine): string {

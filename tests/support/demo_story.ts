@@ -1,15 +1,12 @@
 /** Stories of the demo by their few facts: what a container used at a look, and what the daemon evaluated. */
-import type { Action } from "../../lib/autoscaler/autoscaler.ts";
-import { formatSide } from "../../lib/core/changes.ts";
-import { noteEvaluation } from "../../lib/cli/demo/note_evaluation.ts";
-import { addEvent, newStory, nextStory, type Story } from "../../lib/cli/demo/story.ts";
-import type { ContainerUse } from "../../lib/cli/demo/use.ts";
-import type { Decision, Input, Outcome, Scaled } from "../../lib/core/decision.ts";
-import type { ResizeRequest } from "../../lib/core/resize_request.ts";
-import type { BlockReason, HoldReason, Notice, NoticeName } from "../../lib/core/reasons.ts";
-import { noteReplicas } from "../../lib/cli/demo/note_replicas.ts";
-import type { ReplicasObservation } from "../../lib/core/replicas/input.ts";
-import type { Evaluation } from "../../lib/daemon/report/sink.ts";
+import type { Action } from "../../lib/model/autoscaler.ts";
+import { formatFieldAmount, type ResizeRequest } from "../../lib/model/resize_request.ts";
+import { withEvaluation, withReplicas } from "../../lib/cli/demo/evaluations.ts";
+import { addEvent, type ContainerUse, newStory, nextStory, type Story } from "../../lib/cli/demo/story.ts";
+import type { Decision, ScaleAction, SizeInput, SizeOutcome } from "../../lib/model/decision.ts";
+import type { BlockReason, HoldReason, Notice, NoticeName } from "../../lib/model/reasons.ts";
+import type { ReplicasObservation } from "../../lib/model/replicas_decision.ts";
+import type { Evaluation } from "../../lib/daemon/pods/controller.ts";
 import { pod, policy, resources } from "./builders.ts";
 import { evaluation } from "./evaluations.ts";
 import type { Fold } from "./replicas_fold.ts";
@@ -48,7 +45,7 @@ export function use(facts: UseFacts): ContainerUse {
 export const WEB = policy({ namespace: "default", name: "web" });
 
 /** An evaluation of the pod of autoscaler "web" in namespace default, `at` ms after the story's beginning. */
-export function evaluated(at: number, outcome: Partial<Outcome>, facts: Partial<Input> = {}): Evaluation {
+export function evaluated(at: number, outcome: Partial<SizeOutcome>, facts: Partial<SizeInput> = {}): Evaluation {
   return evaluation({ input: { now: at, contenders: [WEB], ...facts }, outcome });
 }
 
@@ -96,8 +93,10 @@ export function requested(at: number, why: string): Evaluation {
 }
 
 /** One that folded in the answer to an accepted request. */
-export function scaled(at: number, action: Action, deltas: Scaled["deltas"]): Evaluation {
-  const change = deltas.map(({ key, from, to }) => `${key} ${formatSide(key, from)} -> ${formatSide(key, to)}`);
+export function scaled(at: number, action: Action, deltas: ScaleAction["deltas"]): Evaluation {
+  const change = deltas.map(({ key, from, to }) =>
+    `${key} ${formatFieldAmount(key, from)} -> ${formatFieldAmount(key, to)}`
+  );
   return evaluated(at, {
     scaled: { autoscaler: WEB.uid, container: "main", action, at, change: change.join(", "), deltas },
   });
@@ -112,12 +111,12 @@ export function notice(name: NoticeName, message: string): Notice {
 export function passed(story: Story, fold: Fold, observation: ReplicasObservation): Story {
   const before = fold.state;
   const input = { now: fold.now, object: fold.object, observation, dryRun: fold.dryRun };
-  return noteReplicas(story, { before, input, outcome: fold.see(observation), tookMs: 0, lateMs: 0 });
+  return withReplicas(story, { before, input, outcome: fold.see(observation), tookMs: 0, lateMs: 0 });
 }
 
 /** Begins at 0. */
 export function toStory(...evaluations: readonly Evaluation[]): Story {
-  return evaluations.reduce(noteEvaluation, newStory(0, 1_200_000));
+  return evaluations.reduce(withEvaluation, newStory(0, 1_200_000));
 }
 
 const MI = 2 ** 20;
@@ -133,9 +132,9 @@ export function toTenMinutes(): Story {
     const shadow = { requests: [600, 128 * MI], limits: [700, 256 * MI] } as const;
     const leaked = (64 + at / 3000) * MI;
     if (at === 310_000) {
-      story = noteEvaluation(story, requested(at, "cpu.requests at 215 %; cpu.limits at 82 %"));
+      story = withEvaluation(story, requested(at, "cpu.requests at 215 %; cpu.limits at 82 %"));
       const rise = [{ key: "cpu.requests", from: 200, to: 600 }, { key: "cpu.limits", from: 700, to: 900 }] as const;
-      story = noteEvaluation(story, scaled(at, "scaleUp", rise));
+      story = withEvaluation(story, scaled(at, "scaleUp", rise));
     }
     story = nextStory(story, {
       at,
@@ -157,11 +156,11 @@ export function toTenMinutes(): Story {
       ],
     });
   }
-  story = noteEvaluation(story, blocked(590_000, "ResizeDeferred"));
+  story = withEvaluation(story, blocked(590_000, "ResizeDeferred"));
   const note = 'Resize of pod "web-x" is stuck (ResizeDeferred): Node didn\'t have enough resource: cpu';
   const pending = { reason: "Deferred", message: "Node didn't have enough resource: cpu", since: 590_000 };
   const stuck = evaluated(590_000, { notices: [notice("ResizePending", note)] }, { pod: pod({ pending }) });
-  return noteEvaluation(story, stuck);
+  return withEvaluation(story, stuck);
 }
 
 /** Ten minutes of the scene with replicas, a look each 10 s: a pod grows, then there are three, and the shadow has seven. */

@@ -1,12 +1,12 @@
 /** Evaluations by their few facts: what sinks are given, without running the fold. */
-import type { Input, Outcome } from "../../lib/core/decision.ts";
-import { NEW_POD_STATE } from "../../lib/core/state.ts";
-import type { Evaluation } from "../../lib/daemon/report/sink.ts";
+import type { SizeInput, SizeOutcome } from "../../lib/model/decision.ts";
+import { NEW_POD_STATE } from "../../lib/model/state.ts";
+import type { Evaluation } from "../../lib/daemon/pods/controller.ts";
 import { input } from "./builders.ts";
 
 export interface EvaluationFacts {
-  readonly input?: Partial<Input>;
-  readonly outcome?: Partial<Outcome>;
+  readonly input?: Partial<SizeInput>;
+  readonly outcome?: Partial<SizeOutcome>;
   readonly tookMs?: number;
 }
 

@@ -1,7 +1,7 @@
 /** Records every metric there is: every label set of an autoscaler, of its namespace, and of podfit itself. */
-import { BLOCK_REASONS, LIMIT_REASONS } from "../../lib/core/reasons.ts";
+import { BLOCK_REASONS, LIMIT_REASONS } from "../../lib/model/reasons.ts";
 import { ERROR_REASONS } from "../../lib/daemon/metrics/families.ts";
-import type { AutoscalerName, Metrics, SideChange } from "../../lib/daemon/metrics/metrics.ts";
+import type { AutoscalerName, FieldChange, Metrics } from "../../lib/daemon/metrics/metrics.ts";
 
 const DIRECTIONS = ["up", "down"] as const;
 
@@ -18,7 +18,7 @@ export function recordAutoscaler(metrics: Metrics, autoscaler: AutoscalerName, s
   }
 }
 
-export function listChanges(autoscaler: AutoscalerName): SideChange[] {
+export function listChanges(autoscaler: AutoscalerName): FieldChange[] {
   return (["cpu", "memory"] as const).flatMap((resource) =>
     (["requests", "limits"] as const).flatMap((side) =>
       DIRECTIONS.map((direction) => ({ ...autoscaler, resource, side, direction }))
@@ -37,7 +37,7 @@ export function recordProcess(metrics: Metrics): void {
   metrics.apiAnswered({ verb: "patch", resource: "pods/resize", code: 200 });
   metrics.watchEvent({ resource: "pods", type: "added" });
   metrics.watchFailed("pods");
-  metrics.setContactAges(new Map([["pods", 12]]));
+  metrics.setListAges(new Map([["pods", 12]]));
   metrics.kubeletRead("ok", 0.02);
   metrics.usageSkipped("malformed", 1);
   metrics.setUsageSource("kubelet");

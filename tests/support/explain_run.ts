@@ -1,12 +1,11 @@
 /** A pod or a workload on an embedded cluster with podfit beside it, whose records are explained as `podfit explain` does. */
-import { describePod } from "../../lib/cli/explain/pod_words.ts";
-import { explainPod } from "../../lib/cli/explain/explain_pod.ts";
-import { explainWorkload } from "../../lib/cli/explain/explain_workload.ts";
-import type { PodExplanation, WorkloadExplanation } from "../../lib/cli/explain/explanation.ts";
+import { describePod, describeWorkload } from "../../lib/cli/explanation/words.ts";
+import { explainPod } from "../../lib/cli/explanation/explain_pod.ts";
+import { explainWorkload } from "../../lib/cli/explanation/explain_workload.ts";
+import type { PodExplanation, WorkloadExplanation } from "../../lib/cli/explanation/explanation.ts";
 import { toCharacters } from "../../lib/cli/terminal/output.ts";
-import { describeWorkload } from "../../lib/cli/explain/workload_words.ts";
-import type { ClusterOptions } from "../../lib/sim/cluster.ts";
-import type { Scope } from "../../lib/daemon/inventory/scope.ts";
+import type { ClusterOptions } from "../../lib/embedded/cluster.ts";
+import type { Scope } from "../../lib/daemon/cluster/facts.ts";
 import { autoscaler, type LoadContainer, pod } from "../e2e/support/workloads.ts";
 import type { Json } from "./api_objects.ts";
 import { ClusterRun, type PodfitRun } from "./cluster_run.ts";

@@ -1,26 +1,23 @@
 /**
- * A deployment under a load, both halves of podfit over it: each pod's size by `decide`, the number of pods by the tick half, in
+ * A deployment under a load, both halves of podfit over it: each pod's size by `decideSize`, the number of pods by the tick half, in
  * ticks of 15 s. Pods are ready late, deleting ones linger, and what a limit does not let through is lost.
  */
-import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
-import { decide } from "../../lib/core/decide.ts";
-import type { Observation } from "../../lib/core/decision.ts";
-import type { PodFacts } from "../../lib/core/pod/pod_facts.ts";
-import { nextRecord, type Sizes } from "../../lib/core/replicas/births.ts";
-import { listCoupledSides } from "../../lib/core/replicas/coupling.ts";
-import { nextRates, type PodRates } from "../../lib/core/replicas/rates.ts";
-import { readPods } from "../../lib/core/replicas/read_pods.ts";
-import { proposeByPods } from "../../lib/core/replicas/tick/by_pods.ts";
-import { type History, noteRescale } from "../../lib/core/replicas/tick/history.ts";
-import { tick } from "../../lib/core/replicas/tick/tick.ts";
-import { toTolerance } from "../../lib/core/replicas/tick/tolerance.ts";
-import type { WorkloadPod } from "../../lib/core/replicas/workload_pod.ts";
-import type { ResizeRequest } from "../../lib/core/resize_request.ts";
-import type { Siblings } from "../../lib/core/pod/siblings.ts";
-import { NO_RESOURCES, type Resources, SIDE_KEYS, type SideKey } from "../../lib/units/resources.ts";
-import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
-import type { Behavior } from "../../lib/scaled_object/behavior.ts";
-import type { ResourceTrigger } from "../../lib/scaled_object/trigger.ts";
+import type { Autoscaler } from "../../lib/model/autoscaler.ts";
+import { decideSize } from "../../lib/vertical/decide.ts";
+import type { Observation } from "../../lib/model/decision.ts";
+import type { PodFacts, Siblings } from "../../lib/model/pod.ts";
+import { nextInitialResources, type ResourcesByContainer } from "../../lib/horizontal/initial_requests.ts";
+import { computePodReadings, listHeldFields, type WorkloadPod } from "../../lib/horizontal/joint/pod_readings.ts";
+import { nextRates, type PodRates } from "../../lib/horizontal/pod_metrics.ts";
+import { proposeByPods } from "../../lib/horizontal/joint/proposal.ts";
+import type { ScalingHistory } from "../../lib/model/replicas_state.ts";
+import { recordRescale } from "../../lib/horizontal/behavior.ts";
+import { computeDesiredReplicas } from "../../lib/horizontal/scaling_loop.ts";
+import { toTolerance } from "../../lib/horizontal/replica_calculator.ts";
+import type { ResizeRequest } from "../../lib/model/resize_request.ts";
+import { NO_RESOURCES, RESOURCE_FIELDS, type ResourceField, type Resources } from "../../lib/units/resources.ts";
+import { NEW_POD_STATE, type PodState } from "../../lib/model/state.ts";
+import type { Behavior, ResourceTrigger } from "../../lib/model/scaled_object.ts";
 import { container, MI, pod, resizeEntry, resources, SECOND, START, usage } from "./builders.ts";
 
 export interface JointModel {
@@ -70,7 +67,7 @@ interface ModelPod {
   readonly startAt: number;
   state: PodState;
   rates: PodRates | null;
-  recorded: Sizes | null;
+  recorded: ResourcesByContainer | null;
   counterNs: number;
   deletedFor: number;
   readonly sizes: number[];
@@ -82,7 +79,7 @@ export function runJointly(model: JointModel): JointRun {
   let alive: ModelPod[] = [];
   const [counts, reasons]: [number[], Set<string>] = [[], new Set()];
   let [replicas, lost]: [number, number] = [model.replicas, 0];
-  let history: History | null = null;
+  let history: ScalingHistory | null = null;
   let [isPending, scaledInAt]: [boolean, number | null] = [false, null];
   const add = (startAt: number) => {
     const one = newPod(model, { startAt, index: all.length, noise: createWave(random, model.noise) });
@@ -101,15 +98,15 @@ export function runJointly(model: JointModel): JointRun {
     const siblings = readSiblings(model, alive, now);
     for (const one of alive) {
       const held = isPending && told
-        ? { scaleInPending: listCoupledSides([model.trigger], toWorkload(one, model), now) }
+        ? { scaleInPending: listHeldFields([model.trigger], toWorkload(one, model), now) }
         : {};
       const fallen = scaledInAt !== null && told ? { scaledInAt } : {};
       for (const reason of evaluate(one, { ...model, siblings }, { now, ...held, ...fallen })) reasons.add(reason);
     }
-    const { pods } = readPods(model.trigger, alive.map((one) => toWorkload(one, model)), now);
+    const { pods } = computePodReadings(model.trigger, alive.map((one) => toWorkload(one, model)), now);
     const { behavior, minReplicas, maxReplicas, trigger } = model;
     const tolerance = toTolerance(behavior);
-    const outcome = tick(history, {
+    const outcome = computeDesiredReplicas(history, {
       now,
       replicas,
       minReplicas,
@@ -123,7 +120,7 @@ export function runJointly(model: JointModel): JointRun {
     reasons.add(outcome.reason);
     history = outcome.history;
     if (outcome.desired !== replicas) {
-      history = noteRescale(history, { from: replicas, to: outcome.desired, now, behavior });
+      history = recordRescale(history, { from: replicas, to: outcome.desired, now, behavior });
       if (outcome.desired < replicas) {
         scaledInAt = now;
         for (const one of listVictims(alive, replicas - outcome.desired)) one.facts = toDeleting(one.facts);
@@ -245,10 +242,10 @@ function work(
 
 function toWorkload({ facts, rates, recorded, state }: ModelPod, { autoscaler }: JointModel): WorkloadPod {
   const births = { recorded, revision: null, template: null };
-  return { pod: facts, rates, births, vertical: { state, contenders: [autoscaler] } };
+  return { pod: facts, rates, initialResources: births, vertical: { state, contenders: [autoscaler] } };
 }
 
-type Told = Pick<Parameters<typeof decide>[1], "now" | "scaleInPending" | "scaledInAt">;
+type Told = Pick<Parameters<typeof decideSize>[1], "now" | "scaleInPending" | "scaledInAt">;
 
 interface Surroundings {
   readonly autoscaler: Autoscaler;
@@ -260,9 +257,9 @@ function readSiblings({ autoscaler }: JointModel, alive: readonly ModelPod[], no
   const known = alive.filter((one) => isStaying(one) && now - one.startAt >= 60 * SECOND);
   if (autoscaler.newPods !== "inherit" || known.length === 0) return null;
   const specs = known.map(({ facts }) => facts.containers[0]?.spec ?? NO_RESOURCES);
-  const median = (key: SideKey) =>
+  const median = (key: ResourceField) =>
     specs.map((spec) => spec[key]).toSorted((a, b) => (a ?? 0) - (b ?? 0))[Math.floor((specs.length - 1) / 2)] ?? null;
-  const sizes = Object.fromEntries(SIDE_KEYS.map((key) => [key, median(key)])) as Resources;
+  const sizes = Object.fromEntries(RESOURCE_FIELDS.map((key) => [key, median(key)])) as Resources;
   return { main: { pods: known.length, median: sizes, floorBytes: 0 } };
 }
 
@@ -280,14 +277,14 @@ function evaluate(one: ModelPod, { autoscaler, siblings }: Surroundings, told: T
     pressure: null,
   } as const;
   const observation = usage([point]);
-  one.recorded = nextRecord(one.recorded, one.facts);
+  one.recorded = nextInitialResources(one.recorded, one.facts);
   one.rates = nextRates(one.rates, observation.usage, {
     pod: one.facts,
     readAt: now,
     capacity: observation.capacity,
   });
   const fold = (observation: Observation) => {
-    const outcome = decide(one.state, {
+    const outcome = decideSize(one.state, {
       ...told,
       pod: one.facts,
       contenders: one.facts.deleting ? [] : [autoscaler],

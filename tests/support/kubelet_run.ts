@@ -2,11 +2,11 @@
  * One kubelet of the embedded cluster with its API server, in process under a virtual clock: pods are bound to it by
  * their manifests, and what it told is read back from the API.
  */
-import { createKubelet, type Kubelet, type KubeletOptions } from "../../lib/sim/kubelet/kubelet.ts";
-import type { NodeConfig } from "../../lib/sim/model/state.ts";
+import { createKubelet, type Kubelet, type KubeletOptions } from "../../lib/embedded/kubelet/kubelet.ts";
+import type { NodeConfig } from "../../lib/embedded/model/state.ts";
 import type { Json } from "./api_objects.ts";
 import { expectOk, ORIGIN, SimServer } from "./sim_server.ts";
-import type { ApiServerOptions } from "../../lib/sim/server/http/handler.ts";
+import type { ApiServerOptions } from "../../lib/embedded/server/http/handler.ts";
 
 export const GI = 2 ** 30;
 

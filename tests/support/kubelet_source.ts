@@ -2,9 +2,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Credential } from "../../lib/kube/config/credential.ts";
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { type DirectOptions, openDirectSource } from "../../lib/usage/kubelet.ts";
-import type { NodeAddress, SummaryAnswer } from "../../lib/usage/summary_source.ts";
+import { VirtualClock } from "./virtual_clock.ts";
+import {
+  type DirectSourceOptions,
+  type NodeAddress,
+  openDirectSource,
+  type SummaryAnswer,
+} from "../../lib/usage/kubelet/fetch_summary.ts";
 import { readTls } from "./tls.ts";
 
 export const NODE: NodeAddress = nodeAt("127.0.0.1", 10250);
@@ -20,7 +24,7 @@ export function apiServer(transport: Transport = () => Promise.reject(new Error(
     origin: "https://127.0.0.1:6443",
     transport,
     caCerts: [],
-    readCredential: () => Promise.resolve(bearer("secret")),
+    getCredential: () => Promise.resolve(bearer("secret")),
     namespace: "default",
     source: "test",
     [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -31,7 +35,7 @@ export function bearer(token: string): Credential {
   return { authorization: { kind: "bearer", token }, clientCertificate: null };
 }
 
-export type Case = Partial<DirectOptions> & {
+export type Case = Partial<DirectSourceOptions> & {
   readonly clusterCa?: string[];
   readonly signal?: AbortSignal;
   readonly host?: string;

@@ -1,12 +1,18 @@
 /** What property tests of the law draw from: policies with directions, windows and percentiles, and curves of usage. */
 import * as fc from "fast-check";
-import type { Autoscaler, SideRule } from "../../lib/autoscaler/autoscaler.ts";
-import { resourceOf, SIDE_KEYS, type SideKey, sideOf, UNIT } from "../../lib/units/resources.ts";
+import type { Autoscaler, FieldPolicy } from "../../lib/model/autoscaler.ts";
+import {
+  requestOrLimitOf,
+  RESIZE_UNIT,
+  RESOURCE_FIELDS,
+  type ResourceField,
+  resourceOf,
+} from "../../lib/units/resources.ts";
 import { MI, MINUTE, policy, SECOND, side } from "./builders.ts";
 
 /** Rests at its targets: up and down each end between the thresholds. Requests may be used beyond their size. */
-function lawSide(key: SideKey): fc.Arbitrary<SideRule> {
-  const [resource, isRequest] = [resourceOf(key), sideOf(key) === "requests"];
+function lawSide(key: ResourceField): fc.Arbitrary<FieldPolicy> {
+  const [resource, isRequest] = [resourceOf(key), requestOrLimitOf(key) === "requests"];
   return fc.record({
     upAt: fc.integer({ min: 70, max: isRequest ? 150 : 95 }),
     upTarget: fc.integer({ min: 45, max: 65 }),
@@ -44,14 +50,14 @@ function lawSide(key: SideKey): fc.Arbitrary<SideRule> {
         percentile: drawn.percentile,
       },
       bounds: {
-        min: drawn.min === null ? null : drawn.min * UNIT[resource],
-        max: drawn.max === null ? null : drawn.max * UNIT[resource],
+        min: drawn.min === null ? null : drawn.min * RESIZE_UNIT[resource],
+        max: drawn.max === null ? null : drawn.max * RESIZE_UNIT[resource],
       },
     })
   );
 }
 
-export const lawPolicies: fc.Arbitrary<Autoscaler> = fc.subarray([...SIDE_KEYS], { minLength: 1 })
+export const lawPolicies: fc.Arbitrary<Autoscaler> = fc.subarray([...RESOURCE_FIELDS], { minLength: 1 })
   .chain((keys) => fc.tuple(...keys.map(lawSide)))
   .map((sides) => policy({ sides, cooldownMs: 0 }));
 

@@ -1,7 +1,7 @@
 /**
- * Which layer may import which, and what does a module graph of `deno info --json` break? The arrows are those of the
- * project's layers: core and units know nothing of the outside, the daemon nothing of the command line and of sim. And
- * does the graph have circles?
+ * Which layer may import which, and where does a module graph of `deno info --json` break these rules? The decisions
+ * (model, vertical, horizontal, resources) import nothing with I/O. The daemon imports neither the command line nor the
+ * embedded cluster. Also finds circles of imports.
  */
 
 /** What `deno info --json` says, as far as it is used here. */
@@ -37,61 +37,60 @@ interface LayerRule {
   readonly packages: readonly string[];
 }
 
+const PURE = ["api", "units"];
+
 const ALL = [
   "api",
   "units",
-  "autoscaler",
-  "scaled_object",
-  "core",
+  "formula",
+  "model",
+  "resources",
+  "vertical",
+  "horizontal",
   "record",
   "runtime",
   "kube",
   "usage",
   "triggers",
   "daemon",
-  "sim",
-  "sim/model",
+  "embedded",
+  "embedded/model",
   "simulate",
   "cli",
 ];
 
-/** A layer may always import itself. `main` is main.ts; `project` the files of the root, such as
- * deno.json, and the manifests. */
+/**
+ * A layer may always import itself. `main` is main.ts; `project` is the files of the root, such as deno.json, and the
+ * manifests.
+ */
 export const LAYERS: LayerRules["layers"] = {
   main: { layers: ["cli"], packages: [] },
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: {
-    layers: ["usage", "triggers", "kube", "runtime", "units", "api", "autoscaler", "scaled_object", "core", "record"],
+    layers: [...PURE, "model", "resources", "vertical", "horizontal", "record", "runtime", "kube", "usage", "triggers"],
     packages: ["hono", "node:crypto", "node:stream", "node:tls", "node:zlib"],
   },
-  sim: {
-    layers: ["sim/model", "usage", "kube", "runtime", "units", "api"],
-    packages: [
-      "@cfworker/json-schema",
-      "@marcbachmann/cel-js",
-      "@peculiar/x509",
-      "reflect-metadata",
-      "node:timers",
-    ],
+  embedded: {
+    layers: [...PURE, "embedded/model", "usage", "kube", "runtime"],
+    packages: ["@cfworker/json-schema", "@marcbachmann/cel-js", "@peculiar/x509", "reflect-metadata", "node:timers"],
   },
-  simulate: { layers: ["record", "core", "autoscaler", "scaled_object", "sim/model", "units", "api"], packages: [] },
-  usage: { layers: ["kube", "runtime", "units", "api"], packages: ["node:http", "node:https"] },
-  triggers: { layers: ["scaled_object", "kube", "runtime", "units", "api"], packages: ["node:https"] },
-  kube: {
-    layers: ["runtime", "units", "api"],
-    packages: ["openapi-fetch", "node:http", "node:https", "node:path"],
-  },
-  runtime: { layers: [], packages: ["@logtape/logtape", "deno-std", "node:timers", "yaml"] },
-  record: { layers: ["core", "autoscaler", "scaled_object", "units", "api"], packages: ["valibot"] },
-  core: { layers: ["autoscaler", "scaled_object", "units", "api"], packages: [] },
-  autoscaler: { layers: ["units", "api"], packages: [] },
-  scaled_object: { layers: ["units", "api"], packages: [] },
-  "sim/model": { layers: ["units", "api"], packages: [] },
+  simulate: { layers: [...PURE, "model", "vertical", "horizontal", "record", "embedded/model"], packages: [] },
+  usage: { layers: [...PURE, "kube", "runtime"], packages: ["node:http", "node:https"] },
+  triggers: { layers: [...PURE, "model", "resources", "kube", "runtime"], packages: ["node:https"] },
+  kube: { layers: [...PURE, "runtime"], packages: ["openapi-fetch", "node:http", "node:https", "node:path"] },
+  runtime: { layers: [], packages: ["@logtape/logtape", "node:timers", "yaml"] },
+  record: { layers: [...PURE, "model", "formula"], packages: ["valibot"] },
+  vertical: { layers: [...PURE, "model"], packages: [] },
+  horizontal: { layers: [...PURE, "model"], packages: [] },
+  resources: { layers: [...PURE, "model", "formula"], packages: [] },
+  formula: { layers: [...PURE, "model"], packages: [] },
+  model: { layers: PURE, packages: [] },
+  "embedded/model": { layers: PURE, packages: [] },
   units: { layers: ["api"], packages: [] },
   api: { layers: [], packages: [] },
 };
 
-/** One line per import that breaks a rule, e.g. `lib/core/a.ts -> lib/kube/b.ts: core may not import kube`. */
+/** One line per import that breaks a rule, e.g. `lib/model/a.ts -> lib/kube/b.ts: model may not import kube`. */
 export function findForbiddenImports(graph: ModuleGraph, { root, layers }: LayerRules): readonly string[] {
   const found: string[] = [];
   for (const module of graph.modules) {
@@ -199,7 +198,7 @@ function toPairs(circle: string): readonly (readonly [string, string])[] {
 export function toLayer(file: string): string | null {
   if (file === "main.ts") return "main";
   if (/^([^/:]+|(crds|deploy)\/.+)$/.test(file)) return "project";
-  const match = /^lib\/(sim\/model|[^/]+)(\/|$)/.exec(file);
+  const match = /^lib\/(embedded\/model|[^/]+)(\/|$)/.exec(file);
   return match?.[1] ?? null;
 }
 

@@ -2,14 +2,14 @@
  * The fields of the resource by what they hold, and manifests as the JSON text that is sent: for JSON has numbers that
  * no object can hold, such as 1e400.
  */
-import { SIDE_KEYS } from "../../lib/units/resources.ts";
+import { RESOURCE_FIELDS } from "../../lib/units/resources.ts";
 import { type Edits, EXPRESSIONS, LABELS, NO_TARGET, SIDE, toManifest } from "./manifests.ts";
 
 /** A path, such as `spec.selector.matchExpressions[0].key`, and the JSON text to put there; without one it is absent. */
 export type Edit = readonly [path: string, json: string | undefined];
 
-const SIDES = SIDE_KEYS.map((key) => `spec.policy.${key}`);
-const BOUNDS = SIDE_KEYS.map((key) => `spec.bounds.${key}`);
+const SIDES = RESOURCE_FIELDS.map((key) => `spec.policy.${key}`);
+const BOUNDS = RESOURCE_FIELDS.map((key) => `spec.bounds.${key}`);
 const SIDE_UPS = below(SIDES, ["scaleUp"]);
 const SIDE_DOWNS = below(SIDES, ["scaleDown"]);
 const UPS = ["spec.policy.scaleUp", ...SIDE_UPS];

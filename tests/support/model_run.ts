@@ -3,12 +3,11 @@
  * kubelet told stays for a look back.
  */
 import type { Pod } from "../../lib/api/kubernetes.ts";
-import { type BoundPod, toBoundPod } from "../../lib/sim/model/bound_pod.ts";
-import type { PodEvent } from "../../lib/sim/model/check_pod_watch.ts";
-import type { KubeletEvent } from "../../lib/sim/model/event.ts";
-import { IDLE, type Load } from "../../lib/sim/model/load.ts";
-import { newNode, nextNode, type StatusChange } from "../../lib/sim/model/node.ts";
-import type { NodeConfig, NodeState } from "../../lib/sim/model/state.ts";
+import { type BoundPod, type NodeConfig, type NodeState, toBoundPod } from "../../lib/embedded/model/state.ts";
+import type { PodEvent } from "./embedded/check_pod_watch.ts";
+import type { KubeletEvent } from "../../lib/embedded/model/event.ts";
+import { IDLE, type Load } from "../../lib/embedded/model/load.ts";
+import { newNode, nextNode, type StatusChange } from "../../lib/embedded/model/node.ts";
 
 export const START = Date.parse("2026-11-20T11:00:00Z");
 export const SECOND = 1000;

@@ -3,7 +3,7 @@
  * A program: parses summaries that are made to cost memory, each of as many MiB as its argument says, and prints what
  * comes of each. Its own heap is small (`--max-old-space-size`), so it only ends well where they are not built.
  */
-import { parseSummary } from "../../lib/usage/parse_summary.ts";
+import { parseSummary } from "../../lib/usage/kubelet/parse_summary.ts";
 
 const SHAPES: Readonly<Record<string, readonly [head: string, unit: string, tail: string]>> = {
   "empty pods": ['{"pods":[', "{},", "{}]}"],

@@ -2,7 +2,7 @@
  * A process that is stopped for a while, as by SIGSTOP: time goes on, its timers ring when it goes on itself, and what it
  * was about to send is not sent before. Its wall clock may be set apart from that of the others, and its way be cut.
  */
-import { abortable } from "@std/async/abortable";
+import { abortable } from "../../lib/runtime/tasks.ts";
 import type { Transport } from "../../lib/kube/transport.ts";
 import { type Clock, type Timeout, timeoutError } from "../../lib/runtime/clock.ts";
 

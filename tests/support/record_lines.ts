@@ -1,13 +1,17 @@
 /** A daemon beside an embedded cluster whose evaluations are kept as record lines, as `/debug/records` gives them. */
-import type { ReplicasPass } from "../../lib/daemon/replicas/sink.ts";
-import type { Evaluation } from "../../lib/daemon/report/sink.ts";
-import type { PodLine, RecordLine, ScaledObjectLine } from "../../lib/record/line.ts";
-import { toRecord } from "../../lib/record/record.ts";
-import { REPLICAS_RECORD_VERSION } from "../../lib/record/replicas_record.ts";
+import type { ReplicasEvaluation } from "../../lib/daemon/replicas/reports.ts";
+import type { Evaluation } from "../../lib/daemon/pods/controller.ts";
+import {
+  type PodLine,
+  type RecordLine,
+  REPLICAS_RECORD_VERSION,
+  type ScaledObjectLine,
+  toRecord,
+} from "../../lib/record/record.ts";
 
 export interface LineKeeper {
   readonly onEvaluation: (evaluation: Evaluation) => void;
-  readonly onPass: (pass: ReplicasPass) => void;
+  readonly onPass: (pass: ReplicasEvaluation) => void;
   /** Oldest first. */
   readonly pod: (name: string) => readonly PodLine[];
   readonly scaledObject: (name: string) => readonly ScaledObjectLine[];

@@ -2,8 +2,8 @@
  * What a kubelet of Kubernetes 1.36.3 (containerd, cgroup v1) answered and told, out of tests/testdata/kubelet: one JSON
  * value in each line, without the fields that nobody here reads.
  */
-import type { PodEvent } from "../../lib/sim/model/check_pod_watch.ts";
-import type { SeenSummary } from "../../lib/sim/model/check_summaries.ts";
+import type { PodEvent } from "./embedded/check_pod_watch.ts";
+import type { SeenSummary } from "./embedded/check_summaries.ts";
 
 const FOLDER = new URL("../testdata/kubelet/", import.meta.url);
 

@@ -1,7 +1,7 @@
 /** Stories whose every evaluation is recorded. */
-import { decide } from "../../lib/core/decide.ts";
-import type { Input, Observation } from "../../lib/core/decision.ts";
-import type { PodState } from "../../lib/core/state.ts";
+import { decideSize } from "../../lib/vertical/decide.ts";
+import type { Observation, SizeInput } from "../../lib/model/decision.ts";
+import type { PodState } from "../../lib/model/state.ts";
 import { type EvaluationRecord, toRecord } from "../../lib/record/record.ts";
 import { SECOND } from "./builders.ts";
 import { Story, type StoryOptions } from "./story.ts";
@@ -18,8 +18,8 @@ export function recordStory(options: StoryOptions): readonly EvaluationRecord[] 
 class RecordedStory extends Story {
   readonly records: EvaluationRecord[] = [];
 
-  override decide(before: PodState, input: Input) {
-    const outcome = decide(before, input);
+  override decide(before: PodState, input: SizeInput) {
+    const outcome = decideSize(before, input);
     this.records.push(toRecord({ before, input, outcome }));
     return outcome;
   }

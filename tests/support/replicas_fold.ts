@@ -2,24 +2,29 @@
  * Plain values for tests of the fold of ScaledObjects, and a timeline over it: `shop/web`, a Deployment of 1 to 10 replicas with one prometheus trigger
  * (threshold 10, active above 0). Writes are accepted at once unless a test says otherwise.
  */
-import { decideReplicas } from "../../lib/core/replicas/decide.ts";
+import { decideReplicas } from "../../lib/horizontal/decide.ts";
 import type {
+  PodReading,
   ReplicasInput,
+  ReplicasNotice,
   ReplicasObservation,
   ReplicasOutcome,
   Scale,
   ScaleAnswer,
   ScaleWrite,
   TriggerReading,
-} from "../../lib/core/replicas/input.ts";
-import { NEW_REPLICAS_STATE } from "../../lib/core/replicas/new_state.ts";
-import type { ReplicasNotice } from "../../lib/core/replicas/notices.ts";
-import type { PodReading } from "../../lib/core/replicas/pod_reading.ts";
-import type { ReplicasState } from "../../lib/core/replicas/state.ts";
-import type { Formula } from "../../lib/scaled_object/formula.ts";
-import type { Annotations, Fallback, ScaledObject, ScaledObjectFacts } from "../../lib/scaled_object/scaled_object.ts";
-import type { ExternalTrigger, ResourceTrigger } from "../../lib/scaled_object/trigger.ts";
-import type { ProgramResult } from "../../lib/units/expr/program.ts";
+} from "../../lib/model/replicas_decision.ts";
+import { NEW_REPLICAS_STATE, type ReplicasState } from "../../lib/model/replicas_state.ts";
+import type {
+  Annotations,
+  ExternalTrigger,
+  Fallback,
+  Formula,
+  ProgramResult,
+  ResourceTrigger,
+  ScaledObject,
+  ScaledObjectFacts,
+} from "../../lib/model/scaled_object.ts";
 import { deepFreeze, SECOND, START } from "./builders.ts";
 import { externalTrigger, NO_ANNOTATIONS, prometheusSource, scaledObjectWith } from "./triggers.ts";
 import { cpuTrigger } from "./workload_pods.ts";

@@ -1,12 +1,12 @@
 /** A podfit that sets replicas on an embedded cluster, with the ScaledObjects, HPAs and ways to look that its tests need. */
-import type { ClusterOptions } from "../../lib/sim/cluster.ts";
-import { createFlightRecorder, type FlightRecorder } from "../../lib/daemon/record/flight_recorder.ts";
-import { createReplicasActor, type ReplicasSettings } from "../../lib/daemon/replicas/actor.ts";
-import type { ReplicasPass } from "../../lib/daemon/replicas/sink.ts";
-import type { AskTrigger } from "../../lib/triggers/trigger_source.ts";
+import type { ClusterOptions } from "../../lib/embedded/cluster.ts";
+import { createFlightRecorder, type FlightRecorder } from "../../lib/daemon/recorder.ts";
+import { createReplicasManager, type ReplicasSettings } from "../../lib/daemon/replicas/manager.ts";
+import type { ReplicasEvaluation } from "../../lib/daemon/replicas/reports.ts";
+import type { AskTrigger } from "../../lib/triggers/value.ts";
 import type { Json } from "./api_objects.ts";
 import { ClusterRun, type PodfitOptions, type PodfitRun } from "./cluster_run.ts";
-import { WHOLE_CLUSTER } from "../../lib/daemon/inventory/scope.ts";
+import { WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 
 export interface ObjectOptions {
   readonly target?: string;
@@ -51,7 +51,7 @@ const ASK_NOBODY: AskTrigger = () => Promise.resolve({ kind: "failed", message: 
 export interface ReplicasRunOptions extends PodfitOptions {
   readonly ask?: AskTrigger;
   /** Hears of each pass, beside `passes`. */
-  readonly onPass?: (pass: ReplicasPass) => void;
+  readonly onPass?: (pass: ReplicasEvaluation) => void;
   /** Of the cluster. */
   readonly nodes?: NonNullable<ClusterOptions["nodes"]>;
   /** By a flight recorder. */
@@ -60,14 +60,14 @@ export interface ReplicasRunOptions extends PodfitOptions {
 
 /** Replicas that are set by what `ask` says. */
 export function replicasBy(ask: AskTrigger): ReplicasSettings {
-  return { create: createReplicasActor, clusterObjectNamespace: "podfit", ask };
+  return { create: createReplicasManager, clusterObjectNamespace: "podfit", ask };
 }
 
 /** A cluster with podfit beside it; time moves by `advance`. */
 export class ReplicasRun implements AsyncDisposable {
   readonly cluster: ClusterRun;
   readonly podfit: PodfitRun;
-  readonly passes: ReplicasPass[];
+  readonly passes: ReplicasEvaluation[];
   readonly flightRecorder: FlightRecorder | null;
 
   private constructor(
@@ -89,8 +89,8 @@ export class ReplicasRun implements AsyncDisposable {
     await cluster.defineKeda();
     await cluster.create(...objects);
     await cluster.advance(10);
-    const passes: ReplicasPass[] = [];
-    const sinks = [{ onPass: (pass: ReplicasPass) => void passes.push(pass) }, { onPass }];
+    const passes: ReplicasEvaluation[] = [];
+    const sinks = [{ onPass: (pass: ReplicasEvaluation) => void passes.push(pass) }, { onPass }];
     const replicas = { ...replicasBy(ask), sinks };
     const recorded = isRecorded ? { flightRecorder: createFlightRecorder(cluster.clock) } : {};
     const podfit = cluster.startPodfit(WHOLE_CLUSTER, { ...options, ...recorded, replicas });

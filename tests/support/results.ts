@@ -1,4 +1,4 @@
-/** What the long runs that write to tests/results have in common. */
+/** What the long runs that write to tests/verify/results have in common. */
 
 /** `work` for each item, so many at a time; gives what it gave, in the items' order. */
 export async function mapAtOnce<Item, Made>(

@@ -3,9 +3,12 @@
  * process, and an answer is what came back.
  */
 import { formatTime } from "../../lib/units/time.ts";
-import { createApiServer } from "../../lib/sim/server/http/handler.ts";
-import type { ApiServerOptions, EmbeddedApiServer } from "../../lib/sim/server/http/handler.ts";
-import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import {
+  type ApiServerOptions,
+  createApiServer,
+  type EmbeddedApiServer,
+} from "../../lib/embedded/server/http/handler.ts";
+import { VIRTUAL_START_AT, VirtualClock } from "./virtual_clock.ts";
 import { parseAll } from "../../lib/runtime/yaml.ts";
 import type { Json } from "./api_objects.ts";
 
@@ -95,5 +98,5 @@ export function expectOk({ code, body }: Answer): Json {
 }
 
 export function secondsAfterStart(seconds: number): string {
-  return formatTime(START + seconds * 1000);
+  return formatTime(VIRTUAL_START_AT + seconds * 1000);
 }

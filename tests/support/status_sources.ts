@@ -1,8 +1,7 @@
 /** What an autoscaler's status is made of where a test says nothing else. */
-import { UNLIMITED } from "../../lib/autoscaler/limited.ts";
-import type { AutoscalerFacts } from "../../lib/daemon/inventory/facts.ts";
-import type { Resolution } from "../../lib/daemon/inventory/tracked.ts";
-import type { StatusSources } from "../../lib/daemon/report/status_facts.ts";
+import { UNLIMITED } from "../../lib/resources/pod_resource_autoscaler/status.ts";
+import type { AutoscalerFacts, Resolution } from "../../lib/daemon/cluster/facts.ts";
+import type { StatusSources } from "../../lib/daemon/status/facts.ts";
 import { policy, START } from "./builders.ts";
 
 /** No selector, and no pod. */

@@ -1,30 +1,35 @@
 /**
- * A timeline over `decide` for one pod: containers use cpu and memory, time passes in polls, the pod changes, orders
+ * A timeline over `decideSize` for one pod: containers use cpu and memory, time passes in polls, the pod changes, orders
  * are sent and answered. By default an order is accepted and enacted at once, as a healthy node does it.
  */
-import { readAssessments } from "../../lib/core/propose/assess.ts";
+import { assessAutoscaler } from "../../lib/vertical/explain.ts";
 import type { Point } from "../../lib/api/usage.ts";
-import { decide } from "../../lib/core/decide.ts";
-import type { ContainerDecision, Input, Observation, Outcome, Scaled } from "../../lib/core/decision.ts";
-import type { Answer, ResizeRequest } from "../../lib/core/resize_request.ts";
-import type { Assessment } from "../../lib/core/propose/assess.ts";
-import type { Siblings } from "../../lib/core/pod/siblings.ts";
-import { type ContainerFacts, findContainer, type PodFacts, type Termination } from "../../lib/core/pod/pod_facts.ts";
-import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
-import type { Notice } from "../../lib/core/reasons.ts";
-import { NEW_POD_STATE, type PodState } from "../../lib/core/state.ts";
+import { decideSize } from "../../lib/vertical/decide.ts";
+import type { ContainerDecision, Observation, ScaleAction, SizeInput, SizeOutcome } from "../../lib/model/decision.ts";
+import type { Answer, ResizeRequest } from "../../lib/model/resize_request.ts";
+import type { FieldAssessment } from "../../lib/vertical/proposals.ts";
+import {
+  type ContainerFacts,
+  findContainer,
+  type PodFacts,
+  type Siblings,
+  type Termination,
+} from "../../lib/model/pod.ts";
+import type { Autoscaler } from "../../lib/model/autoscaler.ts";
+import type { Notice } from "../../lib/model/reasons.ts";
+import { NEW_POD_STATE, type PodState } from "../../lib/model/state.ts";
 import { deepFreeze, pod, policy, resizeEntry, resources, SECOND, START, usage } from "./builders.ts";
 
 /** What a container uses: steady millicores, and bytes. */
 export interface Load {
   readonly cpu?: number;
   readonly memory?: number;
-  /** With page cache; `null` = the source doesn't tell. As `memory` when not given. */
+  /** With page cache; `null` = the source doesn't tell. As `memoryCoordinate` when not given. */
   readonly cache?: number | null;
 }
 
 /** What node, namespace and version allow, and what replicas are about to do. */
-export type Surroundings = Pick<Input, "room" | "limits" | "lowersMemoryLimits" | "scaleInPending" | "scaledInAt">;
+export type Surroundings = Pick<SizeInput, "room" | "limits" | "lowersMemoryLimits" | "scaleInPending" | "scaledInAt">;
 
 export interface StoryOptions {
   readonly surroundings?: Partial<Surroundings>;
@@ -50,11 +55,11 @@ export class Story {
   siblings: Siblings | null = null;
   /** A request is on its way. */
   inFlight = false;
-  last: Outcome | null = null;
+  last: SizeOutcome | null = null;
   readonly requests: ResizeRequest[] = [];
   readonly notices: Notice[] = [];
-  readonly scaled: Scaled[] = [];
-  readonly enacted: NonNullable<Outcome["enacted"]>[] = [];
+  readonly scaled: ScaleAction[] = [];
+  readonly enacted: NonNullable<SizeOutcome["enacted"]>[] = [];
   readonly #dryRun: boolean;
   readonly #everyMs: number;
   readonly #loads = new Map<string, { load: Load; counterNs: number; readAt: number; instance: string }>();
@@ -83,7 +88,7 @@ export class Story {
   }
 
   /** Polls so many times, the interval passing before each; ends after the first order, so that tests see each one. */
-  poll(times = 1): Outcome {
+  poll(times = 1): SizeOutcome {
     this.now += this.#everyMs;
     const outcome = this.observe(this.read());
     return times <= 1 || outcome.request !== null ? outcome : this.poll(times - 1);
@@ -103,40 +108,40 @@ export class Story {
   }
 
   /** The pod is seen changed: a newer resourceVersion, and what is given. */
-  change(facts: Partial<PodFacts> = {}): Outcome {
+  change(facts: Partial<PodFacts> = {}): SizeOutcome {
     const resourceVersion = String(Number(this.pod.resourceVersion) + 1);
     this.pod = { ...this.pod, resourceVersion, ...facts };
     return this.observe({ kind: "changed" });
   }
 
-  changeContainer(facts: Partial<ContainerFacts>, name = "main"): Outcome {
+  changeContainer(facts: Partial<ContainerFacts>, name = "main"): SizeOutcome {
     const containers = this.pod.containers.map((one) => one.name === name ? { ...one, ...facts } : one);
     return this.change({ containers });
   }
 
-  contend(contenders: readonly Autoscaler[]): Outcome {
+  contend(contenders: readonly Autoscaler[]): SizeOutcome {
     this.contenders = contenders;
     return this.observe({ kind: "changed" });
   }
 
   /** The kubelet has done what the spec says. */
-  enact(): Outcome {
+  enact(): SizeOutcome {
     const containers = this.pod.containers.map((one) => ({ ...one, reported: one.spec, allocated: requestsOf(one) }));
     return this.change({ containers, observedGeneration: this.pod.generation, pending: null, inProgress: null });
   }
 
-  decide(before: PodState, input: Input): Outcome {
-    return decide(before, input);
+  decide(before: PodState, input: SizeInput): SizeOutcome {
+    return decideSize(before, input);
   }
 
   /** One fold, and what follows from its order. */
-  observe(observation: Observation): Outcome {
+  observe(observation: Observation): SizeOutcome {
     return this.fold(observation, (order) => this.reply(order));
   }
 
-  fold(observation: Observation, onOrder: (order: ResizeRequest) => void): Outcome {
+  fold(observation: Observation, onOrder: (order: ResizeRequest) => void): SizeOutcome {
     const { now, pod, contenders } = this;
-    const input: Input = deepFreeze({
+    const input: SizeInput = deepFreeze({
       now,
       pod,
       contenders,
@@ -184,7 +189,7 @@ export class Story {
   }
 
   /** A run begins: another container ID, a counter from zero. */
-  restartContainer(name = "main"): Outcome {
+  restartContainer(name = "main"): SizeOutcome {
     const one = this.#loads.get(name);
     const instance = `run-${this.now}`;
     if (one !== undefined) this.#loads.set(name, { ...one, instance, counterNs: 1, readAt: this.now });
@@ -192,7 +197,7 @@ export class Story {
   }
 
   /** The container's instance ends, by default killed at its memory limit; `restartContainer` brings the next one. */
-  endContainer({ reason = "OOMKilled", exitCode = 137 }: Partial<Termination> = {}, name = "main"): Outcome {
+  endContainer({ reason = "OOMKilled", exitCode = 137 }: Partial<Termination> = {}, name = "main"): SizeOutcome {
     const one = findContainer(this.pod, name);
     const termination = { id: one?.instance ?? "", reason, exitCode, finishedAt: Math.floor(this.now / 1000) * 1000 };
     return this.changeContainer({ runningAt: null, ready: false, terminations: [termination] }, name);
@@ -203,9 +208,9 @@ export class Story {
   }
 
   /** The sides of the first contender as they stand. */
-  assessments(): readonly Assessment[] {
+  assessments(): readonly FieldAssessment[] {
     const [policy] = this.contenders;
-    return policy === undefined ? [] : readAssessments(policy, this.state, this.pod);
+    return policy === undefined ? [] : assessAutoscaler(policy, this.state, this.pod);
   }
 
   /** `scaleUp` and the like for an action, else the reason; "-" when nothing was decided. */

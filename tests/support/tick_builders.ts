@@ -1,10 +1,9 @@
 /** Pods, triggers and rules as the tick half gets them; a test says only what matters to it. */
-import type { PodReading } from "../../lib/core/replicas/pod_reading.ts";
-import type { History } from "../../lib/core/replicas/tick/history.ts";
-import type { Proposal } from "../../lib/core/replicas/tick/proposal.ts";
-import type { TickInput } from "../../lib/core/replicas/tick/tick.ts";
-import type { Behavior, ScalingRules } from "../../lib/scaled_object/behavior.ts";
-import type { ResourceTrigger } from "../../lib/scaled_object/trigger.ts";
+import type { PodReading } from "../../lib/model/replicas_decision.ts";
+import type { ScalingHistory } from "../../lib/model/replicas_state.ts";
+import type { Proposal } from "../../lib/horizontal/replica_calculator.ts";
+import type { ScalingInput } from "../../lib/horizontal/scaling_loop.ts";
+import type { Behavior, ResourceTrigger, ScalingRules } from "../../lib/model/scaled_object.ts";
 
 /** A tick's time: long after everything has started. */
 export const NOW = 10_000_000;
@@ -58,9 +57,9 @@ export function failed(message = "no metrics"): Extract<Proposal, { kind: "faile
 }
 
 /** 10 replicas of 1 to 100; one trigger that asks for `need`. */
-export function tickInput(need: number, overrides: Partial<TickInput> = {}): TickInput {
+export function tickInput(need: number, overrides: Partial<ScalingInput> = {}): ScalingInput {
   const bounds = { replicas: 10, minReplicas: 1, maxReplicas: 100 };
   return { now: NOW, ...bounds, behavior: null, propose: () => [proposal(need)], ...overrides };
 }
 
-export const NO_HISTORY: History = { needs: [], ups: [], downs: [] };
+export const NO_HISTORY: ScalingHistory = { needs: [], ups: [], downs: [] };

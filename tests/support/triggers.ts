@@ -1,7 +1,13 @@
 /** External triggers and the ScaledObject that has them, each with a few fields of a test's own. */
-import type { Annotations, ScaledObject } from "../../lib/scaled_object/scaled_object.ts";
-import type { ExternalTrigger, MetricsApiSource, PrometheusSource, Trigger } from "../../lib/scaled_object/trigger.ts";
-import { START } from "../../lib/runtime/virtual_clock.ts";
+import type {
+  Annotations,
+  ExternalTrigger,
+  MetricsApiSource,
+  PrometheusSource,
+  ScaledObject,
+  Trigger,
+} from "../../lib/model/scaled_object.ts";
+import { VIRTUAL_START_AT } from "./virtual_clock.ts";
 
 export const NO_ANNOTATIONS: Annotations = {
   isPaused: false,
@@ -74,7 +80,7 @@ export function scaledObjectWith(triggers: readonly Trigger[], own: Partial<Scal
     namespace: "shop",
     name: "web",
     generation: 1,
-    createdAt: START,
+    createdAt: VIRTUAL_START_AT,
     target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null },
     pollIntervalMs: 30_000,
     cooldownMs: 300_000,

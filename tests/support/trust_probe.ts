@@ -6,7 +6,7 @@
 import { HttpTransport } from "../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
-import { openDirectSource } from "../../lib/usage/kubelet.ts";
+import { openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
 
 const [paths = "", origin = "", caFile = ""] = Deno.args;
 const TOKEN = "a-token-of-podfit";
@@ -21,7 +21,7 @@ async function askApi(caCerts: readonly string[]): Promise<string> {
     namespace: "default",
     caCerts,
     proxyUrl: null,
-    readCredential: () => Promise.resolve(credential),
+    getCredential: () => Promise.resolve(credential),
   }, { userAgent: "podfit/test" });
   return await (await http.send(new Request(`${origin}/version`))).text();
 }
@@ -31,7 +31,7 @@ async function askKubelet(caCerts: readonly string[]): Promise<string> {
     origin,
     caCerts,
     transport: () => Promise.reject(new Error("not this way")),
-    readCredential: () => Promise.resolve(credential),
+    getCredential: () => Promise.resolve(credential),
     namespace: "default",
     source: "a test",
     [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -1,11 +1,10 @@
 /** Pods of a ScaledObject's target for tests: container "main" uses so much, was born so large, and is resized in place. */
-import type { Autoscaler } from "../../lib/autoscaler/autoscaler.ts";
-import type { Births, Sizes } from "../../lib/core/replicas/births.ts";
-import type { PodRates } from "../../lib/core/replicas/rates.ts";
-import type { WorkloadPod } from "../../lib/core/replicas/workload_pod.ts";
-import { NO_SHORTAGE, type Shortage } from "../../lib/core/observe/shortage.ts";
-import { NEW_POD_STATE, type Streak, type View } from "../../lib/core/state.ts";
-import type { ResourceTrigger } from "../../lib/scaled_object/trigger.ts";
+import type { Autoscaler } from "../../lib/model/autoscaler.ts";
+import type { InitialResources, ResourcesByContainer } from "../../lib/horizontal/initial_requests.ts";
+import type { PodRates } from "../../lib/horizontal/pod_metrics.ts";
+import type { WorkloadPod } from "../../lib/horizontal/joint/pod_readings.ts";
+import { type AutoscalerView, NEW_POD_STATE, NO_SHORTAGE, type Shortage, type Streak } from "../../lib/model/state.ts";
+import type { ResourceTrigger } from "../../lib/model/scaled_object.ts";
 import type { Resource } from "../../lib/units/resources.ts";
 import { container, MI, pod, resizeEntry, resources, SECOND, START } from "./builders.ts";
 
@@ -23,10 +22,10 @@ export function cpuTrigger(overrides: Partial<ResourceTrigger> = {}): ResourceTr
   };
 }
 
-export const NO_BIRTHS: Births = { recorded: null, revision: null, template: null };
+export const NO_BIRTHS: InitialResources = { recorded: null, revision: null, template: null };
 
 /** A size of "main" with these requests alone, millicores and bytes. */
-export function sizeOf(cpu: number | null, memory: number | null = 128 * MI): Sizes {
+export function sizeOf(cpu: number | null, memory: number | null = 128 * MI): ResourcesByContainer {
   return { main: resources({ "cpu.requests": cpu, "memory.requests": memory }) };
 }
 
@@ -42,7 +41,7 @@ export interface WorkloadPodOptions {
   readonly shortage?: Partial<Shortage>;
   /** Which requests have wanted up for long. */
   readonly wantsUp?: readonly Resource[];
-  readonly births?: Partial<Births>;
+  readonly births?: Partial<InitialResources>;
   readonly facts?: Partial<WorkloadPod["pod"]>;
 }
 
@@ -56,7 +55,7 @@ export function workloadPod(options: WorkloadPodOptions = {}): WorkloadPod {
   return {
     pod: pod({ uid: `uid-of-${name}`, name, containers: [container({ spec })], resizes, ...facts }),
     rates: cpu === null ? null : ratesOf(cpu),
-    births: { ...NO_BIRTHS, recorded, ...births },
+    initialResources: { ...NO_BIRTHS, recorded, ...births },
     vertical: contenders.length === 0 ? null : {
       contenders,
       state: {
@@ -74,7 +73,7 @@ export function ratesOf(cpu: number, seenAt: number = START): PodRates {
   return { containers: { main } };
 }
 
-function viewOf(autoscaler: Autoscaler, { shortage, wantsUp = [] }: WorkloadPodOptions): View {
+function viewOf(autoscaler: Autoscaler, { shortage, wantsUp = [] }: WorkloadPodOptions): AutoscalerView {
   const streak: Streak = {
     direction: "up",
     count: 9,

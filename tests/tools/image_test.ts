@@ -58,7 +58,7 @@ Deno.test("the image has the licences of podfit, Deno, the C libraries and each 
   assertMatch(notices.get("libgcc.txt") ?? "", /GCC RUNTIME LIBRARY EXCEPTION|Runtime Library Exception/);
   assertMatch(notices.get("GPL-3.txt") ?? "", /GENERAL PUBLIC LICENSE\s+Version 3/);
   const packages = [...notices.keys()].filter((name) => name.startsWith("npm-"));
-  const bundled = ["commander", "hono", "yaml", "@logtape-logtape", "@peculiar-x509", "deno-std", "openapi-fetch"];
+  const bundled = ["commander", "hono", "yaml", "@logtape-logtape", "@peculiar-x509", "openapi-fetch"];
   assertEquals(bundled.filter((name) => !packages.some((file) => file.startsWith(`npm-${name}-`))), []);
   assertEquals(packages.filter((name) => /typescript-\d|fast-check/.test(name)), [], "packages of tools and tests");
   for (const [name, text] of notices) assert(/licen[cs]e|copyright|permission/i.test(text), name);

@@ -3,19 +3,23 @@ import { assertEquals } from "@std/assert";
 import plugin from "../../tools/lint_plugin.ts";
 
 const PURE_FILES = [
-  "/podfit/lib/core/sizing.ts",
+  "/podfit/lib/vertical/sizing.ts",
   "/podfit/lib/units/quantity.ts",
-  "/podfit/lib/core/deeper/x.ts",
-  "/podfit/lib/sim/model/node.ts",
+  "/podfit/lib/horizontal/joint/x.ts",
+  "/podfit/lib/embedded/model/node.ts",
+  "/podfit/lib/model/state.ts",
+  "/podfit/lib/resources/scaled_object/parse.ts",
+  "/podfit/lib/simulate/simulate.ts",
 ];
 const OTHER_FILES = [
   "/podfit/lib/runtime/clock.ts",
   "/podfit/lib/kube/core/watch.ts",
-  "/podfit/lib/core.ts",
+  "/podfit/lib/vertical.ts",
   "/podfit/lib/unitsx/x.ts",
-  "/podfit/lib/sim/server/api.ts",
-  "/podfit/lib/sim/models/x.ts",
-  "/podfit/tests/core/sizing_test.ts",
+  "/podfit/lib/embedded/server/api.ts",
+  "/podfit/lib/embedded/models/x.ts",
+  "/podfit/tests/vertical/sizing_test.ts",
+  "/podfit/lib/simulate/load/csv.ts",
   "/podfit/main.ts",
 ];
 

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { StatusAnswer } from "../../lib/kube/unverified_https.ts";
-import { settle, START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { createAskTrigger } from "../../lib/triggers/ask_trigger.ts";
-import type { SendOptions, SendToTrigger } from "../../lib/triggers/trigger_client.ts";
-import type { AskedSource, Credentials, TriggerAnswer } from "../../lib/triggers/trigger_source.ts";
+import type { StatusAnswer } from "../../lib/kube/https.ts";
+import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
+import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";
+import type { SendOptions, SendToTrigger } from "../../lib/triggers/http_client.ts";
+import type { AskedSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
 import { apiSource, externalTrigger, prometheusSource } from "../support/triggers.ts";
 
 const VECTOR = '{"data":{"result":[{"value":[0,"42.5"]}]}}';
@@ -86,7 +86,7 @@ Deno.test("createAskTrigger() has one timeout for all redirects of a question (R
 Deno.test("createAskTrigger() resolves when it is stopped (R15)", async () => {
   const controller = new AbortController();
   const asking = message(prometheusSource(), { send: silent, signal: controller.signal });
-  await settle();
+  await settleEventLoop();
   controller.abort(new Error("shutting down"));
   assertStringIncludes(await asking, "stopped before it answered");
 });
@@ -146,14 +146,14 @@ Deno.test("createAskTrigger() shows no secret on any way (R16)", async () => {
 interface Asking {
   readonly send: SendToTrigger;
   readonly clock?: Pick<VirtualClock, "timeout">;
-  readonly credentials?: Credentials;
+  readonly credentials?: TriggerParameters;
   readonly signal?: AbortSignal;
 }
 
 function ask(source: AskedSource, options: Asking): Promise<TriggerAnswer> {
   const { send, clock = new VirtualClock(), credentials = {}, signal = new AbortController().signal } = options;
   const asking = createAskTrigger({ clock, send, version: "1.2.3" });
-  return asking(externalTrigger(source), { credentials, now: START, signal });
+  return asking(externalTrigger(source), { credentials, now: VIRTUAL_START_AT, signal });
 }
 
 async function message(source: AskedSource, options: Asking): Promise<string> {

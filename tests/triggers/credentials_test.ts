@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import type { Authentication } from "../../lib/scaled_object/authentication.ts";
-import { resolveCredentials, type Resolved, type TargetRead } from "../../lib/triggers/credentials.ts";
-import type { ObjectRead } from "../../lib/triggers/lookup.ts";
+import type { Authentication } from "../../lib/resources/trigger_authentication/trigger_authentication.ts";
+import { resolveCredentials, type ResolvedCredentials, type TargetResult } from "../../lib/triggers/credentials.ts";
+import type { ObjectResult } from "../../lib/triggers/container_env.ts";
 
 type Entries = Readonly<Record<string, string>>;
 
@@ -60,7 +60,7 @@ Deno.test("resolveCredentials() tells what is missing from what could not be rea
 Deno.test("resolveCredentials() refuses a secret that is no base64, without quoting it (R16)", async () => {
   const found = await resolveCredentials(authenticationOf({ secrets: [{ parameter: "p", name: "s", key: "k" }] }), {
     ...world({}).options,
-    readSecret: () => Promise.resolve({ kind: "found", entries: { k: "CANARY!" } }),
+    fetchSecret: () => Promise.resolve({ kind: "found", entries: { k: "CANARY!" } }),
   });
   assert(found.kind === "failed" && !found.message.includes("CANARY"), JSON.stringify(found));
 });
@@ -214,16 +214,16 @@ Deno.test("resolveCredentials() takes a secret rather than a variable of the sam
 
 Deno.test("resolveCredentials() says when the target is not there, or cannot be read (R16)", async () => {
   const env = [{ parameter: "p", name: "V", containerName: null }];
-  const gone = await world({}, { readTarget: { kind: "missing" } }).resolve({ env });
+  const gone = await world({}, { fetchTarget: { kind: "missing" } }).resolve({ env });
   assert(gone.kind === "missing");
   assertStringIncludes(gone.message, "its target is not there");
-  const failed = await world({}, { readTarget: { kind: "failed", cause: "503" } }).resolve({ env });
+  const failed = await world({}, { fetchTarget: { kind: "failed", cause: "503" } }).resolve({ env });
   assert(failed.kind === "failed");
   assertStringIncludes(failed.message, "its target cannot be read: 503");
 });
 
 Deno.test("resolveCredentials() rejects with the signal's reason (R16)", async () => {
-  const options = { ...world({}).options, readSecret: () => Promise.reject(new Error("shutting down")) };
+  const options = { ...world({}).options, fetchSecret: () => Promise.reject(new Error("shutting down")) };
   const authentication = authenticationOf({ secrets: [{ parameter: "p", name: "s", key: "k" }] });
   await assertRejects(() => resolveCredentials(authentication, options), Error, "shutting down");
 });
@@ -245,7 +245,7 @@ Deno.test("resolveCredentials() takes a target of any shape (R16)", async () => 
 
 interface More {
   readonly target?: unknown;
-  readonly readTarget?: TargetRead;
+  readonly fetchTarget?: TargetResult;
   readonly configMaps?: Readonly<Record<string, Entries>>;
   /** Why no object can be read. */
   readonly failure?: string;
@@ -255,7 +255,7 @@ interface More {
 function world(secrets: Readonly<Record<string, Entries>>, more: More = {}) {
   const asked: string[] = [];
   const read = (kind: string, objects: Readonly<Record<string, Entries>>, encode: (text: string) => string) => {
-    return ({ namespace, name }: { namespace: string; name: string }): Promise<ObjectRead> => {
+    return ({ namespace, name }: { namespace: string; name: string }): Promise<ObjectResult> => {
       asked.push(`${kind} ${namespace}/${name}`);
       const entries = objects[`${namespace}/${name}`];
       if (more.failure !== undefined) return Promise.resolve({ kind: "failed", cause: more.failure });
@@ -269,11 +269,11 @@ function world(secrets: Readonly<Record<string, Entries>>, more: More = {}) {
   const options = {
     namespace: "shop",
     clusterNamespace: "podfit",
-    readSecret: read("secret", secrets, (text) => new TextEncoder().encode(text).toBase64()),
-    readConfigMap: read("config map", more.configMaps ?? {}, (text) => text),
-    readTarget: (): Promise<TargetRead> => {
+    fetchSecret: read("secret", secrets, (text) => new TextEncoder().encode(text).toBase64()),
+    fetchConfigMap: read("config map", more.configMaps ?? {}, (text) => text),
+    fetchTarget: (): Promise<TargetResult> => {
       asked.push("target");
-      return Promise.resolve(more.readTarget ?? { kind: "found", object: more.target });
+      return Promise.resolve(more.fetchTarget ?? { kind: "found", object: more.target });
     },
     signal: new AbortController().signal,
   };
@@ -292,6 +292,6 @@ function deployment(container: object): unknown {
   return { spec: { template: { spec: { containers: [{ name: "main", ...container }] } } } };
 }
 
-function resolved(credentials: Entries): Resolved {
+function resolved(credentials: Entries): ResolvedCredentials {
   return { kind: "resolved", credentials };
 }

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { readExposition } from "../../lib/triggers/exposition.ts";
-import { parseMetricSelector } from "../../lib/scaled_object/metric_selector.ts";
+import { parseExposition } from "../../lib/triggers/exposition.ts";
+import { parseMetricSelector } from "../../lib/resources/scaled_object/metric_selector.ts";
 
 const TEXT = `# HELP backend_queue_size Length.
 # TYPE backend_queue_size gauge
@@ -28,7 +28,7 @@ not_a_number NaN
 endless +Inf
 `;
 
-Deno.test("readExposition() takes the first series with the selector's name and labels (R15)", () => {
+Deno.test("parseExposition() takes the first series with the selector's name and labels (R15)", () => {
   const table: readonly (readonly [selector: string, value: number])[] = [
     ["backend_queue_size", 0],
     ['backend_queue_size{queueName="one"}', 1.5],
@@ -45,20 +45,20 @@ Deno.test("readExposition() takes the first series with the selector's name and 
   }
 });
 
-Deno.test("readExposition() takes no histogram and no summary, nor what belongs to one (R15)", () => {
+Deno.test("parseExposition() takes no histogram and no summary, nor what belongs to one (R15)", () => {
   for (const name of ["latency", "latency_sum", "latency_count", "latency_bucket", "spread", "spread_sum"]) {
     assertEquals(read(TEXT, name), "no series of the answer has its name and labels", name);
   }
   assertEquals(read("# HELP h_sum of its own\nh_sum 3\n# TYPE h histogram\nh_sum 4\n", "h_sum"), 3);
 });
 
-Deno.test("readExposition() finds nothing where a label is missing or another, also an empty one (R15)", () => {
+Deno.test("parseExposition() finds nothing where a label is missing or another, also an empty one (R15)", () => {
   for (const selector of ["other", 'backend_queue_size{queueName="three"}', 'jobs_total{a=""}']) {
     assertEquals(read(TEXT, selector), "no series of the answer has its name and labels", selector);
   }
 });
 
-Deno.test("readExposition() refuses a text with any malformed line, and quotes nothing of it (R15)", () => {
+Deno.test("parseExposition() refuses a text with any malformed line, and quotes nothing of it (R15)", () => {
   const lines = [
     "a",
     "a b",
@@ -89,7 +89,7 @@ Deno.test("readExposition() refuses a text with any malformed line, and quotes n
   }
 });
 
-Deno.test("readExposition() never throws, whatever the text, and ends in proportion to it (R15)", () => {
+Deno.test("parseExposition() never throws, whatever the text, and ends in proportion to it (R15)", () => {
   const pieces = fc.constantFrom(
     "a",
     "#",
@@ -120,6 +120,6 @@ Deno.test("readExposition() never throws, whatever the text, and ends in proport
 function read(text: string, selector: string): number | string {
   const parsed = parseMetricSelector(selector);
   assert(parsed.ok);
-  const found = readExposition(text, parsed.selector);
+  const found = parseExposition(text, parsed.selector);
   return found.ok ? found.value : found.cause;
 }

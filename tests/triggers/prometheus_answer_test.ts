@@ -1,17 +1,17 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { readPrometheusAnswer } from "../../lib/triggers/prometheus_answer.ts";
+import { parsePrometheusAnswer } from "../../lib/triggers/http_trigger.ts";
 
 const IGNORING = { ignoresNullValues: true };
 const STRICT = { ignoresNullValues: false };
 
-Deno.test("readPrometheusAnswer() takes the value of one series (R14)", () => {
+Deno.test("parsePrometheusAnswer() takes the value of one series (R14)", () => {
   for (const [text, value] of [["3.5", 3.5], ["1e3", 1000], ["-2", -2], [".5", 0.5], ["+7", 7]] as const) {
-    assertEquals(readPrometheusAnswer(vector([0, text]), STRICT), { ok: true, value, isEmpty: false }, text);
+    assertEquals(parsePrometheusAnswer(vector([0, text]), STRICT), { ok: true, value, isEmpty: false }, text);
   }
 });
 
-Deno.test("readPrometheusAnswer() takes no series and no value for 0, or for an error if ignoreNullValues is false, and counts them as empty (R14)", () => {
+Deno.test("parsePrometheusAnswer() takes no series and no value for 0, or for an error if ignoreNullValues is false, and counts them as empty (R14)", () => {
   const empty = [
     answer([]),
     answer(null),
@@ -24,26 +24,26 @@ Deno.test("readPrometheusAnswer() takes no series and no value for 0, or for an 
     "null",
   ];
   for (const text of empty) {
-    assertEquals(readPrometheusAnswer(text, IGNORING), { ok: true, value: 0, isEmpty: true }, text);
-    const strict = readPrometheusAnswer(text, STRICT);
+    assertEquals(parsePrometheusAnswer(text, IGNORING), { ok: true, value: 0, isEmpty: true }, text);
+    const strict = parsePrometheusAnswer(text, STRICT);
     assert(!strict.ok && strict.isEmpty, text);
     assertStringIncludes(strict.cause, "gave no value, and ignoreNullValues is false");
   }
 });
 
-Deno.test("readPrometheusAnswer() takes NaN and infinite values for 0, or for an error if ignoreNullValues is false (R14)", () => {
+Deno.test("parsePrometheusAnswer() takes NaN and infinite values for 0, or for an error if ignoreNullValues is false (R14)", () => {
   for (const text of ["NaN", "+Inf", "-Inf"]) {
-    assertEquals(readPrometheusAnswer(vector([0, text]), IGNORING), { ok: true, value: 0, isEmpty: false }, text);
-    const strict = readPrometheusAnswer(vector([0, text]), STRICT);
+    assertEquals(parsePrometheusAnswer(vector([0, text]), IGNORING), { ok: true, value: 0, isEmpty: false }, text);
+    const strict = parsePrometheusAnswer(vector([0, text]), STRICT);
     assert(!strict.ok && !strict.isEmpty, text);
   }
 });
 
-Deno.test("readPrometheusAnswer() takes a null value for -1 (R14)", () => {
-  assertEquals(readPrometheusAnswer(vector([0, null]), STRICT), { ok: true, value: -1, isEmpty: false });
+Deno.test("parsePrometheusAnswer() takes a null value for -1 (R14)", () => {
+  assertEquals(parsePrometheusAnswer(vector([0, null]), STRICT), { ok: true, value: -1, isEmpty: false });
 });
 
-Deno.test("readPrometheusAnswer() refuses several series, scalars and what has another shape, whatever ignoreNullValues says, and quotes nothing (R14)", () => {
+Deno.test("parsePrometheusAnswer() refuses several series, scalars and what has another shape, whatever ignoreNullValues says, and quotes nothing (R14)", () => {
   const one = { metric: {}, value: [0, "1"] };
   const table: readonly (readonly [text: string, cause: string])[] = [
     [answer([one, one]), "several series"],
@@ -66,18 +66,18 @@ Deno.test("readPrometheusAnswer() refuses several series, scalars and what has a
     [vector([0, ""]), "no number"],
   ];
   for (const [text, cause] of table) {
-    const read = readPrometheusAnswer(text, IGNORING);
+    const read = parsePrometheusAnswer(text, IGNORING);
     assert(!read.ok, text);
     assertStringIncludes(read.cause, cause, text);
     assert(!read.isEmpty && !read.cause.includes("CANARY"), text);
   }
 });
 
-Deno.test("readPrometheusAnswer() never throws, whatever the answer (R14)", () => {
-  fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void readPrometheusAnswer(text, STRICT)));
-  fc.assert(fc.property(fc.jsonValue(), (result) => void readPrometheusAnswer(answer(result), IGNORING)));
+Deno.test("parsePrometheusAnswer() never throws, whatever the answer (R14)", () => {
+  fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void parsePrometheusAnswer(text, STRICT)));
+  fc.assert(fc.property(fc.jsonValue(), (result) => void parsePrometheusAnswer(answer(result), IGNORING)));
   fc.assert(
-    fc.property(fc.jsonValue(), (value) => void readPrometheusAnswer(answer([{ metric: {}, value }]), IGNORING)),
+    fc.property(fc.jsonValue(), (value) => void parsePrometheusAnswer(answer([{ metric: {}, value }]), IGNORING)),
   );
 });
 

@@ -1,15 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import process from "node:process";
-import type { MetricsApiSource } from "../../lib/scaled_object/trigger.ts";
-import { readLocated } from "../../lib/triggers/read_located.ts";
+import type { MetricsApiSource } from "../../lib/model/scaled_object.ts";
+import { parseLocatedValue } from "../../lib/triggers/http_trigger.ts";
 
 type Format = MetricsApiSource["format"];
 
 const NO_PLAIN_YAML =
   "the answer is no YAML of one document, or has anchors, aliases, merge keys or too many lines; check url and format";
 
-Deno.test("readLocated() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)", () => {
+Deno.test("parseLocatedValue() reads numbers, and texts as quantities, out of JSON and YAML (R13, R15)", () => {
   const table: readonly (readonly [Format, text: string, location: string, value: number])[] = [
     ["json", '{"a":{"b":1.5}}', "a.b", 1.5],
     ["json", '{"a":[{"b":-2e3}]}', "a.0.b", -2000],
@@ -27,11 +27,11 @@ Deno.test("readLocated() reads numbers, and texts as quantities, out of JSON and
     ["prometheus", 'jobs{q="a"} 4\njobs{q="b"} 5\n', 'jobs{q="b"}', 5],
   ];
   for (const [format, text, valueLocation, value] of table) {
-    assertEquals(readLocated(text, { format, valueLocation }), { ok: true, value }, `${text} ${valueLocation}`);
+    assertEquals(parseLocatedValue(text, { format, valueLocation }), { ok: true, value }, `${text} ${valueLocation}`);
   }
 });
 
-Deno.test("readLocated() says why there is no number, and quotes nothing of the answer (R13)", () => {
+Deno.test("parseLocatedValue() says why there is no number, and quotes nothing of the answer (R13)", () => {
   const table: readonly (readonly [Format, text: string, location: string, cause: string])[] = [
     ["json", '{"a":true}', "a", "valueLocation points to a boolean, not to a number or a quantity"],
     ["json", '{"a":null}', "a", "valueLocation points to null, not to a number or a quantity"],
@@ -51,11 +51,11 @@ Deno.test("readLocated() says why there is no number, and quotes nothing of the 
     ["prometheus", "CANARY {", "a", "line 1 of the answer is no line of Prometheus' text format"],
   ];
   for (const [format, text, valueLocation, cause] of table) {
-    assertEquals(readLocated(text, { format, valueLocation }), { ok: false, cause }, `${text} ${valueLocation}`);
+    assertEquals(parseLocatedValue(text, { format, valueLocation }), { ok: false, cause }, `${text} ${valueLocation}`);
   }
 });
 
-Deno.test("readLocated() never throws, whatever the answer and the location (R13)", () => {
+Deno.test("parseLocatedValue() never throws, whatever the answer and the location (R13)", () => {
   const format = fc.constantFrom<Format>("json", "yaml", "prometheus");
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
@@ -63,16 +63,19 @@ Deno.test("readLocated() never throws, whatever the answer and the location (R13
     fc.constantFrom("a: &a [*a]", "a: *b", "? [1]\n: 2", "[".repeat(5000)),
   );
   fc.assert(fc.property(format, text, fc.string(), (format, text, valueLocation) => {
-    const read = readLocated(text, { format, valueLocation });
+    const read = parseLocatedValue(text, { format, valueLocation });
     assert(read.ok ? typeof read.value === "number" : read.cause !== "");
   }));
 });
 
-Deno.test("readLocated() has nothing of the answer written to stderr, as the YAML parser's warnings would (R13)", async () => {
+Deno.test("parseLocatedValue() has nothing of the answer written to stderr, as the YAML parser's warnings would (R13)", async () => {
   const warnings: string[] = [];
   const note = ({ message }: Error) => void warnings.push(message);
   process.on("warning", note);
-  assertEquals(readLocated("? [CANARY]\n: 2\na: 1\n", { format: "yaml", valueLocation: "a" }), { ok: true, value: 1 });
+  assertEquals(parseLocatedValue("? [CANARY]\n: 2\na: 1\n", { format: "yaml", valueLocation: "a" }), {
+    ok: true,
+    value: 1,
+  });
   await new Promise((resolve) => setTimeout(resolve, 0));
   process.off("warning", note);
   assertEquals(warnings, []);
@@ -92,16 +95,16 @@ const HOSTILE_YAML: Readonly<Record<string, string>> = {
   "too many lines in quotes": `v: 3\na: "${"a\n".repeat(17_000)}"\n`,
 };
 for (const [what, text] of Object.entries(HOSTILE_YAML)) {
-  Deno.test(`readLocated() refuses YAML with ${what} (R13, R15)`, () => {
+  Deno.test(`parseLocatedValue() refuses YAML with ${what} (R13, R15)`, () => {
     const cause = text.length > 64 * 1024 ? TOO_MUCH_YAML : NO_PLAIN_YAML;
-    assertEquals(readLocated(text, { format: "yaml", valueLocation: "v" }), { ok: false, cause });
+    assertEquals(parseLocatedValue(text, { format: "yaml", valueLocation: "v" }), { ok: false, cause });
   });
 }
 
 const TOO_MUCH_YAML = "the answer has more than 64 KiB of YAML; ask for less, or for JSON";
 
-Deno.test("readLocated() takes 64 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)", () => {
-  const read = (text: string) => readLocated(text, { format: "yaml", valueLocation: "v" });
+Deno.test("parseLocatedValue() takes 64 KiB of YAML and no more, counted in bytes, and what looks like aliases in texts (R13, R15)", () => {
+  const read = (text: string) => parseLocatedValue(text, { format: "yaml", valueLocation: "v" });
   const ok = { ok: true, value: 3 } as const;
   assertEquals(read("v: 3\n".padEnd(64 * 1024)), ok);
   assertEquals(read("v: 3\n".padEnd(64 * 1024 + 1)), { ok: false, cause: TOO_MUCH_YAML });

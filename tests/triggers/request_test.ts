@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { readAuth } from "../../lib/triggers/read_auth.ts";
-import { toTriggerRequest } from "../../lib/triggers/request.ts";
-import type { AskedSource, Credentials } from "../../lib/triggers/trigger_source.ts";
+import { resolveAuth, toTriggerRequest } from "../../lib/triggers/request.ts";
+import type { AskedSource, TriggerParameters } from "../../lib/triggers/value.ts";
 import { apiSource, prometheusSource } from "../support/triggers.ts";
 
 const PEM = "-----BEGIN CERTIFICATE-----";
@@ -37,7 +36,7 @@ Deno.test("toTriggerRequest() sends one kind of authentication to prometheus: be
     customAuthHeader: "X-Own",
     customAuthValue: "v",
   };
-  const table: readonly (readonly [PrometheusModes, Credentials, Record<string, string>])[] = [
+  const table: readonly (readonly [PrometheusModes, TriggerParameters, Record<string, string>])[] = [
     [["bearer"], credentials, { authorization: "Bearer t" }],
     [["bearer"], { token: "old" }, { authorization: "Bearer old" }],
     [["bearer"], { token: "old", bearerToken: " new\n" }, { authorization: "Bearer new" }],
@@ -106,9 +105,9 @@ Deno.test("toTriggerRequest() makes a header of the URL's user and password, unl
   assertEquals(listHeaders(source, { token: "t" }), { authorization: "Bearer t" });
 });
 
-Deno.test("readAuth() names a parameter that is missing or wrong, and no value (R16)", () => {
+Deno.test("resolveAuth() names a parameter that is missing or wrong, and no value (R16)", () => {
   const api = apiSource();
-  const table: readonly (readonly [AskedSource, Credentials, cause: string])[] = [
+  const table: readonly (readonly [AskedSource, TriggerParameters, cause: string])[] = [
     [prometheusSource({ authModes: ["bearer"] }), {}, 'mode "bearer" needs parameter "bearerToken"'],
     [prometheusSource({ authModes: ["bearer"] }), { token: "  " }, 'needs parameter "bearerToken"'],
     [prometheusSource({ authModes: ["basic"] }), { password: "CANARY" }, 'needs parameter "username"'],
@@ -122,17 +121,17 @@ Deno.test("readAuth() names a parameter that is missing or wrong, and no value (
     [api, { ca: "CANARY" }, "parameter ca is no certificate in PEM"],
   ];
   for (const [source, credentials, cause] of table) {
-    const read = readAuth(source, credentials);
+    const read = resolveAuth(source, credentials);
     assert(!read.ok, cause);
     assertStringIncludes(read.cause, cause);
     assert(!read.cause.includes("CANARY"));
   }
 });
 
-Deno.test("readAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)", () => {
+Deno.test("resolveAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)", () => {
   const credentials = { ca: PEM, token: "t" };
   const read = (source: AskedSource) => {
-    const { ok, ...rest } = readAuth(source, credentials);
+    const { ok, ...rest } = resolveAuth(source, credentials);
     assert(ok && "auth" in rest);
     return [rest.auth.ca, rest.auth.isTlsUnverified];
   };
@@ -144,7 +143,7 @@ Deno.test("readAuth() has a ca outdo unsafeSsl for prometheus with an authentica
 });
 
 Deno.test("toTriggerRequest() refuses what HTTP cannot send, and quotes none of it (R16)", () => {
-  const table: readonly (readonly [AskedSource, Credentials, cause: string])[] = [
+  const table: readonly (readonly [AskedSource, TriggerParameters, cause: string])[] = [
     [prometheusSource({ authModes: ["bearer"] }), { token: "CAN\nARY" }, "a header cannot be sent"],
     [
       prometheusSource({ authModes: ["custom"] }),
@@ -195,20 +194,20 @@ Deno.test("toTriggerRequest() never throws, whatever the manifest and the secret
 
 type PrometheusModes = ReturnType<typeof prometheusSource>["authModes"];
 
-function tryBuild(source: AskedSource, credentials: Credentials) {
-  const read = readAuth(source, credentials);
+function tryBuild(source: AskedSource, credentials: TriggerParameters) {
+  const read = resolveAuth(source, credentials);
   if (!read.ok) return read;
   return toTriggerRequest(source, { auth: read.auth, now: NOW, userAgent: "podfit/test" });
 }
 
-function build(source: AskedSource, credentials: Credentials = {}) {
+function build(source: AskedSource, credentials: TriggerParameters = {}) {
   const built = tryBuild(source, credentials);
   assert(built.ok && "request" in built, JSON.stringify(built));
   return built.request;
 }
 
 /** Without podfit's own User-Agent. */
-function listHeaders(source: AskedSource, credentials: Credentials = {}): Record<string, string> {
+function listHeaders(source: AskedSource, credentials: TriggerParameters = {}): Record<string, string> {
   const headers = Object.fromEntries(build(source, credentials).headers);
   if (headers["user-agent"] === "podfit/test") delete headers["user-agent"];
   return headers;

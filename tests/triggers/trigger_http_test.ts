@@ -1,10 +1,10 @@
 /** Triggers against servers on 127.0.0.1: what only the wire can show. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
-import { createAskTrigger } from "../../lib/triggers/ask_trigger.ts";
-import { createTriggerClient } from "../../lib/triggers/trigger_client.ts";
-import type { AskedSource, Credentials, TriggerAnswer } from "../../lib/triggers/trigger_source.ts";
+import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";
+import { createTriggerClient } from "../../lib/triggers/http_client.ts";
+import type { AskedSource, TriggerAnswer, TriggerParameters } from "../../lib/triggers/value.ts";
 import { readTls, serveRawTls, serveTls, type TestServer } from "../support/tls.ts";
 import { apiSource, externalTrigger, prometheusSource } from "../support/triggers.ts";
 
@@ -220,16 +220,20 @@ function serve(handler: (request: Request) => Response): TestServer {
 /** Its clock stands still, unless a test needs one that runs. */
 async function ask(
   source: AskedSource,
-  credentials: Credentials = {},
+  credentials: TriggerParameters = {},
   caCerts: readonly string[] = [],
   clock: Pick<VirtualClock, "timeout"> = new VirtualClock(),
 ): Promise<TriggerAnswer> {
   using client = createTriggerClient({ caCerts });
   const asking = createAskTrigger({ clock, send: client.send, version: "1.2.3" });
-  return await asking(externalTrigger(source), { credentials, now: START, signal: new AbortController().signal });
+  return await asking(externalTrigger(source), {
+    credentials,
+    now: VIRTUAL_START_AT,
+    signal: new AbortController().signal,
+  });
 }
 
-async function message(source: AskedSource, credentials: Credentials = {}): Promise<string> {
+async function message(source: AskedSource, credentials: TriggerParameters = {}): Promise<string> {
   const answer = await ask(source, credentials);
   assert(answer.kind === "failed", JSON.stringify(answer));
   return answer.message;

@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { settle, START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import type { Trigger } from "../../lib/scaled_object/trigger.ts";
-import type { Resolved } from "../../lib/triggers/credentials.ts";
+import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
+import type { Trigger } from "../../lib/model/scaled_object.ts";
+import type { ResolvedCredentials } from "../../lib/triggers/credentials.ts";
 import {
   type Asked,
   createTriggerReader,
-  type Half,
+  type TriggerLoop,
   type TriggerReaderOptions,
-} from "../../lib/triggers/trigger_reader.ts";
-import type { AskTrigger, TriggerAnswer } from "../../lib/triggers/trigger_source.ts";
+} from "../../lib/triggers/reader.ts";
+import type { AskTrigger, TriggerAnswer } from "../../lib/triggers/value.ts";
 import { type CronSchedule, parseCron } from "../../lib/units/cron.ts";
 import { apiSource, externalTrigger, prometheusSource, scaledObjectWith } from "../support/triggers.ts";
 
@@ -27,11 +27,11 @@ Deno.test("read() asks all external triggers at once, and one that fails stops n
   const third = externalTrigger(prometheusSource(), { index: 2 });
   const reader = world({ ask });
   const reading = reader.read([PROMETHEUS, API, third], "poll", 0);
-  await settle();
+  await settleEventLoop();
   assertEquals(asked, [0, 1, 2]);
   while (waiting.length > 0) {
     for (const resolve of waiting.splice(0)) resolve();
-    await settle();
+    await settleEventLoop();
   }
   assertEquals(await reading, { 0: "down!", 1: 1, 2: 2 });
 });
@@ -116,7 +116,7 @@ Deno.test("read() repeats a failed query once at once, with credentials read afr
   const tokens = ["old", "new", "newest"];
   const seen: string[] = [];
   const { read } = world({
-    readCredentials: () => Promise.resolve(credentials(tokens.shift() ?? "none")),
+    fetchCredentials: () => Promise.resolve(credentials(tokens.shift() ?? "none")),
     ask: (_, { credentials: { token = "" } }) => {
       seen.push(token);
       return Promise.resolve(token === "old" ? failed("401") : value(1));
@@ -140,7 +140,7 @@ Deno.test("read() reads credentials again once an authentication has changed (R1
   const tokens = ["old", "new"];
   const seen: string[] = [];
   const { reader, read } = world({
-    readCredentials: () => Promise.resolve(credentials(tokens.shift() ?? "none")),
+    fetchCredentials: () => Promise.resolve(credentials(tokens.shift() ?? "none")),
     ask: (_, { credentials: { token = "" } }) => (seen.push(token), Promise.resolve(value(1))),
   });
   const secured = { ...PROMETHEUS, authentication: AUTHENTICATION };
@@ -152,10 +152,14 @@ Deno.test("read() reads credentials again once an authentication has changed (R1
 });
 
 Deno.test("read() is obstructed while a secret or a parameter is missing, and heals by itself (R16)", async () => {
-  const answers: Resolved[] = [{ kind: "missing", message: "there is no secret" }, credentials(""), credentials("t")];
+  const answers: ResolvedCredentials[] = [
+    { kind: "missing", message: "there is no secret" },
+    credentials(""),
+    credentials("t"),
+  ];
   let asked = 0;
   const { read } = world({
-    readCredentials: () => Promise.resolve(answers.shift() ?? credentials("t")),
+    fetchCredentials: () => Promise.resolve(answers.shift() ?? credentials("t")),
     ask: () => (asked++, Promise.resolve(value(1))),
   });
   const secured = {
@@ -171,9 +175,12 @@ Deno.test("read() is obstructed while a secret or a parameter is missing, and he
 });
 
 Deno.test("read() has a trigger fail whose secret podfit may not read, and tries again (R16)", async () => {
-  const answers: Resolved[] = [{ kind: "failed", message: "no right" }, { kind: "failed", message: "still no right" }];
+  const answers: ResolvedCredentials[] = [{ kind: "failed", message: "no right" }, {
+    kind: "failed",
+    message: "still no right",
+  }];
   const { read } = world({
-    readCredentials: () => Promise.resolve(answers.shift() ?? credentials("t")),
+    fetchCredentials: () => Promise.resolve(answers.shift() ?? credentials("t")),
     ask: () => Promise.resolve(value(1)),
   });
   const secured = { ...PROMETHEUS, authentication: AUTHENTICATION };
@@ -259,7 +266,7 @@ Deno.test("read() rejects once it is stopped, so that no failure is counted (R70
     return Promise.resolve(failed("stopped"));
   };
   const { reader } = world({ ask });
-  const options = { now: START, signal: controller.signal };
+  const options = { now: VIRTUAL_START_AT, signal: controller.signal };
   await assertRejects(() => reader.read(scaledObjectWith([PROMETHEUS]), "poll", options), Error, "shutting down");
 });
 
@@ -275,12 +282,12 @@ function world(own: Partial<TriggerReaderOptions>) {
     clock: new VirtualClock(),
     ask: () => Promise.reject(new Error("not to be asked")),
     countPods: () => 0,
-    readCredentials: () => Promise.resolve(credentials("t")),
+    fetchCredentials: () => Promise.resolve(credentials("t")),
     ...own,
   });
   async function read(
     triggers: readonly Trigger[],
-    half: Half,
+    half: TriggerLoop,
     ms: number,
     { signal = new AbortController().signal, ...object }: {
       signal?: AbortSignal;
@@ -289,7 +296,7 @@ function world(own: Partial<TriggerReaderOptions>) {
       namespace?: string;
     } = {},
   ): Promise<unknown> {
-    const given = await reader.read(scaledObjectWith(triggers, object), half, { now: START + ms, signal });
+    const given = await reader.read(scaledObjectWith(triggers, object), half, { now: VIRTUAL_START_AT + ms, signal });
     if (given.kind === "obstructed") return given.message;
     return Object.fromEntries([...given.readings].map(([index, reading]) => {
       const shown = reading.kind === "value" ? reading.value : `${reading.message}!`;
@@ -313,6 +320,6 @@ function failed(message: string): TriggerAnswer {
   return { kind: "failed", message, isEmpty: false };
 }
 
-function credentials(token: string): Resolved {
+function credentials(token: string): ResolvedCredentials {
   return { kind: "resolved", credentials: { token } };
 }

@@ -1,8 +1,6 @@
 /** Which cron expressions are taken, and when are they due? */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type CronSchedule, parseCron } from "../../lib/units/cron.ts";
-import { isWithinCron, nextCronTime } from "../../lib/units/cron_next.ts";
-import { isTimezone } from "../../lib/units/zone.ts";
+import { type CronSchedule, isTimezone, isWithinCron, nextCronTime, parseCron } from "../../lib/units/cron.ts";
 
 const BERLIN = "Europe/Berlin";
 

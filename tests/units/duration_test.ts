@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { formatDuration, parseDuration } from "../../lib/units/duration.ts";
+import { formatDuration, parseDuration } from "../../lib/units/time.ts";
 
 const READ: readonly [string, number][] = [
   ["2m30s", 150_000],

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { findKeyFault, findValueFault } from "../../lib/units/labels.ts";
+import { findKeyFault, findValueFault } from "../../lib/units/selector.ts";
 
 const RULE = `consists of letters, digits, "-", "_" and ".", and begins and ends with a letter or digit`;
 

@@ -1,16 +1,16 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type OwnedSides, readResizeEntries } from "../../lib/units/managed_fields.ts";
-import { SIDE_KEYS, type SideKey } from "../../lib/units/resources.ts";
+import { type OwnedFields, parseResizeEntries } from "../../lib/units/managed_fields.ts";
+import { RESOURCE_FIELDS, type ResourceField } from "../../lib/units/resources.ts";
 
-Deno.test("readResizeEntries() reads who set which sides of a container, and when (C42)", () => {
-  assertEquals(readResizeEntries(load("one_manager")), [
-    { manager: "podfit", at: Date.UTC(2026, 10, 20, 11, 31, 38), owned: owns({ main: SIDE_KEYS }) },
+Deno.test("parseResizeEntries() reads who set which sides of a container, and when (C42)", () => {
+  assertEquals(parseResizeEntries(load("one_manager")), [
+    { manager: "podfit", at: Date.UTC(2026, 10, 20, 11, 31, 38), owned: owns({ main: RESOURCE_FIELDS }) },
   ]);
 });
 
-Deno.test("readResizeEntries() keeps managers apart when a second one took a side (C42)", () => {
-  assertEquals(readResizeEntries(load("two_managers")), [
+Deno.test("parseResizeEntries() keeps managers apart when a second one took a side (C42)", () => {
+  assertEquals(parseResizeEntries(load("two_managers")), [
     {
       manager: "podfit",
       at: Date.UTC(2026, 10, 20, 11, 31, 38),
@@ -20,14 +20,14 @@ Deno.test("readResizeEntries() keeps managers apart when a second one took a sid
   ]);
 });
 
-Deno.test("readResizeEntries() has no entry of a manager when another took all its sides (C42)", () => {
-  assertEquals(readResizeEntries(load("takeover")), [
-    { manager: "vpa", at: Date.UTC(2026, 10, 20, 11, 31, 54), owned: owns({ main: SIDE_KEYS }) },
+Deno.test("parseResizeEntries() has no entry of a manager when another took all its sides (C42)", () => {
+  assertEquals(parseResizeEntries(load("takeover")), [
+    { manager: "vpa", at: Date.UTC(2026, 10, 20, 11, 31, 54), owned: owns({ main: RESOURCE_FIELDS }) },
   ]);
 });
 
-Deno.test("readResizeEntries() reads init containers beside containers and leaves out pod-level fields", () => {
-  assertEquals(readResizeEntries(load("sidecars_and_pod_level")).map(({ owned }) => owned), [
+Deno.test("parseResizeEntries() reads init containers beside containers and leaves out pod-level fields", () => {
+  assertEquals(parseResizeEntries(load("sidecars_and_pod_level")).map(({ owned }) => owned), [
     owns({
       aux: ["cpu.requests", "cpu.limits"],
       init: ["cpu.requests"],
@@ -60,10 +60,10 @@ const LEFT_OUT: Readonly<Record<string, unknown>> = {
   "it is a list": [ENTRY],
 };
 
-Deno.test("readResizeEntries() leaves an entry out, and it alone, when it is no resize entry", async (t) => {
+Deno.test("parseResizeEntries() leaves an entry out, and it alone, when it is no resize entry", async (t) => {
   for (const [sentence, entry] of Object.entries(LEFT_OUT)) {
     await t.step(sentence, () => {
-      assertEquals(readResizeEntries([entry, ENTRY]).map(({ owned }) => owned), [owns({ main: ["cpu.limits"] })]);
+      assertEquals(parseResizeEntries([entry, ENTRY]).map(({ owned }) => owned), [owns({ main: ["cpu.limits"] })]);
     });
   }
 });
@@ -90,39 +90,42 @@ const BROKEN_FIELDS: Readonly<Record<string, unknown>> = {
   },
 };
 
-Deno.test("readResizeEntries() keeps the time of an entry and owns nothing when its fields say nothing", async (t) => {
+Deno.test("parseResizeEntries() keeps the time of an entry and owns nothing when its fields say nothing", async (t) => {
   for (const [sentence, fieldsV1] of Object.entries(BROKEN_FIELDS)) {
     await t.step(sentence, () => {
-      assertEquals(readResizeEntries([{ ...ENTRY, fieldsV1 }]), [
+      assertEquals(parseResizeEntries([{ ...ENTRY, fieldsV1 }]), [
         { manager: "podfit", at: Date.UTC(2026, 10, 20, 11, 31, 38), owned: [] },
       ]);
     });
   }
 });
 
-Deno.test("readResizeEntries() takes a container named like a property of objects for a name", () => {
+Deno.test("parseResizeEntries() takes a container named like a property of objects for a name", () => {
   const fieldsV1 = JSON.parse(JSON.stringify(ENTRY.fieldsV1).replace("main", "constructor"));
-  assertEquals(readResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned, [{
+  assertEquals(parseResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned, [{
     container: "constructor",
     sides: ["cpu.limits"],
   }]);
 });
 
-Deno.test("readResizeEntries() never throws", () => {
-  fc.assert(fc.property(fc.anything(), (value) => Array.isArray(readResizeEntries(value))));
+Deno.test("parseResizeEntries() never throws", () => {
+  fc.assert(fc.property(fc.anything(), (value) => Array.isArray(parseResizeEntries(value))));
   fc.assert(fc.property(fc.array(fc.anything()), (fieldsV1) => {
-    assertEquals(readResizeEntries(fieldsV1.map((fields) => ({ ...ENTRY, fieldsV1: fields }))).length, fieldsV1.length);
+    assertEquals(
+      parseResizeEntries(fieldsV1.map((fields) => ({ ...ENTRY, fieldsV1: fields }))).length,
+      fieldsV1.length,
+    );
   }));
 });
 
-Deno.test("readResizeEntries() gets through hostile names and times at once", () => {
+Deno.test("parseResizeEntries() gets through hostile names and times at once", () => {
   const key = `k:{"name":"${"a".repeat(1e6)}`;
   const fieldsV1 = { "f:spec": { "f:containers": { [key]: {} } } };
-  assertEquals(readResizeEntries([{ ...ENTRY, time: `2026-11-20T11:31:38.${"1".repeat(1e6)}` }]), []);
-  assertEquals(readResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned.length, 0);
+  assertEquals(parseResizeEntries([{ ...ENTRY, time: `2026-11-20T11:31:38.${"1".repeat(1e6)}` }]), []);
+  assertEquals(parseResizeEntries([{ ...ENTRY, fieldsV1 }])[0]?.owned.length, 0);
 });
 
-function owns(sides: Readonly<Record<string, readonly SideKey[]>>): readonly OwnedSides[] {
+function owns(sides: Readonly<Record<string, readonly ResourceField[]>>): readonly OwnedFields[] {
   return Object.entries(sides).map(([container, owned]) => ({ container, sides: owned }));
 }
 

@@ -1,13 +1,15 @@
 /** Do doubles and texts become thousandths and numbers as in Go? */
 import { assert, assertEquals } from "@std/assert";
 import {
+  milliToDouble,
   parseGoBoolean,
   parseGoFloat,
   parseGoInteger,
   parseJsonInteger,
   parseJsonNumber,
-} from "../../lib/units/go_numbers.ts";
-import { milliToDouble, toMilli, truncMilli } from "../../lib/units/milli.ts";
+  toMilli,
+  truncMilli,
+} from "../../lib/units/numbers.ts";
 import { parseMilli, quantityToDouble } from "../../lib/units/quantity.ts";
 
 Deno.test("toMilli() rounds the exact double, ties to even (R17, E19)", () => {

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { parseSelectorText } from "../../lib/units/parse_selector_text.ts";
-import { formatSelector, matches } from "../../lib/units/selector.ts";
+import { formatSelector, matches, parseSelectorText } from "../../lib/units/selector.ts";
 
 /** As labels.Parse prints what it has parsed, where both print alike; `null` = it is refused. */
 const CASES: Readonly<Record<string, string | null>> = {

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { computeQosClass, type QosClass } from "../../lib/units/qos.ts";
-import type { Resources } from "../../lib/units/resources.ts";
+import { computeQosClass, type QosClass, type Resources } from "../../lib/units/resources.ts";
 
 type Size = readonly [
   cpuRequest: number | null,

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { parseSelector } from "../../lib/units/parse_selector.ts";
 import {
   formatSelector,
   isEmptySelector,
   type LabelSelector,
   matches,
+  parseSelector,
   type Selector,
 } from "../../lib/units/selector.ts";
 

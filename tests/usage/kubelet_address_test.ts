@@ -1,9 +1,9 @@
 /** At which addresses is a kubelet dialed? The node's status names them, and the credential goes there. */
 import { assertEquals } from "@std/assert";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { openDirectSource } from "../../lib/usage/kubelet.ts";
-import { type AddressRules, toKubeletOrigin } from "../../lib/usage/kubelet_address.ts";
-import type { StatusAddress } from "../../lib/usage/watch_usage.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+import { openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
+import { type AddressRules, toKubeletOrigin } from "../../lib/usage/kubelet/client.ts";
+import type { StatusAddress } from "../../lib/usage/source.ts";
 import { apiServer, assertFailed, nodeAt } from "../support/kubelet_source.ts";
 
 const STRICT: AddressRules = { types: ["InternalIP"], allowsLoopback: false };

@@ -1,7 +1,7 @@
 /** Whatever a kubelet answers is a failure with words, at the latest when the signal aborts, and never ends the process. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { timeoutError } from "../../lib/runtime/clock.ts";
-import { settle } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop } from "../support/virtual_clock.ts";
 import { assertFailed, fetchFrom, readSummaryText } from "../support/kubelet_source.ts";
 import { serveRawTls } from "../support/tls.ts";
 
@@ -38,7 +38,7 @@ for (const mode of MODES) {
       const answer = await fetchFrom(server, mode);
       assert(answer.kind === "failed" && new RegExp(`^${reason}$`).test(answer.reason), readSummaryText(answer));
       assertFailed(answer, answer.reason, words);
-      await settle();
+      await settleEventLoop();
     });
   }
 
@@ -63,7 +63,7 @@ for (const mode of MODES) {
         const controller = new AbortController();
         const answer = fetchFrom(server, { ...mode, signal: controller.signal });
         const before = server.seen.length;
-        while (server.seen.length === before) await settle();
+        while (server.seen.length === before) await settleEventLoop();
         controller.abort(reason);
         if (reason instanceof DOMException) assertFailed(await answer, "timeout", "timed out after 4500 ms");
         else await assertRejects(() => answer, Error, "shutting down");

@@ -1,9 +1,9 @@
 /** With what does podfit authenticate itself to kubelets, and what does a kubelet's refusal lead to? */
 import { assertEquals } from "@std/assert";
-import type { Credential, ReadCredential } from "../../lib/kube/config/credential.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { openDirectSource } from "../../lib/usage/kubelet.ts";
-import type { KubeletRequest } from "../../lib/usage/kubelet_client.ts";
+import type { Credential, GetCredential } from "../../lib/kube/config/credential.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+import { openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
+import type { KubeletRequest } from "../../lib/usage/kubelet/client.ts";
 import { apiServer, assertFailed, bearer, nodeAt, readSummaryText } from "../support/kubelet_source.ts";
 
 const HINT = ": 401 Unauthorized; the kubelet doesn't know podfit's credential: turn on authentication.webhook";
@@ -70,7 +70,7 @@ Deno.test("openDirectSource() sends kubelets the credential that it is given, an
 });
 
 /** A kubelet that accepts these tokens; `null`: none. */
-function start(accepted: readonly (string | null)[], readCredential: ReadCredential) {
+function start(accepted: readonly (string | null)[], readCredential: GetCredential) {
   const clock = new VirtualClock();
   const sent: (string | null)[] = [];
   const rejected: (string | null)[] = [];
@@ -88,7 +88,7 @@ function start(accepted: readonly (string | null)[], readCredential: ReadCredent
   const source = openDirectSource(apiServer(), {
     clock,
     client,
-    readCredential(refused) {
+    getCredential(refused) {
       if (refused?.authorization?.kind === "bearer") rejected.push(`Bearer ${refused.authorization.token}`);
       return readCredential(refused);
     },

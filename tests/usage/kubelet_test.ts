@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createProxySource, openDirectSource } from "../../lib/usage/kubelet.ts";
+import { createProxySource, openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { timeoutError } from "../../lib/runtime/clock.ts";
-import { settle, START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 import { apiServer, assertFailed, fetchFrom, NODE, readSummaryText } from "../support/kubelet_source.ts";
 import { readTls, serveTls } from "../support/tls.ts";
 
@@ -15,7 +15,7 @@ for (const mode of MODES) {
     await using server = serveTls((request) => {
       seen.push(`${request.method} ${new URL(request.url).pathname}${new URL(request.url).search}`);
       seen.push(request.headers.get("authorization") ?? "");
-      return new Response('{"pods":[]}', { headers: { date: new Date(START).toUTCString() } });
+      return new Response('{"pods":[]}', { headers: { date: new Date(VIRTUAL_START_AT).toUTCString() } });
     });
     const answer = await fetchFrom(server, mode);
     assertEquals(readSummaryText(answer), '{"pods":[]}');
@@ -73,7 +73,7 @@ Deno.test("openDirectSource() names the way out of a certificate of another CA (
     "--kubelet-ca, or accept any with --kubelet-insecure-tls";
   assertFailed(await fetchFrom(server, { clusterCa: [] }), "tls", message);
   assertFailed(
-    await fetchFrom(server, { readCaCerts: () => Promise.resolve([]) }),
+    await fetchFrom(server, { getCaCerts: () => Promise.resolve([]) }),
     "tls",
     "not signed by the CA of --kubelet-ca",
   );
@@ -82,7 +82,7 @@ Deno.test("openDirectSource() names the way out of a certificate of another CA (
 Deno.test("openDirectSource() trusts the CA it is given instead of the cluster's", async () => {
   await using server = serveTls(() => new Response("{}"));
   assertEquals(
-    (await fetchFrom(server, { clusterCa: [], readCaCerts: () => Promise.resolve([readTls("ca.crt")]) })).kind,
+    (await fetchFrom(server, { clusterCa: [], getCaCerts: () => Promise.resolve([readTls("ca.crt")]) })).kind,
     "summary",
   );
 });
@@ -181,10 +181,10 @@ for (const [maxPods, limitBytes] of LIMITS) {
 const OFFSETS: Record<string, { readonly date: string | null; readonly offsetMs: number }> = {
   "no Date": { date: null, offsetMs: 0 },
   "a Date that is none": { date: "yesterday", offsetMs: 0 },
-  "the same time": { date: new Date(START).toUTCString(), offsetMs: 0 },
-  "a second behind": { date: new Date(START - 1000).toUTCString(), offsetMs: 0 },
-  "two seconds ahead": { date: new Date(START + 2000).toUTCString(), offsetMs: 2000 },
-  "an hour behind": { date: new Date(START - 3_600_000).toUTCString(), offsetMs: -3_600_000 },
+  "the same time": { date: new Date(VIRTUAL_START_AT).toUTCString(), offsetMs: 0 },
+  "a second behind": { date: new Date(VIRTUAL_START_AT - 1000).toUTCString(), offsetMs: 0 },
+  "two seconds ahead": { date: new Date(VIRTUAL_START_AT + 2000).toUTCString(), offsetMs: 2000 },
+  "an hour behind": { date: new Date(VIRTUAL_START_AT - 3_600_000).toUTCString(), offsetMs: -3_600_000 },
 };
 
 for (const [what, { date, offsetMs }] of Object.entries(OFFSETS)) {
@@ -218,11 +218,11 @@ function headersClock() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const now = () => {
     resolve();
-    return START;
+    return VIRTUAL_START_AT;
   };
   return {
     clock: { now, monotonic: () => 0, sleep: () => Promise.resolve() },
-    headersSeen: promise.then(() => settle()),
+    headersSeen: promise.then(() => settleEventLoop()),
   };
 }
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { ContainerStats, PodStats, Summary } from "../../lib/api/summary.ts";
 import type { Point } from "../../lib/api/usage.ts";
-import { parseSummary, type SummaryOptions } from "../../lib/usage/parse_summary.ts";
+import { parseSummary, type SummaryOptions } from "../../lib/usage/kubelet/parse_summary.ts";
 
 const AT = Date.UTC(2026, 10, 20, 11, 58, 35);
 const ALL = () => true;

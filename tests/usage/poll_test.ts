@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Reading } from "../../lib/api/usage.ts";
-import type { FetchSummary } from "../../lib/usage/summary_source.ts";
-import { pollKubelet, type PollOptions } from "../../lib/usage/poll.ts";
-import { START, VirtualClock } from "../../lib/runtime/virtual_clock.ts";
+import type { FetchSummary } from "../../lib/usage/kubelet/fetch_summary.ts";
+import { pollKubelet, type PollOptions } from "../../lib/usage/kubelet/watch.ts";
+import { VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 
 const ADDRESS = { addresses: [{ type: "InternalIP", address: "10.0.0.1" }], port: 10250, maxPods: 110 };
-const NODE = { name: "n1", readAddress: () => ADDRESS };
+const NODE = { name: "n1", getAddress: () => ADDRESS };
 const UID = "274067a2-453d-46ad-a8ad-3c566e52304f";
 const RECORDED = Deno.readFileSync(new URL("../testdata/summary/cadvisor.json", import.meta.url));
 
@@ -21,7 +21,7 @@ Deno.test("pollKubelet() reads tracked pods once per interval, after its first d
   assertEquals({ ...reading, pods: null }, {
     kind: "usage",
     node: "n1",
-    readAt: START + 3000,
+    readAt: VIRTUAL_START_AT + 3000,
     clockOffsetMs: 0,
     pods: null,
     skipped: 0,
@@ -88,7 +88,13 @@ for (const intervalMs of [60_000, 5_000, 1_000]) {
     assertEquals(run.readings, []);
     await run.clock.advance(1);
     const message = "Timed out after 10000 ms";
-    assertEquals(run.readings, [{ kind: "failed", node: "n1", readAt: START + 10_000, reason: "timeout", message }]);
+    assertEquals(run.readings, [{
+      kind: "failed",
+      node: "n1",
+      readAt: VIRTUAL_START_AT + 10_000,
+      reason: "timeout",
+      message,
+    }]);
   });
 }
 
@@ -112,7 +118,7 @@ Deno.test("pollKubelet() tells of a failure and polls on at the same pace", asyn
 });
 
 Deno.test("pollKubelet() judges times from the far future by the node's clock, as its Date tells it", async () => {
-  const time = new Date(START + 86_400_000).toISOString();
+  const time = new Date(VIRTUAL_START_AT + 86_400_000).toISOString();
   const usage = { cpu: { time, usageCoreNanoSeconds: 1 }, memory: { workingSetBytes: 1 } };
   const pods = [{ podRef: { uid: UID }, containers: [{ name: "main", startTime: time, ...usage }] }];
   const bytes = new TextEncoder().encode(JSON.stringify({ pods }));

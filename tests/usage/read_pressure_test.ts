@@ -1,6 +1,6 @@
 /** The pressure that a summary has of a container, whose unit it does not say (L20). */
 import { assertEquals } from "@std/assert";
-import { readPressure } from "../../lib/usage/read_pressure.ts";
+import { parsePressure } from "../../lib/usage/kubelet/parse_summary.ts";
 
 /** Of a container that was held back for 6 of its 20 s. */
 const AGE_MS = 20_000;
@@ -12,20 +12,20 @@ function psi(total: unknown, some: unknown = total, means: Record<string, unknow
   return { full: { total, ...means }, some: { total: some, ...means } };
 }
 
-Deno.test("readPressure() gives the same time of the kernel's microseconds and of the runtime's nanoseconds (L20)", () => {
+Deno.test("parsePressure() gives the same time of the kernel's microseconds and of the runtime's nanoseconds (L20)", () => {
   const known = { throttledNs: null, largestCpuNs: null, fullNs: 6e9 };
-  assertEquals(readPressure(CADVISOR, AGE_MS), { ...known, fullHint: { unit: "us", percent: 30 } });
-  assertEquals(readPressure(RUNTIME, AGE_MS), { ...known, fullHint: { unit: "ns", percent: 30 } });
+  assertEquals(parsePressure(CADVISOR, AGE_MS), { ...known, fullHint: { unit: "us", percent: 30 } });
+  assertEquals(parsePressure(RUNTIME, AGE_MS), { ...known, fullHint: { unit: "ns", percent: 30 } });
 });
 
-Deno.test("readPressure() tells the unit by what some have waited where all have not (L20)", () => {
-  assertEquals(readPressure(psi(0, 6_000_000_000), AGE_MS)?.fullHint?.unit, "ns");
-  assertEquals(readPressure(psi(0, 6_000_000), AGE_MS)?.fullHint?.unit, "us");
+Deno.test("parsePressure() tells the unit by what some have waited where all have not (L20)", () => {
+  assertEquals(parsePressure(psi(0, 6_000_000_000), AGE_MS)?.fullHint?.unit, "ns");
+  assertEquals(parsePressure(psi(0, 6_000_000), AGE_MS)?.fullHint?.unit, "us");
 });
 
-Deno.test("readPressure() allows for a start and a time of whole seconds (L20)", () => {
-  assertEquals(readPressure(psi(1_900_000), 0)?.fullHint?.unit, "us");
-  assertEquals(readPressure(psi(2_100_000), 0)?.fullHint?.unit, "ns");
+Deno.test("parsePressure() allows for a start and a time of whole seconds (L20)", () => {
+  assertEquals(parsePressure(psi(1_900_000), 0)?.fullHint?.unit, "us");
+  assertEquals(parsePressure(psi(2_100_000), 0)?.fullHint?.unit, "ns");
 });
 
 const NO_MEASURE: Readonly<Record<string, unknown>> = {
@@ -42,7 +42,7 @@ const NO_MEASURE: Readonly<Record<string, unknown>> = {
 };
 
 for (const [what, value] of Object.entries(NO_MEASURE)) {
-  Deno.test(`readPressure() takes ${what} for no measure (L20)`, () => {
-    assertEquals(readPressure(value, AGE_MS), null);
+  Deno.test(`parsePressure() takes ${what} for no measure (L20)`, () => {
+    assertEquals(parsePressure(value, AGE_MS), null);
   });
 }

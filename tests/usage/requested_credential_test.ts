@@ -1,13 +1,13 @@
 /** Which tokens do kubelets get, how long, and what when there are none? */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Credential } from "../../lib/kube/config/credential.ts";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { requestCredential } from "../../lib/usage/requested_credential.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+import { createKubeletCredential } from "../../lib/usage/kubelet/credential.ts";
 import { apiServer, bearer } from "../support/kubelet_source.ts";
 
 const HOUR_MS = 3_600_000;
 
-Deno.test("requestCredential() asks for a token of the second account, in podfit's own namespace, and keeps it", async () => {
+Deno.test("createKubeletCredential() asks for a token of the second account, in podfit's own namespace, and keeps it", async () => {
   const run = start();
   assertEquals([await run.read(), await run.read()], ["t1", "t1"]);
   const spec = { expirationSeconds: 3600 };
@@ -20,7 +20,7 @@ Deno.test("requestCredential() asks for a token of the second account, in podfit
   ]);
 });
 
-Deno.test("requestCredential() renews a token after 80 % of its life, and nobody waits for that", async () => {
+Deno.test("createKubeletCredential() renews a token after 80 % of its life, and nobody waits for that", async () => {
   const run = start();
   await run.read();
   await run.clock.advance(0.8 * HOUR_MS - 1);
@@ -31,7 +31,7 @@ Deno.test("requestCredential() renews a token after 80 % of its life, and nobody
   assertEquals([await run.read(), run.asked.length], ["t2", 2]);
 });
 
-Deno.test("requestCredential() goes by the life that the server gave the token", async () => {
+Deno.test("createKubeletCredential() goes by the life that the server gave the token", async () => {
   const run = start((count) => token(count, 600));
   await run.read();
   await run.clock.advance(480_000);
@@ -40,7 +40,7 @@ Deno.test("requestCredential() goes by the life that the server gave the token",
   assertEquals(await run.read(), "t2");
 });
 
-Deno.test("requestCredential() gives a token as long as it is good while it cannot be renewed, and then none", async () => {
+Deno.test("createKubeletCredential() gives a token as long as it is good while it cannot be renewed, and then none", async () => {
   const run = start((count) => count === 1 ? token(count) : new Response("", { status: 500 }));
   await run.read();
   await run.clock.advance(HOUR_MS - 1);
@@ -53,7 +53,7 @@ Deno.test("requestCredential() gives a token as long as it is good while it cann
   assertEquals(run.told, []);
 });
 
-Deno.test("requestCredential() asks again no sooner than 10 s after a failure", async () => {
+Deno.test("createKubeletCredential() asks again no sooner than 10 s after a failure", async () => {
   const run = start((count) => count <= 2 ? new Response("", { status: 503 }) : token(count));
   for (let second = 0; second < 20; second++) {
     await assertRejects(() => run.read(), Error, "503");
@@ -62,7 +62,7 @@ Deno.test("requestCredential() asks again no sooner than 10 s after a failure", 
   assertEquals([await run.read(), run.asked.length], ["t3", 3]);
 });
 
-Deno.test("requestCredential() waits no longer than 5 s for an answer", async () => {
+Deno.test("createKubeletCredential() waits no longer than 5 s for an answer", async () => {
   const run = start((_, signal) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
   );
@@ -73,7 +73,7 @@ Deno.test("requestCredential() waits no longer than 5 s for an answer", async ()
 });
 
 for (const status of [403, 404]) {
-  Deno.test(`requestCredential() gives podfit's own credential where the right or the account is missing (${status}), and says so once`, async () => {
+  Deno.test(`createKubeletCredential() gives podfit's own credential where the right or the account is missing (${status}), and says so once`, async () => {
     const run = start((count) => count <= 2 ? refusal(status) : token(count));
     assertEquals([await run.read(), await run.read()], ["own", "own"]);
     await run.clock.advance(600_000);
@@ -89,7 +89,7 @@ for (const status of [403, 404]) {
   });
 }
 
-Deno.test("requestCredential() never gives podfit's own credential because of an API server that fails (C54)", async () => {
+Deno.test("createKubeletCredential() never gives podfit's own credential because of an API server that fails (C54)", async () => {
   const answers: readonly (() => Response)[] = [
     () => new Response("", { status: 401 }),
     () => new Response("", { status: 429 }),
@@ -108,7 +108,7 @@ Deno.test("requestCredential() never gives podfit's own credential because of an
   }
 });
 
-Deno.test("requestCredential() refuses a token that no header may hold, and never prints it", async () => {
+Deno.test("createKubeletCredential() refuses a token that no header may hold, and never prints it", async () => {
   for (const wrong of ["secret\n", "sec\0ret", "secr\u00e9t", "sec ret"]) {
     const run = start(() => Response.json({ status: { token: wrong } }));
     const error = await assertRejects(() => run.read(), Error);
@@ -116,14 +116,14 @@ Deno.test("requestCredential() refuses a token that no header may hold, and neve
   }
 });
 
-Deno.test("requestCredential() asks for another token when a kubelet refuses the present one", async () => {
+Deno.test("createKubeletCredential() asks for another token when a kubelet refuses the present one", async () => {
   const run = start();
   const first = await run.read();
   assertEquals(await run.read(bearer("of another time")), "t1");
   assertEquals(await run.read(bearer(first)), "t2");
 });
 
-Deno.test("requestCredential() asks once for all who wait", async () => {
+Deno.test("createKubeletCredential() asks once for all who wait", async () => {
   const run = start();
   assertEquals(await Promise.all([run.read(), run.read(), run.read()]), ["t1", "t1", "t1"]);
   assertEquals(run.asked.length, 1);
@@ -139,12 +139,12 @@ function start(answer: (count: number, signal: AbortSignal) => Response | Promis
       return await answer(asked.length, request.signal);
     }),
     namespace: "pods-of-podfit",
-    readCredential: () => Promise.resolve(bearer("own")),
+    getCredential: () => Promise.resolve(bearer("own")),
   };
-  const readCredential = requestCredential(server, {
+  const readCredential = createKubeletCredential(server, {
     clock,
     onFallback: (why) => told.push(why),
-    onHealed: () => told.push("healed"),
+    onRecovered: () => told.push("healed"),
   });
   async function read(rejected: Credential | null = null): Promise<string> {
     const { authorization, clientCertificate } = await readCredential(rejected);

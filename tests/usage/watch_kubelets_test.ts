@@ -1,7 +1,7 @@
 /** When are the kubelets of many nodes asked (C20)? */
 import { assert, assertEquals } from "@std/assert";
-import { VirtualClock } from "../../lib/runtime/virtual_clock.ts";
-import { watchKubelets } from "../../lib/usage/watch_kubelets.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
 
 Deno.test("watchKubelets() asks nodes in groups, spread over the interval, and one that comes later falls in with them (C20)", async () => {
   const clock = new VirtualClock();
@@ -14,7 +14,7 @@ Deno.test("watchKubelets() asks nodes in groups, spread over the interval, and o
   const ending = new AbortController();
   const ended: Promise<void>[] = [];
   async function watch(name: string): Promise<void> {
-    const node = { name, readAddress: () => ADDRESS };
+    const node = { name, getAddress: () => ADDRESS };
     const options = { interval: () => 15_000, isTracked: () => true, pods: () => [], signal: ending.signal };
     for await (const reading of watchUsage(node, options)) assertEquals(reading.kind, "usage");
   }

@@ -1,8 +1,11 @@
-/** The options of `podfit completion`. */
+/**
+ * The argument of `podfit completion`. A script is made from the whole commander program.
+ */
 import { Argument, Command } from "commander";
-import { addExamples } from "../help.ts";
-import { type Shell, SHELLS } from "./shells.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { addExamples, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import { type Shell, SHELLS } from "./spec.ts";
+
+// The options of `podfit completion`.
 
 const NOTES = `
 Prints a script; it is made of the very commands and flags of this podfit, so make it anew after an update.

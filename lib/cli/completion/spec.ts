@@ -1,5 +1,17 @@
-/** What may be typed, as plain data out of the commander program: nothing of it is listed by hand. */
+/**
+ * The shells that have a completion script, and what can be typed, as plain data.
+ *
+ * Everything is read from the commander program; no list is kept by hand.
+ */
 import type { Argument, Command, Option } from "commander";
+
+// Whose scripts there are; `kubectl` is what kubectl asks about its plug-in.
+
+export const SHELLS = ["bash", "zsh", "fish", "kubectl"] as const;
+
+export type Shell = typeof SHELLS[number];
+
+// What may be typed, as plain data out of the commander program: nothing of it is listed by hand.
 
 /** A command, or podfit itself. */
 export interface CommandSpec {
@@ -34,7 +46,7 @@ export type Values =
 export const PROGRAM = "podfit";
 
 /** Reads a program with its commands, hidden ones left out. */
-export function readSpec(command: Command, path = PROGRAM): CommandSpec {
+export function toCommandSpec(command: Command, path = PROGRAM): CommandSpec {
   const help = command.createHelp();
   const [argument] = command.registeredArguments;
   return {
@@ -42,7 +54,7 @@ export function readSpec(command: Command, path = PROGRAM): CommandSpec {
     name: path.split(" ").at(-1) ?? path,
     description: toLine(command.description()),
     flags: help.visibleOptions(command).map(toFlag),
-    commands: help.visibleCommands(command).map((one) => readSpec(one, `${path} ${one.name()}`)),
+    commands: help.visibleCommands(command).map((one) => toCommandSpec(one, `${path} ${one.name()}`)),
     values: argument === undefined ? { kind: "none" } : toValues(argument, argument.name()),
   };
 }

@@ -1,19 +1,25 @@
 /**
- * `podfit demo`: the daemon as it is against an embedded cluster on a faster clock, shown while it runs, and what came of
- * it beside the same cluster without podfit.
+ * `podfit demo`: the real daemon on an embedded cluster with a faster clock, compared with the same cluster without
+ * podfit.
+ *
+ * On a terminal it draws frames. Elsewhere it prints one line per event.
  */
-import { systemClock } from "../../runtime/clock.ts";
-import { scaleClock } from "../../runtime/scaled_clock.ts";
-import type { DemoOptions } from "./options.ts";
-import { readScene } from "./manifests.ts";
-import { noteEvaluation, noteTrouble } from "./note_evaluation.ts";
-import { noteReplicas } from "./note_replicas.ts";
-import type { SceneName } from "./scene_name.ts";
-import { newStory, nextStory } from "./story.ts";
-import { openLineView, openTerminalView } from "./view.ts";
+import { scaleClock, systemClock } from "../../runtime/clock.ts";
+import { listenForSignals } from "../command/process.ts";
+import { toLine, writeOutput } from "../terminal/output.ts";
+import { getConsoleSize, openScreen } from "../terminal/screen.ts";
+import { isColored } from "../terminal/text.ts";
+import { type Line, render, trimEnd } from "./drawing.ts";
+import { withEvaluation, withReplicas, withTrouble } from "./evaluations.ts";
+import { type FrameOptions, toEventLine, toFrame, toFrameOfBoth } from "./frames.ts";
+import type { DemoOptions, SceneName } from "./options.ts";
+import { getScene } from "./scene.ts";
+import { newStory, nextStory, type Story } from "./story.ts";
+import { listTotals } from "./totals.ts";
 import { openWorld } from "./world.ts";
-import { listenForSignals } from "../signals.ts";
-import { isColored } from "../style.ts";
+
+// `podfit demo`: the daemon as it is against an embedded cluster on a faster clock, shown while it runs, and what came
+// of it beside the same cluster without podfit.
 
 /** Resolves to the exit code: 0 when the time was up, when a signal came, or when nobody reads any more. */
 export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions): Promise<number> {
@@ -21,12 +27,12 @@ export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions)
   const clock = scaleClock(systemClock, speed);
   let story = newStory(clock.now(), seconds * speed * 1000, scene);
   await using world = await openWorld({
-    scene: readScene(scene),
+    scene: getScene(scene),
     clock,
     isServed: true,
-    onEvaluation: (evaluation) => story = noteEvaluation(story, evaluation),
-    onPass: (pass) => story = noteReplicas(story, pass),
-    onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
+    onEvaluation: (evaluation) => story = withEvaluation(story, evaluation),
+    onPass: (pass) => story = withReplicas(story, pass),
+    onTrouble: (trouble) => story = withTrouble(story, { at: clock.now(), trouble }),
   });
   const isTerminal = Deno.stdout.isTerminal();
   const hasColor = isColored(color, { isTerminal, noColor: Deno.noColor ? "1" : "" });
@@ -41,7 +47,7 @@ export async function demo({ scene, speed, seconds, keeps, color }: DemoOptions)
     while (!ending.signal.aborted && (keeps || passedMs < seconds * 1000)) {
       await Promise.race([world.failed, systemClock.sleep(FRAME_MS, ending.signal).catch(() => {})]);
       passedMs = systemClock.monotonic() - startedMs;
-      story = nextStory(story, { at: clock.now(), ...world.read() });
+      story = nextStory(story, { at: clock.now(), ...world.listUses() });
       if (!view.show(story, readProgress())) return 0;
     }
   } finally {
@@ -67,4 +73,63 @@ function listAdvice(scene: SceneName): readonly string[] {
     "  podfit lint -f deploy/demo   what podfit finds wrong in such files",
     "  README.md, Install           podfit on a real cluster",
   ];
+}
+
+// How a demo is shown while it runs: frames on a terminal, or each event as a plain line where there is none.
+
+/** How fast the run is and how far. */
+type Progress = Pick<FrameOptions, "speed" | "progress">;
+
+/** Where a story is shown; disposal gives the terminal back. */
+interface View extends Disposable {
+  /** False when nobody looks any more. */
+  readonly show: (story: Story, progress: Progress) => boolean;
+  /** What stays, once the view is gone. */
+  readonly conclude: (story: Story, progress: Progress, advice: readonly string[]) => void;
+}
+
+/** Draws frames on the terminal. */
+function openTerminalView(hasColor: boolean): View {
+  const screen = openScreen();
+  return {
+    show: (story, progress) =>
+      screen.draw((size) => FRAMES[story.scene](story, { ...size, ...progress }).map((line) => render(line, hasColor))),
+    conclude(story, progress, advice) {
+      const { columns } = getConsoleSize();
+      const frame = FRAMES[story.scene](story, { columns, rows: FINAL_ROWS, ...progress });
+      print([...frame, [], ...advice.map((text) => [{ text }])], hasColor);
+    },
+    [Symbol.dispose]: () => screen[Symbol.dispose](),
+  };
+}
+
+/** Prints each event as a line, and the totals at the end. */
+function openLineView(scene: SceneName, hasColor: boolean): View {
+  let shown = 0;
+  print([[{ text: HEADINGS[scene] }]], hasColor);
+  return {
+    show(story) {
+      const news = story.events.filter(({ number }) => number > shown);
+      shown = news.at(-1)?.number ?? shown;
+      return print(news.map((event) => toEventLine(event, story)), hasColor);
+    },
+    conclude(story, _, advice) {
+      print([[], ...listTotals(story), [], ...advice.map((text) => [{ text }])], hasColor);
+    },
+    [Symbol.dispose]() {},
+  };
+}
+
+const FRAMES = { sizes: toFrame, both: toFrameOfBoth };
+
+const HEADINGS: Readonly<Record<SceneName, string>> = {
+  sizes: "podfit demo: three workloads on an embedded cluster, with podfit and without",
+  both: "podfit demo: sizes and number of pods on an embedded cluster, with podfit and with an HPA alone",
+};
+
+/** A frame of the least height, with room for some more of what happened. */
+const FINAL_ROWS = 26;
+
+function print(lines: readonly Line[], hasColor: boolean): boolean {
+  return writeOutput(lines.map((line) => [toLine(render(trimEnd(line), hasColor)), "\n"]));
 }

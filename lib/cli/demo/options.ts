@@ -1,10 +1,12 @@
-/** The options of `podfit demo`. */
+/**
+ * The flags of `podfit demo`, and the names of its scenes.
+ */
 import { Command } from "commander";
-import { parseBetween, parseChoice } from "../run/parse_values.ts";
-import { addExamples, createChoice } from "../help.ts";
-import { COLOR_WHENS, type ColorWhen } from "../style.ts";
-import { refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
-import { type SceneName, SCENES } from "./scene_name.ts";
+import { addExamples, createChoice, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import { parseBetween, parseChoice } from "../command/parse_values.ts";
+import { COLOR_WHENS, type ColorWhen } from "../terminal/text.ts";
+
+// The options of `podfit demo`.
 
 /** The demo's options, checked. */
 export interface DemoOptions {
@@ -20,7 +22,7 @@ export interface DemoOptions {
 }
 
 /** What the command does with them. */
-export interface DemoCommand extends Subcommand {
+interface DemoCommand extends Subcommand {
   readonly demo: (options: DemoOptions) => Promise<void>;
 }
 
@@ -72,3 +74,8 @@ export function createDemoCommand({ demo, toComplaint }: DemoCommand): Command {
     });
   return addExamples(command, EXAMPLES);
 }
+
+/** What the demo can tell: sizes alone, or sizes and the number of pods together. */
+export const SCENES = ["sizes", "both"] as const;
+
+export type SceneName = typeof SCENES[number];

@@ -1,6 +1,20 @@
-/** What a scene of the demo is played with: its node, what is applied, and the loads that belong to whole workloads. */
-import type { Curve } from "../../sim/model/curve.ts";
-import type { Manifest } from "../lint/manifest.ts";
+/**
+ * What does a scene of the demo apply? Its node, manifests and loads, from the files of deploy/demo.
+ */
+import web from "../../../deploy/demo/web.yaml" with { type: "text" };
+import worker from "../../../deploy/demo/worker.yaml" with { type: "text" };
+import cache from "../../../deploy/demo/cache.yaml" with { type: "text" };
+import definition from "../../../crds/podresourceautoscaler.yaml" with { type: "text" };
+import both from "../../../deploy/demo/both.yaml" with { type: "text" };
+import scaledObject from "../../../crds/scaledobject.yaml" with { type: "text" };
+import authentication from "../../../crds/triggerauthentication.yaml" with { type: "text" };
+import clusterAuthentication from "../../../crds/clustertriggerauthentication.yaml" with { type: "text" };
+import type { Curve } from "../../embedded/model/load.ts";
+import type { Manifest } from "../manifests/files.ts";
+import type { SceneName } from "./options.ts";
+import { parseAll } from "@std/yaml";
+
+// What a scene of the demo is played with: its node, what is applied, and the loads that belong to whole workloads.
 
 /** One scene, for both clusters. */
 export interface Scene {
@@ -17,8 +31,58 @@ export interface Scene {
 }
 
 /** Millicores that all ready pods of a workload share. */
-export interface SceneLoad {
+interface SceneLoad {
   readonly labels: Readonly<Record<string, string>>;
   readonly container: string;
   readonly cpuMillicores: Curve;
+}
+
+// What the demo applies: the files of deploy/demo as they are, carried along in the bundle.
+
+/** A scene by its name. */
+export function getScene(name: SceneName): Scene {
+  const { texts, definitions, ...rest } = SCENE_TEXTS[name];
+  const manifests = toManifests(texts);
+  return { ...rest, definitions: toManifests(definitions), manifests, loads: manifests.flatMap(listSceneLoads) };
+}
+
+const GI = 2 ** 30;
+
+const SCENE_TEXTS = {
+  sizes: {
+    texts: [web, worker, cache],
+    definitions: [definition],
+    shadowKinds: ["Deployment"],
+    hasReplicas: false,
+    // Small enough that the busiest moments of two workloads do not fit at once.
+    node: { name: "node-1", cpuMillicores: 2000, memoryBytes: 4 * GI },
+  },
+  both: {
+    texts: [both],
+    definitions: [definition, scaledObject, authentication, clusterAuthentication],
+    shadowKinds: ["Deployment", "ScaledObject"],
+    hasReplicas: true,
+    node: { name: "node-1", cpuMillicores: 8000, memoryBytes: 8 * GI },
+  },
+} as const;
+
+function toManifests(texts: readonly string[]): readonly Manifest[] {
+  return texts.flatMap((text) => parseAll(text) as Manifest[]);
+}
+
+/** Our own file's annotation: a curve for the first container. */
+function listSceneLoads(manifest: Manifest): readonly SceneLoad[] {
+  const { metadata, spec } = manifest as unknown as LoadedWorkload;
+  const text = metadata.annotations?.["demo.podfit.dev/load"];
+  if (text === undefined) return [];
+  const [container] = spec.template.spec.containers;
+  return [{ labels: spec.selector.matchLabels, container: container.name, cpuMillicores: JSON.parse(text) as Curve }];
+}
+
+interface LoadedWorkload {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly template: { readonly spec: { readonly containers: readonly [{ readonly name: string }] } };
+  };
 }

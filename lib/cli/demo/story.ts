@@ -1,11 +1,15 @@
 /**
- * What has happened in the demo so far: a fold over looks at both clusters and over the daemon's evaluations. Plain
- * data, of which a frame, a line or the summary is made.
+ * The state of the demo as plain data: usage over time, events, and totals of both clusters.
+ *
+ * Each look at the clusters gives the next state.
  */
-import type { SceneName } from "./scene_name.ts";
-import { isKilled, nameUse, nextTally, NO_TALLY, type Tally } from "./tally.ts";
-import { formatMemory } from "./text.ts";
-import type { ContainerUse } from "./use.ts";
+import type { ContainerState, Ended, NodeState, PodState } from "../../embedded/model/state.ts";
+import type { Resources } from "../../units/resources.ts";
+import { formatWholeMebibytes } from "../terminal/numbers.ts";
+import type { SceneName } from "./options.ts";
+
+// What has happened in the demo so far: a fold over looks at both clusters and over the daemon's evaluations. Plain
+// data, of which a frame, a line or the summary is made.
 
 /** All that the demo shows. */
 export interface Story {
@@ -29,7 +33,7 @@ export interface Story {
   /** By `container.resource`: its last resize. */
   readonly changes: Readonly<Record<string, Change>>;
   /** By container: what the last evaluation ended with, and why. */
-  readonly standing: Readonly<Record<string, Standing>>;
+  readonly standing: Readonly<Record<string, LastDecision>>;
   /** By pod: what the resize that is being sent is for. */
   readonly why: Readonly<Record<string, string>>;
   readonly replicas: ReplicasStory;
@@ -81,7 +85,7 @@ export interface Change {
 }
 
 /** What the last evaluation of a container ended with. */
-export interface Standing {
+interface LastDecision {
   readonly kind: "hold" | "blocked";
   readonly reason: string;
   /** Since when it is so. */
@@ -89,7 +93,7 @@ export interface Standing {
 }
 
 /** The containers of both clusters at one time. */
-export interface Look {
+interface UsageSnapshot {
   readonly at: number;
   readonly podfit: readonly ContainerUse[];
   readonly shadow: readonly ContainerUse[];
@@ -116,7 +120,7 @@ export function newStory(startedAt: number, windowMs: number, scene: SceneName =
 }
 
 /** The story with one look at both clusters. */
-export function nextStory(story: Story, { at, podfit, shadow }: Look): Story {
+export function nextStory(story: Story, { at, podfit, shadow }: UsageSnapshot): Story {
   const next: Story = {
     ...story,
     at,
@@ -130,15 +134,15 @@ export function nextStory(story: Story, { at, podfit, shadow }: Look): Story {
   );
 }
 
-const MOST_EVENTS = 100;
+const MAX_EVENTS = 100;
 
 /** The story with one event more; the oldest go. */
 export function addEvent(story: Story, event: Omit<StoryEvent, "number">): Story {
   const number = (story.events.at(-1)?.number ?? 0) + 1;
-  return { ...story, events: [...story.events, { ...event, number }].slice(-MOST_EVENTS) };
+  return { ...story, events: [...story.events, { ...event, number }].slice(-MAX_EVENTS) };
 }
 
-function addPoints({ traces, windowMs }: Story, { at, podfit, shadow }: Look): Story["traces"] {
+function addPoints({ traces, windowMs }: Story, { at, podfit, shadow }: UsageSnapshot): Story["traces"] {
   const added = { ...traces };
   const add = (key: string, point: Point) => {
     added[key] = [...(added[key] ?? []).filter((one) => one.at > at - windowMs), point];
@@ -174,6 +178,115 @@ function listKills(
     tone: "lost",
     subject: container,
     text: `${where}OOMKilled`,
-    why: `at its limit of ${formatMemory(size["memory.limits"] ?? 0)}`,
+    why: `at its limit of ${formatWholeMebibytes(size["memory.limits"] ?? 0)}`,
   }));
+}
+
+// What has a cluster reserved, lost to its limits and lost to kills since it was first looked at? A fold over looks at
+// its containers: the same for the cluster with podfit and the one without.
+
+/** Sums over the time that a cluster was looked at. */
+export interface Tally {
+  /** `null` before the first look. */
+  readonly at: number | null;
+  readonly elapsedMs: number;
+  /** Requests in force, times ms. */
+  readonly reservedCpu: number;
+  readonly reservedMemory: number;
+  /** Processor time that containers wanted and did not get. */
+  readonly throttledNs: number;
+  readonly kills: number;
+  /** How long containers did not run after a kill for memory. */
+  readonly downMs: number;
+  /** At one time. */
+  readonly mostPods: number;
+  /** By `nameUse`. */
+  readonly seen: Readonly<Record<string, ContainerUse>>;
+}
+
+/** The tally of a cluster that was not looked at yet. */
+export const NO_TALLY: Tally = {
+  at: null,
+  elapsedMs: 0,
+  reservedCpu: 0,
+  reservedMemory: 0,
+  throttledNs: 0,
+  kills: 0,
+  downMs: 0,
+  mostPods: 0,
+  seen: {},
+};
+
+/** The containers were, since the look before, as they are now. */
+export function nextTally(tally: Tally, uses: readonly ContainerUse[], at: number): Tally {
+  const ms = tally.at === null ? 0 : at - tally.at;
+  const add = (read: (use: ContainerUse, before: ContainerUse | undefined) => number) =>
+    uses.reduce((sum, use) => sum + read(use, tally.seen[nameUse(use)]), 0);
+  return {
+    at,
+    elapsedMs: tally.elapsedMs + ms,
+    reservedCpu: tally.reservedCpu + ms * add(({ size }) => size["cpu.requests"] ?? 0),
+    reservedMemory: tally.reservedMemory + ms * add(({ size }) => size["memory.requests"] ?? 0),
+    throttledNs: tally.throttledNs + add(computeThrottledNs),
+    kills: tally.kills + add((use, before) => isKilled(use, before) ? 1 : 0),
+    downMs: tally.downMs + ms * add(({ used, killedAt }) => used === null && killedAt !== null ? 1 : 0),
+    mostPods: Math.max(tally.mostPods, new Set(uses.map(({ pod }) => pod)).size),
+    seen: Object.fromEntries(uses.map((use) => [nameUse(use), use])),
+  };
+}
+
+/** Which container of which pod. */
+function nameUse({ pod, container }: ContainerUse): string {
+  return `${pod}/${container}`;
+}
+
+/** Killed for its memory since it was last looked at. */
+function isKilled({ killedAt }: ContainerUse, before: ContainerUse | undefined): boolean {
+  return killedAt !== null && killedAt !== (before?.killedAt ?? null);
+}
+
+/** A new instance counts from zero; one that is down keeps what was counted of it. */
+function computeThrottledNs({ used, throttled }: ContainerUse, before: ContainerUse | undefined): number {
+  if (used === null) return 0;
+  const isSame = before?.used !== null && before?.throttled.instance === throttled.instance;
+  return throttled.ns - (isSame ? before.throttled.ns : 0);
+}
+
+// What do the containers on an embedded node use at this moment, of what size, and what did their limits cost them?
+
+/** One container at one look. */
+export interface ContainerUse {
+  readonly pod: string;
+  readonly container: string;
+  /** `null` while it is not running. */
+  readonly used: { readonly cpuMillicores: number; readonly memoryBytes: number } | null;
+  /** In force. */
+  readonly size: Resources;
+  /** What the running instance wanted of the processor and did not get. */
+  readonly throttled: { readonly instance: number; readonly ns: number };
+  /** When the last instance was killed for its memory; `null` when it ended otherwise, or never. */
+  readonly killedAt: number | null;
+}
+
+/** Every container on the node. */
+export function listUses({ pods }: NodeState): readonly ContainerUse[] {
+  return pods.flatMap((pod) => pod.life.containers.map((container) => toUse(pod, container)));
+}
+
+function toUse({ spec, meters }: PodState, container: ContainerState): ContainerUse {
+  const { name, run, actual, instances } = container;
+  const meter = run.kind === "running" ? meters[name] : undefined;
+  const ended = findEnded(container);
+  return {
+    pod: spec.name,
+    container: name,
+    size: actual,
+    used: meter === undefined ? null : { cpuMillicores: meter.millicores, memoryBytes: meter.workingSetBytes },
+    throttled: { instance: instances, ns: meter?.unmetNs ?? 0 },
+    killedAt: ended?.reason === "OOMKilled" ? ended.finishedAt : null,
+  };
+}
+
+function findEnded({ run, last }: ContainerState): Ended | null {
+  return run.kind === "exited" || run.kind === "terminated" || run.kind === "backOff" ? run.ended : last;
 }

@@ -1,36 +1,44 @@
-/** What did podfit save and spare, beside the same hours without it? The rows of the table, and the lines below it. */
-import type { SceneName } from "./scene_name.ts";
-import type { Story } from "./story.ts";
-import type { Tally } from "./tally.ts";
-import { formatCpu, formatMemory, type Line, type Span } from "./text.ts";
+/**
+ * The table of the demo: what podfit saved, compared with the same time without it.
+ */
+import { formatWholeMebibytes, formatWholeMillicores } from "../terminal/numbers.ts";
+import type { Line, Span } from "./drawing.ts";
+import type { SceneName } from "./options.ts";
+import type { Story, Tally } from "./story.ts";
+
+// What did podfit save and spare, beside the same hours without it? The rows of the table, and the lines below it.
 
 /** The table with its heading, and the counts below it. */
 export function listTotals(story: Story): readonly Line[] {
   const { podfit, shadow, scene } = story;
   const other = scene === "both" ? "HPA alone" : "without";
   return [
-    [{ text: `${"".padEnd(NAME)}${"with podfit".padStart(AMOUNT)}${other.padStart(AMOUNT)}`, style: "dim" }],
+    [{
+      text: `${"".padEnd(NAME_WIDTH)}${"with podfit".padStart(AMOUNT_WIDTH)}${other.padStart(AMOUNT_WIDTH)}`,
+      style: "dim",
+    }],
     ...ROWS[scene].map(({ name, read, format, judge, isLoss }): Line => {
       const cell = (tally: Tally): Span => ({
-        text: format(tally).padStart(AMOUNT),
+        text: format(tally).padStart(AMOUNT_WIDTH),
         style: isLoss && read(tally) > 0 ? "lost" : "plain",
       });
       const { text, isGood } = judge(read(podfit), read(shadow));
       const verdict: Span = { text: `   ${text}`, style: isGood ? "good" : "plain" };
-      return [{ text: name.padEnd(NAME) }, cell(podfit), cell(shadow), verdict];
+      return [{ text: name.padEnd(NAME_WIDTH) }, cell(podfit), cell(shadow), verdict];
     }),
-    toCounts(story),
+    formatCounts(story),
   ];
 }
 
 /** What all containers together requested, in millicores or bytes, as a mean over the time. */
-export function readAverage(tally: Tally, resource: "cpu" | "memory"): number {
+export function computeAverage(tally: Tally, resource: "cpu" | "memory"): number {
   if (tally.elapsedMs === 0) return 0;
   return (resource === "cpu" ? tally.reservedCpu : tally.reservedMemory) / tally.elapsedMs;
 }
 
-const NAME = 29;
-const AMOUNT = 14;
+const NAME_WIDTH = 29;
+
+const AMOUNT_WIDTH = 14;
 
 interface Row {
   readonly name: string;
@@ -48,18 +56,20 @@ interface Verdict {
 
 const CPU: Row = {
   name: "CPU requested, on average",
-  read: (tally) => readAverage(tally, "cpu"),
-  format: (tally) => formatCpu(readAverage(tally, "cpu")),
+  read: (tally) => computeAverage(tally, "cpu"),
+  format: (tally) => formatWholeMillicores(computeAverage(tally, "cpu")),
   judge: judgeSaving,
   isLoss: false,
 };
+
 const MEMORY: Row = {
   name: "memory requested, on average",
-  read: (tally) => readAverage(tally, "memory"),
-  format: (tally) => formatMemory(readAverage(tally, "memory")),
+  read: (tally) => computeAverage(tally, "memory"),
+  format: (tally) => formatWholeMebibytes(computeAverage(tally, "memory")),
   judge: judgeSaving,
   isLoss: false,
 };
+
 const HELD_BACK: Row = {
   name: "CPU time held back by limits",
   read: ({ throttledNs }) => Math.round(throttledNs / 1e8),
@@ -67,6 +77,7 @@ const HELD_BACK: Row = {
   judge: judgeLoss,
   isLoss: true,
 };
+
 const KILLED: Row = {
   name: "killed for memory",
   read: ({ kills }) => kills,
@@ -74,7 +85,8 @@ const KILLED: Row = {
   judge: judgeLoss,
   isLoss: true,
 };
-const MOST_PODS: Row = {
+
+const MAX_PODS: Row = {
   name: "most pods at one time",
   read: ({ mostPods }) => mostPods,
   format: ({ mostPods }) => String(mostPods),
@@ -84,7 +96,7 @@ const MOST_PODS: Row = {
 
 const ROWS: Readonly<Record<SceneName, readonly Row[]>> = {
   sizes: [CPU, MEMORY, HELD_BACK, KILLED],
-  both: [CPU, MEMORY, MOST_PODS, { ...HELD_BACK, name: "core-seconds unserved" }],
+  both: [CPU, MEMORY, MAX_PODS, { ...HELD_BACK, name: "core-seconds unserved" }],
 };
 
 function judgeSaving(podfit: number, shadow: number): Verdict {
@@ -108,7 +120,7 @@ function judgeLoss(podfit: number, shadow: number): Verdict {
 }
 
 /** `resizes 41 (23 up, 18 down)   blocked 23: Cooldown 19, ResizeDeferred 4`, and in between `replicas 4 (2 out, 2 in)`. */
-function toCounts({ scene, resizes, blocked, replicas: { changes } }: Story): Line {
+function formatCounts({ scene, resizes, blocked, replicas: { changes } }: Story): Line {
   const reasons = Object.entries(blocked).filter(([, count]) => count > 0).toSorted(([, a], [, b]) => b - a);
   const total = reasons.reduce((sum, [, count]) => sum + count, 0);
   const line: Line = [

@@ -1,40 +1,51 @@
 /**
- * The demo's two worlds: an embedded cluster with podfit's daemon, and its shadow, the same cluster of the same seed with
- * the same workloads, whose pods nobody resizes. Served over HTTPS on the real clock or a faster one, in process on a
- * virtual one.
+ * The two clusters of the demo: one with podfit, one without, with the same seed and the same workloads.
+ *
+ * Only this file, `scene.ts` and `story.ts` import the embedded cluster.
  */
-import type { ReplicasPass } from "../../daemon/replicas/sink.ts";
-import type { Sink } from "../../daemon/report/sink.ts";
-import type { OnTrouble } from "../../daemon/report/trouble.ts";
-import { openServer } from "../../kube/connect.ts";
-import { openDirectSource } from "../../usage/kubelet.ts";
+import { WHOLE_CLUSTER } from "../../daemon/cluster/facts.ts";
+import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
+import type { OnFailure } from "../../daemon/health.ts";
+import { createMetrics } from "../../daemon/metrics/metrics.ts";
+import type { EvaluationSink } from "../../daemon/pods/controller.ts";
+import { createReplicasManager } from "../../daemon/replicas/manager.ts";
+import type { ReplicasEvaluation, ReplicasSink } from "../../daemon/replicas/reports.ts";
+import { type Cluster, type ClusterOptions, serveCluster, startCluster } from "../../embedded/cluster.ts";
+import type { Served } from "../../embedded/server/http/serve.ts";
+import { openServer } from "../../kube/http_transport.ts";
+import type { ApiServer } from "../../kube/transport.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { type Cluster, type ClusterOptions, serveCluster, startCluster } from "../../sim/cluster.ts";
-import type { Served } from "../../sim/server/http/serve.ts";
-import type { Manifest } from "../lint/manifest.ts";
-import { runDaemon } from "./run_daemon.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { AskTrigger } from "../../triggers/value.ts";
+import { openDirectSource, type SummarySource } from "../../usage/kubelet/fetch_summary.ts";
+import { watchKubelets } from "../../usage/kubelet/watch.ts";
+import { VERSION } from "../command/process.ts";
+import type { Manifest } from "../manifests/files.ts";
 import type { Scene } from "./scene.ts";
-import { type ContainerUse, listUses } from "./use.ts";
-import { VERSION } from "../version.ts";
+import { type ContainerUse, listUses } from "./story.ts";
+
+// The demo's two worlds: an embedded cluster with podfit's daemon, and its shadow, the same cluster of the same seed
+// with the same workloads, whose pods nobody resizes. Served over HTTPS on the real clock or a faster one, in process
+// on a virtual one.
 
 /** What is played, its time, its transport, and who hears of the daemon. */
-export interface WorldOptions {
+interface WorldOptions {
   readonly scene: Scene;
   readonly clock: Clock;
   readonly isServed: boolean;
-  readonly onEvaluation: Sink;
+  readonly onEvaluation: EvaluationSink;
   /** Of ScaledObjects of the cluster with podfit, not the shadow's. */
-  readonly onPass: (pass: ReplicasPass) => void;
-  readonly onTrouble: OnTrouble;
+  readonly onPass: (pass: ReplicasEvaluation) => void;
+  readonly onTrouble: OnFailure;
 }
 
 /** Both clusters and the daemon; disposal ends them. */
-export interface World extends AsyncDisposable {
+interface World extends AsyncDisposable {
   /** Where its API server listens; `null` in process. */
   readonly origin: string | null;
   /** Rejects when a daemon ends by itself. */
   readonly failed: Promise<never>;
-  readonly read: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
+  readonly listUses: () => { readonly podfit: readonly ContainerUse[]; readonly shadow: readonly ContainerUse[] };
 }
 
 /** Starts both clusters and what looks after them; rejects where one of them cannot start. */
@@ -61,11 +72,11 @@ export async function openWorld(world: WorldOptions): Promise<World> {
   const failed = Promise.race(failures);
   failed.catch(() => {});
   const disposal = building.move();
-  const read = (one: Cluster) => [...one.nodes.values()].flatMap(({ kubelet }) => listUses(kubelet.readState()));
+  const read = (one: Cluster) => [...one.nodes.values()].flatMap(({ kubelet }) => listUses(kubelet.getState()));
   return {
     origin,
     failed,
-    read: () => ({ podfit: read(cluster), shadow: read(shadow) }),
+    listUses: () => ({ podfit: read(cluster), shadow: read(shadow) }),
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
 }
@@ -89,20 +100,20 @@ async function openCluster(
     return { cluster, server, source: building.use(cluster.openSource(server)), origin: null };
   }
   const cluster = building.use(await serveCluster(options));
-  const server = building.use(await openServer(toConfig(cluster.served), { version: VERSION }));
+  const server = building.use(await openServer(toClusterConfig(cluster.served), { version: VERSION }));
   const source = building.use(openDirectSource(server, { clock: options.clock }));
   return { cluster, server, source, origin: cluster.served.origin };
 }
 
 /** The embedded API server takes every caller for its administrator. */
-function toConfig({ origin, caCert }: Served): Parameters<typeof openServer>[0] {
+function toClusterConfig({ origin, caCert }: Served): Parameters<typeof openServer>[0] {
   return {
     source: "the embedded cluster",
     origin,
     namespace: "default",
     proxyUrl: null,
     caCerts: caCert === null ? [] : [caCert],
-    readCredential: () => Promise.resolve({ authorization: null, clientCertificate: null }),
+    getCredential: () => Promise.resolve({ authorization: null, clientCertificate: null }),
   };
 }
 
@@ -126,3 +137,57 @@ function setLoads({ loads }: Scene, cluster: Cluster): void {
     cluster.setWorkloadLoad({ namespace: "default", labels, container }, { cpuMillicores });
   }
 }
+
+// podfit's daemon on one of the demo's clusters: the same as elsewhere, but that it writes no log and asks nobody
+// else.
+
+/** A cluster, its clock, and who hears of the daemon. */
+interface DemoDaemonOptions extends Pick<DaemonOptions, "sinks" | "onTrouble"> {
+  readonly server: ApiServer;
+  readonly source: SummarySource;
+  readonly clock: Clock;
+  /** Who hears of replicas; `null` = they are left alone, as unless podfit is told otherwise. */
+  readonly replicasSink: ReplicasSink | null;
+}
+
+/** A daemon that runs. */
+interface DemoDaemon extends AsyncDisposable {
+  /** Rejects when it ends by itself. */
+  readonly failed: Promise<never>;
+}
+
+/** Runs it until it is disposed of. */
+function runDaemon({ source, replicasSink, ...options }: DemoDaemonOptions): DemoDaemon {
+  const { clock } = options;
+  const ending = new AbortController();
+  const daemon = createDaemon({
+    ...options,
+    watchUsage: watchKubelets(source, { clock, random: Math.random }),
+    random: Math.random,
+    scope: WHOLE_CLUSTER,
+    ...(replicasSink && { replicas: { ...REPLICAS_OPTIONS, sinks: [replicasSink] } }),
+    dryRun: false,
+    requiresAnnotation: false,
+    instance: "demo",
+    // The screen belongs to the story.
+    log: createLog({ level: "error", format: "json", clock, write() {} }),
+    metrics: createMetrics({ version: VERSION }),
+    signal: ending.signal,
+  });
+  const running = daemon.run();
+  const failed = running.then(() => new Promise<never>(() => {}));
+  failed.catch(() => {});
+  return {
+    failed,
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      // `failed` rejects with its failure.
+      await Promise.allSettled([running]);
+    },
+  };
+}
+
+const REFUSE_TRIGGERS: AskTrigger = () =>
+  Promise.resolve({ kind: "failed", message: "the demo reaches no other machine", isEmpty: false });
+
+const REPLICAS_OPTIONS = { create: createReplicasManager, clusterObjectNamespace: "podfit", ask: REFUSE_TRIGGERS };

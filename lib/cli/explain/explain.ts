@@ -1,56 +1,75 @@
-/** `podfit explain`: why has this pod its size, and this workload its number of pods? */
+/**
+ * `podfit explain`: why does this pod have its size, and this workload its number of pods?
+ *
+ * It asks the podfit that owns the pod. Where none is found, it watches the cluster itself for two samples. `--watch`
+ * gives a new explanation after each evaluation, on the screen or as lines.
+ */
 import type { ApiServer } from "../../kube/transport.ts";
-import type { RecordLine } from "../../record/line.ts";
-import { abortable } from "../../runtime/abortable.ts";
-import { systemClock } from "../../runtime/clock.ts";
-import { openUsage } from "../open_usage.ts";
-import { writeError } from "../terminal/output.ts";
-import { StartError } from "../run/start_error.ts";
-import type { Access } from "./access.ts";
-import { answer } from "./answer.ts";
-import { DebugError, type DebugListener, type DebugSource } from "./debug_source.ts";
-import type { Explanation } from "./explanation.ts";
-import { hasSeenEnough, toSource } from "./look.ts";
+import type { PodLine, RecordLine, ScaledObjectLine } from "../../record/record.ts";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { abortable } from "../../runtime/tasks.ts";
+import type { Subject } from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+import { openUsage } from "../connection/api_server.ts";
+import { type Access, withAccess } from "../connection/podfits.ts";
+import {
+  askUntilAnswered,
+  DebugError,
+  type DebugListener,
+  type DebugQuery,
+  type DebugReason,
+  type DebugSource,
+  fetchAll,
+  fetchLatest,
+  readTexts,
+  type RecordsOptions,
+} from "../connection/records.ts";
+import { explainPod } from "../explanation/explain_pod.ts";
+import { explainPlainWorkload, explainWorkload, findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
+import type { Explanation } from "../explanation/explanation.ts";
+import { describePod, describeWorkload } from "../explanation/words.ts";
+import { type Text, toJson, writeError, writeLines, writeOutput } from "../terminal/output.ts";
+import { fillScreen, getTextOptions, openScreen, type Screen } from "../terminal/screen.ts";
+import { breakLines, emphasize, type TextOptions } from "../terminal/text.ts";
 import type { ExplainOptions } from "./options.ts";
-import { explainFrom } from "./records.ts";
-import { openView, printExplanation, type View } from "./view.ts";
-import { watchExplanation } from "./watch.ts";
-import { lookOnce, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
+import { collectRecords, createRecordsSource, hasEnoughRecords, UNKNOWN_WITHOUT_DAEMON } from "./without_daemon.ts";
+
+// `podfit explain`: why has this pod its size, and this workload its number of pods?
 
 /** Resolves to the exit code: 0 = explained, 1 = there is no explanation. */
 export function explain(options: ExplainOptions): Promise<number> {
-  return answer(options.access, async (access, signal) => {
+  return withAccess(options.access, async (access, signal) => {
     const asking = { ...options, access, signal };
     if (options.watches) await watch(asking);
     else printExplanation(await abortable(explainOnce(asking), signal), options);
   });
 }
 
-interface Asking extends Omit<ExplainOptions, "access"> {
+interface ExplainContext extends Omit<ExplainOptions, "access"> {
   readonly access: Access;
   readonly signal: AbortSignal;
 }
 
-async function explainOnce(asking: Asking): Promise<Explanation> {
-  if (asking.withoutDaemon) return await lookAndExplain(asking);
-  const listeners = await orNone(open(asking));
-  return listeners === null ? await lookAndExplain(asking) : await explainBy(listeners, asking);
+async function explainOnce(asking: ExplainContext): Promise<Explanation> {
+  if (asking.withoutDaemon) return await explainWithoutDaemon(asking);
+  const listeners = await orNullWithoutPodfit(openListeners(asking));
+  return listeners === null ? await explainWithoutDaemon(asking) : await explainBy(listeners, asking);
 }
 
-function open({ access, subject: { kind, name }, signal }: Asking): Promise<readonly DebugListener[]> {
+function openListeners({ access, subject: { kind, name }, signal }: ExplainContext): Promise<readonly DebugListener[]> {
   return access.open({ namespace: access.namespace, pod: kind === "pod" ? name : null }, signal);
 }
 
 function explainBy(
   sources: readonly DebugSource[],
-  { access: { namespace }, subject, signal }: Asking,
+  { access: { namespace }, subject, signal }: ExplainContext,
   unknown: readonly string[] = [],
 ): Promise<Explanation> {
-  return explainFrom(sources, subject, { namespace, signal, now: () => systemClock.now(), unknown });
+  return explainFromSources(sources, subject, { namespace, signal, now: () => systemClock.now(), unknown });
 }
 
 /** `null` where there is no podfit, which is told. */
-async function orNone<T>(asked: Promise<T>): Promise<T | null> {
+async function orNullWithoutPodfit<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
   } catch (error) {
@@ -62,26 +81,30 @@ async function orNone<T>(asked: Promise<T>): Promise<T | null> {
   }
 }
 
-async function lookAndExplain(asking: Asking): Promise<Explanation> {
+async function explainWithoutDaemon(asking: ExplainContext): Promise<Explanation> {
   const { access: { server } } = asking;
   if (server === null) throw new StartError("Cannot look at the cluster: --url names a podfit and no API server");
-  return await explainBy([toSource(await look(server, asking))], asking, UNKNOWN_WITHOUT_DAEMON);
+  return await explainBy(
+    [createRecordsSource(await collectWithProgress(server, asking))],
+    asking,
+    UNKNOWN_WITHOUT_DAEMON,
+  );
 }
 
-async function look(
+async function collectWithProgress(
   server: ApiServer,
-  { access: { namespace }, subject, signal }: Asking,
+  { access: { namespace }, subject, signal }: ExplainContext,
 ): Promise<readonly RecordLine[]> {
   using usage = openUsage(server, { clock: systemClock, namespaces: [namespace] });
   let seen = 0;
   writeError(`Looking at ${subject.kind} ${namespace}/${subject.name} for two samples of usage, which takes up to 90s`);
-  return await lookOnce({
+  return await collectRecords({
     server,
     clock: systemClock,
     namespace,
     watchUsage: usage.watchUsage,
     looksAtReplicas: subject.kind !== "pod",
-    isEnough: (lines) => hasSeenEnough(lines, subject),
+    isEnough: (lines) => hasEnoughRecords(lines, subject),
     onLine(line) {
       if (line.kind !== "pod" || line.name !== subject.name || line.record.input.observation.kind !== "usage") return;
       seen++;
@@ -92,26 +115,260 @@ async function look(
 }
 
 /** Where there is no podfit, one look after the other. */
-async function watch(asking: Asking): Promise<void> {
+async function watch(asking: ExplainContext): Promise<void> {
   using view = openView(asking);
   const { signal } = asking;
   const watching = watchExplanation({
     clock: systemClock,
     signal,
-    open: () => open(asking),
+    open: () => openListeners(asking),
     explain: (listeners) => explainBy(listeners, asking),
     onExplained: view.show,
     onTrouble: view.complain,
   });
-  if (await orNone(watching.then(() => true)) === null) await watchByLooks(asking, view);
+  if (await orNullWithoutPodfit(watching.then(() => true)) === null) await watchWithoutDaemon(asking, view);
 }
 
-const LOOK_MS = 5_000;
+const WITHOUT_DAEMON_MS = 5_000;
 
-async function watchByLooks(asking: Asking, view: View): Promise<void> {
+async function watchWithoutDaemon(asking: ExplainContext, view: View): Promise<void> {
   const { signal } = asking;
   while (!signal.aborted) {
     view.show(await abortable(explainOnce(asking), signal));
-    await systemClock.sleep(LOOK_MS, signal).catch(() => {});
+    await systemClock.sleep(WITHOUT_DAEMON_MS, signal).catch(() => {});
   }
+}
+
+// The records that an explanation is made of, asked of every podfit that may have them.
+
+/** Throws a DebugError where none of the sources has anything of the subject. */
+export async function explainFromSources(
+  sources: readonly DebugSource[],
+  subject: Subject,
+  options: RecordsOptions,
+): Promise<Explanation> {
+  const { namespace, now, unknown = [] } = options;
+  if (subject.kind === "pod") {
+    const lines = await askUntilAnswered(sources, (one) => fetchAll(one, { namespace, pod: subject.name }, options));
+    const explained = explainPod(lines.filter((line) => line.kind === "pod"), { now: now(), unknown });
+    if (explained !== null) return explained;
+    throw nothingKnown(subject, options);
+  }
+  const latest = await fetchLatest(sources, { namespace }, options);
+  const objects = latest.filter((line) => line.kind === "scaledObject");
+  const object = objects.find((line) => isAbout(line, subject));
+  const target = object === undefined ? `${subject.kind}/${subject.name}` : findTargetName(object);
+  const pods = latest.filter((line) => line.kind === "pod").filter(({ name }) =>
+    target !== null && isPodNameOf(name, target)
+  );
+  if (object === undefined) return explainPods(pods, subject, options);
+  const lines = await askUntilAnswered(
+    sources,
+    (one) => fetchAll(one, { namespace, scaledObject: object.name }, options),
+  );
+  const own = lines.filter((line) => line.kind === "scaledObject");
+  const explained = explainWorkload(own.length === 0 ? [object] : own, { now: now(), pods, unknown });
+  if (explained !== null) return explained;
+  throw nothingKnown(subject, options);
+}
+
+function isAbout(line: ScaledObjectLine, { kind, name }: Subject): boolean {
+  return kind === "scaledobject" ? line.name === name : findTargetName(line) === `${kind}/${name}`;
+}
+
+/** Nobody sets its replicas by a ScaledObject: what is known are its pods. */
+function explainPods(pods: readonly PodLine[], subject: Subject, options: RecordsOptions): Explanation {
+  if (pods.length === 0) throw nothingKnown(subject, options);
+  const { namespace, now, unknown = [] } = options;
+  return explainPlainWorkload({ namespace, now: now(), pods, unknown, target: `${subject.kind}/${subject.name}` });
+}
+
+function nothingKnown({ kind, name }: Subject, { namespace }: RecordsOptions): DebugError {
+  const why = "podfit has no record of it: no PodResourceAutoscaler or ScaledObject is about it, or it is seconds old";
+  return new DebugError("NothingKnown", `Cannot explain ${kind} "${namespace}/${name}": ${why}`);
+}
+
+// `podfit explain --watch` explains anew at each evaluation that podfit tells of, and asks on where a podfit ends.
+
+export interface WatchOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Finds the podfits that may know of it. Rejects with a DebugError. */
+  readonly open: () => Promise<readonly DebugListener[]>;
+  readonly explain: (listeners: readonly DebugListener[]) => Promise<Explanation>;
+  readonly onExplained: (explained: Explanation) => void;
+  /** Why there is no news, and that it goes on. */
+  readonly onTrouble: (text: string) => void;
+}
+
+/** Where nothing can be followed, and where something went wrong. */
+const RETRY_MS = 5_000;
+
+/** Between two explanations at least. */
+const MIN_REDRAW_MS = 1_000;
+
+/** Without an evaluation for so long, another podfit may have taken over. */
+const MAX_SILENCE_MS = 60_000;
+
+/** What passes, as podfits come and go. */
+const RETRIED_REASONS: readonly DebugReason[] = ["NothingKnown", "NoPodfit", "Unreachable"];
+
+/** Until the signal aborts. Rejects where there is no explanation at first, and with what does not pass. */
+export async function watchExplanation(options: WatchOptions): Promise<void> {
+  const { clock, signal, onExplained, onTrouble } = options;
+  let isExplained = false;
+  const told = (explained: Explanation) => {
+    isExplained = true;
+    onExplained(explained);
+  };
+  while (!signal.aborted) {
+    try {
+      await followOnce({ ...options, onExplained: told });
+    } catch (error) {
+      if (signal.aborted) return;
+      const passes = error instanceof DebugError && RETRIED_REASONS.includes(error.reason);
+      if (!isExplained || !passes) throw error;
+      onTrouble(`${error.message}; asking again every ${RETRY_MS / 1000}s`);
+    }
+    await clock.sleep(RETRY_MS, signal).catch(() => {});
+  }
+}
+
+/** Until the podfit that is followed ends its answer, or is silent. */
+async function followOnce({ open, explain, onExplained, onTrouble, clock, signal }: WatchOptions): Promise<void> {
+  const listeners = await abortable(open(), signal);
+  const show = async () => {
+    const explained = await abortable(explain(listeners), signal);
+    onExplained(explained);
+    return explained;
+  };
+  const query = toQuery(await show());
+  if (query === null) return;
+  const following = new AbortController();
+  const until = AbortSignal.any([signal, following.signal]);
+  try {
+    const { name, response } = await askUntilAnswered(listeners, async (one) => ({
+      name: one.name,
+      response: await one.open({ ...query, watch: true, past: false }, until),
+    }));
+    await redraw(readTexts(response, { signal: until, clock, silentMs: MAX_SILENCE_MS }), { show, clock, signal });
+    onTrouble(
+      `${name} closed the stream: it restarts, or the ${
+        query.pod === undefined ? "ScaledObject" : "pod"
+      } is gone; asking again every ${RETRY_MS / 1000}s`,
+    );
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== "TimeoutError") throw error;
+  } finally {
+    following.abort();
+  }
+}
+
+/** `null` where nobody decides of it as a whole. */
+function toQuery({ kind, namespace, name }: Explanation): DebugQuery | null {
+  switch (kind) {
+    case "pod":
+      return { namespace, pod: name };
+    case "scaledObject":
+      return { namespace, scaledObject: name };
+    case "workload":
+      return null;
+  }
+}
+
+interface RedrawOptions extends Pick<WatchOptions, "clock" | "signal"> {
+  readonly show: () => Promise<unknown>;
+}
+
+/** Until there are no more texts. */
+async function redraw(texts: AsyncIterable<unknown>, { show, clock, signal }: RedrawOptions): Promise<void> {
+  // An evaluation may have come before anybody listened.
+  let [isNews, isOver, wake] = [true, false, () => {}];
+  const listening = listen().finally(() => {
+    isOver = true;
+    wake();
+  });
+  // Awaited below, where showing does not fail before.
+  listening.catch(() => {});
+
+  async function listen(): Promise<void> {
+    for await (const _ of texts) {
+      isNews = true;
+      wake();
+    }
+  }
+
+  for (let shownMs = clock.monotonic(); !isOver;) {
+    if (!isNews) {
+      await new Promise<void>((resolve) => wake = resolve);
+      continue;
+    }
+    await clock.sleep(Math.max(0, shownMs + MIN_REDRAW_MS - clock.monotonic()), signal);
+    isNews = false;
+    shownMs = clock.monotonic();
+    await show();
+  }
+  await listening;
+}
+
+// Where explanations are shown: once, or one after the other.
+
+interface ViewOptions {
+  readonly isJson: boolean;
+}
+
+/** On a terminal in place, below what is amiss; elsewhere whenever the answer is another. Disposal gives the terminal back. */
+interface View extends Disposable {
+  readonly show: (explained: Explanation) => void;
+  /** Until something is shown again. */
+  readonly complain: (trouble: string) => void;
+}
+
+function printExplanation(explained: Explanation, { isJson }: ViewOptions): void {
+  if (isJson) writeOutput(`${toJson(explained)}\n`);
+  else writeLines(toText(explained, getTextOptions()));
+}
+
+function openView(options: ViewOptions): View {
+  return Deno.stdout.isTerminal() && !options.isJson ? openScreenView() : openPrintedView(options);
+}
+
+function openScreenView(): View {
+  let screen: Screen | null = null;
+  let shown: Explanation | null = null;
+  function draw(trouble: string): void {
+    screen ??= openScreen();
+    screen.draw(({ columns, rows }) => {
+      const options = { hasColor: !Deno.noColor, columns };
+      const amiss = trouble === "" ? [] : breakLines(trouble, options).map((line) => emphasize(line, "bad", options));
+      return fillScreen([...amiss, ...shown === null ? [] : toText(shown, options)], rows);
+    });
+  }
+  return {
+    show(explained) {
+      shown = explained;
+      draw("");
+    },
+    complain: draw,
+    [Symbol.dispose]: () => screen?.[Symbol.dispose](),
+  };
+}
+
+function openPrintedView(options: ViewOptions): View {
+  let [answer, amiss] = ["", ""];
+  return {
+    show(explained) {
+      if (explained.answer !== answer) printExplanation(explained, options);
+      [answer, amiss] = [explained.answer, ""];
+    },
+    complain(trouble) {
+      if (trouble !== amiss) writeError(trouble);
+      amiss = trouble;
+    },
+    [Symbol.dispose]() {},
+  };
+}
+
+function toText(explained: Explanation, options: TextOptions): readonly Text[] {
+  return explained.kind === "pod" ? describePod(explained, options) : describeWorkload(explained, options);
 }

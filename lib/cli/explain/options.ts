@@ -1,12 +1,22 @@
-/** The options of `podfit explain`. A wrong option ends with code 2, because 1 means that there is no explanation. */
+/**
+ * The flags of `podfit explain`. A wrong flag ends with code 2, because 1 means that nothing can be explained.
+ */
 import { Command } from "commander";
-import { readServerEnvironment } from "../connect_to.ts";
-import { addFormatFlag, parseIsJson } from "../format_option.ts";
-import { addExamples } from "../help.ts";
-import { StartError } from "../run/start_error.ts";
-import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../subject.ts";
-import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "./access_options.ts";
+import {
+  addExamples,
+  addFormatFlag,
+  exitUnusable,
+  orFlagError,
+  parseIsJson,
+  refuseDaemonFlags,
+  type Subcommand,
+} from "../command/command.ts";
+import { describeSubjects, parseSubject, type Subject, type SubjectKind } from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../connection/access_options.ts";
+import { getServerEnvironment } from "../connection/api_server.ts";
+
+// The options of `podfit explain`. A wrong option ends with code 2, because 1 means that there is no explanation.
 
 const KINDS: readonly SubjectKind[] = ["pod", "deployment", "statefulset", "daemonset", "scaledobject"];
 
@@ -19,7 +29,7 @@ export interface ExplainOptions {
   readonly isJson: boolean;
 }
 
-export interface ExplainCommand extends Subcommand {
+interface ExplainCommand extends Subcommand {
   readonly explain: (options: ExplainOptions) => Promise<void>;
   readonly getEnv: (name: string) => string | undefined;
 }
@@ -60,10 +70,10 @@ export function createExplainCommand({ explain, getEnv, toComplaint }: ExplainCo
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit explain")) })
     .allowExcessArguments(false)
-    .exitOverride(endAsUnusable)
+    .exitOverride(exitUnusable)
     .action(async (subject: string, given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await explain(checked(command, () => toExplainOptions(subject, given, getEnv)));
+      await explain(orFlagError(command, () => toExplainOptions(subject, given, getEnv)));
     });
   return addExamples(command, EXAMPLES);
 }
@@ -78,7 +88,7 @@ function toExplainOptions(subject: string, given: Given, getEnv: ExplainCommand[
   }
   return {
     subject: parseSubject(subject, KINDS),
-    access: toAccess(given, readServerEnvironment(getEnv)),
+    access: toAccess(given, getServerEnvironment(getEnv)),
     withoutDaemon,
     watches: watch,
     isJson: parseIsJson(output),

@@ -1,24 +1,27 @@
 /**
- * Records without a podfit that runs: its daemon, with a way to the API server that only reads, looks at the pods of a namespace for two samples of
- * usage (or two ticks of a ScaledObject), and is gone.
+ * Explains without a running podfit: a daemon in this process watches for two samples of usage, and writes nothing.
  */
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
 import { createMetrics } from "../../daemon/metrics/metrics.ts";
-import type { ReplicasPass } from "../../daemon/replicas/sink.ts";
-import type { Evaluation } from "../../daemon/report/sink.ts";
-import { decide } from "../../core/decide.ts";
-import { decideReplicas } from "../../core/replicas/decide.ts";
+import type { Evaluation } from "../../daemon/pods/controller.ts";
+import type { ReplicasEvaluation } from "../../daemon/replicas/reports.ts";
+import { decideReplicas } from "../../horizontal/decide.ts";
 import type { ApiServer } from "../../kube/transport.ts";
-import type { RecordLine } from "../../record/line.ts";
-import { toRecord } from "../../record/record.ts";
-import { REPLICAS_RECORD_VERSION } from "../../record/replicas_record.ts";
+import { type PodLine, type RecordLine, REPLICAS_RECORD_VERSION, toRecord } from "../../record/record.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createLog } from "../../runtime/log.ts";
-import type { WatchUsage } from "../../usage/watch_usage.ts";
-import { VERSION } from "../version.ts";
-import { readReplicas } from "../run/run.ts";
+import type { WatchUsage } from "../../usage/source.ts";
+import { decideSize } from "../../vertical/decide.ts";
+import type { Subject } from "../command/parse_values.ts";
+import { VERSION } from "../command/process.ts";
+import { createReplicasOptions } from "../connection/api_server.ts";
+import { DebugError, type DebugSource } from "../connection/records.ts";
+import { findTargetName, isPodNameOf } from "../explanation/explain_workload.ts";
 
-export interface LookOptions {
+// Records without a podfit that runs: its daemon, with a way to the API server that only reads, looks at the pods of a
+// namespace for two samples of usage (or two ticks of a ScaledObject), and is gone.
+
+interface CollectOptions {
   readonly server: ApiServer;
   readonly watchUsage: WatchUsage;
   readonly clock: Clock;
@@ -38,10 +41,10 @@ export const UNKNOWN_WITHOUT_DAEMON: readonly string[] = [
 ];
 
 /** However long usage stays away, ms. */
-const LONGEST_MS = 90_000;
+const MAX_WATCH_MS = 90_000;
 
 /** Lines of all that was seen, oldest first. Resolves after 90 s at the latest. */
-export async function lookOnce(options: LookOptions): Promise<readonly RecordLine[]> {
+export async function collectRecords(options: CollectOptions): Promise<readonly RecordLine[]> {
   const { server, clock, namespace, isEnough, onLine, looksAtReplicas, signal } = options;
   const ending = new AbortController();
   const lines: RecordLine[] = [];
@@ -51,7 +54,7 @@ export async function lookOnce(options: LookOptions): Promise<readonly RecordLin
     if (isEnough(lines)) ending.abort();
   };
   const send = () => Promise.reject(new Error("triggers are not asked without a podfit that runs"));
-  const replicas = await readReplicas({ scaledObjects: looksAtReplicas, clusterObjectNamespace: null }, {
+  const replicas = await createReplicasOptions({ scaledObjects: looksAtReplicas, clusterObjectNamespace: null }, {
     server,
     clock,
     send,
@@ -64,7 +67,7 @@ export async function lookOnce(options: LookOptions): Promise<readonly RecordLin
     sinks: [(evaluation) => take(toPodLine(evaluation))],
     signal: AbortSignal.any([signal, ending.signal]),
   });
-  const timeout = clock.sleep(LONGEST_MS, AbortSignal.any([signal, ending.signal])).catch(() => {}).then(() =>
+  const timeout = clock.sleep(MAX_WATCH_MS, AbortSignal.any([signal, ending.signal])).catch(() => {}).then(() =>
     ending.abort()
   );
   await daemon.run();
@@ -74,11 +77,11 @@ export async function lookOnce(options: LookOptions): Promise<readonly RecordLin
   return lines;
 }
 
-type Quiet = Omit<DaemonOptions, "scope" | "sinks" | "signal">;
+type QuietDaemonOptions = Omit<DaemonOptions, "scope" | "sinks" | "signal">;
 
-function toQuietOptions({ server, watchUsage, clock }: LookOptions): Quiet {
+function toQuietOptions({ server, watchUsage, clock }: CollectOptions): QuietDaemonOptions {
   return {
-    server: { ...server, transport: readOnly(server), [Symbol.asyncDispose]: () => Promise.resolve() },
+    server: { ...server, transport: refuseWrites(server), [Symbol.asyncDispose]: () => Promise.resolve() },
     watchUsage,
     dryRun: true,
     requiresAnnotation: false,
@@ -91,7 +94,7 @@ function toQuietOptions({ server, watchUsage, clock }: LookOptions): Quiet {
 }
 
 /** Whatever the daemon wants to write is refused before it leaves. */
-function readOnly({ transport }: ApiServer): ApiServer["transport"] {
+function refuseWrites({ transport }: ApiServer): ApiServer["transport"] {
   return (request, options) => {
     if (request.method === "GET") return transport(request, options);
     const refusal = {
@@ -110,13 +113,56 @@ function readOnly({ transport }: ApiServer): ApiServer["transport"] {
 function toPodLine({ before, input: given }: Evaluation): RecordLine {
   const input = { ...given, dryRun: false };
   const { namespace, name, uid } = input.pod;
-  const record = toRecord({ before, input, outcome: decide(before, input) });
+  const record = toRecord({ before, input, outcome: decideSize(before, input) });
   return { kind: "pod", namespace, name, uid, count: 1, since: input.now, record };
 }
 
-function toObjectLine({ before, input: given }: ReplicasPass): RecordLine {
+function toObjectLine({ before, input: given }: ReplicasEvaluation): RecordLine {
   const input = { ...given, dryRun: false };
   const { namespace, name, uid } = input.object;
   const record = { version: REPLICAS_RECORD_VERSION, before, input, outcome: decideReplicas(before, input) } as const;
   return { kind: "scaledObject", namespace, name, uid, count: 1, since: input.now, record };
+}
+
+// What a look without a daemon has to have seen, and its lines as a source like any other.
+
+/** Two samples of a pod; two ticks of a ScaledObject, or where there is none, two samples of some pod of the workload. */
+export function hasEnoughRecords(lines: readonly RecordLine[], { kind, name }: Subject): boolean {
+  const pods = lines.filter((line) => line.kind === "pod");
+  if (kind === "pod") return pods.some((line) => line.name === name && hasTwoSamples(line));
+  const target = `${kind}/${name}`;
+  const objects = lines.filter((line) => line.kind === "scaledObject").filter((line) =>
+    kind === "scaledobject" ? line.name === name : findTargetName(line) === target
+  );
+  if (objects.length > 0) return objects.filter(({ record }) => record.outcome.report?.half === "tick").length > 1;
+  return pods.some((line) => isPodNameOf(line.name, target) && hasTwoSamples(line));
+}
+
+function hasTwoSamples({ record: { outcome: { state } } }: PodLine): boolean {
+  const views = [...Object.values(state.views), ...Object.values(state.shadow?.state.views ?? {})];
+  return views.length > 0 && views.every(({ evidence: { since, until } }) => since !== null && until > since);
+}
+
+export function createRecordsSource(lines: readonly RecordLine[]): DebugSource {
+  return {
+    name: "this look",
+    async *read({ namespace, pod, scaledObject, latest }) {
+      await Promise.resolve();
+      const named = lines.filter((line) =>
+        (namespace === undefined || line.namespace === namespace) &&
+        (pod === undefined || (line.kind === "pod" && line.name === pod)) &&
+        (scaledObject === undefined || (line.kind === "scaledObject" && line.name === scaledObject))
+      );
+      const name = pod ?? scaledObject;
+      if (named.length === 0 && name !== undefined) {
+        const why = "no PodResourceAutoscaler or ScaledObject is about it, or no usage of it came";
+        throw new DebugError("NothingKnown", `Cannot explain "${name}": ${why}`);
+      }
+      yield* latest === true ? listLatest(named) : named;
+    },
+  };
+}
+
+function listLatest(lines: readonly RecordLine[]): readonly RecordLine[] {
+  return [...new Map(lines.map((line) => [`${line.kind} ${line.uid}`, line])).values()];
 }

@@ -1,20 +1,24 @@
 /**
- * `podfit lint` checks PodResourceAutoscalers, ScaledObjects and their authentications: in files before they are applied, and in a
- * cluster. Findings go to stdout, a summary to stderr.
+ * `podfit lint`: checks autoscalers, ScaledObjects and their authentications in files and in a cluster.
+ *
+ * Findings go to stdout as text, JSON or GitHub annotations. A summary goes to stderr.
  */
-import { EXIT } from "../exit_codes.ts";
-import { writeError, writeOutput } from "../terminal/output.ts";
-import { readStyle } from "../style.ts";
-import { readManifests } from "./files.ts";
-import { lintManifests } from "./manifests.ts";
-import type { LintOptions } from "./options.ts";
-import type { Report } from "./report.ts";
-import { formatReport, summarize } from "./show/report.ts";
+import { EXIT } from "../command/process.ts";
+import { readManifests } from "../manifests/files.ts";
+import { type Text, toJson, toLine, writeError, writeOutput } from "../terminal/output.ts";
+import { createStyle, getStdoutStyle, type Style } from "../terminal/text.ts";
+import { NOUNS } from "./check_object.ts";
+import type { Level, LocatedStatement, Report } from "./findings.ts";
+import { lintManifests } from "./lint_files.ts";
+import type { Format, LintOptions } from "./options.ts";
+
+// `podfit lint` checks PodResourceAutoscalers, ScaledObjects and their authentications: in files before they are
+// applied, and in a cluster. Findings go to stdout, a summary to stderr.
 
 /** Resolves to the exit code: 0 = no error, 1 = an error or nothing to check, 2 = a file or cluster that could not be read. */
 export async function lint(options: LintOptions, getEnv: (name: string) => string | undefined): Promise<number> {
   const report = await makeReport(options, getEnv);
-  writeOutput(formatReport(report, { format: options.format, style: readStyle(options.color, getEnv) }));
+  writeOutput(formatReport(report, { format: options.format, style: getStdoutStyle(options.color, getEnv) }));
   for (const failure of report.failures) writeError(failure);
   for (const one of report.unchecked) writeError(`not checked: ${one}`);
   writeError(summarize(report));
@@ -26,7 +30,114 @@ export async function lint(options: LintOptions, getEnv: (name: string) => strin
 async function makeReport(options: LintOptions, getEnv: (name: string) => string | undefined): Promise<Report> {
   const { sources, failures } = await readManifests(options.paths);
   if (options.cluster === null) return { ...lintManifests(sources), unchecked: [], failures };
-  const { lintCluster } = await import("./cluster/lint_cluster.ts");
+  const { lintCluster } = await import("./lint_cluster.ts");
   const { failures: more, ...report } = await lintCluster({ sources, options: options.cluster, getEnv });
   return { ...report, failures: [...failures, ...more] };
+}
+
+// What a run of lint has to say, in each of its formats.
+
+/** Gives what goes to stdout. */
+export function formatReport(report: Report, { format, style = createStyle(false) }: {
+  readonly format: Format;
+  readonly style?: Style;
+}): Text {
+  if (format === "json") return formatJson(report);
+  const toText = format === "github" ? formatGithub : (finding: LocatedStatement) => formatText(finding, style);
+  return report.findings.map((finding) => [toLine(toText(finding)), "\n"]);
+}
+
+/** One line for stderr. */
+export function summarize({ findings, checked, others }: Report): string {
+  const passed = others === 0 ? "" : ` (${count(others, "other object")} passed over)`;
+  const number = (level: Level) => findings.filter((finding) => finding.level === level).length;
+  const errors = count(number("error"), "error");
+  const advised = number("advice");
+  const advice = advised === 0 ? [] : [count(advised, "piece of advice", "pieces of advice")];
+  const found = [errors, count(number("warning"), "warning"), ...advice];
+  const counts = NOUNS.filter((noun) => checked.has(noun)).map((noun) => count(checked.get(noun) ?? 0, noun));
+  return counts.length === 0
+    ? `No PodResourceAutoscaler or ScaledObject found${passed}, ${errors}`
+    : `${counts.join(", ")}: ${found.join(", ")}${passed}`;
+}
+
+function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : plural}`;
+}
+
+// Findings as compilers print them, one line each: what editors and people read.
+
+/** FILE:LINE:COLUMN: LEVEL: OBJECT: FIELD: MESSAGE [RULE]; without a file, what it is stands in its place. */
+function formatText(finding: LocatedStatement, style: Style): Text {
+  const { level, rule, path, message } = finding;
+  const object = finding.file === null ? null : finding.object;
+  const parts = [object, path, message].filter((part) => part !== null && part !== "");
+  // What is invalid is said in the words of Ready, which need no name.
+  const name = level === "error" && rule === "invalid" ? [] : [" ", style.dim(`[${rule}]`)];
+  return [style.bold(describePlace(finding)), ": ", PAINTS[level](style)(level), ": ", parts.join(": "), ...name];
+}
+
+/** Where a finding is about: `web.yaml:7:5`, or `ScaledObject shop/web`. */
+function describePlace({ file, place, kind, object }: LocatedStatement): string {
+  if (file === null) return kind === null ? "cluster" : `${kind} ${object ?? ""}`.trim();
+  return place === null ? file : `${file}:${place.line}:${place.column}`;
+}
+
+const PAINTS: Readonly<Record<Level, (style: Style) => Style["red"]>> = {
+  error: ({ red }) => red,
+  warning: ({ yellow }) => yellow,
+  advice: ({ cyan }) => cyan,
+};
+
+// Findings as workflow commands, which GitHub shows beside the line of a pull request.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
+
+/** One command: `::error file=a.yaml,line=7,col=5,title=slow-up::MESSAGE`. */
+function formatGithub(finding: LocatedStatement): string {
+  const { file, place, level, rule, object, path, message } = finding;
+  const properties = [
+    ...(file === null ? [] : [["file", file]]),
+    ...(place === null ? [] : [["line", `${place.line}`], ["col", `${place.column}`]]),
+    ["title", `podfit: ${rule}`],
+  ].map(([name, value = ""]) => `${name}=${escapeProperty(value)}`);
+  const subject = file === null ? describePlace(finding) : object;
+  const text = [subject, path, message].filter((part) => part !== null && part !== "").join(": ");
+  return `::${COMMANDS[level]} ${properties.join(",")}::${escapeData(toLine(text))}`;
+}
+
+const COMMANDS: Readonly<Record<Level, string>> = { error: "error", warning: "warning", advice: "notice" };
+
+/** As actions/toolkit has it: packages/core/src/command.ts, escapeData. */
+function escapeData(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+/** The same file's escapeProperty. */
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+
+// Findings for programs: one JSON document, whose fields keep their meaning.
+
+/** `version` changes when a field goes or means something else; new ones may come. */
+function formatJson({ findings, checked, others, unchecked, failures }: Report): string {
+  const document = {
+    version: 1,
+    findings: findings.map(({ level, rule, file, place, kind, object, path, message }) => ({
+      level,
+      rule,
+      file,
+      line: place?.line ?? null,
+      column: place?.column ?? null,
+      kind,
+      object,
+      path,
+      message,
+    })),
+    checked: Object.fromEntries(checked),
+    others,
+    unchecked,
+    failures,
+  };
+  return `${toJson(document, 2)}\n`;
 }

@@ -1,10 +1,18 @@
-/** The options of `podfit lint`. A wrong option ends with code 2, because 1 means a problem in a manifest. */
+/**
+ * The flags of `podfit lint`. A wrong flag ends with code 2, because 1 means a problem in a manifest.
+ */
 import { Command, Option } from "commander";
-import { addExamples } from "../help.ts";
-import { COLOR_WHENS, type ColorWhen } from "../style.ts";
-import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
-import { parseNamespace } from "../run/parse_values.ts";
-import { type Format, FORMATS } from "./show/formats.ts";
+import { addExamples, exitUnusable, orFlagError, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import { parseNamespace } from "../command/parse_values.ts";
+import { COLOR_WHENS, type ColorWhen } from "../terminal/text.ts";
+
+// How findings may be printed. Apart from what prints them: the daemon's start loads the options of every command.
+
+const FORMATS = ["text", "json", "github"] as const;
+
+export type Format = typeof FORMATS[number];
+
+// The options of `podfit lint`. A wrong option ends with code 2, because 1 means a problem in a manifest.
 
 /** What to look at, checked. */
 export interface LintOptions {
@@ -47,7 +55,7 @@ const EXAMPLES = [
   ["everything that is in the cluster", "podfit lint --cluster --all-namespaces"],
 ] as const;
 
-export interface LintCommand extends Subcommand {
+interface LintCommand extends Subcommand {
   readonly lint: (options: LintOptions) => Promise<void>;
 }
 
@@ -85,7 +93,7 @@ export function createLintCommand({ lint, toComplaint }: LintCommand): Command {
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit lint")) })
     .allowExcessArguments(false)
-    .exitOverride(endAsUnusable)
+    .exitOverride(exitUnusable)
     .action(async (given: Given, command: Command) => {
       refuseDaemonFlags(command);
       await lint(toLintOptions(given, command));
@@ -118,7 +126,7 @@ function toClusterOptions(given: Given, command: Command): ClusterOptions {
     context,
     namespace: namespace === undefined
       ? null
-      : checked(command, () => parseNamespace({ name: "--namespace", text: namespace })),
+      : orFlagError(command, () => parseNamespace({ name: "--namespace", text: namespace })),
     isEveryNamespace: allNamespaces,
   };
 }

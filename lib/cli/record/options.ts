@@ -1,11 +1,13 @@
-/** The options of `podfit record`. A wrong option ends with code 2, because 1 means that nothing was recorded. */
+/**
+ * The flags of `podfit record`. A wrong flag ends with code 2, because 1 means that nothing was recorded.
+ */
 import { Command } from "commander";
-import { readServerEnvironment } from "../connect_to.ts";
-import { addExamples } from "../help.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access_options.ts";
-import { parseMs, parseOptional } from "../run/parse_values.ts";
-import { describeSubjects, parseSubject, type Subject } from "../subject.ts";
-import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { addExamples, exitUnusable, orFlagError, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import { describeSubjects, parseMs, parseOptional, parseSubject, type Subject } from "../command/parse_values.ts";
+import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../connection/access_options.ts";
+import { getServerEnvironment } from "../connection/api_server.ts";
+
+// The options of `podfit record`. A wrong option ends with code 2, because 1 means that nothing was recorded.
 
 const KINDS = ["pod", "scaledobject"] as const;
 
@@ -21,7 +23,7 @@ export interface RecordOptions {
   readonly path: string | null;
 }
 
-export interface RecordCommand extends Subcommand {
+interface RecordCommand extends Subcommand {
   readonly record: (options: RecordOptions) => Promise<void>;
   readonly getEnv: (name: string) => string | undefined;
 }
@@ -62,10 +64,10 @@ export function createRecordCommand({ record, getEnv, toComplaint }: RecordComma
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit record")) })
     .allowExcessArguments(false)
-    .exitOverride(endAsUnusable)
+    .exitOverride(exitUnusable)
     .action(async (subject: string, given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await record(checked(command, () => toRecordOptions(subject, given, getEnv)));
+      await record(orFlagError(command, () => toRecordOptions(subject, given, getEnv)));
     });
   return addExamples(command, EXAMPLES);
 }
@@ -74,7 +76,7 @@ function toRecordOptions(subject: string, given: Given, getEnv: RecordCommand["g
   const { for: duration, past = false, output = null } = given;
   return {
     subject: parseSubject(subject, KINDS),
-    access: toAccess(given, readServerEnvironment(getEnv)),
+    access: toAccess(given, getServerEnvironment(getEnv)),
     forMs: parseOptional(duration === undefined ? null : { name: "--for", text: duration }, parseMs),
     withPast: past,
     path: output,

@@ -1,18 +1,20 @@
-/** `podfit record` follows /debug/records of a running podfit and writes its lines down. */
-import { abortable } from "../../runtime/abortable.ts";
+/**
+ * `podfit record`: follows the records of a running podfit and writes them to a file or to stdout.
+ */
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import type { Access } from "../explain/access.ts";
-import { answer } from "../explain/answer.ts";
-import type { DebugListener, DebugQuery } from "../explain/debug_source.ts";
-import { askInTurn } from "../explain/listener.ts";
-import { readTexts } from "../explain/read_lines.ts";
-import { writeError } from "../terminal/output.ts";
+import { abortable } from "../../runtime/tasks.ts";
+import { escapeUnseen } from "../../runtime/unseen.ts";
+import { StartError, toStartError } from "../command/process.ts";
+import { type Access, withAccess } from "../connection/podfits.ts";
+import { askUntilAnswered, type DebugListener, type DebugQuery, readTexts } from "../connection/records.ts";
+import { writeError, writeOutput } from "../terminal/output.ts";
 import type { RecordOptions } from "./options.ts";
-import { openSink, type Sink } from "./sink.ts";
+
+// `podfit record` follows /debug/records of a running podfit and writes its lines down.
 
 /** Resolves to the exit code: 0 = recorded, 1 = not, or not to the end. */
 export function record(options: RecordOptions): Promise<number> {
-  return answer(options.access, async (access, signal) => {
+  return withAccess(options.access, async (access, signal) => {
     const { subject: { kind, name }, path } = options;
     const { namespace } = access;
     const { lines, isOver } = await recordTo(() => openSink(path), {
@@ -57,7 +59,7 @@ export async function recordTo(open: () => Promise<Sink>, options: FollowOptions
   const signal = timeout === null ? options.signal : AbortSignal.any([options.signal, timeout.signal]);
   let lines = 0;
   try {
-    const response = await ask(options, signal);
+    const response = await openStream(options, signal);
     using sink = await open();
     for await (const texts of readTexts(response, { signal })) {
       for (const text of texts) {
@@ -71,8 +73,46 @@ export async function recordTo(open: () => Promise<Sink>, options: FollowOptions
   return { lines, isOver: !signal.aborted };
 }
 
-async function ask({ open, query, withPast }: FollowOptions, signal: AbortSignal): Promise<Response> {
+async function openStream({ open, query, withPast }: FollowOptions, signal: AbortSignal): Promise<Response> {
   const followed: DebugQuery = { ...query, watch: true, ...(withPast ? {} : { past: false }) };
   const listeners = await abortable(open(signal), signal);
-  return await askInTurn(listeners, (one) => one.open(followed, signal));
+  return await askUntilAnswered(listeners, (one) => one.open(followed, signal));
+}
+
+// Where a trace goes: stdout, or a file that is written anew.
+
+export interface Sink extends Disposable {
+  /** False when nobody reads any more. */
+  readonly write: (text: string) => boolean;
+}
+
+/** `null` = stdout. Rejects with a StartError where the file cannot be written. */
+export async function openSink(path: string | null): Promise<Sink> {
+  if (path === null) return { write: writeRecords, [Symbol.dispose]() {} };
+  const file = await create(path);
+  const encoder = new TextEncoder();
+  return {
+    write(text) {
+      for (let rest = encoder.encode(text); rest.length > 0;) rest = rest.subarray(file.writeSync(rest));
+      return true;
+    },
+    [Symbol.dispose]: () => file[Symbol.dispose](),
+  };
+}
+
+/** Lines of JSON keep their values. A raw CR in JSON is a space between values: without it the line means the same. */
+function writeRecords(text: string): boolean {
+  return writeOutput(escapeUnseen(text.replaceAll("\r", "")));
+}
+
+async function create(path: string): Promise<Deno.FsFile> {
+  try {
+    return await Deno.create(path);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotCapable)) {
+      throw new StartError(`Cannot write "${path}": ${toStartError(cause).message}`, { cause });
+    }
+    const how = `start it with --allow-write=${path} before main.ts, or leave -o out and write > ${path}`;
+    throw new StartError(`Cannot write "${path}": Deno does not let it write there; ${how}`, { cause });
+  }
 }

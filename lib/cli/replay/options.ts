@@ -1,7 +1,10 @@
-/** The options of `podfit replay`. A wrong option ends with code 2, because 1 means that something else was decided. */
+/**
+ * The flags of `podfit replay`. A wrong flag ends with code 2, because 1 means that a decision differs.
+ */
 import { Command } from "commander";
-import { addExamples } from "../help.ts";
-import { endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { addExamples, exitUnusable, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+
+// The options of `podfit replay`. A wrong option ends with code 2, because 1 means that something else was decided.
 
 /** What is replayed. */
 export interface ReplayOptions {
@@ -11,7 +14,7 @@ export interface ReplayOptions {
   readonly policyPath: string | null;
 }
 
-export interface ReplayCommand extends Subcommand {
+interface ReplayCommand extends Subcommand {
   readonly replay: (options: ReplayOptions) => Promise<void>;
 }
 
@@ -40,7 +43,7 @@ export function createReplayCommand({ replay, toComplaint }: ReplayCommand): Com
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit replay")) })
     .allowExcessArguments(false)
-    .exitOverride(endAsUnusable)
+    .exitOverride(exitUnusable)
     .action(async (path: string, { policy = null }: { readonly policy?: string | null }, command: Command) => {
       refuseDaemonFlags(command);
       await replay({ path, policyPath: policy });

@@ -1,19 +1,29 @@
 /**
- * `podfit replay` takes a trace through the fold again. A bug report is a trace: where this podfit decides otherwise than the one that
- * recorded it, it says which field differs; with another policy it says what that one would have decided.
+ * `podfit replay`: runs recorded evaluations through the decisions again, and shows which fields differ.
+ *
+ * With `--policy` it shows what another policy would have decided on the recorded usage.
  */
-import type { Autoscaler } from "../../autoscaler/autoscaler.ts";
-import { parseAutoscaler } from "../../autoscaler/parse_autoscaler.ts";
-import { parseAll } from "../../runtime/yaml.ts";
-import { isRecord } from "../../units/untrusted.ts";
-import { EXIT } from "../exit_codes.ts";
+import { decideReplicas } from "../../horizontal/decide.ts";
+import { type Autoscaler, EVERY_CONTAINER } from "../../model/autoscaler.ts";
+import type { ContainerDecision, Decision, SizeOutcome } from "../../model/decision.ts";
+import { describeChange, formatFieldAmount, listChangedFields } from "../../model/resize_request.ts";
+import type { PodState } from "../../model/state.ts";
+import { parseLine } from "../../record/parse.ts";
+import type { PodLine, RecordLine } from "../../record/record.ts";
+import { parseAutoscaler } from "../../resources/pod_resource_autoscaler/parse.ts";
+import { RESOURCE_FIELDS, type Resources } from "../../units/resources.ts";
+import { formatTime } from "../../units/time.ts";
+import { isRecord, type Problem } from "../../units/untrusted.ts";
+import { decideSize } from "../../vertical/decide.ts";
+import { EXIT, toStartError } from "../command/process.ts";
+import { formatCount } from "../terminal/numbers.ts";
 import { writeError, writeLines } from "../terminal/output.ts";
-import { toStartError } from "../run/start_error.ts";
-import { checkLine } from "./check.ts";
-import { createComparison } from "./compare.ts";
 import type { ReplayOptions } from "./options.ts";
-import { readTrace, TraceError } from "./trace.ts";
-import { describeDifferences, describeLine } from "./words.ts";
+import { parseAll } from "@std/yaml";
+
+// `podfit replay` takes a trace through the fold again. A bug report is a trace: where this podfit decides otherwise
+// than the one that recorded it, it says which field differs; with another policy it says what that one would have
+// decided.
 
 /** Resolves to the exit code: 0 = the same was decided, 1 = something else, 2 = a file that cannot be read. */
 export async function replay({ path, policyPath }: ReplayOptions): Promise<number> {
@@ -27,7 +37,7 @@ export async function replay({ path, policyPath }: ReplayOptions): Promise<numbe
 }
 
 /** So many lines that differ are shown. */
-const MOST_SHOWN = 3;
+const MAX_SHOWN = 3;
 
 async function check(path: string): Promise<number> {
   let [lines, evaluations, differing] = [0, 0, 0];
@@ -37,11 +47,11 @@ async function check(path: string): Promise<number> {
     const differences = checkLine(line);
     if (differences.length === 0) continue;
     differing++;
-    if (differing > MOST_SHOWN) continue;
+    if (differing > MAX_SHOWN) continue;
     writeLines([`line ${number}, ${describeLine(line)}, differs:`, ...describeDifferences(differences)]);
   }
   if (lines === 0) throw new TraceError(`Cannot replay "${path}": it holds no record`);
-  const whole = `${count(lines, "record")} of ${count(evaluations, "evaluation")}`;
+  const whole = `${formatCount(lines, "record")} of ${formatCount(evaluations, "evaluation")}`;
   writeLines([
     differing === 0
       ? `${whole}: all decided the same`
@@ -83,6 +93,336 @@ async function readPolicy(path: string): Promise<Autoscaler> {
   throw refuse(`${first?.path}: ${first?.message}; podfit lint -f ${path} says more`);
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+// A recorded line through the fold again: does the same come of it?
+
+/** Where what the fold gives now differs from what it gave; paths begin at the outcome. Never throws. */
+export function checkLine(line: RecordLine): readonly Difference[] {
+  try {
+    return findDifferences(line.record.outcome, decideAgain(line));
+  } catch (error) {
+    // Nothing that was really decided leads here: the file has been edited.
+    return [{ path: "", was: "an outcome", is: `an error: ${(error as Error).message}` }];
+  }
+}
+
+function decideAgain(line: RecordLine): unknown {
+  return line.kind === "pod"
+    ? decideSize(line.record.before, line.record.input)
+    : decideReplicas(line.record.before, line.record.input);
+}
+
+// The recorded decisions beside those of another policy: a row where they differ, and the resizes of both.
+
+/** Counts of what was, or would have been, resized. */
+interface Resizes {
+  up: number;
+  down: number;
+}
+
+/** Takes lines of pods in the order of the file. */
+interface Comparison {
+  /** Gives the rows for it, where the two differ and did not so before. */
+  readonly take: (line: PodLine) => readonly string[];
+  /** One line for each thing to know at the end. */
+  readonly summarize: () => readonly string[];
+  /** The policy was asked of some record. */
+  readonly isAsked: () => boolean;
+}
+
+interface ComparedPod {
+  readonly other: OtherPolicy;
+  /** By container: the row before. */
+  readonly rows: Map<string, string>;
+  line: PodLine | null;
+  sizes: OtherOutcome["sizes"];
+}
+
+function createComparison(policy: Autoscaler, name: string): Comparison {
+  const pods = new Map<string, ComparedPod>();
+  const [recorded, others]: readonly Resizes[] = [{ up: 0, down: 0 }, { up: 0, down: 0 }];
+  let asked = 0;
+  let counted = 0;
+
+  function take(line: PodLine): readonly string[] {
+    const seen = pods.get(line.uid) ?? { other: createOtherPolicy(policy), rows: new Map(), line: null, sizes: {} };
+    pods.set(line.uid, seen);
+    const { scaled } = line.record.outcome;
+    if (scaled !== null && recorded !== undefined) addResize(recorded, scaled.action);
+    counted += line.count - 1;
+    const outcome = seen.other(line);
+    if (outcome === null) return [];
+    asked++;
+    Object.assign(seen, { line, sizes: outcome.sizes });
+    return outcome.decisions.flatMap((decided) => toRow(line, decided, seen));
+  }
+
+  function toRow(
+    line: PodLine,
+    { container, autoscaler, decision }: ContainerDecision,
+    { rows }: ComparedPod,
+  ): readonly string[] {
+    if (isResize(decision) && others !== undefined) addResize(others, decision.action);
+    const was = line.record.outcome.decisions.find((one) =>
+      one.container === container && one.autoscaler === autoscaler
+    );
+    // Where nothing was asked of the one, the other does not differ from it.
+    if (was === undefined && !isResize(decision)) return [];
+    const [left, right] = [describeDecision(was?.decision ?? null), describeDecision(decision)];
+    const row = `${left.padEnd(DECISION_WIDTH)} | ${right}`;
+    const isNews = rows.get(container) !== row;
+    rows.set(container, row);
+    if (left === right || !isNews) return [];
+    return [`${formatAt(line.record.input.now)}  ${line.namespace}/${line.name} ${container}  ${row}`];
+  }
+
+  function summarize(): readonly string[] {
+    const sizes = [...pods.values()].flatMap(({ line, sizes }) =>
+      line === null ? [] : describeSizes(line, sizes, name)
+    );
+    return [
+      `resizes: ${formatResizes(recorded)} recorded, ${formatResizes(others)} by ${name}`,
+      ...sizes,
+      ...(counted === 0 ? [] : [
+        `${counted} evaluations are counted in the trace and not kept: what ${name} makes of them is not known`,
+      ]),
+    ];
+  }
+
+  return { take, summarize, isAsked: () => asked > 0 };
+}
+
+const DECISION_WIDTH = 40;
+
+function isResize(decision: Decision): decision is Extract<Decision, { readonly kind: "blocked" }> {
+  return decision.kind === "blocked" && decision.reason === "DryRun";
+}
+
+function addResize(resizes: Resizes, action: "scaleUp" | "scaleDown"): void {
+  if (action === "scaleUp") resizes.up++;
+  else resizes.down++;
+}
+
+function formatResizes(resizes: Resizes | undefined): string {
+  const { up = 0, down = 0 } = resizes ?? {};
+  return `${up + down} (${up} up, ${down} down)`;
+}
+
+function describeSizes(
+  { namespace, name, record }: PodLine,
+  sizes: OtherOutcome["sizes"],
+  by: string,
+): readonly string[] {
+  return record.input.pod.containers.flatMap(({ name: container, spec }) => {
+    const other = Object.hasOwn(sizes, container) ? sizes[container] : undefined;
+    if (other === undefined || !record.input.contenders.some((one) => one.containerName === container)) return [];
+    return [
+      `at the end ${namespace}/${name} ${container}: ${describeSize(spec)} recorded, ${describeSize(other)} by ${by}`,
+    ];
+  });
+}
+
+function describeSize(size: Resources): string {
+  return RESOURCE_FIELDS.filter((key) => size[key] !== null).map((key) => `${key} ${formatFieldAmount(key, size[key])}`)
+    .join(", ");
+}
+
+// What would another policy have decided of a recorded pod? It decides as a recommendation does (L51), on the recorded
+// usage and on sizes of its own, in which each of its resizes is in force at once. It begins with the size, the
+// windows and the cooldowns of the first record.
+
+/** What it decided of a record; the decisions name the recorded autoscalers. */
+interface OtherOutcome {
+  readonly decisions: readonly ContainerDecision[];
+  /** By container: the size that it would have now. */
+  readonly sizes: Readonly<Record<string, Resources>>;
+}
+
+/** Takes the lines of one pod, oldest first; `null` where nothing is decided: by an answer, or for no contender of its containers. */
+type OtherPolicy = (line: PodLine) => OtherOutcome | null;
+
+export function createOtherPolicy(policy: Autoscaler): OtherPolicy {
+  let state: PodState | null = null;
+  return ({ record: { before, input } }) => {
+    const contenders = input.contenders.map((one) => withOtherPolicy(one, policy));
+    const isAsked = contenders.some((one, at) => one !== input.contenders[at]);
+    if (input.observation.kind === "answered" || !isAsked) return null;
+    const others = contenders.filter(({ mode }) => mode === "recommend");
+    const outcome: SizeOutcome = decideSize(state ?? createFirstState(before, input.pod), {
+      ...input,
+      contenders: others,
+      inFlight: false,
+    });
+    state = outcome.state;
+    return { decisions: outcome.decisions, sizes: outcome.state.shadow?.sizes ?? {} };
+  };
+}
+
+/** The policy in the place of a contender: a changed spec of the same autoscaler. */
+function withOtherPolicy(contender: Autoscaler, policy: Autoscaler): Autoscaler {
+  const { containerName } = policy;
+  if (containerName !== EVERY_CONTAINER && containerName !== contender.containerName) return contender;
+  if (policy.excludeContainers.includes(contender.containerName)) return contender;
+  const { namespace, name, uid, key, generation, target, selector, isWildcard } = contender;
+  const identity = { namespace, name, uid, key, target, selector, isWildcard, containerName: contender.containerName };
+  return { ...policy, ...identity, generation: generation + 1, mode: "recommend", paused: false };
+}
+
+type Pod = PodLine["record"]["input"]["pod"];
+
+/** A pod with nothing under way, of the size that it has. */
+function createFirstState(before: PodState, pod: Pod): PodState {
+  const idle: PodState = {
+    ...before,
+    shadow: null,
+    command: null,
+    unconfirmed: [],
+    conflict: null,
+    pendingSince: null,
+    inProgressSince: null,
+    differingSince: null,
+  };
+  const sizes = Object.fromEntries(pod.containers.map(({ name, spec }) => [name, spec]));
+  return { ...idle, shadow: { sizes, generation: Math.max(before.generation, pod.generation ?? 0) + 1, state: idle } };
+}
+
+// A trace: a file of records, one JSON line each, as `podfit record` and /debug/records give them.
+
+/** A line and its number in the file, from 1. */
+interface TraceLine {
+  readonly number: number;
+  readonly line: RecordLine;
+}
+
+/** A trace cannot be read; the message names file, line and cause. */
+class TraceError extends Error {
+  override readonly name = "TraceError";
+}
+
+/** A pod has a few KB; nobody writes more by mistake. */
+const MAX_LINE = 8 * 2 ** 20;
+
+const STDIN = "-";
+
+const MAX_PROBLEMS = 3;
+
+/** Reads line by line; lines without text are passed over. Throws a TraceError at the first that is no record. */
+async function* readTrace(path: string): AsyncGenerator<TraceLine> {
+  const name = path === STDIN ? "<stdin>" : path;
+  let number = 0;
+  for await (const text of readTexts(path, name)) {
+    number++;
+    if (text.trim() === "") continue;
+    const parsed = parseLine(text);
+    if (!parsed.ok) throw new TraceError(`Cannot read "${name}", line ${number}: ${formatProblems(parsed.problems)}`);
+    yield { number, line: parsed.value };
+  }
+}
+
+async function* readTexts(path: string, name: string): AsyncGenerator<string> {
+  let rest = "";
+  try {
+    const bytes = path === STDIN ? Deno.stdin.readable : (await Deno.open(path)).readable;
+    for await (const text of bytes.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+      if (rest.length > MAX_LINE) throw new Error(`a line is longer than ${MAX_LINE / 2 ** 20} MiB`);
+    }
+  } catch (error) {
+    const isMissing = error instanceof Deno.errors.NotFound;
+    const why = isMissing ? "no such file or directory" : toStartError(error).message;
+    throw new TraceError(`Cannot read "${name}": ${why}`, { cause: error });
+  }
+  yield rest;
+}
+
+function formatProblems(problems: readonly Problem[]): string {
+  const said = problems.slice(0, MAX_PROBLEMS).map(({ path, message }) =>
+    path === "" ? message : `${path}: ${message}`
+  );
+  const more = problems.length - said.length;
+  return [...said, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}
+
+// Decisions and lines in a few words.
+
+/** `scaleUp cpu.limits 100m -> 200m`, `hold InBand`. */
+export function describeDecision(decision: Decision | null): string {
+  if (decision === null) return "nothing decided";
+  switch (decision.kind) {
+    case "hold":
+      return `hold ${decision.reason}`;
+    case "blocked": {
+      const would = /^would resize: (.*) \(mode: recommend\)$/.exec(decision.message)?.[1];
+      return would === undefined ? `blocked ${decision.action} ${decision.reason}` : `${decision.action} ${would}`;
+    }
+    case "resize":
+      return `${decision.action} ${
+        describeChange(decision.from, decision.to, listChangedFields(decision.from, decision.to))
+      }`;
+    case "revert":
+      return `revert ${decision.reason}`;
+  }
+}
+
+/** `pod "shop/web" at 2026-11-20T11:03:15Z` */
+function describeLine({ kind, namespace, name, record }: RecordLine): string {
+  return `${kind} "${namespace}/${name}" at ${formatAt(record.input.now)}`;
+}
+
+/** As the API writes times; what is none is written as it is. */
+export function formatAt(at: number): string {
+  return Math.abs(at) <= MAX_TIME_MS ? formatTime(at) : String(at);
+}
+
+/** https://tc39.es/ecma262/#sec-time-values-and-time-range */
+const MAX_TIME_MS = 8.64e15;
+
+/** Indented, one field after the other, no more than ten of them. */
+function describeDifferences(differences: readonly Difference[]): readonly string[] {
+  const shown = differences.slice(0, MAX_SHOWN_DIFFERENCES).flatMap(({ path, was, is }) => [
+    `  outcome${path === "" ? "" : `.${path}`}`,
+    `    was ${formatValue(was)}`,
+    `    is  ${formatValue(is)}`,
+  ]);
+  const more = differences.length - MAX_SHOWN_DIFFERENCES;
+  return [...shown, ...(more > 0 ? [`  and ${more} more fields`] : [])];
+}
+
+const MAX_SHOWN_DIFFERENCES = 10;
+
+const MAX_CHARACTERS = 300;
+
+function formatValue(value: unknown): string {
+  if (value === undefined) return "not there";
+  const text = JSON.stringify(value, (_, one) => typeof one === "bigint" ? String(one) : one) ?? "not there";
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}...`;
+}
+
+// Where do two values of JSON differ?
+
+/** One field that differs; `undefined` = it is not there. */
+interface Difference {
+  /** `decisions.0.decision.reason` */
+  readonly path: string;
+  readonly was: unknown;
+  readonly is: unknown;
+}
+
+/** In the order of the fields; a field that is undefined is one that is not there. */
+export function findDifferences(was: unknown, is: unknown, path = ""): readonly Difference[] {
+  if (was === is || (Number.isNaN(was) && Number.isNaN(is))) return [];
+  if (!isObject(was) || !isObject(is) || Array.isArray(was) !== Array.isArray(is)) return [{ path, was, is }];
+  const keys = new Set([...Object.keys(was), ...Object.keys(is)]);
+  return [...keys].flatMap((key) =>
+    findDifferences(getOwn(was, key), getOwn(is, key), path === "" ? key : `${path}.${key}`)
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function getOwn(object: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }

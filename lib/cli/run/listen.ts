@@ -1,28 +1,35 @@
-/** How podfit listens: over HTTP or HTTPS, with the metrics for everybody or for those whom the API server knows. */
-import type { ReadIdentity } from "../../daemon/http/certificate.ts";
-import { createHandler, type Handler } from "../../daemon/http/handler.ts";
-import { debugRoutes } from "../../daemon/http/debug_routes.ts";
-import { healthRoutes, type HealthRoutesOptions } from "../../daemon/http/health_routes.ts";
-import { metricsRoutes } from "../../daemon/http/metrics_routes.ts";
-import { type CheckReader, openReaderAccess } from "../../daemon/http/reader_access.ts";
-import { serve, type ServeOptions } from "../../daemon/http/serve.ts";
+/**
+ * The HTTP or HTTPS listeners of the daemon: health and metrics, and on request the debug listener.
+ */
 import type { Metrics } from "../../daemon/metrics/metrics.ts";
-import type { Records } from "../../daemon/record/flight_recorder.ts";
+import type { FlightRecords } from "../../daemon/recorder.ts";
+import { type CheckReader, openReaderAccess } from "../../daemon/server/reader_access.ts";
+import {
+  createHandler,
+  debugRoutes,
+  type Handler,
+  healthRoutes,
+  type HealthRoutesOptions,
+  metricsRoutes,
+} from "../../daemon/server/routes.ts";
+import { type GetIdentity, serve, type ServeOptions } from "../../daemon/server/serve.ts";
 import { createClient } from "../../kube/client.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
+import { toStartError } from "../command/process.ts";
 import type { RunOptions } from "./options.ts";
-import { toStartError } from "./start_error.ts";
+
+// How podfit listens: over HTTP or HTTPS, with the metrics for everybody or for those whom the API server knows.
 
 /** What is answered, and how long. */
-export interface ListenContext {
+interface ListenContext {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly signal: AbortSignal;
   readonly verdicts: HealthRoutesOptions;
   /** Told with `--debug-listen` alone; `null` = there are none. */
-  readonly records: Records | null;
+  readonly records: FlightRecords | null;
   /** Asked with `--metrics-auth` alone. */
   readonly checkReader: CheckReader;
 }
@@ -46,13 +53,13 @@ export async function listen(options: RunOptions, context: ListenContext): Promi
   if (debugListen !== null && records !== null) {
     const debug = createHandler([debugRoutes(records, checkReader)]);
     const said = "Listening for those who debug";
-    listening.use(serveOn(debug, { ...common, ...debugListen, ...DEBUG, flag: "--debug-listen", said }));
+    listening.use(serveOn(debug, { ...common, ...debugListen, ...DEBUG_LIMITS, flag: "--debug-listen", said }));
   }
   return listening.move();
 }
 
 /** Whoever follows a pod reads for long; there are few of them. */
-const DEBUG = { answerMs: 24 * 3_600_000, mostConnections: 20 };
+const DEBUG_LIMITS = { answerMs: 24 * 3_600_000, mostConnections: 20 };
 
 interface ListenerOptions extends ServeOptions, Pick<ListenContext, "log"> {
   readonly metricsAuth: boolean;
@@ -77,9 +84,9 @@ function serveOn(handler: Handler, { log, flag, said, metricsAuth, ...options }:
   }
 }
 
-async function openIdentity({ tls }: RunOptions, log: Log): Promise<ReadIdentity | undefined> {
+async function openIdentity({ tls }: RunOptions, log: Log): Promise<GetIdentity | undefined> {
   if (tls === null) return undefined;
-  const { openCertificate } = await import("../../daemon/http/certificate.ts");
+  const { openCertificate } = await import("../../daemon/server/certificate.ts");
   try {
     return await openCertificate({
       ...tls,
@@ -93,7 +100,7 @@ async function openIdentity({ tls }: RunOptions, log: Log): Promise<ReadIdentity
 }
 
 /** Who may read is asked of this API server; that it cannot be asked is said when it begins, and after a while again. */
-export async function askAboutReaders(
+export async function openReaderCheck(
   server: Pick<ApiServer, "origin" | "transport">,
   { log, clock }: { readonly log: Log; readonly clock: Clock },
 ): Promise<CheckReader> {
@@ -103,7 +110,7 @@ export async function askAboutReaders(
     client: createClient(server),
     clock,
     onFailure({ kind, why }) {
-      if (clock.monotonic() - saidMs < LEAST_BETWEEN_MS) return;
+      if (clock.monotonic() - saidMs < MIN_LOG_INTERVAL_MS) return;
       saidMs = clock.monotonic();
       isSaid = true;
       log[kind === "rightMissing" ? "error" : "warn"]("Cannot tell who may read /metrics", { why });
@@ -116,4 +123,4 @@ export async function askAboutReaders(
 }
 
 /** Each scrape meets what the one before it has met. */
-const LEAST_BETWEEN_MS = 600_000;
+const MIN_LOG_INTERVAL_MS = 600_000;

@@ -1,26 +1,36 @@
-/** From where does usage come? Which source serves is never silent (C54). */
-import type { Scope } from "../../daemon/inventory/scope.ts";
+/**
+ * Where does usage come from: kubelets, the proxy of the API server, cgroups or the metrics API?
+ *
+ * Every choice is logged, also the credential that kubelets get. Clauses: C54.
+ */
+import type { Scope } from "../../daemon/cluster/facts.ts";
 import type { Metrics } from "../../daemon/metrics/metrics.ts";
+import { createCaSource } from "../../kube/config/certificates.ts";
+import type { GetCredential } from "../../kube/config/credential.ts";
+import { createGivenCredential } from "../../kube/config/credential_sources.ts";
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import type { Log } from "../../runtime/log.ts";
-import { fallBack } from "../../usage/auto/fall_back.ts";
+import { createAutoSource } from "../../usage/auto.ts";
 import { type CgroupFiles, openCgroupFiles } from "../../usage/cgroup/files.ts";
-import { watchCgroups } from "../../usage/cgroup/watch_cgroups.ts";
-import { type MetricsApi, openMetricsApi } from "../../usage/metrics_api/watch_metrics_api.ts";
-import { watchKubelets } from "../../usage/watch_kubelets.ts";
-import type { WatchUsage } from "../../usage/watch_usage.ts";
-import { openSummaries } from "./open_summaries.ts";
+import { watchCgroups } from "../../usage/cgroup/watch.ts";
+import { createKubeletCredential, KUBELET_ACCOUNT } from "../../usage/kubelet/credential.ts";
+import { createProxySource, openDirectSource, type SummarySource } from "../../usage/kubelet/fetch_summary.ts";
+import { watchKubelets } from "../../usage/kubelet/watch.ts";
+import { type MetricsApi, openMetricsApi } from "../../usage/metrics_api/watch.ts";
+import type { WatchUsage } from "../../usage/source.ts";
+import { toStartError } from "../command/process.ts";
 import type { RunOptions } from "./options.ts";
-import { toStartError } from "./start_error.ts";
+
+// From where does usage come? Which source serves is never silent (C54).
 
 /** Usage, and what was opened for it. */
-export interface Source extends Disposable {
+interface OpenedSource extends Disposable {
   readonly watchUsage: WatchUsage;
 }
 
 /** What a source is opened with. */
-export interface SourceContext {
+interface SourceContext {
   readonly server: ApiServer;
   readonly scope: Scope;
   readonly log: Log;
@@ -29,7 +39,7 @@ export interface SourceContext {
 }
 
 /** Opens the source of `--stats-source`. Rejects with a StartError where a file cannot be used. */
-export async function openSource(options: RunOptions, context: SourceContext): Promise<Source> {
+export async function openSource(options: RunOptions, context: SourceContext): Promise<OpenedSource> {
   const { statsSource, node, cgroupRoot } = options;
   context.metrics.setUsageSource(statsSource);
   switch (statsSource) {
@@ -42,7 +52,7 @@ export async function openSource(options: RunOptions, context: SourceContext): P
       const kubelets = await openKubelets(options, context);
       const api = openApi(context);
       return {
-        watchUsage: fallBack(
+        watchUsage: createAutoSource(
           { name: "kubelet", watchUsage: kubelets.watchUsage },
           { name: "metrics-api", watchUsage: api.watchUsage },
           { clock: context.clock, random: Math.random },
@@ -58,7 +68,7 @@ export async function openSource(options: RunOptions, context: SourceContext): P
   }
 }
 
-async function openKubelets(options: RunOptions, { server, log, clock }: SourceContext): Promise<Source> {
+async function openKubelets(options: RunOptions, { server, log, clock }: SourceContext): Promise<OpenedSource> {
   const summaries = await openSummaries(options, { server, log, clock: systemClock });
   return {
     watchUsage: watchKubelets(summaries, { clock, random: Math.random }),
@@ -82,7 +92,7 @@ function openApi({ server, scope, clock, log }: SourceContext): MetricsApi {
 function openCgroups(
   { node, root }: { readonly node: string; readonly root: string },
   { log, clock }: SourceContext,
-): Source {
+): OpenedSource {
   log.info("Reading usage", { source: "cgroup", node, root });
   const files = openFiles(root);
   return {
@@ -97,4 +107,85 @@ function openFiles(root: string): CgroupFiles & Disposable {
   } catch (error) {
     throw toStartError(error);
   }
+}
+
+// From where do summaries come, and what do kubelets get to see of podfit? Each choice is told in the log, as is what
+// falls back to less than was meant (C54).
+
+/** What summaries are read with. */
+interface SummariesContext {
+  readonly server: ApiServer;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** Opens kubelets, or the API server's proxy. Rejects with a StartError where a file cannot be used. */
+export async function openSummaries(options: RunOptions, context: SummariesContext): Promise<SummarySource> {
+  const { server, log, clock } = context;
+  const { statsSource: source, kubeletCa: path, kubeletInsecureTls: insecureTls } = options;
+  if (source === "proxy") {
+    log.info("Reading usage", { source });
+    return createProxySource(server, { clock });
+  }
+  if (insecureTls) {
+    log.warn(
+      "Kubelet certificates are not checked (--kubelet-insecure-tls): whoever can answer at a node's address gets " +
+        "the token that kubelets get; give their CA with --kubelet-ca instead",
+    );
+  }
+  try {
+    const { credential, readCredential } = await chooseKubeletCredential(options, context);
+    log.info("Reading usage", { source, credential });
+    const readCaCerts = path === null
+      ? null
+      : createCaSource({ kind: "file", path }, { what: "--kubelet-ca", now: clock.now });
+    await readCaCerts?.(null);
+    const addressTypes = options.kubeletPreferredAddressTypes;
+    return openDirectSource(server, {
+      clock,
+      getCaCerts: readCaCerts,
+      insecureTls,
+      getCredential: readCredential,
+      addressTypes,
+    });
+  } catch (error) {
+    throw toStartError(error);
+  }
+}
+
+/** What kubelets get. */
+interface KubeletCredential {
+  /** In words. */
+  readonly credential: string;
+  readonly readCredential: GetCredential;
+}
+
+/**
+ * Chooses the credential for kubelets. In a pod the one that may resize never leaves for a kubelet, where the manifest's
+ * other account is there. Rejects when a file cannot be read.
+ */
+export async function chooseKubeletCredential(
+  { kubeletTokenFile: path }: RunOptions,
+  { server, log, clock }: SummariesContext,
+): Promise<KubeletCredential> {
+  if (path !== null) {
+    const authorization = { kind: "tokenFile", path } as const;
+    const readCredential = createGivenCredential({ kind: "given", authorization, certificate: null }, clock);
+    await readCredential(null);
+    return { credential: `the token file "${path}"`, readCredential };
+  }
+  if (server.source !== "in-cluster") {
+    return { credential: `that of ${server.source}`, readCredential: server.getCredential };
+  }
+  const account = `${server.namespace}/${KUBELET_ACCOUNT}`;
+  const readCredential = createKubeletCredential(server, {
+    clock,
+    onFallback: (why) =>
+      log.warn(
+        `${why}; kubelets get podfit's own credential, which may resize pods: apply deploy/install.yaml, which has that ` +
+          'account and the right to "create" on "serviceaccounts/token" for it',
+      ),
+    onRecovered: () => log.info("Kubelets get a token of their own again", { account }),
+  });
+  return { credential: `tokens of service account "${account}"`, readCredential };
 }

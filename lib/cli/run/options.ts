@@ -1,17 +1,18 @@
 /**
- * The daemon's options: flags and their environment variables, parsed and checked by one way for both. With `terminal/output.ts`
- * and `runtime/log.ts` the only place that reads arguments and environment.
+ * The options of the daemon: flags and environment variables, parsed and checked in the same way.
+ *
+ * One table has a row per flag with its variable; `--help` and the README are made from it. The commander program is
+ * made here, and all other commands are added to it.
  */
-import { Command } from "commander";
-import type { Pace } from "../../daemon/act/turns.ts";
+import { Command, Option } from "commander";
+import { DEFAULT_MAX_AUTOSCALERS } from "../../daemon/cluster/matching.ts";
+import { DEFAULT_WRITE_RATE, type WriteRate } from "../../daemon/permits.ts";
+import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../runtime/log.ts";
-import { checkSource, STATS_SOURCES, type StatsSource } from "./check_source.ts";
-import { type FlagName, type FlagRow, FLAGS, formatVariables } from "./flags.ts";
-import { checkReplicas, checkSidecar, toNamespaces } from "./check_scope.ts";
-import { formatExitCodes } from "../exit_codes.ts";
-import { addExamples } from "../help.ts";
-import type { OperatorLimits } from "../../autoscaler/operator_limits.ts";
+import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet/client.ts";
+import { addExamples, collectValues, formatFlagError, type GetEnv, type Subcommand } from "../command/command.ts";
 import {
+  type FlagValue,
   parseBetween,
   parseBoolean,
   parseChoice,
@@ -25,14 +26,272 @@ import {
   parseSize,
   parseSubdomain,
   parseWhole,
-  type Written,
-} from "./parse_values.ts";
-import { type Subcommand, toComplaint } from "../subcommand.ts";
-import { StartError } from "./start_error.ts";
+} from "../command/parse_values.ts";
+import { formatExitCodes, StartError, VERSION } from "../command/process.ts";
 import { writeDiagnostic, writeOutput } from "../terminal/output.ts";
-import { toOption } from "./to_option.ts";
-import { ADDRESS_TYPES, type AddressType } from "../../usage/kubelet_address.ts";
-import { VERSION } from "../version.ts";
+import {
+  checkReplicas,
+  checkSidecar,
+  checkSource,
+  STATS_SOURCES,
+  type StatsSource,
+  toNamespaces,
+} from "./check_options.ts";
+
+// Which flags and environment variables are there? One row per flag with the variable that stands in for it, and the
+// variables without a flag. What --help prints and the README lists is made of these tables.
+
+/** A flag with its variable, as --help shows it. */
+export interface FlagRow {
+  readonly flag: string;
+  /** What --help calls its value, in brackets where it may be left out; `null` for a flag that is there or not. */
+  readonly value: string | null;
+  readonly variable: string;
+  readonly help: string;
+  readonly isRepeatable?: boolean;
+  readonly fallback?: string;
+  /** All that its value may be. */
+  readonly choices?: readonly string[];
+}
+
+/** A flag by the name that commander gives it. */
+type FlagName = keyof typeof FLAGS;
+
+/** By the name that commander gives the flag. */
+export const FLAGS = {
+  kubeconfig: {
+    flag: "--kubeconfig",
+    value: "<path>",
+    variable: "PODFIT_KUBECONFIG",
+    help: "kubeconfig file, repeatable (default: KUBECONFIG, the service account, ~/.kube/config)",
+    isRepeatable: true,
+  },
+  context: {
+    flag: "--context",
+    value: "<name>",
+    variable: "PODFIT_CONTEXT",
+    help: "context of the kubeconfig (default: its current-context)",
+  },
+  namespace: {
+    flag: "--namespace",
+    value: "<name>",
+    variable: "PODFIT_NAMESPACE",
+    help: "look after this namespace only; repeatable, or a list with commas (default: all)",
+    isRepeatable: true,
+  },
+  statsSource: {
+    flag: "--stats-source",
+    value: "<source>",
+    variable: "PODFIT_STATS_SOURCE",
+    help: "where usage is read: kubelet (each node's own), proxy (the API server's, which needs nodes/proxy), " +
+      "cgroup (files of the node of --node), metrics-api (metrics.k8s.io: coarser, lowers no memory limit) or auto " +
+      "(kubelet, and metrics-api for nodes whose kubelet cannot be read)",
+    fallback: "kubelet",
+    choices: STATS_SOURCES,
+  },
+  node: {
+    flag: "--node",
+    value: "<name>",
+    variable: "PODFIT_NODE",
+    help: "look after the pods of this node only (default: all)",
+  },
+  pod: {
+    flag: "--pod",
+    value: "<namespace/name>",
+    variable: "PODFIT_POD",
+    help: "look after this pod only, which podfit runs in: with --stats-source metrics-api, or cgroup and --node " +
+      "(default: all)",
+  },
+  cgroupRoot: {
+    flag: "--cgroup-root",
+    value: "<directory>",
+    variable: "PODFIT_CGROUP_ROOT",
+    help: "where the node's /sys/fs/cgroup is mounted, for --stats-source cgroup",
+  },
+  kubeletCa: {
+    flag: "--kubelet-ca",
+    value: "<path>",
+    variable: "PODFIT_KUBELET_CA",
+    help: "PEM file of the CA that signs kubelet certificates (default: the cluster's)",
+  },
+  kubeletInsecureTls: {
+    flag: "--kubelet-insecure-tls",
+    value: null,
+    variable: "PODFIT_KUBELET_INSECURE_TLS",
+    help: "accept any kubelet certificate; the token can then be stolen on the way",
+  },
+  kubeletTokenFile: {
+    flag: "--kubelet-token-file",
+    value: "<path>",
+    variable: "PODFIT_KUBELET_TOKEN_FILE",
+    help:
+      "file of the token that kubelets get, read anew when it changes (default: in a pod one that podfit asks for, " +
+      "of the service account podfit-kubelet; elsewhere that of the kubeconfig)",
+  },
+  kubeletPreferredAddressTypes: {
+    flag: "--kubelet-preferred-address-types",
+    value: "<types>",
+    variable: "PODFIT_KUBELET_PREFERRED_ADDRESS_TYPES",
+    help: "which addresses of a node are dialed, a list with commas: InternalIP, ExternalIP, Hostname, InternalDNS, " +
+      "ExternalDNS; the last three are whatever DNS makes of what the node says",
+    fallback: "InternalIP",
+  },
+  minPollInterval: {
+    flag: "--min-poll-interval",
+    value: "<duration>",
+    variable: "PODFIT_MIN_POLL_INTERVAL",
+    help: "raise a shorter pollInterval or pollingInterval to this (default: none is raised)",
+  },
+  maxCpu: {
+    flag: "--max-cpu",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_CPU",
+    help: "size no CPU request or limit above this, whatever bounds say (default: no ceiling)",
+  },
+  maxMemory: {
+    flag: "--max-memory",
+    value: "<quantity>",
+    variable: "PODFIT_MAX_MEMORY",
+    help: "the same for memory",
+  },
+  maxContenders: {
+    flag: "--max-contenders",
+    value: "<number>",
+    variable: "PODFIT_MAX_CONTENDERS",
+    help: "ask this many autoscalers of one container, those of the highest priority",
+    fallback: String(DEFAULT_MAX_AUTOSCALERS),
+  },
+  scaledObjects: {
+    flag: "--scaled-objects",
+    value: null,
+    variable: "PODFIT_SCALED_OBJECTS",
+    help: "set replicas as KEDA's ScaledObjects say; never beside a KEDA that runs",
+  },
+  clusterObjectNamespace: {
+    flag: "--cluster-object-namespace",
+    value: "<name>",
+    variable: "PODFIT_CLUSTER_OBJECT_NAMESPACE",
+    help:
+      "namespace of the secrets that ClusterTriggerAuthentications name (default: that of the service account, or of " +
+      "the context)",
+  },
+  leaderElect: {
+    flag: "--leader-elect",
+    value: "[boolean]",
+    variable: "PODFIT_LEADER_ELECT",
+    help: "act only while holding a Lease, so that several replicas may run (default: true in a pod with its service " +
+      "account, else false)",
+  },
+  leaderElectResourceName: {
+    flag: "--leader-elect-resource-name",
+    value: "<name>",
+    variable: "PODFIT_LEADER_ELECT_RESOURCE_NAME",
+    help: "name of that Lease; podfit-sidecar with --pod",
+    fallback: "podfit",
+  },
+  leaderElectResourceNamespace: {
+    flag: "--leader-elect-resource-namespace",
+    value: "<name>",
+    variable: "PODFIT_LEADER_ELECT_RESOURCE_NAMESPACE",
+    help: "namespace of that Lease (default: that of the service account, or of the context)",
+  },
+  dryRun: {
+    flag: "--dry-run",
+    value: null,
+    variable: "PODFIT_DRY_RUN",
+    help: "decide and report everything, resize nothing",
+  },
+  logLevel: {
+    flag: "--log-level",
+    value: "<level>",
+    variable: "PODFIT_LOG_LEVEL",
+    help: "least level that is logged: debug, info, warn or error",
+    fallback: "info",
+    choices: LOG_LEVELS,
+  },
+  logFormat: {
+    flag: "--log-format",
+    value: "<format>",
+    variable: "PODFIT_LOG_FORMAT",
+    help: "one line per message: json or text",
+    fallback: "json",
+    choices: LOG_FORMATS,
+  },
+  kubeApiQps: {
+    flag: "--kube-api-qps",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_QPS",
+    help: "how many resizes may begin per second",
+    fallback: String(DEFAULT_WRITE_RATE.perSecond),
+  },
+  kubeApiBurst: {
+    flag: "--kube-api-burst",
+    value: "<number>",
+    variable: "PODFIT_KUBE_API_BURST",
+    help: "how many resizes may begin at once, after a while without any",
+    fallback: String(DEFAULT_WRITE_RATE.burst),
+  },
+  listen: {
+    flag: "--listen",
+    value: "<address>",
+    variable: "PODFIT_LISTEN",
+    help: "where /metrics, /healthz and /readyz answer",
+    fallback: "0.0.0.0:8080",
+  },
+  debugListen: {
+    flag: "--debug-listen",
+    value: "<address>",
+    variable: "PODFIT_DEBUG_LISTEN",
+    help: "where /debug/records answers: what was decided of each pod and why, for about an hour (default: nowhere)",
+  },
+  tlsCertFile: {
+    flag: "--tls-cert-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_CERT_FILE",
+    help:
+      "PEM file of the certificate, its chain behind it, with which --listen and --debug-listen speak HTTPS; read anew when it changes",
+  },
+  tlsPrivateKeyFile: {
+    flag: "--tls-private-key-file",
+    value: "<path>",
+    variable: "PODFIT_TLS_PRIVATE_KEY_FILE",
+    help: "PEM file of its key",
+  },
+  metricsAuth: {
+    flag: "--metrics-auth",
+    value: null,
+    variable: "PODFIT_METRICS_AUTH",
+    help:
+      "give /metrics and /debug/records only to bearer tokens whose owner may get that path, as the API server says",
+  },
+} as const satisfies Readonly<Record<string, FlagRow>>;
+
+/** Variables without a flag that an operator sets: those of the product that podfit stands in for. */
+export const VARIABLES = {
+  PRA_ENABLED: { value: "true", help: "without it podfit only answers health and metrics" },
+  PRA_REQUIRES_ANNOTATED_PODS: { value: "true", help: "only pods annotated pra.kedify.io/reconcile=enabled" },
+  KEDIFY_AGENT_ID: { value: "<id>", help: "label kedify_agent_id of every kedify_ metric" },
+} as const;
+
+/** What --help prints below the flags. */
+function formatVariables(): string {
+  const rows = Object.entries(VARIABLES).map(([name, { value, help }]) => [`${name}=${value}`, help] as const);
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return ["", "Environment:", ...rows.map(([left, help]) => `  ${left.padEnd(width)}  ${help}`)].join("\n");
+}
+
+// From a row of the flags' table to commander's option.
+
+/** Help shows what its value may be in the flag's own words; completion goes by the choices. */
+function toCommanderOption({ flag, value, variable, help, isRepeatable, fallback, choices }: FlagRow): Option {
+  const notes = [...(fallback === undefined ? [] : [`default: ${fallback}`]), `env: ${variable}`].join(", ");
+  const option = new Option(value === null ? flag : `${flag} ${value}`, `${help} (${notes})`);
+  if (choices !== undefined) option.argChoices = [...choices];
+  return isRepeatable === true ? option.argParser(collectValues) : option;
+}
+
+// The daemon's options: flags and their environment variables, parsed and checked by one way for both. With
+// `terminal/output.ts` and `runtime/log.ts` the only place that reads arguments and environment.
 
 /** The daemon's options, checked. */
 export interface RunOptions {
@@ -62,7 +321,7 @@ export interface RunOptions {
   readonly dryRun: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  readonly pace: Pace;
+  readonly pace: WriteRate;
   readonly listen: { readonly hostname: string; readonly port: number };
   /** Where what was decided is told; `null` = nowhere. */
   readonly debugListen: { readonly hostname: string; readonly port: number } | null;
@@ -73,7 +332,7 @@ export interface RunOptions {
 }
 
 /** Whether one of several podfits acts, and by which Lease. */
-export interface LeaderElection {
+interface LeaderElection {
   /** `null` = where podfit runs in a pod, by its service account. */
   readonly isOn: boolean | null;
   readonly name: string;
@@ -82,12 +341,14 @@ export interface LeaderElection {
 }
 
 const LEASE = FLAGS.leaderElectResourceName.fallback;
+
 /** What `--kube-api-qps` and `--kube-api-burst` may be. */
 const PER_SECOND = [0.1, 10_000] as const;
+
 const BURST = [1, 10_000] as const;
 
 /** Variables without a flag: those of the product that podfit stands in for, and the platform's. */
-export interface Environment {
+interface Environment {
   readonly isEnabled: boolean;
   readonly requiresAnnotation: boolean;
   readonly agentId: string;
@@ -98,11 +359,8 @@ export interface Environment {
   readonly servicePort: string | null;
 }
 
-/** The value of an environment variable, `undefined` when it is not set. */
-export type GetEnv = (name: string) => string | undefined;
-
 /** What podfit does. */
-export interface ProgramParts {
+interface ProgramParts {
   /** The daemon, which is what podfit without a command is. */
   readonly run: (options: RunOptions) => Promise<void>;
   /** None unless given. */
@@ -111,7 +369,7 @@ export interface ProgramParts {
 
 /** The commander program; a command gets its options once they are valid. What is wrong with them is a StartError. */
 export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: ProgramParts, name = "podfit"): Command {
-  const complain = (text: string, command: string) => toComplaint(text, command.replace(/^podfit/, name));
+  const complain = (text: string, command: string) => formatFlagError(text, command.replace(/^podfit/, name));
   const program = new Command(name)
     .description("Keeps every pod the right size: resizes pods in place by what their containers really use.")
     .version(VERSION, "--version", "print the version and exit")
@@ -123,9 +381,9 @@ export function createProgram(getEnv: GetEnv, { run, commands = () => [] }: Prog
     .allowExcessArguments(false)
     // A flag belongs to the command before it: `podfit lint --dry-run` is an error.
     .enablePositionalOptions();
-  for (const row of Object.values(FLAGS)) program.addOption(toOption(row));
+  for (const row of Object.values(FLAGS)) program.addOption(toCommanderOption(row));
   for (const command of commands({ toComplaint: complain })) program.addCommand(command.configureOutput(OUTPUT));
-  return addExamples(program, EXAMPLES).action((given: Given) => run(toOptions(given, getEnv)));
+  return addExamples(program, EXAMPLES).action((given: GivenFlags) => run(toRunOptions(given, getEnv)));
 }
 
 /** Help and complaints of commander go the way of all output. */
@@ -141,9 +399,9 @@ const EXAMPLES = [
 ] as const;
 
 /** Values as they were written; commander's own reading of variables takes `PODFIT_DRY_RUN=false` for true. */
-type Given = Readonly<Partial<Record<FlagName, true | string | readonly string[]>>>;
+type GivenFlags = Readonly<Partial<Record<FlagName, true | string | readonly string[]>>>;
 
-function toOptions(given: Given, getEnv: GetEnv): RunOptions {
+function toRunOptions(given: GivenFlags, getEnv: GetEnv): RunOptions {
   const list = (name: FlagName) => listWritten({ row: FLAGS[name], given: given[name] }, getEnv);
   const last = (name: FlagName) => list(name).at(-1) ?? null;
   const lastOr = (name: FlagName, fallback: string) => last(name) ?? { name: FLAGS[name].flag, text: fallback };
@@ -185,9 +443,9 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
     },
     listen: parseListen(lastOr("listen", FLAGS.listen.fallback)),
     debugListen: parseOptional(last("debugListen"), parseListen),
-    tls: readTls(last("tlsCertFile"), last("tlsPrivateKeyFile")),
+    tls: toTlsFiles(last("tlsCertFile"), last("tlsPrivateKeyFile")),
     metricsAuth: parseBoolean(lastOr("metricsAuth", "false")),
-    environment: readEnvironment(getEnv),
+    environment: getRunEnvironment(getEnv),
   };
   checkSource(options);
   checkSidecar(options);
@@ -195,7 +453,7 @@ function toOptions(given: Given, getEnv: GetEnv): RunOptions {
   return options;
 }
 
-function readTls(cert: Written | null, key: Written | null): RunOptions["tls"] {
+function toTlsFiles(cert: FlagValue | null, key: FlagValue | null): RunOptions["tls"] {
   if (cert === null && key === null) return null;
   if (cert !== null && key !== null) return { certPath: cert.text, keyPath: key.text };
   const [given, missing] = cert !== null ? [cert, FLAGS.tlsPrivateKeyFile] : [key, FLAGS.tlsCertFile];
@@ -204,9 +462,9 @@ function readTls(cert: Written | null, key: Written | null): RunOptions["tls"] {
 
 /** The flag as often as it is there, else its variable. An empty variable is as good as none, an empty flag is not. */
 function listWritten(
-  { row, given }: { readonly row: FlagRow; readonly given: Given[FlagName] | undefined },
+  { row, given }: { readonly row: FlagRow; readonly given: GivenFlags[FlagName] | undefined },
   getEnv: GetEnv,
-): readonly Written[] {
+): readonly FlagValue[] {
   if (given === undefined) {
     const text = getEnv(row.variable)?.trim() ?? "";
     return text === "" ? [] : [{ name: row.variable, text }];
@@ -218,7 +476,7 @@ function listWritten(
   });
 }
 
-function readEnvironment(getEnv: GetEnv): Environment {
+function getRunEnvironment(getEnv: GetEnv): Environment {
   const read = (name: string) => getEnv(name)?.trim() || null;
   const isTrue = (name: string) => parseBoolean({ name, text: read(name) ?? "false" });
   return {

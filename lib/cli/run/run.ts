@@ -1,33 +1,38 @@
-/** The daemon command: serves health and metrics, connects, waits for what a start needs, runs until a signal ends it. */
-import { abortable } from "@std/async/abortable";
+/**
+ * The daemon command: serves health and metrics, connects, waits until a start makes sense, and runs until a signal.
+ *
+ * A start makes sense when the API server answers and knows the kinds that podfit needs. An error that nothing catches
+ * ends the process with one line in the log.
+ */
+import type { Scope } from "../../daemon/cluster/facts.ts";
 import { createDaemon, type DaemonOptions } from "../../daemon/daemon.ts";
+import type { CheckResult } from "../../daemon/health.ts";
 import { createMetrics, type Metrics } from "../../daemon/metrics/metrics.ts";
-import { ASK_NOBODY } from "../../daemon/http/reader_access.ts";
-import type { Scope } from "../../daemon/inventory/scope.ts";
-import type { FlightRecorder } from "../../daemon/record/flight_recorder.ts";
-import type { Verdict } from "../../daemon/verdict.ts";
+import type { FlightRecorder } from "../../daemon/recorder.ts";
+import { NO_API_SERVER } from "../../daemon/server/reader_access.ts";
+import { type ApiClient, createClient, type UntypedAnswer } from "../../kube/client.ts";
+import { isLasting, toApiError } from "../../kube/errors.ts";
 import type { ApiServer } from "../../kube/transport.ts";
+import { backoffMs } from "../../runtime/backoff.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { LoopLag } from "../../runtime/event_loop.ts";
 import { createLog, type Log } from "../../runtime/log.ts";
-import { LoopLag } from "../../runtime/loop_lag.ts";
 import { openLogWriter } from "../../runtime/log_writer.ts";
-import { untilAborted } from "../../runtime/waits.ts";
-import { connectTo } from "../connect_to.ts";
-import { checkCluster } from "./check_cluster.ts";
-import { listenForCrashes } from "./crashes.ts";
-import { askAboutReaders, listen } from "./listen.ts";
+import { abortable, untilAborted } from "../../runtime/tasks.ts";
+import { createTriggerClient } from "../../triggers/http_client.ts";
+import { listenForSignals, toStartError, VERSION } from "../command/process.ts";
+import { connectTo, createReplicasOptions } from "../connection/api_server.ts";
+import { listen, openReaderCheck } from "./listen.ts";
 import { openSource } from "./open_source.ts";
 import type { RunOptions } from "./options.ts";
-import { listenForSignals } from "../signals.ts";
-import { createTriggerClient, type SendToTrigger } from "../../triggers/trigger_client.ts";
-import { VERSION } from "../version.ts";
-import { waitForCluster } from "./wait_for_cluster.ts";
+
+// The daemon command: serves health and metrics, connects, waits for what a start needs, runs until a signal ends it.
 
 /** Resolves when the daemon has ended by a signal; rejects with a StartError where it cannot start. */
 export async function run(options: RunOptions): Promise<void> {
   const lag = new LoopLag(systemClock);
   const { agentId, isEnabled } = options.environment;
-  const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMs() });
+  const metrics = createMetrics({ version: VERSION, agentId, takeLoopBlockMs: () => lag.takeMaxMs() });
   await using lines = openLogWriter({
     onDropped: metrics.logLineDropped,
     onRoom: (count) => log.warn("Log lines are missing here: nobody has read them in time", { lines: count }),
@@ -36,12 +41,12 @@ export async function run(options: RunOptions): Promise<void> {
   using _crashes = listenForCrashes({ log, flush: lines.flush });
   using ending = listenForSignals(() => log.info("Stopping"));
   log.info("Starting", { version: VERSION, dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
-  const shell: Shell = { options, log, metrics, clock: lag.clock, signal: ending.signal };
-  await (isEnabled ? work(shell) : idle(shell));
+  const shell: RunContext = { options, log, metrics, clock: lag.clock, signal: ending.signal };
+  await (isEnabled ? runEnabled(shell) : runDisabled(shell));
   log.info("Stopped");
 }
 
-interface Shell {
+interface RunContext {
   readonly options: RunOptions;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -50,15 +55,15 @@ interface Shell {
 }
 
 interface Verdicts {
-  readonly isAlive: () => Verdict;
-  readonly isReady: () => Verdict;
+  readonly isAlive: () => CheckResult;
+  readonly isReady: () => CheckResult;
 }
 
 /** Listens first: a kubelet is to see that podfit lives, and people why it is not ready, however long the start takes. */
-async function work(shell: Shell): Promise<void> {
+async function runEnabled(shell: RunContext): Promise<void> {
   const { options, log, metrics, clock, signal } = shell;
-  let verdicts = toStarting("no API server is asked yet");
-  let checkReader = ASK_NOBODY;
+  let verdicts = createStartingVerdicts("no API server is asked yet");
+  let checkReader = NO_API_SERVER;
   const flightRecorder = options.debugListen === null ? null : await openFlightRecorder(clock);
   await using _http = await listen(options, {
     ...shell,
@@ -66,23 +71,23 @@ async function work(shell: Shell): Promise<void> {
     verdicts: { isAlive: () => verdicts.isAlive(), isReady: () => verdicts.isReady() },
     checkReader: (authorization, path) => checkReader(authorization, path),
   });
-  await using server = await unlessEnded(connectTo(options, signal), signal);
+  await using server = await orNullIfAborted(connectTo(options, signal), signal);
   if (server === null) return;
-  if (options.metricsAuth) checkReader = await askAboutReaders(server, shell);
+  if (options.metricsAuth) checkReader = await openReaderCheck(server, shell);
   const { scaledObjects } = options;
   const checked = waitForCluster(() => checkCluster(server, options.namespaces, { signal, scaledObjects }), {
     clock,
     random: Math.random,
     signal,
     onFailure(reason, waitMs) {
-      verdicts = toStarting(reason);
+      verdicts = createStartingVerdicts(reason);
       log.warn("Cannot start yet", { reason, retryInSeconds: Math.round(waitMs / 1000) });
     },
   });
-  await unlessEnded(checked, signal);
+  await orNullIfAborted(checked, signal);
   if (signal.aborted) return;
   const scope: Scope = { namespaces: options.namespaces, node: options.node, pod: options.pod };
-  using source = await unlessEnded(openSource(options, { server, scope, log, metrics, clock }), signal);
+  using source = await orNullIfAborted(openSource(options, { server, scope, log, metrics, clock }), signal);
   if (source === null) return;
   using triggers = createTriggerClient();
   const daemon = createDaemon({
@@ -95,8 +100,8 @@ async function work(shell: Shell): Promise<void> {
     limits: options.limits,
     maxContenders: options.maxContenders,
     instance: options.environment.hostname ?? "podfit",
-    ...readLease(options, server),
-    ...await readReplicas(options, { server, clock, send: triggers.send }),
+    ...createLeaseOptions(options, server),
+    ...await createReplicasOptions(options, { server, clock, send: triggers.send }),
     ...(flightRecorder !== null && { flightRecorder }),
     clock,
     random: Math.random,
@@ -109,12 +114,12 @@ async function work(shell: Shell): Promise<void> {
 }
 
 async function openFlightRecorder(clock: Clock): Promise<FlightRecorder> {
-  const { createFlightRecorder } = await import("../../daemon/record/flight_recorder.ts");
+  const { createFlightRecorder } = await import("../../daemon/recorder.ts");
   return createFlightRecorder(clock);
 }
 
 /** `null` when the signal aborts first: what is asked then, a file that does not come too, is left behind. */
-async function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+async function orNullIfAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
   try {
     return await abortable(work, signal);
   } catch (error) {
@@ -123,7 +128,7 @@ async function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T 
   }
 }
 
-function toStarting(reason: string): Verdicts {
+function createStartingVerdicts(reason: string): Verdicts {
   return {
     isAlive: () => ({ ok: true, message: "ok" }),
     isReady: () => ({ ok: false, message: `starting: ${reason}` }),
@@ -131,44 +136,226 @@ function toStarting(reason: string): Verdicts {
 }
 
 /** Disabled: no watch, no poll, no write (C14). Whoever reads the metrics is asked about all the same. */
-async function idle(shell: Shell): Promise<void> {
+async function runDisabled(shell: RunContext): Promise<void> {
   const { options, log, signal } = shell;
   log.warn("podfit is disabled and does nothing: set PRA_ENABLED=true to enable it");
   const ok = () => ({ ok: true, message: "disabled: PRA_ENABLED is not true" });
-  let checkReader = ASK_NOBODY;
+  let checkReader = NO_API_SERVER;
   await using _http = await listen(options, {
     ...shell,
     records: null,
     verdicts: { isAlive: ok, isReady: ok },
     checkReader: (authorization, path) => checkReader(authorization, path),
   });
-  await using server = options.metricsAuth ? await unlessEnded(connectTo(options, signal), signal) : null;
-  if (server !== null) checkReader = await askAboutReaders(server, shell);
+  await using server = options.metricsAuth ? await orNullIfAborted(connectTo(options, signal), signal) : null;
+  if (server !== null) checkReader = await openReaderCheck(server, shell);
   await untilAborted(signal);
 }
 
-/** Replicas are set only where they are asked for (R1): all that is for them alone is loaded then. */
-export async function readReplicas(
-  { scaledObjects, clusterObjectNamespace }: Pick<RunOptions, "scaledObjects" | "clusterObjectNamespace">,
-  { server, clock, send }: {
-    readonly server: Pick<ApiServer, "namespace">;
-    readonly clock: Clock;
-    readonly send: SendToTrigger;
-  },
-): Promise<Pick<DaemonOptions, "replicas">> {
-  if (!scaledObjects) return {};
-  const { createReplicasActor: create } = await import("../../daemon/replicas/actor.ts");
-  const { createAskTrigger } = await import("../../triggers/ask_trigger.ts");
-  const ask = createAskTrigger({ clock, send, version: VERSION });
-  return { replicas: { create, clusterObjectNamespace: clusterObjectNamespace ?? server.namespace, ask } };
-}
-
 /** A name that no other process has had: not even this container's, before it was started again. */
-function readLease(
+function createLeaseOptions(
   { leaderElection: { isOn, name, namespace }, environment }: RunOptions,
   server: Pick<ApiServer, "namespace" | "source">,
 ): Pick<DaemonOptions, "lease"> {
   if (!(isOn ?? server.source === "in-cluster")) return {};
   const identity = `${environment.hostname ?? "podfit"}_${crypto.randomUUID()}`;
   return { lease: { namespace: namespace ?? server.namespace, name, identity } };
+}
+
+// Waits until a start makes sense: what heals by itself is asked again, with growing waits.
+
+/** How it is waited, and who hears of it. */
+interface WaitOptions {
+  readonly clock: Pick<Clock, "sleep">;
+  readonly random: () => number;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Hears why it is not yet so, and in how many ms it is asked again. */
+  readonly onFailure: (reason: string, waitMs: number) => void;
+}
+
+/** Never sooner than the server asks for. */
+const BACKOFF = { baseMs: 1_000, maxMs: 30_000 };
+
+/**
+ * Resolves when the check finds nothing. Rejects with what the check rejects with, and with the signal's reason.
+ */
+export async function waitForCluster(
+  check: () => Promise<ClusterNotReady | null>,
+  options: WaitOptions,
+): Promise<void> {
+  const { clock, random, signal, onFailure } = options;
+  for (let attempt = 0;; attempt++) {
+    const found = await check();
+    if (found === null) return;
+    signal.throwIfAborted();
+    const waitMs = Math.max(backoffMs(attempt, { ...BACKOFF, random }), found.retryAfterMs ?? 0);
+    onFailure(found.reason, waitMs);
+    await clock.sleep(waitMs, signal);
+  }
+}
+
+// What must be so before a start makes sense: the API server answers, and knows the kinds that podfit goes by. What
+// only a person can mend is an error, one line with the command that helps. Missing rights are not fatal: they heal
+// when they are granted.
+
+/** Why it is not so yet, where it may be so later. */
+export interface ClusterNotReady {
+  /** One line that says what to look at. */
+  readonly reason: string;
+  /** How long the server asks to wait; `null` when it does not say. */
+  readonly retryAfterMs: number | null;
+}
+
+/** How long the question may take. */
+interface CheckOptions {
+  readonly timeoutMs?: number;
+  /** Does podfit set replicas, too? */
+  readonly scaledObjects?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** `null` when all is so. Throws StartError where another try would be answered the same, and the signal's reason. */
+export async function checkCluster(
+  server: ApiServer,
+  namespaces: readonly string[] | null,
+  options: CheckOptions = {},
+): Promise<ClusterNotReady | null> {
+  const namespace = namespaces?.[0];
+  const { scaledObjects = false, ...asking } = options;
+  return await checkKind(server, AUTOSCALERS, { ...asking, namespace }) ??
+    (scaledObjects ? await checkKind(server, SCALED_OBJECTS, { ...asking, namespace }) : null);
+}
+
+/** A kind that podfit goes by: how one of it is asked for, and what to do where the server does not know it. */
+interface RequiredKind {
+  readonly list: (client: ApiClient, where: ListScope) => Promise<ListAnswer>;
+  readonly missing: string;
+}
+
+interface ListScope {
+  readonly namespace: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+type ListAnswer = Pick<UntypedAnswer, "response" | "error">;
+
+const LIST_QUERY = { limit: 1 };
+
+const AUTOSCALERS: RequiredKind = {
+  list: ({ autoscalers }, { namespace, signal }) =>
+    namespace === undefined
+      ? autoscalers.GET("/apis/keda.kedify.io/v1alpha1/podresourceautoscalers", {
+        params: { query: LIST_QUERY },
+        signal,
+      })
+      : autoscalers.GET("/apis/keda.kedify.io/v1alpha1/namespaces/{namespace}/podresourceautoscalers", {
+        params: { path: { namespace }, query: LIST_QUERY },
+        signal,
+      }),
+  missing: "PodResourceAutoscalers; install them with `kubectl apply -f crds/podresourceautoscaler.yaml`",
+};
+
+const SCALED_OBJECTS: RequiredKind = {
+  list: ({ scaledObjects }, { namespace, signal }) =>
+    namespace === undefined
+      ? scaledObjects.GET("/apis/keda.sh/v1alpha1/scaledobjects", { params: { query: LIST_QUERY }, signal })
+      : scaledObjects.GET("/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects", {
+        params: { path: { namespace }, query: LIST_QUERY },
+        signal,
+      }),
+  missing: "ScaledObjects, which --scaled-objects is about; install them with `kubectl apply --server-side " +
+    "-f crds/scaledobject.yaml -f crds/triggerauthentication.yaml -f crds/clustertriggerauthentication.yaml`, or leave " +
+    "--scaled-objects out (or PODFIT_SCALED_OBJECTS)",
+};
+
+async function checkKind(server: ApiServer, kind: RequiredKind, options: KindOptions): Promise<ClusterNotReady | null> {
+  const { origin } = server;
+  let answer: ListAnswer;
+  try {
+    answer = await listOne(server, kind, options);
+  } catch (cause) {
+    options.signal?.throwIfAborted();
+    const error = toStartError(cause, `; the server is named by ${describeSource(server)}`);
+    if (isLasting(cause)) throw error;
+    return { reason: error.message, retryAfterMs: null };
+  }
+  const { response, error } = answer;
+  if (response.ok || response.status === 403) return null;
+  if (response.status === 404) {
+    throw toStartError(`Cannot start: ${origin} does not know ${kind.missing}`);
+  }
+  const { message, retryAfterMs } = toApiError(response, error);
+  if (response.status === 401) {
+    throw toStartError(
+      `Cannot start: ${origin} does not accept the credentials of ${describeSource(server)} (${message})`,
+      "; check them with `kubectl auth whoami`",
+    );
+  }
+  const { message: reason } = toStartError(
+    `${origin} answered ${response.status}: ${message}`,
+    "; try `kubectl get --raw /readyz`",
+  );
+  if (RETRIED_STATUSES.has(response.status) || response.status >= 500) return { reason, retryAfterMs };
+  throw toStartError(`Cannot start: ${reason}`);
+}
+
+/** Statuses below 500 that ask to come again: a request that took too long, or too many of them. */
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429]);
+
+interface KindOptions extends Omit<CheckOptions, "scaledObjects"> {
+  readonly namespace: string | undefined;
+}
+
+async function listOne(
+  server: ApiServer,
+  { list }: RequiredKind,
+  { namespace, timeoutMs = 15_000, signal: ending }: KindOptions,
+): Promise<ListAnswer> {
+  using timeout = systemClock.timeout(timeoutMs);
+  const signal = ending === undefined ? timeout.signal : AbortSignal.any([timeout.signal, ending]);
+  return await list(createClient(server), { namespace, signal });
+}
+
+function describeSource({ source }: ApiServer): string {
+  return source === "in-cluster" ? "the pod's own service account" : source;
+}
+
+// What if something throws where nobody catches it? One line in the log, and the end. A promise that nobody waits for
+// was somebody's loop or answer: going on would mean to go on without it, in silence, while a restart costs seconds
+// and loses nothing that pods do not tell again.
+
+/** Where the line goes, and how the process ends. */
+interface CrashOptions {
+  readonly log: Pick<Log, "error">;
+  /** Resolves when the log is written, or when it has taken too long. Never rejects. */
+  readonly flush: () => Promise<void>;
+  /** Ends the process with an exit code. */
+  readonly exit?: (code: number) => void;
+}
+
+/** Listens until disposed of. Deno's own end, which is a text of several lines, does not come to it. */
+function listenForCrashes({ log, flush, exit = Deno.exit }: CrashOptions): Disposable {
+  const onRejection = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    end("a rejection", event.reason);
+  };
+  const onError = (event: ErrorEvent) => {
+    event.preventDefault();
+    end("an exception", event.error ?? event.message);
+  };
+  addEventListener("unhandledrejection", onRejection);
+  addEventListener("error", onError);
+  return {
+    [Symbol.dispose]() {
+      removeEventListener("unhandledrejection", onRejection);
+      removeEventListener("error", onError);
+    },
+  };
+
+  function end(what: string, error: unknown): void {
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.error(`Ending with exit code 1: nothing has caught ${what}`, { error, stack });
+    void flush().then(() => exit(1));
+  }
 }

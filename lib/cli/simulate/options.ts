@@ -1,9 +1,20 @@
-/** The options of `podfit simulate`. A wrong option ends with code 2, because 1 means a problem in a manifest. */
+/**
+ * The flags of `podfit simulate`. A wrong flag ends with code 2, because 1 means a problem in a manifest.
+ */
 import { Command } from "commander";
-import { parseBetween, parseChoice, parseOptional, parseWhole } from "../run/parse_values.ts";
-import { StartError } from "../run/start_error.ts";
-import { type AskedPrometheus, parseFrom, parseSpan } from "./from.ts";
-import { checked, collect, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { collectValues, exitUnusable, orFlagError, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import {
+  parseBetween,
+  parseChoice,
+  parseOptional,
+  parsePrometheusFlags,
+  parseTimeSpan,
+  parseWhole,
+  type PrometheusQuery,
+} from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+
+// The options of `podfit simulate`. A wrong option ends with code 2, because 1 means a problem in a manifest.
 
 /** The command's options, checked. */
 export interface SimulateOptions {
@@ -14,7 +25,7 @@ export interface SimulateOptions {
   readonly loads: readonly string[];
   readonly records: readonly string[];
   /** `null` = none is asked. */
-  readonly prometheus: AskedPrometheus | null;
+  readonly prometheus: PrometheusQuery | null;
   /** How far back Prometheus is asked. */
   readonly forMs: number;
   /** How many cores 100 % in a load are. */
@@ -33,7 +44,7 @@ export interface SimulateOptions {
 }
 
 /** What the command does with them. */
-export interface SimulateCommand extends Subcommand {
+interface SimulateCommand extends Subcommand {
   readonly simulate: (options: SimulateOptions) => Promise<void>;
 }
 
@@ -84,35 +95,35 @@ export function createSimulateCommand({ simulate, toComplaint }: SimulateCommand
       "-f, --filename <path...>",
       "file, directory (its *.yaml, *.yml and *.json), or - for stdin; repeatable",
     )
-    .option("--load <file>", "CSV of what containers want; CONTAINER=FILE for one of them; repeatable", collect)
-    .option("--from-record <file>", "records as `podfit record` writes them, as a load; repeatable", collect)
+    .option("--load <file>", "CSV of what containers want; CONTAINER=FILE for one of them; repeatable", collectValues)
+    .option("--from-record <file>", "records as `podfit record` writes them, as a load; repeatable", collectValues)
     .option("--from <source...>", "prometheus URL QUERY: usage by container, or a selector of cAdvisor's series")
     .option("--memory-query <query>", "what gives Prometheus' bytes of memory by container")
     .option("--for <duration>", "how far back to ask Prometheus: 2h, 7d", "1d")
-    .option("--policy <file>", "autoscalers to compare with those of -f; repeatable", collect)
+    .option("--policy <file>", "autoscalers to compare with those of -f; repeatable", collectValues)
     .option("--hours <n>", "how long (default: as long as the load)")
     .option("--percent-of <cores>", "what 100 percent in a load are", "1")
     .option("--noise", "add the seconds that five-minute means hide: 10 % of noise upon CPU")
     .option("--seed <text>", "the same seed gives the same run", "1")
     .option("-o, --output <format>", "table or json", "table")
     .option("--html <file>", "write a report with plots, one file that needs no other")
-    .option("--sweep [field=values]", "try a grid of policies; repeatable", collect)
+    .option("--sweep [field=values]", "try a grid of policies; repeatable", collectValues)
     .option("--workers <n>", "how many policies of a sweep are tried at a time (default: one for each CPU)")
     .helpOption("-h, --help", "print this help and exit")
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit simulate")) })
     .allowExcessArguments(false)
-    .exitOverride(endAsUnusable)
+    .exitOverride(exitUnusable)
     .action(async (given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await simulate(checked(command, () => readGiven(given)));
+      await simulate(orFlagError(command, () => toSimulateOptions(given)));
     });
 }
 
-function readGiven(given: Given): SimulateOptions {
+function toSimulateOptions(given: Given): SimulateOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
   const { load: loads = [], fromRecord: records = [], sweep } = given;
-  const prometheus = parseFrom(given.from, given.memoryQuery);
+  const prometheus = parsePrometheusFlags(given.from, given.memoryQuery);
   if (loads.length + records.length === 0 && prometheus === null) {
     throw new StartError("Cannot simulate without a load: name one with --load FILE, --from-record FILE or --from");
   }
@@ -125,7 +136,7 @@ function readGiven(given: Given): SimulateOptions {
     loads,
     records,
     prometheus,
-    forMs: parseSpan(given.for),
+    forMs: parseTimeSpan(given.for),
     percentOfCores: parseBetween({ name: "--percent-of", text: given.percentOf }, [0.001, 10_000]),
     hasNoise: given.noise === true,
     hours: parseOptional(written("--hours", given.hours), (one) => parseBetween(one, [0.01, 24 * 400])),

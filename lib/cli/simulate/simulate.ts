@@ -1,23 +1,24 @@
 /**
- * `podfit simulate` runs the workloads of manifest files on a load, in virtual time: a table, JSON or an HTML report of how
- * well each policy keeps their containers at their size.
+ * `podfit simulate`: runs the workloads of manifest files on a load, in virtual time.
+ *
+ * The result is a table, JSON or an HTML report. Several policies are compared figure by figure.
  */
-import { simulate as runSimulation, type Simulation } from "../../simulate/engine/simulate.ts";
-import type { NamedLoad } from "../../simulate/load/load.ts";
-import { readManifests } from "../lint/files.ts";
-import { writeError, writeOutput } from "../terminal/output.ts";
-import { StartError, toStartError } from "../run/start_error.ts";
-import type { Comparison, PolicyRun } from "./compare.ts";
-import { formatHtml } from "./html.ts";
-import { formatJson } from "./json.ts";
-import { readLoads, toLoads } from "./loads.ts";
-import { openPrometheus } from "./prometheus.ts";
-import { type ManifestObjects, readObjects } from "./objects.ts";
+import type { NamedLoad } from "../../simulate/load.ts";
+import { type ContainerRun, simulate as runSimulation, type Simulation } from "../../simulate/simulate.ts";
+import { StartError, toStartError } from "../command/process.ts";
+import { openPrometheus, readLoads, selectLoads } from "../loads/loads.ts";
+import { readManifests } from "../manifests/files.ts";
+import { type ManifestObjects, parseManifestObjects } from "../manifests/objects.ts";
+import { formatMebibytes, formatMillicores, formatRounded, formatSeconds } from "../terminal/numbers.ts";
+import { toJson, toLine, writeError, writeOutput } from "../terminal/output.ts";
+import { alignRows } from "../terminal/text.ts";
+import { formatHtml } from "./html/page.ts";
 import type { SimulateOptions } from "./options.ts";
-import { type Subject, toSubjects } from "./subjects.ts";
-import type { Ranked } from "./sweep/rank.ts";
-import { formatRanked, sweep } from "./sweep/sweep.ts";
-import { formatComparisons } from "./table.ts";
+import { formatRanked, type Ranked, sweep } from "./sweep/sweep.ts";
+import { type Subject, toSubjects } from "./sweep/try_policy.ts";
+
+// `podfit simulate` runs the workloads of manifest files on a load, in virtual time: a table, JSON or an HTML report
+// of how well each policy keeps their containers at their size.
 
 /** Resolves to the exit code: 0 = simulated, 1 = an error in a manifest, 2 = a file that is no good. */
 export async function simulate(options: SimulateOptions): Promise<number> {
@@ -38,17 +39,17 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   }
 }
 
-interface Read {
+interface ParsedFiles {
   readonly given: ManifestObjects;
   readonly others: readonly ManifestObjects[];
 }
 
-async function simulateObjects(options: SimulateOptions, { given, others }: Read): Promise<number> {
+async function simulateObjects(options: SimulateOptions, { given, others }: ParsedFiles): Promise<number> {
   const subjects = findSubjects(given);
   const policies = [
-    { name: toName(options.filenames), subjects },
+    { name: toPolicyName(options.filenames), subjects },
     ...others.map(({ autoscalers }, index) => ({
-      name: toName([options.policies[index] ?? ""]),
+      name: toPolicyName([options.policies[index] ?? ""]),
       subjects: findSubjects({ ...given, autoscalers }),
     })),
   ];
@@ -77,7 +78,7 @@ async function simulateObjects(options: SimulateOptions, { given, others }: Read
 async function readFiles(paths: readonly string[]): Promise<ManifestObjects> {
   const { sources, failures } = await readManifests(paths);
   if (failures.length > 0) throw new StartError(failures.join("; "));
-  return readObjects(sources);
+  return parseManifestObjects(sources);
 }
 
 function findSubjects(objects: ManifestObjects): readonly Subject[] {
@@ -87,7 +88,7 @@ function findSubjects(objects: ManifestObjects): readonly Subject[] {
 }
 
 /** By the names of its files, without folders. */
-function toName(paths: readonly string[]): string {
+function toPolicyName(paths: readonly string[]): string {
   return paths.map((path) => path.replace(/^.*\/(?=.)/, "")).join(" ");
 }
 
@@ -106,7 +107,7 @@ interface RunContext {
 const PLOT_STEPS = 1000;
 
 function run({ pod, autoscalers, replicas, scaledObject }: Subject, { options, named, seconds }: RunContext) {
-  const loads = toLoads(named, pod.containers.map(({ name }) => name));
+  const loads = selectLoads(named, pod.containers.map(({ name }) => name));
   const steps = options.html === null ? {} : { stepSeconds: Math.ceil(seconds / PLOT_STEPS) };
   return runSimulation({ autoscalers, pod, replicas, scaledObject, loads, seed: options.seed, seconds, ...steps });
 }
@@ -135,4 +136,132 @@ async function writeHtml(
 
 function scalesReplicas({ replicas }: Simulation): boolean {
   return new Set(replicas.map(([, count]) => count)).size > 1;
+}
+
+// Runs of one workload under some policies, side by side: the figures, and who is better in which.
+
+/** One policy's run of one workload. */
+interface PolicyRun {
+  /** The policy's, as people know it: the file it is of. */
+  readonly policy: string;
+  readonly simulation: Simulation;
+}
+
+/** A workload under each policy. */
+interface Comparison {
+  readonly title: string;
+  readonly runs: readonly PolicyRun[];
+}
+
+/** One figure under each policy, in the order of the runs. */
+interface ComparedFigure {
+  readonly name: string;
+  readonly values: readonly number[];
+  readonly format: (value: number) => string;
+  /** The index of the best one; `null` where several are, or where less is not better. */
+  readonly best: number | null;
+}
+
+interface FigureRow {
+  readonly name: string;
+  readonly read: (run: ContainerRun) => number;
+  readonly format: (value: number) => string;
+  /** Less is better. */
+  readonly isCost: boolean;
+}
+
+const FIGURE_ROWS: readonly FigureRow[] = [
+  { name: "cpu used", read: ({ cpu }) => cpu.used, format: formatMillicores, isCost: false },
+  { name: "cpu request", read: ({ cpu }) => cpu.request, format: formatMillicores, isCost: false },
+  { name: "cpu limit", read: ({ cpu }) => cpu.limit ?? Infinity, format: formatMillicores, isCost: false },
+  { name: "cpu slack", read: ({ cpu }) => cpu.slack, format: formatMillicores, isCost: true },
+  { name: "cpu under", read: ({ cpu }) => cpu.under, format: formatMillicores, isCost: true },
+  { name: "cpu throttled", read: ({ cpu }) => cpu.throttledSeconds, format: formatSeconds, isCost: true },
+  { name: "cpu lost, core-seconds", read: (run) => run.throttledCoreSeconds, format: formatRounded, isCost: true },
+  { name: "cpu cost", read: ({ cpu }) => cpu.cost, format: formatRounded, isCost: true },
+  { name: "memory used", read: ({ memory }) => memory.used, format: formatMebibytes, isCost: false },
+  { name: "memory request", read: ({ memory }) => memory.request, format: formatMebibytes, isCost: false },
+  { name: "memory limit", read: ({ memory }) => memory.limit ?? Infinity, format: formatMebibytes, isCost: false },
+  { name: "memory slack", read: ({ memory }) => memory.slack, format: formatMebibytes, isCost: true },
+  { name: "OOM kills", read: ({ oomKills }) => oomKills.length, format: formatRounded, isCost: true },
+  { name: "resizes", read: ({ resizes }) => resizes.length, format: formatRounded, isCost: false },
+  { name: "resizes per hour", read: ({ resizesPerHour }) => resizesPerHour, format: formatRounded, isCost: true },
+];
+
+/** The figures of one container, of those runs that have it. */
+function compareContainer(runs: readonly PolicyRun[], container: string): readonly ComparedFigure[] {
+  const own = runs.map(({ simulation }) => simulation.containers.find((one) => one.container === container));
+  const figures = FIGURE_ROWS.map(({ name, read, format, isCost }): ComparedFigure => {
+    const values = own.map((run) => run === undefined ? NaN : read(run));
+    const best = isCost ? findBest(values.map((value) => Number(value.toPrecision(6)))) : null;
+    return { name, values, format, best };
+  });
+  const pods = runs.map(({ simulation }) => computeMeanPods(simulation));
+  if (pods.every((count) => count === 1)) return figures;
+  return [{ name: "pods, mean", values: pods, format: formatRounded, best: null }, ...figures];
+}
+
+function computeMeanPods({ replicas, seconds }: Simulation): number {
+  let sum = 0;
+  for (const [index, [second, count]] of replicas.entries()) {
+    sum += count * (Math.min(replicas[index + 1]?.[0] ?? seconds, seconds) - second);
+  }
+  return sum / seconds;
+}
+
+/** In how many figures each policy is best, in the order of the runs. */
+function countBest(figures: readonly ComparedFigure[], runs: number): readonly number[] {
+  return Array.from({ length: runs }, (_, index) => figures.filter(({ best }) => best === index).length);
+}
+
+function findBest(values: readonly number[]): number | null {
+  const least = Math.min(...values);
+  const at = values.flatMap((value, index) => value === least ? [index] : []);
+  return values.length > 1 && at.length === 1 ? at[0] ?? null : null;
+}
+
+// Simulations as text for people.
+
+/** A table for each container of each workload, with a line that says who is better where several policies ran. */
+function formatComparisons(comparisons: readonly Comparison[]): string {
+  return comparisons.flatMap(({ title, runs }) => {
+    const simulation = runs[0]?.simulation;
+    const hours = (simulation?.seconds ?? 0) / 3600;
+    return (simulation?.containers ?? []).map(({ container }) => {
+      const figures = compareContainer(runs, container);
+      const head = `${title}, container ${container}, ${Number(hours.toFixed(2))} h`;
+      return [toLine(head), "", formatFigures(figures, runs.map(({ policy }) => policy)), ""].join("\n");
+    });
+  }).join("\n");
+}
+
+function formatFigures(figures: readonly ComparedFigure[], policies: readonly string[]): string {
+  const isCompared = policies.length > 1;
+  const rows = figures.map(({ name, values, format, best }) => [
+    name,
+    ...values.map((value) => Number.isNaN(value) ? "-" : format(value)),
+    ...(isCompared ? [best === null ? "" : policies[best] ?? ""] : []),
+  ]);
+  const table = alignRows([["", ...policies, ...(isCompared ? ["better"] : [])], ...rows], isCompared);
+  if (!isCompared) return table;
+  const counts = countBest(figures, policies.length);
+  const compared = figures.filter(({ best }) => best !== null).length;
+  const said = policies.map((policy, index) => `${toLine(policy)} in ${counts[index]}`).join(", ");
+  return `${table}\n\nbetter, of ${compared} figures that differ: ${said}`;
+}
+
+// Simulations as JSON for programs.
+
+/** One object per workload and policy; a limit that is not there is null. `ranked`: what a sweep tried, best first. */
+function formatJson(comparisons: readonly Comparison[], ranked: readonly Ranked[]): string {
+  const runs = comparisons.flatMap(({ title, runs }) =>
+    runs.map(({ policy, simulation }) => ({ workload: title, policy, ...withoutSeries(simulation) }))
+  );
+  return `${toJson(ranked.length === 0 ? { runs } : { runs, sweep: ranked }, 2)}\n`;
+}
+
+/** Without the series, which are for plots. */
+function withoutSeries({ seconds, decisions, containers, ...rest }: Simulation) {
+  const { stepSeconds: _, ...more } = rest;
+  return { seconds, decisions, ...more, containers: containers.map(({ series: _, ...one }) => one) };
 }

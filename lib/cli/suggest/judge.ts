@@ -1,10 +1,18 @@
-/** How well a policy does on what was seen, in figures and in one number to rank by. */
-import type { PodFacts } from "../../core/pod/pod_facts.ts";
-import type { Load } from "../../simulate/engine/load.ts";
-import { WEIGHTS } from "../../simulate/engine/figures.ts";
-import { type ContainerRun, simulate } from "../../simulate/engine/simulate.ts";
+/**
+ * How good is a policy on the observed usage? A simulation gives its figures, and one score ranks them.
+ *
+ * A policy is a profile and the numbers that differ from it.
+ */
+import type { Autoscaler, ProfileName } from "../../model/autoscaler.ts";
+import type { PodFacts } from "../../model/pod.ts";
+import { parseAutoscaler } from "../../resources/pod_resource_autoscaler/parse.ts";
+import { adviseOnCooldown } from "../../resources/pod_resource_autoscaler/warnings.ts";
+import { WEIGHTS } from "../../simulate/figures.ts";
+import type { Load } from "../../simulate/load.ts";
+import { type ContainerRun, simulate } from "../../simulate/simulate.ts";
 import type { Resource } from "../../units/resources.ts";
-import { type Spec, toAutoscaler } from "./candidate.ts";
+
+// How well a policy does on what was seen, in figures and in one number to rank by.
 
 /** One container, and what was seen of it. */
 export interface Subject {
@@ -45,7 +53,7 @@ export function judge(subject: Subject, spec: Spec | null): Verdict | null {
     };
     return simulate(options).containers.map((run) => ({ run, seconds: load.seconds }));
   });
-  return toVerdict(runs);
+  return computeVerdict(runs);
 }
 
 interface Weighted {
@@ -53,7 +61,7 @@ interface Weighted {
   readonly seconds: number;
 }
 
-function toVerdict(runs: readonly Weighted[]): Verdict {
+function computeVerdict(runs: readonly Weighted[]): Verdict {
   const total = runs.reduce((sum, { seconds }) => sum + seconds, 0);
   const mean = (read: (run: ContainerRun) => number) =>
     total === 0 ? 0 : runs.reduce((sum, { run, seconds }) => sum + read(run) * seconds, 0) / total;
@@ -72,17 +80,21 @@ function toVerdict(runs: readonly Weighted[]): Verdict {
 
 /** What a MiB costs beside a millicore: nodes have about 4 GiB to a core. */
 const MILLICORES_PER_MIB = 0.25;
+
 /** One resize an hour is worth this share of the cost: each is a disturbance. */
 const RESIZE_SHARE = 0.03;
+
 /** What does worse than the measure in one figure is no answer to who has that already, however much it gains elsewhere. */
-const WORSE = 4;
+const WORSE_PENALTY = 4;
+
 /** A figure has to be lower than the measure's by this share, as other days differ. */
 const MARGIN = 0.1;
+
 /** Differences below these are nothing: millicores, seconds, resizes. */
-const NOTHING = { slack: 1, throttledSeconds: 1, resizes: 1 } as const;
+const NEGLIGIBLE = { slack: 1, throttledSeconds: 1, resizes: 1 } as const;
 
 /** What a verdict is held against. */
-export interface ScoreOptions {
+interface ScoreOptions {
   /** What it has to beat in slack, throttling and resizes, at least as it stands. */
   readonly measure: Verdict;
   /** What counts. */
@@ -90,21 +102,21 @@ export interface ScoreOptions {
 }
 
 /** To rank by, less is better. */
-export function toScore(verdict: Verdict, { measure, seen }: ScoreOptions): number {
+export function computeScore(verdict: Verdict, { measure, seen }: ScoreOptions): number {
   const { slack, under, throttled, memorySlack, resizesPerHour } = verdict;
   const cost = [
     ...seen.includes("cpu") ? [slack + WEIGHTS.under * under + WEIGHTS.throttled * throttled] : [],
     ...seen.includes("memory") ? [MILLICORES_PER_MIB * memorySlack] : [],
   ].reduce((sum, one) => sum + one, 0);
   const worse = (["slack", "throttledSeconds", "resizes"] as const).map((figure) => {
-    const excess = verdict[figure] - Math.max(toAim(measure, figure), NOTHING[figure]);
-    return excess <= 0 ? 0 : Math.min(1, excess / Math.max(measure[figure], NOTHING[figure]));
+    const excess = verdict[figure] - Math.max(computeAim(measure, figure), NEGLIGIBLE[figure]);
+    return excess <= 0 ? 0 : Math.min(1, excess / Math.max(measure[figure], NEGLIGIBLE[figure]));
   });
-  return cost * (1 + RESIZE_SHARE * resizesPerHour) * (1 + WORSE * worse.reduce((sum, one) => sum + one, 0));
+  return cost * (1 + RESIZE_SHARE * resizesPerHour) * (1 + WORSE_PENALTY * worse.reduce((sum, one) => sum + one, 0));
 }
 
 /** A few resizes are as many as by chance: the next time it may be more by the root of their number. */
-function toAim(measure: Verdict, figure: keyof typeof NOTHING): number {
+function computeAim(measure: Verdict, figure: keyof typeof NEGLIGIBLE): number {
   const most = measure[figure] * (1 - MARGIN);
   return figure === "resizes" ? Math.min(most, measure.resizes - Math.sqrt(measure.resizes)) : most;
 }
@@ -118,4 +130,139 @@ export function isBetter(a: Ranked, b: Ranked, { by = 0 }: { readonly by?: numbe
 export interface Ranked {
   readonly verdict: Verdict;
   readonly score: number;
+}
+
+// A policy that may be suggested: a profile, and the few numbers that differ from it.
+
+/** As a manifest has it. */
+export type Value = string | number;
+
+export interface Candidate {
+  readonly profile: ProfileName;
+  /** By path within the spec: `policy.cpu.requests.scaleDown.window`. */
+  readonly numbers: ReadonlyMap<string, Value>;
+}
+
+/** Fields of `spec`, nested as a manifest has them. */
+export type Spec = { readonly [field: string]: Value | Spec };
+
+/** The spec without what it is for. */
+export function toSpec({ profile, numbers }: Candidate): Spec {
+  const spec: Nested = { profile };
+  for (const [path, value] of numbers) setPath(spec, path.split("."), value);
+  return spec;
+}
+
+/** The same with one number more, or another one; `null` takes it away. */
+export function withNumber(candidate: Candidate, path: string, value: Value | null): Candidate {
+  const numbers = new Map(candidate.numbers);
+  numbers.delete(path);
+  if (value !== null) numbers.set(path, value);
+  return { ...candidate, numbers };
+}
+
+/** The autoscaler of a spec for one container; `null` where it is not valid. */
+function toAutoscaler(spec: Spec, containerName: string): Autoscaler | null {
+  const parsed = parse(spec, containerName);
+  return parsed.ok ? parsed.autoscaler : null;
+}
+
+/** Whether `podfit lint` says nothing of it. */
+export function isClean(spec: Spec): boolean {
+  const parsed = parse(spec, "app");
+  return parsed.ok && parsed.warnings.length === 0 && adviseOnCooldown(parsed.autoscaler).length === 0;
+}
+
+function parse(spec: Spec, containerName: string) {
+  return parseAutoscaler({
+    apiVersion: "keda.kedify.io/v1alpha1",
+    kind: "PodResourceAutoscaler",
+    metadata: { name: "suggested", namespace: "default", uid: "suggested" },
+    spec: { selector: { matchLabels: { app: "suggested" } }, containerName, ...spec },
+  });
+}
+
+type Nested = { [field: string]: Value | Nested };
+
+function setPath(target: Nested, [field = "", ...rest]: readonly string[], value: Value): void {
+  if (rest.length === 0) {
+    target[field] = value;
+    return;
+  }
+  const inner = target[field];
+  const next: Nested = typeof inner === "object" ? inner : {};
+  target[field] = next;
+  setPath(next, rest, value);
+}
+
+// The example of the document that podfit stands in for, word for word: what people copy who invent no numbers.
+
+const EXAMPLE_THRESHOLDS: Spec = {
+  requests: { scaleUpThreshold: 75, scaleDownThreshold: 60, targetUtilization: 70 },
+  limits: { scaleUpThreshold: 85, scaleDownThreshold: 70, targetUtilization: 75 },
+};
+
+export const EXAMPLE_SPEC: Spec = {
+  policy: {
+    pollInterval: "5s",
+    consecutiveSamples: 3,
+    cooldown: "2m",
+    after: "containerReady",
+    delay: "10s",
+    cpu: EXAMPLE_THRESHOLDS,
+    memory: EXAMPLE_THRESHOLDS,
+  },
+  bounds: {
+    cpu: {
+      requests: { min: "100m", max: "2", step: "100m", stepPercent: 25 },
+      limits: { min: "100m", max: "3", step: "100m", stepPercent: 25 },
+    },
+    memory: {
+      requests: { min: "96Mi", max: "2Gi", step: "64Mi", stepPercent: 25 },
+      limits: { min: "300Mi", max: "3Gi", step: "64Mi", stepPercent: 25 },
+    },
+  },
+};
+
+// What was seen of loads: levels that policies are made of, and that reasons name.
+
+/** Levels of one resource: the share of the seconds in which it was at most that, and the most. */
+export interface Levels {
+  readonly half: number;
+  readonly most95: number;
+  readonly most99: number;
+  readonly max: number;
+}
+
+export interface UsageLevels {
+  /** Of all loads together. */
+  readonly seconds: number;
+  readonly pods: number;
+  /** Millicores. */
+  readonly cpu: Levels;
+  /** Bytes. */
+  readonly memory: Levels;
+}
+
+/** So many seconds are looked at, at equal distances. */
+const MAX_SECONDS_READ = 200_000;
+
+export function computeUsageLevels(loads: readonly Load[]): UsageLevels {
+  const seconds = loads.reduce((sum, load) => sum + load.seconds, 0);
+  const stride = Math.max(1, Math.ceil(seconds / MAX_SECONDS_READ));
+  const [cpu, memory]: [number[], number[]] = [[], []];
+  for (const load of loads) {
+    for (let second = 0; second <= load.seconds; second += stride) {
+      const { cpuMillicores, workingSetBytes } = load.at(second);
+      cpu.push(cpuMillicores);
+      memory.push(workingSetBytes);
+    }
+  }
+  return { seconds, pods: loads.length, cpu: toLevels(cpu), memory: toLevels(memory) };
+}
+
+function toLevels(amounts: number[]): Levels {
+  const sorted = Float64Array.from(amounts).sort();
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  return { half: at(0.5), most95: at(0.95), most99: at(0.99), max: sorted.at(-1) ?? 0 };
 }

@@ -1,19 +1,14 @@
-/** What is suggested as a manifest: the policy, and in comments what was seen, what it beat and what each number gains. */
-import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
+/**
+ * The suggested policy as a YAML manifest, with the reasons as comments.
+ */
 import type { Resource } from "../../units/resources.ts";
-import { formatNumber, formatQuantity, formatSpan } from "../simulate/html_text.ts";
-import { type Spec, toSpec } from "./candidate.ts";
-import type { Verdict } from "./judge.ts";
+import { formatNumber, formatQuantity, formatSpan } from "../terminal/numbers.ts";
+import { toJson, toLine } from "../terminal/output.ts";
+import { type Levels, type Spec, toSpec, type Value, type Verdict } from "./judge.ts";
+import type { Target } from "./observed.ts";
 import type { Suggestion, Worth } from "./search.ts";
-import type { Levels } from "./seen.ts";
-import { formatComment, formatYaml } from "./yaml.ts";
 
-/** Whom the manifest is for. */
-export interface Target {
-  readonly kind: WorkloadKind;
-  readonly namespace: string;
-  readonly name: string;
-}
+// What is suggested as a manifest: the policy, and in comments what was seen, what it beat and what each number gains.
 
 export interface ManifestOptions {
   readonly target: Target;
@@ -68,7 +63,7 @@ function listReasons({ target, container, suggestion, seen, source }: ManifestOp
     numbers.size === 0
       ? `Profile ${profile} as it is: of ${tried} policies none gained 5 % upon it.`
       : `Profile ${profile} with ${count}, the best of ${tried} policies; behind each number what would be without it.`,
-    ...warnOf(best.verdict, levels.seconds),
+    ...listWarnings(best.verdict, levels.seconds),
   ];
 }
 
@@ -79,7 +74,7 @@ function describeLevels({ half, most95, max }: Levels, unit: Resource): string {
 
 const DAY_SECONDS = 86_400;
 
-function warnOf({ oomKills }: Verdict, seconds: number): readonly string[] {
+function listWarnings({ oomKills }: Verdict, seconds: number): readonly string[] {
   return [
     ...oomKills > 0
       ? [`It was killed for memory under every policy, ${oomKills} times under this: raise its limit.`]
@@ -95,6 +90,7 @@ interface Column {
 }
 
 const MIB = 2 ** 20;
+
 const COLUMNS: readonly Column[] = [
   { title: "CPU slack", read: ({ slack }) => formatQuantity(slack, "cpu"), resource: "cpu" },
   { title: "under", read: ({ under }) => formatQuantity(under, "cpu"), resource: "cpu" },
@@ -139,4 +135,59 @@ function explainWorth({ without }: Worth, best: Verdict): string {
   return worse.length === 0
     ? "the most is gained with the others"
     : `without it: ${worse.slice(0, 2).map(({ text }) => text).join(", ")}`;
+}
+
+// Manifests with comments, which the YAML writer of the standard library has none of.
+
+/** A comment behind a field, by its path. */
+type Comments = ReadonlyMap<string, string>;
+
+/** The fields as lines of YAML, each object in a block of its own. Ends with a newline. */
+export function formatYaml(fields: Spec, comments: Comments = new Map()): string {
+  return listLines(fields, "", comments).map(({ depth, text }) => `${"  ".repeat(depth)}${text}\n`).join("");
+}
+
+interface Line {
+  readonly depth: number;
+  readonly text: string;
+}
+
+function listLines(fields: Spec, path: string, comments: Comments): readonly Line[] {
+  return Object.entries(fields).flatMap(([name, value]): readonly Line[] => {
+    const own = path === "" ? name : `${path}.${name}`;
+    if (typeof value === "object") {
+      const inner = listLines(value, own, comments).map(({ depth, text }) => ({ depth: depth + 1, text }));
+      return [{ depth: 0, text: `${name}:` }, ...inner];
+    }
+    const comment = comments.get(own);
+    return [{
+      depth: 0,
+      text: `${name}: ${formatScalar(value)}${comment === undefined ? "" : ` # ${toLine(comment)}`}`,
+    }];
+  });
+}
+
+/** Comment lines of a text; long ones go on in the next. */
+export function formatComment(lines: readonly string[]): string {
+  return lines.flatMap((line) => breakLine(toLine(line))).map((line) => `# ${line}`.trimEnd() + "\n").join("");
+}
+
+const MAX_COLUMNS = 116;
+
+function breakLine(text: string): readonly string[] {
+  if (text.length <= MAX_COLUMNS) return [text];
+  const at = text.lastIndexOf(" ", MAX_COLUMNS);
+  if (at <= 0) return [text];
+  return [text.slice(0, at), ...breakLine(text.slice(at + 1))];
+}
+
+/** What no YAML parser takes for anything but a text, and durations and quantities with a unit. */
+const PLAIN_TEXT = /^([a-z][a-z0-9]*([-./][a-z0-9]+)*|\d+(m|s|h|Ki|Mi|Gi))$/i;
+
+/** Of YAML 1.1, which kubectl reads. */
+const YAML_WORDS: ReadonlySet<string> = new Set(["y", "n", "yes", "no", "on", "off", "true", "false", "null"]);
+
+function formatScalar(value: Value): string {
+  if (typeof value === "number") return String(value);
+  return PLAIN_TEXT.test(value) && !YAML_WORDS.has(value.toLowerCase()) ? value : toJson(value);
 }

@@ -1,12 +1,25 @@
-/** The options of `podfit suggest`. A wrong option ends with code 2. */
+/**
+ * The flags of `podfit suggest`. A wrong flag ends with code 2.
+ */
 import { Command } from "commander";
-import type { WorkloadKind } from "../../autoscaler/autoscaler.ts";
-import { WORKLOAD_KINDS } from "../../daemon/inventory/workloads.ts";
-import { parseBetween, parseNamespace, parseOptional, parseWhole } from "../run/parse_values.ts";
-import { StartError } from "../run/start_error.ts";
-import { type AskedPrometheus, parseFrom, parseSpan } from "../simulate/from.ts";
-import { describeSubjects, parseSubject, type Subject } from "../subject.ts";
-import { checked, collect, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
+import { WORKLOAD_KINDS } from "../../daemon/cluster/tables.ts";
+import type { WorkloadKind } from "../../model/autoscaler.ts";
+import { collectValues, exitUnusable, orFlagError, refuseDaemonFlags, type Subcommand } from "../command/command.ts";
+import {
+  describeSubjects,
+  parseBetween,
+  parseNamespace,
+  parseOptional,
+  parsePrometheusFlags,
+  parseSubject,
+  parseTimeSpan,
+  parseWhole,
+  type PrometheusQuery,
+  type Subject,
+} from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+
+// The options of `podfit suggest`. A wrong option ends with code 2.
 
 /** The command's options, checked. */
 export interface SuggestOptions {
@@ -21,7 +34,7 @@ export interface SuggestOptions {
   readonly container: string | null;
   readonly loads: readonly string[];
   readonly records: readonly string[];
-  readonly prometheus: AskedPrometheus | null;
+  readonly prometheus: PrometheusQuery | null;
   readonly percentOfCores: number;
   /** The seed; `null` = none. */
   readonly noise: string | null;
@@ -34,7 +47,7 @@ export interface SuggestOptions {
 }
 
 /** What the command does with them. */
-export interface SuggestCommand extends Subcommand {
+interface SuggestCommand extends Subcommand {
   readonly suggest: (options: SuggestOptions) => Promise<void>;
 }
 
@@ -87,9 +100,13 @@ export function createSuggestCommand({ suggest, toComplaint }: SuggestCommand): 
     .option("--for <duration>", "how long to watch, or how far back to ask Prometheus: 30m, 2h, 7d", "30m")
     .option("--from <source...>", "prometheus URL QUERY: ask Prometheus instead of watching")
     .option("--memory-query <query>", "what gives Prometheus' bytes of memory by container")
-    .option("--from-record <file>", "records as `podfit record` writes them; repeatable", collect)
-    .option("--load <file>", "CSV of what containers want; CONTAINER=FILE for one of them; repeatable", collect)
-    .option("-f, --filename <path>", "manifests that hold the workload, for a suggestion without a cluster", collect)
+    .option("--from-record <file>", "records as `podfit record` writes them; repeatable", collectValues)
+    .option("--load <file>", "CSV of what containers want; CONTAINER=FILE for one of them; repeatable", collectValues)
+    .option(
+      "-f, --filename <path>",
+      "manifests that hold the workload, for a suggestion without a cluster",
+      collectValues,
+    )
     .option("-c, --container <name>", "the container of a load that names none")
     .option("--percent-of <cores>", "what 100 percent in a load are", "1")
     .option("--noise", "add the seconds that five-minute means hide: 10 % of noise upon CPU")
@@ -102,17 +119,17 @@ export function createSuggestCommand({ suggest, toComplaint }: SuggestCommand): 
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit suggest")) })
     .allowExcessArguments(false)
-    .exitOverride(endAsUnusable)
+    .exitOverride(exitUnusable)
     .action(async (workload: string | undefined, given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await suggest(checked(command, () => readGiven(workload ?? null, given)));
+      await suggest(orFlagError(command, () => toSuggestOptions(workload ?? null, given)));
     });
 }
 
-function readGiven(workload: string | null, given: Given): SuggestOptions {
+function toSuggestOptions(workload: string | null, given: Given): SuggestOptions {
   const written = (name: string, text: string | undefined) => text === undefined ? null : { name, text };
   const { load: loads = [], fromRecord: records = [], all = false } = given;
-  const prometheus = parseFrom(given.from, given.memoryQuery);
+  const prometheus = parsePrometheusFlags(given.from, given.memoryQuery);
   const hasHistory = loads.length + records.length > 0 || prometheus !== null;
   if (all === (workload !== null)) {
     throw new StartError("Cannot suggest: name one workload, such as deployment/web, or give --all");
@@ -121,7 +138,7 @@ function readGiven(workload: string | null, given: Given): SuggestOptions {
   return {
     workload: workload === null ? null : parseSubject(workload, WORKLOAD_KINDS),
     namespace: parseOptional(written("--namespace", given.namespace), parseNamespace),
-    forMs: parseSpan(given.for),
+    forMs: parseTimeSpan(given.for),
     filenames: given.filename ?? [],
     container: given.container ?? null,
     loads,

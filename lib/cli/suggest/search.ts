@@ -1,13 +1,28 @@
 /**
- * Looks for the policy that does best on what was seen: the profiles first, then the numbers of the best one by one, as
- * long as each gains. In the end each number has to be worth its line.
+ * Searches for the best policy: first the profiles, then single numbers of the best one, while each gains.
  */
-import { PROFILE_NAMES } from "../../autoscaler/profiles.ts";
-import { type Candidate, isClean, toSpec, type Value, withNumber } from "./candidate.ts";
-import { EXAMPLE } from "./example.ts";
-import { isBetter, judge, type Ranked, type Subject, toScore, type Verdict } from "./judge.ts";
-import { type Coordinate, listCoordinates } from "./numbers.ts";
-import { readSeen, type Seen } from "./seen.ts";
+import { PROFILE_NAMES } from "../../resources/pod_resource_autoscaler/profiles.ts";
+import { formatAmount } from "../../units/quantity.ts";
+import type { Resource } from "../../units/resources.ts";
+import {
+  type Candidate,
+  computeScore,
+  computeUsageLevels,
+  EXAMPLE_SPEC,
+  isBetter,
+  isClean,
+  judge,
+  type Ranked,
+  type Subject,
+  toSpec,
+  type UsageLevels,
+  type Value,
+  type Verdict,
+  withNumber,
+} from "./judge.ts";
+
+// Looks for the policy that does best on what was seen: the profiles first, then the numbers of the best one by one,
+// as long as each gains. In the end each number has to be worth its line.
 
 /** A policy and how it did. */
 export interface Tried extends Ranked {
@@ -29,12 +44,12 @@ export interface Suggestion {
   readonly example: Verdict;
   /** What the pod's size did that nothing resizes. */
   readonly fixed: Verdict;
-  readonly seen: Seen;
+  readonly seen: UsageLevels;
   /** How many policies were simulated. */
   readonly tried: number;
 }
 
-export interface SearchOptions {
+interface SearchOptions {
   /** How many policies are simulated at most, until it is asked of each number of the best what it is worth. */
   readonly budget: number;
   /** Hears of each that was, and may take its time: it is waited for. */
@@ -42,15 +57,18 @@ export interface SearchOptions {
 }
 
 /** A step has to gain this share, and a number, in the end, that. */
-const LEAST_STEP = 0.005;
-const LEAST_WORTH = 0.03;
+const MIN_STEP_GAIN = 0.005;
+
+const MIN_NUMBER_GAIN = 0.03;
+
 /** A policy of a profile and numbers has to beat the profile alone by so much. */
-const LEAST_GAIN = 0.05;
-const MOST_ROUNDS = 3;
+const MIN_TOTAL_GAIN = 0.05;
+
+const MAX_ROUNDS = 3;
 
 /** `null` where no profile is valid for the container, or nothing was seen. */
 export async function search(subject: Subject, { budget, onTried }: SearchOptions): Promise<Suggestion | null> {
-  const [example, fixed] = [judge(subject, EXAMPLE), judge(subject, null)];
+  const [example, fixed] = [judge(subject, EXAMPLE_SPEC), judge(subject, null)];
   if (example === null || fixed === null) return null;
   const known = new Map<string, Tried | null>();
   let limit = budget;
@@ -62,7 +80,7 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
     const verdict = isClean(spec) ? judge(subject, spec) : null;
     const tried = verdict === null
       ? null
-      : { candidate, verdict, score: toScore(verdict, { measure: example, seen: subject.seen }) };
+      : { candidate, verdict, score: computeScore(verdict, { measure: example, seen: subject.seen }) };
     known.set(key, tried);
     await onTried?.(known.size);
     return tried;
@@ -70,12 +88,12 @@ export async function search(subject: Subject, { budget, onTried }: SearchOption
   const profiles = await tryAll(PROFILE_NAMES.map((profile) => ({ profile, numbers: new Map() })), attempt);
   const [start] = profiles.toSorted(byRank);
   if (start === undefined) return null;
-  const seen = readSeen(subject.loads);
+  const seen = computeUsageLevels(subject.loads);
   const climbed = await climb(start, listCoordinates(seen, subject.seen), attempt);
   // What is left is short, and without it numbers would stand there for nothing.
   limit = Infinity;
   const pruned = await prune(climbed, attempt);
-  const best = isBetter(pruned, start, { by: LEAST_GAIN }) ? pruned : start;
+  const best = isBetter(pruned, start, { by: MIN_TOTAL_GAIN }) ? pruned : start;
   const worths = await findWorths(best, attempt);
   return { best, worths, profiles, example, fixed, seen, tried: known.size };
 }
@@ -98,12 +116,12 @@ async function tryAll(candidates: readonly Candidate[], attempt: Attempt): Promi
 /** Each number in turn to its best value, until a round changes nothing. */
 async function climb(start: Tried, coordinates: readonly Coordinate[], attempt: Attempt): Promise<Tried> {
   let best = start;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const before = best;
     for (const { path, values } of coordinates) {
       const from = best.candidate;
       const others = await tryAll([null, ...values].map((value) => withNumber(from, path, value)), attempt);
-      for (const one of others) if (isBetter(one, best, { by: LEAST_STEP })) best = one;
+      for (const one of others) if (isBetter(one, best, { by: MIN_STEP_GAIN })) best = one;
     }
     if (best === before) break;
   }
@@ -115,7 +133,7 @@ async function prune(tried: Tried, attempt: Attempt): Promise<Tried> {
   let best = tried;
   for (const path of [...tried.candidate.numbers.keys()]) {
     const without = await attempt(withNumber(best.candidate, path, null));
-    if (without !== null && !isBetter(best, without, { by: LEAST_WORTH })) best = without;
+    if (without !== null && !isBetter(best, without, { by: MIN_NUMBER_GAIN })) best = without;
   }
   return best;
 }
@@ -127,4 +145,58 @@ async function findWorths({ candidate }: Tried, attempt: Attempt): Promise<reado
     if (without !== null) worths.push({ path, value, without: without.verdict });
   }
   return worths;
+}
+
+// The numbers that a search may change, one at a time, and what it tries for each.
+
+/** A number of the manifest. */
+interface Coordinate {
+  /** Within the spec. */
+  readonly path: string;
+  readonly resource: Resource;
+  readonly values: readonly Value[];
+}
+
+/** Those of what was seen, the ones that matter most first. */
+function listCoordinates(seen: UsageLevels, resources: readonly Resource[]): readonly Coordinate[] {
+  const { half, most95, most99, max } = seen.cpu;
+  const all: readonly Coordinate[] = [
+    // First: a kill goes before everything.
+    memoryCoordinate("bounds.memory.limits.min", listLimits(seen.memory.max)),
+    cpuCoordinate("bounds.cpu.requests.min", listMins([half, most95, most99, max], 10)),
+    cpuCoordinate("bounds.cpu.limits.min", listMins([most95, most99, max, 1.5 * max], 25)),
+    cpuCoordinate("policy.cpu.requests.scaleDown.window", ["2m", "4m", "10m", "30m", "2h"]),
+    cpuCoordinate("policy.cpu.requests.targetUtilization", [66, 72, 80, 88]),
+    cpuCoordinate("policy.cpu.requests.scaleDown.targetUtilization", [72, 80, 86, 92]),
+    cpuCoordinate("policy.cpu.requests.scaleUpThreshold", [93, 99, 105, 115, 125]),
+    cpuCoordinate("policy.cpu.requests.scaleDownThreshold", [45, 55, 62, 69]),
+    cpuCoordinate("policy.cpu.limits.scaleDown.window", ["30m", "2h", "6h"]),
+    cpuCoordinate("policy.cpu.limits.targetUtilization", [25, 30, 40, 50]),
+    cpuCoordinate("policy.cooldown", ["1m", "4m", "10m", "30m"]),
+    memoryCoordinate("policy.memory.requests.targetUtilization", [80, 85, 90, 94]),
+    memoryCoordinate("policy.memory.limits.targetUtilization", [35, 50, 60, 70]),
+    memoryCoordinate("policy.memory.requests.scaleDown.window", ["1h", "6h", "24h"]),
+  ];
+  return all.filter(({ resource, values }) => resources.includes(resource) && values.length > 0);
+}
+
+function cpuCoordinate(path: string, values: readonly Value[]): Coordinate {
+  return { path, resource: "cpu", values };
+}
+
+function memoryCoordinate(path: string, values: readonly Value[]): Coordinate {
+  return { path, resource: "memory", values };
+}
+
+const STEP_BYTES = 16 * 2 ** 20;
+
+/** Limits that hold the most that was seen, and somewhat more. */
+function listLimits(most: number): readonly Value[] {
+  return [1.1, 1.3, 1.6].map((factor) => formatAmount(Math.ceil(factor * most / STEP_BYTES) * STEP_BYTES, "memory"));
+}
+
+/** Round amounts of 10m at least; `least` is the profiles' own, below which a min says nothing. */
+function listMins(millicores: readonly number[], least: number): readonly Value[] {
+  const amounts = millicores.map((one) => Math.max(5, Math.ceil(one / 5) * 5)).filter((one) => one > least);
+  return [...new Set(amounts)].map((amount) => formatAmount(amount, "cpu"));
 }

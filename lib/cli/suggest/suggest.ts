@@ -1,23 +1,31 @@
 /**
- * `podfit suggest` finds the policy that fits what a workload really uses: it watches its pods or reads what was seen
- * earlier, simulates policies on that, and prints the best as a manifest, with its reasons as comments.
+ * `podfit suggest`: finds the policy that fits the usage of a workload, and prints its manifest.
+ *
+ * Usage is watched in the cluster, or read from files or Prometheus.
  */
 import type { ApiServer } from "../../kube/transport.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { connectTo, readServerEnvironment } from "../connect_to.ts";
-import { openUsage } from "../open_usage.ts";
+import { listenForSignals, StartError, toStartError } from "../command/process.ts";
+import { connectTo, getServerEnvironment, openUsage } from "../connection/api_server.ts";
+import { openPrometheus } from "../loads/loads.ts";
 import { writeError, writeOutput } from "../terminal/output.ts";
-import { StartError, toStartError } from "../run/start_error.ts";
-import { openPrometheus } from "../simulate/prometheus.ts";
-import { listenForSignals } from "../signals.ts";
-import { findWorkload, type FoundWorkload, listWorkloads } from "./find_workload.ts";
-import { readHistory } from "./history.ts";
+import { openProgressLine } from "../terminal/screen.ts";
 import { formatManifest } from "./manifest.ts";
+import {
+  fetchWorkload,
+  type FoundWorkload,
+  listWorkloads,
+  MIN_SECONDS,
+  type ObservedWorkload,
+  readHistory,
+  toSubjects,
+  watchWorkloads,
+} from "./observed.ts";
 import type { SuggestOptions } from "./options.ts";
-import { createProgress } from "./progress.ts";
 import { search } from "./search.ts";
-import { watchWorkloads } from "./watch.ts";
-import { LEAST_SECONDS, toSubjects, type Watched } from "./watched.ts";
+
+// `podfit suggest` finds the policy that fits what a workload really uses: it watches its pods or reads what was seen
+// earlier, simulates policies on that, and prints the best as a manifest, with its reasons as comments.
 
 /** Resolves to the exit code: 0 = suggested, 1 = nothing to suggest, 2 = a file, flag or cluster that is no good. */
 export async function suggest(options: SuggestOptions): Promise<number> {
@@ -36,7 +44,7 @@ export async function suggest(options: SuggestOptions): Promise<number> {
   }
 }
 
-async function readEarlier(options: SuggestOptions): Promise<Watched> {
+async function readEarlier(options: SuggestOptions): Promise<ObservedWorkload> {
   const { workload, namespace, loads, records, percentOfCores, noise, prometheus, forMs } = options;
   if (workload === null) throw new StartError("Cannot suggest by a history: name the workload that it is of");
   return await readHistory({
@@ -52,15 +60,15 @@ async function readEarlier(options: SuggestOptions): Promise<Watched> {
   });
 }
 
-async function watchCluster(options: SuggestOptions): Promise<readonly Watched[]> {
+async function watchCluster(options: SuggestOptions): Promise<readonly ObservedWorkload[]> {
   using ending = listenForSignals();
-  const environment = readServerEnvironment((name) => Deno.env.get(name));
+  const environment = getServerEnvironment((name) => Deno.env.get(name));
   await using server = await connectTo({ ...options, environment }, ending.signal);
   const namespace = options.namespace ?? server.namespace;
   const { workload } = options;
   const found = workload === null
     ? await listWorkloads(server, namespace, ending.signal)
-    : [await findWorkload(server, { ...workload, namespace }, ending.signal)];
+    : [await fetchWorkload(server, { ...workload, namespace }, ending.signal)];
   const running = found.filter(({ pods }) => pods.length > 0);
   if (running.length === 0) {
     const what = workload === null ? "workload" : `${workload.kind}/${workload.name}`;
@@ -77,13 +85,13 @@ interface ClusterWatch {
 }
 
 /** By the kubelets' summaries through the API server; where those may not be read, by metrics.k8s.io. */
-export async function watch(
+async function watch(
   workloads: readonly FoundWorkload[],
   { server, clock, forMs, signal }: ClusterWatch,
-): Promise<readonly Watched[]> {
+): Promise<readonly ObservedWorkload[]> {
   const namespaces = [...new Set(workloads.map(({ target }) => target.namespace))];
   using usage = openUsage(server, { clock, namespaces });
-  using progress = createProgress();
+  using progress = openProgressLine();
   let failure: string | null = null;
   const watched = await watchWorkloads(workloads, {
     watchUsage: usage.watchUsage,
@@ -99,14 +107,17 @@ export async function watch(
   return watched;
 }
 
-async function suggestAll(watched: readonly Watched[], { budget }: SuggestOptions): Promise<readonly string[]> {
-  using progress = createProgress();
+async function suggestAll(
+  watched: readonly ObservedWorkload[],
+  { budget }: SuggestOptions,
+): Promise<readonly string[]> {
+  using progress = openProgressLine();
   const manifests: string[] = [];
   for (const one of watched) {
     const { target, source } = one;
     const subjects = toSubjects(one);
     if (subjects.length === 0) {
-      const long = `${LEAST_SECONDS} s of usage of a container at least`;
+      const long = `${MIN_SECONDS} s of usage of a container at least`;
       writeError(`Cannot suggest for ${target.kind}/${target.name}: it takes ${long}, and less was seen`);
     }
     for (const subject of subjects) {

@@ -1,10 +1,12 @@
 /**
- * Every command prints through this file, to stdout and to stderr. Text is made of strings and of sequences. Strings may
- * come from anywhere: what a terminal obeys or hides is replaced in all of them. A sequence is an object that only this
- * file makes, so no name, message or record can hold one.
+ * Prints lines to stdout and stderr. Texts from a cluster or a file cannot control the terminal.
  */
 import { redact } from "../../runtime/secrets.ts";
 import { escapeUnseen, replaceUnseen } from "../../runtime/unseen.ts";
+
+// Every command prints through this file, to stdout and to stderr. Text is made of strings and of sequences. Strings
+// may come from anywhere: what a terminal obeys or hides is replaced in all of them. A sequence is an object that only
+// this file makes, so no name, message or record can hold one.
 
 /** What is printed: a string, a sequence, or parts in their order. */
 export type Text = string | Sequence | readonly Text[];

@@ -1,13 +1,29 @@
-/** The options of `podfit top`. A wrong option ends with code 2. */
+/**
+ * The flags of `podfit top`, and by what rows can be sorted.
+ */
 import { Command } from "commander";
-import { readServerEnvironment } from "../connect_to.ts";
-import { addFormatFlag, parseIsJson } from "../format_option.ts";
-import { addExamples, createChoice } from "../help.ts";
-import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../explain/access_options.ts";
-import { parseChoice } from "../run/parse_values.ts";
-import { StartError } from "../run/start_error.ts";
-import { checked, endAsUnusable, refuseDaemonFlags, type Subcommand } from "../subcommand.ts";
-import { type Sort, SORTS } from "./sort.ts";
+import {
+  addExamples,
+  addFormatFlag,
+  createChoice,
+  exitUnusable,
+  orFlagError,
+  parseIsJson,
+  refuseDaemonFlags,
+  type Subcommand,
+} from "../command/command.ts";
+import { parseChoice } from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+import { type AccessFlags, type AccessOptions, addAccessFlags, toAccess } from "../connection/access_options.ts";
+import { getServerEnvironment } from "../connection/api_server.ts";
+
+// By what rows can be sorted; for the options, which load nothing else of top.
+
+const SORTS = ["cpu", "memory", "utilization", "wanted", "name"] as const;
+
+export type Sort = typeof SORTS[number];
+
+// The options of `podfit top`. A wrong option ends with code 2.
 
 /** What is listed, from where, and how it is shown. */
 export interface TopOptions {
@@ -19,7 +35,7 @@ export interface TopOptions {
   readonly access: AccessOptions;
 }
 
-export interface TopCommand extends Subcommand {
+interface TopCommand extends Subcommand {
   readonly top: (options: TopOptions) => Promise<void>;
   readonly getEnv: (name: string) => string | undefined;
 }
@@ -60,10 +76,10 @@ export function createTopCommand({ top, getEnv, toComplaint }: TopCommand): Comm
     .addHelpText("after", NOTES)
     .configureOutput({ outputError: (text, write) => write(toComplaint(text, "podfit top")) })
     .allowExcessArguments(false)
-    .exitOverride(endAsUnusable)
+    .exitOverride(exitUnusable)
     .action(async (given: Given, command: Command) => {
       refuseDaemonFlags(command);
-      await top(checked(command, () => toTopOptions(given, getEnv)));
+      await top(orFlagError(command, () => toTopOptions(given, getEnv)));
     });
   return addExamples(command, EXAMPLES);
 }
@@ -79,6 +95,6 @@ function toTopOptions(given: Given, getEnv: TopCommand["getEnv"]): TopOptions {
     filter,
     watches: watch,
     isJson: parseIsJson(output),
-    access: toAccess(given, readServerEnvironment(getEnv)),
+    access: toAccess(given, getServerEnvironment(getEnv)),
   };
 }

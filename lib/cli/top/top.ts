@@ -1,20 +1,28 @@
-/** `podfit top`: what tracked pods use, have and want. */
-import { abortable } from "../../runtime/abortable.ts";
+/**
+ * `podfit top`: a table of what containers and workloads use, have and should have.
+ *
+ * On a narrow terminal the least important columns are left out.
+ */
+import type { RecordLine } from "../../record/record.ts";
 import { systemClock } from "../../runtime/clock.ts";
-import { openScreen } from "../demo/screen.ts";
-import type { Access } from "../explain/access.ts";
-import { answer, readTextOptions } from "../explain/answer.ts";
-import { fill, type TextOptions } from "../explain/paint.ts";
-import { readLatest } from "../explain/records.ts";
-import { formatClock } from "../explain/say.ts";
+import { abortable } from "../../runtime/tasks.ts";
+import type { RequestOrLimit, Resource } from "../../units/resources.ts";
+import { type Access, withAccess } from "../connection/podfits.ts";
+import { fetchLatest } from "../connection/records.ts";
+import { explainPod } from "../explanation/explain_pod.ts";
+import { explainWorkload } from "../explanation/explain_workload.ts";
+import type { ContainerExplanation, PodExplanation } from "../explanation/explanation.ts";
+import { formatClock, formatPercent, formatPods, formatSize } from "../terminal/numbers.ts";
 import { type Text, toJson, writeLines, writeOutput } from "../terminal/output.ts";
-import type { TopOptions } from "./options.ts";
-import { filterRows, sortRows, type TopRow, toRows } from "./rows.ts";
-import { toTopTable } from "./table.ts";
+import { fillScreen, getTextOptions, openScreen } from "../terminal/screen.ts";
+import { emphasize, type TextOptions } from "../terminal/text.ts";
+import type { Sort, TopOptions } from "./options.ts";
+
+// `podfit top`: what tracked pods use, have and want.
 
 /** Resolves to the exit code: 0 = listed, 1 = it cannot be. */
 export function top(options: TopOptions): Promise<number> {
-  return answer(options.access, async (access, signal) => {
+  return withAccess(options.access, async (access, signal) => {
     if (options.watches) await watch(access, options, signal);
     else print(await abortable(list(access, options, signal), signal), options);
   });
@@ -23,13 +31,13 @@ export function top(options: TopOptions): Promise<number> {
 async function list(access: Access, options: TopOptions, signal: AbortSignal): Promise<readonly TopRow[]> {
   const namespace = options.isEveryNamespace ? null : access.namespace;
   const sources = await access.open({ namespace, pod: null }, signal);
-  const lines = await readLatest(sources, namespace === null ? {} : { namespace }, { signal });
+  const lines = await fetchLatest(sources, namespace === null ? {} : { namespace }, { signal });
   return sortRows(filterRows(toRows(lines, systemClock.now()), options.filter), options.sort);
 }
 
 function print(rows: readonly TopRow[], { isJson }: Pick<TopOptions, "isJson">): void {
   if (isJson) writeOutput(`${toJson(rows)}\n`);
-  else writeLines(toText(rows, readTextOptions()));
+  else writeLines(toText(rows, getTextOptions()));
 }
 
 function toText(rows: readonly TopRow[], options: TextOptions): readonly Text[] {
@@ -54,7 +62,7 @@ async function watch(access: Access, options: TopOptions, signal: AbortSignal): 
       const heading = `podfit top  ${
         formatClock(now, now)
       }  ${rows.length} rows, ${held} wait for something  ${failure}`;
-      return fill([heading, "", ...toText(rows, { hasColor: !Deno.noColor, columns })], height);
+      return fillScreen([heading, "", ...toText(rows, { hasColor: !Deno.noColor, columns })], height);
     });
     if (screen === null) print(rows, options);
     await systemClock.sleep(WATCH_MS, signal).catch(() => {});
@@ -66,4 +74,271 @@ async function watch(access: Access, options: TopOptions, signal: AbortSignal): 
       failure = error instanceof Error ? error.message : String(error);
     }
   }
+}
+
+// What `podfit top` lists: one row per tracked container and per workload with replicas, as plain JSON. Millicores,
+// bytes, percent, epoch ms.
+
+export type TopRow = ContainerRow | WorkloadRow;
+
+interface CommonRow {
+  readonly namespace: string;
+  readonly name: string;
+  /** What stands in the way, or why nothing is wanted: a reason. */
+  readonly gate: string;
+  readonly isHeld: boolean;
+}
+
+interface ContainerRow extends CommonRow {
+  readonly kind: "container";
+  readonly container: string;
+  readonly usedAt: number | null;
+  readonly cpu: Amounts;
+  readonly memory: Amounts;
+}
+
+/** Of one resource of a container; `null` = none, or not known. */
+interface Amounts {
+  readonly used: number | null;
+  readonly request: number | null;
+  readonly limit: number | null;
+  /** Of the managed side that is fullest. */
+  readonly utilizationPercent: number | null;
+  readonly wantedRequest: number | null;
+  readonly wantedLimit: number | null;
+}
+
+interface WorkloadRow extends CommonRow {
+  readonly kind: "workload";
+  readonly replicas: number | null;
+  readonly wanted: number | null;
+  /** The highest of its triggers' usage to target. */
+  readonly ratio: number | null;
+}
+
+/** One line for each pod and ScaledObject. */
+export function toRows(lines: readonly RecordLine[], now: number): readonly TopRow[] {
+  return lines.flatMap((line): readonly TopRow[] => {
+    if (line.kind === "pod") {
+      return explainPod([line], { now })?.containers.map((one) => toContainerRow(line, one)) ?? [];
+    }
+    const workload = explainWorkload([line], { now, pods: [] });
+    if (workload === null) return [];
+    const { namespace, target, replicas, desired, reason, triggers, conditions: { Ready, Paused } } = workload;
+    const ratios = triggers.flatMap(({ proposal }) => proposal?.ratio ?? []);
+    const gate = Paused?.status === "True" ? "Paused" : Ready?.status === "False" ? Ready.reason : reason ?? "-";
+    return [{
+      kind: "workload",
+      namespace,
+      name: target,
+      gate,
+      isHeld: HELD_REASONS.test(gate),
+      replicas,
+      wanted: desired,
+      ratio: ratios.length === 0 ? null : Math.max(...ratios),
+    }];
+  });
+}
+
+/** Reasons of replicas that keep them from what the triggers ask for. */
+const HELD_REASONS = /Limit$|^TooMany|^TooFew|Stabilized$|Failed$|^Vertical|^Paused|Error/;
+
+function toContainerRow(
+  { namespace, name }: Pick<PodExplanation, "namespace" | "name">,
+  one: ContainerExplanation,
+): ContainerRow {
+  const { kind, reason } = one.decision;
+  return {
+    kind: "container",
+    namespace,
+    name,
+    container: one.name,
+    gate: reason,
+    isHeld: kind === "blocked" || reason === "AtBound" || reason === "MetricsUnavailable",
+    usedAt: one.usage?.at ?? null,
+    cpu: toAmounts(one, "cpu"),
+    memory: toAmounts(one, "memory"),
+  };
+}
+
+function toAmounts({ usage, sides, trials }: ContainerExplanation, resource: Resource): Amounts {
+  const find = (side: RequestOrLimit) => sides.find(({ key }) => key === `${resource}.${side}`);
+  const sizeOf = (side: RequestOrLimit) => find(side)?.actual ?? null;
+  const wanted = trials.filter(({ isWanted }) => isWanted).flatMap((trial) => trial.sides).filter(({ from, to }) =>
+    from !== to
+  );
+  // Where podfit only recommends, the size that it would have is wanted.
+  const adviseOf = (side: RequestOrLimit) => find(side)?.size === sizeOf(side) ? null : find(side)?.size ?? null;
+  const wantedOf = (side: RequestOrLimit) =>
+    wanted.find(({ key }) => key === `${resource}.${side}`)?.to ?? adviseOf(side);
+  const percents = sides.flatMap(({ key, usedPercent }) => key.startsWith(resource) ? usedPercent ?? [] : []);
+  return {
+    used: usage === null ? null : resource === "cpu" ? usage.cpuMillicores : usage.memoryBytes,
+    request: sizeOf("requests"),
+    limit: sizeOf("limits"),
+    utilizationPercent: percents.length === 0 ? null : Math.max(...percents),
+    wantedRequest: wantedOf("requests"),
+    wantedLimit: wantedOf("limits"),
+  };
+}
+
+/** By name, or the largest first; workloads, which have no usage, come last then. */
+export function sortRows(rows: readonly TopRow[], sort: Sort): readonly TopRow[] {
+  const byName = rows.toSorted((a, b) => compare(getRowName(a), getRowName(b)));
+  return sort === "name" ? byName : byName.toSorted((a, b) => computeRank(b, sort) - computeRank(a, sort));
+}
+
+/** Rows in whose namespace, name, container or gate the text stands, whatever its case. */
+export function filterRows(rows: readonly TopRow[], text: string): readonly TopRow[] {
+  const wanted = text.toLowerCase();
+  return rows.filter((row) => `${getRowName(row)} ${row.gate}`.toLowerCase().includes(wanted));
+}
+
+function getRowName(row: TopRow): string {
+  return `${row.namespace}/${row.name}${row.kind === "container" ? `/${row.container}` : ""}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function computeRank(row: TopRow, sort: Exclude<Sort, "name">): number {
+  if (row.kind === "workload") return sort === "wanted" ? toChange(row.replicas, row.wanted) : -1;
+  const { cpu, memory } = row;
+  switch (sort) {
+    case "cpu":
+      return cpu.used ?? -1;
+    case "memory":
+      return memory.used ?? -1;
+    case "utilization":
+      return Math.max(cpu.utilizationPercent ?? -1, memory.utilizationPercent ?? -1);
+    case "wanted":
+      return Math.max(...[cpu, memory].flatMap(({ request, limit, wantedRequest, wantedLimit }) => [
+        toChange(request, wantedRequest),
+        toChange(limit, wantedLimit),
+      ]));
+  }
+}
+
+/** As a part of what there is; -1 = nothing is wanted. */
+function toChange(from: number | null, to: number | null): number {
+  return from === null || to === null || from === to ? -1 : Math.abs(to - from) / Math.max(from, 1);
+}
+
+// The table of `podfit top`, as wide as the terminal: what matters least is left out first, and long names are cut.
+
+interface Column {
+  readonly title: string;
+  readonly read: (row: TopRow) => string;
+  readonly isRight?: boolean;
+  /** The highest goes first where it is too narrow; 0 = it stays. */
+  readonly dispensable: number;
+}
+
+/** Lines without their newlines, the heading first. */
+export function toTopTable(rows: readonly TopRow[], options: TextOptions): readonly Text[] {
+  const columns = chooseColumns(rows, options);
+  const over = Math.max(0, sumWidths(columns.map((column) => computeWidth(column, rows))) - options.columns);
+  const widths = columns.map((column) => computeWidth(column, rows) - (column === NAME_COLUMN ? over : 0));
+  const lines = rows.map((row) => formatRow(columns.map(({ read }) => read(row)), { columns, widths }));
+  const heading = formatRow(columns.map(({ title }) => title), { columns, widths });
+  return [
+    emphasize(heading, "strong", options),
+    ...lines.map((line, at) => rows[at]?.isHeld === true ? emphasize(line, "bad", options) : line),
+  ];
+}
+
+/** So much of a long name is left before a column goes for it. */
+const MIN_NAME_WIDTH = 24;
+
+function chooseColumns(rows: readonly TopRow[], options: TextOptions): readonly Column[] {
+  const namespaces = new Set(rows.map(({ namespace }) => namespace));
+  let columns = COLUMNS.filter(({ title }) => title !== "NAMESPACE" || namespaces.size > 1);
+  const leastOf = (column: Column) =>
+    column === NAME_COLUMN ? Math.min(MIN_NAME_WIDTH, computeWidth(column, rows)) : computeWidth(column, rows);
+  while (sumWidths(columns.map(leastOf)) > options.columns) {
+    const most = Math.max(...columns.map(({ dispensable }) => dispensable));
+    if (most === 0) return columns;
+    columns = columns.filter(({ dispensable }) => dispensable !== most);
+  }
+  return columns;
+}
+
+const NAME_COLUMN: Column = { title: "NAME", read: ({ name }) => name, dispensable: 0 };
+
+const COLUMNS: readonly Column[] = [
+  { title: "NAMESPACE", read: ({ namespace }) => namespace, dispensable: 2 },
+  NAME_COLUMN,
+  { title: "CONTAINER", read: (row) => row.kind === "container" ? row.container : "(replicas)", dispensable: 3 },
+  ...toColumns("cpu"),
+  ...toColumns("memory"),
+  { title: "GATE", read: ({ gate }) => gate, dispensable: 0 },
+];
+
+function toColumns(resource: Resource): readonly Column[] {
+  const isCpu = resource === "cpu";
+  const of = (read: (amounts: Amounts) => string) => (row: TopRow) =>
+    row.kind === "container" ? read(row[resource]) : "";
+  const size = (amount: number | null) => amount === null ? "-" : formatSize(amount, resource);
+  // Memory changes less than CPU, and gives way to it.
+  const dispensable = isCpu ? 0 : 1;
+  const column = (title: string, read: Column["read"], more: Partial<Column> = {}): Column => ({
+    title,
+    read,
+    isRight: true,
+    dispensable,
+    ...more,
+  });
+  return [
+    column(resource.toUpperCase(), of(({ used }) => size(used))),
+    column("REQUEST", isCpu ? showRequest : of(({ request }) => size(request))),
+    column("LIMIT", of(({ limit }) => size(limit)), { dispensable: 5 }),
+    column("USED", isCpu ? showRatio : of(({ utilizationPercent }) => formatPercent(utilizationPercent))),
+    column("WANTED", isCpu ? showWanted : of((amounts) => formatWanted(amounts, resource))),
+  ];
+}
+
+/** A workload has its number of pods there. */
+function showRequest(row: TopRow): string {
+  if (row.kind === "container") return row.cpu.request === null ? "-" : formatSize(row.cpu.request, "cpu");
+  return row.replicas === null ? "-" : formatPods(row.replicas);
+}
+
+function showRatio(row: TopRow): string {
+  if (row.kind === "container") return formatPercent(row.cpu.utilizationPercent);
+  return row.ratio === null ? "-" : `${row.ratio.toFixed(2)}x`;
+}
+
+function showWanted(row: TopRow): string {
+  if (row.kind === "container") return formatWanted(row.cpu, "cpu");
+  return row.wanted === null || row.wanted === row.replicas ? "-" : formatPods(row.wanted);
+}
+
+/** `1500m`, `1500m/3` with a limit, `/3` of the limit alone. */
+function formatWanted({ wantedRequest, wantedLimit }: Amounts, resource: Resource): string {
+  if (wantedRequest === null && wantedLimit === null) return "-";
+  const request = wantedRequest === null ? "" : formatSize(wantedRequest, resource);
+  return wantedLimit === null ? request : `${request}/${formatSize(wantedLimit, resource)}`;
+}
+
+function computeWidth({ title, read }: Column, rows: readonly TopRow[]): number {
+  return rows.reduce((most, row) => Math.max(most, read(row).length), title.length);
+}
+
+/** With two spaces between them. */
+function sumWidths(widths: readonly number[]): number {
+  return widths.reduce((total, width) => total + width + 2, -2);
+}
+
+function formatRow(
+  cells: readonly string[],
+  { columns, widths }: { readonly columns: readonly Column[]; readonly widths: readonly number[] },
+): string {
+  return cells.map((cell, at) => {
+    const width = Math.max(1, widths[at] ?? 0);
+    const cut = cell.length > width
+      ? `${cell.slice(0, Math.floor((width - 1) / 2))}…${cell.slice(cell.length - Math.ceil((width - 1) / 2))}`
+      : cell;
+    return columns[at]?.isRight === true ? cut.padStart(width) : cut.padEnd(width);
+  }).join("  ").trimEnd();
 }

@@ -1,9 +1,12 @@
 /**
- * Which metrics are there? One row per family. Names, labels and buckets of `kedify_` families are a public interface
- * that dashboards and alerts read, letter for letter (contract C52); `podfit_` is this process's own. Label values are
- * names of objects, which the API server checks, or words of closed lists: so the number of series has a bound.
+ * The table of all metric families: name, help, labels and buckets. Names, labels and buckets are public. Label values
+ * come from object names or closed lists, so the number of series is bounded.
  */
-import { REFUSAL_REASONS } from "../../core/reasons.ts";
+import { REFUSAL_REASONS } from "../../model/reasons.ts";
+
+// Which metrics are there? One row per family. Names, labels and buckets of `kedify_` families are a public interface
+// that dashboards and alerts read, letter for letter (contract C52); `podfit_` is this process's own. Label values are
+// names of objects, which the API server checks, or words of closed lists: so the number of series has a bound.
 
 /** A family as the text format knows it; `buckets` are the upper bounds of a histogram. */
 export interface FamilyRow {
@@ -25,10 +28,11 @@ export const ERROR_REASONS = [
   "Evaluation",
   "NodeLoop",
 ] as const;
+
 /** A value of the label `reason` of `error_total`. */
 export type ErrorReason = typeof ERROR_REASONS[number];
 
-const PER_SIDE = ["namespace", "name", "resource", "side", "direction"] as const;
+const PER_FIELD = ["namespace", "name", "resource", "side", "direction"] as const;
 
 /** Every family, by the name that the code knows it by. */
 export const FAMILIES = {
@@ -72,7 +76,7 @@ export const FAMILIES = {
     kind: "counter",
     name: "kedify_agent_pra_scale_decisions_total",
     help: "Sides that a new sample wanted to change, sent or blocked",
-    labels: PER_SIDE,
+    labels: PER_FIELD,
   },
   blocked: {
     kind: "counter",
@@ -84,14 +88,14 @@ export const FAMILIES = {
     kind: "histogram",
     name: "kedify_agent_pra_scale_delta_absolute",
     help: "Size of a change, in millicores for cpu and MiB for memory",
-    labels: PER_SIDE,
+    labels: PER_FIELD,
     buckets: [10, 50, 100, 250, 500, 1000, 2000],
   },
   deltaPercent: {
     kind: "histogram",
     name: "kedify_agent_pra_scale_delta_percent",
     help: "Size of a change, in percent of the amount before",
-    labels: PER_SIDE,
+    labels: PER_FIELD,
     buckets: [1, 5, 10, 25, 50, 100, 200],
   },
   evaluation: {
@@ -209,5 +213,130 @@ export const FAMILIES = {
     name: "podfit_log_lines_dropped_total",
     help: "Log lines that nobody has read in time",
     labels: [],
+  },
+} as const satisfies Record<string, FamilyRow>;
+
+// Which metrics of ScaledObjects are there? `keda_` families are KEDA's (pkg/metricscollector/prommetrics.go), letter
+// for letter, as dashboards and alerts read them (R93); `podfit_` is ours. They are on the page once there is a
+// ScaledObject.
+
+const TRIGGER = ["namespace", "metric", "scaledObject", "scaler", "triggerIndex", "type"] as const;
+
+const OBJECT = ["namespace", "scaledObject"] as const;
+
+const NAMED = ["namespace", "name"] as const;
+
+/** Every family, by the name that the code knows it by. */
+export const REPLICA_FAMILIES = {
+  scalerActive: {
+    kind: "gauge",
+    name: "keda_scaler_active",
+    help: "1 while the trigger is active, else 0",
+    labels: TRIGGER,
+    ownerLabels: OBJECT,
+  },
+  scalerValue: {
+    kind: "gauge",
+    name: "keda_scaler_metrics_value",
+    help: "Value of the trigger's metric at its last evaluation",
+    labels: TRIGGER,
+    ownerLabels: OBJECT,
+  },
+  scalerLatency: {
+    kind: "gauge",
+    name: "keda_scaler_metrics_latency_seconds",
+    help: "Time that the last question for the trigger's metric took",
+    labels: TRIGGER,
+    ownerLabels: OBJECT,
+  },
+  scalerErrors: {
+    kind: "counter",
+    name: "keda_scaler_detail_errors_total",
+    help: "Failed evaluations of a trigger",
+    labels: TRIGGER,
+    ownerLabels: OBJECT,
+  },
+  paused: {
+    kind: "gauge",
+    name: "keda_scaled_object_paused",
+    help: "1 while the ScaledObject is paused, else 0",
+    labels: OBJECT,
+    ownerLabels: OBJECT,
+  },
+  objectErrors: {
+    kind: "counter",
+    name: "keda_scaled_object_errors_total",
+    help: "Errors of a ScaledObject, those of its triggers included",
+    labels: OBJECT,
+    ownerLabels: OBJECT,
+  },
+  emptyResponses: {
+    kind: "counter",
+    name: "keda_scaler_empty_upstream_responses_total",
+    help: "Queries that were answered without a value",
+    labels: ["namespace", "scaledResource", "triggerName", "metricName", "resourceType", "ignoreNullValues"],
+    ownerLabels: ["namespace", "scaledResource"],
+  },
+  triggersRegistered: {
+    kind: "gauge",
+    name: "keda_trigger_registered_total",
+    help: "Triggers of valid ScaledObjects, by type",
+    labels: ["type"],
+  },
+  resourcesRegistered: {
+    kind: "gauge",
+    name: "keda_resource_registered_total",
+    help: "ScaledObjects in a namespace",
+    labels: ["type", "namespace"],
+  },
+  loopLatency: {
+    kind: "gauge",
+    name: "keda_internal_scale_loop_latency_seconds",
+    help: "How late the last poll of the ScaledObject began",
+    labels: ["namespace", "type", "resource"],
+    ownerLabels: ["namespace", "resource"],
+  },
+  current: {
+    kind: "gauge",
+    name: "podfit_replicas_current",
+    help: "Replicas of the target when it was last evaluated",
+    labels: NAMED,
+    ownerLabels: NAMED,
+  },
+  desired: {
+    kind: "gauge",
+    name: "podfit_replicas_desired",
+    help: "Replicas that the last evaluation came to",
+    labels: NAMED,
+    ownerLabels: NAMED,
+  },
+  need: {
+    kind: "gauge",
+    name: "podfit_replicas_need",
+    help: "Replicas that the metrics asked for last, before windows and limits",
+    labels: NAMED,
+    ownerLabels: NAMED,
+  },
+  writes: {
+    kind: "counter",
+    name: "podfit_replica_writes_total",
+    help: "Accepted writes of replicas",
+    labels: ["namespace", "name", "direction", "half"],
+    ownerLabels: NAMED,
+  },
+  holds: {
+    kind: "counter",
+    name: "podfit_replica_holds_total",
+    help: "Evaluations that left replicas as they were, by reason",
+    labels: ["namespace", "name", "reason"],
+    ownerLabels: NAMED,
+  },
+  evaluation: {
+    kind: "histogram",
+    name: "podfit_replica_evaluation_seconds",
+    help: "Time that one evaluation of a ScaledObject took, without what is asked for it",
+    labels: NAMED,
+    ownerLabels: NAMED,
+    buckets: [0.0001, 0.001, 0.005, 0.01, 0.05, 1],
   },
 } as const satisfies Record<string, FamilyRow>;

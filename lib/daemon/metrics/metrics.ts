@@ -1,17 +1,18 @@
 /**
- * What /metrics shows, recorded in the words of the domain. The families stand in `families.ts`; a series appears when
- * it is first recorded, and every series of an autoscaler goes with `forget`.
+ * What `/metrics` shows: one method per thing that is counted or measured. `forget` removes all series of one
+ * autoscaler. `countRequests` counts the answers of the API server.
  */
-
 import type { FailureReason } from "../../api/usage.ts";
-import type { Direction } from "../../core/decision.ts";
-import type { BlockReason } from "../../core/reasons.ts";
-import type { Resource, Side } from "../../units/resources.ts";
-import { type ErrorReason, FAMILIES, type FamilyRow } from "./families.ts";
-import { Family } from "./family.ts";
-import { REPLICA_FAMILIES } from "./replica_families.ts";
-import { createReplicaMetrics, type ReplicaMetrics } from "./replica_metrics.ts";
-import { CONTENT_TYPE } from "./text.ts";
+import type { Transport } from "../../kube/transport.ts";
+import type { Direction } from "../../model/decision.ts";
+import type { BlockReason } from "../../model/reasons.ts";
+import type { ReplicasReason } from "../../model/replicas_decision.ts";
+import type { RequestOrLimit, Resource } from "../../units/resources.ts";
+import { type ErrorReason, FAMILIES, type FamilyRow, REPLICA_FAMILIES } from "./families.ts";
+import { CONTENT_TYPE, Family } from "./family.ts";
+
+// What /metrics shows, recorded in the words of the domain. The families stand in `families.ts`; a series appears when
+// it is first recorded, and every series of an autoscaler goes with `forget`.
 
 /** The autoscaler that a figure belongs to. */
 export interface AutoscalerName {
@@ -20,9 +21,9 @@ export interface AutoscalerName {
 }
 
 /** A side of an autoscaler's container, and the way it moves. */
-export interface SideChange extends AutoscalerName {
+export interface FieldChange extends AutoscalerName {
   readonly resource: Resource;
-  readonly side: Side;
+  readonly side: RequestOrLimit;
   readonly direction: Direction;
 }
 
@@ -33,7 +34,7 @@ export interface Totals {
 }
 
 /** What the figures of the process itself are made of. */
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly version: string;
   /** Label `kedify_agent_id` of every `kedify_` family; none when absent or empty. */
   readonly agentId?: string;
@@ -56,10 +57,10 @@ export interface Metrics {
   /** A resize was sent and accepted. */
   resourceUpdated(): void;
   failed(namespace: string, reason: ErrorReason): void;
-  decided(change: SideChange): void;
+  decided(change: FieldChange): void;
   blocked(what: AutoscalerName & { readonly reason: BlockReason }): void;
   /** `absolute` in millicores or MiB. Both sizes count without their sign. */
-  resized(change: SideChange & { readonly absolute: number; readonly percent: number }): void;
+  resized(change: FieldChange & { readonly absolute: number; readonly percent: number }): void;
   evaluated(autoscaler: AutoscalerName, seconds: number): void;
   enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
   /** Takes all namespaces: one that is missing disappears. */
@@ -79,7 +80,7 @@ export interface Metrics {
   watchEvent(event: { readonly resource: string; readonly type: "listed" | "added" | "modified" | "deleted" }): void;
   watchFailed(resource: string): void;
   /** In seconds. Takes all resources: one that is missing disappears. */
-  setContactAges(ages: ReadonlyMap<string, number>): void;
+  setListAges(ages: ReadonlyMap<string, number>): void;
   /** `seconds` of a read that succeeded. */
   kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
   usageSkipped(reason: "implausible" | "malformed", count: number): void;
@@ -156,7 +157,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     apiAnswered: ({ verb, resource, code }) => families.apiRequests.record({ verb, resource, code: String(code) }, 1),
     watchEvent: (event) => families.watchEvents.record(event, 1),
     watchFailed: (resource) => families.watchErrors.record({ resource }, 1),
-    setContactAges(ages) {
+    setListAges(ages) {
       families.watchContactAge.keep([]);
       for (const [resource, seconds] of ages) families.watchContactAge.record({ resource }, seconds);
     },
@@ -221,4 +222,156 @@ function* toPieces(families: readonly Family[]): Generator<string> {
     }
   }
   yield piece;
+}
+
+// What /metrics shows of ScaledObjects, recorded in the words of the domain (R93). The families stand in
+// `replica_families.ts`.
+
+/** The ScaledObject that a figure belongs to. */
+interface ScaledObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One trigger of it. */
+export interface TriggerName extends ScaledObjectName {
+  /** `s0-prometheus`, `cpu`. */
+  readonly metric: string;
+  /** The trigger's own name, else KEDA's word for its type. */
+  readonly scaler: string;
+  readonly index: number;
+}
+
+/** A query that was answered without a value. */
+interface EmptyAnswer extends ScaledObjectName {
+  readonly triggerName: string;
+  readonly metric: string;
+  readonly ignoresNullValues: boolean;
+}
+
+/** No method throws. */
+export interface ReplicaMetrics {
+  /** What is `null` is left as it was. */
+  setTrigger(trigger: TriggerName, seen: { readonly value: number | null; readonly isActive: boolean | null }): void;
+  /** An evaluation of the trigger: failed, or not. */
+  triggerEvaluated(trigger: TriggerName, isFailed: boolean): void;
+  asked(trigger: TriggerName, seconds: number): void;
+  answeredEmpty(answer: EmptyAnswer): void;
+  /** An error of the object beside those of its triggers. */
+  failed(object: ScaledObjectName): void;
+  setPaused(object: ScaledObjectName, isPaused: boolean): void;
+  /** Takes all there are: one that is missing disappears. */
+  setRegistered(registered: {
+    readonly triggers: ReadonlyMap<string, number>;
+    readonly objects: ReadonlyMap<string, number>;
+  }): void;
+  began(object: ScaledObjectName, lateSeconds: number): void;
+  /** `need` is `null` where no metric was computed: that of before stands. */
+  setReplicas(
+    object: ScaledObjectName,
+    replicas: { readonly current: number; readonly desired: number; readonly need: number | null },
+  ): void;
+  wrote(object: ScaledObjectName, what: { readonly direction: "up" | "down"; readonly half: string }): void;
+  held(object: ScaledObjectName, reason: ReplicasReason): void;
+  evaluated(object: ScaledObjectName, seconds: number): void;
+  /** Its triggers are others: what was said of the old ones disappears. */
+  forgetTriggers(object: ScaledObjectName): void;
+  /** Call it after the last pass of a deleted object. */
+  forget(object: ScaledObjectName): void;
+  /** Whoever leads shows them. */
+  standBy(): void;
+}
+
+/** The families of `REPLICA_FAMILIES`. */
+type ReplicaFamilies = {
+  readonly [K in keyof typeof REPLICA_FAMILIES]: Family<(typeof REPLICA_FAMILIES)[K]["labels"][number]>;
+};
+
+const TYPE = "scaledobject";
+
+/** Records into the families. */
+function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
+  const { scalerActive, scalerValue, scalerLatency, scalerErrors, objectErrors } = families;
+  return {
+    setTrigger(trigger, { value, isActive }) {
+      if (value !== null) scalerValue.record(toLabels(trigger), value);
+      if (isActive !== null) scalerActive.record(toLabels(trigger), isActive ? 1 : 0);
+    },
+    triggerEvaluated(trigger, isFailed) {
+      scalerErrors.record(toLabels(trigger), isFailed ? 1 : 0);
+      objectErrors.record(toObject(trigger), isFailed ? 1 : 0);
+    },
+    asked: (trigger, seconds) => scalerLatency.record(toLabels(trigger), seconds),
+    answeredEmpty({ namespace, name, triggerName, metric, ignoresNullValues }) {
+      const of = { namespace, scaledResource: name, triggerName, metricName: metric, resourceType: TYPE };
+      families.emptyResponses.record({ ...of, ignoreNullValues: String(ignoresNullValues) }, 1);
+    },
+    failed: (object) => objectErrors.record(toObject(object), 1),
+    setPaused: (object, isPaused) => families.paused.record(toObject(object), isPaused ? 1 : 0),
+    setRegistered({ triggers, objects }) {
+      const { triggersRegistered, resourcesRegistered } = families;
+      triggersRegistered.keep([]);
+      for (const [type, count] of triggers) triggersRegistered.record({ type }, count);
+      resourcesRegistered.keep([]);
+      for (const [namespace, count] of objects) resourcesRegistered.record({ type: "scaled_object", namespace }, count);
+    },
+    began({ namespace, name }, lateSeconds) {
+      families.loopLatency.record({ namespace, type: TYPE, resource: name }, lateSeconds);
+    },
+    setReplicas({ namespace, name }, { current, desired, need }) {
+      families.current.record({ namespace, name }, current);
+      families.desired.record({ namespace, name }, desired);
+      if (need !== null) families.need.record({ namespace, name }, need);
+    },
+    wrote: ({ namespace, name }, what) => families.writes.record({ namespace, name, ...what }, 1),
+    held: ({ namespace, name }, reason) => families.holds.record({ namespace, name, reason }, 1),
+    evaluated: ({ namespace, name }, seconds) => families.evaluation.record({ namespace, name }, seconds),
+    forgetTriggers(object) {
+      for (const family of [scalerActive, scalerValue, scalerLatency, scalerErrors]) family.forget(object);
+    },
+    forget(object) {
+      for (const family of Object.values(families)) if (family.hasOwner) family.forget(object);
+    },
+    standBy() {
+      for (const family of Object.values(families)) family.keep([]);
+    },
+  };
+}
+
+function toObject({ namespace, name }: ScaledObjectName): { namespace: string; scaledObject: string } {
+  return { namespace, scaledObject: name };
+}
+
+function toLabels({ metric, scaler, index, ...object }: TriggerName) {
+  return { ...toObject(object), metric, scaler, triggerIndex: String(index), type: TYPE };
+}
+
+// A transport that counts what the API server answered, by verb and resource: the load that podfit puts on it.
+
+/** The same transport, counted: it answers and rejects as the given one does. */
+export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiAnswered">): Transport {
+  return async (request, options) => {
+    const { pathname, searchParams } = new URL(request.url);
+    const verb = searchParams.get("watch") ? "watch" : request.method.toLowerCase();
+    const resource = toResource(pathname);
+    try {
+      const response = await transport(request, options);
+      metrics.apiAnswered({ verb, resource, code: response.status });
+      return response;
+    } catch (error) {
+      if (!request.signal.aborted) metrics.apiAnswered({ verb, resource, code: 0 });
+      throw error;
+    }
+  };
+}
+
+/** A server may be reached under a path of its own, as behind a proxy for many clusters. */
+const API_PATH = /\/(?:api\/v1|apis\/[^/]+\/[^/]+)\/(.*)/;
+
+/** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; names never become label values. */
+function toResource(pathname: string): string {
+  const rest = (API_PATH.exec(pathname)?.[1] ?? "").split("/").filter((part) => part !== "");
+  const own = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest;
+  const [resource = "none", , subresource] = own;
+  return subresource === undefined ? resource : `${resource}/${subresource}`;
 }

@@ -1,21 +1,41 @@
-/** The pods of one object's target: by the selector that its scale has now, and metered where usage decides (R20). */
-import { listResourceTriggers } from "../../scaled_object/list_triggers.ts";
-import type { ScaledObject } from "../../scaled_object/scaled_object.ts";
+/**
+ * The pods of a ScaledObject's target: their usage, their first sizes and the state of their autoscalers. The cpu and
+ * memory triggers read from here. `createCountPods` counts pods for kubernetes-workload triggers.
+ */
+import type { Reading } from "../../api/usage.ts";
+import { needsTemplate, nextInitialResources, type ResourcesByContainer } from "../../horizontal/initial_requests.ts";
+import { computePodReadings, type WorkloadPod } from "../../horizontal/joint/pod_readings.ts";
+import { nextRates, type PodRates } from "../../horizontal/pod_metrics.ts";
+import { countReadyPods } from "../../horizontal/replica_calculator.ts";
+import type { Autoscaler } from "../../model/autoscaler.ts";
+import type { NodeCapacity } from "../../model/decision.ts";
+import type { PodFacts } from "../../model/pod.ts";
+import type { TriggerReading } from "../../model/replicas_decision.ts";
+import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../../model/scaled_object.ts";
+import type { ReadableState } from "../../model/state.ts";
+import { type Clock, watchClockSteps } from "../../runtime/clock.ts";
+import type { RunQueued } from "../../runtime/event_loop.ts";
+import type { CountPods } from "../../triggers/value.ts";
 import { formatSelector, type Selector } from "../../units/selector.ts";
-import type { MeteredPods } from "./metered_pods.ts";
-import type { HeldPodSet, PodSet, PodSets } from "./pod_sets.ts";
+import type { TrackedPod } from "../cluster/facts.ts";
+import type { PodSet, PodSetHandle, SelectorIndex } from "../cluster/selector_index.ts";
+import type { NodePoller } from "../pods/poller.ts";
+import type { TargetPlace } from "./scale_client.ts";
+import type { Templates } from "./templates.ts";
+
+// The pods of one object's target: by the selector that its scale has now, and metered where usage decides (R20).
 
 /** Where pods are kept. */
-export interface TargetPodsOptions {
-  readonly sets: Pick<PodSets, "hold">;
-  readonly metered: Pick<MeteredPods, "want">;
+interface TargetPodsOptions {
+  readonly index: Pick<SelectorIndex, "acquire">;
+  readonly metered: Pick<MeteredPods, "acquire">;
   readonly uid: string;
 }
 
 /** Holds one set at a time, until it is disposed of. */
 export class TargetPods implements Disposable {
   readonly #options: TargetPodsOptions;
-  #held: HeldPodSet | null = null;
+  #held: PodSetHandle | null = null;
   #metering: Disposable | null = null;
 
   constructor(options: TargetPodsOptions) {
@@ -29,12 +49,12 @@ export class TargetPods implements Disposable {
 
   /** Keeps the pods of this selector from now on, and no others. */
   follow({ selector, object }: { readonly selector: Selector; readonly object: ScaledObject }): PodSet {
-    const { sets, metered, uid } = this.#options;
+    const { index, metered, uid } = this.#options;
     const isSame = this.#held !== null && formatSelector(this.#held.set.selector) === formatSelector(selector);
     if (!isSame) this[Symbol.dispose]();
-    const held = this.#held ??= sets.hold(object.namespace, selector, uid);
+    const held = this.#held ??= index.acquire(object.namespace, selector, uid);
     const isMetered = listResourceTriggers(object).length > 0;
-    if (isMetered) this.#metering ??= metered.want(held.set);
+    if (isMetered) this.#metering ??= metered.acquire(held.set);
     else this.#endMetering();
     return held.set;
   }
@@ -49,4 +69,256 @@ export class TargetPods implements Disposable {
     this.#metering?.[Symbol.dispose]();
     this.#metering = null;
   }
+}
+
+// What the target's pods use now, as its cpu and memory triggers see it.
+
+/** Whose pods, which triggers, and when, epoch ms. */
+interface UsageRequest {
+  readonly object: ScaledObject;
+  /** Of the object; none where pods are only counted. */
+  readonly resources: readonly ResourceTrigger[];
+  readonly pods: () => readonly PodFacts[];
+  readonly at: number;
+  readonly signal: AbortSignal;
+}
+
+/** What is known of the pods by now: nothing is asked for. */
+export interface WorkloadUsage {
+  /** By their index. */
+  readonly triggers: ReadonlyMap<number, TriggerReading>;
+  /** `null` = the selector lists no pod. */
+  readonly readyPods: number | null;
+  /** Some trigger is coupled (R80); `null` where none was looked at. */
+  readonly isCoupled: boolean | null;
+}
+
+interface ComputeUsageOptions {
+  readonly compute: RunQueued;
+  readonly getWorkloadPod: GetWorkloadPod;
+}
+
+/** Rejects with the signal's reason only. */
+export type ComputeUsage = (request: UsageRequest) => Promise<WorkloadUsage>;
+
+export function createComputeUsage({ compute, getWorkloadPod }: ComputeUsageOptions): ComputeUsage {
+  const read = ({ object, resources, pods, at, signal }: UsageRequest): WorkloadUsage => {
+    signal.throwIfAborted();
+    const now = pods();
+    const readyPods = countReadyPods(now);
+    const triggers = new Map<number, TriggerReading>();
+    if (resources.length === 0) return { triggers, readyPods, isCoupled: null };
+    const workload = now.map((pod) => getWorkloadPod(object, pod));
+    let isCoupled = false;
+    for (const trigger of resources) {
+      const read = computePodReadings(trigger, workload, at);
+      triggers.set(trigger.index, { kind: "pods", ...read });
+      isCoupled ||= read.isCoupled;
+    }
+    return { triggers, readyPods, isCoupled };
+  };
+  return (request) => compute(() => read(request));
+}
+
+// The pods of a target with all that is known of each: usage, births, and how its autoscalers stand (R82, R88).
+
+/** Who knows what of pods. */
+interface WorkloadPodsOptions {
+  readonly metered: Pick<MeteredPods, "get">;
+  readonly templates: Templates;
+  readonly tracked: ReadonlyMap<string, TrackedPod>;
+  readonly findPodState: (uid: string) => ReadableState | null;
+}
+
+/** Gives what is known by now of one pod of the target. */
+type GetWorkloadPod = (place: TargetPlace, pod: PodFacts) => WorkloadPod;
+
+export function createGetWorkloadPod(options: WorkloadPodsOptions): GetWorkloadPod {
+  const { metered, templates } = options;
+  return (place, pod) => {
+    const { rates, recorded } = metered.get(pod.uid);
+    const known = needsTemplate(pod, recorded) ? templates.find(place, pod) : NO_TEMPLATE;
+    return { pod, rates, initialResources: { recorded, ...known }, vertical: findVertical(pod, options) };
+  };
+}
+
+const NO_TEMPLATE = { revision: null, template: null };
+
+/** `null` where no autoscaler tracks the pod, or it was not evaluated yet. */
+function findVertical(
+  { uid }: PodFacts,
+  { tracked, findPodState }: WorkloadPodsOptions,
+): { readonly state: ReadableState; readonly contenders: readonly Autoscaler[] } | null {
+  const contenders = tracked.get(uid)?.autoscalers;
+  const state = contenders === undefined ? null : findPodState(uid);
+  return contenders === undefined || state === null ? null : { state, contenders };
+}
+
+// What is remembered of the pods whose usage decides about replicas: their rates (R21), and the requests that they
+// were born with (R82). Of a pod that no wanted set has any more nothing is kept.
+
+/** Where usage is read. */
+interface MeteredPodsOptions {
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly nodes: Pick<NodePoller, "meter" | "unmeter">;
+  readonly getCapacity: (node: string) => NodeCapacity;
+  /** A reading brought something new of pods of the set. Must not throw. */
+  readonly onFresh?: (set: PodSet) => void;
+}
+
+/** What is known of one pod beside its object. */
+interface PodUsage {
+  readonly rates: PodRates | null;
+  readonly recorded: ResourcesByContainer | null;
+}
+
+interface MeteredPod {
+  pod: PodFacts;
+  rates: PodRates | null;
+  recorded: ResourcesByContainer;
+  /** The wanted sets that the pod is in. */
+  sets: readonly PodSet[];
+}
+
+interface MeteredSet {
+  readonly users: number;
+  readonly alone: readonly PodSet[];
+}
+
+const UNKNOWN_USAGE: PodUsage = { rates: null, recorded: null };
+
+/** One writer for all: the readings of nodes, and the moves of pods. */
+export class MeteredPods {
+  readonly #options: MeteredPodsOptions;
+  readonly #takeStep: () => number;
+  readonly #entries = new Map<string, MeteredPod>();
+  /** How many want each set, and a list of it alone, which nearly all of its pods share. */
+  readonly #wanted = new Map<PodSet, MeteredSet>();
+
+  constructor(options: MeteredPodsOptions) {
+    this.#options = options;
+    this.#takeStep = watchClockSteps(options.clock);
+  }
+
+  /** Has usage of the set's pods read until it is disposed of. */
+  acquire(set: PodSet): Disposable {
+    const { users, alone } = this.#wanted.get(set) ?? { users: 0, alone: [set] };
+    this.#wanted.set(set, { users: users + 1, alone });
+    if (users === 0) { for (const pod of set.pods.values()) this.#put(alone, pod); }
+    let isWanted = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!isWanted) return;
+        isWanted = false;
+        this.#release(set);
+      },
+    };
+  }
+
+  /** A pod came to the set or has changed; `null` = it left. */
+  move(set: PodSet, before: PodFacts | null, after: PodFacts | null): void {
+    const wanted = this.#wanted.get(set);
+    if (wanted === undefined) return;
+    if (after !== null) this.#put(wanted.alone, after);
+    else if (before !== null) this.#remove(set, before.uid);
+  }
+
+  recordReading(reading: Reading): void {
+    if (reading.kind === "failed") return;
+    this.#followClockStep();
+    const { readAt } = reading;
+    const capacity = this.#options.getCapacity(reading.node);
+    const fresh = new Set<PodSet>();
+    for (const [uid, usage] of reading.pods) {
+      const entry = this.#entries.get(uid);
+      if (entry === undefined) continue;
+      const rates = nextRates(entry.rates, usage, { pod: entry.pod, readAt, capacity });
+      if (rates === entry.rates) continue;
+      entry.rates = rates;
+      for (const set of entry.sets) fresh.add(set);
+    }
+    for (const set of fresh) this.#options.onFresh?.(set);
+  }
+
+  get(uid: string): PodUsage {
+    this.#followClockStep();
+    return this.#entries.get(uid) ?? UNKNOWN_USAGE;
+  }
+
+  #followClockStep(): void {
+    const stepMs = this.#takeStep();
+    if (stepMs === 0) return;
+    for (const entry of this.#entries.values()) entry.rates = entry.rates && shiftPodRates(entry.rates, stepMs);
+  }
+
+  /** `alone`: a list of the one set that the pod is in. */
+  #put(alone: readonly PodSet[], pod: PodFacts): void {
+    const entry = this.#entries.get(pod.uid);
+    const before = entry?.pod;
+    if (entry === undefined) {
+      this.#entries.set(pod.uid, { pod, rates: null, recorded: nextInitialResources(null, pod), sets: alone });
+    } else {
+      if (!alone.every((set) => entry.sets.includes(set))) entry.sets = [...entry.sets, ...alone];
+      if (before === pod) return;
+      entry.pod = pod;
+      entry.recorded = nextInitialResources(entry.recorded, pod);
+    }
+    if (before !== undefined && (before.nodeName !== pod.nodeName || pod.finished)) this.#options.nodes.unmeter(before);
+    if (!pod.finished) this.#options.nodes.meter(pod);
+  }
+
+  #remove(set: PodSet, uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry?.sets.includes(set) !== true) return;
+    entry.sets = entry.sets.filter((one) => one !== set);
+    if (entry.sets.length > 0) return;
+    this.#entries.delete(uid);
+    this.#options.nodes.unmeter(entry.pod);
+  }
+
+  #release(set: PodSet): void {
+    const { users, alone } = this.#wanted.get(set) ?? { users: 1, alone: [set] };
+    if (users > 1) return void this.#wanted.set(set, { users: users - 1, alone });
+    this.#wanted.delete(set);
+    for (const uid of [...set.pods.keys()]) this.#remove(set, uid);
+  }
+}
+
+// States are dated by the wall clock; what they measure is the time that passes.
+
+/** Of a sample only `seenAt` is ours: its own time is the node's. */
+function shiftPodRates({ containers }: PodRates, stepMs: number): PodRates {
+  return {
+    containers: Object.fromEntries(
+      Object.entries(containers).map(([name, one]) => [name, { ...one, seenAt: one.seenAt + stepMs }]),
+    ),
+  };
+}
+
+// Counts pods for kubernetes-workload triggers (R12): of selectors that are kept current, so that a poll costs little
+// however many pods there are.
+
+/** Selectors that were asked for last are kept, so many. */
+const MAX_HELD_SETS = 2_000;
+
+export function createCountPods(sets: Pick<SelectorIndex, "acquire">): CountPods {
+  const held = new Map<string, PodSetHandle>();
+  return ({ namespace, selector, isByNode }) => {
+    const key = `${namespace}/${formatSelector(selector)}`;
+    const one = held.get(key) ?? sets.acquire(namespace, selector, null);
+    held.delete(key);
+    held.set(key, one);
+    const [oldest] = held;
+    if (held.size > MAX_HELD_SETS && oldest !== undefined) {
+      held.delete(oldest[0]);
+      oldest[1][Symbol.dispose]();
+    }
+    const pods = [...one.set.pods.values()].filter(isCounted);
+    if (!isByNode) return pods.length;
+    return new Set(pods.flatMap(({ nodeName }) => nodeName ?? [])).size;
+  };
+}
+
+function isCounted({ finished }: PodFacts): boolean {
+  return !finished;
 }

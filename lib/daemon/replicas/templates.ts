@@ -1,52 +1,57 @@
 /**
- * What pods were made of: the template of their own ReplicaSet or controller revision, and the workload's own (R16, R82). Fetched when
- * asked for, a few at a time; what was found is kept, as revisions never change.
+ * The pod templates that pods were made from: the workload's own, and the one of the pod's ReplicaSet or
+ * ControllerRevision. They are fetched when needed and kept, because revisions never change.
  */
 import type { PodTemplateSpec } from "../../api/kubernetes.ts";
-import type { Sizes } from "../../core/replicas/births.ts";
-import type { PodFacts } from "../../core/pod/pod_facts.ts";
+import type { ResourcesByContainer } from "../../horizontal/initial_requests.ts";
 import type { ApiClient } from "../../kube/client.ts";
+import type { PodFacts } from "../../model/pod.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { isRecord } from "../../units/untrusted.ts";
-import { readPod } from "../inventory/read_pod.ts";
-import { REQUEST_MS, type TargetPlace } from "./scale_requests.ts";
+import { parsePod } from "../cluster/parse_pod.ts";
+import { REQUEST_TIMEOUT_MS, type TargetPlace } from "./scale_client.ts";
+
+// What pods were made of: the template of their own ReplicaSet or controller revision, and the workload's own (R16,
+// R82). Fetched when asked for, a few at a time; what was found is kept, as revisions never change.
 
 /** A pod's revision and its workload, by what they are made of; `null` = not known (yet). */
-export interface TemplateSizes {
-  readonly revision: Sizes | null;
-  readonly template: Sizes | null;
+interface TemplateSizes {
+  readonly revision: ResourcesByContainer | null;
+  readonly template: ResourcesByContainer | null;
 }
 
 /** None of them rejects: what cannot be read is not known. */
 export interface Templates {
   /** What is known by now. */
-  readonly read: (place: TargetPlace, pod: PodFacts) => TemplateSizes;
+  readonly find: (place: TargetPlace, pod: PodFacts) => TemplateSizes;
   /** Looks for what is not known of these pods; of many revisions the first few, and the others the next time. */
   readonly fetch: (place: TargetPlace, pods: readonly PodFacts[], signal: AbortSignal) => Promise<void>;
 }
 
-export interface TemplatesOptions {
+interface TemplatesOptions {
   readonly client: Pick<ApiClient, "core">;
   readonly clock: Pick<Clock, "monotonic" | "timeout">;
 }
 
 /** So many requests at once, for one object. */
-const MOST_AT_ONCE = 5;
-const MOST_KEPT = 5_000;
-/** A workload's template changes with each rollout; what could not be read is asked for again. */
-const KEPT_MS = 60_000;
+const MAX_CONCURRENT = 5;
 
-interface Kept {
-  readonly sizes: Sizes | null;
+const MAX_CACHED = 5_000;
+
+/** A workload's template changes with each rollout; what could not be read is asked for again. */
+const CACHE_MS = 60_000;
+
+interface CachedSizes {
+  readonly sizes: ResourcesByContainer | null;
   readonly untilMs: number;
 }
 
 export function createTemplates(options: TemplatesOptions): Templates {
   const { clock } = options;
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, CachedSizes>();
   const isKept = (source: TemplateSource) => (kept.get(source.key)?.untilMs ?? -Infinity) > clock.monotonic();
   return {
-    read(place, pod) {
+    find(place, pod) {
       const [template, revision] = [toTemplateSource(place), toRevisionSource(place, pod)];
       return {
         template: (template && kept.get(template.key)?.sizes) ?? null,
@@ -59,12 +64,12 @@ export function createTemplates(options: TemplatesOptions): Templates {
         if (source !== null && !isKept(source)) sources.set(source.key, source);
       }
       await Promise.all(
-        [...sources.values()].slice(0, MOST_AT_ONCE).map(async (source) => {
+        [...sources.values()].slice(0, MAX_CONCURRENT).map(async (source) => {
           const template = await fetchTemplate(source, { ...options, signal }).catch(() => null);
           const sizes = template && toSizes(template);
-          if (kept.size >= MOST_KEPT) kept.clear();
+          if (kept.size >= MAX_CACHED) kept.clear();
           const isLasting = sizes !== null && source.kind !== "deployments" && source.kind !== "statefulsets";
-          kept.set(source.key, { sizes, untilMs: isLasting ? Infinity : clock.monotonic() + KEPT_MS });
+          kept.set(source.key, { sizes, untilMs: isLasting ? Infinity : clock.monotonic() + CACHE_MS });
         }),
       );
     },
@@ -108,7 +113,7 @@ export async function fetchTemplate(
   { kind, namespace, name }: Omit<TemplateSource, "key">,
   { client: { core }, clock, signal }: TemplatesOptions & { readonly signal: AbortSignal },
 ): Promise<PodTemplateSpec | null> {
-  using timeout = clock.timeout(REQUEST_MS);
+  using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
   const init = { params: { path: { namespace, name } }, signal: AbortSignal.any([signal, timeout.signal]) };
   switch (kind) {
     case "deployments":
@@ -129,7 +134,7 @@ export async function fetchTemplate(
   }
 }
 
-function toSizes({ spec }: PodTemplateSpec): Sizes {
-  const { containers } = readPod({ ...(spec !== undefined && { spec }) });
+function toSizes({ spec }: PodTemplateSpec): ResourcesByContainer {
+  const { containers } = parsePod({ ...(spec !== undefined && { spec }) });
   return Object.fromEntries(containers.map((container) => [container.name, container.spec]));
 }

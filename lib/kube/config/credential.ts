@@ -1,18 +1,18 @@
 /**
- * With what podfit authenticates itself to a server. A credential is read for every request, so that a rotated one is
- * in use soon, and a refused one (401) is replaced at once when there is another.
+ * With which credential does podfit authenticate to a server?
+ *
+ * A credential is asked for before every request and kept until it expires or the server refuses it.
  */
-import { isSendable, UNSENDABLE } from "./token.ts";
+import { keepSecret } from "../../runtime/secrets.ts";
+
+// With what podfit authenticates itself to a server. A credential is read for every request, so that a rotated one is
+// in use soon, and a refused one (401) is replaced at once when there is another.
 
 /** Both parts are sent where both are set. */
 export interface Credential {
   readonly authorization: Authorization | null;
   readonly clientCertificate: ClientCertificate | null;
 }
-
-export type Authorization =
-  | { readonly kind: "bearer"; readonly token: string }
-  | { readonly kind: "basic"; readonly username: string; readonly password: string };
 
 /** A certificate and its private key in PEM. */
 export interface ClientCertificate {
@@ -24,18 +24,12 @@ export interface ClientCertificate {
  * Gives the credential for a request. `rejected` is the credential that the server has just answered with 401, `null`
  * on the first try; a source that has nothing newer gives an equal one. Rejects when there is none.
  */
-export type ReadCredential = (rejected: Credential | null) => Promise<Credential>;
+export type GetCredential = (rejected: Credential | null) => Promise<Credential>;
 
 /** Says whether two credentials would send the same. */
 export function isSameCredential(a: Credential, b: Credential): boolean {
   return isSameAuthorization(a.authorization, b.authorization) &&
     isSameCertificate(a.clientCertificate, b.clientCertificate);
-}
-
-function isSameAuthorization(a: Authorization | null, b: Authorization | null): boolean {
-  if (a === null || b === null) return a === b;
-  if (a.kind === "bearer") return b.kind === "bearer" && a.token === b.token;
-  return b.kind === "basic" && a.username === b.username && a.password === b.password;
 }
 
 /** Says whether two certificates and keys have the same text. */
@@ -52,3 +46,92 @@ export function toHeader(authorization: Authorization): string {
   const bytes = new TextEncoder().encode(`${authorization.username}:${authorization.password}`);
   return `Basic ${bytes.toBase64()}`;
 }
+
+// When must a credential be loaded again? Keeps the last one for the requests in between.
+
+export interface LoadedCredential {
+  readonly credential: Credential;
+  /** Epoch ms from which it must be loaded again; `null` when only a refusal ends it. */
+  readonly expiresAt: number | null;
+}
+
+/** Keeps one credential until it expires or is refused. */
+export class CredentialCache {
+  readonly #load: () => Promise<LoadedCredential>;
+  readonly #options: CredentialCacheOptions;
+  #loaded: LoadedCredential | null = null;
+  #loading: Promise<LoadedCredential> | null = null;
+
+  constructor(load: () => Promise<LoadedCredential>, options: CredentialCacheOptions) {
+    this.#load = load;
+    this.#options = options;
+  }
+
+  /** Rejects with the error of the load where no credential can be given. */
+  readonly get: GetCredential = async (rejected) => {
+    const loaded = this.#loaded;
+    const isRejected = loaded !== null && rejected !== null && isSameCredential(rejected, loaded.credential);
+    const isExpired = loaded !== null && loaded.expiresAt !== null && loaded.expiresAt <= this.#options.now();
+    if (loaded !== null && !isRejected && !isExpired) return loaded.credential;
+    try {
+      return (await this.#reload()).credential;
+    } catch (error) {
+      if (loaded === null || isRejected || !this.#options.outlivesFailure) throw error;
+      return loaded.credential;
+    }
+  };
+
+  /** Calls at the same time share one load. */
+  async #reload(): Promise<LoadedCredential> {
+    this.#loading ??= this.#load();
+    try {
+      return this.#loaded = await this.#loading;
+    } finally {
+      this.#loading = null;
+    }
+  }
+}
+
+// A bearer token fit for a header. Text that is not would make fetch throw an error that quotes it, so it is refused
+// where it is read, in words without it. https://www.rfc-editor.org/rfc/rfc6750#section-2.1
+
+/**
+ * Gives the token in a text, without the space and line ends around it, and keeps it out of all that podfit writes.
+ * Throws what `fail` makes of the reason.
+ */
+export function parseToken(text: string, fail: (why: string) => Error): string {
+  const token = text.trim();
+  if (token === "") throw fail("it is empty");
+  if (!isSendable(token)) throw fail(UNSENDABLE);
+  keepSecret(token);
+  return token;
+}
+
+/** Says whether a token can be sent: all of it are letters, digits and signs of ASCII. */
+export function isSendable(token: string): boolean {
+  return /^[\x21-\x7e]+$/.test(token);
+}
+
+type Authorization =
+  | { readonly kind: "bearer"; readonly token: string }
+  | { readonly kind: "basic"; readonly username: string; readonly password: string };
+
+function isSameAuthorization(a: Authorization | null, b: Authorization | null): boolean {
+  if (a === null || b === null) return a === b;
+  if (a.kind === "bearer") return b.kind === "bearer" && a.token === b.token;
+  return b.kind === "basic" && a.username === b.username && a.password === b.password;
+}
+
+interface CredentialCacheOptions {
+  /** Gives epoch ms. */
+  readonly now: () => number;
+  /**
+   * Whether an expired credential is still given while it cannot be loaded again. True for files, whose expiry is only
+   * the time to read them again.
+   */
+  readonly outlivesFailure: boolean;
+}
+
+/** Why a token was refused, without a word of it. */
+const UNSENDABLE = "it has a space, a line break or another character that no header can hold within the token; " +
+  "write the token alone, on one line";

@@ -1,15 +1,17 @@
 /**
- * Which API server, and as whom? Looks for a configuration in kubeconfig files and in the pod's own service account.
- * Paths and variables come from lib/cli.
+ * Which API server does podfit use, and as which user?
+ *
+ * The configuration comes from kubeconfig files or from the service account of the pod.
  */
+import { delimiter } from "node:path";
 import type { Clock } from "../../runtime/clock.ts";
-import { createCaReader } from "./ca_certs.ts";
-import { readContext } from "./context.ts";
-import { createExecCredential } from "./exec_credential.ts";
-import { createGivenCredential } from "./given_credential.ts";
-import { type InClusterOptions, loadInCluster } from "./in_cluster.ts";
-import { loadKubeconfigs, splitPaths } from "./kubeconfig_files.ts";
-import type { ServerConfig } from "./server_config.ts";
+import { createCaSource, describeReadError, type GetCaCerts, readTextFile } from "./certificates.ts";
+import type { GetCredential } from "./credential.ts";
+import { createExecCredential, createGivenCredential } from "./credential_sources.ts";
+import { getContext, type Kubeconfig, mergeKubeconfigs } from "./kubeconfig.ts";
+
+// Which API server, and as whom? Looks for a configuration in kubeconfig files and in the pod's own service account.
+// Paths and variables come from lib/cli.
 
 /** Where a configuration may come from, in the order in which it is looked for. */
 export interface ConfigSources {
@@ -23,12 +25,6 @@ export interface ConfigSources {
   readonly defaultPath?: string | null;
   /** The --context within kubeconfig files; `null` for their current context. */
   readonly context?: string | null;
-}
-
-export interface Lifetime {
-  readonly clock: Pick<Clock, "now" | "timeout">;
-  /** Ends exec plugins that still run. */
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -48,17 +44,83 @@ export async function loadServerConfig(sources: ConfigSources, lifetime: Lifetim
   );
 }
 
+// Everything that is needed to reach an API server, from whatever configuration.
+
+export interface ServerConfig {
+  /** A file and context, or "in-cluster", for error messages. */
+  readonly source: string;
+  /** Without a trailing slash. It may hold a path, as behind a proxy such as Rancher. */
+  readonly origin: string;
+  readonly namespace: string;
+  /** CA certificates in PEM: they alone are trusted. Where there are none, the roots of the runtime are. */
+  readonly caCerts: readonly string[];
+  /** Gives those of the moment; absent where they never change. */
+  readonly getCaCerts?: GetCaCerts;
+  readonly proxyUrl: string | null;
+  readonly getCredential: GetCredential;
+}
+
+// How a pod reaches the API server of its own cluster: the address from two environment variables, CA, token and
+// namespace from the service account volume, whose token the kubelet renews.
+// https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
+
+/** Where a kubelet mounts the service account of a pod. */
+export const SERVICE_ACCOUNT_ROOT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** Reads the service account of this pod. Rejects with what to check when it can't be used; sends nothing. */
+export async function loadInCluster(
+  { host, port, root = SERVICE_ACCOUNT_ROOT }: InClusterOptions,
+  options: { readonly now: () => number },
+): Promise<ServerConfig> {
+  const readCredential = createGivenCredential({
+    kind: "given",
+    authorization: { kind: "tokenFile", path: `${root}/token` },
+    certificate: null,
+  }, options);
+  const source = { kind: "file", path: `${root}/ca.crt` } as const;
+  const readCaCerts = createCaSource(source, { what: "certificate authority", now: options.now });
+  try {
+    const [caCerts, namespace] = await Promise.all([
+      readCaCerts(null),
+      readTextFile(`${root}/namespace`, "namespace").catch(() => ""),
+      readCredential(null),
+    ]);
+    return {
+      source: "in-cluster",
+      origin: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+      namespace: namespace.trim() || "default",
+      caCerts,
+      getCaCerts: readCaCerts,
+      proxyUrl: null,
+      getCredential: readCredential,
+    };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `Cannot use the service account of this pod: ${reason}; ` +
+        "check automountServiceAccountToken of the pod, or name a file with --kubeconfig",
+      { cause },
+    );
+  }
+}
+
+interface Lifetime {
+  readonly clock: Pick<Clock, "now" | "timeout">;
+  /** Ends exec plugins that still run. */
+  readonly signal: AbortSignal;
+}
+
 async function loadFromFiles(
   paths: readonly string[],
   options: { readonly mustExist: boolean; readonly context: string | null; readonly lifetime: Lifetime },
 ): Promise<ServerConfig> {
   const { lifetime } = options;
-  const context = readContext(await loadKubeconfigs(paths, options), options.context);
+  const context = getContext(await loadKubeconfigs(paths, options), options.context);
   const { source, origin, namespace, proxyUrl, certificateAuthority, cluster, user } = context;
   const { now } = lifetime.clock;
   const readCaCerts = certificateAuthority === null
     ? null
-    : createCaReader(certificateAuthority, { what: "certificate authority", now });
+    : createCaSource(certificateAuthority, { what: "certificate authority", now });
   const caCerts = await readCaCerts?.(null) ?? [];
   return {
     source,
@@ -66,9 +128,57 @@ async function loadFromFiles(
     namespace,
     proxyUrl,
     caCerts,
-    ...(readCaCerts === null ? {} : { readCaCerts }),
-    readCredential: user.kind === "exec"
+    ...(readCaCerts === null ? {} : { getCaCerts: readCaCerts }),
+    getCredential: user.kind === "exec"
       ? createExecCredential({ ...user, cluster, caPem: caCerts[0] ?? null }, lifetime)
       : createGivenCredential(user, lifetime.clock),
   };
+}
+
+interface InClusterOptions {
+  /** The value of KUBERNETES_SERVICE_HOST. */
+  readonly host: string;
+  /** The value of KUBERNETES_SERVICE_PORT. */
+  readonly port: string;
+  /** The directory where the service account is mounted; SERVICE_ACCOUNT_ROOT by default. */
+  readonly root?: string;
+}
+
+// Reads kubeconfig files. Missing files of a list are skipped, as kubectl does. A list without any file that exists is
+// an error, because podfit would otherwise act on a cluster that nobody named.
+
+/** Gives the paths in the value of KUBECONFIG. Empty parts are ignored. */
+function splitPaths(variable: string): readonly string[] {
+  return variable.split(delimiter).filter((path) => path !== "");
+}
+
+/**
+ * Reads and merges kubeconfig files. With `mustExist` each of them must exist, otherwise one is enough. Rejects with an
+ * error that names the file.
+ */
+async function loadKubeconfigs(
+  paths: readonly string[],
+  options: { readonly mustExist: boolean },
+): Promise<Kubeconfig> {
+  const files = await Promise.all(paths.map(async (path) => ({ path, text: await readFileIfExists(path) })));
+  // Loaded on request: in a cluster podfit needs no YAML parser.
+  const { parseKubeconfig } = await import("./parse_kubeconfig.ts");
+  const found = files.flatMap(({ path, text }) => text === null ? [] : [parseKubeconfig({ path, text })]);
+  if (found.length === 0 || (options.mustExist && found.length < paths.length)) {
+    const missing = files.filter(({ text }) => text === null).map(({ path }) => `"${path}"`).join(", ");
+    throw new Error(
+      `Cannot read kubeconfig ${missing}: no such file; name one with --kubeconfig or KUBECONFIG ` +
+        "and see `kubectl config get-contexts`",
+    );
+  }
+  return mergeKubeconfigs(found);
+}
+
+async function readFileIfExists(path: string): Promise<string | null> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return null;
+    throw new Error(`Cannot read kubeconfig "${path}": ${describeReadError(cause)}`, { cause });
+  }
 }

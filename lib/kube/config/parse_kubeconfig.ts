@@ -1,25 +1,28 @@
 /**
- * Parses one kubeconfig file. It only reads what the file says: entries that podfit may never use are not judged here.
- * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
+ * How does the text of a kubeconfig file become typed entries?
+ *
+ * Errors name the file and the path of the field. They never quote a value, because it may be a secret.
  */
 import { dirname, isAbsolute, join } from "node:path";
-import { parse as parseYaml } from "@std/yaml";
 import { isRecord } from "../../units/untrusted.ts";
-import { atPath, type Field, readBoolean, readList, readRecord, readString } from "./fields.ts";
+import type { PemSource } from "./certificates.ts";
 import type { ClusterEntry, ContextEntry, ExecConfig, Kubeconfig, UserEntry } from "./kubeconfig.ts";
-import type { PemSource } from "./pem.ts";
+import { parse as parseYaml } from "@std/yaml";
+
+// Parses one kubeconfig file. It only reads what the file says: entries that podfit may never use are not judged here.
+// https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
 
 /**
  * Parses the text of a kubeconfig file. Throws an error that names the file and the field, and never quotes a value.
  */
 export function parseKubeconfig(file: { readonly path: string; readonly text: string }): Kubeconfig {
   const { path } = file;
-  const root = readRecord({ path, at: "", value: parseDocument(file) ?? {} }) ?? {};
+  const root = parseRecordField({ path, at: "", value: parseDocument(file) ?? {} }) ?? {};
   const named = <T>(list: string, parseEntry: (field: Field) => T) =>
     parseNamed({ path, at: list, value: root[list] }, parseEntry);
   return {
     paths: [path],
-    currentContext: readString({ path, at: "current-context", value: root["current-context"] }),
+    currentContext: parseStringField({ path, at: "current-context", value: root["current-context"] }),
     clusters: named("clusters", parseCluster),
     users: named("users", parseUser),
     contexts: named("contexts", parseContext),
@@ -40,9 +43,9 @@ function parseDocument({ path, text }: { readonly path: string; readonly text: s
 
 function parseNamed<T>(list: Field, parseEntry: (field: Field) => T): ReadonlyMap<string, T> {
   const entries = new Map<string, T>();
-  for (const item of readList(list)) {
-    const fields = readRecord(item) ?? {};
-    const name = readString(atPath(item, "name", fields));
+  for (const item of parseListField(list)) {
+    const fields = parseRecordField(item) ?? {};
+    const name = parseStringField(atPath(item, "name", fields));
     if (name === null) throw new Error(`Cannot parse kubeconfig "${list.path}": ${item.at} has no name`);
     if (entries.has(name)) throw new Error(`Cannot parse kubeconfig "${list.path}": ${list.at} has "${name}" twice`);
     entries.set(name, parseEntry(atPath(item, list.at.slice(0, -1), fields)));
@@ -51,72 +54,75 @@ function parseNamed<T>(list: Field, parseEntry: (field: Field) => T): ReadonlyMa
 }
 
 function parseContext(field: Field): ContextEntry {
-  const fields = readRecord(field) ?? {};
+  const fields = parseRecordField(field) ?? {};
   return {
     path: field.path,
-    cluster: readString(atPath(field, "cluster", fields)),
-    user: readString(atPath(field, "user", fields)),
-    namespace: readString(atPath(field, "namespace", fields)),
+    cluster: parseStringField(atPath(field, "cluster", fields)),
+    user: parseStringField(atPath(field, "user", fields)),
+    namespace: parseStringField(atPath(field, "namespace", fields)),
   };
 }
 
 function parseCluster(field: Field): ClusterEntry {
-  const fields = readRecord(field) ?? {};
-  const extensions = readList(atPath(field, "extensions", fields)).map((item) => item.value).filter(isRecord);
+  const fields = parseRecordField(field) ?? {};
+  const extensions = parseListField(atPath(field, "extensions", fields)).map((item) => item.value).filter(isRecord);
   return {
     path: field.path,
-    server: readString(atPath(field, "server", fields)),
+    server: parseStringField(atPath(field, "server", fields)),
     certificateAuthority: parsePemSource(field, "certificate-authority"),
-    insecureSkipTlsVerify: readBoolean(atPath(field, "insecure-skip-tls-verify", fields)),
-    tlsServerName: readString(atPath(field, "tls-server-name", fields)),
-    proxyUrl: readString(atPath(field, "proxy-url", fields)),
+    insecureSkipTlsVerify: parseBooleanField(atPath(field, "insecure-skip-tls-verify", fields)),
+    tlsServerName: parseStringField(atPath(field, "tls-server-name", fields)),
+    proxyUrl: parseStringField(atPath(field, "proxy-url", fields)),
     execConfig: extensions.find((extension) => extension["name"] === EXEC_EXTENSION)?.["extension"] ?? null,
   };
 }
 
 function parseUser(field: Field): UserEntry {
-  const fields = readRecord(field) ?? {};
-  const tokenFile = readString(atPath(field, "tokenFile", fields));
-  const provider = readRecord(atPath(field, "auth-provider", fields));
+  const fields = parseRecordField(field) ?? {};
+  const tokenFile = parseStringField(atPath(field, "tokenFile", fields));
+  const provider = parseRecordField(atPath(field, "auth-provider", fields));
   return {
     path: field.path,
     clientCertificate: parsePemSource(field, "client-certificate"),
     clientKey: parsePemSource(field, "client-key"),
-    token: readString(atPath(field, "token", fields)),
-    tokenFile: tokenFile === null ? null : resolveBeside(field.path, tokenFile),
-    username: readString(atPath(field, "username", fields)),
-    password: readString(atPath(field, "password", fields)),
+    token: parseStringField(atPath(field, "token", fields)),
+    tokenFile: tokenFile === null ? null : resolveFromFile(field.path, tokenFile),
+    username: parseStringField(atPath(field, "username", fields)),
+    password: parseStringField(atPath(field, "password", fields)),
     exec: parseExec(atPath(field, "exec", fields)),
     authProvider: provider === null ? null : String(provider["name"] ?? ""),
-    impersonates: readString(atPath(field, "as", fields)),
+    impersonates: parseStringField(atPath(field, "as", fields)),
   };
 }
 
 function parseExec(field: Field): ExecConfig | null {
-  const fields = readRecord(field);
+  const fields = parseRecordField(field);
   if (fields === null) return null;
-  const command = readString(atPath(field, "command", fields));
+  const command = parseStringField(atPath(field, "command", fields));
   if (command === null) throw new Error(`Cannot parse kubeconfig "${field.path}": ${field.at} has no command`);
-  const env = readList(atPath(field, "env", fields)).map((item) => {
-    const pair = readRecord(item) ?? {};
-    return [readString(atPath(item, "name", pair)) ?? "", readString(atPath(item, "value", pair)) ?? ""] as const;
+  const env = parseListField(atPath(field, "env", fields)).map((item) => {
+    const pair = parseRecordField(item) ?? {};
+    return [
+      parseStringField(atPath(item, "name", pair)) ?? "",
+      parseStringField(atPath(item, "value", pair)) ?? "",
+    ] as const;
   });
   return {
-    apiVersion: readString(atPath(field, "apiVersion", fields)) ?? "",
-    command: command.includes("/") ? resolveBeside(field.path, command) : command,
-    args: readList(atPath(field, "args", fields)).map((item) => readString(item) ?? ""),
+    apiVersion: parseStringField(atPath(field, "apiVersion", fields)) ?? "",
+    command: command.includes("/") ? resolveFromFile(field.path, command) : command,
+    args: parseListField(atPath(field, "args", fields)).map((item) => parseStringField(item) ?? ""),
     env: Object.fromEntries(env),
-    installHint: readString(atPath(field, "installHint", fields)),
-    provideClusterInfo: readBoolean(atPath(field, "provideClusterInfo", fields)),
-    interactiveMode: readString(atPath(field, "interactiveMode", fields)),
+    installHint: parseStringField(atPath(field, "installHint", fields)),
+    provideClusterInfo: parseBooleanField(atPath(field, "provideClusterInfo", fields)),
+    interactiveMode: parseStringField(atPath(field, "interactiveMode", fields)),
   };
 }
 
 /** `-data` wins over the path, as in kubectl. A relative path starts at the kubeconfig's folder. */
 function parsePemSource(parent: Field, name: string): PemSource | null {
-  const fields = readRecord(parent) ?? {};
+  const fields = parseRecordField(parent) ?? {};
   const inline = atPath(parent, `${name}-data`, fields);
-  const encoded = readString(inline);
+  const encoded = parseStringField(inline);
   if (encoded !== null) {
     try {
       return { kind: "inline", pem: atob(encoded) };
@@ -124,10 +130,62 @@ function parsePemSource(parent: Field, name: string): PemSource | null {
       throw new Error(`Cannot parse kubeconfig "${parent.path}": ${inline.at} is not base64`);
     }
   }
-  const path = readString(atPath(parent, name, fields));
-  return path === null ? null : { kind: "file", path: resolveBeside(parent.path, path) };
+  const path = parseStringField(atPath(parent, name, fields));
+  return path === null ? null : { kind: "file", path: resolveFromFile(parent.path, path) };
 }
 
-function resolveBeside(file: string, path: string): string {
+function resolveFromFile(file: string, path: string): string {
   return isAbsolute(path) ? path : join(dirname(file), path);
+}
+
+// Typed values of a kubeconfig document. A field that is absent, null or empty is `null`, as kubectl reads it. A value
+// of another type throws an error that names the file and the field but never quotes the value, which may be a secret.
+
+/** A value that nobody has checked yet, and its place. */
+interface Field {
+  /** The file. */
+  readonly path: string;
+  /** The place in the file, such as `users[0].user.token`. */
+  readonly at: string;
+  readonly value: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Gives the field `name` of an object whose fields were read. */
+function atPath(parent: Field, name: string, fields: Fields): Field {
+  return { path: parent.path, at: `${parent.at}.${name}`, value: fields[name] };
+}
+
+/** Gives the fields of an object. Throws for another type. */
+function parseRecordField(field: Field): Fields | null {
+  const value = field.value ?? null;
+  if (value === null) return null;
+  if (!isRecord(value)) throw wrongType(field, "an object");
+  return value;
+}
+
+/** Gives the items of a list, none for an absent one. Throws for another type. */
+function parseListField(field: Field): readonly Field[] {
+  const value = field.value ?? [];
+  if (!Array.isArray(value)) throw wrongType(field, "a list");
+  return value.map((item: unknown, index) => ({ path: field.path, at: `${field.at}[${index}]`, value: item }));
+}
+
+/** Gives a string that is not empty. Throws for another type. */
+function parseStringField(field: Field): string | null {
+  const value = field.value ?? "";
+  if (typeof value !== "string") throw wrongType(field, "a string");
+  return value === "" ? null : value;
+}
+
+/** Gives a boolean, false for an absent one. Throws for another type. */
+function parseBooleanField(field: Field): boolean {
+  const value = field.value ?? false;
+  if (typeof value !== "boolean") throw wrongType(field, "true or false");
+  return value;
+}
+
+function wrongType(field: Field, expected: string): Error {
+  return new Error(`Cannot parse kubeconfig "${field.path}": ${field.at || "the document"} must be ${expected}`);
 }

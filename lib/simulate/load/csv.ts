@@ -1,13 +1,15 @@
 /**
- * A load as CSV with a header: `seconds`, and of CPU `cpu` (a quantity), `millicores` or `percent`, of memory `memory`
- * (a quantity) or `bytes`, and `cache` (a quantity). Lines between rows; what is not there is constant. Empty lines and
- * those that begin with # are passed over.
+ * How does a CSV file become a load?
  */
 import { parseAmount } from "../../units/quantity.ts";
 import { quote } from "../../units/untrusted.ts";
-import { listSeen, type Points, type ReadLoads, toLoad } from "./load.ts";
+import { type FetchLoads, listSeen, type Points, toLoad } from "../load.ts";
 
-export interface CsvOptions {
+// A load as CSV with a header: `seconds`, and of CPU `cpu` (a quantity), `millicores` or `percent`, of memory
+// `memoryCoordinate` (a quantity) or `bytes`, and `cache` (a quantity). Lines between rows; what is not there is
+// constant. Empty lines and those that begin with # are passed over.
+
+interface CsvOptions {
   /** The file's name, for messages. */
   readonly file: string;
   /** What a `percent` is worth; 10, a percent of one core, where it is not given. */
@@ -15,23 +17,25 @@ export interface CsvOptions {
 }
 
 const MAX_ROWS = 2_000_000;
+
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 /** Beyond it an amount is a slip of the unit. */
 const MAX_AMOUNT = 2 ** 53;
 
 /** Reads one load. A message names file, line and column, as compilers do. Never throws. */
-export function readCsv(text: string, options: CsvOptions): ReadLoads {
+export function parseCsvLoads(text: string, options: CsvOptions): FetchLoads {
   const { file } = options;
   const rows = listRows(text);
   const [header, ...body] = rows;
   if (header === undefined) return { ok: false, message: `Cannot read load ${file}: it is empty` };
-  const columns = readHeader(header, options);
+  const columns = parseHeader(header, options);
   if ("fault" in columns) return refuse(file, columns);
   if (body.length > MAX_ROWS) return { ok: false, message: `Cannot read load ${file}: more than ${MAX_ROWS} rows` };
   const points: Record<Target, (readonly [number, number])[]> = { seconds: [], cpu: [], memory: [], cache: [] };
   let before = -Infinity;
   for (const row of body) {
-    const values = readRow(row, columns.columns);
+    const values = parseRow(row, columns.columns);
     if ("fault" in values) return refuse(file, values);
     const { seconds = 0 } = values.amounts;
     if (seconds <= before) {
@@ -50,6 +54,7 @@ export function readCsv(text: string, options: CsvOptions): ReadLoads {
 }
 
 type Target = "seconds" | "cpu" | "memory" | "cache";
+
 const TARGETS = ["cpu", "memory", "cache"] as const;
 
 interface Row {
@@ -66,7 +71,7 @@ interface Fault {
 interface Column {
   readonly target: Target;
   /** Gives the amount in seconds, millicores or bytes, or why it is none. */
-  readonly read: (text: string) => number | string;
+  readonly parse: (text: string) => number | string;
 }
 
 function withCache({ cpu, memory, cache }: Readonly<Record<Target, Points>>) {
@@ -86,18 +91,18 @@ function listRows(text: string): readonly Row[] {
   });
 }
 
-function readHeader(
+function parseHeader(
   { line, cells }: Row,
   { millicoresPerPercent = 10 }: CsvOptions,
 ): Fault | { readonly columns: readonly Column[] } {
   const known: Readonly<Record<string, Column>> = {
-    seconds: { target: "seconds", read: (text) => readNumber(text, { isSigned: true }) },
-    cpu: { target: "cpu", read: (text) => readQuantity(text, "cpu") },
-    millicores: { target: "cpu", read: readNumber },
-    percent: { target: "cpu", read: (text) => scale(readNumber(text), millicoresPerPercent) },
-    memory: { target: "memory", read: (text) => readQuantity(text, "memory") },
-    bytes: { target: "memory", read: readNumber },
-    cache: { target: "cache", read: (text) => readQuantity(text, "memory") },
+    seconds: { target: "seconds", parse: (text) => parseCsvNumber(text, { isSigned: true }) },
+    cpu: { target: "cpu", parse: (text) => parseCsvQuantity(text, "cpu") },
+    millicores: { target: "cpu", parse: parseCsvNumber },
+    percent: { target: "cpu", parse: (text) => scale(parseCsvNumber(text), millicoresPerPercent) },
+    memory: { target: "memory", parse: (text) => parseCsvQuantity(text, "memory") },
+    bytes: { target: "memory", parse: parseCsvNumber },
+    cache: { target: "cache", parse: (text) => parseCsvQuantity(text, "memory") },
   };
   const columns: Column[] = [];
   for (const { text, column } of cells) {
@@ -120,18 +125,18 @@ function readHeader(
   return { columns };
 }
 
-function readRow(
+function parseRow(
   { line, cells }: Row,
   columns: readonly Column[],
 ): Fault | { readonly amounts: Readonly<Partial<Record<Target, number>>> } {
   const amounts: Partial<Record<Target, number>> = {};
-  for (const [index, { target, read }] of columns.entries()) {
+  for (const [index, { target, parse }] of columns.entries()) {
     const cell = cells[index];
     if (cell === undefined) {
       const column = (cells.at(-1)?.column ?? 1) + (cells.at(-1)?.text.length ?? 0);
       return { line, column, fault: `Cannot read the row: ${cells.length} of ${columns.length} columns` };
     }
-    const amount = read(cell.text);
+    const amount = parse(cell.text);
     if (typeof amount === "string") return { line, column: cell.column, fault: amount };
     amounts[target] = amount;
   }
@@ -140,13 +145,13 @@ function readRow(
   return { line, column: extra.column, fault: `Cannot read ${quote(extra.text)}: the header names no such column` };
 }
 
-function readNumber(text: string, { isSigned = false }: { readonly isSigned?: boolean } = {}): number | string {
+function parseCsvNumber(text: string, { isSigned = false }: { readonly isSigned?: boolean } = {}): number | string {
   const value = NUMBER.test(text) ? Number(text) : NaN;
   if (!Number.isFinite(value) || Math.abs(value) > MAX_AMOUNT) return `Cannot parse number ${quote(text)}: write 1.5`;
   return value < 0 && !isSigned ? `Cannot use ${quote(text)}: no load is negative` : value;
 }
 
-function readQuantity(text: string, resource: "cpu" | "memory"): number | string {
+function parseCsvQuantity(text: string, resource: "cpu" | "memory"): number | string {
   const parsed = parseAmount(text, resource);
   if (!parsed.ok) return parsed.message;
   return parsed.amount < 0 ? `Cannot use ${quote(text)}: no load is negative` : parsed.amount;
@@ -156,6 +161,6 @@ function scale(value: number | string, factor: number): number | string {
   return typeof value === "number" ? value * factor : value;
 }
 
-function refuse(file: string, { line, column, fault }: Fault): ReadLoads {
+function refuse(file: string, { line, column, fault }: Fault): FetchLoads {
   return { ok: false, message: `${file}:${line}:${column}: ${fault}` };
 }

@@ -1,9 +1,11 @@
 /**
- * Usage per container out of Prometheus' range queries, as a load. What was used is no more than the limit let it be:
- * where CPU was throttled, more was wanted. https://prometheus.io/docs/prometheus/latest/querying/api/#range-queries
+ * How does the answer of a Prometheus range query become a load?
  */
 import { isRecord, quote } from "../../units/untrusted.ts";
-import { listSeen, type NamedLoad, type Points, type ReadLoads, toLoad } from "./load.ts";
+import { type FetchLoads, listSeen, type NamedLoad, type Points, toLoad } from "../load.ts";
+
+// Usage per container out of Prometheus' range queries, as a load. What was used is no more than the limit let it be:
+// where CPU was throttled, more was wanted. https://prometheus.io/docs/prometheus/latest/querying/api/#range-queries
 
 export interface PrometheusRange {
   /** http or https, with what comes before `/api/v1`. */
@@ -22,16 +24,19 @@ export type GetText = (url: string) => Promise<{ readonly status: number; readon
 
 /** What Prometheus itself allows for one series: https://github.com/prometheus/prometheus/blob/main/web/api/v1/api.go */
 const MAX_POINTS = 11_000;
-const LEAST_STEP_SECONDS = 5;
+
+const MIN_STEP_SECONDS = 5;
+
 const MAX_SERIES = 64;
+
 export const MAX_ANSWER_BYTES = 32 * 2 ** 20;
 
 /** Resolves to one load for each container, by name. Never rejects. */
-export async function readPrometheus(range: PrometheusRange, get: GetText): Promise<ReadLoads> {
+export async function fetchPrometheusLoads(range: PrometheusRange, get: GetText): Promise<FetchLoads> {
   const { cpu, memory } = toQueries(range);
-  const readCpu = await ask(cpu, range, get);
+  const readCpu = await fetchQuery(cpu, range, get);
   if (!readCpu.ok) return readCpu;
-  const readMemory = memory === null ? { ok: true as const, series: NO_SERIES } : await ask(memory, range, get);
+  const readMemory = memory === null ? { ok: true as const, series: NO_SERIES } : await fetchQuery(memory, range, get);
   if (!readMemory.ok) return readMemory;
   const names = [...new Set([...readCpu.series.keys(), ...readMemory.series.keys()])].sort();
   if (names.length === 0) return refuse(cpu, "it gives no series in that time; try it in Prometheus' own page");
@@ -48,7 +53,9 @@ export async function readPrometheus(range: PrometheusRange, get: GetText): Prom
 
 /** By container; the empty name is that of a series without one. */
 type Series = ReadonlyMap<string, Points>;
+
 const NO_SERIES: Series = new Map();
+
 type Asked = { readonly ok: true; readonly series: Series } | { readonly ok: false; readonly message: string };
 
 /** The mean over pods, as each is resized by its own usage. */
@@ -62,18 +69,18 @@ function toQueries({ query, memoryQuery }: PrometheusRange) {
   };
 }
 
-async function ask(query: string, { url, from, to }: PrometheusRange, get: GetText): Promise<Asked> {
+async function fetchQuery(query: string, { url, from, to }: PrometheusRange, get: GetText): Promise<Asked> {
   const target = URL.parse(`${url.replace(/\/+$/, "")}/api/v1/query_range`);
   if (target === null || !/^https?:$/.test(target.protocol)) {
     return { ok: false, message: `Cannot ask Prometheus at ${quote(url)}: write its http or https URL` };
   }
   const seconds = Math.max(0, (to - from) / 1000);
-  const step = Math.max(LEAST_STEP_SECONDS, Math.ceil(seconds / (MAX_POINTS - 1)));
+  const step = Math.max(MIN_STEP_SECONDS, Math.ceil(seconds / (MAX_POINTS - 1)));
   const parameters = { query, start: `${from / 1000}`, end: `${to / 1000}`, step: `${step}` };
   for (const [name, value] of Object.entries(parameters)) target.searchParams.set(name, value);
   try {
     const { status, text } = await get(target.href);
-    return readSeries(text, { query, status });
+    return parseSeries(text, { query, status });
   } catch (error) {
     return refuse(query, error instanceof Error ? error.message : String(error));
   }
@@ -84,7 +91,7 @@ interface AnswerContext {
   readonly status: number;
 }
 
-function readSeries(text: string, { query, status }: AnswerContext): Asked {
+function parseSeries(text: string, { query, status }: AnswerContext): Asked {
   if (text.length > MAX_ANSWER_BYTES) return refuse(query, "the answer has more than 32 MiB; ask for less");
   const body = parseJson(text);
   if (!isRecord(body)) return refuse(query, `status ${status}, and the answer is no JSON: is it Prometheus' address?`);
@@ -100,7 +107,7 @@ function readSeries(text: string, { query, status }: AnswerContext): Asked {
   if (result.length > MAX_SERIES) return refuse(query, `it gives ${result.length} series; aggregate them by container`);
   const series = new Map<string, Points>();
   for (const one of result) {
-    const { container, points } = readOne(one);
+    const { container, points } = parseOneSeries(one);
     if (series.has(container)) {
       return refuse(query, `it gives several series of container ${quote(container)}; write avg by (container) (...)`);
     }
@@ -110,7 +117,7 @@ function readSeries(text: string, { query, status }: AnswerContext): Asked {
 }
 
 /** Points that are no numbers are left out: the line goes on over them. */
-function readOne(one: unknown): { readonly container: string; readonly points: Points } {
+function parseOneSeries(one: unknown): { readonly container: string; readonly points: Points } {
   const { metric, values } = isRecord(one) ? one : {};
   const container = isRecord(metric) && typeof metric["container"] === "string" ? metric["container"] : "";
   if (!Array.isArray(values)) return { container, points: [] };

@@ -1,8 +1,14 @@
 /**
- * The files of a mounted cgroup file system. They are read synchronously, as awaiting hundreds of small files takes four
- * times as long, and stay open: Deno looks at each part of a path before it opens it, which costs more than to read.
- * Nothing outside of the mount is read, and nothing of any length.
+ * Where are the cgroups of pods, and how are their files read? The place differs by cgroup version and by driver.
+ *
+ * Files stay open, because opening them costs more than reading them.
  */
+import type { QosClass } from "../../units/resources.ts";
+import type { UsagePod } from "../source.ts";
+
+// The files of a mounted cgroup file system. They are read synchronously, as awaiting hundreds of small files takes
+// four times as long, and stay open: Deno looks at each part of a path before it opens it, which costs more than to
+// read. Nothing outside of the mount is read, and nothing of any length.
 
 /** A mounted cgroup file system. Paths are relative to it, of names that contain no slash; none of it throws. */
 export interface CgroupFiles {
@@ -18,16 +24,13 @@ export interface CgroupFiles {
 
 /** cpuacct.usage_percpu of a machine of 512 CPUs has 10 kB. */
 export const MAX_FILE_BYTES = 64 * 1024;
+
 /** Beside pods, a cgroup has a few dozen children: one for each service of the machine. */
 export const MAX_NAMES = 1000;
-/** 600 pods of one container. What is more is opened for each reading. */
-const MAX_OPEN = 4000;
-/** Each of the files ends with it. */
-const NEWLINE = 10;
 
 /** Opens what is mounted at `root`; disposal closes its files. Throws an error that says what to do. */
 export function openCgroupFiles(root: string): CgroupFiles & Disposable {
-  const real = openRoot(root);
+  const real = openRootDirectory(root);
   const open = new Map<string, Deno.FsFile>();
   // Shared by all reads: they are synchronous, so there is only one at a time.
   const buffer = new Uint8Array(MAX_FILE_BYTES);
@@ -88,7 +91,64 @@ export function openCgroupFiles(root: string): CgroupFiles & Disposable {
   };
 }
 
-function openRoot(root: string): string {
+// Where a node keeps the cgroups of its pods. That differs by cgroup version, by the kubelet's and the runtime's
+// cgroup driver (systemd or cgroupfs) and by the kubelet's cgroupRoot: kubepods/burstable/podUID/ID
+// kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID_WITH_UNDERSCORES.slice/cri-containerd-ID.scope
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cgroup_manager_linux.go
+
+/** The mounted tree, and the cgroups in it under which pods are. */
+export interface Hierarchy {
+  readonly mount: Mount;
+  /** Several where several kubelets share a machine; never empty. */
+  readonly roots: readonly PodRoot[];
+}
+
+/** Version 2 has one tree, version 1 one for each controller. */
+export type Mount =
+  | { readonly version: 2 }
+  | { readonly version: 1; readonly cpu: string; readonly cpuacct: string; readonly memory: string };
+
+/** The hierarchy, or why there is none, as the end of a sentence. */
+export function findHierarchy(files: CgroupFiles): Hierarchy | string {
+  const mount = findMount(files);
+  if (mount === null) return "it holds no cgroups; mount /sys/fs/cgroup of the node there";
+  const roots = findRoots(files, mount.version === 2 ? "" : mount.memory);
+  return roots.length > 0
+    ? { mount, roots }
+    : "no pods' cgroups (kubepods, kubepods.slice) are in it; mount the whole /sys/fs/cgroup of the node, not a container's";
+}
+
+/** The pod's cgroup, relative to its tree; `null` when nothing is known to lie there. */
+export function toPodPath({ path, driver, prefix }: PodRoot, { uid, qosClass }: UsagePod): string | null {
+  if (qosClass === null || !UID.test(uid)) return null;
+  const qos = QOS_DIRECTORIES[qosClass];
+  if (driver === "cgroupfs") return joinPaths(joinPaths(path, qos ?? ""), `pod${uid}`);
+  // A dash stands for a slash in the name of a slice.
+  const name = `pod${uid.replaceAll("-", "_")}`;
+  return qos === null
+    ? `${path}/${prefix}-${name}.slice`
+    : `${path}/${prefix}-${qos}.slice/${prefix}-${qos}-${name}.slice`;
+}
+
+/** How the cgroup of a container may be called, by the runtimes there are; none when the id is no id. */
+export function listContainerNames({ driver }: PodRoot, instance: string): readonly string[] {
+  const id = CONTAINER_ID.exec(instance)?.[1];
+  if (id === undefined) return [];
+  return driver === "cgroupfs" ? [id, `crio-${id}`] : RUNTIMES.map((runtime) => `${runtime}-${id}.scope`);
+}
+
+/** A path of two parts, of which either may be empty. */
+export function joinPaths(above: string, below: string): string {
+  return above === "" || below === "" ? `${above}${below}` : `${above}/${below}`;
+}
+
+/** 600 pods of one container. What is more is opened for each reading. */
+const MAX_OPEN = 4000;
+
+/** Each of the files ends with it. */
+const NEWLINE = 10;
+
+function openRootDirectory(root: string): string {
   try {
     const real = Deno.realPathSync(root);
     // A directory that may be entered is read by its first name.
@@ -119,4 +179,54 @@ function readAll(file: Deno.FsFile, buffer: Uint8Array): number | null {
     if (count === 0 || (length < buffer.length && buffer[length - 1] === NEWLINE)) return length;
   }
   return null;
+}
+
+/** The cgroup above all pods, relative to the tree: `kubepods`, or `kubelet.slice/kubelet-kubepods.slice`. */
+interface PodRoot {
+  readonly path: string;
+  readonly driver: "cgroupfs" | "systemd";
+  /** What the names of systemd's slices below it begin with: `kubelet-kubepods`. */
+  readonly prefix: string;
+}
+
+/** Both come from the API server, and become part of a path. */
+const UID = /^[\da-zA-Z][\da-zA-Z-]{0,63}$/;
+
+const CONTAINER_ID = /^[a-z][a-z-]{0,30}:\/\/([\da-f]{64})$/;
+
+const RUNTIMES = ["cri-containerd", "crio", "docker"] as const;
+
+const QOS_DIRECTORIES: Readonly<Record<QosClass, string | null>> = {
+  Guaranteed: null,
+  Burstable: "burstable",
+  BestEffort: "besteffort",
+};
+
+function findMount(files: CgroupFiles): Mount | null {
+  if (files.findKind("cgroup.controllers") === "file") return { version: 2 };
+  const find = (names: readonly string[]) => names.find((name) => files.findKind(name) === "directory");
+  // `cpu` alone is a link where the two are mounted as one.
+  const [cpu, cpuacct] = [find([...SEPARATOR, "cpu"]), find([...SEPARATOR, "cpuacct"])];
+  const memory = find(["memory"]);
+  return cpu === undefined || cpuacct === undefined || memory === undefined
+    ? null
+    : { version: 1, cpu, cpuacct, memory };
+}
+
+const SEPARATOR = ["cpu,cpuacct", "cpuacct,cpu"] as const;
+
+/** At the top, or one below: a kubelet with a cgroupRoot of its own, or one in a container, as kind's. */
+function findRoots(files: CgroupFiles, tree: string): readonly PodRoot[] {
+  const names = files.listDirectories(tree);
+  const below = names.flatMap((name) => files.listDirectories(joinPaths(tree, name)).map((one) => `${name}/${one}`));
+  return [...names, ...below].flatMap((path) => toPodRoot(path) ?? []).slice(0, MAX_ROOTS);
+}
+
+const MAX_ROOTS = 8;
+
+function toPodRoot(path: string): PodRoot | null {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (name === "kubepods") return { path, driver: "cgroupfs", prefix: name };
+  const prefix = /^((?:.+-)?kubepods)\.slice$/.exec(name)?.[1];
+  return prefix === undefined ? null : { path, driver: "systemd", prefix };
 }

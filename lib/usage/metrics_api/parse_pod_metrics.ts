@@ -1,18 +1,18 @@
 /**
- * From the bytes of metrics.k8s.io to usage by pod: rates of CPU and working sets, as metrics-server and its like write
- * them. Whoever serves that API may be anybody's program, so nothing is believed: what can't be true is left out and
- * counted. https://github.com/kubernetes/metrics/blob/v0.36.0/pkg/apis/metrics/v1beta1/types.go
+ * How do the bytes of metrics.k8s.io become usage by pod? Any program may serve that API, so every value is checked.
  */
-import { parseDuration } from "../../units/duration.ts";
 import { parseAmount } from "../../units/quantity.ts";
 import type { Resource } from "../../units/resources.ts";
-import { parseTime } from "../../units/time.ts";
+import { parseDuration, parseTime } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
-import { projectEntries, projectJson } from "../json/project.ts";
-import { recordShape, type Shape } from "../json/shape.ts";
+import { projectEntries, projectJson, recordShape, type Shape } from "../json/projection.ts";
+
+// From the bytes of metrics.k8s.io to usage by pod: rates of CPU and working sets, as metrics-server and its like
+// write them. Whoever serves that API may be anybody's program, so nothing is believed: what can't be true is left out
+// and counted. https://github.com/kubernetes/metrics/blob/v0.36.0/pkg/apis/metrics/v1beta1/types.go
 
 /** What a container used. */
-export interface ContainerMetrics {
+interface ContainerMetrics {
   /** The mean over the window. */
   readonly millicores: number;
   readonly workingSetBytes: number;
@@ -64,10 +64,12 @@ export function parsePodMetrics(bytes: Uint8Array, { now }: Pick<PodMetricsOptio
 }
 
 const MAX_CONTAINERS = 500;
+
 /** Kubernetes is made for 150,000: https://kubernetes.io/docs/setup/best-practices/cluster-large/ */
 const MAX_PODS = 200_000;
 
 const CONTAINER = recordShape({ name: "value", usage: recordShape({ cpu: "value", memory: "value" }) });
+
 const POD = recordShape({
   metadata: recordShape({ name: "value", namespace: "value" }),
   timestamp: "value",
@@ -90,11 +92,15 @@ function toEntryShape(isWanted: PodMetricsOptions["isWanted"]): Shape {
 }
 
 const MAX_LEAD_MS = 3_600_000;
+
 /** No source looks back for so long; one that does says nothing about now. */
 const MAX_WINDOW_MS = 3_600_000;
+
 /** More than any machine has. */
 const MAX_MILLICORES = 2 ** 40;
+
 const MAX_BYTES = 2 ** 50;
+
 const MAX_NAME_LENGTH = 253;
 
 function toPodMetrics(entry: unknown, now: number): PodMetrics | null {
@@ -119,8 +125,8 @@ function toPodMetrics(entry: unknown, now: number): PodMetrics | null {
 
 function toMetrics(usage: unknown): ContainerMetrics | null {
   if (!isRecord(usage)) return null;
-  const millicores = readAmount(usage.cpu, "cpu");
-  const workingSetBytes = readAmount(usage.memory, "memory");
+  const millicores = parsePlainAmount(usage.cpu, "cpu");
+  const workingSetBytes = parsePlainAmount(usage.memory, "memory");
   if (millicores === null || millicores > MAX_MILLICORES) return null;
   if (workingSetBytes === null || workingSetBytes > MAX_BYTES) return null;
   return { millicores, workingSetBytes };
@@ -128,10 +134,11 @@ function toMetrics(usage: unknown): ContainerMetrics | null {
 
 /** As metrics-server writes them, which is nearly always: `1234567n` and `12Ki`. */
 const PLAIN = /^(\d{1,15})(n|u|m|Ki)$/;
+
 const FACTORS: Readonly<Record<string, number>> = { n: 1e6, u: 1e3, m: 1 };
 
 /** Millicores, with a fraction that `parseAmount` would round up, or bytes; `null` for what is none. */
-function readAmount(value: unknown, resource: Resource): number | null {
+function parsePlainAmount(value: unknown, resource: Resource): number | null {
   const [, digits, suffix = ""] = typeof value === "string" ? PLAIN.exec(value) ?? [] : [];
   const factor = FACTORS[suffix];
   if (resource === "cpu" && factor !== undefined) return Number(digits) / factor;

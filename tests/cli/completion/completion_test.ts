@@ -1,8 +1,8 @@
 /** Do shells complete podfit's commands, flags and values, all of them and no others? */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { listCommands, readSpec } from "../../../lib/cli/completion/spec.ts";
+import { listCommands, toCommandSpec } from "../../../lib/cli/completion/spec.ts";
 import { formatCompletion } from "../../../lib/cli/completion/completion.ts";
-import { FLAGS } from "../../../lib/cli/run/flags.ts";
+import { FLAGS } from "../../../lib/cli/run/options.ts";
 import { completeInBash, completeInFish, completeInZsh, readProgram, runShell } from "../../support/completions.ts";
 import { shellTest } from "../../support/needs_shell.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
@@ -34,7 +34,7 @@ const LINES: readonly (readonly [line: string, words: readonly string[]])[] = [
 
 Deno.test("the words of completion are the program's own: every command, and every flag of each", () => {
   const program = readProgram();
-  const specs = listCommands(readSpec(program));
+  const specs = listCommands(toCommandSpec(program));
   assertEquals(specs.map(({ path }) => path).sort(), ["podfit", ...COMMANDS.map((name) => `podfit ${name}`)]);
   const daemon = specs.find(({ path }) => path === "podfit")?.flags.flatMap(({ names }) => names) ?? [];
   const flags = [...Object.values(FLAGS).map(({ flag }) => flag), "--version", "-h", "--help"];
@@ -56,7 +56,7 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   });
 
   await shellTest(shell, `${shell} completes every long flag of every command`, async () => {
-    const specs = listCommands(readSpec(readProgram()));
+    const specs = listCommands(toCommandSpec(readProgram()));
     const answers = await ask(specs.map(({ path }) => `${path} --`));
     for (const { path, flags } of specs) {
       const long = flags.flatMap(({ names }) => names).filter((name) => name.startsWith("--")).sort();

@@ -1,8 +1,8 @@
 /** The screen of the scene with replicas, letter by letter, at any size, and what it says of sizes that wait. */
 import { assert, assertEquals } from "@std/assert";
-import { toFrameOfBoth } from "../../../lib/cli/demo/frame_both.ts";
+import { toFrameOfBoth } from "../../../lib/cli/demo/frames.ts";
 import { newStory } from "../../../lib/cli/demo/story.ts";
-import { lengthOf, render } from "../../../lib/cli/demo/text.ts";
+import { lengthOf, render } from "../../../lib/cli/demo/drawing.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { toTenMinutesOfBoth } from "../../support/demo_story.ts";
 

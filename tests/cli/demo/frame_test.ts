@@ -1,8 +1,8 @@
 /** The demo's screen, letter by letter: at the least size, at a larger one, and before anything runs. */
 import { assert, assertEquals } from "@std/assert";
-import { toFrame } from "../../../lib/cli/demo/frame.ts";
+import { toFrame } from "../../../lib/cli/demo/frames.ts";
 import { newStory } from "../../../lib/cli/demo/story.ts";
-import { lengthOf, render } from "../../../lib/cli/demo/text.ts";
+import { lengthOf, render } from "../../../lib/cli/demo/drawing.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { toTenMinutes } from "../../support/demo_story.ts";
 

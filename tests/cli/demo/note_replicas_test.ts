@@ -1,15 +1,15 @@
 /** What the demo makes of passes of a ScaledObject through the fold: the fold's own, none is made up. */
 import { assert, assertEquals } from "@std/assert";
 import { newStory, type Story } from "../../../lib/cli/demo/story.ts";
-import type { ScaleWrite } from "../../../lib/core/replicas/input.ts";
-import { type Behavior, DEFAULT_BEHAVIOR } from "../../../lib/scaled_object/behavior.ts";
+import type { ScaleWrite } from "../../../lib/model/replicas_decision.ts";
+import { type Behavior, DEFAULT_BEHAVIOR } from "../../../lib/model/scaled_object.ts";
 import { passed } from "../../support/demo_story.ts";
 import { cpu, createFold, type Fold, pods, scaledObject, scaleOf } from "../../support/replicas_fold.ts";
 
 /** Born 500m, full-grown 2000m, at 50 %: each as born bears 250m, each full-grown 1000m. */
 const REQUESTS = { born: 500n, full: 2000n };
 
-Deno.test("noteReplicas() tells once that pods grow first, in the numbers of both yardsticks (R83)", () => {
+Deno.test("withReplicas() tells once that pods grow first, in the numbers of both yardsticks (R83)", () => {
   const { fold, look, tick } = begin(1);
   look(tick(400n));
   assertEquals(told(look(tick(400n))), [["blocked", "VerticalFirst", "1 full-grown is enough, as born it takes 2"]]);
@@ -17,7 +17,7 @@ Deno.test("noteReplicas() tells once that pods grow first, in the numbers of bot
   assertEquals(look().replicas.asked, { lo: 1, hi: 2 });
 });
 
-Deno.test("noteReplicas() tells a change of replicas when it is accepted, and counts it", () => {
+Deno.test("withReplicas() tells a change of replicas when it is accepted, and counts it", () => {
   const { fold, look, tick, answer } = begin(1);
   look(tick(1900n));
   assertEquals(look().events, []);
@@ -26,14 +26,14 @@ Deno.test("noteReplicas() tells a change of replicas when it is accepted, and co
   assertEquals([look().replicas.changes, look().replicas.last?.at], [{ out: 1, in: 0 }, fold.now]);
 });
 
-Deno.test("noteReplicas() tells nothing of a write that was dropped", () => {
+Deno.test("withReplicas() tells nothing of a write that was dropped", () => {
   const { look, tick, answer } = begin(1);
   look(tick(1900n));
   look(answer("dropped"));
   assertEquals([look().events, look().replicas.changes], [[], { out: 0, in: 0 }]);
 });
 
-Deno.test("noteReplicas() tells since when sizes wait for the number, until it has fallen (R86)", () => {
+Deno.test("withReplicas() tells since when sizes wait for the number, until it has fallen (R86)", () => {
   const { fold, look, tick, answer } = begin(3);
   const since = fold.now;
   look(tick(100n));
@@ -46,7 +46,7 @@ Deno.test("noteReplicas() tells since when sizes wait for the number, until it h
   assertEquals([look().replicas.pendingSince, look().replicas.changes], [null, { out: 0, in: 1 }]);
 });
 
-Deno.test("noteReplicas() tells of no wait where the number falls in the same pass", () => {
+Deno.test("withReplicas() tells of no wait where the number falls in the same pass", () => {
   const { scaleUp, scaleDown } = DEFAULT_BEHAVIOR;
   const { look, tick, answer } = begin(3, { scaleUp, scaleDown: { ...scaleDown, windowMs: 0 } });
   look(tick(100n));

@@ -1,8 +1,7 @@
 /** Plots as they stand on a screen: usage, request and limit at a few points in time. */
 import { assertEquals } from "@std/assert";
-import { plot } from "../../../lib/cli/demo/plot.ts";
+import { plot, render } from "../../../lib/cli/demo/drawing.ts";
 import type { Point } from "../../../lib/cli/demo/story.ts";
-import { render } from "../../../lib/cli/demo/text.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 
 const AREA = { width: 8, height: 3, fromAt: 0, toAt: 8000 };

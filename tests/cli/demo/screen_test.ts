@@ -1,16 +1,18 @@
 /** The terminal under a demo: what is written to it, and that it is given back. */
 import { assert, assertEquals } from "@std/assert";
-import { openScreen, type Size } from "../../../lib/cli/demo/screen.ts";
+import { openScreen, type ScreenSize } from "../../../lib/cli/terminal/screen.ts";
 import { type Text, toCharacters } from "../../../lib/cli/terminal/output.ts";
 
-function run(): { readonly written: string[]; readonly resize: (size: Size) => void } & ReturnType<typeof openScreen> {
+function run():
+  & { readonly written: string[]; readonly resize: (size: ScreenSize) => void }
+  & ReturnType<typeof openScreen> {
   const written: string[] = [];
-  let size: Size = { columns: 3, rows: 2 };
+  let size: ScreenSize = { columns: 3, rows: 2 };
   const write = (text: Text) => {
     written.push(toCharacters(text));
     return true;
   };
-  return { written, resize: (to) => size = to, ...openScreen({ readSize: () => size, write }) };
+  return { written, resize: (to) => size = to, ...openScreen({ getSize: () => size, write }) };
 }
 
 Deno.test("a frame is one write over the one before, and clears only a terminal of another size", () => {
@@ -31,7 +33,7 @@ Deno.test("a screen is a place of its own without a cursor, and is left once", (
 });
 
 Deno.test("a screen is left when the process ends in the middle of it", async () => {
-  const script = `import { openScreen } from "${new URL("../../../lib/cli/demo/screen.ts", import.meta.url)}";
+  const script = `import { openScreen } from "${new URL("../../../lib/cli/terminal/screen.ts", import.meta.url)}";
     openScreen(); setTimeout(() => {${"$"}}, 1);`;
   for (const end of ["Deno.exit(3)", "void Promise.reject(new Error())", "throw new Error()"]) {
     const args = ["eval", "--quiet", script.replace("$", end)];

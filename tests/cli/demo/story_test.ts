@@ -1,15 +1,15 @@
 /** What the demo makes of the daemon's evaluations, and of looks at both clusters. */
 import { assert, assertEquals } from "@std/assert";
-import { noteEvaluation, noteTrouble } from "../../../lib/cli/demo/note_evaluation.ts";
+import { withEvaluation, withTrouble } from "../../../lib/cli/demo/evaluations.ts";
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
-import { decide } from "../../../lib/core/decide.ts";
-import type { ResizeRequest } from "../../../lib/core/resize_request.ts";
-import { NEW_POD_STATE } from "../../../lib/core/state.ts";
-import type { Trouble } from "../../../lib/daemon/report/trouble.ts";
+import { decideSize } from "../../../lib/vertical/decide.ts";
+import type { ResizeRequest } from "../../../lib/model/resize_request.ts";
+import { NEW_POD_STATE } from "../../../lib/model/state.ts";
+import type { FailureReport } from "../../../lib/daemon/health.ts";
 import { input, MI, pod, point, resources, usage } from "../../support/builders.ts";
 import { blocked, evaluated, held, notice, requested, scaled, toStory, use, WEB } from "../../support/demo_story.ts";
 
-Deno.test("noteEvaluation() counts wanted resizes that were held back once per new sample, by reason (C53)", () => {
+Deno.test("withEvaluation() counts wanted resizes that were held back once per new sample, by reason (C53)", () => {
   const story = toStory(
     blocked(1, "Cooldown"),
     blocked(1, "Cooldown", false),
@@ -19,7 +19,7 @@ Deno.test("noteEvaluation() counts wanted resizes that were held back once per n
   assertEquals([story.blocked, story.events], [{ Cooldown: 2, MemoryInUse: 1 }, []]);
 });
 
-Deno.test("noteEvaluation() shows a resize with its reason, and remembers it for each resource it changed", () => {
+Deno.test("withEvaluation() shows a resize with its reason, and remembers it for each resource it changed", () => {
   const story = toStory(
     requested(1000, "cpu.requests at 99 %"),
     scaled(2000, "scaleUp", [
@@ -44,7 +44,7 @@ Deno.test("noteEvaluation() shows a resize with its reason, and remembers it for
   });
 });
 
-Deno.test("noteEvaluation() knows what each evaluation ended with, since when, and forgets it at a resize", () => {
+Deno.test("withEvaluation() knows what each evaluation ended with, since when, and forgets it at a resize", () => {
   assertEquals(toStory(held(1000, "InBand"), held(2000, "InBand")).standing, {
     web: { kind: "hold", reason: "InBand", since: 1000 },
   });
@@ -54,7 +54,7 @@ Deno.test("noteEvaluation() knows what each evaluation ended with, since when, a
   assertEquals(toStory(blocked(4000, "Cooldown"), requested(5000, "")).standing, {});
 });
 
-Deno.test("noteEvaluation() shows a notice by its reason, or its words, but for resizes, which have a line", () => {
+Deno.test("withEvaluation() shows a notice by its reason, or its words, but for resizes, which have a line", () => {
   const pending = { reason: "Deferred", message: "no room: cpu", since: 1 };
   const decision = { kind: "blocked", action: "scaleUp", reason: "MemoryInUse", message: "in use: 90Mi" } as const;
   const one = blocked(1, "MemoryInUse").outcome.decisions.map((it) => ({ ...it, decision }));
@@ -72,7 +72,7 @@ Deno.test("noteEvaluation() shows a notice by its reason, or its words, but for 
   ]);
 });
 
-Deno.test("noteEvaluation() shows what the API server said to a refused request, and what was wanted", () => {
+Deno.test("withEvaluation() shows what the API server said to a refused request, and what was wanted", () => {
   const { request } = requested(1, "").outcome;
   assert(request !== null);
   const wanted: ResizeRequest = {
@@ -81,21 +81,21 @@ Deno.test("noteEvaluation() shows what the API server said to a refused request,
     to: resources({ "cpu.requests": 250 }),
     changes: ["cpu.requests"],
   };
-  const run = decide(NEW_POD_STATE, input({ contenders: [WEB], observation: usage([point()]) }));
+  const run = decideSize(NEW_POD_STATE, input({ contenders: [WEB], observation: usage([point()]) }));
   const answer = { kind: "refused", reason: "Quota", message: "exceeded", resources: [], waitMs: null } as const;
   const given = input({ contenders: [WEB], observation: { kind: "answered", request: wanted, answer } });
-  const { events } = toStory(evaluated(2, decide(run.state, given), given));
+  const { events } = toStory(evaluated(2, decideSize(run.state, given), given));
   assertEquals(events.map(({ text, why }) => [text, why]), [["Quota", "exceeded; wanted cpu.requests 100m -> 250m"]]);
 });
 
-Deno.test("noteTrouble() shows what fails, and an autoscaler that cannot work as it is written", () => {
+Deno.test("withTrouble() shows what fails, and an autoscaler that cannot work as it is written", () => {
   const autoscaler = { namespace: "default", name: "web" };
-  const troubles: readonly Trouble[] = [
+  const troubles: readonly FailureReport[] = [
     { kind: "failure", level: "warn", message: "Cannot watch, retrying", autoscaler: null, fields: {} },
     { kind: "failure", level: "error", message: "Cannot write status", autoscaler, fields: {} },
     { kind: "status", autoscaler, notice: notice("TargetNotFound", 'deployment "web" does not exist') },
   ];
-  const story = troubles.reduce((so, trouble) => noteTrouble(so, { at: 7, trouble }), toStory());
+  const story = troubles.reduce((so, trouble) => withTrouble(so, { at: 7, trouble }), toStory());
   assertEquals(story.events.map(({ at, tone, subject, text }) => [at, tone, subject, text]), [
     [7, "trouble", "", "Cannot watch, retrying"],
     [7, "trouble", "web", "Cannot write status"],
@@ -117,10 +117,10 @@ Deno.test("nextStory() tells a kill once, and in which of the two clusters", () 
   ]);
 });
 
-Deno.test("nextStory() and noteTrouble() keep a window of points and a number of events, however long it runs", () => {
-  const odd: Trouble = { kind: "failure", level: "warn", message: "odd", autoscaler: null, fields: {} };
+Deno.test("nextStory() and withTrouble() keep a window of points and a number of events, however long it runs", () => {
+  const odd: FailureReport = { kind: "failure", level: "warn", message: "odd", autoscaler: null, fields: {} };
   let story = toStory();
-  for (let at = 0; at < 500; at++) story = noteTrouble(story, { at, trouble: odd });
+  for (let at = 0; at < 500; at++) story = withTrouble(story, { at, trouble: odd });
   assertEquals([story.events.length, story.events.at(-1)?.number], [100, 500]);
   for (let at = 0; at < 3_600_000; at += 10_000) story = nextStory(story, { at, podfit: [use({})], shadow: [] });
   assertEquals(story.traces["web.cpu"]?.length, 120);
@@ -133,10 +133,10 @@ Deno.test("nextStory() traces the mean of a workload's pods, and how many there 
   assertEquals(traces["web.pods"], [{ at: 1, used: 2, requests: null, limits: 1 }]);
 });
 
-Deno.test("noteEvaluation() names the pod of a resize where there are several", () => {
+Deno.test("withEvaluation() names the pod of a resize where there are several", () => {
   const one = scaled(2000, "scaleUp", [{ key: "cpu.requests", from: 50, to: 100 }]);
   const named = { ...one, input: { ...one.input, pod: { ...one.input.pod, name: "web-7fb94f694f-5cjhl" } } };
-  const [both, sizes] = (["both", "sizes"] as const).map((scene) => noteEvaluation(newStory(0, 60_000, scene), named));
+  const [both, sizes] = (["both", "sizes"] as const).map((scene) => withEvaluation(newStory(0, 60_000, scene), named));
   assertEquals([both?.events[0]?.subject, sizes?.events[0]?.subject], ["5cjhl", "web"]);
   assertEquals(Object.keys(both?.changes ?? {}), ["web.cpu"]);
 });

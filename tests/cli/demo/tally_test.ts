@@ -1,6 +1,6 @@
 /** What a cluster reserved and lost, added up over looks at it. */
 import { assertEquals } from "@std/assert";
-import { nextTally, NO_TALLY } from "../../../lib/cli/demo/tally.ts";
+import { nextTally, NO_TALLY } from "../../../lib/cli/demo/story.ts";
 import { use } from "../../support/demo_story.ts";
 
 const SECOND = 1_000_000_000;

@@ -1,17 +1,18 @@
 /** Lines of text as wide as they are to be, with colours and without. */
 import { assertEquals } from "@std/assert";
-import { fit, formatElapsed, type Line, render, spread } from "../../../lib/cli/demo/text.ts";
+import { fitWidth, type Line, render, spread } from "../../../lib/cli/demo/drawing.ts";
+import { formatElapsed } from "../../../lib/cli/terminal/numbers.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 
 const LINE: Line = [{ text: "ab", style: "up" }, { text: "cd" }, { text: "─", style: "requests", isOverBar: true }];
 const plain = (line: Line) => toCharacters(render(line, false));
 
 Deno.test("fit() cuts and fills a line to its width", () => {
-  for (const width of [0, 1, 2, 3, 5, 9]) assertEquals(plain(fit(LINE, width)), "abcd─    ".slice(0, width));
+  for (const width of [0, 1, 2, 3, 5, 9]) assertEquals(plain(fitWidth(LINE, width)), "abcd─    ".slice(0, width));
 });
 
 Deno.test("fit() lets no text move the cursor", () => {
-  assertEquals(plain(fit([{ text: "a\x1b[2J\r\nb\u2028c" }], 9)), "a\ufffd[2J b c");
+  assertEquals(plain(fitWidth([{ text: "a\x1b[2J\r\nb\u2028c" }], 9)), "a\ufffd[2J b c");
 });
 
 Deno.test("spread() gives up what is at the right when both do not fit with a gap", () => {

@@ -1,8 +1,7 @@
 /** The demo's totals beside its shadow's, and what is said of the difference. */
 import { assertEquals } from "@std/assert";
-import { newStory, type Story } from "../../../lib/cli/demo/story.ts";
-import { NO_TALLY, type Tally } from "../../../lib/cli/demo/tally.ts";
-import { render } from "../../../lib/cli/demo/text.ts";
+import { newStory, NO_TALLY, type Story, type Tally } from "../../../lib/cli/demo/story.ts";
+import { render } from "../../../lib/cli/demo/drawing.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { listTotals } from "../../../lib/cli/demo/totals.ts";
 import { toStory } from "../../support/demo_story.ts";

@@ -1,40 +1,39 @@
 /** Twenty minutes of the demo under virtual time: the story that it is to tell, in numbers. */
 import { assert, assertEquals } from "@std/assert";
 import { stringify } from "yaml";
-import { readScene } from "../../../lib/cli/demo/manifests.ts";
-import { noteEvaluation, noteTrouble } from "../../../lib/cli/demo/note_evaluation.ts";
-import { noteReplicas } from "../../../lib/cli/demo/note_replicas.ts";
+import { getScene } from "../../../lib/cli/demo/scene.ts";
+import { withEvaluation, withReplicas, withTrouble } from "../../../lib/cli/demo/evaluations.ts";
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
-import { readAverage } from "../../../lib/cli/demo/totals.ts";
+import { computeAverage } from "../../../lib/cli/demo/totals.ts";
 import { openWorld } from "../../../lib/cli/demo/world.ts";
-import { SCENES } from "../../../lib/cli/demo/scene_name.ts";
-import { lintManifests } from "../../../lib/cli/lint/manifests.ts";
-import { formatName } from "../../../lib/daemon/inventory/facts.ts";
-import { findOwner } from "../../../lib/daemon/report/sink.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { SCENES } from "../../../lib/cli/demo/options.ts";
+import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
+import { formatName } from "../../../lib/daemon/cluster/facts.ts";
+import { findAutoscaler } from "../../../lib/daemon/pods/controller.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 Deno.test("in the demo podfit resizes all three, gives back, and loses less than its shadow (C30 C31 C41 C45)", async () => {
   const clock = new VirtualClock();
   let story = newStory(clock.now(), 1_200_000);
   const resized = new Map<string, Set<string>>();
   const world = await openWorld({
-    scene: readScene("sizes"),
+    scene: getScene("sizes"),
     clock,
     isServed: false,
     onEvaluation(evaluation) {
-      story = noteEvaluation(story, evaluation);
+      story = withEvaluation(story, evaluation);
       const { scaled } = evaluation.outcome;
       if (scaled === null) return;
-      const owner = findOwner(evaluation, scaled);
+      const owner = findAutoscaler(evaluation, scaled);
       const name = owner === null ? "" : formatName(owner);
       resized.set(name, (resized.get(name) ?? new Set()).add(scaled.action));
     },
     onPass: () => assert(false, "replicas are none of this scene's"),
-    onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
+    onTrouble: (trouble) => story = withTrouble(story, { at: clock.now(), trouble }),
   });
   for (let second = 0; second < 1200; second += 2) {
     await clock.advance(2000);
-    story = nextStory(story, { at: clock.now(), ...world.read() });
+    story = nextStory(story, { at: clock.now(), ...world.listUses() });
   }
   await close(world, clock);
 
@@ -43,7 +42,7 @@ Deno.test("in the demo podfit resizes all three, gives back, and loses less than
   const { podfit, shadow } = story;
   assert(podfit.elapsedMs > 1_190_000 && podfit.elapsedMs === shadow.elapsedMs);
   for (const resource of ["cpu", "memory"] as const) {
-    assert(readAverage(podfit, resource) < 0.8 * readAverage(shadow, resource), resource);
+    assert(computeAverage(podfit, resource) < 0.8 * computeAverage(shadow, resource), resource);
   }
   assert(podfit.throttledNs < 0.3 * shadow.throttledNs, `${podfit.throttledNs} of ${shadow.throttledNs}`);
   assertEquals([podfit.kills, podfit.downMs], [0, 0]);
@@ -56,17 +55,17 @@ Deno.test("in the scene with replicas a pod grows before there are more, and bot
   const clock = new VirtualClock();
   let story = newStory(clock.now(), 1_200_000, "both");
   const world = await openWorld({
-    scene: readScene("both"),
+    scene: getScene("both"),
     clock,
     isServed: false,
-    onEvaluation: (evaluation) => story = noteEvaluation(story, evaluation),
-    onPass: (pass) => story = noteReplicas(story, pass),
-    onTrouble: (trouble) => story = noteTrouble(story, { at: clock.now(), trouble }),
+    onEvaluation: (evaluation) => story = withEvaluation(story, evaluation),
+    onPass: (pass) => story = withReplicas(story, pass),
+    onTrouble: (trouble) => story = withTrouble(story, { at: clock.now(), trouble }),
   });
   const sizes = { firstOut: 0, end: 0 };
   for (let second = 0; second < 1200; second += 2) {
     await clock.advance(2000);
-    const look = world.read();
+    const look = world.listUses();
     if (story.replicas.changes.out === 0) sizes.firstOut = look.podfit[0]?.size["cpu.requests"] ?? 0;
     sizes.end = look.podfit[0]?.size["cpu.requests"] ?? 0;
     story = nextStory(story, { at: clock.now(), ...look });
@@ -81,15 +80,15 @@ Deno.test("in the scene with replicas a pod grows before there are more, and bot
   assert(sizes.firstOut > 1200 && sizes.end < 300, JSON.stringify(sizes));
   assert(replicas.changes.out >= 1 && replicas.changes.in >= 1);
   assertEquals([podfit.mostPods, shadow.mostPods, story.traces["shop.pods"]?.at(-1)?.used], [3, 10, 1]);
-  assert(readAverage(podfit, "cpu") < readAverage(shadow, "cpu"));
-  assert(readAverage(podfit, "memory") < 0.5 * readAverage(shadow, "memory"));
+  assert(computeAverage(podfit, "cpu") < computeAverage(shadow, "cpu"));
+  assert(computeAverage(podfit, "memory") < 0.5 * computeAverage(shadow, "memory"));
   assert(podfit.throttledNs < 1e9, "fewer pods, and core-seconds unserved");
   assertEquals(story.events.filter(({ tone }) => tone === "trouble"), []);
   assertEquals([podfit.kills, shadow.kills], [0, 0]);
 });
 
 Deno.test("podfit finds nothing wrong in what the demo applies (C8, R96)", () => {
-  const text = SCENES.flatMap((name) => readScene(name).manifests).map((manifest) => stringify(manifest)).join("---\n");
+  const text = SCENES.flatMap((name) => getScene(name).manifests).map((manifest) => stringify(manifest)).join("---\n");
   const { findings, checked } = lintManifests([{ name: "demo", text }]);
   assertEquals(findings, []);
   assertEquals([...checked], [["autoscaler", 4], ["scaled object", 1]]);

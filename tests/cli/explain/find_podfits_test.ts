@@ -1,8 +1,7 @@
 /** Whatever podfit is installed as, its pods are found on an embedded cluster, and asked where their listener is. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { DebugError } from "../../../lib/cli/explain/debug_source.ts";
-import { readPodfit } from "../../../lib/cli/explain/find_podfits.ts";
-import { openDebug } from "../../../lib/cli/explain/open_debug.ts";
+import { DebugError } from "../../../lib/cli/connection/records.ts";
+import { openPodfits, parsePodfit } from "../../../lib/cli/connection/podfits.ts";
 import { parseObjects, type Rendered, renderObjects, type Values } from "../../../tools/helm.ts";
 import { pod } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
@@ -60,7 +59,7 @@ for (const [what, values] of Object.entries(INSTALLS)) {
           return path.includes("/proxy/") ? Promise.resolve(new Response("")) : transport(request);
         },
       };
-      const [source, ...others] = await openDebug(server, WANTED, signal);
+      const [source, ...others] = await openPodfits(server, WANTED, signal);
       await source?.open({ latest: true }, signal);
       assertEquals([source?.name, others], ['podfit "default/podfit-0"', []]);
       const target = JSON.stringify(values).includes("tls") ? "https:podfit-0:8081" : "podfit-0:8081";
@@ -75,7 +74,7 @@ chartTest("the Lease that a podfit is asked by is the one that the chart grants 
     const granted = objects.flatMap(({ kind, rules }) => kind === "Role" ? rules : [])
       .filter((rule: Json) => rule.resources.includes("leases")).flatMap((rule: Json) => rule.resourceNames ?? []);
     await withPodfit(objects, (found) => {
-      assertEquals(granted, [readPodfit(found)?.lease?.name]);
+      assertEquals(granted, [parsePodfit(found)?.lease?.name]);
       return Promise.resolve();
     });
   }
@@ -85,7 +84,7 @@ for (const file of ["install", "node-local"]) {
   Deno.test(`a podfit is found that deploy/${file}.yaml installs, and its missing listener is told`, async () => {
     const text = await Deno.readTextFile(new URL(`../../../deploy/${file}.yaml`, import.meta.url));
     await withPodfit(parseObjects(text), async (_, run) => {
-      const { message } = await assertRejects(() => openDebug(run.cluster.connect(), WANTED, signal), DebugError);
+      const { message } = await assertRejects(() => openPodfits(run.cluster.connect(), WANTED, signal), DebugError);
       assertEquals(
         message,
         'Cannot ask podfit "default/podfit-0": it has no --debug-listen; set debug.enabled of its chart, or ' +
@@ -101,6 +100,6 @@ Deno.test("the sidecar of deploy/sidecar-example.yaml is found in its pod", asyn
   const [sidecar] = template.spec.initContainers;
   const args = [...sidecar.args, "--debug-listen=0.0.0.0:10281"];
   const found = { ...template, spec: { ...template.spec, initContainers: [{ ...sidecar, args }] } };
-  const read = readPodfit({ ...found, metadata: { ...template.metadata, name: "web-1", namespace: "default" } });
+  const read = parsePodfit({ ...found, metadata: { ...template.metadata, name: "web-1", namespace: "default" } });
   assertEquals([read?.mode, read?.debugPort, read?.lease], ["sidecar", 10281, null]);
 });

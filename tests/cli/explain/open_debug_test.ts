@@ -1,12 +1,10 @@
 /** Which podfit is asked for the records of a pod, through the API server, and what people read where that fails. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { DebugError, type DebugSource } from "../../../lib/cli/explain/debug_source.ts";
-import { openDebug, type Wanted } from "../../../lib/cli/explain/open_debug.ts";
-import { askInTurn } from "../../../lib/cli/explain/listener.ts";
-import { explainFrom, readLatest } from "../../../lib/cli/explain/records.ts";
-import { isNameOf } from "../../../lib/cli/explain/targets.ts";
-import type { RecordLine } from "../../../lib/record/line.ts";
-import { toRecord } from "../../../lib/record/record.ts";
+import { askUntilAnswered, DebugError, type DebugSource, fetchLatest } from "../../../lib/cli/connection/records.ts";
+import { openPodfits, type PodfitQuery } from "../../../lib/cli/connection/podfits.ts";
+import { explainFromSources } from "../../../lib/cli/explain/explain.ts";
+import { isPodNameOf } from "../../../lib/cli/explanation/explain_workload.ts";
+import { type RecordLine, toRecord } from "../../../lib/record/record.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { START } from "../../support/builders.ts";
 import { answerDebug } from "../../support/debug_server.ts";
@@ -16,7 +14,7 @@ const ORIGIN = "https://cluster.example:6443";
 const { signal } = new AbortController();
 const DEBUG = "--debug-listen=0.0.0.0:8081";
 const POD: Json = { metadata: { name: "web", namespace: "shop", labels: {} }, spec: { nodeName: "node-1" } };
-const WANTED: Wanted = { namespace: "shop", pod: "web", podfitNamespace: null };
+const WANTED: PodfitQuery = { namespace: "shop", pod: "web", podfitNamespace: null };
 
 interface PodfitFacts {
   readonly mode?: "central" | "node-local" | "sidecar";
@@ -63,30 +61,30 @@ function cluster(podfits: readonly Json[], more: Readonly<Record<string, unknown
 const namesOf = (sources: readonly DebugSource[]) => sources.map(({ name }) => name);
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/podfit/leases/podfit";
 
-Deno.test("openDebug() asks the one controller that there is, and of several the holder of the Lease", async () => {
+Deno.test("openPodfits() asks the one controller that there is, and of several the holder of the Lease", async () => {
   const one = server(cluster([podfit("podfit-a")]));
-  assertEquals(namesOf(await openDebug(one, WANTED, signal)), ['podfit "podfit/podfit-a"']);
+  assertEquals(namesOf(await openPodfits(one, WANTED, signal)), ['podfit "podfit/podfit-a"']);
   const lease = { spec: { holderIdentity: "podfit-b_075e3441" } };
   const two = server(cluster([podfit("podfit-a"), podfit("podfit-b")], { [LEASE]: lease }));
-  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ['podfit "podfit/podfit-b"']);
+  assertEquals(namesOf(await openPodfits(two, WANTED, signal)), ['podfit "podfit/podfit-b"']);
 });
 
-Deno.test("openDebug() looks for the Lease under the name that the controllers are told", async () => {
+Deno.test("openPodfits() looks for the Lease under the name that the controllers are told", async () => {
   const args = [DEBUG, "--leader-elect-resource-name", "other"];
   const lease = { spec: { holderIdentity: "podfit-b_075e3441" } };
   const path = LEASE.replace("leases/podfit", "leases/other");
   const two = server(cluster([podfit("podfit-a", { args }), podfit("podfit-b", { args })], { [path]: lease }));
-  assertEquals(namesOf(await openDebug(two, WANTED, signal)), ['podfit "podfit/podfit-b"']);
+  assertEquals(namesOf(await openPodfits(two, WANTED, signal)), ['podfit "podfit/podfit-b"']);
 });
 
-Deno.test("openDebug() asks the agent of the pod's node, and every agent where no pod is named", async () => {
+Deno.test("openPodfits() asks the agent of the pod's node, and every agent where no pod is named", async () => {
   const agents = [podfit("a", { mode: "node-local" }), podfit("b", { mode: "node-local", node: "node-2" })];
-  assertEquals(namesOf(await openDebug(server(cluster(agents)), WANTED, signal)), ['podfit "podfit/a"']);
-  const all = await openDebug(server(cluster(agents)), { ...WANTED, pod: null }, signal);
+  assertEquals(namesOf(await openPodfits(server(cluster(agents)), WANTED, signal)), ['podfit "podfit/a"']);
+  const all = await openPodfits(server(cluster(agents)), { ...WANTED, pod: null }, signal);
   assertEquals(namesOf(all), ['podfit "podfit/a"', 'podfit "podfit/b"']);
 });
 
-Deno.test("openDebug() asks the podfit in the pod itself where the pod has the label of a sidecar", async () => {
+Deno.test("openPodfits() asks the podfit in the pod itself where the pod has the label of a sidecar", async () => {
   const pod = {
     metadata: { ...POD.metadata, labels: { "podfit.dev/mode": "sidecar" } },
     spec: {
@@ -96,12 +94,12 @@ Deno.test("openDebug() asks the podfit in the pod itself where the pod has the l
   };
   const asked: string[] = [];
   const api = server({ "/api/v1/namespaces/shop/pods/web": pod }, asked);
-  const [source] = await openDebug(api, WANTED, signal);
+  const [source] = await openPodfits(api, WANTED, signal);
   await assertRejects(() => drain(source), DebugError);
   assertEquals(asked.at(-1), "/api/v1/namespaces/shop/pods/web:9000/proxy/debug/records?namespace=shop&pod=web");
 });
 
-Deno.test("openDebug() asks the leader of each install where there are several", async () => {
+Deno.test("openPodfits() asks the leader of each install where there are several", async () => {
   const other = [DEBUG, "--leader-elect-resource-name=other"];
   const alone = [DEBUG, "--leader-elect=false"];
   const pods = [
@@ -117,12 +115,12 @@ Deno.test("openDebug() asks the leader of each install where there are several",
     [LEASE.replace("leases/podfit", "leases/other")]: { spec: { holderIdentity: "b-2_1" } },
   };
   const names = ["a-2", "b-2", "c", "d"].map((name) => `podfit "podfit/${name}"`);
-  assertEquals(namesOf(await openDebug(server(cluster(pods, leases)), WANTED, signal)), names);
+  assertEquals(namesOf(await openPodfits(server(cluster(pods, leases)), WANTED, signal)), names);
 });
 
 Deno.test("of several podfits the first that knows of it answers, and else what stood in the way is told", async () => {
   const ask = (...answers: readonly (string | DebugError)[]) =>
-    askInTurn(answers.map((_, at) => ({ at, name: "", read: () => [] as never })), ({ at }) => {
+    askUntilAnswered(answers.map((_, at) => ({ at, name: "", read: () => [] as never })), ({ at }) => {
       const answer = answers[at];
       return answer instanceof DebugError ? Promise.reject(answer) : Promise.resolve(answer);
     });
@@ -133,7 +131,7 @@ Deno.test("of several podfits the first that knows of it answers, and else what 
 });
 
 Deno.test("a podfit that ends meanwhile is one that is asked again", async () => {
-  const [source] = await openDebug(server(withProxy(() => refuse(404, 'pods "podfit-a" not found'))), WANTED, signal);
+  const [source] = await openPodfits(server(withProxy(() => refuse(404, 'pods "podfit-a" not found'))), WANTED, signal);
   assertEquals((await assertRejects(() => drain(source), DebugError)).reason, "Unreachable");
 });
 
@@ -149,37 +147,37 @@ Deno.test("of a thousand agents no more than sixteen are asked at a time, and al
       yield* [];
     },
   };
-  assertEquals(await readLatest(Array.from({ length: 1000 }, () => source), {}, { signal }), []);
+  assertEquals(await fetchLatest(Array.from({ length: 1000 }, () => source), {}, { signal }), []);
   assertEquals([asked, most], [1000, 16]);
 });
 
 Deno.test("a pod's name says of which workload it is, by the workload's kind", () => {
   const pods = ["web-7d9f4c-x2x4k", "web-x2x4k", "web-0", "web-7d9f4c-x2x4k-0", "other-x2x4k"];
-  const of = (target: string) => pods.filter((pod) => isNameOf(pod, target));
+  const of = (target: string) => pods.filter((pod) => isPodNameOf(pod, target));
   assertEquals(of("deployment/web"), ["web-7d9f4c-x2x4k"]);
   assertEquals(of("daemonset/web"), ["web-x2x4k"]);
   assertEquals(of("statefulset/web"), ["web-0"]);
   assertEquals(of("scaledobject/web"), []);
 });
 
-Deno.test("openDebug() asks each ready sidecar of the namespace where no pod is named", async () => {
+Deno.test("openPodfits() asks each ready sidecar of the namespace where no pod is named", async () => {
   const sidecar = (name: string, namespace: string, ready = true) => {
     const pod = podfit(name, { mode: "sidecar", ready });
     return { ...pod, metadata: { ...pod.metadata, namespace } };
   };
   const pods = [podfit("podfit-a"), sidecar("a", "shop"), sidecar("b", "shop", false), sidecar("c", "other")];
   const asked: string[] = [];
-  const shop = await openDebug(server(cluster(pods), asked), { ...WANTED, pod: null }, signal);
+  const shop = await openPodfits(server(cluster(pods), asked), { ...WANTED, pod: null }, signal);
   assertEquals(namesOf(shop), ['podfit "podfit/podfit-a"', 'podfit "shop/a"']);
   assertEquals(asked, ["/api/v1/pods?labelSelector=podfit.dev%2Fmode+in+%28central%2Cnode-local%2Csidecar%29"]);
-  const all = await openDebug(server(cluster(pods)), { ...WANTED, pod: null, namespace: null }, signal);
+  const all = await openPodfits(server(cluster(pods)), { ...WANTED, pod: null, namespace: null }, signal);
   assertEquals(namesOf(all), ['podfit "podfit/podfit-a"', 'podfit "shop/a"', 'podfit "other/c"']);
 });
 
-Deno.test("openDebug() goes through pods/proxy by HTTPS where podfit has a certificate", async () => {
+Deno.test("openPodfits() goes through pods/proxy by HTTPS where podfit has a certificate", async () => {
   const asked: string[] = [];
   const args = [DEBUG, "--tls-cert-file=/etc/podfit/tls/tls.crt"];
-  const [source] = await openDebug(server(cluster([podfit("podfit-a", { args })]), asked), WANTED, signal);
+  const [source] = await openPodfits(server(cluster([podfit("podfit-a", { args })]), asked), WANTED, signal);
   await assertRejects(() => drain(source), DebugError);
   assertEquals(
     asked.at(-1),
@@ -249,7 +247,7 @@ function withProxy(answer: (request: Request) => Response): Readonly<Record<stri
 for (const [what, [answers, message]] of Object.entries(ERRORS)) {
   Deno.test(`explain through the API server says what to do about ${what}`, async () => {
     const asking = async () => {
-      const sources = await openDebug(server(answers), WANTED, signal);
+      const sources = await openPodfits(server(answers), WANTED, signal);
       for (const source of sources) await drain(source);
     };
     const { message: said } = await assertRejects(asking, DebugError);
@@ -265,8 +263,8 @@ Deno.test("explain through the API server answers from the records of the podfit
     outcome,
   });
   const line: RecordLine = { kind: "pod", namespace: "shop", name: "web", uid: "u", count: 1, since: START, record };
-  const sources = await openDebug(server(withProxy(answerDebug([line]))), WANTED, signal);
-  const explained = await explainFrom(sources, { kind: "pod", name: "web" }, {
+  const sources = await openPodfits(server(withProxy(answerDebug([line]))), WANTED, signal);
+  const explained = await explainFromSources(sources, { kind: "pod", name: "web" }, {
     namespace: "shop",
     signal,
     now: () => START,

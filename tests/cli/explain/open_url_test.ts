@@ -1,10 +1,10 @@
 /** A podfit's records by its address, over real HTTP: what comes, and what people read where nothing does. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { DebugError } from "../../../lib/cli/explain/debug_source.ts";
-import { openUrl } from "../../../lib/cli/explain/open_url.ts";
+import { DebugError, fetchLatest } from "../../../lib/cli/connection/records.ts";
+import { openUrl } from "../../../lib/cli/connection/podfits.ts";
 import { answerDebug } from "../../support/debug_server.ts";
 import { ExplainRun } from "../../support/explain_run.ts";
-import { explainFrom, readLatest } from "../../../lib/cli/explain/records.ts";
+import { explainFromSources } from "../../../lib/cli/explain/explain.ts";
 
 const { signal } = new AbortController();
 
@@ -13,7 +13,7 @@ function serve(answer: (request: Request) => Response) {
 }
 
 function read(url: string, token: string | null = null) {
-  return readLatest([openUrl({ url, token })], { namespace: "shop" }, { signal });
+  return fetchLatest([openUrl({ url, token })], { namespace: "shop" }, { signal });
 }
 
 Deno.test("explain by --url says the same as by the records themselves", async () => {
@@ -22,8 +22,8 @@ Deno.test("explain by --url says the same as by the records themselves", async (
   await using server = serve(answerDebug(run.lines.all()));
   const source = openUrl({ url: `http://127.0.0.1:${server.addr.port}`, token: null });
   const options = { namespace: "default", signal, now: () => run.run.clock.now() };
-  assertEquals(await explainFrom([source], { kind: "pod", name: "web" }, options), run.explain());
-  const unknown = explainFrom([source], { kind: "pod", name: "other" }, options);
+  assertEquals(await explainFromSources([source], { kind: "pod", name: "web" }, options), run.explain());
+  const unknown = explainFromSources([source], { kind: "pod", name: "other" }, options);
   assertMatch((await assertRejects(() => unknown, DebugError)).message, /^Nothing is known of pod "default\/other"/);
 });
 

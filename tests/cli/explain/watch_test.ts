@@ -1,11 +1,10 @@
 /** `podfit explain --watch` on an embedded cluster, through `pods/proxy`: when it explains anew, and what it does where a podfit ends. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { DebugError } from "../../../lib/cli/explain/debug_source.ts";
-import type { Explanation } from "../../../lib/cli/explain/explanation.ts";
-import { openDebug } from "../../../lib/cli/explain/open_debug.ts";
-import { explainFrom } from "../../../lib/cli/explain/records.ts";
-import { watchExplanation, type WatchOptions } from "../../../lib/cli/explain/watch.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { DebugError } from "../../../lib/cli/connection/records.ts";
+import type { Explanation } from "../../../lib/cli/explanation/explanation.ts";
+import { openPodfits } from "../../../lib/cli/connection/podfits.ts";
+import { explainFromSources, watchExplanation, type WatchOptions } from "../../../lib/cli/explain/explain.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { DebugRun } from "../../support/debug_run.ts";
 
 interface Shown {
@@ -22,9 +21,13 @@ function watchWeb({ run: { clock }, server }: DebugRun) {
   const watching = watchExplanation({
     clock,
     signal,
-    open: () => openDebug(server, { namespace: "default", pod: "web", podfitNamespace: null }, signal),
+    open: () => openPodfits(server, { namespace: "default", pod: "web", podfitNamespace: null }, signal),
     explain: (listeners) =>
-      explainFrom(listeners, { kind: "pod", name: "web" }, { namespace: "default", signal, now: () => clock.now() }),
+      explainFromSources(listeners, { kind: "pod", name: "web" }, {
+        namespace: "default",
+        signal,
+        now: () => clock.now(),
+      }),
     onExplained: ({ answer }) => shown.push({ at: clock.now(), answer }),
     onTrouble: (text) => troubles.push(text),
   });

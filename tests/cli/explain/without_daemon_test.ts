@@ -1,11 +1,15 @@
 /** What explain says where no podfit runs: it looks itself at the embedded cluster, and only reads. */
 import { assert, assertEquals } from "@std/assert";
-import { hasSeenEnough, toSource } from "../../../lib/cli/explain/look.ts";
-import type { Explanation } from "../../../lib/cli/explain/explanation.ts";
-import { explainFrom } from "../../../lib/cli/explain/records.ts";
-import type { Subject } from "../../../lib/cli/subject.ts";
-import { lookOnce, UNKNOWN_WITHOUT_DAEMON } from "../../../lib/cli/explain/without_daemon.ts";
-import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
+import {
+  collectRecords,
+  createRecordsSource,
+  hasEnoughRecords,
+  UNKNOWN_WITHOUT_DAEMON,
+} from "../../../lib/cli/explain/without_daemon.ts";
+import type { Explanation } from "../../../lib/cli/explanation/explanation.ts";
+import { explainFromSources } from "../../../lib/cli/explain/explain.ts";
+import type { Subject } from "../../../lib/cli/command/parse_values.ts";
+import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
 import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 import { POLICY } from "../../support/explain_run.ts";
@@ -26,12 +30,12 @@ async function look(run: ClusterRun, subject: Subject) {
     },
   };
   const startedAt = clock.now();
-  const looking = lookOnce({
+  const looking = collectRecords({
     server,
     watchUsage: watchKubelets(cluster.openSource(plain), { clock, random: () => 0.5 }),
     clock,
     namespace: "default",
-    isEnough: (lines) => hasSeenEnough(lines, subject),
+    isEnough: (lines) => hasEnoughRecords(lines, subject),
     onLine() {},
     looksAtReplicas: subject.kind !== "pod",
     signal,
@@ -41,7 +45,7 @@ async function look(run: ClusterRun, subject: Subject) {
   for (let second = 0; second < 200 && !isOver; second++) await run.advance(1);
   const lines = await looking;
   const options = { namespace: "default", signal, now: () => clock.now(), unknown: UNKNOWN_WITHOUT_DAEMON };
-  const explained = (): Promise<Explanation> => explainFrom([toSource(lines)], subject, options);
+  const explained = (): Promise<Explanation> => explainFromSources([createRecordsSource(lines)], subject, options);
   return { explained, asked, seconds: (clock.now() - startedAt) / 1000 };
 }
 

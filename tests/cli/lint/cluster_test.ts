@@ -1,10 +1,10 @@
 /** Does `podfit lint --cluster` find what only the cluster knows, by few requests that only read? */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stringify } from "yaml";
-import { lintServer } from "../../../lib/cli/lint/cluster/lint_cluster.ts";
-import type { Report } from "../../../lib/cli/lint/report.ts";
+import { lintServer } from "../../../lib/cli/lint/lint_cluster.ts";
+import type { Report } from "../../../lib/cli/lint/findings.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { serveCluster } from "../../../lib/sim/cluster.ts";
+import { serveCluster } from "../../../lib/embedded/cluster.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";

@@ -3,9 +3,10 @@
  * `# flaw: LEVEL RULE PATH`, or `# good`.
  */
 import { assert, assertEquals } from "@std/assert";
-import { LEVELS } from "../../../lib/cli/lint/finding.ts";
-import { lintManifests, type Source } from "../../../lib/cli/lint/manifests.ts";
-import { readYaml } from "../../../lib/cli/lint/yaml.ts";
+import { LEVELS } from "../../../lib/cli/lint/findings.ts";
+import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
+import type { Source } from "../../../lib/cli/manifests/files.ts";
+import { parseYaml } from "../../../lib/cli/manifests/yaml.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { runPodfit } from "../../support/podfit_process.ts";
 
@@ -94,7 +95,7 @@ Deno.test("lint never throws, whatever stands in the place of a field of any obj
   let turn = 0;
   for (const { name, text } of await readSources()) {
     if (name === "unreadable.yaml") continue;
-    const documents = readYaml(text).map(({ value }) => value);
+    const documents = parseYaml(text).map(({ value }) => value);
     const paths = documents.flatMap((document, index) => listPaths(document, [index]));
     for (const path of paths.flatMap((one) => Array<Path>(TURNS).fill(one))) {
       const changed = structuredClone(documents);

@@ -1,8 +1,8 @@
 /** Does lint find what the parser finds, and on the right line? And what only a file can get wrong? */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stringify } from "yaml";
-import { type Finding, lintManifests, type LintResult } from "../../../lib/cli/lint/manifests.ts";
-import { parseAutoscaler } from "../../../lib/autoscaler/parse_autoscaler.ts";
+import { type Finding, lintManifests, type LintResult } from "../../../lib/cli/lint/lint_files.ts";
+import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { BAD_MANIFESTS } from "../../support/bad_manifests.ts";
 import { GOOD_MANIFESTS } from "../../support/good_manifests.ts";
 import { type Edits, EXAMPLE, type Manifest, QUICK_START, toManifest } from "../../support/manifests.ts";

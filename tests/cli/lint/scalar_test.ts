@@ -1,6 +1,6 @@
 /** Is a scalar read as kubectl 1.36 reads it? The cases were sent through `kubectl create --dry-run=server`. */
 import { assertEquals } from "@std/assert";
-import { resolveScalar, type ScalarValue } from "../../../lib/cli/lint/scalar.ts";
+import { resolveScalar, type ScalarValue } from "../../../lib/cli/manifests/yaml.ts";
 
 const PLAIN: readonly (readonly [ScalarValue, ...string[]])[] = [
   [null, "", "~", "null", "Null", "NULL"],

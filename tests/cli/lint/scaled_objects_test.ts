@@ -1,7 +1,7 @@
 /** Does lint find in ScaledObjects and in authentications what their parsers find, and on the right line? */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { stringify } from "yaml";
-import { lintManifests } from "../../../lib/cli/lint/manifests.ts";
+import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import { AUTHENTICATION, toAuthentication } from "../../support/authentications.ts";
 import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";
 import { GOOD_SCALED_OBJECTS } from "../../support/good_scaled_objects.ts";

@@ -1,11 +1,11 @@
 /** Is a finding printed as its readers expect: people, programs, and GitHub? */
 import { assertEquals } from "@std/assert";
-import type { Shown } from "../../../lib/cli/lint/finding.ts";
-import { formatReport, summarize } from "../../../lib/cli/lint/show/report.ts";
-import { createStyle } from "../../../lib/cli/style.ts";
+import type { LocatedStatement } from "../../../lib/cli/lint/findings.ts";
+import { formatReport, summarize } from "../../../lib/cli/lint/lint.ts";
+import { createStyle } from "../../../lib/cli/terminal/text.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 
-const FINDING: Shown = {
+const FINDING: LocatedStatement = {
   level: "advice",
   rule: "slow-up",
   file: "a,b:c%.yaml",
@@ -15,7 +15,7 @@ const FINDING: Shown = {
   path: "spec.policy.cooldown",
   message: "100 % of it,\r\n::error::and: more",
 };
-const CLUSTER: Shown = { ...FINDING, level: "error", rule: "invalid", file: null, place: null };
+const CLUSTER: LocatedStatement = { ...FINDING, level: "error", rule: "invalid", file: null, place: null };
 const REPORT = { checked: new Map(), others: 0, unchecked: [], failures: [] };
 
 Deno.test("text names the file or the object, the level, and what may be looked up", () => {
@@ -53,6 +53,6 @@ Deno.test("the summary counts advice only where there is some", () => {
   ]);
 });
 
-function print(findings: readonly Shown[], format: "text" | "github"): readonly string[] {
+function print(findings: readonly LocatedStatement[], format: "text" | "github"): readonly string[] {
   return toCharacters(formatReport({ ...REPORT, findings }, { format })).trimEnd().split("\n");
 }

@@ -1,14 +1,13 @@
 /** `podfit record`: which podfit it asks for which lines, what it writes, when it ends, and its options. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { CommanderError } from "commander";
-import { DebugError, type DebugListener, toSearch } from "../../../lib/cli/explain/debug_source.ts";
-import { openDebug } from "../../../lib/cli/explain/open_debug.ts";
+import { DebugError, type DebugListener, toSearch } from "../../../lib/cli/connection/records.ts";
+import { openPodfits } from "../../../lib/cli/connection/podfits.ts";
 import { createRecordCommand, type RecordOptions } from "../../../lib/cli/record/options.ts";
-import { type FollowOptions, type Recorded, recordTo } from "../../../lib/cli/record/record.ts";
-import { openSink, type Sink } from "../../../lib/cli/record/sink.ts";
-import { checkLine } from "../../../lib/cli/replay/check.ts";
-import { parseLine } from "../../../lib/record/parse_line.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { type FollowOptions, openSink, type Recorded, recordTo, type Sink } from "../../../lib/cli/record/record.ts";
+import { checkLine } from "../../../lib/cli/replay/replay.ts";
+import { parseLine } from "../../../lib/record/parse.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { DebugRun } from "../../support/debug_run.ts";
 import { HOSTILE } from "../../support/hostile_text.ts";
 
@@ -96,7 +95,7 @@ Deno.test("podfit record asks the podfit that owns the pod through pods/proxy, a
   const { sink, written } = keep();
   const { signal } = new AbortController();
   const recording = recordTo(() => Promise.resolve(sink), {
-    open: (until) => openDebug(server, { namespace: "default", pod: "web", podfitNamespace: null }, until),
+    open: (until) => openPodfits(server, { namespace: "default", pod: "web", podfitNamespace: null }, until),
     query: { namespace: "default", pod: "web" },
     withPast: true,
     forMs: 60_000,
@@ -129,7 +128,7 @@ Deno.test("podfit record --past writes what a podfit remembers of a pod that is 
   const start = (mayBeGone: boolean) =>
     recordTo(() => Promise.resolve(sink), {
       open: (until) =>
-        openDebug(debug.server, { namespace: "default", pod: "web", podfitNamespace: null, mayBeGone }, until),
+        openPodfits(debug.server, { namespace: "default", pod: "web", podfitNamespace: null, mayBeGone }, until),
       query: { namespace: "default", pod: "web" },
       withPast: true,
       forMs: null,

@@ -1,10 +1,7 @@
 /** `podfit replay`: the same decisions, what differs, and what another policy would have decided, as a process says it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { formatLine } from "../../../lib/record/format.ts";
-import type { PodLine } from "../../../lib/record/line.ts";
-import { checkLine } from "../../../lib/cli/replay/check.ts";
-import { findDifferences } from "../../../lib/cli/replay/differences.ts";
-import { describeDecision, formatAt } from "../../../lib/cli/replay/words.ts";
+import { formatLine, type PodLine } from "../../../lib/record/record.ts";
+import { checkLine, describeDecision, findDifferences, formatAt } from "../../../lib/cli/replay/replay.ts";
 import { stringify } from "../../../lib/runtime/yaml.ts";
 import { autoscalerObject } from "../../support/api_objects.ts";
 import { SIZE } from "../../support/builders.ts";
@@ -118,7 +115,7 @@ Deno.test("checkLine() does not throw where an edited record brings the fold to 
   assertStringIncludes(String(difference?.is), "an error");
 });
 
-Deno.test("describeDecision() and formatAt() say each in a few words", () => {
+Deno.test("describeDecision() and formatFishAt() say each in a few words", () => {
   const to = { ...SIZE, "cpu.requests": 200 };
   const message = "would resize: cpu.requests 100m -> 200m (mode: recommend)";
   assertEquals([

@@ -1,8 +1,8 @@
 /** Does the check before a start let pass what can work, refuse what can't, and wait for nobody? */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { checkCluster } from "../../../lib/cli/run/check_cluster.ts";
-import { StartError } from "../../../lib/cli/run/start_error.ts";
-import { connect } from "../../../lib/kube/connect.ts";
+import { checkCluster } from "../../../lib/cli/run/run.ts";
+import { StartError } from "../../../lib/cli/command/process.ts";
+import { connect } from "../../../lib/kube/http_transport.ts";
 import { findClosedPort, serveApi, writeKubeconfig } from "../../support/podfit_process.ts";
 import { serveTls } from "../../support/tls.ts";
 

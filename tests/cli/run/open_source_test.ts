@@ -2,9 +2,9 @@
 import { assertEquals } from "@std/assert";
 import { openSource } from "../../../lib/cli/run/open_source.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
-import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
+import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
-import type { UsagePod } from "../../../lib/usage/watch_usage.ts";
+import type { UsagePod } from "../../../lib/usage/source.ts";
 import { pod } from "../../e2e/support/workloads.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 
@@ -81,7 +81,7 @@ async function readOnce(run: ClusterRun, watchUsage: Source["watchUsage"]): Prom
     containers: [{ name: "main", instance: containerID, runningAt: 1 }],
   };
   const ending = new AbortController();
-  const node = { name: "node-1", readAddress: () => ({ addresses: null, port: 10250, maxPods: null }) };
+  const node = { name: "node-1", getAddress: () => ({ addresses: null, port: 10250, maxPods: null }) };
   const options = { interval: () => 15_000, isTracked: () => true, pods: () => [wanted], signal: ending.signal };
   const read = (async () => {
     for await (const reading of watchUsage(node, options)) {

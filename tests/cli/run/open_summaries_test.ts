@@ -1,16 +1,15 @@
 /** What do kubelets get to see of podfit? Asked of kubelets that listen over TLS and ask their API server about it (C54). */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { chooseCredential, openSummaries } from "../../../lib/cli/run/open_summaries.ts";
+import { chooseKubeletCredential, openSummaries } from "../../../lib/cli/run/open_source.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
-import { StartError } from "../../../lib/cli/run/start_error.ts";
-import { connect } from "../../../lib/kube/connect.ts";
+import { StartError } from "../../../lib/cli/command/process.ts";
+import { connect } from "../../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
-import { serveCluster, type ServedCluster } from "../../../lib/sim/cluster.ts";
-import { ADMIN } from "../../../lib/sim/server/http/access.ts";
-import { openDirectSource } from "../../../lib/usage/kubelet.ts";
-import type { SummaryAnswer } from "../../../lib/usage/summary_source.ts";
+import { serveCluster, type ServedCluster } from "../../../lib/embedded/cluster.ts";
+import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import { openDirectSource, type SummaryAnswer } from "../../../lib/usage/kubelet/fetch_summary.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { readRights } from "../../support/rights.ts";
 
@@ -96,8 +95,8 @@ async function start({ without = [] }: { readonly without?: readonly string[] } 
   async function pollAsPod() {
     const { log, lines } = collectLog();
     const server = { ...podfit, source: "in-cluster", namespace: "podfit" };
-    const chosen = await chooseCredential(await readOptions([]), { server, log, clock: systemClock });
-    using source = openDirectSource(podfit, { clock: systemClock, readCredential: chosen.readCredential });
+    const chosen = await chooseKubeletCredential(await readOptions([]), { server, log, clock: systemClock });
+    using source = openDirectSource(podfit, { clock: systemClock, getCredential: chosen.readCredential });
     return { answer: await source.fetchSummary(node, NEVER), log: lines, credential: chosen.credential };
   }
   const built = building.move();

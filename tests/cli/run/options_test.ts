@@ -2,10 +2,9 @@
 import { createDemoCommand } from "../../../lib/cli/demo/options.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { parseAll } from "@std/yaml";
-import { type FlagRow, FLAGS, VARIABLES } from "../../../lib/cli/run/flags.ts";
-import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
+import { createProgram, type FlagRow, FLAGS, type RunOptions, VARIABLES } from "../../../lib/cli/run/options.ts";
 import type { Json } from "../../support/api_objects.ts";
-import { StartError } from "../../../lib/cli/run/start_error.ts";
+import { StartError } from "../../../lib/cli/command/process.ts";
 
 const DEFAULTS: RunOptions = {
   kubeconfigPaths: [],

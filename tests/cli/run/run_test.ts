@@ -1,6 +1,6 @@
 /** What does the program do that was started, without a cluster: disabled, asked for its version or its help? */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { readReplicas } from "../../../lib/cli/run/run.ts";
+import { createReplicasOptions } from "../../../lib/cli/connection/api_server.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { runPodfit, serveApi, startPodfit, writeKubeconfig } from "../../support/podfit_process.ts";
 
@@ -19,7 +19,7 @@ Deno.test("podfit --help goes to stdout and is no error", async () => {
 Deno.test("readReplicas() hands replicas on only where they are asked for, with podfit's own namespace unless named (R1)", async () => {
   const shell = { server: { namespace: "podfit" }, clock: systemClock, send: () => Promise.reject(new Error("asked")) };
   const read = async (scaledObjects: boolean, clusterObjectNamespace: string | null) =>
-    (await readReplicas({ scaledObjects, clusterObjectNamespace }, shell)).replicas?.clusterObjectNamespace;
+    (await createReplicasOptions({ scaledObjects, clusterObjectNamespace }, shell)).replicas?.clusterObjectNamespace;
   assertEquals([await read(false, null), await read(false, "ops")], [undefined, undefined]);
   assertEquals([await read(true, null), await read(true, "ops")], ["podfit", "ops"]);
 });

@@ -1,11 +1,10 @@
 /** Does a start wait for what heals by itself, and neither for what does not nor for longer than it is wanted? */
 import { assertEquals, assertRejects } from "@std/assert";
-import type { NotYet } from "../../../lib/cli/run/check_cluster.ts";
-import { StartError } from "../../../lib/cli/run/start_error.ts";
-import { waitForCluster } from "../../../lib/cli/run/wait_for_cluster.ts";
-import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { type ClusterNotReady, waitForCluster } from "../../../lib/cli/run/run.ts";
+import { StartError } from "../../../lib/cli/command/process.ts";
+import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";
 
-const DOWN: NotYet = { reason: "down", retryAfterMs: null };
+const DOWN: ClusterNotReady = { reason: "down", retryAfterMs: null };
 
 Deno.test("waitForCluster() asks again with growing waits, up to 30 s, and says each failure once", async () => {
   const { ended, failures, clock } = wait([...Array(7).fill(DOWN), null]);
@@ -38,7 +37,7 @@ Deno.test("waitForCluster() ends with what does not heal", async () => {
 
 Deno.test("waitForCluster() ends with its signal, and leaves no timer behind", async () => {
   const { ended, ending, clock } = wait([DOWN, DOWN]);
-  await settle();
+  await settleEventLoop();
   assertEquals(clock.pending, 1);
   ending.abort();
   await assertRejects(() => ended, DOMException, "aborted");
@@ -46,7 +45,7 @@ Deno.test("waitForCluster() ends with its signal, and leaves no timer behind", a
 });
 
 /** Checks that find one thing after the other. */
-function wait(found: readonly (NotYet | StartError | null)[]) {
+function wait(found: readonly (ClusterNotReady | StartError | null)[]) {
   const clock = new VirtualClock();
   const ending = new AbortController();
   const failures: string[] = [];

@@ -1,16 +1,16 @@
 /** The report as a file: what it holds, that nothing in it leaves it, and that no name can break it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { formatHtml } from "../../../lib/cli/simulate/html.ts";
-import type { Report, ReportCandidate } from "../../../lib/cli/simulate/html_report.ts";
-import { listTicks, listTimes } from "../../../lib/cli/simulate/html_scale.ts";
+import { formatHtml } from "../../../lib/cli/simulate/html/page.ts";
 import {
   escapeHtml,
   formatCoordinate,
-  formatNumber,
-  formatQuantity,
-  formatSpan,
-} from "../../../lib/cli/simulate/html_text.ts";
-import type { Simulation } from "../../../lib/simulate/engine/simulate.ts";
+  listTicks,
+  listTimes,
+  type Report,
+  type ReportCandidate,
+} from "../../../lib/cli/simulate/html/report.ts";
+import { formatNumber, formatQuantity, formatSpan } from "../../../lib/cli/terminal/numbers.ts";
+import type { Simulation } from "../../../lib/simulate/simulate.ts";
 import { MI } from "../../support/builders.ts";
 import { autoscalerOf, HOUR, loadOf, run } from "../../simulate/runs.ts";
 

@@ -1,11 +1,10 @@
 /** What is printed: a manifest that parses and lints clean, whatever names and texts are in it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseAll } from "@std/yaml";
-import { lintManifests } from "../../../lib/cli/lint/manifests.ts";
+import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import type { Verdict } from "../../../lib/cli/suggest/judge.ts";
-import { formatManifest, type ManifestOptions } from "../../../lib/cli/suggest/manifest.ts";
+import { formatComment, formatManifest, formatYaml, type ManifestOptions } from "../../../lib/cli/suggest/manifest.ts";
 import type { Suggestion, Tried } from "../../../lib/cli/suggest/search.ts";
-import { formatComment, formatYaml } from "../../../lib/cli/suggest/yaml.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { MI } from "../../support/builders.ts";
 import { assertHarmless, HOSTILE } from "../../support/hostile_text.ts";

@@ -1,11 +1,19 @@
 /** What is found on loads whose best policy is known. */
 import { assert, assertEquals } from "@std/assert";
-import { isClean, toSpec, withNumber } from "../../../lib/cli/suggest/candidate.ts";
-import { EXAMPLE } from "../../../lib/cli/suggest/example.ts";
-import { isBetter, judge, type Subject, toScore, type Verdict } from "../../../lib/cli/suggest/judge.ts";
+import {
+  computeScore,
+  computeUsageLevels,
+  EXAMPLE_SPEC,
+  isBetter,
+  isClean,
+  judge,
+  type Subject,
+  toSpec,
+  type Verdict,
+  withNumber,
+} from "../../../lib/cli/suggest/judge.ts";
 import { search, type Suggestion } from "../../../lib/cli/suggest/search.ts";
-import { readSeen } from "../../../lib/cli/suggest/seen.ts";
-import type { Load } from "../../../lib/simulate/engine/load.ts";
+import type { Load } from "../../../lib/simulate/load.ts";
 import { MI } from "../../support/builders.ts";
 import { HOUR, loadOf, WEB } from "../../simulate/runs.ts";
 
@@ -105,26 +113,26 @@ Deno.test("judge() gives means over all loads, weighted by their length, and sum
 
 Deno.test("judge() refuses a spec that is not valid, and takes the document's example", () => {
   assertEquals(judge(subject(SPIKES), { profile: "none" }), null);
-  assert(judge(subject(SPIKES), EXAMPLE) !== null);
+  assert(judge(subject(SPIKES), EXAMPLE_SPEC) !== null);
 });
 
-Deno.test("toScore() grows with what costs, and by much with what the measure has done better", () => {
+Deno.test("computeScore() grows with what costs, and by much with what the measure has done better", () => {
   const options = { measure: verdict({ slack: 200, resizes: 100, resizesPerHour: 10 }), seen: ["cpu"] as const };
-  const base = toScore(verdict(), options);
+  const base = computeScore(verdict(), options);
   assertEquals(base, 100);
-  assertEquals(toScore(verdict({ memorySlack: 900 }), options), 100);
-  assertEquals(toScore(verdict({ memorySlack: 900 }), { ...options, seen: ["memory"] }), 225);
-  assertEquals(toScore(verdict({ under: 10, throttled: 1 }), options), 150);
-  assertEquals(toScore(verdict({ resizes: 80, resizesPerHour: 8 }), options), 124);
-  assert(toScore(verdict({ resizes: 99, resizesPerHour: 9.9 }), options) > 140);
-  assert(toScore(verdict({ throttledSeconds: 100 }), options) === 500);
-  assert(toScore(verdict({ slack: 210 }), options) > 1.5 * 210);
+  assertEquals(computeScore(verdict({ memorySlack: 900 }), options), 100);
+  assertEquals(computeScore(verdict({ memorySlack: 900 }), { ...options, seen: ["memory"] }), 225);
+  assertEquals(computeScore(verdict({ under: 10, throttled: 1 }), options), 150);
+  assertEquals(computeScore(verdict({ resizes: 80, resizesPerHour: 8 }), options), 124);
+  assert(computeScore(verdict({ resizes: 99, resizesPerHour: 9.9 }), options) > 140);
+  assert(computeScore(verdict({ throttledSeconds: 100 }), options) === 500);
+  assert(computeScore(verdict({ slack: 210 }), options) > 1.5 * 210);
 });
 
-Deno.test("toScore() aims at fewer resizes than the measure had by chance", () => {
+Deno.test("computeScore() aims at fewer resizes than the measure had by chance", () => {
   const options = { measure: verdict({ slack: 200, resizes: 16 }), seen: ["cpu"] as const };
-  assertEquals(toScore(verdict({ resizes: 12 }), options), 100);
-  assert(toScore(verdict({ resizes: 13 }), options) > 100);
+  assertEquals(computeScore(verdict({ resizes: 12 }), options), 100);
+  assert(computeScore(verdict({ resizes: 13 }), options) > 100);
 });
 
 Deno.test("isBetter() puts kills before everything", () => {
@@ -151,14 +159,14 @@ Deno.test("withNumber() replaces a number and takes it away, and toSpec() nests 
   assertEquals(toSpec(withNumber(one, path, null)), { profile: "latency" });
 });
 
-Deno.test("the example is word for word that of tests/quality", async () => {
-  const text = await Deno.readTextFile(new URL("../../quality/policies/example.json", import.meta.url));
-  assertEquals(EXAMPLE, JSON.parse(text));
+Deno.test("the example is word for word that of tests/verify/quality", async () => {
+  const text = await Deno.readTextFile(new URL("../../verify/quality/policies/example.json", import.meta.url));
+  assertEquals(EXAMPLE_SPEC, JSON.parse(text));
 });
 
-Deno.test("readSeen() gives levels of all loads together", () => {
+Deno.test("computeUsageLevels() gives levels of all loads together", () => {
   const load = { ...loadOf((second) => ({ cpuMillicores: second, workingSetBytes: 7 })), seconds: 999 };
-  const { seconds, pods, cpu, memory } = readSeen([load, load]);
+  const { seconds, pods, cpu, memory } = computeUsageLevels([load, load]);
   assertEquals([seconds, pods], [1998, 2]);
   assertEquals(cpu, { half: 500, most95: 950, most99: 990, max: 999 });
   assertEquals(memory.max, 7);

@@ -1,17 +1,20 @@
 /** The command as a whole: on files, and on an embedded cluster whose pods it watches under virtual time. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parseAll } from "@std/yaml";
-import { lintManifests } from "../../../lib/cli/lint/manifests.ts";
-import { findWorkload, listWorkloads } from "../../../lib/cli/suggest/find_workload.ts";
-import { readHistory } from "../../../lib/cli/suggest/history.ts";
+import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
+import {
+  fetchWorkload,
+  listWorkloads,
+  readHistory,
+  toSubjects,
+  watchWorkloads,
+} from "../../../lib/cli/suggest/observed.ts";
 import type { SuggestOptions } from "../../../lib/cli/suggest/options.ts";
 import { suggest } from "../../../lib/cli/suggest/suggest.ts";
-import { watchWorkloads } from "../../../lib/cli/suggest/watch.ts";
-import { toSubjects } from "../../../lib/cli/suggest/watched.ts";
-import type { PrometheusSource } from "../../../lib/cli/simulate/prometheus.ts";
-import { StartError } from "../../../lib/cli/run/start_error.ts";
-import { createProxySource } from "../../../lib/usage/kubelet.ts";
-import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
+import type { PrometheusSource } from "../../../lib/cli/loads/loads.ts";
+import { StartError } from "../../../lib/cli/command/process.ts";
+import { createProxySource } from "../../../lib/usage/kubelet/fetch_summary.ts";
+import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";
 import { DEPLOYMENT, STEP } from "../simulate/files.ts";
@@ -116,7 +119,7 @@ Deno.test("watchWorkloads() sees what each pod of a workload uses, through the A
   const server = run.cluster.connect();
   const ending = new AbortController();
   const target = { kind: "deployment", namespace: "default", name: "web" } as const;
-  const found = await findWorkload(server, target, ending.signal);
+  const found = await fetchWorkload(server, target, ending.signal);
   assertEquals([found.pods.length, found.pod.containers[0]?.spec["cpu.requests"]], [2, 200]);
   assertEquals((await listWorkloads(server, "default", ending.signal)).map(({ target }) => target), [target]);
   const { clock } = run;
@@ -145,10 +148,10 @@ Deno.test("watchWorkloads() sees what each pod of a workload uses, through the A
   }
 });
 
-Deno.test("findWorkload() says what is not there", async () => {
+Deno.test("fetchWorkload() says what is not there", async () => {
   await using run = await ClusterRun.start({ seed: "suggest", nodes: [NODE] });
   const target = { kind: "deployment", namespace: "default", name: "gone" } as const;
-  const found = await findWorkload(run.cluster.connect(), target, new AbortController().signal).catch((one: unknown) =>
+  const found = await fetchWorkload(run.cluster.connect(), target, new AbortController().signal).catch((one: unknown) =>
     one
   );
   assert(

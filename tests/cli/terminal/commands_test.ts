@@ -1,14 +1,12 @@
 /** Names that take a terminal over, through every command that prints names: as processes, with what they print. */
 import { assert, assertEquals } from "@std/assert";
 import { parseAll } from "@std/yaml";
-import { describePod } from "../../../lib/cli/explain/pod_words.ts";
-import { explainPod } from "../../../lib/cli/explain/explain_pod.ts";
+import { describePod } from "../../../lib/cli/explanation/words.ts";
+import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
 import { toCharacters, toJson } from "../../../lib/cli/terminal/output.ts";
-import { toRows } from "../../../lib/cli/top/rows.ts";
-import { toTopTable } from "../../../lib/cli/top/table.ts";
-import { parseLine } from "../../../lib/record/parse_line.ts";
-import { formatLine } from "../../../lib/record/format.ts";
-import type { RecordLine } from "../../../lib/record/line.ts";
+import { toRows, toTopTable } from "../../../lib/cli/top/top.ts";
+import { parseLine } from "../../../lib/record/parse.ts";
+import { formatLine, type RecordLine } from "../../../lib/record/record.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { autoscalerObject } from "../../support/api_objects.ts";
 import { answerDebug, formatTestLine } from "../../support/debug_server.ts";

@@ -1,9 +1,8 @@
 /** The one writer: what it takes out of strings, what it lets pass of podfit's own, and that JSON keeps its values. */
 import { assert, assertEquals } from "@std/assert";
-import { fill, paint } from "../../../lib/cli/explain/paint.ts";
-import { openScreen } from "../../../lib/cli/demo/screen.ts";
-import { render } from "../../../lib/cli/demo/text.ts";
-import { createStyle } from "../../../lib/cli/style.ts";
+import { fillScreen, openScreen } from "../../../lib/cli/terminal/screen.ts";
+import { createStyle, emphasize } from "../../../lib/cli/terminal/text.ts";
+import { render } from "../../../lib/cli/demo/drawing.ts";
 import { TERMINAL, type Text, toCharacters, toJson, toLine, toStyle } from "../../../lib/cli/terminal/output.ts";
 import { assertHarmless, HOSTILE, UNSEEN } from "../../support/hostile_text.ts";
 
@@ -46,10 +45,10 @@ Deno.test("sequences of podfit's own pass, and those in a text that they style d
   const shown = "a\ufffd[8mb\ufffd[0m\ufffd1m";
   const cases: readonly (readonly [Text, string])[] = [
     [createStyle(true).red(evil), `\x1b[31m${shown}\x1b[39m`],
-    [paint(evil, "strong", { hasColor: true }), `\x1b[1m${shown}\x1b[22m`],
-    [paint(evil, "bad", { hasColor: false }), shown],
+    [emphasize(evil, "strong", { hasColor: true }), `\x1b[1m${shown}\x1b[22m`],
+    [emphasize(evil, "bad", { hasColor: false }), shown],
     [render([{ text: evil, style: "up" }], true), `\x1b[1;32m${shown}\x1b[0m`],
-    [fill([evil], 2), `${shown}\x1b[K\x1b[K`],
+    [fillScreen([evil], 2), `${shown}\x1b[K\x1b[K`],
     [[TERMINAL.toLineStart, TERMINAL.clearLineEnd, evil], `\r\x1b[K${shown}`],
   ];
   for (const [text, characters] of cases) assertEquals(toCharacters(text), characters);
@@ -72,7 +71,7 @@ Deno.test("a screen draws hostile lines in their rows", () => {
     drawn = toCharacters(text);
     return true;
   };
-  using screen = openScreen({ readSize: () => ({ columns: 80, rows: 3 }), write });
+  using screen = openScreen({ getSize: () => ({ columns: 80, rows: 3 }), write });
   screen.draw(() => [HOSTILE, `${HOSTILE}\n`, "last"]);
   const rows = drawn.replace("\x1b[2J\x1b[H", "").split("\r\n");
   assertEquals(rows.length, 3);

@@ -1,8 +1,7 @@
 /** The table of `podfit top` on records of podfit beside an embedded cluster: rows, order, filter, width. */
 import { assert, assertEquals } from "@std/assert";
-import { filterRows, sortRows, type TopRow, toRows } from "../../../lib/cli/top/rows.ts";
+import { filterRows, sortRows, type TopRow, toRows, toTopTable } from "../../../lib/cli/top/top.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
-import { toTopTable } from "../../../lib/cli/top/table.ts";
 import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";
 import { ExplainRun, POLICY, SIDE } from "../../support/explain_run.ts";
 import { keepLines } from "../../support/record_lines.ts";

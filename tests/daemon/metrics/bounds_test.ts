@@ -1,13 +1,13 @@
 /** How many series can there be, and what may stand in a label? Nothing that a server, a kubelet or a user says at length. */
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
-import type { ContainerDecision, Decision, Outcome } from "../../../lib/core/decision.ts";
-import { BLOCK_REASONS, HOLD_REASONS, LIMIT_REASONS } from "../../../lib/core/reasons.ts";
-import { NEW_POD_STATE } from "../../../lib/core/state.ts";
+import type { ContainerDecision, Decision, SizeOutcome } from "../../../lib/model/decision.ts";
+import { BLOCK_REASONS, HOLD_REASONS, LIMIT_REASONS } from "../../../lib/model/reasons.ts";
+import { NEW_POD_STATE } from "../../../lib/model/state.ts";
 import { ERROR_REASONS, FAMILIES, type FamilyRow } from "../../../lib/daemon/metrics/families.ts";
 import { createMetrics, type Metrics } from "../../../lib/daemon/metrics/metrics.ts";
-import { createMetricsSink } from "../../../lib/daemon/report/metrics_sink.ts";
-import { SIDE_KEYS } from "../../../lib/units/resources.ts";
+import { createMetricsSink } from "../../../lib/daemon/pods/reports.ts";
+import { RESOURCE_FIELDS } from "../../../lib/units/resources.ts";
 import { parseMetrics } from "../../e2e/support/metrics.ts";
 import { policy } from "../../support/builders.ts";
 import { busyRun } from "../../support/daemon_run.ts";
@@ -97,10 +97,10 @@ const containerDecisions: fc.Arbitrary<ContainerDecision> = fc.record({
   autoscaler: fc.constant(shop.uid),
   container: fc.constant(shop.containerName),
   decision: decisions,
-  candidates: fc.subarray([...SIDE_KEYS]),
+  candidates: fc.subarray([...RESOURCE_FIELDS]),
   isNewSample: fc.boolean(),
 });
-const outcomes: fc.Arbitrary<Outcome> = fc.record({
+const outcomes: fc.Arbitrary<SizeOutcome> = fc.record({
   state: fc.constant(NEW_POD_STATE),
   decisions: fc.array(containerDecisions, { maxLength: 2 }),
   notices: fc.constant([]),
@@ -111,7 +111,9 @@ const outcomes: fc.Arbitrary<Outcome> = fc.record({
     action: actions,
     at: fc.nat(),
     change: messages,
-    deltas: fc.array(fc.record({ key: fc.constantFrom(...SIDE_KEYS), from: amounts, to: amounts }), { maxLength: 4 }),
+    deltas: fc.array(fc.record({ key: fc.constantFrom(...RESOURCE_FIELDS), from: amounts, to: amounts }), {
+      maxLength: 4,
+    }),
   })),
   enacted: fc.option(fc.record({ autoscaler: fc.constant(shop.uid), action: actions, tookMs: fc.nat() })),
   implausible: fc.nat(2),

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { countRequests } from "../../../lib/daemon/metrics/count_requests.ts";
+import { countRequests } from "../../../lib/daemon/metrics/metrics.ts";
 
 const COUNTED: Record<string, string> = {
   "GET /api/v1/pods?limit=500": "get pods 200",

@@ -1,9 +1,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { createMetrics, type Metrics, type SideChange } from "../../../lib/daemon/metrics/metrics.ts";
+import { createMetrics, type FieldChange, type Metrics } from "../../../lib/daemon/metrics/metrics.ts";
 
 const CART = { namespace: "shop", name: "cart" };
-const CPU_UP: SideChange = { ...CART, resource: "cpu", side: "requests", direction: "up" };
-const MEMORY_DOWN: SideChange = { ...CART, resource: "memory", side: "limits", direction: "down" };
+const CPU_UP: FieldChange = { ...CART, resource: "cpu", side: "requests", direction: "up" };
+const MEMORY_DOWN: FieldChange = { ...CART, resource: "memory", side: "limits", direction: "down" };
 
 function read(metrics: Metrics): string {
   return [...metrics.render()].join("");
@@ -54,7 +54,7 @@ Deno.test("series appear on first use, under the names and labels of C52", () =>
   const metrics = createMetrics({ version: "1" });
   assertEquals(samples(metrics), []);
   tellAll(metrics);
-  const side = (change: SideChange) =>
+  const side = (change: FieldChange) =>
     `namespace="shop",name="cart",resource="${change.resource}",side="${change.side}",direction="${change.direction}"`;
   const counted = samples(metrics).filter((line) => !/_bucket|_sum/.test(line));
   assertEquals(counted, [

@@ -5,7 +5,7 @@ import {
   formatLabels,
   formatNumber,
   formatSample,
-} from "../../../lib/daemon/metrics/text.ts";
+} from "../../../lib/daemon/metrics/family.ts";
 
 Deno.test("formatLabels() takes the labels named, in their order, and no other", () => {
   assertEquals(formatLabels(["b", "a"], { a: "1", b: "2", c: "3" }), 'b="2",a="1"');
@@ -32,7 +32,7 @@ Deno.test("formatHeader() escapes backslash and line end in a help text, no quot
   assertEquals(formatHeader(row), '# HELP a x\\n\\\\ "y"\n# TYPE a gauge\n');
 });
 
-Deno.test("formatNumber() writes numbers as Go reads them", () => {
+Deno.test("formatRounded() writes numbers as Go reads them", () => {
   const cases: readonly (readonly [number, string])[] = [
     [0, "0"],
     [-1.5, "-1.5"],

@@ -1,9 +1,9 @@
 /** Who else sets the replicas of an object's target (R75 to R78). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type Conflict, findConflict, type Others } from "../../../lib/daemon/replicas/conflicts.ts";
-import { type HpaFacts, readHpa } from "../../../lib/daemon/replicas/read_hpa.ts";
-import { parseScaledObject } from "../../../lib/scaled_object/parse_scaled_object.ts";
-import type { ScaledObjectFacts } from "../../../lib/scaled_object/scaled_object.ts";
+import { type Conflict, type ConflictQuery, findConflict } from "../../../lib/daemon/replicas/conflicts.ts";
+import { type HpaFacts, parseHpa } from "../../../lib/daemon/cluster/parse_objects.ts";
+import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import type { ScaledObjectFacts } from "../../../lib/model/scaled_object.ts";
 import { hpa as hpaObject, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
 interface Given {
@@ -23,28 +23,28 @@ function facts(
 }
 
 function hpa(name: string, metadata = {}): HpaFacts {
-  return readHpa(hpaObject(name, { metadata: { uid: `uid-${name}`, name, namespace: "default", ...metadata } }));
+  return parseHpa(hpaObject(name, { metadata: { uid: `uid-${name}`, name, namespace: "default", ...metadata } }));
 }
 
 const NOBODY = { hpas: [], scaledObjects: [] };
 
-function find(own: ScaledObjectFacts, others: Partial<Omit<Others, "object">>): Conflict {
+function find(own: ScaledObjectFacts, others: Partial<Omit<ConflictQuery, "object">>): Conflict {
   const object = own.scaledObject;
   assert(object !== null, own.problems.map(({ message }) => message).join());
   return findConflict({ object, ...NOBODY, overlapping: () => NOBODY, transferredUid: null, ...others });
 }
 
-function messageOf({ obstacle }: Conflict): string {
-  return obstacle !== null && "message" in obstacle ? obstacle.message : "";
+function messageOf({ blocker }: Conflict): string {
+  return blocker !== null && "message" in blocker ? blocker.message : "";
 }
 
 Deno.test("findConflict() finds nothing where nobody else is (R75, R78)", () => {
-  assertEquals(find(facts("web"), {}), { obstacle: null, transfer: null, warnings: [] });
+  assertEquals(find(facts("web"), {}), { blocker: null, transfer: null, warnings: [] });
 });
 
 Deno.test("findConflict() names an HPA of the same target (R75)", () => {
   const conflict = find(facts("web"), { hpas: [hpa("other")] });
-  assertEquals(conflict.obstacle?.kind, "check");
+  assertEquals(conflict.blocker?.kind, "check");
   assertStringIncludes(messageOf(conflict), 'hpa "other"');
 });
 
@@ -59,7 +59,7 @@ const TRANSFER: Given = { annotations: { "scaledobject.keda.sh/transfer-hpa-owne
 Deno.test("findConflict() has the HPA that is named taken over, and no other (R76)", () => {
   const own = facts("web", undefined, TRANSFER);
   const conflict = find(own, { hpas: [hpa("other")] });
-  assertEquals([conflict.obstacle, conflict.transfer?.name], [null, "other"]);
+  assertEquals([conflict.blocker, conflict.transfer?.name], [null, "other"]);
   const both = find(own, { hpas: [hpa("other"), hpa("third")] });
   assertEquals(both.transfer, null);
   assertStringIncludes(messageOf(both), 'hpa "third"');
@@ -68,16 +68,16 @@ Deno.test("findConflict() has the HPA that is named taken over, and no other (R7
 Deno.test("findConflict() takes an HPA over only where the annotation and its name are given (R76)", () => {
   for (const given of [{ hpaName: "other" }, { annotations: TRANSFER.annotations ?? {} }]) {
     const conflict = find(facts("web", undefined, given), { hpas: [hpa("other")] });
-    assertEquals([conflict.obstacle?.kind, conflict.transfer], ["check", null]);
+    assertEquals([conflict.blocker?.kind, conflict.transfer], ["check", null]);
   }
 });
 
 Deno.test("findConflict() finds an HPA that comes back after it was taken over, and not the one that still shows (R76)", () => {
   const own = facts("web", undefined, TRANSFER);
   const gone = find(own, { hpas: [hpa("other")], transferredUid: "uid-other" });
-  assertEquals([gone.obstacle, gone.transfer], [null, null]);
+  assertEquals([gone.blocker, gone.transfer], [null, null]);
   const back = find(own, { hpas: [hpa("other", { uid: "uid-new" })], transferredUid: "uid-other" });
-  assertEquals([back.obstacle?.kind, back.transfer], ["check", null]);
+  assertEquals([back.blocker?.kind, back.transfer], ["check", null]);
 });
 
 const OWNERSHIP = "validations.keda.sh/hpa-ownership";
@@ -85,8 +85,8 @@ const OWNERSHIP = "validations.keda.sh/hpa-ownership";
 Deno.test("findConflict() skips the check, with a warning, for an HPA annotated false and an object annotated true (R77)", () => {
   const unchecked = find(facts("web"), { hpas: [hpa("other", { annotations: { [OWNERSHIP]: "false" } })] });
   const ignoring = find(facts("web", undefined, { annotations: { [OWNERSHIP]: "true" } }), { hpas: [hpa("other")] });
-  for (const { obstacle, warnings } of [unchecked, ignoring]) {
-    assertEquals(obstacle, null);
+  for (const { blocker, warnings } of [unchecked, ignoring]) {
+    assertEquals(blocker, null);
     assertStringIncludes(warnings.join(), 'HPA "other"');
   }
 });
@@ -94,14 +94,14 @@ Deno.test("findConflict() skips the check, with a warning, for an HPA annotated 
 Deno.test("findConflict() does not skip the check for an HPA annotated true, nor an object annotated false (R77)", () => {
   const checked = find(facts("web"), { hpas: [hpa("other", { annotations: { [OWNERSHIP]: "true" } })] });
   const heeding = find(facts("web", undefined, { annotations: { [OWNERSHIP]: "false" } }), { hpas: [hpa("other")] });
-  assertEquals([checked.obstacle?.kind, heeding.obstacle?.kind], ["check", "check"]);
+  assertEquals([checked.blocker?.kind, heeding.blocker?.kind], ["check", "check"]);
 });
 
 Deno.test("findConflict() lets the older of two ScaledObjects act, and of two of one age the first by name (R78)", () => {
   const [old, young, twin] = [facts("web", "2026-11-20T09:00:00Z"), facts("a"), facts("b")];
-  assertEquals(find(old, { scaledObjects: [young] }).obstacle, null);
+  assertEquals(find(old, { scaledObjects: [young] }).blocker, null);
   assertStringIncludes(messageOf(find(young, { scaledObjects: [old] })), 'ScaledObject "web"');
-  assertEquals(find(young, { scaledObjects: [twin] }).obstacle, null);
+  assertEquals(find(young, { scaledObjects: [twin] }).blocker, null);
   assertStringIncludes(messageOf(find(twin, { scaledObjects: [young] })), 'ScaledObject "a"');
 });
 
@@ -110,10 +110,10 @@ Deno.test("findConflict() finds pods in common AmbiguousSelector, of the younger
   const overlapping = (scaledObjects: readonly ScaledObjectFacts[], hpas: readonly HpaFacts[] = []) => ({
     overlapping: () => ({ hpas, scaledObjects }),
   });
-  assertEquals(find(old, overlapping([young])).obstacle, null);
+  assertEquals(find(old, overlapping([young])).blocker, null);
   for (const others of [overlapping([old]), overlapping([], [hpa("other")])]) {
-    const { obstacle } = find(young, others);
-    assert(obstacle?.kind === "selector");
-    assertEquals(obstacle.reason, "AmbiguousSelector");
+    const { blocker } = find(young, others);
+    assert(blocker?.kind === "selector");
+    assertEquals(blocker.reason, "AmbiguousSelector");
   }
 });

@@ -1,9 +1,9 @@
 /** ScaledObjects on a whole embedded cluster: what podfit makes of their targets' replicas. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { deployment } from "../../e2e/support/workloads.ts";
-import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
-import { limitPolling } from "../../../lib/daemon/replicas/limit_polling.ts";
-import { parseScaledObject } from "../../../lib/scaled_object/parse_scaled_object.ts";
+import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
+import { limitPolling } from "../../../lib/daemon/cluster/scaled_objects.ts";
+import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { CPU_50, hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 

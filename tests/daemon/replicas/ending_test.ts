@@ -1,7 +1,7 @@
 /** ScaledObjects that are deleted while something else happens: replicas are restored once or not at all, and nothing keeps the object for ever (R57). */
 import { assertEquals } from "@std/assert";
 import { deployment } from "../../e2e/support/workloads.ts";
-import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
+import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import type { PodfitRun } from "../../support/cluster_run.ts";
 import { hpa, replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 

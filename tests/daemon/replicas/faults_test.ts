@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
-import type { AskTrigger } from "../../../lib/triggers/trigger_source.ts";
+import type { AskTrigger } from "../../../lib/triggers/value.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { CPU_50, hpa, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
@@ -15,7 +15,7 @@ function prometheus(metadata: Json = {}): Json {
   };
 }
 
-/** Nobody answers within an hour; `readClock` as the run is there only later. */
+/** Nobody answers within an hour; `parseClock` as the run is there only later. */
 function askInVain(readClock: () => Clock): AskTrigger {
   return async (_trigger, { signal }) => {
     await readClock().sleep(3_600_000, signal).catch(() => {});

@@ -1,11 +1,11 @@
 /** What is read by name when it is needed: secrets of triggers (R16), templates of pods (R82). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { createReadCredentials } from "../../../lib/daemon/replicas/credentials.ts";
-import { Objects } from "../../../lib/daemon/replicas/objects.ts";
+import { createFetchCredentials } from "../../../lib/daemon/replicas/triggers.ts";
+import { ScaledObjectCache } from "../../../lib/daemon/cluster/scaled_objects.ts";
 import { createTemplates } from "../../../lib/daemon/replicas/templates.ts";
 import { createClient } from "../../../lib/kube/client.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
-import { parseAuthentication } from "../../../lib/scaled_object/parse_authentication.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { parseAuthentication } from "../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { pod } from "../../support/builders.ts";
 
@@ -38,7 +38,7 @@ function readToken(
   secrets: Readonly<Record<string, Json | 403>>,
 ) {
   const { asked, client, clock, signal } = open(secrets);
-  const objects = new Objects();
+  const objects = new ScaledObjectCache();
   const namespace = kind === "TriggerAuthentication" ? { namespace: "shop" } : {};
   objects.setAuthentication(parseAuthentication({
     apiVersion: "keda.sh/v1alpha1",
@@ -46,12 +46,12 @@ function readToken(
     metadata: { name: "auth", uid: "a", resourceVersion: "1", ...namespace },
     spec: { secretTargetRef: [{ parameter: "bearerToken", name: "token", key: "value" }] },
   }));
-  const read = createReadCredentials({
+  const read = createFetchCredentials({
     client,
     clock,
     objects,
     clusterObjectNamespace: "podfit",
-    readPlace: () => PLACE,
+    findTarget: () => PLACE,
   });
   return { asked, read: (name = "auth") => read({ namespace: "shop", ref: { kind, name } }, signal) };
 }
@@ -83,7 +83,7 @@ Deno.test("variables without containerName are the first container's, whatever e
   const { client, clock, signal } = open({
     [DEPLOYMENT]: { spec: { template: { spec: { containers: [container("first"), container("second")] } } } },
   });
-  const objects = new Objects();
+  const objects = new ScaledObjectCache();
   objects.setAuthentication(parseAuthentication({
     apiVersion: "keda.sh/v1alpha1",
     kind: "TriggerAuthentication",
@@ -96,12 +96,12 @@ Deno.test("variables without containerName are the first container's, whatever e
     },
   }));
   const place = { ...PLACE, target: { ...PLACE.target, envContainer: "second" } };
-  const read = createReadCredentials({
+  const read = createFetchCredentials({
     client,
     clock,
     objects,
     clusterObjectNamespace: "podfit",
-    readPlace: () => place,
+    findTarget: () => place,
   });
   assertEquals(await read({ namespace: "shop", ref: { kind: "TriggerAuthentication", name: "auth" } }, signal), {
     kind: "resolved",
@@ -120,10 +120,10 @@ Deno.test("templates are those of a pod's own ReplicaSet and of its workload now
   const { asked, client, clock, signal } = open({ [REPLICA_SET]: template("100m"), [DEPLOYMENT]: template("300m") });
   const templates = createTemplates({ client, clock });
   const own = pod({ labels: { "pod-template-hash": "abc" } });
-  assertEquals(templates.read(PLACE, own), { revision: null, template: null });
+  assertEquals(templates.find(PLACE, own), { revision: null, template: null });
   await templates.fetch(PLACE, [own, own], signal);
-  const cpu = (sizes: ReturnType<typeof templates.read>["revision"]) => sizes?.["main"]?.["cpu.requests"];
-  const { revision, template: now } = templates.read(PLACE, own);
+  const cpu = (sizes: ReturnType<typeof templates.find>["revision"]) => sizes?.["main"]?.["cpu.requests"];
+  const { revision, template: now } = templates.find(PLACE, own);
   assertEquals([cpu(revision), cpu(now)], [100, 300]);
   await clock.advance(61_000);
   await templates.fetch(PLACE, [own], signal);
@@ -138,5 +138,5 @@ Deno.test("templates of a StatefulSet's pods are those of their controller revis
   const place = { ...PLACE, target: { ...PLACE.target, kind: "StatefulSet" } };
   const own = pod({ labels: { "controller-revision-hash": "web-7" } });
   await templates.fetch(place, [own], signal);
-  assertEquals(templates.read(place, own).revision?.["main"]?.["cpu.requests"], 200);
+  assertEquals(templates.find(place, own).revision?.["main"]?.["cpu.requests"], 200);
 });

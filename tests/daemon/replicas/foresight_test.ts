@@ -1,9 +1,9 @@
 /** A tick that would raise replicas does not wait for its time (R7). */
 import { assert, assertEquals } from "@std/assert";
-import { TICK_MS } from "../../../lib/core/replicas/early_tick.ts";
-import { Foresight } from "../../../lib/daemon/replicas/foresight.ts";
+import { SCALING_LOOP_MS } from "../../../lib/horizontal/pod_metrics.ts";
+import { EarlyScalingCheck } from "../../../lib/daemon/replicas/reconcile.ts";
 
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { CPU_50, ReplicasRun, scaledObject } from "../../support/replicas_run.ts";
 import { scaledObjectWith } from "../../support/triggers.ts";
@@ -59,7 +59,7 @@ function listTicks({ passes }: ReplicasRun): readonly Tick[] {
 
 Deno.test("usage that raises replicas has a tick at once, and the next one comes 15 s after it (R7)", async () => {
   await using run = await startWeb();
-  assert(listTicks(run).every(({ afterMs }) => afterMs === TICK_MS));
+  assert(listTicks(run).every(({ afterMs }) => afterMs === SCALING_LOOP_MS));
   // Just after a tick, so that the sample that tells of the load comes long before the next one.
   const before = listTicks(run).length;
   run.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 80 });
@@ -67,42 +67,42 @@ Deno.test("usage that raises replicas has a tick at once, and the next one comes
   const later = listTicks(run).slice(before);
   const first = later.findIndex(({ raises }) => raises);
   const raising = later[first];
-  assert(raising !== undefined && raising.afterMs < TICK_MS, JSON.stringify(later));
-  assert(later.slice(0, first).every(({ afterMs }) => afterMs === TICK_MS));
-  assertEquals(later[first + 1]?.afterMs, TICK_MS);
+  assert(raising !== undefined && raising.afterMs < SCALING_LOOP_MS, JSON.stringify(later));
+  assert(later.slice(0, first).every(({ afterMs }) => afterMs === SCALING_LOOP_MS));
+  assertEquals(later[first + 1]?.afterMs, SCALING_LOOP_MS);
   assertEquals(await run.replicas(), 2);
 });
 
 Deno.test("fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)", async () => {
   const clock = new VirtualClock();
   const object = scaledObjectWith([cpuTrigger()]);
-  const foresight = new Foresight({
+  const foresight = new EarlyScalingCheck({
     clock,
-    passes: {
-      foresee() {
+    decisions: {
+      preview() {
         throw new Error("usage below the target raises nothing");
       },
     },
-    readUsage: () => Promise.reject(new Error("nobody needs it")),
+    computeUsage: () => Promise.reject(new Error("nobody needs it")),
     pods: () => [],
-    metered: { read: () => ({ rates: null, recorded: null }) },
+    metered: { get: () => ({ rates: null, recorded: null }) },
   });
   const scale = { replicas: 2, statusReplicas: 2, resourceVersion: "1", uid: "u" };
-  assertEquals([foresight.note(), foresight.dueAt], [false, Infinity]);
-  foresight.noteLook({ kind: "clear", object, scale, warnings: [], transferred: null });
+  assertEquals([foresight.onFreshUsage(), foresight.dueAt], [false, Infinity]);
+  foresight.setUnblocked({ kind: "clear", object, scale, warnings: [], transferred: null });
   // No tick was there yet.
-  assertEquals([foresight.note(), foresight.dueAt], [true, Infinity]);
+  assertEquals([foresight.onFreshUsage(), foresight.dueAt], [true, Infinity]);
   const tickedAt = clock.now();
-  foresight.noteTick(TICKED);
+  foresight.onScalingLoop(TICKED);
   await clock.advance(1_000);
-  assertEquals([foresight.note(), foresight.note(), foresight.dueAt - tickedAt], [true, false, 5_000]);
+  assertEquals([foresight.onFreshUsage(), foresight.onFreshUsage(), foresight.dueAt - tickedAt], [true, false, 5_000]);
   await clock.advance(7_000);
-  assertEquals(await foresight.isRaising(new AbortController().signal), false);
-  assertEquals([foresight.note(), foresight.dueAt - tickedAt], [true, 13_000]);
-  foresight.step(60_000);
+  assertEquals(await foresight.wouldRaise(new AbortController().signal), false);
+  assertEquals([foresight.onFreshUsage(), foresight.dueAt - tickedAt], [true, 13_000]);
+  foresight.followClockStep(60_000);
   assertEquals(foresight.dueAt - tickedAt, 73_000);
-  foresight.noteLook(null);
-  assertEquals(await foresight.isRaising(new AbortController().signal), false);
+  foresight.setUnblocked(null);
+  assertEquals(await foresight.wouldRaise(new AbortController().signal), false);
 });
 
 Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async () => {
@@ -112,7 +112,7 @@ Deno.test("ticks are 5 s apart at least, however fast a load grows (R7)", async 
   await run.advance(120);
   const distances = listTicks(run).map(({ afterMs }) => afterMs);
   assertEquals(Math.min(...distances) >= 5_000, true, distances.join());
-  assert(distances.some((ms) => ms < TICK_MS));
+  assert(distances.some((ms) => ms < SCALING_LOOP_MS));
   assertEquals(await run.replicas(), 6);
 });
 
@@ -120,9 +120,9 @@ Deno.test("usage that asks for no more pods, or for more than there may be, has 
   await using low = await startWeb();
   low.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 52 });
   await low.advance(60);
-  assert(listTicks(low).every(({ afterMs }) => afterMs === TICK_MS));
+  assert(listTicks(low).every(({ afterMs }) => afterMs === SCALING_LOOP_MS));
   await using most = await startWeb({ maxReplicaCount: 1 });
   most.cluster.cluster.setWorkloadLoad(WEB, { cpuMillicores: 400 });
   await most.advance(60);
-  assert(listTicks(most).every(({ afterMs }) => afterMs === TICK_MS));
+  assert(listTicks(most).every(({ afterMs }) => afterMs === SCALING_LOOP_MS));
 });

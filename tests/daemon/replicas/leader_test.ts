@@ -1,11 +1,11 @@
 /** Two podfits that set replicas, of which one leads (C55): the other writes none, and goes on from the status once it leads. */
 import { assert, assertEquals } from "@std/assert";
 import { deployment } from "../../e2e/support/workloads.ts";
-import type { AskTrigger } from "../../../lib/triggers/trigger_source.ts";
+import type { AskTrigger } from "../../../lib/triggers/value.ts";
 import type { Json } from "../../support/api_objects.ts";
 import type { PodfitRun } from "../../support/cluster_run.ts";
 import { replicasBy, ReplicasRun, scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
-import { WHOLE_CLUSTER } from "../../../lib/daemon/inventory/scope.ts";
+import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 
 const SIZE = { containers: [{ requests: { cpu: "100m" } }] };
 const WATCHED = workloadTrigger("app=jobs");

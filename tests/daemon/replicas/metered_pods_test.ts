@@ -1,11 +1,11 @@
 /** Whose usage is read for replicas, and what is remembered of it (R20). */
 import { assertEquals } from "@std/assert";
-import { MeteredPods } from "../../../lib/daemon/replicas/metered_pods.ts";
-import { PodSets } from "../../../lib/daemon/replicas/pod_sets.ts";
-import { readMetric } from "../../../lib/core/replicas/meter.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
-import { parseSelectorText } from "../../../lib/units/parse_selector_text.ts";
-import type { PodFacts } from "../../../lib/core/pod/pod_facts.ts";
+import { MeteredPods } from "../../../lib/daemon/replicas/target_pods.ts";
+import { SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
+import { findPodMetric } from "../../../lib/horizontal/pod_metrics.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { parseSelectorText } from "../../../lib/units/selector.ts";
+import type { PodFacts } from "../../../lib/model/pod.ts";
 import { pod, point, SECOND, START } from "../../support/builders.ts";
 
 function open(pods: readonly PodFacts[], clock = new VirtualClock()) {
@@ -16,12 +16,15 @@ function open(pods: readonly PodFacts[], clock = new VirtualClock()) {
       meter: ({ uid, nodeName }) => void (nodeName !== null && read.set(uid, nodeName)),
       unmeter: ({ uid }) => void read.delete(uid),
     },
-    readCapacity: () => ({ cpuMillicores: null, memoryBytes: null }),
+    getCapacity: () => ({ cpuMillicores: null, memoryBytes: null }),
   });
-  const sets = new PodSets({ listPods: () => pods, onMoved: (set, before, after) => metered.move(set, before, after) });
+  const sets = new SelectorIndex({
+    listPods: () => pods,
+    onMoved: (set, before, after) => metered.move(set, before, after),
+  });
   const parsed = parseSelectorText("app=web", "");
   if (!parsed.ok) throw new Error("no selector");
-  const held = sets.hold("shop", parsed.selector, "x");
+  const held = sets.acquire("shop", parsed.selector, "x");
   return { read, metered, sets, held };
 }
 
@@ -32,7 +35,7 @@ function web(uid: string, fields: Partial<PodFacts> = {}): PodFacts {
 Deno.test("want() has usage of the set's pods read, of those that come later too, until nobody wants it (R20)", () => {
   const { read, metered, sets, held } = open([web("a")]);
   assertEquals([...read.keys()], []);
-  const [one, other] = [metered.want(held.set), metered.want(held.set)];
+  const [one, other] = [metered.acquire(held.set), metered.acquire(held.set)];
   sets.move(null, web("b"));
   assertEquals([...read.keys()], ["a", "b"]);
   one[Symbol.dispose]();
@@ -43,7 +46,7 @@ Deno.test("want() has usage of the set's pods read, of those that come later too
 
 Deno.test("a pod is read on the node that it comes to, and no more once it is finished or has left the set (R20)", () => {
   const { read, metered, sets, held } = open([]);
-  using _wanted = metered.want(held.set);
+  using _wanted = metered.acquire(held.set);
   const [unbound, bound, done] = [web("a", { nodeName: null }), web("a"), web("a", { finished: true })];
   sets.move(null, unbound);
   assertEquals([...read], []);
@@ -58,11 +61,11 @@ Deno.test("a pod is read on the node that it comes to, and no more once it is fi
 
 Deno.test("note() keeps the rates of wanted pods and forgets them with the pod (R20)", () => {
   const { metered, sets, held } = open([web("a")]);
-  const wanted = metered.want(held.set);
-  metered.note({ kind: "failed", node: "node-1", readAt: 0, reason: "timeout", message: "" });
-  assertEquals(metered.read("a").rates, null);
+  const wanted = metered.acquire(held.set);
+  metered.recordReading({ kind: "failed", node: "node-1", readAt: 0, reason: "timeout", message: "" });
+  assertEquals(metered.get("a").rates, null);
   const usage = { usageBytes: null, points: [] };
-  metered.note({
+  metered.recordReading({
     kind: "usage",
     node: "node-1",
     readAt: 0,
@@ -71,9 +74,9 @@ Deno.test("note() keeps the rates of wanted pods and forgets them with the pod (
     skipped: 0,
     durationMs: 1,
   });
-  assertEquals([metered.read("a").rates, metered.read("stranger").rates], [{ containers: {} }, null]);
+  assertEquals([metered.get("a").rates, metered.get("stranger").rates], [{ containers: {} }, null]);
   sets.move(web("a"), null);
-  assertEquals(metered.read("a"), { rates: null, recorded: null });
+  assertEquals(metered.get("a"), { rates: null, recorded: null });
   wanted[Symbol.dispose]();
 });
 
@@ -82,13 +85,13 @@ for (const byMs of [7_200_000, -7_200_000]) {
     const clock = new VirtualClock();
     const pods = [web("a"), web("b")];
     const { metered, held } = open(pods, clock);
-    using _wanted = metered.want(held.set);
+    using _wanted = metered.acquire(held.set);
     let taken = 0;
     const measure = async (uids: readonly string[]) => {
       await clock.advance(15 * SECOND);
       // The node's clock goes on as ever.
       const sample = point({ at: START + ++taken * 15 * SECOND, counterNs: 1e9 + taken * 3e9 });
-      metered.note({
+      metered.recordReading({
         kind: "usage",
         node: "node-1",
         readAt: clock.now(),
@@ -100,8 +103,8 @@ for (const byMs of [7_200_000, -7_200_000]) {
     };
     const read = () =>
       pods.map((pod) => {
-        const { rates } = metered.read(pod.uid);
-        return readMetric(rates, { pod, type: "cpu", container: null, now: clock.now() })?.milli ?? null;
+        const { rates } = metered.get(pod.uid);
+        return findPodMetric(rates, { pod, type: "cpu", container: null, now: clock.now() })?.milli ?? null;
       });
     await measure(["a", "b"]);
     await measure(["a", "b"]);

@@ -1,9 +1,8 @@
 /** Which pods selectors list, kept pod by pod (R30, R78). */
 import { assert, assertEquals } from "@std/assert";
-import { PodSets } from "../../../lib/daemon/replicas/pod_sets.ts";
-import { parseSelectorText } from "../../../lib/units/parse_selector_text.ts";
-import { matches, type Selector } from "../../../lib/units/selector.ts";
-import type { PodFacts } from "../../../lib/core/pod/pod_facts.ts";
+import { SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
+import { matches, parseSelectorText, type Selector } from "../../../lib/units/selector.ts";
+import type { PodFacts } from "../../../lib/model/pod.ts";
 import { pod } from "../../support/builders.ts";
 import fc from "fast-check";
 
@@ -19,8 +18,8 @@ function labelled(uid: string, labels: Readonly<Record<string, string>>): PodFac
 
 Deno.test("hold() lists the pods there are, and follows those that come, change and go (R30)", () => {
   const all = [labelled("a", { app: "web" }), labelled("b", { app: "db" })];
-  const sets = new PodSets({ listPods: () => all });
-  using held = sets.hold("shop", selector("app=web"), "object");
+  const sets = new SelectorIndex({ listPods: () => all });
+  using held = sets.acquire("shop", selector("app=web"), "object");
   const listed = () => [...held.set.pods.keys()].sort();
   assertEquals(listed(), ["a"]);
   sets.move(null, labelled("c", { app: "web" }));
@@ -32,8 +31,11 @@ Deno.test("hold() lists the pods there are, and follows those that come, change 
 });
 
 Deno.test("hold() shares a set of the same words, knows its holders, and ends it with the last of them (R78)", () => {
-  const sets = new PodSets({ listPods: () => [labelled("a", { app: "web" })] });
-  const [one, other] = [sets.hold("shop", selector("app=web"), "x"), sets.hold("shop", selector("app in (web)"), "y")];
+  const sets = new SelectorIndex({ listPods: () => [labelled("a", { app: "web" })] });
+  const [one, other] = [
+    sets.acquire("shop", selector("app=web"), "x"),
+    sets.acquire("shop", selector("app in (web)"), "y"),
+  ];
   assertEquals([one.set === other.set, [...one.set.holders]], [true, ["x", "y"]]);
   one[Symbol.dispose]();
   assertEquals(sets.setsOf("a").map(({ holders }) => [...holders]), [["y"]]);
@@ -56,11 +58,11 @@ Deno.test("sets are what asking every pod would give, whatever moves in whatever
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const pods = new Map<string, PodFacts>();
-      const sets = new PodSets({ listPods: () => pods.values() });
-      const held = new Map<number, ReturnType<PodSets["hold"]>>();
+      const sets = new SelectorIndex({ listPods: () => pods.values() });
+      const held = new Map<number, ReturnType<SelectorIndex["acquire"]>>();
       for (const one of steps) {
         if ("hold" in one && !held.has(one.hold)) {
-          held.set(one.hold, sets.hold("shop", selector(TEXTS[one.hold] ?? ""), null));
+          held.set(one.hold, sets.acquire("shop", selector(TEXTS[one.hold] ?? ""), null));
         }
         if ("drop" in one) {
           held.get(one.drop)?.[Symbol.dispose]();

@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createScaleClient, type ScaleReading } from "../../../lib/daemon/replicas/scale_client.ts";
 import { createClient } from "../../../lib/kube/client.ts";
-import type { Obstacle, ScaleWrite } from "../../../lib/core/replicas/input.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
-import type { Target } from "../../../lib/scaled_object/scaled_object.ts";
+import type { Blocker, ScaleWrite } from "../../../lib/model/replicas_decision.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import type { Target } from "../../../lib/model/scaled_object.ts";
 import type { Json } from "../../support/api_objects.ts";
 
 const WEB: Target = { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null };
@@ -51,10 +51,10 @@ function open(answers: readonly (() => Response | Promise<Response>)[]) {
     },
   });
   const clock = new VirtualClock();
-  const turn = { isLate: false, giveBack() {}, note: (busy: unknown) => void notes.push(busy), [Symbol.dispose]() {} };
-  const scales = createScaleClient({ client, clock, takeTurn: () => Promise.resolve(turn) });
+  const turn = { isLate: false, refund() {}, report: (busy: unknown) => void notes.push(busy), [Symbol.dispose]() {} };
+  const scales = createScaleClient({ client, clock, acquirePermit: () => Promise.resolve(turn) });
   const signal = new AbortController().signal;
-  const read = (target: Target = WEB) => scales.read({ namespace: "shop", target }, signal);
+  const read = (target: Target = WEB) => scales.get({ namespace: "shop", target }, signal);
   const from = { replicas: 3, statusReplicas: 2, resourceVersion: "7", uid: "u" };
   const wanted: ScaleWrite = { from, replicas: 5, half: "tick", at: 0, reason: "ScaledOut", message: "" };
   const write = (mayWrite = () => true) =>
@@ -66,7 +66,7 @@ const json = (object: Json) => () => Response.json(object);
 const refuse = (...args: Parameters<typeof refusal>) => () => refusal(...args);
 
 function kindOf(reading: ScaleReading): string {
-  return reading.kind === "read" ? "read" : reading.obstacle.kind;
+  return reading.kind === "read" ? "read" : reading.blocker.kind;
 }
 
 Deno.test("read() takes spec.replicas, 0 where it is absent, and the selector of the status (R30)", async () => {
@@ -83,21 +83,21 @@ Deno.test("read() takes spec.replicas, 0 where it is absent, and the selector of
 Deno.test("read() refuses a scale with a selector that is missing or does not parse as InvalidSelector (R30)", async () => {
   for (const selector of ["", "app in ("]) {
     const reading = await open([json(scale({ selector }))]).read();
-    assert(reading.kind === "obstacle" && reading.obstacle.kind === "selector");
-    assertEquals(reading.obstacle.reason, "InvalidSelector");
+    assert(reading.kind === "obstacle" && reading.blocker.kind === "selector");
+    assertEquals(reading.blocker.reason, "InvalidSelector");
   }
 });
 
 Deno.test("read() takes a missing target and a missing right for the target's, all else for a failed GET (R6, R30)", async () => {
   const target = 'Cannot scale "web" of kind "apps/v1.Deployment": no';
-  const cases: readonly (readonly [code: number, obstacle: Obstacle])[] = [
+  const cases: readonly (readonly [code: number, obstacle: Blocker])[] = [
     [404, { kind: "check", reason: "TargetNotFound", message: target }],
     [403, { kind: "check", reason: "Rights", message: `${target}; grant get and update of its scale` }],
     [500, { kind: "scale", message: "no" }],
     [429, { kind: "scale", message: "no" }],
   ];
   for (const [code, obstacle] of cases) {
-    assertEquals(await open([refuse(code)]).read(), { kind: "obstacle", obstacle }, String(code));
+    assertEquals(await open([refuse(code)]).read(), { kind: "obstacle", blocker: obstacle }, String(code));
   }
 });
 
@@ -151,12 +151,12 @@ Deno.test("read() looks another kind up in discovery, once a minute, and asks it
 
 Deno.test("read() finds a kind without a scale, and one that is not there, out by discovery (R6)", async () => {
   const job = await open([json(DISCOVERED)]).read({ ...ROLLOUT, kind: "Job" });
-  assert(job.kind === "obstacle" && job.obstacle.kind === "check");
-  assertStringIncludes(job.obstacle.message, "no subresource scale");
+  assert(job.kind === "obstacle" && job.blocker.kind === "check");
+  assertStringIncludes(job.blocker.message, "no subresource scale");
   for (const answer of [json(DISCOVERED), refuse(404)]) {
     const none = await open([answer]).read({ ...ROLLOUT, kind: "Nothing" });
-    assert(none.kind === "obstacle" && none.obstacle.kind === "check");
-    assertStringIncludes(none.obstacle.message, "no such kind");
+    assert(none.kind === "obstacle" && none.blocker.kind === "check");
+    assertStringIncludes(none.blocker.message, "no such kind");
   }
 });
 

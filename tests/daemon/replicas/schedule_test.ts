@@ -1,7 +1,7 @@
 /** When the halves of an object are due (R7). */
 import { assertEquals } from "@std/assert";
-import { parseScaledObject } from "../../../lib/scaled_object/parse_scaled_object.ts";
-import { Schedule } from "../../../lib/daemon/replicas/schedule.ts";
+import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import { ReconcileSchedule } from "../../../lib/daemon/replicas/reconcile.ts";
 import { scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
 const START = Date.parse("2026-11-20T11:00:00.250Z");
@@ -16,12 +16,12 @@ function facts({ generation = 1, annotations = {}, spec = {} } = {}) {
 }
 
 /** `poll@10` for each half that is taken, with its due time in s after the start. */
-function take(schedule: Schedule, atMs: number): readonly string[] {
-  return schedule.take(START + atMs).map(({ half, at }) => `${half}@${(at - START) / 1000}`);
+function take(schedule: ReconcileSchedule, atMs: number): readonly string[] {
+  return schedule.takeDue(START + atMs).map(({ loop, at }) => `${loop}@${(at - START) / 1000}`);
 }
 
-function begun(): Schedule {
-  const schedule = new Schedule();
+function begun(): ReconcileSchedule {
+  const schedule = new ReconcileSchedule();
   schedule.follow(null, facts(), START);
   return schedule;
 }
@@ -42,9 +42,9 @@ Deno.test("take() dates a late half by its due time, and makes up none that were
 
 Deno.test("readNext() names the next due time on the grid, however late the last one was served (R7)", () => {
   const schedule = begun();
-  assertEquals(schedule.readNext(START), START);
+  assertEquals(schedule.getNextAt(START), START);
   take(schedule, 3_456);
-  assertEquals(schedule.readNext(START + 3_456), START + 10_000);
+  assertEquals(schedule.getNextAt(START + 3_456), START + 10_000);
 });
 
 Deno.test("follow() polls a new generation at once and leaves the ticks their grid (R7)", () => {
@@ -66,7 +66,7 @@ Deno.test("follow() has nothing due of a paused object, and polls it at once and
   const schedule = begun();
   const paused = facts({ annotations: { "autoscaling.keda.sh/paused": "true" } });
   schedule.follow(facts(), paused, START + 1_000);
-  assertEquals([take(schedule, 60_000), schedule.readNext(START)], [[], Infinity]);
+  assertEquals([take(schedule, 60_000), schedule.getNextAt(START)], [[], Infinity]);
   schedule.follow(paused, facts(), START + 61_000);
   assertEquals(take(schedule, 61_000), ["poll@61"]);
   assertEquals(take(schedule, 76_000), ["poll@71", "tick@76"]);
@@ -75,39 +75,39 @@ Deno.test("follow() has nothing due of a paused object, and polls it at once and
 Deno.test("step() moves both grids with a clock that was set (R7)", () => {
   const schedule = begun();
   take(schedule, 0);
-  schedule.step(-3_600_000);
+  schedule.followClockStep(-3_600_000);
   assertEquals(take(schedule, -3_600_000 + 15_000), ["poll@-3590", "tick@-3585"]);
 });
 
 Deno.test("giveBack() has a half that did not run due once more, and no other one (R7)", () => {
   const schedule = begun();
-  const due = schedule.take(START + 15_007);
-  for (const one of due) schedule.giveBack(one);
+  const due = schedule.takeDue(START + 15_007);
+  for (const one of due) schedule.requeue(one);
   assertEquals(take(schedule, 15_010), ["poll@10", "tick@15"]);
-  for (const one of due) schedule.giveBack({ ...one, at: one.at - 1_000 });
+  for (const one of due) schedule.requeue({ ...one, at: one.at - 1_000 });
   assertEquals(take(schedule, 15_011), []);
 });
 
 Deno.test("pollBy() begins the polls anew, unless one is due by then (R7)", () => {
   const schedule = begun();
   take(schedule, 0);
-  schedule.pollBy(START + 12_000, START + 1_000);
+  schedule.activateBy(START + 12_000, START + 1_000);
   assertEquals(take(schedule, 10_000), ["poll@10"]);
-  schedule.pollBy(START + 13_000, START + 11_000);
+  schedule.activateBy(START + 13_000, START + 11_000);
   assertEquals([take(schedule, 12_999), take(schedule, 13_000)], [[], ["poll@13"]]);
-  schedule.pollBy(START + 24_000, START + 24_000);
+  schedule.activateBy(START + 24_000, START + 24_000);
   assertEquals(take(schedule, 24_000), ["tick@15", "poll@23"]);
 });
 
 Deno.test("tickNow() begins the ticks anew, unless one is due already (R7)", () => {
   const schedule = begun();
   take(schedule, 15_000);
-  schedule.tickNow(START + 22_000);
+  schedule.scaleNow(START + 22_000);
   assertEquals(take(schedule, 22_000), ["poll@20", "tick@22"]);
   assertEquals(take(schedule, 30_000), ["poll@30"]);
-  schedule.tickNow(START + 38_000);
+  schedule.scaleNow(START + 38_000);
   assertEquals(take(schedule, 38_000), ["tick@37"]);
-  const paused = new Schedule();
-  paused.tickNow(START);
+  const paused = new ReconcileSchedule();
+  paused.scaleNow(START);
   assertEquals(take(paused, 0), []);
 });

@@ -1,18 +1,18 @@
 /** When objects begin that appear together (R7). */
 import { assert, assertEquals } from "@std/assert";
-import { createStarts } from "../../../lib/daemon/replicas/starts.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { createStartDelays } from "../../../lib/daemon/replicas/manager.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 Deno.test("an object that appears by itself begins at once", async () => {
   const clock = new VirtualClock();
-  const readWait = createStarts(clock);
+  const readWait = createStartDelays(clock);
   assertEquals(readWait(), 0);
   await clock.advance(1_000);
   assertEquals(readWait(), 0);
 });
 
 Deno.test("objects that appear together begin one after the other, all within the period of ticks (R7)", () => {
-  const readWait = createStarts(new VirtualClock());
+  const readWait = createStartDelays(new VirtualClock());
   const waits = Array.from({ length: 4_000 }, readWait);
   assertEquals(waits.slice(0, 3), [0, 10, 20]);
   assert(waits.every((ms) => ms >= 0 && ms < 15_000));

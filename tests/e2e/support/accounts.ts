@@ -3,7 +3,7 @@
  * are the truth; log, events, metrics and status are held against it (C40, C45, C50 to C52).
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { resourceOf, sideOf, UNIT } from "../../../lib/units/resources.ts";
+import { requestOrLimitOf, RESIZE_UNIT, resourceOf } from "../../../lib/units/resources.ts";
 import { waitForLastChange } from "./autoscalers.ts";
 import { type PodRef, readAutoscaler, readEvents, readPod, waitFor } from "./cluster.ts";
 import { type LogLine, readAt } from "./log.ts";
@@ -110,13 +110,13 @@ async function assertMetricsAgree(
   for (const key of new Set(changes.map(({ key }) => key))) {
     for (const direction of ["up", "down"] as const) {
       const moved = changes.filter((change) => change.key === key && isUp(change) === (direction === "up"));
-      const labels = { ...self, resource: resourceOf(key), side: sideOf(key), direction };
+      const labels = { ...self, resource: resourceOf(key), side: requestOrLimitOf(key), direction };
       const delta = moved.reduce((sum, { from, to }) => sum + Math.abs((to ?? 0) - (from ?? 0)), 0);
       assertEquals(readSum(samples, "scale_delta_absolute_count", labels) ?? 0, moved.length, `deltas of ${key}`);
       assertEquals(readSum(samples, "scale_delta_percent_count", labels) ?? 0, moved.length, `percents of ${key}`);
       const counted = readSum(samples, "scale_delta_absolute_sum", labels) ?? 0;
       assert(
-        Math.abs(counted - delta / UNIT[resourceOf(key)]) < 0.01,
+        Math.abs(counted - delta / RESIZE_UNIT[resourceOf(key)]) < 0.01,
         `${key} ${direction}: ${counted} counted, ${delta} done`,
       );
       const decided = readSum(samples, "scale_decisions_total", labels) ?? 0;

@@ -3,7 +3,7 @@
  * the same to the parser as what was sent (defaults, nulls and dropped fields); or both refuse it for the same field.
  */
 import { assertEquals } from "@std/assert";
-import { parseAutoscaler, type ParsedAutoscaler } from "../../../lib/autoscaler/parse_autoscaler.ts";
+import { parseAutoscaler, type ParsedAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import type { Verdict } from "./dry_run.ts";
 
 /** In words; `null` = they agree. */

@@ -1,6 +1,6 @@
 /**
  * What do scenarios run on? A Backend is a cluster with its clock and a way to start podfit beside it: the real one of
- * KUBECONFIG, or the embedded one of lib/sim, in process and under virtual time. `E2E_BACKEND` chooses: `embedded` or
+ * KUBECONFIG, or the embedded one of lib/embedded, in process and under virtual time. `E2E_BACKEND` chooses: `embedded` or
  * `real`, which is the default. Scenarios never ask which one it is.
  */
 import type { Clock } from "../../../lib/runtime/clock.ts";

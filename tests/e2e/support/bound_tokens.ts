@@ -2,7 +2,7 @@
  * Requests as podfit's pods would send them: with a token that a kubelet could have mounted, which names its pod and the
  * pod's node.
  */
-import { connect } from "../../../lib/kube/connect.ts";
+import { connect } from "../../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { backend } from "./backend.ts";
 

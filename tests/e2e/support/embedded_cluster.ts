@@ -1,12 +1,12 @@
 /**
- * The embedded cluster of lib/sim as a backend, in process and under virtual time: one node of the size of the real
+ * The embedded cluster of lib/embedded as a backend, in process and under virtual time: one node of the size of the real
  * one, and podfit's daemon in this process.
  */
 import { parseAll } from "@std/yaml";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
-import { type Cluster, startCluster } from "../../../lib/sim/cluster.ts";
-import { ADMIN } from "../../../lib/sim/server/http/access.ts";
-import { isObject, type JsonObject } from "../../../lib/sim/json.ts";
+import { type Cluster, startCluster } from "../../../lib/embedded/cluster.ts";
+import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import { isObject, type JsonObject } from "../../../lib/embedded/json.ts";
 import {
   type Backend,
   type Change,
@@ -92,7 +92,7 @@ export async function openEmbeddedCluster(): Promise<Backend> {
     setLoad: (pod, change) => reach(time, pod, () => cluster.setLoad(pod, change)),
     readLimits: (pod) =>
       reach(time, pod, () => {
-        const limits = cluster.readLimits(pod);
+        const limits = cluster.findLimits(pod);
         if (limits === null) throw new Error("connection refused");
         return limits;
       }),

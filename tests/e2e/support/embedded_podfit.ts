@@ -4,26 +4,30 @@
  */
 // Who asks about readers loads it, and under virtual time nobody waits for that.
 import "node:crypto";
-import { checkCluster } from "../../../lib/cli/run/check_cluster.ts";
-import { askAboutReaders } from "../../../lib/cli/run/listen.ts";
+import { checkCluster } from "../../../lib/cli/run/run.ts";
+import { openReaderCheck } from "../../../lib/cli/run/listen.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { createDaemon } from "../../../lib/daemon/daemon.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
-import { createHandler, type Handler } from "../../../lib/daemon/http/handler.ts";
-import { healthRoutes, type HealthRoutesOptions } from "../../../lib/daemon/http/health_routes.ts";
-import { metricsRoutes } from "../../../lib/daemon/http/metrics_routes.ts";
-import { createProxySource } from "../../../lib/usage/kubelet.ts";
-import { watchCgroups } from "../../../lib/usage/cgroup/watch_cgroups.ts";
-import { openMetricsApi } from "../../../lib/usage/metrics_api/watch_metrics_api.ts";
-import { watchKubelets } from "../../../lib/usage/watch_kubelets.ts";
-import type { AskTrigger } from "../../../lib/triggers/trigger_source.ts";
-import type { WatchUsage } from "../../../lib/usage/watch_usage.ts";
+import {
+  createHandler,
+  type Handler,
+  healthRoutes,
+  type HealthRoutesOptions,
+  metricsRoutes,
+} from "../../../lib/daemon/server/routes.ts";
+import { createProxySource } from "../../../lib/usage/kubelet/fetch_summary.ts";
+import { watchCgroups } from "../../../lib/usage/cgroup/watch.ts";
+import { openMetricsApi } from "../../../lib/usage/metrics_api/watch.ts";
+import { watchKubelets } from "../../../lib/usage/kubelet/watch.ts";
+import type { AskTrigger } from "../../../lib/triggers/value.ts";
+import type { WatchUsage } from "../../../lib/usage/source.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
-import { createCgroupFiles } from "../../../lib/sim/kubelet/cgroup_files.ts";
+import { createCgroupFiles } from "../../support/embedded/cgroup_files.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
-import type { Cluster } from "../../../lib/sim/cluster.ts";
-import { draw } from "../../../lib/sim/model/random.ts";
+import type { Cluster } from "../../../lib/embedded/cluster.ts";
+import { draw } from "../../../lib/embedded/model/random.ts";
 import { type Process, type ProcessOptions, type Question, type Reply, toHeaders } from "./backend.ts";
 import { replicasBy } from "../../support/replicas_run.ts";
 import type { VirtualTime } from "./virtual_time.ts";
@@ -107,7 +111,7 @@ async function run(
   log.info("Starting", { version: "embedded", dryRun: options.dryRun, namespaces: options.namespaces ?? "all" });
   signal.addEventListener("abort", () => log.info("Stopping"), { once: true });
   const listen = async (verdicts: HealthRoutesOptions, server: ApiServer | null) => {
-    const checkReader = options.metricsAuth && server !== null ? await askAboutReaders(server, { log, clock }) : null;
+    const checkReader = options.metricsAuth && server !== null ? await openReaderCheck(server, { log, clock }) : null;
     life.handler = createHandler([healthRoutes(verdicts), metricsRoutes(metrics, { checkReader })]);
     log.info("Listening", { address: "embedded:0" });
   };
@@ -123,8 +127,13 @@ async function run(
     metrics.setUsageSource(options.statsSource);
     log.info("Reading usage", { source: options.statsSource });
     const file = options.kubeletTokenFile;
-    const readCredential = (file === null ? server : connectAs(file)).readCredential;
-    using source = openSource(options, { server: { ...server, readCredential }, cluster, clock, random });
+    const readCredential = (file === null ? server : connectAs(file)).getCredential;
+    using source = openSource(options, {
+      server: { ...server, getCredential: readCredential },
+      cluster,
+      clock,
+      random,
+    });
     const daemon = createDaemon({
       server,
       clock,
@@ -166,7 +175,7 @@ function openSource(
   const kubelet = cluster.nodes.get(node ?? "")?.kubelet;
   if (node !== null && cgroupRoot !== null && kubelet !== undefined) {
     const files = createCgroupFiles({
-      readState: kubelet.readState,
+      getState: kubelet.getState,
       now: () => clock.now(),
       version: 2,
       driver: "systemd",

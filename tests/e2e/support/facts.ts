@@ -1,6 +1,6 @@
 /** What does the cluster of KUBECONFIG have that scenarios may need? */
 import { systemClock } from "../../../lib/runtime/clock.ts";
-import { VERSION } from "../../../lib/cli/version.ts";
+import { VERSION } from "../../../lib/cli/command/process.ts";
 import { hasProgram, kubectlJson, kubectlRaw, tryKubectl } from "./kubectl.ts";
 import type { List, Metadata, NodeJson, PodJson } from "./objects.ts";
 import { readFreeMillicores } from "./room.ts";

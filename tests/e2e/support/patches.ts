@@ -4,11 +4,11 @@
  */
 import {
   NO_RESOURCES,
+  requestOrLimitOf,
+  RESOURCE_FIELDS,
+  type ResourceField,
   resourceOf,
   type Resources,
-  SIDE_KEYS,
-  type SideKey,
-  sideOf,
 } from "../../../lib/units/resources.ts";
 import { parseAmount } from "../../../lib/units/quantity.ts";
 import { backend, toCollection, toPath } from "./backend.ts";
@@ -33,7 +33,7 @@ export interface Patch {
 /** What happened to one side of one container. */
 export interface Change {
   readonly container: string;
-  readonly key: SideKey;
+  readonly key: ResourceField;
   readonly from: number | null;
   readonly to: number | null;
 }
@@ -42,7 +42,7 @@ export interface PodRecorder extends AsyncDisposable {
   /** All PATCHes until this call, oldest first; throws if a step of the generation was not seen. */
   patches(): Promise<readonly Patch[]>;
   /** The changes of one side of one container, one for each PATCH that touched it. */
-  changes(container: string, key: SideKey): Promise<readonly Change[]>;
+  changes(container: string, key: ResourceField): Promise<readonly Change[]>;
 }
 
 /** Records from the pod as it is now. */
@@ -104,8 +104,8 @@ export async function recordPod(pod: PodRef): Promise<PodRecorder> {
 
 /** The sizes in a container's spec, or in its status, as amounts. */
 export function toResources(lists: ResourceLists | undefined): Resources {
-  return SIDE_KEYS.reduce<Resources>((resources, key) => {
-    const text = lists?.[sideOf(key)]?.[resourceOf(key)];
+  return RESOURCE_FIELDS.reduce<Resources>((resources, key) => {
+    const text = lists?.[requestOrLimitOf(key)]?.[resourceOf(key)];
     if (text === undefined) return resources;
     const parsed = parseAmount(text, resourceOf(key));
     if (!parsed.ok) throw new Error(parsed.message);
@@ -160,7 +160,7 @@ function toPatch(before: PodVersion | undefined, { uid, sizes, isBusy: _, ...aft
     throw new Error(`Cannot count PATCHes: generation went from ${before.generation} to ${after.generation} unseen`);
   }
   const changes = [...sizes].flatMap(([container, size]) =>
-    SIDE_KEYS.flatMap((key): readonly Change[] => {
+    RESOURCE_FIELDS.flatMap((key): readonly Change[] => {
       const change = { container, key, from: before.sizes.get(container)?.[key] ?? null, to: size[key] };
       return change.from === change.to ? [] : [change];
     })

@@ -2,7 +2,7 @@
  * One pod in a scenario: the single pod of a workload, the run of its container that no resize in place may end, the
  * size that the kubelet reports, and a readiness gate to hold podfit back until a moment of the scenario's choice.
  */
-import type { SideKey } from "../../../lib/units/resources.ts";
+import type { ResourceField } from "../../../lib/units/resources.ts";
 import { patchObject, type PodRef, readPod, waitFor, waitForPods } from "./cluster.ts";
 import { readActualSize } from "./patches.ts";
 
@@ -51,7 +51,7 @@ export interface ExpectedAmount {
 }
 
 /** Until the kubelet reports a size that fits; gives the amount of that side. */
-export function waitForActual(pod: PodRef, key: SideKey, expected: ExpectedAmount): Promise<number> {
+export function waitForActual(pod: PodRef, key: ResourceField, expected: ExpectedAmount): Promise<number> {
   const { fits, container = "main", timeoutMs = 90_000 } = expected;
   return waitFor(`a fitting ${key} of pod "${pod.name}"`, async () => {
     const amount = readActualSize(await readPod(pod), container)?.[key] ?? null;

@@ -2,8 +2,8 @@
  * The cluster of KUBECONFIG as a backend: podfit is a child process, kubectl writes, and what scenarios read again and
  * again is read over one connection, because a kubectl of its own for each read would take the CPU from all that runs.
  */
-import { connect } from "../../../lib/kube/connect.ts";
-import { createTlsClient, fillStoreWithNothing } from "../../../lib/kube/tls.ts";
+import { connect } from "../../../lib/kube/http_transport.ts";
+import { createTlsClient, trustNoRuntimeRoots } from "../../../lib/kube/https.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import {
@@ -28,7 +28,7 @@ import { readLines } from "./lines.ts";
 import { waitUntil } from "./wait.ts";
 
 // Before Deno's own look for a newer Deno fills it with the public roots.
-fillStoreWithNothing();
+trustNoRuntimeRoots();
 
 const ROOT = new URL("../../../", import.meta.url);
 const CRDS = new URL("crds/", ROOT).pathname;

@@ -2,7 +2,7 @@
  * Time of scenarios on the embedded cluster: it stands still while a scenario does something, and jumps from one due
  * moment to the next while it sleeps. Several may sleep at once.
  */
-import { settle, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
+import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";
 
 export class VirtualTime {
   readonly clock = new VirtualClock();
@@ -41,7 +41,7 @@ export class VirtualTime {
     this.#isMoving = true;
     while (this.#dueMs.size > 0) {
       // Whoever was woken has its turn first, and may ask for something.
-      do await settle(); while (this.#busy > 0);
+      do await settleEventLoop(); while (this.#busy > 0);
       const nextMs = Math.min(...this.#dueMs.values());
       if (nextMs < Infinity) await this.clock.advance(Math.max(0, nextMs - this.clock.monotonic()));
     }

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createCaReader } from "../../../lib/kube/config/ca_certs.ts";
+import { createCaSource } from "../../../lib/kube/config/certificates.ts";
 import { readTls } from "../../support/tls.ts";
 
 const [ONE, TWO] = [readTls("ca.crt"), readTls("other-ca.crt")];
@@ -12,12 +12,12 @@ async function createFile(pem: string) {
     time,
     write: (text: string) => Deno.writeTextFile(path, text),
     remove: () => Deno.remove(path),
-    read: createCaReader({ kind: "file", path }, { what: "certificate authority", now: () => time.now }),
+    read: createCaSource({ kind: "file", path }, { what: "certificate authority", now: () => time.now }),
     [Symbol.asyncDispose]: () => Deno.remove(path).catch(() => {}),
   };
 }
 
-Deno.test("createCaReader() reads the file again after 60 s, and gives the same array while it is the same", async () => {
+Deno.test("createCaSource() reads the file again after 60 s, and gives the same array while it is the same", async () => {
   await using file = await createFile(ONE);
   const first = await file.read(null);
   assertEquals(first, [ONE]);
@@ -30,7 +30,7 @@ Deno.test("createCaReader() reads the file again after 60 s, and gives the same 
   assertEquals(await file.read(null), [TWO]);
 });
 
-Deno.test("createCaReader() reads the file again at once when it has just refused a server", async () => {
+Deno.test("createCaSource() reads the file again at once when it has just refused a server", async () => {
   await using file = await createFile(ONE);
   const first = await file.read(null);
   await file.write(TWO);
@@ -41,7 +41,7 @@ Deno.test("createCaReader() reads the file again at once when it has just refuse
   assert(await file.read(first) === second);
 });
 
-Deno.test("createCaReader() gives the last good CA while the file is gone or is no PEM", async () => {
+Deno.test("createCaSource() gives the last good CA while the file is gone or is no PEM", async () => {
   await using file = await createFile(ONE);
   const first = await file.read(null);
   for (const spoil of [() => file.write("half a fi"), () => file.remove()]) {
@@ -51,15 +51,15 @@ Deno.test("createCaReader() gives the last good CA while the file is gone or is 
   }
 });
 
-Deno.test("createCaReader() says what is wrong with a CA that was never good", async () => {
+Deno.test("createCaSource() says what is wrong with a CA that was never good", async () => {
   await using file = await createFile("hello");
   await assertRejects(() => file.read(null), Error, "Cannot use certificate authority");
   await file.write(ONE);
   assertEquals(await file.read(null), [ONE]);
 });
 
-Deno.test("createCaReader() gives what a kubeconfig holds itself, always", async () => {
-  const read = createCaReader({ kind: "inline", pem: ONE }, { what: "certificate authority", now: () => 0 });
+Deno.test("createCaSource() gives what a kubeconfig holds itself, always", async () => {
+  const read = createCaSource({ kind: "inline", pem: ONE }, { what: "certificate authority", now: () => 0 });
   const first = await read(null);
   assertEquals(first, [ONE]);
   assert(await read(first) === first);

@@ -1,6 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { type Credential, toHeader } from "../../../lib/kube/config/credential.ts";
-import { CredentialCache, type LoadedCredential } from "../../../lib/kube/config/credential_cache.ts";
+import {
+  type Credential,
+  CredentialCache,
+  type LoadedCredential,
+  toHeader,
+} from "../../../lib/kube/config/credential.ts";
 
 function bearer(token: string): Credential {
   return { authorization: { kind: "bearer", token }, clientCertificate: null };
@@ -18,7 +22,7 @@ function createCache(
     return Promise.resolve({ credential: bearer(String(loads)), expiresAt: time.now + 10 });
   };
   const cache = new CredentialCache(load, { now: () => time.now, outlivesFailure });
-  return { time, read: cache.read };
+  return { time, read: cache.get };
 }
 
 Deno.test("CredentialCache loads once until the credential expires", async () => {

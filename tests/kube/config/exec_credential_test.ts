@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { createExecCredential } from "../../../lib/kube/config/exec_credential.ts";
+import { createExecCredential } from "../../../lib/kube/config/credential_sources.ts";
 import type { ExecConfig } from "../../../lib/kube/config/kubeconfig.ts";
 import { parseKubeconfig } from "../../../lib/kube/config/parse_kubeconfig.ts";
-import type { ReadCredential } from "../../../lib/kube/config/credential.ts";
+import type { GetCredential } from "../../../lib/kube/config/credential.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 
 const API_VERSION = "client.authentication.k8s.io/v1";
@@ -16,7 +16,7 @@ clusters:
 
 interface Plugin extends AsyncDisposable {
   readonly dir: string;
-  readonly read: ReadCredential;
+  readonly read: GetCredential;
   readonly time: { now: number };
 }
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { loadInCluster } from "../../../lib/kube/config/in_cluster.ts";
+import { loadInCluster } from "../../../lib/kube/config/load.ts";
 import { readTls } from "../../support/tls.ts";
 
 async function createAccount(files: Readonly<Record<string, string>>): Promise<{ root: string } & AsyncDisposable> {
@@ -18,7 +18,7 @@ function bearer(token: string) {
 Deno.test("loadInCluster() reads CA, namespace and address", async () => {
   await using account = await createAccount({});
   const options = { host: "10.96.0.1", port: "443", root: account.root };
-  const { readCredential: _, readCaCerts: __, ...config } = await loadInCluster(options, { now: () => 0 });
+  const { getCredential: _, getCaCerts: __, ...config } = await loadInCluster(options, { now: () => 0 });
   assertEquals(config, {
     source: "in-cluster",
     origin: "https://10.96.0.1:443",
@@ -41,14 +41,14 @@ Deno.test("loadInCluster() reads the token again after 60 s, and at once when it
   await using account = await createAccount({});
   const time = { now: 0 };
   const options = { host: "10.96.0.1", port: "443", root: account.root };
-  const { readCredential } = await loadInCluster(options, { now: () => time.now });
+  const { getCredential } = await loadInCluster(options, { now: () => time.now });
   await Deno.writeTextFile(`${account.root}/token`, "two");
   time.now = 59_999;
-  assertEquals(await readCredential(null), bearer("one"));
+  assertEquals(await getCredential(null), bearer("one"));
   time.now = 60_000;
-  assertEquals(await readCredential(null), bearer("two"));
+  assertEquals(await getCredential(null), bearer("two"));
   await Deno.writeTextFile(`${account.root}/token`, "three");
-  assertEquals(await readCredential(bearer("two")), bearer("three"));
+  assertEquals(await getCredential(bearer("two")), bearer("three"));
 });
 
 const broken: readonly [sentence: string, files: Record<string, string>, includes: string][] = [

@@ -1,9 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { stringify } from "@std/yaml";
-import { mergeKubeconfigs } from "../../../lib/kube/config/kubeconfig.ts";
+import { getContext, type KubeContext, mergeKubeconfigs, type User } from "../../../lib/kube/config/kubeconfig.ts";
 import { parseKubeconfig } from "../../../lib/kube/config/parse_kubeconfig.ts";
-import { readContext } from "../../../lib/kube/config/context.ts";
-import type { KubeContext, User } from "../../../lib/kube/config/context.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -18,10 +16,10 @@ function toYaml({ cluster = {}, user = {}, context = {} }: { cluster?: Fields; u
 }
 
 function readOne(fields: Parameters<typeof toYaml>[0], name: string | null = null): KubeContext {
-  return readContext(parseKubeconfig({ path: "/home/a/config", text: toYaml(fields) }), name);
+  return getContext(parseKubeconfig({ path: "/home/a/config", text: toYaml(fields) }), name);
 }
 
-Deno.test("readContext() reads server, namespace and source of the current context", () => {
+Deno.test("getContext() reads server, namespace and source of the current context", () => {
   const { cluster: _, ...context } = readOne({ context: { namespace: "shop" }, user: { token: "t" } });
   assertEquals(context, {
     source: '/home/a/config (context "dev")',
@@ -41,7 +39,7 @@ const servers: readonly [sentence: string, cluster: Fields, origin: string][] = 
   ["accepts a tls-server-name that is the host", { "tls-server-name": "10.0.0.1" }, "https://10.0.0.1:6443"],
 ];
 for (const [sentence, cluster, origin] of servers) {
-  Deno.test(`readContext() ${sentence}`, () => assertEquals(readOne({ cluster }).origin, origin));
+  Deno.test(`getContext() ${sentence}`, () => assertEquals(readOne({ cluster }).origin, origin));
 }
 
 const users: readonly [sentence: string, user: Fields, expected: Partial<Extract<User, { kind: "given" }>>][] = [
@@ -63,12 +61,12 @@ const users: readonly [sentence: string, user: Fields, expected: Partial<Extract
   }],
 ];
 for (const [sentence, user, expected] of users) {
-  Deno.test(`readContext() ${sentence}`, () => {
+  Deno.test(`getContext() ${sentence}`, () => {
     assertEquals(readOne({ user }).user, { kind: "given", authorization: null, certificate: null, ...expected });
   });
 }
 
-Deno.test("readContext() reads an exec plugin and resolves a command with a slash beside the file", () => {
+Deno.test("getContext() reads an exec plugin and resolves a command with a slash beside the file", () => {
   const exec = {
     apiVersion: "client.authentication.k8s.io/v1",
     command: "bin/login",
@@ -102,13 +100,13 @@ const refused: readonly [sentence: string, fields: Parameters<typeof toYaml>[0],
   ["an undefined cluster", { context: { cluster: "z" } }, 'cluster "z" is not defined; see `kubectl config'],
 ];
 for (const [sentence, fields, includes] of refused) {
-  Deno.test(`readContext() refuses ${sentence} and says what to do`, () => {
+  Deno.test(`getContext() refuses ${sentence} and says what to do`, () => {
     const error = assertThrows(() => readOne(fields), Error, includes);
     assertStringIncludes(error.message, 'Cannot use context "dev" of kubeconfig "/home/a/config": ');
   });
 }
 
-Deno.test("readContext() names the contexts there are when the wanted one is missing", () => {
+Deno.test("getContext() names the contexts there are when the wanted one is missing", () => {
   assertThrows(
     () => readOne({}, "prod"),
     Error,
@@ -116,9 +114,9 @@ Deno.test("readContext() names the contexts there are when the wanted one is mis
   );
 });
 
-Deno.test("readContext() asks for a context when none is current", () => {
+Deno.test("getContext() asks for a context when none is current", () => {
   const empty = parseKubeconfig({ path: "/e", text: "" });
-  assertThrows(() => readContext(empty, null), Error, 'of kubeconfig "/e": current-context is not set');
+  assertThrows(() => getContext(empty, null), Error, 'of kubeconfig "/e": current-context is not set');
 });
 
 const malformed: readonly [sentence: string, text: string, message: string][] = [
@@ -162,7 +160,7 @@ Deno.test("mergeKubeconfigs() takes every name from the first file that has it",
   });
   const merged = mergeKubeconfigs([first, second]);
   const tokenFiles = [null, "other"].map((name) => {
-    const { origin, namespace, source, user } = readContext(merged, name);
+    const { origin, namespace, source, user } = getContext(merged, name);
     return [origin, namespace, source, user.kind === "given" ? user.authorization : null];
   });
   assertEquals(tokenFiles, [

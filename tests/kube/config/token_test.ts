@@ -1,14 +1,13 @@
 /** A token that no header can hold is refused where it is read, and nothing that podfit says shows one. */
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { createGivenCredential } from "../../../lib/kube/config/given_credential.ts";
-import { parseToken } from "../../../lib/kube/config/token.ts";
+import { createGivenCredential } from "../../../lib/kube/config/credential_sources.ts";
+import { parseToken } from "../../../lib/kube/config/credential.ts";
 import { HttpTransport } from "../../../lib/kube/http_transport.ts";
-import { toApiError } from "../../../lib/kube/api_error.ts";
-import { readMessage, toNetworkError } from "../../../lib/kube/network_error.ts";
+import { getErrorMessage, toApiError, toNetworkError } from "../../../lib/kube/errors.ts";
 import { keepSecret } from "../../../lib/runtime/secrets.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
-import { openDirectSource } from "../../../lib/usage/kubelet.ts";
+import { openDirectSource } from "../../../lib/usage/kubelet/fetch_summary.ts";
 
 const SECRET = "s3cret-of-podfit";
 const BAD = ["\nSECRET-b", "\u0001x", "é", "日本", "\u0000x", " and more", "\r\nX-Other: 1", "\u007f", "\u2028x"]
@@ -85,7 +84,7 @@ Deno.test("neither a request nor a poll shows a token that no header can hold", 
       namespace: "default",
       caCerts: [],
       proxyUrl: null,
-      readCredential: () => Promise.resolve(credential),
+      getCredential: () => Promise.resolve(credential),
     }, { userAgent: "podfit/test" });
     const error = await assertRejects(() => http.send(new Request(origin)));
     assertEquals(show(error).includes("s3cret"), false, show(error));
@@ -93,7 +92,7 @@ Deno.test("neither a request nor a poll shows a token that no header can hold", 
       origin,
       caCerts: [],
       transport: () => Promise.reject(new Error("not this way")),
-      readCredential: () => Promise.resolve(credential),
+      getCredential: () => Promise.resolve(credential),
       namespace: "default",
       source: "a test",
       [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -123,7 +122,7 @@ Deno.test("a secret that a server repeats is in no error of podfit", () => {
     const shown = JSON.stringify([error.message, "details" in error ? error.details : null]);
     assertEquals([shown.includes("echoed-t0ken"), shown.includes("Bearer ***")], [false, true], shown);
   }
-  assertEquals(readMessage(new Error(echo)), "no way with Bearer ***");
+  assertEquals(getErrorMessage(new Error(echo)), "no way with Bearer ***");
 });
 
 /** With all its causes. */

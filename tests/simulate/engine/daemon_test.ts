@@ -1,10 +1,10 @@
 import { assert } from "@std/assert";
-import { type ContainerRun, simulate } from "../../../lib/simulate/engine/simulate.ts";
-import type { Load } from "../../../lib/simulate/engine/load.ts";
+import { type ContainerRun, simulate } from "../../../lib/simulate/simulate.ts";
+import type { Load } from "../../../lib/simulate/load.ts";
 import { container, MI, pod, resources } from "../../support/builders.ts";
-import { type Curve, listAmounts } from "../../quality/curve.ts";
-import { runDaemon } from "../../quality/daemon_run.ts";
-import { type Score, scoreRun } from "../../quality/score.ts";
+import { type Curve, listAmounts } from "../../verify/quality/curve.ts";
+import { runDaemon } from "../../verify/quality/daemon_run.ts";
+import { type Score, scoreRun } from "../../verify/quality/score.ts";
 import { autoscalerOf } from "../runs.ts";
 
 /**

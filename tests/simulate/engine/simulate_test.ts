@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { ContainerRun, Simulation } from "../../../lib/simulate/engine/simulate.ts";
+import type { ContainerRun, Simulation } from "../../../lib/simulate/simulate.ts";
 import { container, MI, pod, resources } from "../../support/builders.ts";
 import { cpu, factsOf, scaledObject } from "../../support/replicas_fold.ts";
 import { autoscalerOf, HOUR, loadOf, run } from "../runs.ts";

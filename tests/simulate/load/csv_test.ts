@@ -1,17 +1,17 @@
 import { assertEquals } from "@std/assert";
-import { readCsv } from "../../../lib/simulate/load/csv.ts";
-import type { Load } from "../../../lib/simulate/engine/load.ts";
+import { parseCsvLoads } from "../../../lib/simulate/load/csv.ts";
+import type { Load } from "../../../lib/simulate/load.ts";
 
 const MIB = 2 ** 20;
 
 function load(text: string, options: { readonly millicoresPerPercent?: number } = {}): Load {
-  const read = readCsv(text, { file: "a.csv", ...options });
+  const read = parseCsvLoads(text, { file: "a.csv", ...options });
   if (!read.ok) throw new Error(read.message);
   assertEquals(read.loads.length, 1);
   return read.loads[0]?.load ?? { seconds: 0, at: () => ({ cpuMillicores: 0, workingSetBytes: 0 }) };
 }
 
-Deno.test("readCsv() reads seconds and millicores, with straight lines between rows", () => {
+Deno.test("parseCsvLoads() reads seconds and millicores, with straight lines between rows", () => {
   const { seconds, at } = load("seconds,millicores\n0,100\n300,400\n600,400\n");
   assertEquals(seconds, 600);
   assertEquals([0, 100, 300, 450, 600, 900, 50].map((second) => at(second).cpuMillicores), [
@@ -26,24 +26,24 @@ Deno.test("readCsv() reads seconds and millicores, with straight lines between r
   assertEquals(at(7).workingSetBytes, 200 * MIB);
 });
 
-Deno.test("readCsv() counts seconds from the first row, which may be before 0, and takes a percent for what it is told", () => {
+Deno.test("parseCsvLoads() counts seconds from the first row, which may be before 0, and takes a percent for what it is told", () => {
   const text = "seconds,percent\n-300,5\n0,10\n";
   assertEquals(load(text).seconds, 300);
   assertEquals([0, 300].map((second) => load(text).at(second).cpuMillicores), [50, 100]);
   assertEquals(load(text, { millicoresPerPercent: 20 }).at(0).cpuMillicores, 100);
 });
 
-Deno.test("readCsv() reads quantities in any order of columns, with comments, quotes, CRLF and a BOM", () => {
+Deno.test("parseCsvLoads() reads quantities in any order of columns, with comments, quotes, CRLF and a BOM", () => {
   const text = '\uFEFF# mine\r\nMemory,seconds,"cpu",cache\r\n64Mi,0,250m,1Mi\r\n\r\n128Mi, 10 ,1.5,"3Mi"\r\n';
   assertEquals(load(text).at(0), { cpuMillicores: 250, workingSetBytes: 64 * MIB, pageCacheBytes: MIB });
   assertEquals(load(text).at(5), { cpuMillicores: 875, workingSetBytes: 96 * MIB, pageCacheBytes: 2 * MIB });
 });
 
-Deno.test("readCsv() takes memory alone, with constant CPU", () => {
+Deno.test("parseCsvLoads() takes memory alone, with constant CPU", () => {
   assertEquals(load("seconds,bytes\n0,1\n2,3\n").at(1), { cpuMillicores: 100, workingSetBytes: 2 });
 });
 
-Deno.test("readCsv() says in which line and column what is wrong", () => {
+Deno.test("parseCsvLoads() says in which line and column what is wrong", () => {
   const cases: Readonly<Record<string, string>> = {
     "": "Cannot read load a.csv: it is empty",
     "seconds,cpu\n0,1": "Cannot read load a.csv: it needs two rows at least",
@@ -65,12 +65,12 @@ Deno.test("readCsv() says in which line and column what is wrong", () => {
     "seconds,cpu\n5,1\n5,1\n": "a.csv:3:1: Cannot use 5 seconds: the row before has 5; sort the rows",
   };
   for (const [text, message] of Object.entries(cases)) {
-    assertEquals(readCsv(text, { file: "a.csv" }), { ok: false, message }, text);
+    assertEquals(parseCsvLoads(text, { file: "a.csv" }), { ok: false, message }, text);
   }
 });
 
-Deno.test("readCsv() reads the traces of the project", async () => {
-  const folder = new URL("../../quality/traces/", import.meta.url);
+Deno.test("parseCsvLoads() reads the traces of the project", async () => {
+  const folder = new URL("../../verify/quality/traces/", import.meta.url);
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => name.endsWith(".csv"));
   assertEquals(names.length, 5);
   for (const name of names) {

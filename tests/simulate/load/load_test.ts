@@ -1,18 +1,16 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import type { Load } from "../../../lib/simulate/engine/load.ts";
-import { cutLoad, toLoad } from "../../../lib/simulate/load/load.ts";
-import { addNoise } from "../../../lib/simulate/load/noise.ts";
+import { addNoise, cutLoad, type Load, toLoad } from "../../../lib/simulate/load.ts";
 
 const RAMP = toLoad({ cpu: [[0, 0], [100, 1000]], memory: [[0, 50], [50, 50]] });
 
-Deno.test("toLoad() lasts from the first point of any resource to the last", () => {
+Deno.test("toProgramLoad() lasts from the first point of any resource to the last", () => {
   const load = toLoad({ cpu: [[20, 1], [30, 2]], memory: [[10, 5], [25, 20]], cache: [[10, 7]] });
   assertEquals(load.seconds, 20);
   assertEquals(load.at(0), { cpuMillicores: 1, workingSetBytes: 5, pageCacheBytes: 7 });
   assertEquals(load.at(20), { cpuMillicores: 2, workingSetBytes: 20, pageCacheBytes: 7 });
 });
 
-Deno.test("toLoad() gives the same whatever order it is asked in", () => {
+Deno.test("toProgramLoad() gives the same whatever order it is asked in", () => {
   const load = toLoad({ cpu: [[0, 0], [10, 10], [20, 0]], memory: [] });
   assertEquals([15, 5, 20, 0, 10].map((second) => load.at(second).cpuMillicores), [5, 5, 0, 0, 10]);
 });

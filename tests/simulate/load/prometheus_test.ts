@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type PrometheusRange, readPrometheus } from "../../../lib/simulate/load/prometheus.ts";
+import { fetchPrometheusLoads, type PrometheusRange } from "../../../lib/simulate/load/prometheus.ts";
 
 const RANGE: PrometheusRange = { url: "http://prom:9090/", query: "cpu", from: 1_000_000, to: 1_600_000 };
 
@@ -12,13 +12,13 @@ function answer(text: string, status = 200) {
   return () => Promise.resolve({ status, text });
 }
 
-Deno.test("readPrometheus() asks query_range for the time, in steps that stay below 11,000 points", async () => {
+Deno.test("fetchPrometheusLoads() asks query_range for the time, in steps that stay below 11,000 points", async () => {
   const asked: URL[] = [];
   const get = (url: string) => {
     asked.push(new URL(url));
     return Promise.resolve({ status: 200, text: matrix([{ container: "app" }, [[1000, "0.5"]]]) });
   };
-  await readPrometheus({ ...RANGE, query: "sum(x)", memoryQuery: "m", to: 1_000_000 + 86_400_000 * 30 }, get);
+  await fetchPrometheusLoads({ ...RANGE, query: "sum(x)", memoryQuery: "m", to: 1_000_000 + 86_400_000 * 30 }, get);
   assertEquals(asked.map(({ origin, pathname }) => origin + pathname), [
     "http://prom:9090/api/v1/query_range",
     "http://prom:9090/api/v1/query_range",
@@ -32,13 +32,13 @@ Deno.test("readPrometheus() asks query_range for the time, in steps that stay be
   assertEquals(asked[1]?.searchParams.get("query"), "m");
 });
 
-Deno.test("readPrometheus() makes both queries of a selector", async () => {
+Deno.test("fetchPrometheusLoads() makes both queries of a selector", async () => {
   const asked: (string | null)[] = [];
   const get = (url: string) => {
     asked.push(new URL(url).searchParams.get("query"));
     return Promise.resolve({ status: 200, text: matrix([{ container: "app" }, [[1000, "1"]]]) });
   };
-  await readPrometheus({ ...RANGE, query: '{namespace="shop",}' }, get);
+  await fetchPrometheusLoads({ ...RANGE, query: '{namespace="shop",}' }, get);
   const selector = '{namespace="shop",container!="",container!="POD"}';
   assertEquals(asked, [
     `avg by (container) (rate(container_cpu_usage_seconds_total${selector}[1m]))`,
@@ -46,7 +46,7 @@ Deno.test("readPrometheus() makes both queries of a selector", async () => {
   ]);
 });
 
-Deno.test("readPrometheus() gives a load for each container, in millicores and bytes, and passes over NaN", async () => {
+Deno.test("fetchPrometheusLoads() gives a load for each container, in millicores and bytes, and passes over NaN", async () => {
   const get = (url: string) =>
     answer(
       url.includes("query=cpu")
@@ -56,13 +56,13 @@ Deno.test("readPrometheus() gives a load for each container, in millicores and b
         ]]])
         : matrix([{ container: "web" }, [[1000, "100"], [1020, "200"]]]),
     )();
-  const read = await readPrometheus({ ...RANGE, memoryQuery: "memory" }, get);
+  const read = await fetchPrometheusLoads({ ...RANGE, memoryQuery: "memory" }, get);
   assertEquals(read.ok && read.loads.map(({ container, load }) => [container, load.seconds]), [[null, 0], ["web", 20]]);
   const middle = read.ok ? read.loads[1]?.load.at(10) : null;
   assertEquals(middle, { cpuMillicores: 200, workingSetBytes: 150 });
 });
 
-Deno.test("readPrometheus() says what is wrong with the address, the answer or the query", async () => {
+Deno.test("fetchPrometheusLoads() says what is wrong with the address, the answer or the query", async () => {
   const cases: readonly (readonly [string, () => Promise<{ status: number; text: string }>])[] = [
     ["status 404, and the answer is no JSON: is it Prometheus' address?", answer("<html>", 404)],
     ['Prometheus answers status 400: "parse error"', answer('{"status":"error","error":"parse error"}', 400)],
@@ -82,10 +82,10 @@ Deno.test("readPrometheus() says what is wrong with the address, the answer or t
     ["connection refused", () => Promise.reject(new Error("connection refused"))],
   ];
   for (const [cause, get] of cases) {
-    const read = await readPrometheus(RANGE, get);
+    const read = await fetchPrometheusLoads(RANGE, get);
     assertEquals(read, { ok: false, message: `Cannot read a load by query "cpu": ${cause}` });
   }
-  assertEquals(await readPrometheus({ ...RANGE, url: "file:///etc" }, answer("")), {
+  assertEquals(await fetchPrometheusLoads({ ...RANGE, url: "file:///etc" }, answer("")), {
     ok: false,
     message: 'Cannot ask Prometheus at "file:///etc": write its http or https URL',
   });

@@ -1,15 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { decide } from "../../../lib/core/decide.ts";
-import { NEW_POD_STATE } from "../../../lib/core/state.ts";
-import { toRecord } from "../../../lib/record/record.ts";
-import type { PodLine } from "../../../lib/record/line.ts";
-import { readRecords } from "../../../lib/simulate/load/record.ts";
-import { collectUsage } from "../../../lib/simulate/load/usage_points.ts";
+import { decideSize } from "../../../lib/vertical/decide.ts";
+import { NEW_POD_STATE } from "../../../lib/model/state.ts";
+import { type PodLine, toRecord } from "../../../lib/record/record.ts";
+import { collectUsage, parseRecordLoads } from "../../../lib/simulate/load/usage.ts";
 import { input, MI, pod, point, type PointOverrides, SECOND, START, usage } from "../../support/builders.ts";
 
 function line(points: readonly PointOverrides[], name = "web"): string {
   const given = input({ pod: pod({ name }), observation: usage(points.map((one) => point(one))) });
-  const record = toRecord({ before: NEW_POD_STATE, input: given, outcome: decide(NEW_POD_STATE, given) });
+  const record = toRecord({ before: NEW_POD_STATE, input: given, outcome: decideSize(NEW_POD_STATE, given) });
   const full: PodLine = { kind: "pod", namespace: "default", name, uid: "u", count: 1, since: START, record };
   return JSON.stringify(full);
 }
@@ -23,7 +21,7 @@ Deno.test("readRecords() gives a load for each container of each pod, CPU from c
     "",
     line([{ at: START + 20 * SECOND, counterNs: 6e9, workingSetBytes: 20 * MI, usageBytes: 20 * MI }]),
   ].join("\n");
-  const read = readRecords(text, { file: "a.jsonl" });
+  const read = parseRecordLoads(text, { file: "a.jsonl" });
   if (!read.ok) throw new Error(read.message);
   assertEquals(read.loads.map(({ pod, container, load }) => [pod?.split("/")[1], container, load.seconds]), [
     ["web", "main", 20],
@@ -60,6 +58,6 @@ Deno.test("readRecords() says in which line what is wrong", () => {
       "Cannot read a load from a.jsonl: it has 0 readings of usage, and a load needs two of one container; record for longer",
   };
   for (const [text, message] of Object.entries(cases)) {
-    assertEquals(readRecords(text, { file: "a.jsonl" }), { ok: false, message });
+    assertEquals(parseRecordLoads(text, { file: "a.jsonl" }), { ok: false, message });
   }
 });

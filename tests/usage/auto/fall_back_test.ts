@@ -2,10 +2,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import * as fc from "fast-check";
 import type { FailureReason, PodUsage, Reading } from "../../../lib/api/usage.ts";
-import { VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
-import { fallBack } from "../../../lib/usage/auto/fall_back.ts";
-import { readAtBeat } from "../../../lib/usage/beat.ts";
-import type { UsagePod, WatchUsage } from "../../../lib/usage/watch_usage.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { createAutoSource } from "../../../lib/usage/auto.ts";
+import { readAtInterval, type UsagePod, type WatchUsage } from "../../../lib/usage/source.ts";
 
 const MINUTE = 60_000;
 const POD: UsagePod = {
@@ -204,7 +203,7 @@ function start(
     return async function* ({ name: node }, options) {
       open++;
       try {
-        yield* readAtBeat(() => {
+        yield* readAtInterval(() => {
           reads[name]++;
           readAt[name].push(clock.monotonic());
           const told = tell(clock, node);
@@ -221,13 +220,13 @@ function start(
     };
   }
 
-  const watchUsage = fallBack(
+  const watchUsage = createAutoSource(
     { name: "better", watchUsage: watch("better", better) },
     { name: "other", watchUsage: watch("other", other) },
     { clock, random: () => 0 },
   );
   const ended = nodes.map(async (name) => {
-    const node = { name, readAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
+    const node = { name, getAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
     const options = { interval: () => 15_000, isTracked: () => true, pods: () => pods, signal: ending.signal };
     for await (const reading of watchUsage(node, options)) readings.push(reading);
   });

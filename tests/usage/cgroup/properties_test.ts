@@ -1,7 +1,7 @@
 /** Whatever the files hold, a point has believable numbers or there is none (L61). */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { CgroupReader } from "../../../lib/usage/cgroup/reader.ts";
+import { CgroupReader } from "../../../lib/usage/cgroup/watch.ts";
 import { ID, movedV1, POD, toFiles, type Tree, treeV2, UID } from "../../support/cgroup_trees.ts";
 
 const TREES = [treeV2(`kubepods/burstable/pod${UID}`, ID), movedV1(`kubepods/burstable/pod${UID}`, ID)];

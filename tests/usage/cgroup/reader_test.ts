@@ -1,8 +1,8 @@
 /** What is read of a container's cgroups, wherever a node keeps them (L61)? */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Point } from "../../../lib/api/usage.ts";
-import { CgroupReader, type CgroupReading } from "../../../lib/usage/cgroup/reader.ts";
-import type { UsagePod } from "../../../lib/usage/watch_usage.ts";
+import { CgroupReader, type CgroupReading } from "../../../lib/usage/cgroup/watch.ts";
+import type { UsagePod } from "../../../lib/usage/source.ts";
 import { ID, movedV1, POD, RECORDED, toFiles, type Tree, treeV2, UID } from "../../support/cgroup_trees.ts";
 
 const NOW = 1_790_000_000_123;

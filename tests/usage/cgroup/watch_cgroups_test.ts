@@ -1,8 +1,8 @@
 /** When are a node's cgroups read, and what of a node that is another (L61)? */
 import { assert, assertEquals } from "@std/assert";
 import type { Reading } from "../../../lib/api/usage.ts";
-import { START, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
-import { watchCgroups } from "../../../lib/usage/cgroup/watch_cgroups.ts";
+import { VIRTUAL_START_AT, VirtualClock } from "../../support/virtual_clock.ts";
+import { watchCgroups } from "../../../lib/usage/cgroup/watch.ts";
 import { ID, POD, toFiles, type Tree, treeV2, UID } from "../../support/cgroup_trees.ts";
 
 const TREE = treeV2(`kubepods/burstable/pod${UID}`, ID);
@@ -11,15 +11,15 @@ Deno.test("watchCgroups() reads each second where the shortest interval is a sec
   for (const intervalMs of [1000, 100]) {
     await using run = start({ intervalMs });
     await run.clock.advance(2500);
-    assertEquals(run.readings.map(({ readAt }) => readAt - START), [0, 1000, 2000]);
-    assertEquals(run.times(), [START, START + 1000, START + 2000]);
+    assertEquals(run.readings.map(({ readAt }) => readAt - VIRTUAL_START_AT), [0, 1000, 2000]);
+    assertEquals(run.times(), [VIRTUAL_START_AT, VIRTUAL_START_AT + 1000, VIRTUAL_START_AT + 2000]);
   }
 });
 
 Deno.test("watchCgroups() reads no more often than anybody looks (L61)", async () => {
   await using run = start({ intervalMs: 5000 });
   await run.clock.advance(11_000);
-  assertEquals(run.readings.map(({ readAt }) => readAt - START), [0, 5000, 10_000]);
+  assertEquals(run.readings.map(({ readAt }) => readAt - VIRTUAL_START_AT), [0, 5000, 10_000]);
 });
 
 Deno.test("watchCgroups() gives usage by the node's own clock, which is podfit's (L61)", async () => {
@@ -30,7 +30,7 @@ Deno.test("watchCgroups() gives usage by the node's own clock, which is podfit's
   assertEquals({ ...reading, pods: [...reading.pods.keys()] }, {
     kind: "usage",
     node: "n1",
-    readAt: START,
+    readAt: VIRTUAL_START_AT,
     clockOffsetMs: 0,
     pods: [UID],
     skipped: 0,
@@ -41,9 +41,9 @@ Deno.test("watchCgroups() gives usage by the node's own clock, which is podfit's
 Deno.test("watchCgroups() dates points by a clock that nobody sets, and says how far that is from podfit's (L61)", async () => {
   await using run = start({});
   await run.clock.advance(1500);
-  run.clock.setNow(START - 7_200_000);
+  run.clock.setNow(VIRTUAL_START_AT - 7_200_000);
   await run.clock.advance(1000);
-  assertEquals(run.times(), [START, START + 1000, START + 2000]);
+  assertEquals(run.times(), [VIRTUAL_START_AT, VIRTUAL_START_AT + 1000, VIRTUAL_START_AT + 2000]);
   const last = run.readings.at(-1);
   assertEquals(last?.kind === "usage" ? last.clockOffsetMs : null, 7_200_000 + 2000 - 500);
 });
@@ -89,7 +89,7 @@ function start({ intervalMs = 1000, tree = TREE, node = "n1" }: Settings) {
   const watch = watchCgroups(toFiles(tree), { node: "n1", root: "/host/cgroup", clock });
   const ended = (async () => {
     const options = { interval: () => intervalMs, isTracked: () => true, pods: () => [POD], signal: ending.signal };
-    const address = { name: node, readAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
+    const address = { name: node, getAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
     for await (const reading of watch(address, options)) readings.push(reading);
   })();
   return {

@@ -2,8 +2,14 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { isRecord } from "../../../lib/units/untrusted.ts";
-import { projectEntries, projectJson } from "../../../lib/usage/json/project.ts";
-import { type ListShape, type RecordShape, recordShape, type Shape } from "../../../lib/usage/json/shape.ts";
+import {
+  type ListShape,
+  projectEntries,
+  projectJson,
+  type RecordShape,
+  recordShape,
+  type Shape,
+} from "../../../lib/usage/json/projection.ts";
 
 const ENTRY = recordShape({ id: "value", n: recordShape({ a: "value", id: "value" }) });
 const LIST: ListShape = { kind: "list", entry: ENTRY, maxEntries: 3 };

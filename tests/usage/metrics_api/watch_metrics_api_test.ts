@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Reading } from "../../../lib/api/usage.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
-import { START, VirtualClock } from "../../../lib/runtime/virtual_clock.ts";
-import { type MetricsApiOptions, openMetricsApi } from "../../../lib/usage/metrics_api/watch_metrics_api.ts";
-import type { UsagePod } from "../../../lib/usage/watch_usage.ts";
+import { VIRTUAL_START_AT, VirtualClock } from "../../support/virtual_clock.ts";
+import { type MetricsApiOptions, openMetricsApi } from "../../../lib/usage/metrics_api/watch.ts";
+import type { UsagePod } from "../../../lib/usage/source.ts";
 
 const ALL = { namespaces: null, node: null, pod: null };
 const API = "/apis/metrics.k8s.io/v1beta1";
@@ -30,7 +30,7 @@ Deno.test("a point is a rate with its window, without what the source does not k
     points: [{
       container: "main",
       instance: "metrics.k8s.io containerd://web",
-      at: START,
+      at: VIRTUAL_START_AT,
       resolutionMs: 1000,
       cpu: { kind: "rate", millicores: 100, windowMs: 15_000 },
       workingSetBytes: 2 ** 20,
@@ -45,7 +45,7 @@ Deno.test("a pod that is missing in the list, or of whose container it is too ea
   const [container] = pod("web").containers;
   const cases: readonly UsagePod[] = [
     pod("unknown"),
-    { ...pod("web"), containers: [{ name: "main", instance: "containerd://new", runningAt: START - 7000 }] },
+    { ...pod("web"), containers: [{ name: "main", instance: "containerd://new", runningAt: VIRTUAL_START_AT - 7000 }] },
     { ...pod("web"), containers: [{ name: "main", instance: null, runningAt: 1 }] },
     { ...pod("web"), containers: [{ name: "main", instance: "containerd://web", runningAt: null }] },
     { ...pod("web"), containers: [{ name: "other", instance: "containerd://web", runningAt: 1 }] },
@@ -53,7 +53,7 @@ Deno.test("a pod that is missing in the list, or of whose container it is too ea
   for (const [index, one] of cases.entries()) run.watch(`n${index}`, { pods: [one] });
   // Half of the window lies after its start.
   run.watch("n9", {
-    pods: [{ ...pod("web"), containers: [{ name: "main", instance: "x", runningAt: START - 7500 }] }],
+    pods: [{ ...pod("web"), containers: [{ name: "main", instance: "x", runningAt: VIRTUAL_START_AT - 7500 }] }],
   });
   await run.clock.advance(15_000);
   assertEquals(container?.name, "main");
@@ -62,7 +62,8 @@ Deno.test("a pod that is missing in the list, or of whose container it is too ea
 
 Deno.test("what is implausible is counted once for each list, however short the interval, and a clock ahead of podfit's is told (C54)", async () => {
   await using run = start({
-    answer: () => Response.json({ items: [item("web", { timestamp: START + 60_000, cpu: "12Q" }), item("db")] }),
+    answer: () =>
+      Response.json({ items: [item("web", { timestamp: VIRTUAL_START_AT + 60_000, cpu: "12Q" }), item("db")] }),
   });
   run.watch("n1", { pods: [pod("web"), pod("db")], intervalMs: 5000 });
   await run.clock.advance(15_000);
@@ -218,11 +219,11 @@ Deno.test("a watch ends at once while its list is waited for, and the source end
 });
 
 function pod(name: string, namespace = "default"): UsagePod {
-  const containers = [{ name: "main", instance: `containerd://${name}`, runningAt: START - 60_000 }];
+  const containers = [{ name: "main", instance: `containerd://${name}`, runningAt: VIRTUAL_START_AT - 60_000 }];
   return { uid: `uid-${name}`, namespace, name, qosClass: "Burstable", containers };
 }
 
-function item(name: string, { namespace = "default", timestamp = START, cpu = "100m" } = {}) {
+function item(name: string, { namespace = "default", timestamp = VIRTUAL_START_AT, cpu = "100m" } = {}) {
   return {
     metadata: { name, namespace },
     timestamp: new Date(timestamp).toISOString(),
@@ -258,7 +259,7 @@ function start(
   const server = { origin: "https://api", transport };
   const source = openMetricsApi({ server, clock, scope, random: () => 0.5, ...options });
   async function read(name: string, pods: readonly UsagePod[], intervalMs: number): Promise<void> {
-    const node = { name, readAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
+    const node = { name, getAddress: () => ({ addresses: null, port: 0, maxPods: null }) };
     const watch = { interval: () => intervalMs, isTracked: () => true, pods: () => pods, signal: ending.signal };
     for await (const reading of source.watchUsage(node, watch)) readings.push(reading);
   }

@@ -1,10 +1,16 @@
-/** Are the authentications of triggers there, and the secrets that they name (R16)? */
-import type { Authentication, AuthenticationFacts } from "../../../scaled_object/authentication.ts";
-import type { ScaledObject } from "../../../scaled_object/scaled_object.ts";
-import type { AuthenticationRef } from "../../../scaled_object/trigger.ts";
-import type { Relation } from "../finding.ts";
-import type { Known } from "../known.ts";
-import { listScaledObjects, toScaledSubject } from "./look.ts";
+/**
+ * Do the authentications of triggers exist, and the secrets that they name? Clauses: R16.
+ */
+import type { AuthenticationRef, ScaledObject } from "../../../model/scaled_object.ts";
+import type {
+  Authentication,
+  AuthenticationFacts,
+} from "../../../resources/trigger_authentication/trigger_authentication.ts";
+import type { Relation } from "../findings.ts";
+import type { KnownObjects } from "../known_objects.ts";
+import { listScaledObjects, toScaledSubject } from "./context.ts";
+
+// Are the authentications of triggers there, and the secrets that they name (R16)?
 
 /** Names of the keys of secrets by `namespace/name`: `null` = there is no such secret. One that could not be read is not among them. */
 export type Secrets = ReadonlyMap<string, readonly string[] | null>;
@@ -17,7 +23,7 @@ interface Reference {
 }
 
 /** One finding for each trigger: that the authentication is missing, or the first of its secrets. */
-export function checkAuthentications(known: Known, secrets: Secrets): readonly Relation[] {
+export function checkAuthentications(known: KnownObjects, secrets: Secrets): readonly Relation[] {
   return listReferences(known).flatMap(({ object, path, ref }): readonly Relation[] => {
     const found = findAuthentication(known, ref, object.namespace);
     const of = toScaledSubject(object);
@@ -34,7 +40,7 @@ export function checkAuthentications(known: Known, secrets: Secrets): readonly R
 }
 
 /** The secrets in namespaces that triggers ask for, each once, as `namespace/name`. Those of the cluster's authentications lie with podfit. */
-export function listSecrets(known: Known): readonly string[] {
+export function listSecrets(known: KnownObjects): readonly string[] {
   return [
     ...new Set(
       listReferences(known).flatMap(({ object, ref }) => {
@@ -47,14 +53,14 @@ export function listSecrets(known: Known): readonly string[] {
 }
 
 /** Whether a trigger names an authentication of the cluster, whose secrets are in podfit's own namespace. */
-export function usesClusterSecrets(known: Known): boolean {
+export function usesClusterSecrets(known: KnownObjects): boolean {
   return listReferences(known).some(({ ref, object }) => {
     const found = findAuthentication(known, ref, object.namespace);
     return ref.kind === "ClusterTriggerAuthentication" && (found?.authentication?.secrets.length ?? 0) > 0;
   });
 }
 
-function listReferences(known: Known): readonly Reference[] {
+function listReferences(known: KnownObjects): readonly Reference[] {
   return listScaledObjects(known).flatMap((object) =>
     object.triggers.flatMap((trigger) =>
       trigger.kind !== "external" || trigger.authentication === null ? [] : [{
@@ -72,7 +78,7 @@ const PLURALS = {
 } as const;
 
 function findAuthentication(
-  known: Known,
+  known: KnownObjects,
   { kind, name }: AuthenticationRef,
   namespace: string,
 ): AuthenticationFacts | null {

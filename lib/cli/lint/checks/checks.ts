@@ -1,27 +1,247 @@
-/** What several objects together get wrong: every check, whatever is known. */
-import type { Relation } from "../finding.ts";
+/**
+ * All checks that compare objects with each other.
+ *
+ * This file also holds the checks of one autoscaler: its target and containers, its bounds, and the QoS class of its
+ * pods.
+ */
+import type { NodeFacts } from "../../../daemon/cluster/facts.ts";
+import { type Autoscaler, EVERY_CONTAINER, type FieldPolicy } from "../../../model/autoscaler.ts";
+import { listContainers, type PodFacts } from "../../../model/pod.ts";
+import type { LimitRangeRule } from "../../../model/pod_amounts.ts";
+import { listResourceTriggers, type ScaledObject } from "../../../model/scaled_object.ts";
+import { MIN_PROFILE_MILLICORES } from "../../../resources/pod_resource_autoscaler/profiles.ts";
+import { formatAmount } from "../../../units/quantity.ts";
+import { computeQosClass, counterpartOf, type Resource } from "../../../units/resources.ts";
+import { quote } from "../../../units/untrusted.ts";
+import type { Relation } from "../findings.ts";
+import type { KnownObjects } from "../known_objects.ts";
 import { checkAuthentications, type Secrets } from "./authentications.ts";
-import { checkCoupling } from "./coupling.ts";
-import { checkGuaranteed } from "./guaranteed.ts";
-import type { Look } from "./look.ts";
-import { checkOwners } from "./owners.ts";
-import { checkRanges } from "./ranges.ts";
-import { checkRivals } from "./rivals.ts";
-import { checkSpan } from "./span.ts";
-import { checkTargets } from "./targets.ts";
+import { checkCoupling, checkGrowth, checkOwners, checkRivals } from "./conflicts.ts";
+import {
+  type CheckContext,
+  describeTarget,
+  findPods,
+  findWorkload,
+  listAutoscalers,
+  listScaledObjects,
+  toAutoscalerSubject,
+  toScaledSubject,
+  toWorkloadKind,
+  type UnratedStatement,
+} from "./context.ts";
 
-const CHECKS: readonly ((look: Look) => readonly Relation[])[] = [
+// Is there what autoscalers and ScaledObjects are about: their workloads, pods and containers?
+
+/** At most one finding for each object, the first that counts, and one for each trigger. */
+function checkTargets({ known }: CheckContext): readonly Relation[] {
+  return [
+    ...listAutoscalers(known).flatMap((one) => checkTarget(one, known)),
+    ...listScaledObjects(known).flatMap((one) => checkScaled(one, known)),
+  ];
+}
+
+function checkTarget(autoscaler: Autoscaler, known: KnownObjects): readonly Relation[] {
+  const of = toAutoscalerSubject(autoscaler);
+  const { namespace, target } = autoscaler;
+  if (target !== null && findWorkload(known, { ...target, namespace }) === "missing") {
+    return [{
+      of,
+      level: "error",
+      rule: "target-missing",
+      path: "spec.target",
+      message: describeAbsentTarget(target, namespace),
+    }];
+  }
+  const pods = findPods(autoscaler, known);
+  if (target === null && known.listed.has("pods") && pods.length === 0) {
+    const message = `no pod in namespace "${namespace}" has these labels, and nothing is resized: compare them with ` +
+      "`kubectl get pods --show-labels`";
+    return [{ of, level: "warning", rule: "selector-empty", path: "spec.selector", message }];
+  }
+  if (pods.length === 0 || pods.some((pod) => listContainers(autoscaler, pod).length > 0)) return [];
+  const { containerName } = autoscaler;
+  const isEvery = containerName === EVERY_CONTAINER;
+  const message = isEvery
+    ? `excludeContainers leaves no container of the pods of ${
+      describeTarget(autoscaler)
+    }, and nothing is resized: leave one in`
+    : describeContainer(containerName, { pods, whose: describeTarget(autoscaler) });
+  const path = isEvery ? "spec.excludeContainers" : "spec.containerName";
+  return [{ of, level: "error", rule: "container-missing", path, message }];
+}
+
+/** Only of the kinds whose containers are known. */
+function checkScaled(object: ScaledObject, known: KnownObjects): readonly Relation[] {
+  const { namespace, target: { apiVersion, kind: written, name } } = object;
+  const kind = toWorkloadKind(written);
+  if (kind === null || !apiVersion.startsWith("apps/")) return [];
+  const of = toScaledSubject(object);
+  const workload = findWorkload(known, { kind, namespace, name });
+  if (workload === "missing") {
+    const message = describeAbsentTarget({ kind, name }, namespace);
+    return [{ of, level: "error", rule: "target-missing", path: "spec.scaleTargetRef.name", message }];
+  }
+  if (typeof workload === "string") return [];
+  const { pod } = workload;
+  return listResourceTriggers(object).flatMap(({ index, container }) => {
+    if (container === null || pod.containers.some((one) => one.name === container && one.kind !== "init")) return [];
+    const path = `spec.triggers[${index}].metadata.containerName`;
+    const message = describeContainer(container, { pods: [pod], whose: `${kind} "${name}"` });
+    return [{ of, level: "error", rule: "container-missing", path, message }];
+  });
+}
+
+function describeAbsentTarget(
+  { kind, name }: { readonly kind: string; readonly name: string },
+  namespace: string,
+): string {
+  return `there is no ${kind} "${name}" in namespace "${namespace}", and nothing happens until there is: correct the name, or ` +
+    "create it";
+}
+
+const MAX_SHOWN = 10;
+
+function describeContainer(
+  name: string,
+  { pods, whose }: { readonly pods: readonly PodFacts[]; readonly whose: string },
+): string {
+  const names = [
+    ...new Set(
+      pods.flatMap(({ containers }) => containers.filter(({ kind }) => kind !== "init").map((one) => one.name)),
+    ),
+  ];
+  const shown = names.slice(0, MAX_SHOWN).map(quote).join(", ");
+  return `no pod of ${whose} has a container ${
+    quote(name)
+  }, and nothing is resized or measured of it: there is ${shown}`;
+}
+
+// Do bounds fit into what the namespace allows, and onto any node?
+
+/** At most one finding for each bound. */
+function checkRanges({ known }: CheckContext): readonly Relation[] {
+  return listAutoscalers(known).flatMap((autoscaler) =>
+    autoscaler.sides.flatMap((side) => checkField(side, { autoscaler, known }))
+      .map((said): Relation => ({ ...said, of: toAutoscalerSubject(autoscaler), level: "warning" }))
+  );
+}
+
+interface AutoscalerInCluster {
+  readonly autoscaler: Autoscaler;
+  readonly known: KnownObjects;
+}
+
+function checkField(side: FieldPolicy, { autoscaler, known }: AutoscalerInCluster): readonly UnratedStatement[] {
+  const { namespace } = autoscaler;
+  const rules = known.limitranges.filter((range) => range.namespace === namespace)
+    .flatMap(({ ranges }) => ranges).filter(({ type }) => type === "Container");
+  return (["min", "max"] as const).flatMap((bound) => {
+    const amount = side.bounds[bound];
+    if (amount === null || isFilledIn(side, { autoscaler, bound })) return [];
+    const range = describeRange(rules, { resource: side.resource, bound, amount });
+    const node = range === null ? describeNodes(known.nodes, { resource: side.resource, bound, amount }) : null;
+    const path = `spec.bounds.${side.key}.${bound}`;
+    if (range !== null) return [{ rule: "bounds-limit-range", path, message: range }];
+    return node === null ? [] : [{ rule: "bounds-node", path, message: node }];
+  });
+}
+
+/** A profile has a least size of its own, which nobody has written. */
+function isFilledIn(
+  { key, bounds: { min } }: FieldPolicy,
+  { autoscaler: { profile }, bound }: { readonly autoscaler: Autoscaler; readonly bound: "min" | "max" },
+): boolean {
+  return bound === "min" && profile !== null && min === MIN_PROFILE_MILLICORES[key];
+}
+
+interface Bound {
+  readonly resource: Resource;
+  readonly bound: "min" | "max";
+  readonly amount: number;
+}
+
+function describeRange(rules: readonly LimitRangeRule[], { resource, bound, amount }: Bound): string | null {
+  const shown = formatAmount(amount, resource);
+  for (const { name, min: { [resource]: least }, max: { [resource]: most } } of rules) {
+    if (most !== null && amount > most) {
+      return `${bound} ${shown} is above the ${
+        formatAmount(most, resource)
+      } that limit range "${name}" allows a container: no resize goes ` +
+        `there: lower it, or raise the limit range`;
+    }
+    if (least !== null && amount < least) {
+      return `${bound} ${shown} is below the ${
+        formatAmount(least, resource)
+      } that limit range "${name}" asks of a container: no resize goes ` +
+        `there: raise it, or lower the limit range`;
+    }
+  }
+  return null;
+}
+
+/** What pods may ask for of the largest node. */
+function describeNodes(nodes: readonly NodeFacts[], { resource, bound, amount }: Bound): string | null {
+  const sizes = nodes.map(({ allocatable }) => resource === "cpu" ? allocatable.cpuMillicores : allocatable.memoryBytes)
+    .filter((size) => size !== null);
+  const largest = Math.max(...sizes);
+  if (sizes.length === 0 || amount <= largest) return null;
+  const what = bound === "min"
+    ? "no pod of this size fits anywhere"
+    : "no pod gets there, and a load that asks for it stays short";
+  return `${bound} ${formatAmount(amount, resource)} is above what any node has for pods (${
+    formatAmount(largest, resource)
+  }): ${what}: lower it, or ` +
+    "add replicas beyond that";
+}
+
+// Is a Guaranteed pod managed on one side only? Each such resize would change its class, which Kubernetes refuses
+// (C35).
+
+/** One finding for each autoscaler, at the first side whose other side is not managed. */
+function checkGuaranteed({ known }: CheckContext): readonly Relation[] {
+  return listAutoscalers(known).flatMap((autoscaler) => {
+    const managed = autoscaler.sides.map(({ key }) => key);
+    const alone = managed.find((key) => !managed.includes(counterpartOf(key)));
+    if (alone === undefined || !findPods(autoscaler, known).some(isGuaranteed)) return [];
+    return [{
+      of: toAutoscalerSubject(autoscaler),
+      level: "warning",
+      rule: "guaranteed-one-side",
+      path: `spec.policy.${alone}`,
+      message: describeGuaranteed(autoscaler, alone),
+    }];
+  });
+}
+
+function isGuaranteed({ qosClass, podResources, containers }: PodFacts): boolean {
+  const sizes = containers.map(({ spec }) => spec);
+  return (qosClass ?? computeQosClass({ podResources, containers: sizes })) === "Guaranteed";
+}
+
+function describeGuaranteed(autoscaler: Autoscaler, alone: Autoscaler["sides"][number]["key"]): string {
+  return `pods of ${describeTarget(autoscaler)} are Guaranteed, and ${alone} is managed without ${
+    counterpartOf(alone)
+  }: no resize of it is ` +
+    `possible, as it would change their QoS class (QoSInvariantBlocked): manage ${
+      counterpartOf(alone)
+    } too, or give the template a ` +
+    "limit above its request";
+}
+
+// What several objects together get wrong: every check, whatever is known.
+
+const CHECKS: readonly ((look: CheckContext) => readonly Relation[])[] = [
   checkTargets,
   checkOwners,
   checkGuaranteed,
   checkRivals,
   checkCoupling,
-  checkSpan,
+  checkGrowth,
   checkRanges,
 ];
 
 /** Gives what is found about those that somebody asks about. */
-export function checkTogether(look: Look, secrets: Secrets = new Map()): readonly Relation[] {
+export function checkTogether(look: CheckContext, secrets: Secrets = new Map()): readonly Relation[] {
   const found = [...CHECKS.flatMap((check) => check(look)), ...checkAuthentications(look.known, secrets)];
   return found.filter(({ of }) => look.isSubject(of));
 }

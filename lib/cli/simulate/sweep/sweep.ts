@@ -1,20 +1,24 @@
-/** `podfit simulate --sweep`: tries many policies on one load, and ranks them. */
-import type { NamedLoad } from "../../../simulate/load/load.ts";
-import { writeDiagnostic, writeError } from "../../terminal/output.ts";
-import { StartError } from "../../run/start_error.ts";
-import { formatNumber } from "../compare.ts";
-import { toLoads } from "../loads.ts";
-import type { ManifestObjects } from "../objects.ts";
+/**
+ * `podfit simulate --sweep`: tries many policies on one load in parallel, and ranks them.
+ */
+import type { NamedLoad } from "../../../simulate/load.ts";
+import { isRecord } from "../../../units/untrusted.ts";
+import { StartError } from "../../command/process.ts";
+import { selectLoads } from "../../loads/loads.ts";
+import type { ManifestObjects } from "../../manifests/objects.ts";
+import { formatRounded } from "../../terminal/numbers.ts";
+import { writeError } from "../../terminal/output.ts";
+import { createCountProgress, STDERR_TERMINAL } from "../../terminal/screen.ts";
+import { alignRows } from "../../terminal/text.ts";
+import type { ReportCandidate } from "../html/report.ts";
 import type { SimulateOptions } from "../options.ts";
-import { alignRows } from "../table.ts";
-import { BUILT_IN, listCandidates, parseAxis } from "./grid.ts";
-import { tryAll } from "./pool.ts";
-import { createProgress } from "./progress.ts";
-import { rank, type Ranked, type Scored } from "./rank.ts";
-import { shareLoad, type Trial } from "./try_policy.ts";
+import { type Manifest, shareLoad, type Totals, type Trial, type Tried, tryPolicy } from "./try_policy.ts";
+import { type PolicyWorker, startWorker } from "./worker.ts";
+
+// `podfit simulate --sweep`: tries many policies on one load, and ranks them.
 
 /** What is swept. */
-export interface Sweep {
+interface Sweep {
   readonly objects: ManifestObjects;
   readonly named: readonly NamedLoad[];
   readonly seconds: number;
@@ -25,15 +29,15 @@ export async function sweep(
   { sweep: fields, seed, workers }: Pick<SimulateOptions, "sweep" | "seed" | "workers">,
   { objects, named, seconds }: Sweep,
 ): Promise<readonly Ranked[]> {
-  const axes = (fields ?? []).length === 0 ? BUILT_IN : (fields ?? []).map(parseAxis);
+  const axes = (fields ?? []).length === 0 ? DEFAULT_AXES : (fields ?? []).map(parseAxis);
   const candidates = listCandidates(objects.manifests, axes);
   const { workloads, scaledObjects } = objects;
   const trial: Trial = { workloads, scaledObjects, loads: shareLoads(objects, { named, seconds }), seed, seconds };
-  const progress = createProgress(STDERR, candidates.length);
+  const progress = createCountProgress(STDERR_TERMINAL, candidates.length);
   const count = workers ?? navigator.hardwareConcurrency;
   const lost = new Set<string>();
   const onLost = (error: unknown) => void lost.add(error instanceof Error ? error.message : String(error));
-  const tried = await tryAll(trial, candidates, { workers: count, onDone: progress.show, onLost });
+  const tried = await tryCandidates(trial, candidates, { workers: count, onDone: progress.show, onLost });
   progress.end();
   for (const cause of lost) writeError(`Cannot use a worker, so this took longer than it may: ${cause}`);
   const refused = new Set<string>();
@@ -50,31 +54,29 @@ export async function sweep(
 
 /** The best of them as a table. */
 export function formatRanked(ranked: readonly Ranked[]): string {
-  const rows = ranked.slice(0, SHOWN).map((one, index) => [
+  const rows = ranked.slice(0, MAX_SHOWN).map((one, index) => [
     String(index + 1),
     one.isOnFront ? "*" : "",
-    `${formatNumber(one.slack)}m`,
-    `${formatNumber(one.under)}m`,
-    `${formatNumber(one.throttledSeconds)}s`,
-    formatNumber(one.oomKills),
-    formatNumber(one.resizesPerHour),
+    `${formatRounded(one.slack)}m`,
+    `${formatRounded(one.under)}m`,
+    `${formatRounded(one.throttledSeconds)}s`,
+    formatRounded(one.oomKills),
+    formatRounded(one.resizesPerHour),
     one.name,
   ]);
   const head = ["", "front", "slack", "under", "throttled", "OOM kills", "resizes/h", "policy"];
-  const more = ranked.length > SHOWN ? `\n${ranked.length - SHOWN} more: -o json has all` : "";
+  const more = ranked.length > MAX_SHOWN ? `\n${ranked.length - MAX_SHOWN} more: -o json has all` : "";
   return `${alignRows([head, ...rows], true)}${more}\n`;
 }
 
-const SHOWN = 40;
-
-const STDERR = { isTerminal: () => Deno.stderr.isTerminal(), write: writeDiagnostic };
+const MAX_SHOWN = 40;
 
 function shareLoads(
   { workloads }: ManifestObjects,
   { named, seconds }: Pick<Sweep, "named" | "seconds">,
 ): Trial["loads"] {
   const names = workloads.flatMap(({ pod }) => pod.spec?.containers.map(({ name }) => name) ?? []);
-  const loads = toLoads(named, names);
+  const loads = selectLoads(named, names);
   // Containers of one load share its memory, too.
   const shared = new Map(Object.values(loads).map((load) => [load, shareLoad(load, seconds)]));
   return Object.fromEntries(
@@ -83,4 +85,197 @@ function shareLoads(
       return one === undefined ? [] : [[name, one]];
     }),
   );
+}
+
+// Which policies does a sweep try? Every combination of the values of its fields, put into the given manifests.
+
+/** One policy to be tried. */
+interface Candidate {
+  /** What it changes: `profile=thrifty scaleUp.targetUtilization=60`. */
+  readonly name: string;
+  readonly manifests: readonly Manifest[];
+}
+
+/** One field with the values to be tried; `null` = as it is. */
+interface Axis {
+  readonly field: string;
+  readonly values: readonly (string | number | boolean | null)[];
+}
+
+/** The profiles, each as it is and with what people change first. */
+export const DEFAULT_AXES: readonly Axis[] = [
+  { field: "profile", values: ["latency", "balanced", "thrifty"] },
+  { field: "cpu.requests.scaleUp.targetUtilization", values: [null, 65, 75, 85] },
+  { field: "scaleDown.cooldown", values: [null, "1m", "10m"] },
+];
+
+const MAX_CANDIDATES = 10_000;
+
+const FIELD = /^[a-zA-Z]+(\.[a-zA-Z]+)*$/;
+
+/** Reads `FIELD=VALUE,VALUE`; throws a StartError for anything else. */
+export function parseAxis(text: string): Axis {
+  const at = text.indexOf("=");
+  const [field, list] = [text.slice(0, at), text.slice(at + 1)];
+  const values = list.split(",").map((value) => value.trim());
+  if (at < 0 || !FIELD.test(field) || values.some((value) => value === "")) {
+    throw new StartError(
+      `Cannot read --sweep "${text}": write FIELD=VALUE,VALUE, such as scaleUp.targetUtilization=60,70`,
+    );
+  }
+  return { field, values: values.map(toValue) };
+}
+
+/** What is given first, then every combination. Throws a StartError for too many. */
+export function listCandidates(manifests: readonly Manifest[], axes: readonly Axis[]): readonly Candidate[] {
+  const count = axes.reduce((product, { values }) => product * values.length, 1);
+  if (count > MAX_CANDIDATES) {
+    throw new StartError(`Cannot sweep ${count} policies: at most ${MAX_CANDIDATES}; name fewer values`);
+  }
+  let combinations: readonly Settings[] = [[]];
+  for (const { field, values } of axes) {
+    combinations = combinations.flatMap((one) => values.map((value): Settings => [...one, [field, value]]));
+  }
+  return [{ name: "as given", manifests }, ...combinations.map((settings) => toCandidate(manifests, settings))];
+}
+
+type Settings = readonly (readonly [field: string, value: Axis["values"][number]])[];
+
+function toCandidate(manifests: readonly Manifest[], settings: Settings): Candidate {
+  const changes = settings.filter(([, value]) => value !== null);
+  return {
+    name: changes.map(([field, value]) => `${field}=${value}`).join(" "),
+    manifests: manifests.map((manifest) =>
+      changes.reduce((one, [field, value]) => setField(one, field, value), manifest)
+    ),
+  };
+}
+
+/** Fields of the spec itself; every other one is the policy's. */
+const SPEC_FIELDS = ["profile", "mode", "newPods", "bounds", "policy", "containerName", "priority"];
+
+/** Another profile takes the place of the policy that was written for itself. */
+function setField(manifest: Manifest, field: string, value: unknown): Manifest {
+  const keys = field.split(".");
+  const path = SPEC_FIELDS.includes(keys[0] ?? "") ? ["spec", ...keys] : ["spec", "policy", ...keys];
+  if (field !== "profile" || !isRecord(manifest.spec)) return setAtPath(manifest, path, value);
+  const { policy: _, ...spec } = manifest.spec;
+  return { ...manifest, spec: { ...spec, profile: value } };
+}
+
+function setAtPath(object: Manifest, [key = "", ...rest]: readonly string[], value: unknown): Manifest {
+  if (rest.length === 0) return { ...object, [key]: value };
+  const inner = object[key];
+  return { ...object, [key]: setAtPath(isRecord(inner) ? inner : {}, rest, value) };
+}
+
+function toValue(text: string): string | number | boolean {
+  if (text === "true" || text === "false") return text === "true";
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+// Tries policies in parallel: each worker takes the next one. Where no worker can be had, in this process.
+
+/** How they are tried. */
+interface PoolOptions {
+  readonly workers: number;
+  /** Hears how many are done. Must not throw. */
+  readonly onDone: (count: number) => void;
+  /** Hears why a worker cannot be had, or broke. Must not throw. */
+  readonly onLost: (error: unknown) => void;
+  readonly start?: (trial: Trial) => PolicyWorker;
+}
+
+/** What each candidate came to, in their order. */
+export async function tryCandidates(
+  trial: Trial,
+  candidates: readonly Candidate[],
+  { workers, onDone, onLost, start = startWorker }: PoolOptions,
+): Promise<readonly Tried[]> {
+  const tried: Tried[] = [];
+  let [next, done] = [0, 0];
+  const work = async (tryOne: (candidate: Candidate) => Promise<Tried>) => {
+    for (let index = next++; index < candidates.length; index = next++) {
+      const candidate = candidates[index];
+      if (candidate !== undefined) tried[index] = await tryOne(candidate);
+      onDone(++done);
+    }
+  };
+  const lanes = Math.max(1, Math.min(workers, candidates.length));
+  if (lanes === 1) await work((candidate) => tryInProcess(trial, candidate));
+  else await Promise.all(Array.from({ length: lanes }, () => workInWorker(trial, { start, work, onLost })));
+  return tried;
+}
+
+interface Lane extends Pick<Required<PoolOptions>, "start" | "onLost"> {
+  readonly work: (tryOne: (candidate: Candidate) => Promise<Tried>) => Promise<void>;
+}
+
+/** Who has lost its worker goes on here. */
+async function workInWorker(trial: Trial, { start, work, onLost }: Lane): Promise<void> {
+  using worker = startOrNull(trial, { start, onLost });
+  let isLost = worker === null;
+  await work(async (candidate) => {
+    if (worker === null || isLost) return await tryInProcess(trial, candidate);
+    try {
+      return await worker.tryPolicy(candidate.manifests);
+    } catch (error) {
+      isLost = true;
+      onLost(error);
+      return await tryInProcess(trial, candidate);
+    }
+  });
+}
+
+function startOrNull(trial: Trial, { start, onLost }: Pick<Lane, "start" | "onLost">): PolicyWorker | null {
+  try {
+    return start(trial);
+  } catch (error) {
+    onLost(error);
+    return null;
+  }
+}
+
+/** Lets others go first: progress is to be seen. */
+async function tryInProcess(trial: Trial, { manifests }: Candidate): Promise<Tried> {
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  return tryPolicy(trial, manifests);
+}
+
+// Which policies of a sweep are best?
+
+/** A policy that was tried. */
+export interface Scored extends Totals {
+  readonly name: string;
+}
+
+/** Less is better in each. */
+const COSTS = ["slack", "throttledSeconds", "oomKills", "resizesPerHour"] as const;
+
+type Cost = typeof COSTS[number];
+
+/** A policy with its place among the others. */
+export interface Ranked extends ReportCandidate {
+  readonly under: number;
+}
+
+/**
+ * Fewest OOM kills first, then the lowest sum of places in slack, throttled time and resizes. On the front is who is not
+ * beaten: no other is at least as good in all four and better in one.
+ */
+export function rank(scored: readonly Scored[]): readonly Ranked[] {
+  const places = COSTS.map((cost) => toPlaces(scored, cost));
+  const sums = new Map(scored.map((one, index) => [one, places.reduce((sum, list) => sum + (list[index] ?? 0), 0)]));
+  return scored.toSorted((a, b) => a.oomKills - b.oomKills || (sums.get(a) ?? 0) - (sums.get(b) ?? 0))
+    .map((one) => ({ ...one, isOnFront: !scored.some((other) => beats(other, one)) }));
+}
+
+function beats(one: Scored, other: Scored): boolean {
+  return COSTS.every((cost) => one[cost] <= other[cost]) && COSTS.some((cost) => one[cost] < other[cost]);
+}
+
+/** How many are better. */
+function toPlaces(scored: readonly Scored[], cost: Cost): readonly number[] {
+  const sorted = scored.map((one) => one[cost]).sort((a, b) => a - b);
+  return scored.map((one) => sorted.indexOf(one[cost]));
 }

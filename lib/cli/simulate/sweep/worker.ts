@@ -1,9 +1,13 @@
 /**
- * Policies tried in a worker. The worker runs this very module: so it is found wherever the module is, also in the chunk
- * of a bundle, and there it begins to listen.
+ * Tries policies in a worker.
+ *
+ * The worker runs this module itself, so it is found in a bundle, too. It listens when its name says that it is such a
+ * worker.
  */
-import type { Manifest } from "./grid.ts";
-import { type Trial, type Tried, tryPolicy } from "./try_policy.ts";
+import { type Manifest, type Trial, type Tried, tryPolicy } from "./try_policy.ts";
+
+// Policies tried in a worker. The worker runs this very module: so it is found wherever the module is, also in the
+// chunk of a bundle, and there it begins to listen.
 
 /** A worker that tries one policy at a time. */
 export interface PolicyWorker extends Disposable {
@@ -11,11 +15,11 @@ export interface PolicyWorker extends Disposable {
   readonly tryPolicy: (manifests: readonly Manifest[]) => Promise<Tried>;
 }
 
-const NAME = "podfit sweep";
+const WORKER_NAME = "podfit sweep";
 
 /** Starts one for the trial. What is wrong with it shows at the first policy. */
 export function startWorker(trial: Trial): PolicyWorker {
-  const worker = new Worker(import.meta.url, { type: "module", name: NAME });
+  const worker = new Worker(import.meta.url, { type: "module", name: WORKER_NAME });
   worker.postMessage({ trial });
   return {
     tryPolicy(manifests) {
@@ -51,4 +55,4 @@ function listen(scope: WorkerScope): void {
 }
 
 const scope = globalThis as unknown as WorkerScope;
-if (scope.name === NAME) listen(scope);
+if (scope.name === WORKER_NAME) listen(scope);

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { BUILT_IN, listCandidates, parseAxis } from "../../../../lib/cli/simulate/sweep/grid.ts";
-import { parseAutoscaler } from "../../../../lib/autoscaler/parse_autoscaler.ts";
+import { DEFAULT_AXES, listCandidates, parseAxis } from "../../../../lib/cli/simulate/sweep/sweep.ts";
+import { parseAutoscaler } from "../../../../lib/resources/pod_resource_autoscaler/parse.ts";
 
 const MANIFEST = {
   apiVersion: "keda.kedify.io/v1alpha1",
@@ -32,7 +32,7 @@ Deno.test("listCandidates() lets a profile take the place of a policy that was w
 });
 
 Deno.test("every policy of the grid that is built in is valid", () => {
-  const candidates = listCandidates([MANIFEST], BUILT_IN);
+  const candidates = listCandidates([MANIFEST], DEFAULT_AXES);
   assertEquals(candidates.length, 37);
   assertEquals(candidates.filter(({ manifests }) => !parseAutoscaler(manifests[0]).ok), []);
 });

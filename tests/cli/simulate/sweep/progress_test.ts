@@ -1,10 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { createProgress } from "../../../../lib/cli/simulate/sweep/progress.ts";
+import { createCountProgress } from "../../../../lib/cli/terminal/screen.ts";
 import { toCharacters } from "../../../../lib/cli/terminal/output.ts";
 
 Deno.test("createProgress() writes over one line of a terminal and leaves nothing", () => {
   const written: string[] = [];
-  const progress = createProgress({ isTerminal: () => true, write: (text) => written.push(toCharacters(text)) }, 4);
+  const progress = createCountProgress(
+    { isTerminal: () => true, write: (text) => written.push(toCharacters(text)) },
+    4,
+  );
   progress.show(2);
   progress.show(2);
   progress.end();
@@ -13,7 +16,10 @@ Deno.test("createProgress() writes over one line of a terminal and leaves nothin
 
 Deno.test("createProgress() is silent where there is no terminal", () => {
   const written: string[] = [];
-  const progress = createProgress({ isTerminal: () => false, write: (text) => written.push(toCharacters(text)) }, 4);
+  const progress = createCountProgress(
+    { isTerminal: () => false, write: (text) => written.push(toCharacters(text)) },
+    4,
+  );
   progress.show(1);
   progress.end();
   assertEquals(written, []);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { rank, type Scored } from "../../../../lib/cli/simulate/sweep/rank.ts";
+import { rank, type Scored } from "../../../../lib/cli/simulate/sweep/sweep.ts";
 
 Deno.test("rank() puts kills last, and otherwise goes by places in slack, throttling and resizes", () => {
   const scored = [

@@ -1,19 +1,23 @@
 /** What events, log and metrics say of passes through the fold of a ScaledObject. */
 import { assertEquals } from "@std/assert";
 import type {
-  Obstacle,
+  Blocker,
   ReplicasObservation,
   ReplicasOutcome,
+  ReplicasReport,
   ScaleAnswer,
-} from "../../../../lib/core/replicas/input.ts";
-import type { ReplicasReport, TriggerReport } from "../../../../lib/core/replicas/report.ts";
-import { seedReplicasState } from "../../../../lib/core/replicas/seed.ts";
+  TriggerReport,
+} from "../../../../lib/model/replicas_decision.ts";
+import { seedReplicasState } from "../../../../lib/horizontal/status.ts";
 import { createMetrics } from "../../../../lib/daemon/metrics/metrics.ts";
-import { createReplicasEvents } from "../../../../lib/daemon/replicas/report/event_sink.ts";
-import { createReplicasLog, formatTrigger } from "../../../../lib/daemon/replicas/report/log_sink.ts";
-import { createReplicasMetrics } from "../../../../lib/daemon/replicas/report/metrics_sink.ts";
-import type { ReplicasPass } from "../../../../lib/daemon/replicas/sink.ts";
-import type { NoticeContext, Publication } from "../../../../lib/daemon/report/event_object.ts";
+import {
+  createReplicasEvents,
+  createReplicasLog,
+  createReplicasMetrics,
+  formatTrigger,
+  type ReplicasEvaluation,
+} from "../../../../lib/daemon/replicas/reports.ts";
+import type { EventContext, EventNotice } from "../../../../lib/daemon/events/writer.ts";
 import type { Log } from "../../../../lib/runtime/log.ts";
 import { parseMetrics } from "../../../e2e/support/metrics.ts";
 import { cpu, factsOf, scaleOf } from "../../../support/replicas_fold.ts";
@@ -68,7 +72,7 @@ const REPORT: ReplicasReport = {
   stabilized: 5,
 };
 
-function pass(observation: ReplicasObservation, outcome: Partial<ReplicasOutcome> = {}): ReplicasPass {
+function pass(observation: ReplicasObservation, outcome: Partial<ReplicasOutcome> = {}): ReplicasEvaluation {
   return {
     before: STATE,
     input: { now: 0, object: FACTS, observation, dryRun: false },
@@ -85,7 +89,7 @@ function answered(answer: ScaleAnswer): ReplicasObservation {
   return { kind: "answered", write: WRITE, answer };
 }
 
-function counted(...passes: readonly ReplicasPass[]) {
+function counted(...passes: readonly ReplicasEvaluation[]) {
   const metrics = createMetrics({ version: "1" });
   const sink = createReplicasMetrics({ metrics: metrics.replicas, isKnown: (uid) => uid === FACTS.uid });
   for (const one of passes) sink.onPass?.(one);
@@ -132,19 +136,19 @@ Deno.test("a pass that leaves replicas as they are counts as held, by its reason
 });
 
 /** A pass that met the obstacle anew: Ready says why. */
-function met(obstacle: Obstacle, message = "why"): ReplicasPass {
+function met(obstacle: Blocker, message = "why"): ReplicasEvaluation {
   const Ready = { status: "False", reason: "ScaledObjectCheckFailed", message } as const;
   return pass({ kind: "obstructed", obstacle }, {
     state: { ...STATE, conditions: { ...STATE.conditions, Ready } },
   });
 }
 
-const INVALID: Obstacle = { kind: "invalid" };
+const INVALID: Blocker = { kind: "invalid" };
 
 Deno.test("an obstacle counts as held by its one word, once while it stands (R3, R94)", () => {
   const first = met(INVALID);
   const again = { ...first, before: first.outcome.state };
-  const others: readonly Obstacle[] = [
+  const others: readonly Blocker[] = [
     { kind: "check", reason: "OtherHPA", message: "" },
     { kind: "selector", reason: "AmbiguousSelector", message: "" },
     { kind: "selector", reason: "InvalidSelector", message: "" },
@@ -229,7 +233,7 @@ Deno.test("a ScaledObject of a PodResourceAutoscaler's name keeps its series whe
 });
 
 Deno.test("notices become Events on the ScaledObject, under KEDA's names (R92)", () => {
-  const published: (readonly [Publication, NoticeContext])[] = [];
+  const published: (readonly [EventNotice, EventContext])[] = [];
   const sink = createReplicasEvents({ publish: (notice, context) => published.push([notice, context]) });
   const notices = [{ name: "SuccessfulRescale", message: "New size: 5" }] as const;
   sink.onPass?.(pass(TICK, { notices }));

@@ -1,14 +1,12 @@
 /** Which statuses of ScaledObjects are handed to the writer, and what is counted on the way (R90, R93). */
 import { assertEquals } from "@std/assert";
-import { seedReplicasState } from "../../../../lib/core/replicas/seed.ts";
-import { toScaledObjectStatus } from "../../../../lib/core/replicas/status.ts";
-import { ReplicasSweep } from "../../../../lib/daemon/replicas/report/status_sweep.ts";
-import { computeOn } from "../../../../lib/runtime/compute.ts";
-import { VirtualClock } from "../../../../lib/runtime/virtual_clock.ts";
-import type { SeenObject } from "../../../../lib/daemon/replicas/sink.ts";
-import { parseScaledObject } from "../../../../lib/scaled_object/parse_scaled_object.ts";
+import { seedReplicasState, toScaledObjectStatus } from "../../../../lib/horizontal/status.ts";
+import { ReplicasSweep, type ScaledObjectSnapshot } from "../../../../lib/daemon/replicas/reports.ts";
+import { getComputeQueue } from "../../../../lib/runtime/event_loop.ts";
+import { VirtualClock } from "../../../support/virtual_clock.ts";
+import { parseScaledObject } from "../../../../lib/resources/scaled_object/scaled_object.ts";
 
-function seen(name: string, isSeen = true): SeenObject {
+function seen(name: string, isSeen = true): ScaledObjectSnapshot {
   const cpu = { type: "cpu", metricType: "Utilization", metadata: { value: "60" } };
   const facts = parseScaledObject({
     apiVersion: "keda.sh/v1alpha1",
@@ -24,9 +22,9 @@ class Desk {
   readonly registered: unknown[] = [];
   answer: "later" | null = null;
   unknown: readonly string[] = [];
-  list: readonly SeenObject[] = [];
+  list: readonly ScaledObjectSnapshot[] = [];
   readonly sweep = new ReplicasSweep({
-    compute: computeOn(new VirtualClock()),
+    compute: getComputeQueue(new VirtualClock()),
     list: () => this.list,
     writer: {
       write: ({ object, status }) => {

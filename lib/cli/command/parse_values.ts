@@ -1,0 +1,203 @@
+/**
+ * What do the values of flags and variables mean?
+ *
+ * Each function returns the parsed value. It throws a StartError that names the flag, quotes the value and says what
+ * to write.
+ */
+import { isText, LABEL_RULE, NAME_RULE } from "../../units/fields.ts";
+import { parseAmount } from "../../units/quantity.ts";
+import type { Resource } from "../../units/resources.ts";
+import { parseDuration } from "../../units/time.ts";
+import { quote } from "../../units/untrusted.ts";
+import { StartError } from "./process.ts";
+
+// What do the values of flags and variables mean? Each is refused with one line that names where it was written, what
+// was written and what would be right.
+
+/** A value and where it was written: `--listen` or `PODFIT_LISTEN`. */
+export interface FlagValue {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** As Go's strconv.ParseBool: what the product that reads these variables today accepts. */
+export function parseBoolean(written: FlagValue): boolean {
+  const text = written.text.toLowerCase();
+  if (["true", "t", "1"].includes(text)) return true;
+  if (["false", "f", "0"].includes(text)) return false;
+  throw refuse(written, "write true or false");
+}
+
+/** One of the choices; throws a StartError for anything else. */
+export function parseChoice<T extends string>(written: FlagValue, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === written.text);
+  if (found === undefined) {
+    throw refuse(written, `write ${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`);
+  }
+  return found;
+}
+
+/** Some of the choices, a list with commas in any order; throws a StartError for anything else. */
+export function parseChoices<T extends string>(written: FlagValue, choices: readonly T[]): readonly T[] {
+  return written.text.split(",").map((part) => parseChoice({ name: written.name, text: part.trim() }, choices));
+}
+
+/** `null` = all. A list that names none is refused: it would watch either nothing or everything. */
+export function parseNamespaces(all: readonly FlagValue[]): readonly string[] | null {
+  if (all.length === 0) return null;
+  const names = new Set<string>();
+  for (const written of all) {
+    const parts = written.text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+    if (parts.length === 0) throw refuse(written, "it names no namespace");
+    for (const part of parts) names.add(checkNamespace(part, written));
+  }
+  return [...names];
+}
+
+/** The name of one namespace. */
+export function parseNamespace(written: FlagValue): string {
+  return checkNamespace(written.text, written);
+}
+
+/** `what` it has to be: a node name. */
+export function parseSubdomain(written: FlagValue, what: string): string {
+  if (!isText(written.text, NAME_RULE)) {
+    throw refuse(written, `it is no ${what}: lower case letters, digits, "-" and ".", at most 253`);
+  }
+  return written.text;
+}
+
+/** `null` = all. */
+export function parsePod(written: FlagValue | null): { readonly namespace: string; readonly name: string } | null {
+  if (written === null) return null;
+  const [namespace = "", name = "", ...rest] = written.text.split("/");
+  if (!isText(namespace, LABEL_RULE) || !isText(name, NAME_RULE) || rest.length > 0) {
+    throw refuse(written, "write NAMESPACE/NAME of a pod, such as shop/web-7d9c5-x2x4p");
+  }
+  return { namespace, name };
+}
+
+/** Without a host, every IPv4 address. Port 0 takes any free one. */
+export function parseListen(written: FlagValue): { readonly hostname: string; readonly port: number } {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(written.text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65535) throw refuse(written, "write HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080");
+  return { hostname: match[1] ?? (match[2] || "0.0.0.0"), port };
+}
+
+/** `null` where nothing is written. */
+export function parseOptional<T>(written: FlagValue | null, parse: (written: FlagValue) => T): T | null {
+  return written === null ? null : parse(written);
+}
+
+/** A duration of at least a millisecond. */
+export function parseMs(written: FlagValue): number {
+  const parsed = parseDuration(written.text);
+  if (!parsed.ok || parsed.ms === 0) throw refuse(written, "write a duration such as 15s");
+  return parsed.ms;
+}
+
+/** A quantity above zero, in millicores or bytes. */
+export function parseSize(written: FlagValue, resource: Resource): number {
+  const parsed = parseAmount(written.text, resource);
+  if (!parsed.ok || parsed.amount === 0) {
+    throw refuse(written, `write a quantity such as ${resource === "cpu" ? "8 or 500m" : "64Gi"}`);
+  }
+  return parsed.amount;
+}
+
+/** A whole number, both ends included. */
+export function parseWhole(written: FlagValue, [least, most]: readonly [number, number]): number {
+  const number = /^\d{1,9}$/.test(written.text) ? Number(written.text) : NaN;
+  if (!(number >= least && number <= most)) throw refuse(written, `write a whole number from ${least} to ${most}`);
+  return number;
+}
+
+/** A number, both ends included; a fraction is one too. */
+export function parseBetween(written: FlagValue, [least, most]: readonly [number, number]): number {
+  const number = /^\d+(\.\d+)?$/.test(written.text) ? Number(written.text) : NaN;
+  if (!(number >= least && number <= most)) throw refuse(written, `write a number from ${least} to ${most}`);
+  return number;
+}
+
+function checkNamespace(name: string, written: FlagValue): string {
+  if (isText(name, LABEL_RULE)) return name;
+  throw refuse(written, `"${name}" is no namespace name: lower case letters, digits and "-", at most 63`);
+}
+
+function refuse({ name, text }: FlagValue, why: string): StartError {
+  return new StartError(`Cannot read ${name} "${text}": ${why}`);
+}
+
+// What a command is asked about, in kubectl's words: `web-1`, `pod/web-1`, `deploy/web`, `scaledobject.keda.sh/web`.
+
+export type SubjectKind = "pod" | "deployment" | "statefulset" | "daemonset" | "scaledobject";
+
+export interface Subject<Kind extends SubjectKind = SubjectKind> {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** kubectl's plural and short form, and the group with which `kubectl get -o name` writes the kind. */
+const KIND_WORDS: Readonly<Record<SubjectKind, readonly string[]>> = {
+  pod: ["pod", "pods", "po"],
+  deployment: ["deployment", "deployments", "deploy", "deployment.apps"],
+  statefulset: ["statefulset", "statefulsets", "sts", "statefulset.apps"],
+  daemonset: ["daemonset", "daemonsets", "ds", "daemonset.apps"],
+  scaledobject: ["scaledobject", "scaledobjects", "so", "scaledobject.keda.sh"],
+};
+
+/** A name alone is a pod's, where pods are among the kinds; a kind counts in any case. Throws a StartError that says what to write. */
+export function parseSubject<Kind extends SubjectKind>(text: string, kinds: readonly Kind[]): Subject<Kind> {
+  const parts = text.split("/");
+  const [word = "", name = ""] = parts.length === 1 ? ["pod", text] : parts;
+  const kind = kinds.find((one) => KIND_WORDS[one].includes(word.toLowerCase()));
+  if (kind === undefined || parts.length > 2) {
+    throw new StartError(`Cannot read ${quote(text)}: write ${describeSubjects(kinds)}`);
+  }
+  return { kind, name: parseSubdomain({ name: kind, text: name }, `name of a ${kind}`) };
+}
+
+/** `POD, pod/NAME or deployment/NAME` */
+export function describeSubjects(kinds: readonly SubjectKind[]): string {
+  const words = [...(kinds.includes("pod") ? ["POD"] : []), ...kinds.map((kind) => `${kind}/NAME`)];
+  return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+// `--from prometheus URL QUERY` and `--for`: what they say.
+
+/** What the flags say. */
+export interface PrometheusQuery {
+  readonly url: string;
+  readonly query: string;
+  /** `null` = none, or made of the selector. */
+  readonly memoryQuery: string | null;
+}
+
+/** Reads `--from` and `--memory-query`. Throws a StartError for anything but Prometheus. */
+export function parsePrometheusFlags(
+  from: readonly string[] | undefined,
+  bytes: string | undefined,
+): PrometheusQuery | null {
+  const memoryQuery = bytes ?? null;
+  if (from === undefined) {
+    if (memoryQuery !== null) throw new StartError("Cannot use --memory-query without --from prometheus");
+    return null;
+  }
+  const [source, url, query, more] = from;
+  if (source === "prometheus" && url !== undefined && query !== undefined && more === undefined) {
+    return { url, query, memoryQuery };
+  }
+  const given = quote(from.join(" "));
+  throw new StartError(`Cannot read --from ${given}: write --from prometheus URL QUERY, the query quoted`);
+}
+
+const DAY_HOURS = 24;
+
+/** Reads `--for`: days too, which people think in and Go's durations lack. */
+export function parseTimeSpan(text: string): number {
+  const [, days] = /^(\d{1,3})d$/.exec(text) ?? [];
+  const ms = parseMs({ name: "--for", text: days === undefined ? text : `${Number(days) * DAY_HOURS}h` });
+  if (ms < 60_000) throw new StartError(`Cannot use --for ${quote(text)}: a minute is the least that says anything`);
+  return ms;
+}

@@ -1,0 +1,108 @@
+/**
+ * How is a podfit process called, which version is it, and how does it end?
+ *
+ * Exit codes, the error that explains in one line why a command cannot start, and SIGTERM and SIGINT as an
+ * AbortSignal. No module of this file imports commander, so workers can load it.
+ */
+import project from "../../../deno.json" with { type: "json" };
+import { toLine } from "../terminal/output.ts";
+
+// The version of podfit, out of deno.json.
+
+export const VERSION: string = project.version;
+
+// What is podfit called by whoever runs it? A plug-in of kubectl is a program of another name.
+
+/** How the process was started. */
+interface Invocation {
+  /** It is one program, made by `deno compile`. */
+  readonly isStandalone: boolean;
+  /** The program's file. */
+  readonly getExecPath: () => string;
+  /** URL of the first module. */
+  readonly mainModule: string;
+}
+
+/** `kubectl podfit` where the file is called kubectl-podfit, as kubectl finds its plug-ins by name; else `podfit`. */
+export function getProgramName({ isStandalone, getExecPath, mainModule }: Invocation): string {
+  const file = isStandalone ? getExecPath() : mainModule;
+  return /(^|[/\\])kubectl-podfit(\.\w+)?$/.test(file) ? "kubectl podfit" : "podfit";
+}
+
+// The exit codes of every command: what scripts go by, so a code never changes what it means.
+
+export const EXIT = {
+  /** Done, and nothing was wrong. */
+  ok: 0,
+  /** A check found something, or podfit could not start: stderr says what. */
+  failed: 1,
+  /** A command that answers with 1 could not be asked: a flag, a file or a cluster is no good. */
+  unusable: 2,
+  /** A second SIGINT or SIGTERM, which does not wait. */
+  interrupted: 130,
+} as const;
+
+const EXIT_TEXTS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: "done, and a check found no error",
+  failed: "a check found an error, or podfit could not start or use what it was given; stderr says why",
+  unusable: "a command that answers with 1 has no answer: a flag, a file or the cluster is no good",
+  interrupted: "ended by a second Ctrl-C, which waits for nothing",
+};
+
+/** What --help prints of them. */
+export function formatExitCodes(): string {
+  const rows = Object.entries(EXIT).map(([name, code]) =>
+    `  ${code}`.padEnd(7) + EXIT_TEXTS[name as keyof typeof EXIT]
+  );
+  return ["", "Exit codes:", ...rows].join("\n");
+}
+
+// What keeps podfit from its work, in words that are printed as they are.
+
+/** A reason not to start, as one line that says what to do. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+/** An error of a lower layer, whose own words name what was tried and the cause, as one line. */
+export function toStartError(error: unknown, advice = ""): StartError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new StartError(toOneLine(message) + advice, { cause: error });
+}
+
+const MAX_LINE_LENGTH = 600;
+
+/** Servers write several lines, of any length; Deno ends with the system call and the path, which is named already. */
+function toOneLine(message: string): string {
+  const line = toLine(message.replace(/ \(os error \d+\)(: \w+ '[^']*')?/, "")).replace(/ +/g, " ").trim();
+  return line.length <= MAX_LINE_LENGTH ? line : `${line.slice(0, MAX_LINE_LENGTH)}...`;
+}
+
+// Turns SIGTERM and SIGINT into an AbortSignal.
+
+/** Disposal stops listening. */
+interface StopSignal extends Disposable {
+  /** Aborts when the process is asked to end. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Starts listening. `onStop` is called before the signal aborts; a second SIGTERM or SIGINT ends the process at once.
+ */
+export function listenForSignals(onStop: () => void = () => {}): StopSignal {
+  const ending = new AbortController();
+  const onSignal = () => {
+    if (ending.signal.aborted) Deno.exit(EXIT.interrupted);
+    onStop();
+    ending.abort();
+  };
+  // Windows has no SIGTERM.
+  const signals = Deno.build.os === "windows" ? ["SIGINT"] as const : ["SIGTERM", "SIGINT"] as const;
+  for (const name of signals) Deno.addSignalListener(name, onSignal);
+  return {
+    signal: ending.signal,
+    [Symbol.dispose]() {
+      for (const name of signals) Deno.removeSignalListener(name, onSignal);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * The flags by which explain, record and top find the podfit that they ask.
+ *
+ * They name an API server, or the address of one podfit. This module is loaded with every start, so it imports little.
+ */
+import type { Command } from "commander";
+import { parseNamespace } from "../command/parse_values.ts";
+import { StartError } from "../command/process.ts";
+import type { ServerChoice } from "./api_server.ts";
+
+// The flags by which explain, record and top reach podfits.
+
+/** Where podfits and their records are. */
+export interface AccessOptions {
+  readonly server: ServerChoice;
+  /** Without a slash at its end; `null` = through the API server. */
+  readonly url: string | null;
+  readonly tokenFile: string | null;
+  readonly podfitNamespace: string | null;
+  /** Of what is asked about; `null` = that of the context, or default. */
+  readonly namespace: string | null;
+}
+
+/** What commander gives of the flags. */
+export type AccessFlags = Readonly<{
+  kubeconfig?: readonly string[];
+  context?: string;
+  url?: string;
+  tokenFile?: string;
+  podfitNamespace?: string;
+  namespace?: string;
+}>;
+
+export function addAccessFlags(command: Command): Command {
+  return command
+    .option("-n, --namespace <name>", "of what is asked about; that of the context without")
+    .option("--kubeconfig <path...>", "kubeconfig files; as kubectl without")
+    .option("--context <name>", "its context")
+    .option("--url <url>", "ask the podfit whose --debug-listen is there, and no API server")
+    .option("--token-file <path>", "token for --url, where that podfit has --metrics-auth")
+    .option("--podfit-namespace <name>", "look for podfits there only");
+}
+
+export function toAccess(
+  { kubeconfig = [], context, url, tokenFile, podfitNamespace, namespace }: AccessFlags,
+  environment: ServerChoice["environment"],
+): AccessOptions {
+  if (tokenFile !== undefined && url === undefined) {
+    throw new StartError("Cannot use --token-file without --url: the API server passes no token on");
+  }
+  return {
+    server: { kubeconfigPaths: kubeconfig, context: context ?? null, environment },
+    url: url === undefined ? null : parseUrl(url),
+    tokenFile: tokenFile ?? null,
+    podfitNamespace: podfitNamespace ?? null,
+    namespace: namespace === undefined ? null : parseNamespace({ name: "--namespace", text: namespace }),
+  };
+}
+
+function parseUrl(text: string): string {
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (url !== null && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  throw new StartError(`Cannot read --url "${text}": write an address such as http://127.0.0.1:8081`);
+}

@@ -1,0 +1,122 @@
+/**
+ * How does a command open the API server that flags and variables name, and what does it open on it?
+ *
+ * Usage of pods, and the parts of a daemon that set replicas.
+ */
+import type { DaemonOptions } from "../../daemon/daemon.ts";
+import { SERVICE_ACCOUNT_ROOT } from "../../kube/config/load.ts";
+import { connect } from "../../kube/http_transport.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { SendToTrigger } from "../../triggers/http_client.ts";
+import { createAutoSource } from "../../usage/auto.ts";
+import { createProxySource } from "../../usage/kubelet/fetch_summary.ts";
+import { watchKubelets } from "../../usage/kubelet/watch.ts";
+import { openMetricsApi } from "../../usage/metrics_api/watch.ts";
+import type { WatchUsage } from "../../usage/source.ts";
+import { toStartError, VERSION } from "../command/process.ts";
+
+// Opens the API server that flags and variables name, for every command that asks one.
+
+/** Where the server may be named. */
+export interface ServerChoice {
+  /** Of `--kubeconfig`. */
+  readonly kubeconfigPaths: readonly string[];
+  /** `null` = the kubeconfig's own. */
+  readonly context: string | null;
+  readonly environment: ServerEnvironment;
+}
+
+/** Variables that name a server; `null` = not set. */
+interface ServerEnvironment {
+  readonly kubeconfig: string | null;
+  readonly home: string | null;
+  readonly serviceHost: string | null;
+  readonly servicePort: string | null;
+}
+
+/** Reads the variables. */
+export function getServerEnvironment(getEnv: (name: string) => string | undefined): ServerEnvironment {
+  const read = (name: string) => getEnv(name)?.trim() || null;
+  return {
+    kubeconfig: read("KUBECONFIG"),
+    home: read("HOME"),
+    serviceHost: read("KUBERNETES_SERVICE_HOST"),
+    servicePort: read("KUBERNETES_SERVICE_PORT"),
+  };
+}
+
+/** Rejects with a StartError that says what to do. */
+export async function connectTo(
+  { kubeconfigPaths, context, environment }: ServerChoice,
+  signal: AbortSignal,
+): Promise<ApiServer> {
+  const { serviceHost, servicePort, home, kubeconfig } = environment;
+  try {
+    return await connect({
+      version: VERSION,
+      kubeconfigPaths,
+      kubeconfigVariable: kubeconfig,
+      context,
+      inCluster: serviceHost === null || servicePort === null
+        ? null
+        : { host: serviceHost, port: servicePort, root: SERVICE_ACCOUNT_ROOT },
+      defaultPath: home === null ? null : `${home}/.kube/config`,
+      signal,
+    });
+  } catch (error) {
+    throw toStartError(error);
+  }
+}
+
+// Usage for a command that looks by itself: the kubelets' summaries through the API server; where those may not be
+// read, metrics.k8s.io.
+
+interface UsageOptions {
+  readonly clock: Clock;
+  /** Whose pods metrics.k8s.io is asked for. */
+  readonly namespaces: readonly string[];
+}
+
+/** Disposal ends what is asked. */
+interface OpenedUsage extends Disposable {
+  readonly watchUsage: WatchUsage;
+}
+
+export function openUsage(server: ApiServer, { clock, namespaces }: UsageOptions): OpenedUsage {
+  const timing = { clock, random: Math.random };
+  const summaries = createProxySource(server, timing);
+  const api = openMetricsApi({ server, scope: { namespaces, node: null, pod: null }, ...timing });
+  return {
+    watchUsage: createAutoSource(
+      { name: "kubelet", watchUsage: watchKubelets(summaries, timing) },
+      { name: "metrics-api", watchUsage: api.watchUsage },
+      timing,
+    ),
+    [Symbol.dispose]() {
+      api[Symbol.dispose]();
+      summaries[Symbol.dispose]();
+    },
+  };
+}
+
+// The daemon command: serves health and metrics, connects, waits for what a start needs, runs until a signal ends it.
+
+/** Replicas are set only where they are asked for (R1): all that is for them alone is loaded then. */
+export async function createReplicasOptions(
+  { scaledObjects, clusterObjectNamespace }: {
+    readonly scaledObjects: boolean;
+    readonly clusterObjectNamespace: string | null;
+  },
+  { server, clock, send }: {
+    readonly server: Pick<ApiServer, "namespace">;
+    readonly clock: Clock;
+    readonly send: SendToTrigger;
+  },
+): Promise<Pick<DaemonOptions, "replicas">> {
+  if (!scaledObjects) return {};
+  const { createReplicasManager: create } = await import("../../daemon/replicas/manager.ts");
+  const { createAskTrigger } = await import("../../triggers/http_trigger.ts");
+  const ask = createAskTrigger({ clock, send, version: VERSION });
+  return { replicas: { create, clusterObjectNamespace: clusterObjectNamespace ?? server.namespace, ask } };
+}

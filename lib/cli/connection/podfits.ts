@@ -1,0 +1,428 @@
+/**
+ * Which pods of a cluster run podfit, and which of them owns the pod that the user asks about?
+ *
+ * The labels, flags and variables of the chart say so. Records are then fetched through `pods/proxy` of the API
+ * server, or directly from the address of `--url`.
+ */
+import { readErrorText } from "../../kube/body.ts";
+import { createClient } from "../../kube/client.ts";
+import { toApiError } from "../../kube/errors.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import { isRecord } from "../../units/untrusted.ts";
+import { EXIT, listenForSignals, StartError, toStartError } from "../command/process.ts";
+import { writeError } from "../terminal/output.ts";
+import type { AccessOptions } from "./access_options.ts";
+import { connectTo } from "./api_server.ts";
+import { createDebugListener, DebugError, type DebugListener, NOTHING_KNOWN, toSearch } from "./records.ts";
+
+// What explain, record and top do around their answers: open the way, end by a signal, say what went wrong, and see
+// what a terminal shows.
+
+/** Resolves to the exit code: 0 = answered, or ended by a signal; 1 = there is no answer, which is told. */
+export async function withAccess(
+  options: AccessOptions,
+  work: (access: Access, signal: AbortSignal) => Promise<void>,
+): Promise<number> {
+  using ending = listenForSignals();
+  const { signal } = ending;
+  try {
+    await using access = await openAccess(options, signal);
+    await work(access, signal);
+    return EXIT.ok;
+  } catch (error) {
+    if (signal.aborted) return EXIT.ok;
+    if (!(error instanceof DebugError) && !(error instanceof StartError)) throw error;
+    writeError(error.message);
+    return EXIT.failed;
+  }
+}
+
+// How explain, record and top reach podfits, opened.
+
+/** An open way; disposal closes it. */
+export interface Access extends AsyncDisposable {
+  /** `null` where a podfit's address is given. */
+  readonly server: ApiServer | null;
+  /** Of what is asked about: that of -n, or of the context. */
+  readonly namespace: string;
+  /** Throws a DebugError. */
+  readonly open: (
+    wanted: Omit<PodfitQuery, "podfitNamespace">,
+    signal: AbortSignal,
+  ) => Promise<readonly DebugListener[]>;
+}
+
+/** Rejects with a StartError where a file or the configuration cannot be used. */
+async function openAccess(options: AccessOptions, signal: AbortSignal): Promise<Access> {
+  const { url, tokenFile, podfitNamespace, namespace } = options;
+  if (url !== null) {
+    const source = openUrl({ url, token: tokenFile === null ? null : await readToken(tokenFile) });
+    return {
+      server: null,
+      namespace: namespace ?? "default",
+      open: () => Promise.resolve([source]),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+  }
+  const server = await connectTo(options.server, signal);
+  return {
+    server,
+    namespace: namespace ?? server.namespace,
+    open: (wanted, until) => openPodfits(server, { ...wanted, podfitNamespace }, until),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+async function readToken(path: string): Promise<string> {
+  try {
+    return (await Deno.readTextFile(path)).trim();
+  } catch (error) {
+    throw toStartError(`Cannot read --token-file "${path}": ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+// The records of the podfit that owns a pod, through the API server's `pods/proxy`: the leader by its Lease, the agent
+// of the pod's node, or the sidecar.
+
+/** Whose podfit is looked for. */
+export interface PodfitQuery {
+  /** `null` = of all namespaces. */
+  readonly namespace: string | null;
+  /** `null` = of all pods, or of a workload. */
+  readonly pod: string | null;
+  /** The pod may be gone: some podfit remembers it. */
+  readonly mayBeGone?: boolean;
+  /** Where podfit runs; `null` = anywhere. */
+  readonly podfitNamespace: string | null;
+}
+
+type Server = Pick<ApiServer, "origin" | "transport">;
+
+/** One for each podfit that may know of it, the likeliest first; at least one. Throws a DebugError that says what to do. */
+export async function openPodfits(
+  server: Server,
+  wanted: PodfitQuery,
+  signal: AbortSignal,
+): Promise<readonly DebugListener[]> {
+  const pod = wanted.pod === null
+    ? null
+    : await fetchOne(server, `/api/v1/namespaces/${wanted.namespace}/pods/${wanted.pod}`, signal);
+  if (wanted.pod !== null && pod === null && wanted.mayBeGone !== true) {
+    throw new DebugError(
+      "NoPod",
+      `Cannot find pod "${wanted.pod}" in namespace "${wanted.namespace}": there is none`,
+    );
+  }
+  const owners = await findOwners(server, { ...wanted, object: pod }, signal);
+  const listening = owners.filter(({ debugPort }) => debugPort !== null);
+  const [first] = owners;
+  if (first === undefined) throw new DebugError("NoPodfit", describeNoPodfit(wanted));
+  if (listening.length === 0) {
+    const how = "set debug.enabled of its chart, or --debug-listen 0.0.0.0:8081";
+    throw new DebugError(
+      "NoListener",
+      `Cannot ask podfit "${formatPodName(first)}": it has no --debug-listen; ${how}`,
+    );
+  }
+  return listening.map((one) => openProxy(server, one));
+}
+
+function describeNoPodfit({ podfitNamespace }: PodfitQuery): string {
+  const where = podfitNamespace === null ? "" : ` in namespace "${podfitNamespace}"`;
+  return `Cannot find a podfit${where} that owns it: no ready pod has a label ${selectModes(OUTSIDE_MODES)}; ` +
+    "name it with --url";
+}
+
+interface PodfitSearch extends PodfitQuery {
+  readonly object: unknown;
+}
+
+async function findOwners(
+  server: Server,
+  { object, pod, namespace, podfitNamespace }: PodfitSearch,
+  signal: AbortSignal,
+): Promise<readonly PodfitPod[]> {
+  const own = parsePodfit(object);
+  if (own?.mode === "sidecar") return [own];
+  const modes = pod === null ? [...OUTSIDE_MODES, "sidecar"] as const : OUTSIDE_MODES;
+  const all = await listPodfits(server, { namespace: podfitNamespace, modes }, signal);
+  const releases = Map.groupBy(all.filter(({ mode }) => mode === "central"), toRelease);
+  const leaders = await Promise.all([...releases.values()].map((pods) => findLeader(server, pods, signal)));
+  const node = getField(object, "spec", "nodeName");
+  const agents = all.filter((one) => one.mode === "node-local" && (object === null || one.node === node));
+  const sidecars = all.filter((one) => one.mode === "sidecar" && (namespace === null || one.namespace === namespace));
+  return [...leaders.flatMap((one) => one ?? []), ...agents, ...sidecars];
+}
+
+/** Of several installs each has a Lease of its own, or one pod. */
+function toRelease({ namespace, name, lease }: PodfitPod): string {
+  return lease === null ? `pod ${namespace}/${name}` : `lease ${lease.namespace}/${lease.name}`;
+}
+
+/** They look after pods other than their own. */
+const OUTSIDE_MODES: readonly PodfitMode[] = ["central", "node-local"];
+
+async function listPodfits(
+  server: Server,
+  { namespace, modes }: { readonly namespace: string | null; readonly modes: readonly PodfitMode[] },
+  signal: AbortSignal,
+): Promise<readonly PodfitPod[]> {
+  const scope = namespace === null ? "" : `/namespaces/${namespace}`;
+  const query = new URLSearchParams({ labelSelector: selectModes(modes) });
+  const list = await fetchOne(server, `/api/v1${scope}/pods?${query}`, signal);
+  const items = getField(list, "items");
+  return (Array.isArray(items) ? items : []).flatMap((one) => parsePodfit(one) ?? []).filter(({ isReady }) => isReady);
+}
+
+/** The only one leads, and else who holds the Lease. */
+async function findLeader(server: Server, pods: readonly PodfitPod[], signal: AbortSignal): Promise<PodfitPod | null> {
+  const [first] = pods;
+  if (first === undefined || pods.length === 1 || first.lease === null) return first ?? null;
+  const { namespace, name } = first.lease;
+  const lease = await fetchOne(server, `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`, signal);
+  const holder = getField(lease, "spec", "holderIdentity");
+  const holds = (one: PodfitPod) => typeof holder === "string" && holder.startsWith(`${one.name}_`);
+  return pods.find(holds) ?? first;
+}
+
+function openProxy(server: Server, pod: PodfitPod): DebugListener {
+  const { namespace, name, debugPort, isTls } = pod;
+  const target = `${isTls ? "https:" : ""}${name}:${debugPort}`;
+  const path = `/api/v1/namespaces/${namespace}/pods/${target}/proxy/debug/records`;
+  return createDebugListener(`podfit "${formatPodName(pod)}"`, async (query, signal) => {
+    const request = new Request(`${server.origin}${path}${toSearch(query)}`, { signal });
+    const response = await orApiServerUnreachable(server.transport(request), signal);
+    if (response.ok) return response;
+    const text = await readErrorText(response, signal);
+    throw /"kind":\s*"Status"/.test(text) ? toApiServerError(response, text, pod) : toProxyError(response, text, pod);
+  });
+}
+
+/** What podfit says comes as it is. */
+function toProxyError({ status }: Response, text: string, pod: PodfitPod): DebugError {
+  const says = text.trim().split("\n")[0] ?? "";
+  const what = `Cannot ask podfit "${formatPodName(pod)}"`;
+  if (status === 404 && NOTHING_KNOWN.test(says)) return new DebugError("NothingKnown", says);
+  if (status === 401 || status === 403) {
+    const why = "it wants the token of a reader (--metrics-auth), which the API server does not pass on";
+    const { namespace, name, debugPort, isTls } = pod;
+    const how = `kubectl -n ${namespace} port-forward pod/${name} ${debugPort}, and here --url ${
+      isTls ? "https" : "http"
+    }://127.0.0.1:${debugPort} --token-file FILE`;
+    return new DebugError("NeedsToken", `${what}: ${why}; use ${how}`);
+  }
+  return new DebugError(status >= 500 ? "Unreachable" : "BadAnswer", `${what}: it answered ${status} ${says}`.trim());
+}
+
+/** The API server's own refusals are Statuses. */
+function toApiServerError(response: Response, text: string, pod: PodfitPod): DebugError {
+  const { message, code } = toApiError(response, toJson(text));
+  const what = `Cannot ask podfit "${formatPodName(pod)}": ${message}`;
+  if (code === 403) return new DebugError("NoRight", `${what}; ${RIGHT_ADVICE}`);
+  if (code === 404) return new DebugError("Unreachable", what);
+  if (code < 500) return new DebugError("BadAnswer", what);
+  const reached = "is its --debug-listen on 0.0.0.0, and does a network policy let the API server in?";
+  return new DebugError("Unreachable", `${what}; ${reached}`);
+}
+
+const RIGHT_ADVICE =
+  'it takes the right to "get" on "pods/proxy" in podfit\'s namespace, or kubectl port-forward and --url';
+
+/** `null` = there is none. */
+async function fetchOne(server: Server, path: string, signal: AbortSignal): Promise<unknown> {
+  const { data, error, response } = await orApiServerUnreachable(
+    createClient(server).untyped({ method: "GET", path, signal }),
+    signal,
+  );
+  if (response.ok) return data;
+  if (response.status === 404) return null;
+  const { message, code } = toApiError(response, error);
+  const advice = code === 403 && path.startsWith("/api/v1/pods")
+    ? "; name podfit's namespace with --podfit-namespace"
+    : "";
+  throw new DebugError(code === 403 ? "NoRight" : "BadAnswer", `Cannot look for podfit: ${message}${advice}`);
+}
+
+/** The transport's errors name the server, and why it cannot be reached. */
+async function orApiServerUnreachable<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await asked;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new DebugError("Unreachable", toStartError(cause).message, { cause });
+  }
+}
+
+function formatPodName({ namespace, name }: PodfitPod): string {
+  return `${namespace}/${name}`;
+}
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+// A podfit's debug listener by its address, such as that of `kubectl port-forward`.
+
+interface UrlOptions {
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** For a listener with --metrics-auth; `null` = none is sent. */
+  readonly token: string | null;
+}
+
+export function openUrl({ url, token }: UrlOptions): DebugListener {
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  return createDebugListener(url, async (query, signal) => {
+    const response = await orUrlUnreachable(
+      fetch(`${url}/debug/records${toSearch(query)}`, { headers, signal, redirect: "error" }),
+      { url, signal },
+    );
+    if (response.ok) return response;
+    throw toUrlError(response, await readErrorText(response, signal), url);
+  });
+}
+
+async function orUrlUnreachable(
+  asked: Promise<Response>,
+  { url, signal }: { readonly url: string; readonly signal: AbortSignal },
+): Promise<Response> {
+  try {
+    return await asked;
+  } catch (cause) {
+    signal.throwIfAborted();
+    const why = toStartError(cause).message;
+    throw new DebugError("Unreachable", `Cannot reach podfit at "${url}": ${why}; is it --debug-listen's address?`, {
+      cause,
+    });
+  }
+}
+
+function toUrlError({ status }: Response, text: string, base: string): DebugError {
+  const says = text.trim().split("\n")[0] ?? "";
+  if (status === 404 && NOTHING_KNOWN.test(says)) return new DebugError("NothingKnown", says);
+  if (status === 404) {
+    const why = "it has no /debug/records there; name the address of --debug-listen, not that of --listen";
+    return new DebugError("NoListener", `Cannot read records of "${base}": ${why}`);
+  }
+  if (status === 401 || status === 403) {
+    const why = `it wants the token of somebody who may read it (--metrics-auth), and answered ${status}`;
+    return new DebugError("NeedsToken", `Cannot read records of "${base}": ${why}; give --token-file`);
+  }
+  return new DebugError("BadAnswer", `Cannot read records of "${base}": it answered ${status} ${says}`.trim());
+}
+
+// Which pods of a cluster are podfits, in which mode, and where their records are: read from what the chart writes
+// into them.
+
+/** The chart's modes: one Deployment, one podfit on each node, one in each pod. */
+const MODES = ["central", "node-local", "sidecar"] as const;
+
+type PodfitMode = typeof MODES[number];
+
+/** A pod that podfit runs in. */
+interface PodfitPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly mode: PodfitMode;
+  readonly node: string | null;
+  readonly isReady: boolean;
+  /** The port of --debug-listen; `null` = it has none. */
+  readonly debugPort: number | null;
+  readonly isTls: boolean;
+  /** Who of several leads; `null` where they elect nobody. */
+  readonly lease: { readonly namespace: string; readonly name: string } | null;
+}
+
+/** What the chart gives its pods under whatever name it is installed, and its users the pods with a sidecar (C17). */
+const LABEL = "podfit.dev/mode";
+
+/** Of the pods of podfits in these modes. */
+function selectModes(modes: readonly PodfitMode[]): string {
+  return `${LABEL} in (${modes.join(",")})`;
+}
+
+/** `null` for a pod that is none, or that is going. */
+export function parsePodfit(pod: unknown): PodfitPod | null {
+  const { name, namespace, labels, deletionTimestamp } = toRecord(getField(pod, "metadata"));
+  if (typeof name !== "string" || typeof namespace !== "string" || deletionTimestamp !== undefined) return null;
+  const mode = parseMode(labels);
+  const container = listContainers(pod).find((one) => getField(one, "name") === "podfit") ?? listContainers(pod)[0];
+  if (mode === null || container === undefined) return null;
+  const flags = listFlags(container);
+  const leads = mode === "central" && flags.get("leader-elect") !== "false";
+  return {
+    namespace,
+    name,
+    mode,
+    node: toText(getField(pod, "spec", "nodeName")),
+    isReady: isReady(pod),
+    debugPort: parsePort(flags.get("debug-listen")),
+    isTls: flags.has("tls-cert-file"),
+    lease: leads
+      ? {
+        namespace: flags.get("leader-elect-resource-namespace") ?? namespace,
+        name: flags.get("leader-elect-resource-name") ?? "podfit",
+      }
+      : null,
+  };
+}
+
+function parseMode(labels: unknown): PodfitMode | null {
+  return MODES.find((mode) => mode === toRecord(labels)[LABEL]) ?? null;
+}
+
+/** Native sidecars are init containers. */
+function listContainers(pod: unknown): readonly unknown[] {
+  return [getField(pod, "spec", "containers"), getField(pod, "spec", "initContainers")].flatMap((list) =>
+    Array.isArray(list) ? list : []
+  );
+}
+
+/** Flags by name without dashes, and variables `PODFIT_...` where no flag is given. */
+function listFlags(container: unknown): ReadonlyMap<string, string> {
+  const flags = new Map<string, string>();
+  for (const one of toList(getField(container, "env"))) {
+    const [name, value] = [toText(getField(one, "name")), toText(getField(one, "value"))];
+    const known = /^PODFIT_([A-Z_]+)$/.exec(name ?? "")?.[1];
+    if (known !== undefined && value !== null) flags.set(known.toLowerCase().replaceAll("_", "-"), value);
+  }
+  const args = [...toList(getField(container, "command")), ...toList(getField(container, "args"))].map(String);
+  for (const [at, arg] of args.entries()) {
+    const [, name = "", value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(arg) ?? [];
+    const next = args[at + 1];
+    if (name !== "") flags.set(name, value ?? (next === undefined || next.startsWith("-") ? "true" : next));
+  }
+  return flags;
+}
+
+function parsePort(listen: string | undefined): number | null {
+  const port = Number(/(\d+)$/.exec(listen ?? "")?.[1] ?? NaN);
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
+}
+
+function isReady(pod: unknown): boolean {
+  return toList(getField(pod, "status", "conditions")).some((one) =>
+    getField(one, "type") === "Ready" && getField(one, "status") === "True"
+  );
+}
+
+/** A field of a value of any shape. */
+function getField(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce((at: unknown, key) => isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined, value);
+}
+
+function toRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function toText(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

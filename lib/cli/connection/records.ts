@@ -1,0 +1,196 @@
+/**
+ * Records of a running podfit, as `/debug/records` returns them.
+ *
+ * The query, the lines of the stream, the error that says why there are none, and the newest record of each object.
+ */
+import { type BodyOptions, BodyTooLarge, readLines } from "../../kube/body.ts";
+import { parseLine } from "../../record/parse.ts";
+import type { RecordLine } from "../../record/record.ts";
+import { Semaphore } from "../../runtime/limits.ts";
+import { toStartError } from "../command/process.ts";
+
+// A podfit's `/debug/records`, however it is reached.
+
+/** What is asked for; `/debug/records?namespace=NS&pod=NAME` and the like. */
+export interface DebugQuery {
+  readonly namespace?: string;
+  readonly pod?: string;
+  readonly scaledObject?: string;
+  readonly latest?: true;
+  /** Goes on with each later evaluation. */
+  readonly watch?: true;
+  /** With `watch`: without what is remembered. */
+  readonly past?: false;
+}
+
+export interface DebugSource {
+  /** For messages: `pod podfit/podfit-0` and the like. */
+  readonly name: string;
+  /** Lines as they come. Throws a DebugError; `NothingKnown` where that podfit has nothing of it. */
+  readonly read: (query: DebugQuery, signal: AbortSignal) => AsyncIterable<RecordLine>;
+}
+
+/** A podfit that answers over HTTP. */
+export interface DebugListener extends DebugSource {
+  /** The answer, as lines of JSON. Rejects with a DebugError where it is none. */
+  readonly open: (query: DebugQuery, signal: AbortSignal) => Promise<Response>;
+}
+
+/** Why records cannot be had, which decides what is tried next. */
+export type DebugReason =
+  | "NothingKnown"
+  | "NoPod"
+  | "NoPodfit"
+  | "NoListener"
+  | "NoRight"
+  | "NeedsToken"
+  | "Unreachable"
+  | "BadAnswer";
+
+/** One line that says what to do. */
+export class DebugError extends Error {
+  override readonly name = "DebugError";
+  readonly reason: DebugReason;
+
+  constructor(reason: DebugReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** `?namespace=shop&pod=web` */
+export function toSearch(query: DebugQuery): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return `?${search}`;
+}
+
+/** How the debug listener's 404 begins, unlike that of a listener without records. */
+export const NOTHING_KNOWN = /^Nothing is known of /;
+
+// JSON lines of `/debug/records` as they come: each is read as soon as it is whole, and one that is cut off is left
+// out.
+
+/** A pod of many containers has some 100,000. */
+const MAX_LINE_BYTES = 16 * 2 ** 20;
+
+/** Throws what readTexts() throws, and a DebugError for what is no line of this podfit's version. */
+async function* readRecords(response: Response, signal: AbortSignal): AsyncGenerator<RecordLine> {
+  for await (const texts of readTexts(response, { signal })) {
+    for (const text of texts) if (text.trim() !== "") yield parseRecordLine(text);
+  }
+}
+
+/**
+ * The lines of each chunk as they are. Throws the signal's reason, a TimeoutError after `silentMs` without any, and a DebugError where a line
+ * is too long or the connection breaks off.
+ */
+export async function* readTexts(
+  response: Response,
+  options: Omit<BodyOptions, "limitBytes">,
+): AsyncGenerator<readonly string[]> {
+  try {
+    yield* readLines(response, { ...options, limitBytes: MAX_LINE_BYTES });
+  } catch (cause) {
+    options.signal.throwIfAborted();
+    if (cause instanceof BodyTooLarge) {
+      throw new DebugError("BadAnswer", `Cannot read a record: it is longer than ${MAX_LINE_BYTES} bytes`, { cause });
+    }
+    if (cause instanceof DOMException) throw cause;
+    throw new DebugError(
+      "Unreachable",
+      `Cannot read more records: the connection to podfit was lost: ${toStartError(cause).message}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function parseRecordLine(text: string): RecordLine {
+  const parsed = parseLine(text);
+  if (parsed.ok) return parsed.value;
+  const [problem] = parsed.problems;
+  const place = problem === undefined || problem.path === "" ? "" : ` (${problem.path})`;
+  throw new DebugError("BadAnswer", `${problem?.message ?? "Cannot read the line"}${place}`);
+}
+
+// Podfits that are asked for records: one of them, and one after the other.
+
+export function createDebugListener(name: string, open: DebugListener["open"]): DebugListener {
+  return {
+    name,
+    open,
+    async *read(query, signal) {
+      yield* readRecords(await open(query, signal), signal);
+    },
+  };
+}
+
+/** The answer of the first that gives one; there is at least one. Rejects with what stood in the way, where one may have known. */
+export async function askUntilAnswered<Source extends DebugSource, Answer>(
+  sources: readonly Source[],
+  ask: (source: Source) => Promise<Answer>,
+): Promise<Answer> {
+  let failure: DebugError | null = null;
+  for (const source of sources) {
+    try {
+      return await ask(source);
+    } catch (error) {
+      if (!(error instanceof DebugError)) throw error;
+      if (failure === null || failure.reason === "NothingKnown") failure = error;
+    }
+  }
+  throw failure;
+}
+
+// The records that an explanation is made of, asked of every podfit that may have them.
+
+export interface RecordsOptions {
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  /** What the sources cannot know. */
+  readonly unknown?: readonly string[];
+}
+
+/** There may be a podfit on each of a thousand nodes. */
+const MAX_AT_ONCE = 16;
+
+/** Lines beyond this are none of an hour of one pod. */
+const MAX_LINES = 50_000;
+
+/** The newest line of everything that any of them has. */
+export async function fetchLatest(
+  sources: readonly DebugSource[],
+  query: DebugQuery,
+  options: Pick<RecordsOptions, "signal">,
+): Promise<readonly RecordLine[]> {
+  const slots = new Semaphore(MAX_AT_ONCE);
+  const all = await Promise.all(sources.map(async (source) => {
+    using _slot = await slots.acquire(options.signal);
+    return await fetchAll(source, { ...query, latest: true }, options);
+  }));
+  const newest = new Map<string, RecordLine>();
+  for (const line of all.flat()) {
+    const key = `${line.kind} ${line.uid}`;
+    const other = newest.get(key);
+    if (other === undefined || other.record.input.now < line.record.input.now) newest.set(key, line);
+  }
+  return [...newest.values()];
+}
+
+export async function fetchAll(
+  source: DebugSource,
+  query: DebugQuery,
+  { signal }: Pick<RecordsOptions, "signal">,
+): Promise<readonly RecordLine[]> {
+  const lines: RecordLine[] = [];
+  for await (const line of source.read(query, signal)) {
+    lines.push(line);
+    if (lines.length > MAX_LINES) {
+      throw new DebugError("BadAnswer", `Cannot use the records of ${source.name}: more than ${MAX_LINES} lines`);
+    }
+  }
+  return lines;
+}

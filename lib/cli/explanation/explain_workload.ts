@@ -1,0 +1,328 @@
+/**
+ * From the records of a ScaledObject and its pods to the reasons for the number of pods, and what the next change
+ * waits for.
+ */
+import type { ReplicasReport } from "../../model/replicas_decision.ts";
+import type { ReplicasState } from "../../model/replicas_state.ts";
+import type { ScalingRules, Trigger } from "../../model/scaled_object.ts";
+import type { PodLine, ScaledObjectLine } from "../../record/record.ts";
+import { resourceOf } from "../../units/resources.ts";
+import {
+  formatAge,
+  formatAgo,
+  formatClock,
+  formatPercent,
+  formatReplicas,
+  formatSize,
+  formatWait,
+} from "../terminal/numbers.ts";
+import { type ExplainOptions, explainPod } from "./explain_pod.ts";
+import type { ContainerExplanation, PodSummary, WorkloadExplanation } from "./explanation.ts";
+
+// From the records of a ScaledObject and its pods to why a workload has its number of pods.
+
+interface WorkloadOptions extends ExplainOptions {
+  /** The newest lines of the workload's pods. */
+  readonly pods: readonly PodLine[];
+}
+
+/** A workload of which only the pods are sized. */
+interface PlainWorkload extends WorkloadOptions {
+  readonly namespace: string;
+  /** `deployment/web` */
+  readonly target: string;
+}
+
+/** The same of a workload whose number of pods is nobody's of podfit's. */
+export function explainPlainWorkload(
+  { namespace, target, now, pods, unknown = [] }: PlainWorkload,
+): WorkloadExplanation {
+  const [, name = target] = target.split("/");
+  const at = Math.max(...pods.map(({ record: { input } }) => input.now));
+  const answer =
+    `${target} has the number of pods that somebody else gave it, as podfit has no ScaledObject for it; the ` +
+    `sizes of ${pods.length} of its pods are podfit's.`;
+  return {
+    kind: "workload",
+    namespace,
+    name,
+    answer,
+    at,
+    now,
+    unknown,
+    target,
+    ...NOTHING_COMPUTED,
+    pods: pods.map((line) => summarizePod(line, now)),
+  };
+}
+
+const NOTHING_COMPUTED = {
+  replicas: null,
+  desired: null,
+  minReplicas: null,
+  maxReplicas: null,
+  idleReplicas: null,
+  reason: null,
+  message: "",
+  need: null,
+  stabilized: null,
+  triggers: [],
+  behavior: null,
+  needs: [],
+  isScaleInPending: false,
+  conditions: {},
+  writes: [],
+  next: [],
+} as const;
+
+/** Lines of one ScaledObject, oldest first; `null` without any. */
+export function explainWorkload(
+  lines: readonly ScaledObjectLine[],
+  options: WorkloadOptions,
+): WorkloadExplanation | null {
+  const newest = lines.at(-1);
+  if (newest === undefined) return null;
+  const { now, pods, unknown = [] } = options;
+  const { namespace, name, record: { input, outcome: { state } } } = newest;
+  const object = input.object.scaledObject;
+  const report = findReport(lines);
+  const explained = {
+    kind: "scaledObject",
+    namespace,
+    name,
+    at: input.now,
+    now,
+    unknown,
+    target: findTargetName(newest) ?? "unknown",
+    replicas: findReplicas(lines),
+    desired: report?.desired ?? null,
+    minReplicas: object?.minReplicas ?? null,
+    maxReplicas: object?.maxReplicas ?? null,
+    idleReplicas: object?.idleReplicas ?? null,
+    reason: report?.reason ?? null,
+    message: report?.message ?? "",
+    need: report?.need ?? null,
+    stabilized: report?.stabilized ?? null,
+    triggers: (report?.triggers ?? []).map((one) => ({
+      ...one,
+      target: describeTarget(
+        object?.triggers.find(({ index, kind }) =>
+          index === one.index && (kind === "resource" || one.type !== "composite")
+        ),
+      ),
+    })),
+    behavior: object?.behavior ?? null,
+    needs: state.history?.needs ?? [],
+    isScaleInPending: state.isScaleInPending,
+    conditions: state.conditions,
+    writes: listWrites(lines),
+    pods: pods.map((line) => summarizePod(line, now)),
+  } as const;
+  const next = listReplicaNeeds({ ...explained, state, cooldownMs: object?.cooldownMs ?? 0 });
+  return { ...explained, next, answer: formatWorkloadAnswer(explained, lines[0]?.since ?? now) };
+}
+
+/** Of the newest tick, else of the newest poll; polls alone say nothing of a proposal. */
+function findReport(lines: readonly ScaledObjectLine[]): ReplicasReport | null {
+  const reports = lines.flatMap(({ record: { outcome: { report } } }) => report ?? []);
+  return reports.findLast(({ half }) => half === "tick") ?? reports.at(-1) ?? null;
+}
+
+function findReplicas(lines: readonly ScaledObjectLine[]): number | null {
+  for (const { record: { input: { observation } } } of lines.toReversed()) {
+    if (observation.kind === "answered" && observation.answer.kind === "accepted") return observation.answer.replicas;
+    if ("scale" in observation && observation.scale !== null) return observation.scale.replicas;
+  }
+  return null;
+}
+
+/** The newest first. */
+function listWrites(lines: readonly ScaledObjectLine[]): WorkloadExplanation["writes"] {
+  return lines.flatMap(({ record: { input: { now, observation } } }) => {
+    if (observation.kind !== "answered" || observation.answer.kind !== "accepted") return [];
+    const { from, message, reason } = observation.write;
+    const why = `${reason}: ${message.replace(/^New size: \d+; reason: /, "")}`;
+    return [{ at: now, from: from.replicas, to: observation.answer.replicas, why }];
+  }).slice(-MAX_WRITES).reverse();
+}
+
+const MAX_WRITES = 5;
+
+function summarizePod(line: PodLine, now: number): PodSummary {
+  const { name, record: { input: { pod } } } = line;
+  const explained = explainPod([line], { now });
+  const containers = explained?.containers.map((one) => summarizeContainer(one, now)) ?? [];
+  const answer = containers.length === 0 ? explained?.answer ?? name : `${name}  ${containers.join(" | ")}`;
+  return { name, isReady: pod.ready?.status === "True", answer };
+}
+
+/** `main cpu.requests 243m at 48 %; resized 14s ago; InBand: inside the thresholds` */
+function summarizeContainer({ name, sides, resizedAt, decision }: ContainerExplanation, now: number): string {
+  const sizes = sides.filter(({ isManaged }) => isManaged).map(({ key, size, usedPercent }) =>
+    `${key} ${formatSize(size, resourceOf(key))} at ${formatPercent(usedPercent)}`
+  );
+  const resized = resizedAt === null ? "never resized" : `resized ${formatAge(now - resizedAt)} ago`;
+  return `${name} ${sizes.join(", ")}; ${resized}; ${decision.reason}: ${decision.message}`;
+}
+
+type Answered = Pick<
+  WorkloadExplanation,
+  "target" | "name" | "replicas" | "writes" | "reason" | "message" | "desired" | "conditions" | "now" | "triggers"
+>;
+
+function formatWorkloadAnswer(one: Answered, since: number): string {
+  const { target, replicas, writes: [last], now } = one;
+  const has = replicas === null
+    ? `${target} has a number of pods that is not known`
+    : `${target} has ${formatReplicas(replicas)}`;
+  const origin = last === undefined
+    ? `${has}, which podfit has not changed in the ${formatAge(now - since)} of its records`
+    : `${has} because podfit went ${last.from} -> ${last.to} ${formatAgo(last.at, now)} (${last.why})`;
+  return `${origin}; ${explainPresent(one)}.`;
+}
+
+function explainPresent({ replicas, desired, reason, message, conditions: { Ready, Paused } }: Answered): string {
+  if (Paused?.status === "True") return `it is paused: ${Paused.message}`;
+  if (Ready?.status === "False") return `it is left alone (${Ready.reason}): ${Ready.message}`;
+  if (reason === null) return message === "" ? "nothing has been computed yet" : message;
+  if (desired !== null && desired !== replicas) return `${desired} are wanted (${reason}): ${message}`;
+  return `it stays (${reason}): ${message}`;
+}
+
+// What would have to change for another number of pods, and when it can come at the earliest.
+
+interface ReplicaNeedsInput
+  extends
+    Pick<WorkloadExplanation, "now" | "replicas" | "need" | "reason" | "behavior" | "minReplicas" | "maxReplicas"> {
+  readonly state: ReplicasState;
+  readonly cooldownMs: number;
+}
+
+/** --horizontal-pod-autoscaler-downscale-stabilization. */
+const DOWN_WINDOW_MS = 300_000;
+
+/** One sentence each. */
+function listReplicaNeeds(facts: ReplicaNeedsInput): readonly string[] {
+  const { reason, maxReplicas, minReplicas, behavior } = facts;
+  switch (reason) {
+    case "ScaleDownStabilized":
+      return [explainWindow(facts, "down")];
+    case "ScaleUpStabilized":
+      return [explainWindow(facts, "up")];
+    case "TooManyReplicas":
+      return [`maxReplicaCount is ${maxReplicas}: raise it to have more`];
+    case "TooFewReplicas":
+      return [`minReplicaCount is ${minReplicas}: lower it to have fewer`];
+    case "ScaleUpLimit":
+      return [
+        `behavior.scaleUp allows ${describeRules(behavior?.scaleUp)}: it goes on at the next tick that allows more`,
+      ];
+    case "ScaleDownLimit":
+      return [
+        `behavior.scaleDown allows ${
+          describeRules(behavior?.scaleDown)
+        }: it goes on at the next tick that allows fewer`,
+      ];
+    case "VerticalFirst":
+      return [
+        "its pods grow in place first: there are more of them once they are at their bounds, or their node has no room",
+      ];
+    case "VerticalUp":
+      return ["usage of pods at their CPU limit says too little: their limits go up first"];
+    case "ScalerCooldown":
+      return [explainCooldown(facts)];
+    case "WithinTolerance":
+      return [
+        "a trigger's value would have to leave its target by more than the tolerance (10 % unless behavior says otherwise)",
+      ];
+    case "ScalingDisabled":
+    case "Idle":
+      return ["a trigger would have to become active"];
+    default:
+      return [];
+  }
+}
+
+/** The needs of the window that still ask for more, or for fewer. */
+function explainWindow({ now, need, behavior, state }: ReplicaNeedsInput, direction: "up" | "down"): string {
+  const windowMs = direction === "up"
+    ? behavior?.scaleUp.windowMs ?? 0
+    : behavior?.scaleDown.windowMs ?? DOWN_WINDOW_MS;
+  const wanted = need ?? 0;
+  const others = (state.history?.needs ?? []).filter(({ at, replicas }) =>
+    at > now - windowMs && (direction === "down" ? replicas > wanted : replicas < wanted)
+  );
+  const newest = others.toSorted((a, b) => b.at - a.at)[0];
+  const what = `the window of the way ${direction} is ${formatAge(windowMs)}`;
+  if (newest === undefined) return `${what}, and ends with the next tick`;
+  const until = newest.at + windowMs;
+  return `${what}: ${newest.replicas} were needed ${
+    formatAge(now - newest.at)
+  } ago, so ${wanted} can come at the earliest at ` +
+    `${formatClock(until, now)}, in ${formatWait(until - now)}`;
+}
+
+function explainCooldown({ now, state: { lastActiveAt }, cooldownMs }: ReplicaNeedsInput): string {
+  const what = `cooldownPeriod is ${formatAge(cooldownMs)}`;
+  if (lastActiveAt === null) return what;
+  const until = lastActiveAt + cooldownMs;
+  return `${what}, and a trigger was active ${formatAge(now - lastActiveAt)} ago: fewest replicas at the earliest at ` +
+    `${formatClock(until, now)}, in ${formatWait(until - now)}`;
+}
+
+/** `4 pods in 15s or 100 % in 15s, the most of them` */
+export function describeRules(rules: ScalingRules | undefined): string {
+  if (rules === undefined) return "what an HPA without behavior does";
+  if (rules.select === "Disabled") return "nothing (selectPolicy Disabled)";
+  const policies = rules.policies.map(({ type, value, periodMs }) =>
+    `${value} ${type === "Pods" ? "pods" : "%"} in ${formatAge(periodMs)}`
+  );
+  const which = rules.policies.length < 2 ? "" : rules.select === "Max" ? ", the most of them" : ", the least of them";
+  return `${policies.join(" or ")}${which}`;
+}
+
+// Which workload a ScaledObject is about, which pods are a workload's, and what each trigger aims at.
+
+/** `deployment/web`; `null` while its manifest is invalid. */
+export function findTargetName({ record: { input: { object } } }: ScaledObjectLine): string | null {
+  const { scaledObject } = object;
+  return scaledObject === null ? null : `${scaledObject.target.kind.toLowerCase()}/${scaledObject.target.name}`;
+}
+
+/** Whether a pod's name is one that the controller of the workload gives. */
+export function isPodNameOf(pod: string, target: string): boolean {
+  const [kind = "", workload = ""] = target.split("/");
+  if (!pod.startsWith(`${workload}-`)) return false;
+  const rest = pod.slice(workload.length + 1);
+  return POD_NAME_PATTERNS.find(([one]) => one === kind)?.[1].test(rest) ?? false;
+}
+
+/** What stands behind the workload's name and a dash. */
+const POD_NAME_PATTERNS: readonly (readonly [kind: string, rest: RegExp])[] = [
+  ["deployment", /^[0-9a-z]+-[0-9a-z]{5}$/],
+  ["statefulset", /^\d+$/],
+  ["daemonset", /^[0-9a-z]{5}$/],
+];
+
+/** `60 % of requests`, `5 on average`. */
+function describeTarget(trigger: Trigger | undefined): string {
+  if (trigger === undefined) return "-";
+  if (trigger.kind === "external") {
+    return `${formatMilli(trigger.targetMilli)}${trigger.metricType === "Value" ? "" : " per pod"}`;
+  }
+  const { target, type } = trigger;
+  if (target.kind === "Utilization") return `${formatPercent(target.percent)} of requests`;
+  const milli = toNumber(target.milli);
+  return milli === null ? "-" : `${formatSize(type === "cpu" ? milli : milli / 1000, type)} per pod`;
+}
+
+function formatMilli(value: unknown): string {
+  const milli = toNumber(value);
+  return milli === null ? "-" : `${milli / 1000}`;
+}
+
+/** JSON has no bigint: whoever wrote the line may have made a text or a number of it. */
+function toNumber(value: unknown): number | null {
+  if (typeof value === "bigint" || typeof value === "number") return Number(value);
+  return typeof value === "string" && /^-?\d+n?$/.test(value) ? Number(value.replace("n", "")) : null;
+}

@@ -1,0 +1,176 @@
+/**
+ * Why a pod has its size, or a workload its number of pods, as plain data.
+ *
+ * `podfit explain -o json` prints it, and the texts for people are made from it. Amounts are millicores and bytes,
+ * shares are percent, times are epoch ms. `null` means unknown or absent.
+ */
+import type { Direction } from "../../model/decision.ts";
+import type { TriggerReport } from "../../model/replicas_decision.ts";
+import type { Condition, ConditionType } from "../../model/replicas_state.ts";
+import type { Behavior } from "../../model/scaled_object.ts";
+import type { ResourceField } from "../../units/resources.ts";
+import type { CapStep, GateName } from "../../vertical/explain.ts";
+
+// Why a pod has its size, or a workload its number of pods, as plain JSON: what `podfit explain -o json` prints, and
+// what its words are made of. Amounts are millicores and bytes, shares are percent, times are epoch ms; `null` = not
+// known, or none.
+
+export type Explanation = PodExplanation | WorkloadExplanation;
+
+interface Common {
+  readonly namespace: string;
+  readonly name: string;
+  /** One sentence: why is it this size? */
+  readonly answer: string;
+  /** When the newest record was made, and what "now" is. */
+  readonly at: number;
+  readonly now: number;
+  /** What cannot be known, and why. */
+  readonly unknown: readonly string[];
+}
+
+export interface PodExplanation extends Common {
+  readonly kind: "pod";
+  readonly node: string | null;
+  readonly qosClass: string | null;
+  /** How far back the records go. */
+  readonly since: number;
+  readonly resize: { readonly kind: string; readonly message: string; readonly since: number } | null;
+  readonly room: { readonly cpuMillicores: number; readonly memoryBytes: number } | null;
+  readonly containers: readonly ContainerExplanation[];
+}
+
+export interface ContainerExplanation {
+  readonly name: string;
+  readonly autoscaler: string;
+  readonly mode: "apply" | "recommend";
+  readonly usage: UsageExplanation | null;
+  readonly sides: readonly FieldExplanation[];
+  readonly decision: { readonly kind: string; readonly reason: string; readonly message: string };
+  /** How long the decision has been the same: evaluations in a row, and since when. */
+  readonly count: number;
+  readonly since: number;
+  readonly trials: readonly TrialExplanation[];
+  readonly resizes: readonly ResizeExplanation[];
+  /** The last resize of the pod's managedFields, which records may not reach back to. */
+  readonly resizedAt: number | null;
+  readonly siblings: { readonly pods: number } | null;
+  /** What has held scale-ups for so many samples in a row that the autoscaler is Limited. */
+  readonly limited: string | null;
+  readonly next: NextExplanation;
+}
+
+interface UsageExplanation {
+  /** When it was seen, and over how long it was measured. */
+  readonly at: number;
+  readonly overMs: number;
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+  /** Percent of the time in which the CPU limit held it back. */
+  readonly heldBackPercent: number | null;
+}
+
+export interface FieldExplanation {
+  readonly key: ResourceField;
+  /** In force. */
+  readonly actual: number | null;
+  /** What usage is held against: the same, or where podfit only recommends, what it would be. */
+  readonly size: number | null;
+  readonly isManaged: boolean;
+  readonly usedPercent: number | null;
+  readonly upAbovePercent: number | null;
+  readonly downBelowPercent: number | null;
+  readonly targetPercent: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly streak: StreakExplanation | null;
+}
+
+interface StreakExplanation {
+  readonly direction: Direction;
+  readonly count: number;
+  readonly of: number;
+}
+
+/** What is wanted, or would be if usage passed the thresholds now. */
+export interface TrialExplanation {
+  readonly direction: Direction;
+  readonly isWanted: boolean;
+  readonly sides: readonly WantedField[];
+  readonly gates: readonly GateExplanation[];
+}
+
+interface WantedField {
+  readonly key: ResourceField;
+  readonly why: string;
+  readonly from: number;
+  /** What usage asks for, before any cap. */
+  readonly wanted: number;
+  readonly to: number;
+  readonly cappedBy: string | null;
+  readonly caps: readonly CapExplanation[];
+}
+
+interface CapExplanation {
+  readonly cap: CapStep["cap"];
+  readonly from: number;
+  readonly to: number;
+}
+
+interface GateExplanation {
+  readonly gate: GateName;
+  readonly asks: string;
+  readonly passes: boolean;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly until: number | null;
+  readonly sides: readonly ResourceField[];
+}
+
+export interface ResizeExplanation {
+  readonly at: number;
+  readonly action: string;
+  readonly change: string;
+  readonly why: string;
+  /** Until it was seen in force. */
+  readonly tookMs: number | null;
+  /** Why the API server refused it. */
+  readonly refused: string | null;
+}
+
+export interface NextExplanation {
+  /** What would have to change, one sentence each. */
+  readonly needs: readonly string[];
+  /** When the next resize can come at the earliest, as far as time alone decides. */
+  readonly earliest: number | null;
+}
+
+export interface WorkloadExplanation extends Common {
+  /** `workload`: without a ScaledObject. */
+  readonly kind: "scaledObject" | "workload";
+  readonly target: string;
+  readonly replicas: number | null;
+  readonly desired: number | null;
+  readonly minReplicas: number | null;
+  readonly maxReplicas: number | null;
+  readonly idleReplicas: number | null;
+  readonly reason: string | null;
+  readonly message: string;
+  readonly need: number | null;
+  readonly stabilized: number | null;
+  readonly triggers: readonly (TriggerReport & { readonly target: string })[];
+  readonly behavior: Behavior | null;
+  readonly needs: readonly { readonly replicas: number; readonly at: number }[];
+  readonly isScaleInPending: boolean;
+  readonly conditions: Readonly<Partial<Record<ConditionType, Condition>>>;
+  readonly writes: readonly { readonly at: number; readonly from: number; readonly to: number; readonly why: string }[];
+  readonly next: readonly string[];
+  /** The pods of the target, one line each. */
+  readonly pods: readonly PodSummary[];
+}
+
+export interface PodSummary {
+  readonly name: string;
+  readonly isReady: boolean;
+  readonly answer: string;
+}

@@ -1,0 +1,197 @@
+/**
+ * What would have to change before a container is resized again, and when is that possible at the earliest?
+ *
+ * The one sentence that answers "why is this pod this size?" is here, too.
+ */
+import { findBaseline } from "../../model/autoscaler.ts";
+import { getActualSize } from "../../model/pod.ts";
+import type { BlockReason, HoldReason } from "../../model/reasons.ts";
+import { type ResourceField, resourceOf } from "../../units/resources.ts";
+import { type ChoiceTrial, type ExplainedContainer, getThresholdPercent } from "../../vertical/explain.ts";
+import { formatAge, formatAgo, formatSize } from "../terminal/numbers.ts";
+import type { ContainerExplanation, NextExplanation, PodExplanation, TrialExplanation } from "./explanation.ts";
+
+// What would have to change for the next resize of a container, and when it can come at the earliest.
+
+export function explainNextResize(examined: ExplainedContainer): NextExplanation {
+  const wanted = examined.trials.filter(({ isWanted }) => isWanted);
+  if (wanted.length > 0) return { needs: listObjections(wanted), earliest: computeEarliestWanted(wanted, examined) };
+  return {
+    needs: examined.trials.flatMap((trial) => listCrossings(examined, trial)),
+    earliest: computeEarliest(examined),
+  };
+}
+
+/** What is in the way of what is wanted. */
+function listObjections(trials: readonly ChoiceTrial[]): readonly string[] {
+  const messages = trials.flatMap(({ gates }) =>
+    gates.flatMap(({ objection }) => {
+      if (objection === null) return [];
+      const advice = adviseBound(objection.message) ?? ADVICE[objection.reason];
+      return advice === undefined ? objection.message : `${objection.message}; ${advice}`;
+    })
+  );
+  return [...new Set(messages)];
+}
+
+/** A side may be bound by the other one of its resource. */
+function adviseBound(message: string): string | undefined {
+  const [, side] = /: (\w+\.\w+) leaves no room/.exec(message) ?? [];
+  return side === undefined ? undefined : `let the autoscaler manage ${side} too, or change it in the pod template`;
+}
+
+/** What a person can do about what does not pass by itself; where it is missing, the message says it. */
+const ADVICE: Readonly<Partial<Record<BlockReason | HoldReason, string>>> = {
+  AtBound: "change bounds in its autoscaler to let it",
+  NodeCapacity: "make room on its node, or delete the pod to have it scheduled elsewhere",
+  Quota: "raise the namespace's ResourceQuota, or free some of it",
+  LimitRange: "change the namespace's LimitRange, or bounds in its autoscaler",
+  ResizeDeferred: "the kubelet tries again by itself once its node has room",
+  ResizeInfeasible: "the node is too small for it: lower bounds, or move the pod",
+  Rights: "give podfit's service account the right to patch pods/resize",
+  MetricsUnavailable: "see the log of podfit for why usage of its node is not read",
+};
+
+/** What usage would have to be. */
+function listCrossings({ it }: ExplainedContainer, { direction, candidate }: ChoiceTrial): readonly string[] {
+  return it.autoscaler.sides.flatMap((rule) => {
+    const baseline = findBaseline(rule, getActualSize(it.container));
+    if (baseline === null) return [];
+    const { key, resource } = rule;
+    const one = candidate.sized.find((sized) => sized.key === key);
+    const [beyond, goes] = direction === "up" ? ["more than", "goes up"] : ["less than", "goes down"];
+    if (one?.kind === "holds" && one.reason === "AtBound") {
+      return [`${key} cannot ${goes.replace("goes", "go")}: ${one.message}`];
+    }
+    const percent = getThresholdPercent(rule, direction);
+    const { consecutiveSamples } = rule[direction];
+    const amount = formatSize(Math.round(percent * baseline / 100), resource);
+    return [`${key} ${goes} once ${beyond} ${amount} (${percent} %) is used in ${formatSamples(consecutiveSamples)}`];
+  });
+}
+
+function formatSamples(count: number): string {
+  return count === 1 ? "one sample" : `${count} samples in a row`;
+}
+
+/** At once where nothing is in the way of one of them. */
+function computeEarliestWanted(wanted: readonly ChoiceTrial[], { it }: ExplainedContainer): number | null {
+  const isFree = wanted.some(({ gates }) => gates.every(({ objection }) => objection === null));
+  return isFree ? it.input.now : computeBlockedUntil(wanted[0]);
+}
+
+/** When all that is in the way of a trial has ended by itself; `null` where something does not. */
+function computeBlockedUntil(trial: ChoiceTrial | undefined): number | null {
+  let latest: number | null = null;
+  for (const { objection } of trial?.gates ?? []) {
+    if (objection === null) continue;
+    if (objection.kind === "hold" || objection.until === undefined) return null;
+    latest = Math.max(latest ?? 0, objection.until);
+  }
+  return latest;
+}
+
+/** Of the direction that is nearest: the samples that its streak lacks, and what time alone ends. */
+function computeEarliest({ it, trials }: ExplainedContainer): number | null {
+  const all = trials.flatMap((trial) => {
+    const held = trial.gates.some(({ objection }) => objection !== null) ? computeBlockedUntil(trial) : 0;
+    const sampledAt = computeStreakEnd(it, trial);
+    return held === null || sampledAt === null ? [] : [Math.max(held, sampledAt)];
+  });
+  return all.length === 0 ? null : Math.min(...all);
+}
+
+function computeStreakEnd(
+  { autoscaler, view }: ExplainedContainer["it"],
+  { direction, proposals }: ChoiceTrial,
+): number | null {
+  const sides: readonly ResourceField[] = proposals.map(({ side }) => side);
+  const missing = autoscaler.sides.filter(({ key }) => sides.includes(key)).map((rule) => {
+    const streak = view.streaks[rule.key];
+    const count = streak?.direction === direction ? streak.count : 0;
+    return Math.max(1, rule[direction].consecutiveSamples - count);
+  });
+  return missing.length === 0 ? null : view.dueAt + (Math.min(...missing) - 1) * autoscaler.pollIntervalMs;
+}
+
+/** `349m -> 466m`, or just the size where it stays. */
+export function formatSizeChange(key: ResourceField, from: number, to: number): string {
+  const resource = resourceOf(key);
+  return from === to ? formatSize(from, resource) : `${formatSize(from, resource)} -> ${formatSize(to, resource)}`;
+}
+
+// The one sentence that answers "why is this pod this size?"
+
+type Pod = Pick<PodExplanation, "name" | "now" | "since" | "containers" | "unknown" | "resize">;
+
+/** `others`: what was said of contenders that do not decide. */
+export function formatPodAnswer(pod: Pod, others: readonly string[]): string {
+  const one = chooseContainer(pod);
+  if (one === null) {
+    const [why = "no PodResourceAutoscaler is about a container of it"] = others;
+    return `${pod.name} has the size that it was given: podfit does not size it, because ${why}.`;
+  }
+  const who = pod.containers.length > 1 ? `${pod.name}, container ${one.name},` : pod.name;
+  return `${who} ${explainOrigin(one, pod)}; ${explainPresent(one, pod)}.`;
+}
+
+/** The one that something stands in the way of, or else the last resized. */
+function chooseContainer({ containers }: Pod): ContainerExplanation | null {
+  const held = containers.find(({ decision: { kind } }) => kind === "blocked" || kind === "resize");
+  const [last = null] = containers.toSorted((a, b) => (b.resizedAt ?? 0) - (a.resizedAt ?? 0));
+  return held ?? last;
+}
+
+function explainOrigin(
+  { resizes, resizedAt, mode, sides }: ContainerExplanation,
+  { now, since, unknown, resize }: Pod,
+): string {
+  const last = resizes.find(({ refused }) => refused === null);
+  if (last !== undefined && last.tookMs === null && resize !== null) {
+    const asked = `podfit asked for ${last.change} ${formatAgo(last.at, now)}, seeing ${last.why}`;
+    return `has the size from before: ${asked}, and that is ${
+      RESIZE_STATES[resize.kind] ?? resize.kind
+    }: ${resize.message}`;
+  }
+  if (last !== undefined) {
+    const did = last.action === "revert" ? "gave up a stuck resize," : "changed";
+    return `has this size because podfit ${did} ${last.change} ${formatAgo(last.at, now)}, seeing ${last.why}`;
+  }
+  if (mode === "recommend") {
+    return `has the size that it was given, as its autoscaler only recommends${listAdvised(sides)}`;
+  }
+  if (resizedAt !== null) return `was last resized ${formatAgo(resizedAt, now)}, before these records begin`;
+  if (unknown.length > 0) return "has the size of its template, or one that it was given before";
+  return `has the size of its template, as podfit has not resized it in the ${formatAge(now - since)} of its records`;
+}
+
+function listAdvised(sides: ContainerExplanation["sides"]): string {
+  const other = sides.flatMap(({ key, actual, size }) =>
+    actual === null || size === null || actual === size ? [] : `${key} ${formatSizeChange(key, actual, size)}`
+  );
+  return other.length === 0 ? "" : `: ${other.join(", ")}`;
+}
+
+/** Where a resize stands. */
+const RESIZE_STATES: Readonly<Record<string, string>> = { inProgress: "in progress", error: "in error" };
+
+function explainPresent({ decision, trials, mode }: ContainerExplanation, { unknown }: Pod): string {
+  const wanted = trials.find(({ isWanted }) => isWanted);
+  const { kind, reason, message } = decision;
+  const would = mode === "recommend" ? "it is recommended to" : "it would";
+  if (kind === "resize") {
+    return unknown.length > 0
+      ? `a podfit that ran would let it go ${describeTrialSizes(wanted)}`
+      : `it is to go ${describeTrialSizes(wanted)} now`;
+  }
+  if (kind === "blocked") return `${would} go ${describeTrialSizes(wanted)}, but ${reason}: ${message}`;
+  return `it stays (${reason}): ${message}`;
+}
+
+function describeTrialSizes(trial: TrialExplanation | undefined): string {
+  if (trial === undefined) return "elsewhere";
+  const sides = trial.sides.filter(({ from, to }) => from !== to).map(({ key, from, to }) =>
+    `${key} ${formatSizeChange(key, from, to)}`
+  );
+  return sides.length === 0 ? trial.direction : `${trial.direction} (${sides.join(", ")})`;
+}

@@ -1,0 +1,288 @@
+/**
+ * An explanation as text for people: the answer first, then the details of each container, trigger and pod.
+ */
+import { RESIZE_UNIT, resourceOf } from "../../units/resources.ts";
+import {
+  formatAge,
+  formatAgo,
+  formatClock,
+  formatPercent,
+  formatReplicas,
+  formatSize,
+  formatWait,
+} from "../terminal/numbers.ts";
+import type { Text } from "../terminal/output.ts";
+import { alignColumns, breakLines, emphasize, type TextOptions } from "../terminal/text.ts";
+import { CAP_TEXTS } from "./explain_pod.ts";
+import { describeRules } from "./explain_workload.ts";
+import type {
+  ContainerExplanation,
+  FieldExplanation,
+  PodExplanation,
+  ResizeExplanation,
+  TrialExplanation,
+  WorkloadExplanation,
+} from "./explanation.ts";
+import { formatSizeChange } from "./pod_needs.ts";
+
+// An explanation of a pod as a person reads it: the answer first, then each container.
+
+/** Lines without their newlines. */
+export function describePod(pod: PodExplanation, options: TextOptions): readonly Text[] {
+  const { namespace, name, node, qosClass, at, now, resize } = pod;
+  const lines: Text[] = breakLines(pod.answer, options).map((line) => emphasize(line, "strong", options));
+  const where = `pod ${namespace}/${name}, ${qosClass ?? "class unknown"}, on ${node ?? "no node"}`;
+  lines.push("", `${where}; as of ${formatAgo(at, now)}`);
+  if (resize !== null) {
+    lines.push(
+      ...breakLines(`A resize is ${resize.kind} for ${formatAge(now - resize.since)}: ${resize.message}`, options),
+    );
+  }
+  for (const one of pod.containers) lines.push("", ...describeContainer(one, pod, options));
+  for (const one of pod.unknown) lines.push("", ...breakLines(`Not known: ${one}`, options));
+  return lines;
+}
+
+function describeContainer(one: ContainerExplanation, pod: PodExplanation, options: TextOptions): readonly Text[] {
+  const { now } = pod;
+  const does = one.mode === "recommend" ? "recommended sizes" : "resized";
+  const heading = `Container ${one.name}, ${does} by PodResourceAutoscaler ${one.autoscaler}`;
+  const { kind, reason, message } = one.decision;
+  const stands = one.count > 1 ? ` (so for ${formatAge(now - one.since)}, ${one.count} evaluations)` : "";
+  return [
+    emphasize(heading, "strong", options),
+    ...breakLines(`  ${describeUsage(one, now)}`, { ...options, hang: 2 }),
+    ...alignColumns([toHeading(one), ...one.sides.map(toFieldRow)], [1, 2, 3, 4, 5]).map((row) => `  ${row}`),
+    ...breakLines(`  Decision: ${kind}, ${reason}: ${message}${stands}`, { ...options, hang: 2 }),
+    ...describeSurroundings(one, pod).flatMap((line) => breakLines(`  ${line}`, { ...options, hang: 2 })),
+    ...one.trials.flatMap((trial) => describeTrial(trial, now, options)),
+    ...describeResizes(one, pod, options),
+    ...describeNext(one, now, options),
+  ];
+}
+
+function describeUsage({ usage }: ContainerExplanation, now: number): string {
+  if (usage === null) return "Usage: none has been read yet";
+  const { at, overMs, cpuMillicores, memoryBytes, heldBackPercent } = usage;
+  const held = heldBackPercent === null || heldBackPercent < 1
+    ? ""
+    : `, held back ${formatPercent(heldBackPercent)} of the time`;
+  const cpu = `cpu ${formatSize(cpuMillicores, "cpu")}${held} (over ${formatAge(overMs)})`;
+  return `Usage, ${formatAgo(at, now)}: ${cpu}, memory ${formatSize(memoryBytes, "memory")}`;
+}
+
+function toHeading({ mode }: ContainerExplanation): readonly string[] {
+  return ["", mode === "recommend" ? "RECOMMENDED" : "SIZE", ...HEADINGS];
+}
+
+const HEADINGS = ["USED", "DOWN BELOW", "UP ABOVE", "TARGET", "BOUNDS", "STREAK"];
+
+function toFieldRow(side: FieldExplanation): readonly string[] {
+  const { key, size, isManaged, usedPercent, downBelowPercent, upAbovePercent, targetPercent, min, max, streak } = side;
+  const resource = resourceOf(key);
+  if (!isManaged) return [key, formatSize(size, resource), "", "", "", "", "not managed"];
+  const bounds = min === null && max === null
+    ? "-"
+    : `${min === null ? "" : formatSize(min, resource)}..${max === null ? "" : formatSize(max, resource)}`;
+  const samples = streak === null ? "-" : `${streak.direction}: ${streak.count} of ${streak.of} samples`;
+  const percents = [usedPercent, downBelowPercent, upAbovePercent, targetPercent].map(formatPercent);
+  return [key, formatSize(size, resource), ...percents, bounds, samples];
+}
+
+function describeSurroundings(
+  { limited, siblings }: ContainerExplanation,
+  { room }: PodExplanation,
+): readonly string[] {
+  const lines: string[] = [];
+  if (limited !== null) {
+    lines.push(`Limited: ${limited} has held its scale-ups for some samples, and does not pass by itself`);
+  }
+  if (room !== null) {
+    const [cpu, memory] = [formatSize(room.cpuMillicores, "cpu"), formatSize(room.memoryBytes, "memory")];
+    lines.push(`Room: its node has ${cpu} cpu and ${memory} memory left to request`);
+  }
+  if (siblings !== null) lines.push(`Siblings: ${siblings.pods} other pods of the workload are known`);
+  return lines;
+}
+
+function describeTrial(trial: TrialExplanation, now: number, options: TextOptions): readonly Text[] {
+  const { direction, isWanted, sides, gates } = trial;
+  const isHeld = gates.some(({ passes }) => !passes);
+  if (!isWanted) {
+    const held = gates.flatMap(({ passes, gate, reason, until }) =>
+      passes ? [] : [`${gate} would hold it (${reason}${until === null ? "" : `, until ${formatClock(until, now)}`})`]
+    );
+    const says = held.length === 0 ? `every one of ${gates.length} gates would let it pass` : held.join(", ");
+    return breakLines(`  If it wanted ${direction} now: ${says}`, { ...options, hang: 2 });
+  }
+  const wanted = sides.flatMap(({ key, from, wanted, to, why, caps, cappedBy }) => {
+    const changed = caps.filter((step) => Math.abs(step.to - step.from) >= RESIZE_UNIT[resourceOf(key)]);
+    const by = changed.map(({ cap, to }) => `${cap} (${CAP_TEXTS[cap]}) makes it ${formatSize(to, resourceOf(key))}`);
+    const last = cappedBy === null ? "" : `, capped by ${cappedBy}`;
+    const asks = `${why}, which asks for ${formatSize(wanted, resourceOf(key))}`;
+    const text = `    ${key} ${formatSizeChange(key, from, to)}: ${[asks, ...by].join("; ")}${last}`;
+    return breakLines(text, { ...options, hang: 2 });
+  });
+  return [
+    `  Wanted: ${direction}`,
+    ...wanted,
+    `  Gates, of which the first that objects decides${isHeld ? "" : ": all let it pass"}`,
+    ...alignColumns(gates.map((one) => toGateRow(one, now))).flatMap((row, index) => {
+      const passes = gates[index]?.passes ?? true;
+      return breakLines(`    ${row}`, { ...options, hang: 6 }).map((line) =>
+        passes ? line : emphasize(line, "bad", options)
+      );
+    }),
+  ];
+}
+
+function toGateRow({ gate, asks, passes, reason, message, until }: TrialExplanation["gates"][number], now: number) {
+  if (passes) return ["pass", gate, asks];
+  const ends = until === null ? "" : `; until ${formatClock(until, now)}`;
+  return ["FAIL", gate, `${reason}: ${message}${ends}`];
+}
+
+function describeResizes(
+  { resizes, resizedAt, mode }: ContainerExplanation,
+  { now, since }: PodExplanation,
+  options: TextOptions,
+): readonly string[] {
+  const back = `in the ${formatAge(now - since)} of records`;
+  if (mode === "recommend") return ["  Resizes: none by this autoscaler, which only recommends"];
+  if (resizes.length === 0) {
+    const last = resizedAt === null ? "" : `; the last was ${formatAgo(resizedAt, now)}`;
+    return [`  Resizes: none ${back}${last}`];
+  }
+  return [
+    "  Resizes, newest first",
+    ...resizes.flatMap((one) => breakLines(`    ${describeResize(one, now)}`, { ...options, hang: 2 })),
+  ];
+}
+
+function describeResize({ at, change, why, tookMs, refused }: ResizeExplanation, now: number): string {
+  const came = refused !== null
+    ? `refused, ${refused}`
+    : tookMs === null
+    ? "not seen in force yet"
+    : `in force after ${formatTook(tookMs)}`;
+  return `${formatAgo(at, now)}  ${change}  because ${why}; ${came}`;
+}
+
+function formatTook(ms: number): string {
+  return `${(ms / 1000).toFixed(1)}s`;
+}
+
+function describeNext(
+  { next: { needs, earliest } }: ContainerExplanation,
+  now: number,
+  options: TextOptions,
+): readonly string[] {
+  const when = earliest === null
+    ? "At the earliest: nobody can say, as time alone does not end what is in the way"
+    : earliest <= now
+    ? "At the earliest: with the next sample"
+    : `At the earliest: ${formatClock(earliest, now)}, in ${formatWait(earliest - now)}`;
+  return [
+    "  What the next one waits for",
+    ...needs.flatMap((need) => breakLines(`    - ${need}`, { ...options, hang: 2 })),
+    `    ${when}`,
+  ];
+}
+
+// An explanation of a workload's number of pods as a person reads it: the answer first, then triggers, limits and
+// pods.
+
+/** Lines without their newlines. */
+export function describeWorkload(one: WorkloadExplanation, options: TextOptions): readonly Text[] {
+  const hanging = { ...options, hang: 2 };
+  const { kind, namespace, name, target, at, now } = one;
+  const by = kind === "workload" ? "" : `, by ScaledObject ${name}`;
+  const section = (heading: string, lines: readonly string[]): readonly Text[] =>
+    lines.length === 0
+      ? []
+      : ["", emphasize(heading, "strong", options), ...lines.flatMap((line) => breakLines(`  ${line}`, hanging))];
+  return [
+    ...breakLines(one.answer, options).map((line) => emphasize(line, "strong", options)),
+    "",
+    `${target} of namespace ${namespace}${by}; as of ${formatAgo(at, now)}`,
+    ...kind === "workload" ? [] : [
+      ...section("Replicas", describeReplicas(one)),
+      ...section("Triggers", describeTriggers(one)),
+      ...section("Limits", describeLimits(one)),
+    ],
+    ...section("What the next change waits for", one.next),
+    ...section(
+      "Changes, newest first",
+      one.writes.map(({ at, from, to, why }) => `${formatAgo(at, now)}  ${from} -> ${to}  ${why}`),
+    ),
+    ...section("Conditions", alignColumns(listConditions(one))),
+    ...section(
+      describePods(one),
+      one.pods.map(({ isReady, answer }) => `${isReady ? "ready    " : "not ready"}  ${answer}`),
+    ),
+    ...section("Not known", one.unknown),
+  ];
+}
+
+function describeReplicas(
+  { replicas, desired, need, stabilized, reason, message, isScaleInPending }: WorkloadExplanation,
+) {
+  const count = (number: number | null) => number === null ? "not computed" : String(number);
+  const lines = [
+    `${replicas === null ? "not known" : `${formatReplicas(replicas)} now`}, wanted ${count(desired)}` +
+    `${reason === null ? "" : ` (${reason}: ${message})`}`,
+    `the triggers ask for ${count(need)}; the windows make it ${count(stabilized)}; bounds and rates ${count(desired)}`,
+  ];
+  if (isScaleInPending) {
+    lines.push("there will be fewer: until then coupled sizes of its pods do not go down (ScaleInPending)");
+  }
+  return lines;
+}
+
+function describeTriggers({ triggers }: WorkloadExplanation): readonly string[] {
+  const rows = triggers.map(({ type, metricName, value, target, proposal, error, isActive }) => {
+    const says = error !== null ? `failed: ${error}` : isActive === null ? "" : isActive ? "active" : "not active";
+    if (proposal === null) return [metricName, formatValue(type, value), target, "-", "-", "-", says];
+    const { ratio, replicas, lo, hi, ready, unready, missing } = proposal;
+    const asks = lo === hi ? String(replicas) : `${replicas} (${lo} full-grown, ${hi} as born)`;
+    const pods = `${ready} ready, ${unready} unready, ${missing} without usage`;
+    return [metricName, formatValue(type, value), target, ratio === null ? "-" : ratio.toFixed(2), asks, pods, says];
+  });
+  return rows.length === 0
+    ? []
+    : alignColumns([["METRIC", "VALUE", "TARGET", "RATIO", "ASKS FOR", "PODS", ""], ...rows]);
+}
+
+/** Of cpu in cores and of memory in bytes, summed over the pods. */
+function formatValue(type: string, value: number | null): string {
+  if (value === null) return "none";
+  if (type === "cpu") return formatSize(value * 1000, "cpu");
+  return type === "memory" ? formatSize(value, "memory") : String(Number(value.toPrecision(6)));
+}
+
+function describeLimits({ minReplicas, maxReplicas, idleReplicas, behavior }: WorkloadExplanation): readonly string[] {
+  const idle = idleReplicas === null ? "" : `, ${idleReplicas} when idle`;
+  const windowOf = (rules: { readonly windowMs: number } | undefined, plain: string) =>
+    rules === undefined ? plain : formatAge(rules.windowMs);
+  return [
+    `at least ${minReplicas ?? "?"}, at most ${maxReplicas ?? "?"}${idle}`,
+    `up: window ${windowOf(behavior?.scaleUp, "0s")}, ${describeRules(behavior?.scaleUp)}`,
+    `down: window ${windowOf(behavior?.scaleDown, "5m")}, ${describeRules(behavior?.scaleDown)}`,
+    `tolerance: up ${formatTolerance(behavior?.scaleUp.tolerance)}, down ${
+      formatTolerance(behavior?.scaleDown.tolerance)
+    }`,
+  ];
+}
+
+function formatTolerance(tolerance: number | null | undefined): string {
+  return formatPercent((tolerance ?? 0.1) * 100);
+}
+
+function listConditions({ conditions }: WorkloadExplanation): readonly (readonly string[])[] {
+  return Object.entries(conditions).map(([type, { status, reason, message }]) => [type, status, reason, message]);
+}
+
+function describePods({ pods }: WorkloadExplanation): string {
+  const ready = pods.filter(({ isReady }) => isReady).length;
+  return `Pods that podfit sizes: ${ready} ready, ${pods.length - ready} not`;
+}

@@ -1,0 +1,309 @@
+/**
+ * Do two objects work against each other? Two autoscalers, an HPA, a VPA, or a ScaledObject and an autoscaler.
+ *
+ * Clauses: C12, R75, R78, R80, R81, R82.
+ */
+import { type TargetRef, toGroup, toTargetKey } from "../../../daemon/cluster/parse_objects.ts";
+import { findConflict } from "../../../daemon/replicas/conflicts.ts";
+import { type Autoscaler, EVERY_CONTAINER } from "../../../model/autoscaler.ts";
+import { type ContainerFacts, listContainers, type PodFacts } from "../../../model/pod.ts";
+import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../../../model/scaled_object.ts";
+import { formatAmount } from "../../../units/quantity.ts";
+import { type Resource, resourceOf } from "../../../units/resources.ts";
+import { formatSelector } from "../../../units/selector.ts";
+import type { Relation } from "../findings.ts";
+import { type KnownObjects, listScaled, type OtherScaler } from "../known_objects.ts";
+import {
+  type CheckContext,
+  findPods,
+  findWorkload,
+  listAutoscalers,
+  listScaledObjects,
+  toAutoscalerSubject,
+  toScaledSubject,
+  toWorkloadKind,
+} from "./context.ts";
+
+// Are there two autoscalers of one container? Only one of them resizes it (C12).
+
+/** One finding for each pair, at the one that comes second. */
+export function checkOwners({ known, isSubject }: CheckContext): readonly Relation[] {
+  const all = listAutoscalers(known).toSorted(byRank);
+  const pods = new Map(all.map((one) => [one, findPods(one, known)]));
+  return all.flatMap((second, index) => {
+    const first = all.slice(0, index).find((one) => haveSameContainer(one, second, pods));
+    if (first === undefined) return [];
+    const of = toAutoscalerSubject(isSubject(toAutoscalerSubject(second)) ? second : first);
+    const other = of.name === second.name ? first : second;
+    return [{
+      of,
+      level: "warning",
+      rule: "two-owners",
+      path: "spec.containerName",
+      message: describeOwners(second, other),
+    }];
+  });
+}
+
+/** The order in which podfit asks them: nobody else knows who may act earliest. */
+function byRank(a: Autoscaler, b: Autoscaler): number {
+  return b.priority - a.priority || (a.name < b.name ? -1 : 1);
+}
+
+type PodsByAutoscaler = ReadonlyMap<Autoscaler, ReturnType<typeof findPods>>;
+
+/** One for a name beside one for all others is as it is meant (L50). */
+function haveSameContainer(a: Autoscaler, b: Autoscaler, pods: PodsByAutoscaler): boolean {
+  if (a.namespace !== b.namespace || a.isWildcard !== b.isWildcard || a.mode !== b.mode) return false;
+  if (!a.isWildcard && a.containerName !== b.containerName) return false;
+  if (isSameWorkload(a, b)) return !a.isWildcard || haveCommon(a, b, pods) !== false;
+  return haveCommon(a, b, pods) === true;
+}
+
+function isSameWorkload(a: Autoscaler, b: Autoscaler): boolean {
+  if (a.target !== null) return a.target.kind === b.target?.kind && a.target.name === b.target.name;
+  return a.selector !== null && b.selector !== null && formatSelector(a.selector) === formatSelector(b.selector);
+}
+
+/** Whether a container is both's; `null` where neither has a pod that is known. */
+function haveCommon(a: Autoscaler, b: Autoscaler, pods: PodsByAutoscaler): boolean | null {
+  const [own, others] = [pods.get(a) ?? [], new Set(pods.get(b) ?? [])];
+  if (own.length === 0 || others.size === 0) return null;
+  return own.filter((pod) => others.has(pod)).some((pod) => {
+    const names = listContainers(a, pod);
+    return listContainers(b, pod).some((name) => names.includes(name));
+  });
+}
+
+function describeOwners({ containerName, priority }: Autoscaler, other: Autoscaler): string {
+  const which = containerName === EVERY_CONTAINER ? "the same containers" : `container "${containerName}"`;
+  const what = priority === other.priority
+    ? "only one of the two resizes it at a time, and which one changes with their cooldowns"
+    : `only the one of the higher priority (${Math.max(priority, other.priority)}) ever resizes it`;
+  return `autoscaler "${other.name}" is for ${which} of the same pods: ${what}: put both policies into one autoscaler`;
+}
+
+// Does anybody else set what podfit sets: an HPA, a VPA, or another ScaledObject of the same target?
+
+/** One finding for each autoscaler and rival, and one for each ScaledObject. */
+export function checkRivals({ known }: CheckContext): readonly Relation[] {
+  return [
+    ...listAutoscalers(known).filter(({ mode }) => mode === "apply").flatMap((one) => checkAutoscaler(one, known)),
+    ...listScaledObjects(known).flatMap((one) => checkScaledObject(one, known)),
+  ];
+}
+
+function checkAutoscaler(autoscaler: Autoscaler, known: KnownObjects): readonly Relation[] {
+  const of = toAutoscalerSubject(autoscaler);
+  const hpas = listRivals(autoscaler, known.horizontalpodautoscalers, known).flatMap(({ rival, key }): Relation[] => {
+    // Utilization is of requests: of limits alone nobody else goes by.
+    if (!key.endsWith(".requests")) return [];
+    const message =
+      `HPA "${rival.name}" scales the same pods by utilization of their ${
+        resourceOf(key)
+      } requests, which this one moves: each ` +
+      "resize changes the number of pods: use a ScaledObject, which podfit couples with sizes, an AverageValue, or another resource";
+    return [{ of, level: "warning", rule: "hpa-same-resource", path: `spec.policy.${key}`, message }];
+  });
+  const vpas = listRivals(autoscaler, known.verticalpodautoscalers, known).map(({ rival, key }): Relation => {
+    const message =
+      `VPA "${rival.name}" sizes ${
+        resourceOf(key)
+      } of the same container: both resize it, and each undoes what the other does: ` +
+      "set its updateMode to Off, or delete one of them";
+    return { of, level: "warning", rule: "vpa-same-resource", path: `spec.policy.${key}`, message };
+  });
+  return [...hpas, ...vpas];
+}
+
+interface Rival {
+  readonly rival: OtherScaler;
+  /** The first side that both are about. */
+  readonly key: Autoscaler["sides"][number]["key"];
+}
+
+function listRivals(autoscaler: Autoscaler, all: readonly OtherScaler[], known: KnownObjects): readonly Rival[] {
+  const pods = findPods(autoscaler, known);
+  return all.flatMap((rival): readonly Rival[] => {
+    if (rival.namespace !== autoscaler.namespace || !isOfPods(rival, { autoscaler, pods, known })) return [];
+    const containers = new Set(pods.flatMap((pod) => listContainers(autoscaler, pod)));
+    const names = containers.size > 0 ? [...containers] : [autoscaler.containerName];
+    const scaled = new Set(names.flatMap((name) => listScaled(rival, name)));
+    const side = autoscaler.sides.find((one) =>
+      scaled.has(one.resource) && (rival.hpa === null || one.side === "requests")
+    );
+    return side === undefined ? [] : [{ rival, key: side.key }];
+  });
+}
+
+function isOfPods(
+  { target, namespace }: OtherScaler,
+  { autoscaler, pods, known }: {
+    readonly autoscaler: Autoscaler;
+    readonly pods: ReturnType<typeof findPods>;
+    readonly known: KnownObjects;
+  },
+): boolean {
+  const kind = toWorkloadKind(target.kind);
+  if (target.group !== "apps" || kind === null) return false;
+  if (autoscaler.target !== null) return autoscaler.target.kind === kind && autoscaler.target.name === target.name;
+  const workload = findWorkload(known, { kind, namespace, name: target.name });
+  if (typeof workload === "string") return false;
+  const own = findPods({ ...autoscaler, target: { kind, name: target.name }, selector: null }, known);
+  return own.some((pod) => pods.includes(pod));
+}
+
+/** In the words of the daemon, which sets no replicas then (R75, R78). An HPA that KEDA has made for it is KEDA's way to work. */
+function checkScaledObject(object: ScaledObject, known: KnownObjects): readonly Relation[] {
+  const key = toTargetKey(toRef(object));
+  const hpas = known.horizontalpodautoscalers.flatMap(({ hpa }) => hpa ?? [])
+    .filter((hpa) => hpa.namespace === object.namespace && toTargetKey(hpa.target) === key)
+    .filter(({ owners }) => object.uid === "" || !owners.includes(object.uid));
+  const scaledObjects = known.scaledobjects.filter((other) => {
+    const own = other.scaledObject;
+    return own !== null && own !== object && !other.isDeleting && own.namespace === object.namespace &&
+      toTargetKey(toRef(own)) === key;
+  });
+  const none = { hpas: [], scaledObjects: [] };
+  const { blocker } = findConflict({ object, hpas, scaledObjects, overlapping: () => none, transferredUid: null });
+  if (blocker?.kind !== "check") return [];
+  const message = `podfit sets no replicas: ${blocker.message}`;
+  return [{
+    of: toScaledSubject(object),
+    level: "warning",
+    rule: "replicas-owned",
+    path: "spec.scaleTargetRef",
+    message,
+  }];
+}
+
+function toRef({ target: { apiVersion, kind, name } }: ScaledObject): TargetRef {
+  return { group: toGroup(apiVersion), kind, name };
+}
+
+// Do a ScaledObject and an autoscaler of the same pods work against each other (R80 to R82)?
+
+/** One finding for each trigger. */
+export function checkCoupling({ known }: CheckContext): readonly Relation[] {
+  return listScaledObjects(known).flatMap((object) =>
+    listResourceTriggers(object).filter(hasLiveBaseline).flatMap((trigger) => {
+      const rival = findOwningAutoscaler(known, { object, trigger });
+      return rival === null ? [] : [toCouplingRelation(object, trigger, rival)];
+    })
+  );
+}
+
+/** Gives the autoscaler that owns the requests which the trigger goes by; `null` where none does. */
+function findOwningAutoscaler(known: KnownObjects, coupled: TriggerRef): Autoscaler | null {
+  return listAutoscalers(known).find((one) => ownsRequestsOf(one, coupled)) ?? null;
+}
+
+/** Only `live` goes by a request that podfit moves: what a pod was born with stays. */
+function hasLiveBaseline({ target, baseline }: ResourceTrigger): boolean {
+  return target.kind === "Utilization" && baseline?.kind === "live";
+}
+
+/** A trigger of an object. */
+interface TriggerRef {
+  readonly object: ScaledObject;
+  readonly trigger: ResourceTrigger;
+}
+
+function ownsRequestsOf(autoscaler: Autoscaler, { object, trigger }: TriggerRef): boolean {
+  const { namespace, target, containerName, isWildcard, mode } = autoscaler;
+  const isTarget = target?.name === object.target.name && target.kind === toWorkloadKind(object.target.kind);
+  const isContainer = isWildcard || trigger.container === null || trigger.container === containerName;
+  return namespace === object.namespace && isTarget && isContainer && mode === "apply" &&
+    autoscaler.sides.some(({ key }) => key === `${trigger.type}.requests`);
+}
+
+function toCouplingRelation(object: ScaledObject, { index, type }: ResourceTrigger, { name }: Autoscaler): Relation {
+  return {
+    of: toScaledSubject(object),
+    level: "warning",
+    rule: "replicas-fight",
+    path: `spec.triggers[${index}].metadata.baseline`,
+    message:
+      `baseline live goes by the ${type} requests that autoscaler "${name}" moves: each resize changes the number of pods, and ` +
+      "each change of that the size, until one of them is at its bound: remove baseline, or set it to born or to an amount",
+  };
+}
+
+// May pods grow in place so far beyond their birth that few replicas follow (R82)?
+
+/** As of which the daemon tells of it, too. */
+const WIDE_GROWTH = 4;
+
+/** One piece of advice for each trigger, by the template that pods are born of. Whoever has set a baseline knows. */
+export function checkGrowth({ known }: CheckContext): readonly Relation[] {
+  return listScaledObjects(known).flatMap((object) => {
+    const { namespace, target: { kind: written, name } } = object;
+    const kind = toWorkloadKind(written);
+    const workload = kind === null ? "unknown" : findWorkload(known, { kind, namespace, name });
+    if (typeof workload === "string") return [];
+    return listResourceTriggers(object).flatMap((trigger) => {
+      const { target, baseline } = trigger;
+      const autoscaler = target.kind === "Utilization" && baseline === null
+        ? findOwningAutoscaler(known, { object, trigger })
+        : null;
+      if (autoscaler === null) return [];
+      const span = computeGrowth(workload.pod, autoscaler, trigger);
+      return isWideGrowth(span) ? [toGrowthRelation(object, trigger, { ...span, autoscaler })] : [];
+    });
+  });
+}
+
+/** Sums of a file's amounts may be of any size. */
+function isWideGrowth({ initialRequest, maxRequest }: RequestGrowth): boolean {
+  return initialRequest > 0 && maxRequest > WIDE_GROWTH * initialRequest && Number.isSafeInteger(maxRequest);
+}
+
+interface RequestGrowth {
+  readonly initialRequest: number;
+  readonly maxRequest: number;
+}
+
+function computeGrowth(pod: PodFacts, autoscaler: Autoscaler, { type, container }: ResourceTrigger): RequestGrowth {
+  const managed = listContainers(autoscaler, pod);
+  const counted = pod.containers.filter((one) => one.kind !== "init" && (container === null || one.name === container));
+  const born = counted.map(({ spec }) => spec[`${type}.requests`] ?? 0);
+  const full = counted.map((one, index) => {
+    const least = born[index] ?? 0;
+    return managed.includes(one.name) ? Math.max(least, findMaxRequest(one, autoscaler, type) ?? least) : least;
+  });
+  return { initialRequest: sumAmounts(born), maxRequest: sumAmounts(full) };
+}
+
+/** The least of the request's ceiling and of the limit's; `null` where there is neither. */
+function findMaxRequest({ spec }: ContainerFacts, { sides }: Autoscaler, resource: Resource): number | null {
+  const find = (key: typeof sides[number]["key"]) => sides.find((side) => side.key === key);
+  const limits = find(`${resource}.limits`);
+  const limit = limits === undefined ? spec[`${resource}.limits`] : limits.bounds.max;
+  const ceilings = [find(`${resource}.requests`)?.bounds.max ?? null, limit].filter((amount) => amount !== null);
+  return ceilings.length === 0 ? null : Math.min(...ceilings);
+}
+
+function sumAmounts(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
+}
+
+function toGrowthRelation(
+  object: ScaledObject,
+  { index, type }: ResourceTrigger,
+  { initialRequest, maxRequest, autoscaler }: RequestGrowth & { readonly autoscaler: Autoscaler },
+): Relation {
+  const { maxReplicas } = object;
+  const [from, to] = [initialRequest, maxRequest].map((amount) => formatAmount(amount, type));
+  return {
+    of: toScaledSubject(object),
+    level: "advice",
+    rule: "few-replicas",
+    path: `spec.triggers[${index}]`,
+    message:
+      `autoscaler "${autoscaler.name}" lets the ${type} request of a pod grow from ${from} to ${to} before pods are added: a load for ` +
+      `${maxReplicas} pods as born is one for ${
+        Math.ceil(maxReplicas * initialRequest / maxRequest)
+      } full-grown: where that is too few, raise ` +
+      "minReplicaCount, lower bounds, or set baseline: born in the trigger's metadata",
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * What the checks of several objects share: which objects exist, and which pods belong to which autoscaler.
+ */
+import type { Autoscaler, WorkloadKind } from "../../../model/autoscaler.ts";
+import type { PodFacts } from "../../../model/pod.ts";
+import type { ScaledObject } from "../../../model/scaled_object.ts";
+import { matches } from "../../../units/selector.ts";
+import type { Statement, Subject } from "../findings.ts";
+import type { KnownObjects, WorkloadTemplate } from "../known_objects.ts";
+
+// What checks of several objects have in common: which objects there are, and which pods are whose.
+
+/** One of the checks: what it finds, of whatever object. */
+export interface CheckContext {
+  readonly known: KnownObjects;
+  /** Whether anybody asks about this object: others are there to be held against. */
+  readonly isSubject: (subject: Subject) => boolean;
+}
+
+/** Valid and not paused: a paused one does nothing. */
+export function listAutoscalers({ podresourceautoscalers }: KnownObjects): readonly Autoscaler[] {
+  return podresourceautoscalers.flatMap(({ autoscaler }) =>
+    autoscaler === null || autoscaler.paused ? [] : [autoscaler]
+  );
+}
+
+/** Valid and not paused. */
+export function listScaledObjects({ scaledobjects }: KnownObjects): readonly ScaledObject[] {
+  return scaledobjects.flatMap(({ scaledObject, isPaused }) => scaledObject === null || isPaused ? [] : [scaledObject]);
+}
+
+const PLURALS = { deployment: "deployments", statefulset: "statefulsets", daemonset: "daemonsets" } as const;
+
+/** A workload by its name. */
+interface WorkloadRef {
+  readonly kind: WorkloadKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `missing`: all of its kind are known, and it is not there. `unknown`: nobody has said. */
+export function findWorkload(
+  known: KnownObjects,
+  { kind, namespace, name }: WorkloadRef,
+): WorkloadTemplate | "missing" | "unknown" {
+  const plural = PLURALS[kind];
+  const found = known[plural].find((one) => one.namespace === namespace && one.name === name);
+  return found ?? (known.listed.has(plural) ? "missing" : "unknown");
+}
+
+/** The workload of a ScaledObject or an HPA; `null` for a kind that podfit knows nothing of. */
+export function toWorkloadKind(kind: string): WorkloadKind | null {
+  const lower = kind.toLowerCase();
+  return lower === "deployment" || lower === "statefulset" || lower === "daemonset" ? lower : null;
+}
+
+/** Pods of an autoscaler: those that live, and where none does, those that templates would make. */
+export function findPods(autoscaler: Autoscaler, known: KnownObjects): readonly PodFacts[] {
+  const { namespace, target, selector } = autoscaler;
+  const workload = target === null ? null : findWorkload(known, { ...target, namespace });
+  const found = workload === null || typeof workload === "string" ? null : workload;
+  const wanted = selector ?? found?.selector ?? null;
+  if (wanted === null) return found === null ? [] : [found.pod];
+  const isOwn = (pod: PodFacts) => pod.namespace === namespace && matches(wanted, pod.labels);
+  const live = known.pods.filter((pod) => isOwn(pod) && !pod.finished && !pod.deleting);
+  if (live.length > 0) return live;
+  return found === null ? listTemplates(known).map(({ pod }) => pod).filter(isOwn) : [found.pod];
+}
+
+/** Every workload of any kind. */
+function listTemplates({ deployments, statefulsets, daemonsets }: KnownObjects): readonly WorkloadTemplate[] {
+  return [...deployments, ...statefulsets, ...daemonsets];
+}
+
+/** As findings name it. */
+export function toAutoscalerSubject({ namespace, name }: Pick<Autoscaler, "namespace" | "name">): Subject {
+  return { kind: "PodResourceAutoscaler", namespace, name };
+}
+
+/** As findings name it. */
+export function toScaledSubject({ namespace, name }: Pick<ScaledObject, "namespace" | "name">): Subject {
+  return { kind: "ScaledObject", namespace, name };
+}
+
+/** `deployment "web"`, or the selector's words. */
+export function describeTarget({ target }: Pick<Autoscaler, "target">): string {
+  return target === null ? "the selector" : `${target.kind} "${target.name}"`;
+}
+
+/** A statement before anybody knows whose it is. */
+export type UnratedStatement = Omit<Statement, "level">;

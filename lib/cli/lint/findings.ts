@@ -1,0 +1,70 @@
+/**
+ * What lint reports: levels, findings with their place, and the report of one run.
+ */
+import type { Place } from "../manifests/yaml.ts";
+import type { Noun } from "./check_object.ts";
+
+// What lint finds, wherever it looked.
+
+/**
+ * - `error`: it is refused, or cannot work.
+ * - `warning`: it is accepted, and will not do what its author expects.
+ * - `advice`: it works, and could be better.
+ */
+export const LEVELS = ["error", "warning", "advice"] as const;
+
+export type Level = typeof LEVELS[number];
+
+/** One thing about one object. */
+export interface Statement {
+  readonly level: Level;
+  /** The name by which people look it up; it stays the same where the words change. */
+  readonly rule: string;
+  /** Where in the object, `spec.policy.cooldown`; empty for the object as a whole. */
+  readonly path: string;
+  /** What happens, and what to do. */
+  readonly message: string;
+}
+
+/** A statement with where it is about. */
+export interface LocatedStatement extends Statement {
+  /** `null` for what is in the cluster. */
+  readonly file: string | null;
+  readonly place: Place | null;
+  /** The object's kind; `null` for a finding about a file or a cluster as a whole. */
+  readonly kind: string | null;
+  /** `name` or `namespace/name`; `null` when it has no name, and for a finding about the file itself. */
+  readonly object: string | null;
+}
+
+/** An object that is looked at, as both sides name it. */
+export interface Subject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A statement about one of several objects that are held against each other. */
+export interface Relation extends Statement {
+  readonly of: Subject;
+}
+
+/** The same text of the same object only. */
+export function toSubjectKey({ kind, namespace, name }: Subject): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+// What a run of lint has found, before anybody prints it.
+
+/** All of it. */
+export interface Report {
+  readonly findings: readonly LocatedStatement[];
+  /** How many objects were checked, by what they are. */
+  readonly checked: ReadonlyMap<Noun, number>;
+  /** How many objects of other kinds were passed over. */
+  readonly others: number;
+  /** What could not be checked, each with what it needs. */
+  readonly unchecked: readonly string[];
+  /** What could not be read at all. */
+  readonly failures: readonly string[];
+}

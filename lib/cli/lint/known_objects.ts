@@ -1,0 +1,343 @@
+/**
+ * The objects that lint compares with each other, from files and from the cluster, parsed in the same way.
+ *
+ * Autoscalers, ScaledObjects, workloads, pods, HPAs, VPAs, limit ranges and nodes.
+ */
+import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
+import type { Deployment, HorizontalPodAutoscaler, Node, Pod } from "../../api/kubernetes.ts";
+import { type LimitRange, type NamespaceRule, parseLimitRange } from "../../daemon/cluster/capacity.ts";
+import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "../../daemon/cluster/facts.ts";
+import {
+  type HpaFacts,
+  parseAutoscalerFacts,
+  parseHpa,
+  parseNode,
+  parseWorkload,
+  type TargetRef,
+  toGroup,
+} from "../../daemon/cluster/parse_objects.ts";
+import { parsePod } from "../../daemon/cluster/parse_pod.ts";
+import type { WorkloadKind } from "../../model/autoscaler.ts";
+import type { PodFacts } from "../../model/pod.ts";
+import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
+import { parseScaledObject } from "../../resources/scaled_object/scaled_object.ts";
+import {
+  type AuthenticationFacts,
+  parseAuthentication,
+} from "../../resources/trigger_authentication/trigger_authentication.ts";
+import type { Resource, Resources } from "../../units/resources.ts";
+import { isRecord } from "../../units/untrusted.ts";
+import type { Manifest } from "../manifests/files.ts";
+import type { Subject } from "./findings.ts";
+
+// Who else sizes a workload: HorizontalPodAutoscalers and VerticalPodAutoscalers, by the resources that they go by.
+// https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/docs/api.md
+
+/** One of them. */
+export interface OtherScaler {
+  readonly namespace: string;
+  readonly name: string;
+  readonly target: TargetRef;
+  /** What it says of a container: `*` for all that it does not name. */
+  readonly rules: readonly ScalerRule[];
+  /** As the daemon reads it; `null` for another kind. */
+  readonly hpa: HpaFacts | null;
+}
+
+interface ScalerRule {
+  readonly container: string;
+  /** Whose requests it goes by, or sets. */
+  readonly resources: readonly Resource[];
+}
+
+const EVERY = "*";
+
+/**
+ * Only `Utilization` goes by requests: an average amount does not move with them. Throws for an object that no API server gives.
+ */
+function parseHpaScaler(object: HorizontalPodAutoscaler): OtherScaler {
+  const hpa = parseHpa(object);
+  const { kind, name }: { readonly kind: unknown; readonly name: unknown } = hpa.target;
+  if (typeof kind !== "string" || typeof name !== "string") {
+    throw new TypeError("Cannot read an HPA whose target has no name");
+  }
+  const metrics = listOf(object.spec, "metrics");
+  const rules = metrics.flatMap((metric): readonly ScalerRule[] => {
+    const source = recordOf(metric, metric["type"] === "Resource" ? "resource" : "containerResource");
+    const target = recordOf(source, "target");
+    if (target["type"] !== "Utilization" || !isResource(source["name"])) return [];
+    const container = typeof source["container"] === "string" ? source["container"] : EVERY;
+    return [{ container, resources: [source["name"]] }];
+  });
+  return { namespace: hpa.namespace || "default", name: hpa.name, target: hpa.target, rules, hpa };
+}
+
+/** One with updateMode Off only recommends. Never throws. */
+function parseVpa(object: unknown): OtherScaler {
+  const metadata = recordOf(object, "metadata");
+  const spec = recordOf(object, "spec");
+  const target = recordOf(spec, "targetRef");
+  const policies = listOf(recordOf(spec, "resourcePolicy"), "containerPolicies");
+  const isOff = recordOf(spec, "updatePolicy")["updateMode"] === "Off";
+  const given = policies.map((policy) => ({
+    container: textOf(policy, "containerName", EVERY),
+    resources: policy["mode"] === "Off" ? [] : listControlledResources(policy),
+  }));
+  const rules = given.some(({ container }) => container === EVERY)
+    ? given
+    : [...given, { container: EVERY, resources: BOTH }];
+  return {
+    namespace: textOf(metadata, "namespace", "default"),
+    name: textOf(metadata, "name", ""),
+    target: {
+      group: toGroup(textOf(target, "apiVersion", "")),
+      kind: textOf(target, "kind", ""),
+      name: textOf(target, "name", ""),
+    },
+    rules: isOff ? [] : rules,
+    hpa: null,
+  };
+}
+
+/** What it says of a container: its own rule goes before that of all others. */
+export function listScaled({ rules, hpa }: OtherScaler, container: string): readonly Resource[] {
+  const own = rules.filter((rule) => rule.container === container);
+  const every = rules.filter((rule) => rule.container === EVERY);
+  const counted = hpa === null && own.length > 0 ? own : [...own, ...every];
+  return [...new Set(counted.flatMap(({ resources }) => resources))];
+}
+
+const BOTH: readonly Resource[] = ["cpu", "memory"];
+
+function listControlledResources(policy: Fields): readonly Resource[] {
+  const given = policy["controlledResources"];
+  return Array.isArray(given) ? given.filter(isResource) : BOTH;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isResource(value: unknown): value is Resource {
+  return value === "cpu" || value === "memory";
+}
+
+function recordOf(object: unknown, key: string): Fields {
+  const value = isRecord(object) ? object[key] : null;
+  return isRecord(value) ? value : {};
+}
+
+function listOf(object: unknown, key: string): readonly Fields[] {
+  const value = isRecord(object) ? object[key] : null;
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function textOf(object: Fields, key: string, fallback: string): string {
+  const value = object[key];
+  return typeof value === "string" ? value : fallback;
+}
+
+// A workload with the pod that its template would make, so that lint asks both kinds of pods the same questions.
+
+/** A workload, as far as lint needs it. */
+export interface WorkloadTemplate extends WorkloadFacts {
+  /** Of its template, without a node and a status. */
+  readonly pod: PodFacts;
+}
+
+/** All three kinds have what is read here in the same place. May throw for an object that no API server gives. */
+function parseWorkloadTemplate(object: unknown, kind: WorkloadKind): WorkloadTemplate {
+  const { metadata = {}, spec } = object as Deployment;
+  const { name = "", namespace = "default" } = metadata;
+  const { metadata: { labels = {} } = {}, spec: podSpec } = spec?.template ?? {};
+  const pod = parsePod({ metadata: { name, namespace, labels }, ...(podSpec && { spec: podSpec }) } as Pod);
+  const containers = pod.containers.map((one) => ({ ...one, spec: withDefaults(one.spec) }));
+  return {
+    ...parseWorkload({ ...(object as Deployment), metadata: { ...metadata, name, namespace } }, kind),
+    pod: { ...pod, containers },
+  };
+}
+
+/** The API server sets a request that is absent to its limit. */
+function withDefaults(spec: Resources): Resources {
+  return {
+    ...spec,
+    "cpu.requests": spec["cpu.requests"] ?? spec["cpu.limits"],
+    "memory.requests": spec["memory.requests"] ?? spec["memory.limits"],
+  };
+}
+
+// The objects that are held against each other, read by the daemon's own parsers: those of the files, and with
+// `--cluster` those that the API server has.
+
+/** What is kept of one object, by the plural of its kind. */
+export interface ParsedObjects {
+  readonly podresourceautoscalers: AutoscalerFacts;
+  readonly scaledobjects: ScaledObjectFacts;
+  readonly triggerauthentications: AuthenticationFacts;
+  readonly clustertriggerauthentications: AuthenticationFacts;
+  readonly deployments: WorkloadTemplate;
+  readonly statefulsets: WorkloadTemplate;
+  readonly daemonsets: WorkloadTemplate;
+  readonly pods: PodFacts;
+  readonly horizontalpodautoscalers: OtherScaler;
+  readonly verticalpodautoscalers: OtherScaler;
+  readonly limitranges: NamespaceRule;
+  readonly nodes: NodeFacts;
+}
+
+export type Plural = keyof ParsedObjects;
+
+/** The objects that are known. */
+export type Objects = { readonly [K in Plural]: readonly ParsedObjects[K][] };
+
+/** They, and of which kinds there are no others: files never say that. */
+export interface KnownObjects extends Objects {
+  readonly listed: ReadonlySet<Plural>;
+}
+
+/** How a kind is listed and read. */
+interface KindReader<T> {
+  readonly kind: string;
+  /** `/apis/GROUP/VERSION`. */
+  readonly root: string;
+  readonly isNamespaced: boolean;
+  /** May throw for an object of a shape that no API server gives. */
+  readonly read: (object: unknown) => T;
+}
+
+const KEDA = "/apis/keda.sh/v1alpha1";
+
+export const KINDS: { readonly [K in Plural]: KindReader<ParsedObjects[K]> } = {
+  podresourceautoscalers: of(
+    "PodResourceAutoscaler",
+    "/apis/keda.kedify.io/v1alpha1",
+    (object) => parseAutoscalerFacts(object as PodResourceAutoscaler),
+  ),
+  scaledobjects: of("ScaledObject", KEDA, parseScaledObject),
+  triggerauthentications: of("TriggerAuthentication", KEDA, (object) => parseAuthentication(object)),
+  clustertriggerauthentications: {
+    ...of("ClusterTriggerAuthentication", KEDA, (object) => parseAuthentication(object)),
+    isNamespaced: false,
+  },
+  deployments: of("Deployment", "/apis/apps/v1", (object) => parseWorkloadTemplate(object, "deployment")),
+  statefulsets: of("StatefulSet", "/apis/apps/v1", (object) => parseWorkloadTemplate(object, "statefulset")),
+  daemonsets: of("DaemonSet", "/apis/apps/v1", (object) => parseWorkloadTemplate(object, "daemonset")),
+  pods: of("Pod", "/api/v1", (object) => parsePod(object as Pod)),
+  horizontalpodautoscalers: of(
+    "HorizontalPodAutoscaler",
+    "/apis/autoscaling/v2",
+    (object) => parseHpaScaler(object as HorizontalPodAutoscaler),
+  ),
+  verticalpodautoscalers: of("VerticalPodAutoscaler", "/apis/autoscaling.k8s.io/v1", parseVpa),
+  limitranges: of("LimitRange", "/api/v1", (object) => parseLimitRange(object as LimitRange)),
+  nodes: { ...of("Node", "/api/v1", (object) => parseNode(object as Node)), isNamespaced: false },
+};
+
+export const PLURALS = Object.keys(KINDS) as readonly Plural[];
+
+function of<T>(kind: string, root: string, read: (object: unknown) => T): KindReader<T> {
+  return { kind, root, isNamespaced: true, read };
+}
+
+/** None of any kind. */
+export const NO_OBJECTS: Objects = {
+  podresourceautoscalers: [],
+  scaledobjects: [],
+  triggerauthentications: [],
+  clustertriggerauthentications: [],
+  deployments: [],
+  statefulsets: [],
+  daemonsets: [],
+  pods: [],
+  horizontalpodautoscalers: [],
+  verticalpodautoscalers: [],
+  limitranges: [],
+  nodes: [],
+};
+
+/** Those of `over` in the place of those of the same name, and all others. */
+export function overlay(under: KnownObjects, over: Objects): KnownObjects {
+  const laid: Record<string, readonly Named[]> = {};
+  for (const plural of PLURALS) {
+    const names = new Set(over[plural].map(getUniqueName));
+    laid[plural] = [
+      ...(under[plural] as readonly Named[]).filter((one) => !names.has(getUniqueName(one))),
+      ...over[plural],
+    ];
+  }
+  return { ...laid as unknown as Objects, listed: under.listed };
+}
+
+/** What objects of every kind have. */
+interface Named {
+  readonly namespace?: string | null;
+  readonly name: string;
+}
+
+/** The same of two objects of one kind that cannot both be there. */
+function getUniqueName({ namespace, name }: Named): string {
+  return `${namespace ?? ""}/${name}`;
+}
+
+// The objects of files, read as those of the cluster are, so that both can be held against each other.
+
+/** Reads those of a kind that something is held against; one without a namespace is of this one. Never throws. */
+export function parseKnownObjects(values: readonly unknown[], namespace: string): Objects {
+  const read: Record<Plural, unknown[]> = createEmpty();
+  for (const value of values.filter(isRecord)) {
+    const plural = PLURALS.find((one) => KINDS[one].kind === value.kind);
+    if (plural === undefined || !isOfGroup(value, KINDS[plural].root)) continue;
+    const { kind, isNamespaced } = KINDS[plural];
+    const object = isNamespaced ? withNamespace(value, toSubject(value, { kind, namespace })) : value;
+    try {
+      read[plural].push(KINDS[plural].read(object));
+    } catch {
+      // Of a shape that the API server refuses: whoever applies it hears of that.
+    }
+  }
+  return read as unknown as Objects;
+}
+
+/** All of them; of several of one name the last one, as it is what stays when all are applied. */
+export function mergeObjects(all: readonly Objects[]): Objects {
+  const merged: Record<Plural, unknown[]> = createEmpty();
+  for (const plural of PLURALS) {
+    const byName = new Map<string, unknown>();
+    for (const one of all.flatMap((objects): readonly Named[] => objects[plural])) byName.set(getUniqueName(one), one);
+    merged[plural].push(...byName.values());
+  }
+  return merged as unknown as Objects;
+}
+
+/** How findings name an object. */
+export function toSubject(
+  { metadata }: Manifest,
+  { kind, namespace: fallback }: { readonly kind: string; readonly namespace: string },
+): Subject {
+  const { name, namespace } = isRecord(metadata) ? metadata : {};
+  return {
+    kind,
+    namespace: typeof namespace === "string" && namespace !== "" ? namespace : fallback,
+    name: typeof name === "string" ? name : "",
+  };
+}
+
+function createEmpty(): Record<Plural, unknown[]> {
+  return Object.fromEntries(Object.keys(NO_OBJECTS).map((plural) => [plural, []])) as unknown as Record<
+    Plural,
+    unknown[]
+  >;
+}
+
+/** Versions of one group are one kind: `autoscaling/v1` names a target as `autoscaling/v2` does. */
+function isOfGroup({ apiVersion }: Manifest, root: string): boolean {
+  const path = typeof apiVersion !== "string"
+    ? ""
+    : apiVersion.includes("/")
+    ? `/apis/${apiVersion}`
+    : `/api/${apiVersion}`;
+  return path.replace(/\/[^/]+$/, "") === root.replace(/\/[^/]+$/, "");
+}
+
+function withNamespace(object: Manifest, { namespace }: Subject): Manifest {
+  return isRecord(object.metadata) ? { ...object, metadata: { ...object.metadata, namespace } } : object;
+}

@@ -1,0 +1,112 @@
+/**
+ * Where the load of a simulation comes from: CSV files, records of a running podfit, or Prometheus.
+ *
+ * simulate and suggest use it. Each container gets the load that names it, or the one that names no container.
+ */
+import { BodyTooLarge, readText } from "../../kube/body.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import { addNoise, type FetchLoads, type Load, type Loads, type NamedLoad } from "../../simulate/load.ts";
+import { parseCsvLoads } from "../../simulate/load/csv.ts";
+import {
+  fetchPrometheusLoads,
+  type GetText,
+  MAX_ANSWER_BYTES,
+  type PrometheusRange,
+} from "../../simulate/load/prometheus.ts";
+import { parseRecordLoads } from "../../simulate/load/usage.ts";
+import type { PrometheusQuery } from "../command/parse_values.ts";
+import { StartError, toStartError } from "../command/process.ts";
+
+// Reads the files of `--load` and `--from-record`, asks Prometheus, and says which container each is the load of.
+
+/** Where loads come from. */
+export interface LoadSources {
+  /** FILE or CONTAINER=FILE. */
+  readonly csv: readonly string[];
+  readonly records: readonly string[];
+  readonly percentOfCores: number;
+  /** The seed of noise upon them; `null` = none. */
+  readonly noise: string | null;
+  /** `null` = none is asked. */
+  readonly prometheus: PrometheusSource | null;
+}
+
+/** All of them, in the order given. Throws a StartError for what cannot be read. */
+export async function readLoads(sources: LoadSources): Promise<readonly NamedLoad[]> {
+  const millicoresPerPercent = sources.percentOfCores * 10;
+  const loads: NamedLoad[] = [];
+  for (const given of sources.csv) {
+    const { container, file } = toNamed(given);
+    const read = getLoadsOrThrow(parseCsvLoads(await readLoadFile(file), { file, millicoresPerPercent }));
+    loads.push(...read.map((one) => ({ ...one, container: container ?? one.container })));
+  }
+  for (const file of sources.records) {
+    loads.push(...getLoadsOrThrow(parseRecordLoads(await readLoadFile(file), { file })));
+  }
+  const { noise, prometheus } = sources;
+  if (prometheus !== null) loads.push(...getLoadsOrThrow(await fetchPrometheusLoads(prometheus.range, prometheus.get)));
+  return noise === null ? loads : loads.map((one) => ({ ...one, load: addNoise(one.load, noise) }));
+}
+
+/** The load of each container: the one that names it, else the one that names none. */
+export function selectLoads(named: readonly NamedLoad[], containers: readonly string[]): Loads {
+  const loads: Record<string, Load> = {};
+  for (const name of containers) {
+    const found = named.find(({ container }) => container === name) ??
+      named.find(({ container }) => container === null);
+    if (found !== undefined) loads[name] = found.load;
+  }
+  return loads;
+}
+
+/** `app=curve.csv` is a load of `app`, `curve.csv` and `./a=b.csv` of every container. */
+function toNamed(given: string): { readonly container: string | null; readonly file: string } {
+  const match = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?)=(.+)$/.exec(given);
+  return match === null ? { container: null, file: given } : { container: match[1] ?? null, file: match[3] ?? given };
+}
+
+function getLoadsOrThrow(read: FetchLoads): readonly NamedLoad[] {
+  if (!read.ok) throw new StartError(read.message);
+  return read.loads;
+}
+
+async function readLoadFile(file: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) throw new StartError(`Cannot read load "${file}": no such file`);
+    throw toStartError(new Error(`Cannot read load "${file}": ${error instanceof Error ? error.message : error}`));
+  }
+}
+
+// Asks Prometheus for a load, within bounds.
+
+/** What is asked, and how. */
+export interface PrometheusSource {
+  readonly range: PrometheusRange;
+  readonly get: GetText;
+}
+
+/** The last `spanMs` up to now. */
+export function openPrometheus({ memoryQuery, ...asked }: PrometheusQuery, spanMs: number): PrometheusSource {
+  const to = systemClock.now();
+  const range = { ...asked, from: to - spanMs, to, ...memoryQuery === null ? {} : { memoryQuery } };
+  return { range, get: fetchText };
+}
+
+const ANSWER_MS = 60_000;
+
+async function fetchText(url: string): Promise<{ readonly status: number; readonly text: string }> {
+  using timeout = systemClock.timeout(ANSWER_MS);
+  try {
+    const response = await fetch(url, { signal: timeout.signal, headers: { accept: "application/json" } });
+    const text = await readText(response, { limitBytes: MAX_ANSWER_BYTES, signal: timeout.signal });
+    return { status: response.status, text };
+  } catch (error) {
+    if (error instanceof BodyTooLarge) {
+      throw new Error("the answer has more than 32 MiB; ask for less", { cause: error });
+    }
+    if (timeout.signal.aborted) throw new Error(`no answer within ${ANSWER_MS / 1000} s`, { cause: error });
+    throw error;
+  }
+}

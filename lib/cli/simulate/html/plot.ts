@@ -1,0 +1,299 @@
+/**
+ * The plots of the report as SVG: usage over time with requests, limits, resizes and kills, and the policies of a
+ * sweep.
+ */
+import type { Course } from "../../../simulate/figures.ts";
+import type { ContainerRun } from "../../../simulate/simulate.ts";
+import type { RequestOrLimit, Resource, Resources } from "../../../units/resources.ts";
+import { formatNumber, formatQuantity, formatSpan, type Unit } from "../../terminal/numbers.ts";
+import { escapeHtml, formatCoordinate as at, listTicks, listTimes, type ReportCandidate } from "./report.ts";
+
+// One plot over time as SVG: what was wanted as an area, request and limit as steps, resizes and kills as marks.
+
+export interface Plot {
+  /** For those who do not see it; and, for what is drawn once and used by its name, different from those of all others. */
+  readonly label: string;
+  readonly id: string;
+  /** Pixels of a screen of usual size. */
+  readonly width: number;
+  readonly unit: Unit;
+  readonly seconds: number;
+  /** The highest value that is shown. */
+  readonly top: number;
+  /** What was wanted, at equal distances: the highest second of each, and the mean. */
+  readonly peaks: ArrayLike<number>;
+  readonly means: ArrayLike<number>;
+  readonly lines: readonly PlotLine[];
+  readonly resizes: readonly Mark[];
+  /** Seconds. */
+  readonly kills: readonly number[];
+}
+
+interface PlotLine {
+  /** `limit`: what is wanted beyond it is shown as lost. */
+  readonly kind: "request" | "limit" | "replicas";
+  readonly steps: Steps;
+}
+
+/** Amounts from a second on; a gap where it is `null`. */
+type Steps = readonly (readonly [second: number, amount: number | null])[];
+
+/** A resize. */
+interface Mark {
+  readonly second: number;
+  readonly isUp: boolean;
+  readonly text: string;
+}
+
+const HEIGHT = 232;
+
+const LEFT = 46;
+
+const RIGHT = 8;
+
+const TOP = 16;
+
+const BOTTOM = 192;
+
+/** Marks of resizes lie on two lines below the plot. */
+const UP_AT = BOTTOM + 8;
+
+const DOWN_AT = BOTTOM + 15;
+
+const LABELS_AT = BOTTOM + 33;
+
+/** Pixels between labels of the time axis. */
+const LABEL_PIXELS = 72;
+
+export function drawPlot(plot: Plot): string {
+  const right = plot.width - RIGHT;
+  const toX = (second: number) => LEFT + Math.min(1, second / Math.max(1, plot.seconds)) * (right - LEFT);
+  const ticks = listTicks(plot.top, { count: 4, base: plot.unit === "memory" ? 2 : 10 });
+  const top = ticks.at(-1) ?? 1;
+  const toY = (amount: number) => BOTTOM - Math.min(1, Math.max(0, amount / top)) * (BOTTOM - TOP);
+  const place: Place = { toX, toY, right };
+  return [
+    `<svg viewBox="0 0 ${plot.width} ${HEIGHT}" role="img" aria-label="${escapeHtml(plot.label)}">`,
+    ...drawGrid(plot, ticks, place),
+    drawArea(plot.peaks, "peak", place),
+    drawArea(plot.means, "used", place),
+    ...plot.lines.filter(({ kind }) => kind === "limit").flatMap(({ steps }) => drawLost(plot, steps, place)),
+    ...plot.lines.map(({ kind, steps }) => `<path class="${kind}" d="${drawSteps(steps, plot.seconds, place)}"/>`),
+    ...plot.resizes.map((mark) => drawMark(mark, toX(mark.second))),
+    ...plot.kills.map((second) => drawKill(second, toX(second))),
+    "</svg>",
+  ].join("\n");
+}
+
+interface Place {
+  readonly toX: (second: number) => number;
+  readonly toY: (amount: number) => number;
+  readonly right: number;
+}
+
+function drawGrid(
+  { unit, seconds }: Plot,
+  ticks: readonly number[],
+  { toX, toY, right }: Place,
+): readonly string[] {
+  const rows = ticks.map((tick) => {
+    const y = at(toY(tick));
+    const text = escapeHtml(formatQuantity(tick, unit));
+    return `<path class="grid" d="M${LEFT} ${y}H${right}"/>` +
+      `<text class="tick end" x="${LEFT - 6}" y="${y}" dy="0.35em">${text}</text>`;
+  });
+  const columns = listTimes(seconds, (right - LEFT) / LABEL_PIXELS).map((second) => {
+    const x = at(toX(second));
+    const align = second === 0 ? "" : toX(second) > right - 24 ? " end" : " middle";
+    return `<path class="grid" d="M${x} ${BOTTOM}v4"/>` +
+      `<text class="tick${align}" x="${x}" y="${LABELS_AT}">${second === 0 ? "0" : formatSpan(second)}</text>`;
+  });
+  return [...rows, ...columns];
+}
+
+/** From one value's middle to the next, and along both edges. */
+function drawArea(values: ArrayLike<number>, kind: string, place: Place): string {
+  return values.length === 0 ? "" : `<path class="${kind}" d="${toArea(values, place)}"/>`;
+}
+
+function toArea(values: ArrayLike<number>, { toY, right }: Place): string {
+  const width = (right - LEFT) / values.length;
+  const points = Array.from(values, (value, index) => `${at(LEFT + (index + 0.5) * width)} ${at(toY(value))}`);
+  const [first, last] = [at(toY(values[0] ?? 0)), at(toY(values[values.length - 1] ?? 0))];
+  return `M${LEFT} ${first}L${points.join("L")}L${right} ${last}V${BOTTOM}H${LEFT}Z`;
+}
+
+/** What was wanted, cut off where the limit is. */
+function drawLost({ id, peaks, seconds }: Plot, steps: Steps, place: Place): readonly string[] {
+  const above = steps.map(([second, amount], index) => {
+    if (amount === null) return "";
+    const [from, to] = [place.toX(second), place.toX(steps[index + 1]?.[0] ?? seconds)];
+    return to - from < MIN_PIXELS ? "" : `M${at(from)} 0H${at(to)}V${at(place.toY(amount))}H${at(from)}Z`;
+  }).join("");
+  if (above === "" || peaks.length === 0) return [];
+  return [
+    `<clipPath id="${id}"><path d="${above}"/></clipPath>`,
+    `<path class="lost" clip-path="url(#${id})" d="${toArea(peaks, place)}"/>`,
+  ];
+}
+
+/** What changes again within a quarter of a pixel is not drawn. */
+const MIN_PIXELS = 0.25;
+
+function drawSteps(steps: Steps, seconds: number, { toX, toY }: Place): string {
+  const parts: string[] = [];
+  let isOpen = false;
+  for (const [index, [second, amount]] of steps.entries()) {
+    const x = toX(second);
+    const end = toX(steps[index + 1]?.[0] ?? seconds);
+    if (end - x < MIN_PIXELS && index < steps.length - 1) continue;
+    if (amount !== null) parts.push(`${isOpen ? "V" : `M${at(x)} `}${at(toY(amount))}H${at(end)}`);
+    isOpen = amount !== null;
+  }
+  return parts.join("");
+}
+
+function drawMark({ isUp, text }: Mark, x: number): string {
+  const [kind, y, tip] = isUp ? ["up", UP_AT, -4] as const : ["down", DOWN_AT, 4] as const;
+  return `<path class="${kind}" d="M${at(x - 2.5)} ${y}h5l-2.5 ${tip}z"><title>${escapeHtml(text)}</title></path>`;
+}
+
+function drawKill(second: number, x: number): string {
+  const text = `killed for memory at ${formatSpan(second)}`;
+  return `<g class="kill"><path d="M${at(x)} ${TOP}V${BOTTOM}m-4 ${TOP - BOTTOM - 9}l8 8m0 -8l-8 8"/>` +
+    `<title>${text}</title></g>`;
+}
+
+// One resource of one container of a run, as a plot shows it: areas, steps and marks.
+
+/** The steps of a side: the size that it began with, and each that came into force. */
+export function listSteps(container: ContainerRun, resource: Resource, side: RequestOrLimit): Steps {
+  const [first] = container.resizes;
+  const course = container.series?.[resource];
+  const began = first === undefined ? findFirstAmount(course, side) : first.from[`${resource}.${side}`];
+  return [
+    [0, began],
+    ...container.resizes.map(({ second, to }) => [second, to[`${resource}.${side}`]] as const),
+  ];
+}
+
+function findFirstAmount(course: Course | undefined, side: RequestOrLimit): number | null {
+  const amount = (side === "requests" ? course?.request : course?.limit)?.[0] ?? 0;
+  return amount > 0 && Number.isFinite(amount) ? amount : null;
+}
+
+/** When the resource was resized, and from what to what. */
+export function listMarks({ resizes }: ContainerRun, resource: Resource): readonly Mark[] {
+  return resizes.flatMap(({ second, action, from, to }): readonly Mark[] => {
+    const sides = (["requests", "limits"] as const).filter((side) =>
+      from[`${resource}.${side}`] !== to[`${resource}.${side}`]
+    );
+    if (sides.length === 0) return [];
+    const show = (size: Resources, side: RequestOrLimit) => {
+      const amount = size[`${resource}.${side}`];
+      return amount === null ? "none" : formatQuantity(amount, resource);
+    };
+    const texts = sides.map((side) => `${side} ${show(from, side)} to ${show(to, side)}`);
+    return [{ second, isUp: action === "scaleUp", text: `${formatSpan(second)}: ${texts.join(", ")}` }];
+  });
+}
+
+/** Limits that are more than so many times what else is shown would press it flat. */
+const MAX_LIMIT_FACTOR = 2.5;
+
+/** The highest that is shown: the same in every run, so that heights compare. */
+export function findTop(containers: readonly ContainerRun[], resource: Resource): number {
+  const most = (side: RequestOrLimit) =>
+    maxOf(containers.flatMap((one) => listSteps(one, resource, side).map(([, amount]) => amount ?? 0)));
+  const wanted = maxOf(containers.map((one) => maxOf([...one.series?.[resource].peak ?? []])));
+  const shown = Math.max(wanted, most("requests"));
+  return Math.min(Math.max(most("limits"), shown), shown * MAX_LIMIT_FACTOR);
+}
+
+/** Of lists that are too long for arguments, too. */
+export function maxOf(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
+}
+
+// The candidates of a sweep as SVG: slack beside resizes, and in colour those that are throttled or killed more than
+// others.
+
+const CHART_WIDTH = 960;
+
+const CHART_HEIGHT = 380;
+
+const CHART_LEFT = 60;
+
+const CHART_RIGHT = 24;
+
+const CHART_TOP = 16;
+
+const CHART_BOTTOM = 330;
+
+export function drawCandidates(candidates: readonly ReportCandidate[]): string {
+  const most = (read: (one: ReportCandidate) => number) => Math.max(...candidates.map(read), 0);
+  const slacks = listTicks(most(({ slack }) => slack), { count: 6, base: 10 });
+  const resizes = listTicks(most(({ resizesPerHour }) => resizesPerHour), { count: 5, base: 10 });
+  const toX = (slack: number) => CHART_LEFT + slack / (slacks.at(-1) ?? 1) * (CHART_WIDTH - CHART_LEFT - CHART_RIGHT);
+  const toY = (perHour: number) => CHART_BOTTOM - perHour / (resizes.at(-1) ?? 1) * (CHART_BOTTOM - CHART_TOP);
+  const toPoint = ({ slack, resizesPerHour }: ReportCandidate) => `${at(toX(slack))} ${at(toY(resizesPerHour))}`;
+  const front = candidates.filter(({ isOnFront }) => isOnFront).toSorted((a, b) => a.slack - b.slack);
+  const behind = candidates.filter(({ isOnFront }) => !isOnFront);
+  const draw = (one: ReportCandidate) =>
+    drawCandidate(one, { kind: toDotClass(one, candidates), x: toX(one.slack), y: toY(one.resizesPerHour) });
+  const edge = listEdge(front);
+  return [
+    `<svg viewBox="0 0 ${CHART_WIDTH} ${CHART_HEIGHT}" role="img" aria-label="slack and resizes of ${candidates.length} policies">`,
+    ...resizes.map((tick) => {
+      const y = at(toY(tick));
+      return `<path class="grid" d="M${CHART_LEFT} ${y}H${CHART_WIDTH - CHART_RIGHT}"/>` +
+        `<text class="tick end" x="${CHART_LEFT - 8}" y="${y}" dy="0.35em">${formatNumber(tick)}</text>`;
+    }),
+    ...slacks.map((tick) =>
+      `<text class="tick middle" x="${at(toX(tick))}" y="${CHART_BOTTOM + 18}">${formatQuantity(tick, "cpu")}</text>`
+    ),
+    `<text class="tick" x="${CHART_LEFT + 6}" y="${CHART_TOP + 4}">resizes an hour</text>`,
+    `<text class="tick end" x="${CHART_WIDTH - CHART_RIGHT}" y="${
+      CHART_BOTTOM + 38
+    }">CPU requested and not used, mean</text>`,
+    edge.length > 1 ? `<path class="front" d="M${edge.map(toPoint).join("L")}"/>` : "",
+    ...behind.map(draw),
+    ...front.map(draw),
+    "</svg>",
+  ].join("\n");
+}
+
+/** Those of the front that no other beats in slack and resizes alone: the front has other figures, too. */
+function listEdge(front: readonly ReportCandidate[]): readonly ReportCandidate[] {
+  let least = Infinity;
+  return front.filter(({ resizesPerHour }) => {
+    const isLower = resizesPerHour < least;
+    least = Math.min(least, resizesPerHour);
+    return isLower;
+  });
+}
+
+/** Classes of the style sheet. */
+function toDotClass(
+  { oomKills, throttledSeconds, isOnFront }: ReportCandidate,
+  all: readonly ReportCandidate[],
+): string {
+  const least = (read: (one: ReportCandidate) => number) => Math.min(...all.map(read));
+  const place = isOnFront ? "on" : "off";
+  if (oomKills > least((one) => one.oomKills)) return `${place} kills`;
+  return throttledSeconds > least((one) => one.throttledSeconds) ? `${place} throttles` : place;
+}
+
+interface Drawn {
+  readonly kind: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+function drawCandidate(candidate: ReportCandidate, { kind, x, y }: Drawn): string {
+  const { name, slack, throttledSeconds, oomKills, resizesPerHour, isOnFront } = candidate;
+  const text = `${name}: slack ${formatQuantity(slack, "cpu")}, throttled ${formatSpan(throttledSeconds)}, ` +
+    `OOM kills ${oomKills}, resizes an hour ${formatNumber(resizesPerHour)}`;
+  return `<circle class="${kind}" cx="${at(x)}" cy="${at(y)}" r="${isOnFront ? 5 : 3.5}">` +
+    `<title>${escapeHtml(text)}</title></circle>`;
+}

@@ -1,0 +1,105 @@
+/**
+ * The data of the report, and how its texts and axes are written.
+ */
+import type { Simulation } from "../../../simulate/simulate.ts";
+
+// What the HTML report shows: plain data.
+
+export interface Report {
+  /** What was simulated: the workload, or the file of the load. */
+  readonly title: string;
+  /** One line below it: what the load is, and what stands for what. */
+  readonly about: string;
+  /** One per policy on the same load, side by side; the figures of the second are held against the first. */
+  readonly runs: readonly ReportRun[];
+  /** What a sweep tried; empty without one. */
+  readonly candidates: readonly ReportCandidate[];
+}
+
+export interface ReportRun {
+  /** The policy's. */
+  readonly name: string;
+  /** With its series, which the plots are made of; about 1000 steps are as fine as they get. */
+  readonly simulation: Simulation;
+  /** Second, pods from then on; empty where nothing scales them. */
+  readonly replicas: readonly (readonly [second: number, replicas: number])[];
+}
+
+/** One policy of a sweep. */
+export interface ReportCandidate {
+  readonly name: string;
+  /** Millicores, the mean over the run. */
+  readonly slack: number;
+  readonly throttledSeconds: number;
+  readonly oomKills: number;
+  readonly resizesPerHour: number;
+  /** No other candidate is at least as good in each of these and better in one. */
+  readonly isOnFront: boolean;
+}
+
+// Text of the report: nothing of it can end an element or an attribute, and numbers are short.
+
+/** For elements and quoted attributes. Control characters, which HTML refuses, are shown as what they are. */
+export function escapeHtml(text: string): string {
+  const visible = text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
+    (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`,
+  );
+  return visible.replace(/[&<>"']/g, (one) => ENTITIES[one] ?? "");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** A coordinate: a tenth of a pixel is enough. What is no number would break the drawing, and is 0. */
+export function formatCoordinate(value: number): string {
+  return Number.isFinite(value) ? `${Math.round(value * 10) / 10}` : "0";
+}
+
+// Where values lie in a drawing: axes with round ticks.
+
+/** About `count` round ticks from 0 to at least `most`; in binary steps for bytes. */
+export function listTicks(
+  most: number,
+  { count, base }: { readonly count: number; readonly base: 2 | 10 },
+): readonly number[] {
+  if (!(most > 0)) return [0, 1];
+  const step = pickStep(most / count, base);
+  const last = Math.max(1, Math.ceil(most / step - 1e-9));
+  return Array.from({ length: last + 1 }, (_, index) => index * step);
+}
+
+function pickStep(value: number, base: 2 | 10): number {
+  const power = base ** Math.floor(Math.log(value) / Math.log(base));
+  const factors = base === 2 ? [1, 2] : [1, 2, 2.5, 5, 10];
+  return power * (factors.find((factor) => factor * power >= value * 0.999) ?? base);
+}
+
+const TIME_STEPS = [
+  10,
+  30,
+  60,
+  300,
+  600,
+  1800,
+  3600,
+  7200,
+  14_400,
+  21_600,
+  43_200,
+  86_400,
+  172_800,
+  604_800,
+  2_592_000,
+];
+
+/** Seconds at which a time axis is marked, at most `count` of them. */
+export function listTimes(seconds: number, count: number): readonly number[] {
+  const step = TIME_STEPS.find((one) => seconds / one <= count) ?? Math.ceil(seconds / count);
+  return Array.from({ length: Math.floor(seconds / step) + 1 }, (_, index) => index * step);
+}

@@ -1,0 +1,286 @@
+/**
+ * What was observed of a workload: usage of its pods in the cluster, or history from files and Prometheus.
+ */
+import type { Deployment, Pod } from "../../api/kubernetes.ts";
+import { parseWorkload } from "../../daemon/cluster/parse_objects.ts";
+import { parsePod } from "../../daemon/cluster/parse_pod.ts";
+import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "../../daemon/cluster/tables.ts";
+import { createClient } from "../../kube/client.ts";
+import { toApiError } from "../../kube/errors.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import type { WorkloadKind } from "../../model/autoscaler.ts";
+import type { PodFacts } from "../../model/pod.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { NamedLoad } from "../../simulate/load.ts";
+import { collectUsage } from "../../simulate/load/usage.ts";
+import { formatSelector } from "../../units/selector.ts";
+import { formatDuration } from "../../units/time.ts";
+import { isRecord } from "../../units/untrusted.ts";
+import type { UsageNode, UsagePod, WatchUsage } from "../../usage/source.ts";
+import { StartError } from "../command/process.ts";
+import { type LoadSources, readLoads } from "../loads/loads.ts";
+import { readManifests } from "../manifests/files.ts";
+import { parseManifestObjects } from "../manifests/objects.ts";
+import type { Subject } from "./judge.ts";
+
+// What is suggested as a manifest: the policy, and in comments what was seen, what it beat and what each number gains.
+
+/** Whom the manifest is for. */
+export interface Target {
+  readonly kind: WorkloadKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+// A workload and what was seen of it, wherever that came from.
+
+export interface ObservedWorkload {
+  readonly target: Target;
+  /** A pod as its workload makes it. */
+  readonly pod: PodFacts;
+  readonly loads: readonly NamedLoad[];
+  /** Where they were seen: `usage of 2 pods, watched for 30m`. */
+  readonly source: string;
+}
+
+/** Of more pods than these the first say as much as all. */
+const MAX_SUBJECT_PODS = 5;
+
+/** Of a shorter load nothing can be said. */
+export const MIN_SECONDS = 60;
+
+/** One for each container that long enough was seen of. */
+export function toSubjects({ pod, loads }: ObservedWorkload): readonly Subject[] {
+  return pod.containers.filter(({ kind }) => kind !== "init").flatMap((container): readonly Subject[] => {
+    const own = loads.filter((one) => one.container === container.name);
+    const found = (own.length > 0 ? own : loads.filter((one) => one.container === null))
+      .filter(({ load }) => load.seconds >= MIN_SECONDS).slice(0, MAX_SUBJECT_PODS);
+    const [first] = found;
+    if (first === undefined) return [];
+    return [{
+      container: container.name,
+      pod: { ...pod, containers: [container] },
+      loads: found.map(({ load }) => load),
+      seen: first.seen,
+    }];
+  });
+}
+
+// Watches the usage of workloads' pods for a while, by what the daemon itself reads: kubelets' summaries, else
+// metrics.k8s.io.
+
+interface WatchOptions {
+  readonly watchUsage: WatchUsage;
+  readonly clock: Pick<Clock, "timeout" | "monotonic">;
+  readonly forMs: number;
+  /** Ends the watching early: what was seen by then counts. */
+  readonly signal: AbortSignal;
+  /** Hears of each reading, and why one gave nothing. */
+  readonly onReading?: (reading: { readonly passedMs: number; readonly failure: string | null }) => void;
+}
+
+/** As often as a profile's policy looks. */
+const INTERVAL_MS = 5_000;
+
+/** Resolves when the time is over. Never rejects for a node that cannot be read. */
+export async function watchWorkloads(
+  workloads: readonly FoundWorkload[],
+  { watchUsage, clock, forMs, signal, onReading }: WatchOptions,
+): Promise<readonly ObservedWorkload[]> {
+  const usage = collectUsage();
+  const startedAt = clock.monotonic();
+  using timeout = clock.timeout(forMs);
+  const ending = AbortSignal.any([signal, timeout.signal]);
+  const pods = workloads.flatMap((one) => one.pods);
+  const names = new Map(pods.map((pod) => [pod.uid, getPodKey(pod)]));
+  const nodes = [...new Set(pods.flatMap(({ nodeName }) => nodeName ?? []))];
+  await Promise.all(nodes.map(async (name) => {
+    const own = pods.filter(({ nodeName }) => nodeName === name);
+    const options = {
+      interval: () => INTERVAL_MS,
+      isTracked: (uid: string) => names.has(uid),
+      pods: () => own.map(toUsagePod),
+      signal: ending,
+    };
+    for await (const reading of watchUsage(toNode(name), options)) {
+      if (reading.kind === "usage") {
+        for (const [uid, { points }] of reading.pods) usage.add(names.get(uid) ?? uid, points);
+      }
+      const failure = reading.kind === "failed" ? reading.message : null;
+      onReading?.({ passedMs: clock.monotonic() - startedAt, failure });
+    }
+  }));
+  const passedMs = Math.min(forMs, Math.round((clock.monotonic() - startedAt) / 1000) * 1000);
+  const loads = usage.toLoads();
+  return workloads.map(({ target, pod, pods }) => ({
+    target,
+    pod,
+    loads: loads.filter((load) => pods.some((one) => getPodKey(one) === load.pod)),
+    source: `usage of ${pods.length} pod${pods.length === 1 ? "" : "s"}, watched for ${formatDuration(passedMs)}`,
+  }));
+}
+
+function getPodKey({ namespace, name }: PodFacts): string {
+  return `${namespace}/${name}`;
+}
+
+/** Summaries come through the API server, which knows the node's address. */
+function toNode(name: string): UsageNode {
+  return { name, getAddress: () => ({ addresses: null, port: 10_250, maxPods: null }) };
+}
+
+function toUsagePod({ uid, namespace, name, qosClass, containers }: PodFacts): UsagePod {
+  return {
+    uid,
+    namespace,
+    name,
+    qosClass,
+    containers: containers.map(({ name, instance, runningAt }) => ({ name, instance, runningAt })),
+  };
+}
+
+// The workload that a suggestion is for, its pods, and where they run, as the API server has them.
+
+/** A workload of the cluster. */
+export interface FoundWorkload {
+  readonly target: Target;
+  /** As its template makes it. */
+  readonly pod: PodFacts;
+  /** Those that run, on a node. */
+  readonly pods: readonly PodFacts[];
+}
+
+type Server = Pick<ApiServer, "origin" | "transport">;
+
+/** Pods of one workload that are watched. */
+const MAX_WATCHED_PODS = 10;
+
+/** Rejects with a StartError where there is none, or where it may not be read. */
+export async function fetchWorkload(server: Server, target: Target, signal: AbortSignal): Promise<FoundWorkload> {
+  const { kind, namespace, name } = target;
+  const path = `/apis/apps/v1/namespaces/${namespace}/${WORKLOAD_PLURALS[kind]}/${name}`;
+  return await toFoundWorkload(server, await fetchObject(server, path, signal) as Deployment, {
+    kind,
+    namespace,
+    signal,
+  });
+}
+
+/** Every Deployment, StatefulSet and DaemonSet of a namespace. Rejects as fetchWorkload() does. */
+export async function listWorkloads(
+  server: Server,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly FoundWorkload[]> {
+  const found: FoundWorkload[] = [];
+  for (const kind of WORKLOAD_KINDS) {
+    const list = await fetchObject(
+      server,
+      `/apis/apps/v1/namespaces/${namespace}/${WORKLOAD_PLURALS[kind]}?limit=500`,
+      signal,
+    );
+    for (const item of listItems(list)) {
+      found.push(await toFoundWorkload(server, item as Deployment, { kind, namespace, signal }));
+    }
+  }
+  return found;
+}
+
+interface FindOptions {
+  readonly kind: WorkloadKind;
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+}
+
+async function toFoundWorkload(
+  server: Server,
+  workload: Deployment,
+  { kind, namespace, signal }: FindOptions,
+): Promise<FoundWorkload> {
+  const { name, selector } = parseWorkload(workload, kind);
+  const template = workload.spec?.template;
+  const pod = parsePod({ metadata: { ...template?.metadata, name, namespace }, spec: template?.spec } as Pod);
+  const target: Target = { kind, namespace, name };
+  if (selector === null) return { target, pod, pods: [] };
+  const query = new URLSearchParams({ labelSelector: formatSelector(selector), limit: "500" });
+  const list = await fetchObject(server, `/api/v1/namespaces/${namespace}/pods?${query}`, signal);
+  const pods = listItems(list).map((item) => parsePod(item as Pod))
+    .filter(({ phase, nodeName, deleting }) => phase === "Running" && nodeName !== null && !deleting);
+  return { target, pod, pods: pods.slice(0, MAX_WATCHED_PODS) };
+}
+
+async function fetchObject(server: Server, path: string, signal: AbortSignal): Promise<unknown> {
+  const { data, error, response } = await createClient(server).untyped({ method: "GET", path, signal });
+  if (response.ok) return data;
+  throw new StartError(`Cannot read what to suggest for: ${toApiError(response, error).message}`);
+}
+
+function listItems(list: unknown): readonly unknown[] {
+  return isRecord(list) && Array.isArray(list["items"]) ? list["items"] : [];
+}
+
+// What was seen of a workload earlier: out of files, or of Prometheus.
+
+interface HistoryOptions {
+  readonly target: Target;
+  /** Manifests that may hold the workload. */
+  readonly filenames: readonly string[];
+  /** What its container is called where no manifest says it. */
+  readonly container: string | null;
+  readonly files: LoadSources;
+}
+
+/** Rejects with a StartError for what cannot be read. */
+export async function readHistory(options: HistoryOptions): Promise<ObservedWorkload> {
+  const { target, files } = options;
+  const { prometheus } = files;
+  const loads = selectTargetLoads(await readLoads(files), target);
+  const manifest = await readTemplate(options);
+  const source = [
+    ...files.csv.length + files.records.length > 0 ? [[...files.csv, ...files.records].join(", ")] : [],
+    ...prometheus === null ? [] : [`Prometheus, ${formatDuration(prometheus.range.to - prometheus.range.from)}`],
+    ...files.noise === null ? [] : ["with seeded noise of 10 % upon CPU"],
+    ...manifest === null ? ["a pod that begins with 500m of 1 CPU and 256Mi of 512Mi"] : [],
+  ];
+  return { target, pod: manifest ?? toUsualPod(options, loads), loads, source: source.join("; ") };
+}
+
+/** Records may be of many workloads: pods are named after theirs. */
+function selectTargetLoads(loads: readonly NamedLoad[], { namespace, name }: Target): readonly NamedLoad[] {
+  if (loads.every(({ pod }) => pod === null)) return loads;
+  const own = loads.filter(({ pod }) =>
+    pod === null || pod === `${namespace}/${name}` || pod.startsWith(`${namespace}/${name}-`)
+  );
+  if (own.length > 0) return own;
+  const pods = [...new Set(loads.map(({ pod }) => pod))].slice(0, 5).join(", ");
+  throw new StartError(`Cannot find pods of "${namespace}/${name}" in the records: they are of ${pods}`);
+}
+
+async function readTemplate({ filenames, target }: HistoryOptions): Promise<PodFacts | null> {
+  if (filenames.length === 0) return null;
+  const { sources, failures } = await readManifests(filenames);
+  if (failures.length > 0) throw new StartError(failures.join("; "));
+  const { workloads, complaints } = parseManifestObjects(sources);
+  if (complaints.length > 0) throw new StartError(complaints.join("; "));
+  const found = workloads.find(({ kind, namespace, name }) =>
+    kind.toLowerCase() === target.kind && name === target.name && namespace === target.namespace
+  );
+  if (found !== undefined) return parsePod(found.pod);
+  const titles = workloads.map(({ kind, namespace, name }) => `${kind.toLowerCase()}/${name} of ${namespace}`);
+  const has = titles.length === 0 ? "no workload" : titles.join(", ");
+  throw new StartError(
+    `Cannot find ${target.kind}/${target.name} of "${target.namespace}" in the files: they have ${has}`,
+  );
+}
+
+/** The usual round numbers, limits twice the requests, as in docs/quality.md. */
+function toUsualPod({ target: { namespace, name }, container }: HistoryOptions, loads: readonly NamedLoad[]): PodFacts {
+  const named = [...new Set(loads.flatMap((one) => one.container ?? []))];
+  const names = container !== null ? [container] : named.length > 0 ? named : [name];
+  const resources = { requests: { cpu: "500m", memory: "256Mi" }, limits: { cpu: "1", memory: "512Mi" } };
+  const pod: Pod = {
+    metadata: { namespace, name, labels: {} },
+    spec: { containers: names.map((one) => ({ name: one, image: "example.com/app:1", resources })) },
+  };
+  return parsePod(pod);
+}

@@ -1,0 +1,137 @@
+/**
+ * What is drawn in place: a full screen for views that refresh, and one progress line on stderr.
+ *
+ * The terminal is restored on every way out of the process.
+ */
+import { TERMINAL, type Text, toLine, writeDiagnostic, writeOutput } from "./output.ts";
+import type { TextOptions } from "./text.ts";
+
+// The terminal that a demo draws on: frames in place, each in one write, on a screen of its own; given back as it was,
+// whatever ends the run.
+
+/** Characters across and lines down. */
+export interface ScreenSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** How large the terminal is, and how it is written to. */
+interface ScreenOptions {
+  readonly getSize?: () => ScreenSize;
+  /** False when nobody reads any more. */
+  readonly write?: (text: Text) => boolean;
+}
+
+/** A terminal's own screen; disposal leaves it. */
+export interface Screen extends Disposable {
+  /** As many lines as there are rows, each as wide as the terminal. */
+  readonly draw: (toLines: (size: ScreenSize) => readonly Text[]) => boolean;
+}
+
+/** Enters a screen of its own, without a cursor. */
+export function openScreen({ getSize = getConsoleSize, write = writeOutput }: ScreenOptions = {}): Screen {
+  let drawn: ScreenSize | null = null;
+  let isOpen = true;
+  function close(): void {
+    for (const name of END_EVENTS) globalThis.removeEventListener(name, close);
+    if (isOpen) write([TERMINAL.wrapLines, TERMINAL.showCursor, TERMINAL.leaveScreen]);
+    isOpen = false;
+  }
+  for (const name of END_EVENTS) globalThis.addEventListener(name, close);
+  write([TERMINAL.enterScreen, TERMINAL.hideCursor, TERMINAL.cutLines]);
+  return {
+    draw(toLines) {
+      const size = getSize();
+      const isNew = drawn?.columns !== size.columns || drawn.rows !== size.rows;
+      drawn = size;
+      // Written over and not cleared: nothing flickers.
+      const lines = toLines(size).slice(0, size.rows).map((
+        line,
+        at,
+      ) => [at === 0 ? "" : TERMINAL.toNextLine, toLine(line)]);
+      return write([isNew ? TERMINAL.clearScreen : "", TERMINAL.toTop, lines]);
+    },
+    [Symbol.dispose]: close,
+  };
+}
+
+/** A terminal that does not say is taken for the smallest that everybody has. */
+export function getConsoleSize(): ScreenSize {
+  try {
+    const { columns, rows } = Deno.consoleSize();
+    return columns > 0 && rows > 0 ? { columns, rows } : MIN_SIZE;
+  } catch {
+    return MIN_SIZE;
+  }
+}
+
+/** What ends a process without unwinding it. */
+const END_EVENTS = ["unload", "error", "unhandledrejection"] as const;
+
+const MIN_SIZE: ScreenSize = { columns: 80, rows: 24 };
+
+// What explain, record and top do around their answers: open the way, end by a signal, say what went wrong, and see
+// what a terminal shows.
+
+/** For what is printed once; a pipe's lines are as long as they are. */
+export function getTextOptions(): TextOptions {
+  const isTerminal = Deno.stdout.isTerminal();
+  return { hasColor: isTerminal && !Deno.noColor, columns: isTerminal ? getConsoleSize().columns : Infinity };
+}
+
+// Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does.
+
+/** As many lines as a screen has rows, each with what is behind it cleared. */
+export function fillScreen(lines: readonly Text[], rows: number): readonly Text[] {
+  return Array.from({ length: rows }, (_, row) => [lines[row] ?? "", TERMINAL.clearLineEnd]);
+}
+
+// How far a sweep is, as one line of a terminal that is written over.
+
+/** What of a terminal is needed. */
+interface ProgressTerminal {
+  readonly isTerminal: () => boolean;
+  readonly write: (text: Text) => void;
+}
+
+/** Shows counts as they come; `end` leaves nothing behind. Silent where nobody looks. */
+interface CountProgress {
+  readonly show: (done: number) => void;
+  readonly end: () => void;
+}
+
+const BAR_WIDTH = 30;
+
+export function createCountProgress({ isTerminal, write }: ProgressTerminal, total: number): CountProgress {
+  if (!isTerminal() || total === 0) return { show: () => {}, end: () => {} };
+  let shown = "";
+  return {
+    show(done) {
+      const filled = Math.floor(BAR_WIDTH * Math.min(done, total) / total);
+      const line = `[${"#".repeat(filled).padEnd(BAR_WIDTH, ".")}] ${done} of ${total} policies`;
+      if (line !== shown) write([TERMINAL.toLineStart, line]);
+      shown = line;
+    },
+    end: () => write([TERMINAL.toLineStart, TERMINAL.clearLineEnd]),
+  };
+}
+
+// `podfit simulate --sweep`: tries many policies on one load, and ranks them.
+
+export const STDERR_TERMINAL = { isTerminal: () => Deno.stderr.isTerminal(), write: writeDiagnostic };
+
+// One line on a terminal's stderr that says how far it is; nothing elsewhere.
+
+interface ProgressLine extends Disposable {
+  /** Replaces what it said before. */
+  readonly show: (text: string) => void;
+}
+
+/** Disposal clears the line. */
+export function openProgressLine(): ProgressLine {
+  const isShown = Deno.stderr.isTerminal();
+  const write = (text: string) => {
+    if (isShown) writeDiagnostic([TERMINAL.toLineStart, TERMINAL.clearLineEnd, toLine(text)]);
+  };
+  return { show: (text) => write(text), [Symbol.dispose]: () => write("") };
+}

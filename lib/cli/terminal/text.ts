@@ -1,0 +1,123 @@
+/**
+ * Colours, aligned tables and line breaks for texts that people read in a terminal.
+ *
+ * Colour follows `--color`, then NO_COLOR, then whether the output is a terminal.
+ */
+import { type Text, toLine, toStyle } from "./output.ts";
+
+// Colour, where somebody looks at a terminal: by `--color`, else as the terminal and NO_COLOR say.
+// https://no-color.org
+
+/** What `--color` may be. */
+export const COLOR_WHENS = ["auto", "always", "never"] as const;
+
+export type ColorWhen = typeof COLOR_WHENS[number];
+
+/** What is known of where a text goes. */
+interface ColorEnvironment {
+  readonly isTerminal: boolean;
+  /** NO_COLOR; any text but an empty one asks for none. */
+  readonly noColor: string | undefined;
+}
+
+/** Texts as they are shown; each without a change where there is no colour. */
+export interface Style {
+  readonly isColored: boolean;
+  readonly bold: Paint;
+  readonly dim: Paint;
+  readonly red: Paint;
+  readonly yellow: Paint;
+  readonly green: Paint;
+  readonly cyan: Paint;
+}
+
+/** Colours a text, which holds no colours of its own. */
+type Paint = (text: Text) => Text;
+
+/** Whether to colour: a word of the caller's goes before NO_COLOR, and that before the terminal. */
+export function isColored(when: ColorWhen, { isTerminal, noColor = "" }: ColorEnvironment): boolean {
+  if (when !== "auto") return when === "always";
+  return isTerminal && noColor === "";
+}
+
+/** Makes the style. */
+export function createStyle(hasColor: boolean): Style {
+  const paint = (on: number, off: number): Paint =>
+    hasColor ? (text) => [toStyle(on), text, toStyle(off)] : (text) => text;
+  return {
+    isColored: hasColor,
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    yellow: paint(33, 39),
+    green: paint(32, 39),
+    cyan: paint(36, 39),
+  };
+}
+
+/** For what goes to stdout of this process. */
+export function getStdoutStyle(when: ColorWhen, getEnv: (name: string) => string | undefined): Style {
+  return createStyle(isColored(when, { isTerminal: Deno.stdout.isTerminal(), noColor: getEnv("NO_COLOR") }));
+}
+
+// Text of an explanation: colours where a terminal shows them, tables, and lines that end where the terminal does.
+
+const [PLAIN, COLORED] = [createStyle(false), createStyle(true)];
+
+/** `bad`: what waits for something. */
+type Emphasis = "strong" | "bad";
+
+export interface TextOptions {
+  readonly hasColor: boolean;
+  /** Characters across; Infinity = lines are as long as they are. */
+  readonly columns: number;
+}
+
+export function emphasize(text: string, paint: Emphasis, { hasColor }: Pick<TextOptions, "hasColor">): Text {
+  const style = hasColor ? COLORED : PLAIN;
+  return paint === "strong" ? style.bold(text) : style.yellow(text);
+}
+
+/** Broken at spaces; what follows is indented as the first line is, by that much more. */
+export function breakLines(
+  text: string,
+  { columns, hang = 0 }: Pick<TextOptions, "columns"> & { readonly hang?: number },
+): string[] {
+  const clean = toLine(text);
+  const indent = /^ */.exec(clean)?.[0] ?? "";
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of clean.trim().split(" ")) {
+    const isFirst = line.trim() === "";
+    if (!isFirst && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = `${indent}${" ".repeat(hang)}${word}`;
+    } else line = isFirst ? `${line}${word}` : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** Columns as wide as their widest cell, two spaces apart; those of `right` end at the right. */
+export function alignColumns(rows: readonly (readonly string[])[], right: readonly number[] = []): string[] {
+  const widths: number[] = [];
+  for (const row of rows) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  return rows.map((row) =>
+    row.map((cell, at) => right.includes(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))
+      .join("  ").trimEnd()
+  );
+}
+
+// Simulations as text for people.
+
+/** Columns to the right, but for the first, and the last where it is text. */
+export function alignRows(raw: readonly (readonly string[])[], endsWithText = false): string {
+  const rows = raw.map((row) => row.map((cell) => toLine(cell)));
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
+  return rows.map((row) =>
+    row.map((cell, at) => {
+      const width = widths[at] ?? 0;
+      const isText = at === 0 || endsWithText && at === row.length - 1;
+      return isText ? cell.padEnd(width) : cell.padStart(width);
+    }).join("  ").trimEnd()
+  ).join("\n");
+}

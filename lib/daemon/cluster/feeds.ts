@@ -1,0 +1,368 @@
+/**
+ * The watches that keep the caches up to date: one list and watch per resource and namespace. Failures are logged with
+ * the missing right and retried for ever.
+ */
+import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
+import type { Deployment, HorizontalPodAutoscaler, Node, Pod } from "../../api/kubernetes.ts";
+import { CollectionFailure } from "../../kube/list.ts";
+import type { Transport } from "../../kube/transport.ts";
+import { watchList } from "../../kube/watch.ts";
+import type { WorkloadKind } from "../../model/autoscaler.ts";
+import type { ScaledObjectFacts } from "../../model/scaled_object.ts";
+import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
+import { parseScaledObject } from "../../resources/scaled_object/scaled_object.ts";
+import {
+  type AuthenticationFacts,
+  parseAuthentication,
+} from "../../resources/trigger_authentication/trigger_authentication.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { OnFailure } from "../health.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { ClusterCache } from "./cache.ts";
+import {
+  type LimitRange,
+  type NamespaceLimitsCache,
+  type NamespaceRule,
+  type NodeHeadroom,
+  parseLimitRange,
+  parseQuota,
+  type ResourceQuota,
+} from "./capacity.ts";
+import {
+  type AutoscalerFacts,
+  listPrefixes,
+  type NodeFacts,
+  type Scope,
+  toPodFieldSelector,
+  type WorkloadFacts,
+} from "./facts.ts";
+import { ListFreshness, type WatchedList } from "./freshness.ts";
+import { type HpaFacts, parseAutoscalerFacts, parseHpa, parseNode, parseWorkload } from "./parse_objects.ts";
+import { parsePod } from "./parse_pod.ts";
+import { limitPolling, type ScaledObjectCache } from "./scaled_objects.ts";
+import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
+
+// The watches that keep the inventory current, one task per resource and namespace; each says when it is in sync.
+// Failures are logged with the right or object they need, and retried for ever: a right that is granted later heals.
+
+/** What is watched, and what it keeps current. */
+export interface WatchesOptions extends SourceTargets {
+  readonly origin: string;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "watchEvent" | "watchFailed" | "setListAges">;
+  readonly onTrouble: OnFailure;
+}
+
+/** The watches of one scope; `run` runs them. */
+export class Watches {
+  /** How old what it has learned is. */
+  readonly freshness: Pick<ListFreshness, "unlisted" | "stale" | "isListed" | "isKnown">;
+  readonly #options: WatchesOptions;
+  readonly #sources: readonly WatchSource<unknown>[];
+  readonly #freshness: ListFreshness;
+
+  constructor(options: WatchesOptions) {
+    this.#options = options;
+    this.#sources = listSources(options);
+    this.freshness = this.#freshness = new ListFreshness({ ...options, lists: this.#sources });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#freshness.run(signal), ...this.#sources.map((source) => this.#watch(source, signal))]);
+  }
+
+  async #watch(source: WatchSource<unknown>, signal: AbortSignal): Promise<void> {
+    const { origin, transport, clock, random, log, metrics, onTrouble } = this.#options;
+    const { resource, path, fieldSelector, project } = source;
+    let isListed = false;
+    let isForbidden = false;
+    let isFailing = false;
+    const hearOfAll = () => {
+      this.#freshness.recordSync(source);
+      if (isFailing) onTrouble({ kind: "recovered", what: WHAT, subject: path });
+      isFailing = false;
+    };
+    const onError = (error: Error, failures: number) => {
+      if (source.isOptional === true && isRightMissing(error)) {
+        if (isForbidden) return;
+        isForbidden = true;
+        source.replaceAll([]);
+        this.#freshness.forget(source);
+        return log.info("Not watched without the right to: refusals are believed", { resource, path });
+      }
+      metrics.watchFailed(resource);
+      isFailing = true;
+      const fields = { resource, path, failures, error };
+      const topic = { what: WHAT, reason: toReason(error), subject: path };
+      onTrouble({ kind: "failure", level: "warn", message: `${WHAT}, retrying`, autoscaler: null, fields, topic });
+    };
+    const events = watchList(transport, {
+      origin,
+      path,
+      ...(fieldSelector === null ? {} : { fieldSelector }),
+      clock,
+      random,
+      signal,
+      project,
+      onCurrent: hearOfAll,
+      onQuiet: () => log.debug("Nothing was heard of a watch since it began, listing anew", { resource, path }),
+      onError,
+    });
+    for await (const event of events) {
+      metrics.watchEvent({ resource, type: event.kind });
+      if (event.kind === "listed") {
+        isForbidden = false;
+        source.replaceAll(event.objects);
+        hearOfAll();
+        if (!isListed && source.isOptional !== true) {
+          log.info("In sync", { resource, path, objects: event.objects.length });
+        }
+        isListed = true;
+        continue;
+      }
+      this.#freshness.recordChange(source);
+      if (event.kind === "deleted") source.remove(event.object);
+      else source.set(event.object);
+    }
+  }
+}
+
+// One watch: the address of its list, what is read of its objects, and what that keeps current.
+
+/** What one watch does with what it learns. An optional one may be forbidden: then there are none to know of (C54). */
+interface WatchSource<T> extends WatchedList {
+  readonly fieldSelector: string | null;
+  readonly project: (object: unknown) => T;
+  readonly replaceAll: (objects: readonly T[]) => void;
+  readonly set: (object: T) => void;
+  readonly remove: (object: T) => void;
+}
+
+/** The namespace of a path prefix; `null` = all. */
+function toNamespace(prefix: string): string | null {
+  return prefix === "" ? null : prefix.slice("/namespaces/".length);
+}
+
+const WHAT = "Cannot watch";
+
+function toReason(error: Error): string {
+  return error instanceof CollectionFailure ? String(error.code ?? error.kind) : "Unreadable";
+}
+
+function isRightMissing(error: Error): boolean {
+  return error instanceof CollectionFailure && error.code === 403;
+}
+
+// What is watched in a scope: the address of each list, what is read of its objects, and what that keeps current.
+
+/** What is looked after, and what is kept current of it. */
+interface SourceTargets {
+  readonly scope: Scope;
+  /** Nothing is decided about pods: neither nodes nor limits are watched. */
+  readonly isForStatus?: boolean;
+  readonly limits: OperatorLimits;
+  readonly cache: ClusterCache;
+  readonly nodes: Map<string, NodeFacts>;
+  readonly headroom: Pick<NodeHeadroom, "moveNode">;
+  readonly namespaces: NamespaceLimitsCache;
+  /** Absent where no replicas are set. */
+  readonly scaledObjects?: ScaledObjectCache;
+  readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
+}
+
+/** In the order in which they are begun. */
+function listSources(options: SourceTargets): readonly WatchSource<unknown>[] {
+  const { scope, isForStatus = false } = options;
+  const prefixes = listPrefixes(scope);
+  // The rights of a sidecar are those of a Role, which gives none to nodes.
+  const isOfNodes = !isForStatus && scope.pod === null;
+  // An autoscaler means nothing without its target's selector, so workloads come before autoscalers, and pods last.
+  return [
+    ...(isOfNodes ? [nodeSource(options)] : []),
+    ...prefixes.flatMap((prefix) => WORKLOAD_KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
+    ...prefixes.map((prefix) => autoscalerSource(options, prefix)),
+    ...(isForStatus ? [] : prefixes.flatMap((prefix) => limitSources(options, prefix))),
+    ...(options.scaledObjects === undefined
+      ? []
+      : listReplicaSources(options.scaledObjects, { prefixes, limits: options.limits })),
+    ...prefixes.map((prefix) => podSource(options, prefix)),
+  ] as readonly WatchSource<unknown>[];
+}
+
+function nodeSource({ nodes, headroom, scope }: SourceTargets): WatchSource<NodeFacts> {
+  return {
+    resource: "nodes",
+    namespace: null,
+    path: "/api/v1/nodes",
+    fieldSelector: scope.node === null ? null : `metadata.name=${scope.node}`,
+    project: (object) => parseNode(object as Node),
+    replaceAll(all) {
+      const before = new Map(nodes);
+      nodes.clear();
+      for (const node of all) nodes.set(node.name, node);
+      for (const name of new Set([...before.keys(), ...nodes.keys()])) headroom.moveNode(name, before.get(name));
+    },
+    set(node) {
+      const before = nodes.get(node.name);
+      nodes.set(node.name, node);
+      headroom.moveNode(node.name, before);
+    },
+    remove(node) {
+      const before = nodes.get(node.name);
+      nodes.delete(node.name);
+      headroom.moveNode(node.name, before);
+    },
+  };
+}
+
+function workloadSource(
+  { cache }: SourceTargets,
+  { prefix, kind }: { prefix: string; kind: WorkloadKind },
+): WatchSource<WorkloadFacts> {
+  const namespace = toNamespace(prefix);
+  return {
+    resource: WORKLOAD_PLURALS[kind],
+    namespace,
+    path: `/apis/apps/v1${prefix}/${WORKLOAD_PLURALS[kind]}`,
+    fieldSelector: null,
+    project: (object) => parseWorkload(object as Deployment, kind),
+    replaceAll: (all) => cache.replaceWorkloads({ kind, namespace }, all),
+    set: (one) => cache.setWorkload(one),
+    remove: (one) => cache.removeWorkload(one),
+  };
+}
+
+function autoscalerSource(
+  { cache, limits, onAutoscalerGone }: SourceTargets,
+  prefix: string,
+): WatchSource<AutoscalerFacts> {
+  const namespace = toNamespace(prefix);
+  return {
+    resource: "podresourceautoscalers",
+    namespace,
+    path: `/apis/keda.kedify.io/v1alpha1${prefix}/podresourceautoscalers`,
+    fieldSelector: null,
+    project: (object) => parseAutoscalerFacts(object as PodResourceAutoscaler, limits),
+    replaceAll(all) {
+      for (const gone of cache.replaceAutoscalers(namespace, all)) onAutoscalerGone(gone);
+    },
+    set: (one) => cache.setAutoscaler(one),
+    remove(one) {
+      cache.removeAutoscaler(one);
+      onAutoscalerGone(one);
+    },
+  };
+}
+
+/** Limit ranges and quotas: known ones are kept to, others are found out by being refused (L32). */
+function limitSources({ namespaces }: SourceTargets, prefix: string): readonly WatchSource<NamespaceRule>[] {
+  const namespace = toNamespace(prefix);
+  const toSource = (
+    resource: string,
+    kind: NamespaceRule["kind"],
+    project: (object: unknown) => NamespaceRule,
+  ): WatchSource<NamespaceRule> => ({
+    resource,
+    namespace,
+    path: `/api/v1${prefix}/${resource}`,
+    fieldSelector: null,
+    project,
+    replaceAll: (all) => namespaces.replace({ kind, namespace }, all),
+    set: (one) => namespaces.set(one),
+    remove: (one) => namespaces.remove(one),
+    isOptional: true,
+  });
+  return [
+    toSource("limitranges", "limitRange", (object) => parseLimitRange(object as LimitRange)),
+    toSource("resourcequotas", "quota", (object) => parseQuota(object as ResourceQuota)),
+  ];
+}
+
+function podSource({ cache, scope }: SourceTargets, prefix: string): WatchSource<ReturnType<typeof parsePod>> {
+  const namespace = toNamespace(prefix);
+  return {
+    resource: "pods",
+    namespace,
+    path: `/api/v1${prefix}/pods`,
+    fieldSelector: toPodFieldSelector(scope),
+    project: (object) => parsePod(object as Pod),
+    replaceAll: (all) => cache.replacePods(namespace, all),
+    set: (pod) => cache.setPod(pod),
+    remove: (pod) => cache.removePod(pod),
+  };
+}
+
+// What is watched where replicas are set: ScaledObjects, the authentications of their triggers, and the HPAs beside
+// them.
+
+const KEDA_API_PATH = "/apis/keda.sh/v1alpha1";
+
+/** `prefixes` of namespaced lists; those that an object is judged by come before it. */
+function listReplicaSources(
+  objects: ScaledObjectCache,
+  { prefixes, limits }: { readonly prefixes: readonly string[]; readonly limits: OperatorLimits },
+): readonly WatchSource<unknown>[] {
+  return [
+    authenticationSource(objects, { kind: "ClusterTriggerAuthentication", prefix: "" }),
+    ...prefixes.flatMap((prefix) => [
+      authenticationSource(objects, { kind: "TriggerAuthentication", prefix }),
+      hpaSource(objects, prefix),
+      objectSource(objects, { prefix, limits }),
+    ]),
+  ] as readonly WatchSource<unknown>[];
+}
+
+function objectSource(
+  objects: ScaledObjectCache,
+  { prefix, limits }: { readonly prefix: string; readonly limits: OperatorLimits },
+): WatchSource<ScaledObjectFacts> {
+  const namespace = toNamespace(prefix);
+  return {
+    resource: "scaledobjects",
+    namespace,
+    path: `${KEDA_API_PATH}${prefix}/scaledobjects`,
+    fieldSelector: null,
+    project: (object) => limitPolling(parseScaledObject(object), limits),
+    replaceAll: (all) => objects.replaceObjects(namespace, all),
+    set: (one) => objects.setObject(one),
+    remove: (one) => objects.removeObject(one),
+  };
+}
+
+function hpaSource(objects: ScaledObjectCache, prefix: string): WatchSource<HpaFacts> {
+  const namespace = toNamespace(prefix);
+  return {
+    resource: "horizontalpodautoscalers",
+    namespace,
+    path: `/apis/autoscaling/v2${prefix}/horizontalpodautoscalers`,
+    fieldSelector: null,
+    project: (object) => parseHpa(object as HorizontalPodAutoscaler),
+    replaceAll: (all) => objects.replaceHpas(namespace, all),
+    set: (one) => objects.setHpa(one),
+    remove: (one) => objects.removeHpa(one),
+  };
+}
+
+/** Those of the cluster may be forbidden: then there are none to use (a Role gives no right to them). */
+function authenticationSource(
+  objects: ScaledObjectCache,
+  { kind, prefix }: { readonly kind: AuthenticationFacts["kind"]; readonly prefix: string },
+): WatchSource<AuthenticationFacts> {
+  const namespace = toNamespace(prefix);
+  const resource = kind === "TriggerAuthentication" ? "triggerauthentications" : "clustertriggerauthentications";
+  return {
+    resource,
+    namespace,
+    path: `${KEDA_API_PATH}${prefix}/${resource}`,
+    fieldSelector: null,
+    project: (object) => ({ ...parseAuthentication(object), kind }),
+    replaceAll: (all) => objects.replaceAuthentications({ kind, namespace }, all),
+    set: (one) => objects.setAuthentication(one),
+    remove: (one) => objects.removeAuthentication(one),
+    ...(kind === "ClusterTriggerAuthentication" && { isOptional: true }),
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * Parses nodes, workloads, PodResourceAutoscalers and HorizontalPodAutoscalers of the API into the facts that the
+ * cache keeps. It never throws: a field that cannot be parsed counts as absent, or becomes a problem of the object.
+ */
+import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
+import type { Deployment, HorizontalPodAutoscaler, Node } from "../../api/kubernetes.ts";
+import type { WorkloadKind } from "../../model/autoscaler.ts";
+import type { NodeCapacity } from "../../model/decision.ts";
+import {
+  applyOperatorLimits,
+  NO_OPERATOR_LIMITS,
+  type OperatorLimits,
+  parseAutoscaler,
+} from "../../resources/pod_resource_autoscaler/parse.ts";
+import { parseAmount } from "../../units/quantity.ts";
+import { parseSelector } from "../../units/selector.ts";
+import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
+
+// From the API's PodResourceAutoscaler to AutoscalerFacts, at the edge: its spec parsed, or what is wrong with it.
+
+/** Never throws: an invalid spec is among the facts. */
+export function parseAutoscalerFacts(
+  object: PodResourceAutoscaler,
+  limits: OperatorLimits = NO_OPERATOR_LIMITS,
+): AutoscalerFacts {
+  const { uid = "", namespace = "", name = "", resourceVersion = "", generation = 0 } = object.metadata ?? {};
+  const parsed = parseAutoscaler(object);
+  const limited = parsed.ok ? applyOperatorLimits(parsed.autoscaler, limits) : null;
+  return {
+    uid,
+    namespace,
+    name,
+    resourceVersion,
+    generation,
+    autoscaler: limited?.autoscaler ?? null,
+    problems: parsed.ok ? [] : parsed.problems,
+    warnings: parsed.ok ? [...parsed.warnings, ...limited?.warnings ?? []] : [],
+    status: object.status ?? {},
+  };
+}
+
+// From the API's Deployment, StatefulSet or DaemonSet to WorkloadFacts, at the edge: which pods are its own.
+
+/** All three kinds have what is read here in the same place. Never throws. */
+export function parseWorkload({ metadata, spec }: Deployment, kind: WorkloadKind): WorkloadFacts {
+  const { namespace = "", name = "" } = metadata ?? {};
+  const parsed = parseSelector(spec?.selector, "spec.selector");
+  return {
+    kind,
+    namespace,
+    name,
+    selector: parsed.ok ? parsed.selector : null,
+    problems: parsed.ok ? [] : parsed.problems,
+  };
+}
+
+// From the API's Node to NodeFacts, at the edge: what it says of its kubelet, and how large it is.
+
+const KUBELET_PORT = 10250;
+
+/** Never throws: what cannot be read is `null`. */
+export function parseNode({ metadata, status }: Node): NodeFacts {
+  return {
+    name: metadata?.name ?? "",
+    addresses: (status?.addresses ?? []).map(({ type, address }) => ({ type, address })),
+    port: status?.daemonEndpoints?.kubeletEndpoint?.Port || KUBELET_PORT,
+    maxPods: parseCount(status?.capacity?.["pods"]),
+    capacity: parseCapacity(status?.capacity),
+    allocatable: parseCapacity(status?.allocatable),
+    kubeletVersion: status?.nodeInfo?.kubeletVersion ?? null,
+    memoryPressure: status?.conditions?.some((one) => one.type === "MemoryPressure" && one.status === "True") ?? false,
+  };
+}
+
+function parseCapacity(amounts: Readonly<Record<string, unknown>> = {}): NodeCapacity {
+  return {
+    cpuMillicores: parsePositiveAmount(amounts["cpu"], "cpu"),
+    memoryBytes: parsePositiveAmount(amounts["memory"], "memory"),
+  };
+}
+
+function parseCount(quantity: unknown): number | null {
+  const parsed = parseAmount(quantity, "memory");
+  return parsed.ok && parsed.amount > 0 ? parsed.amount : null;
+}
+
+function parsePositiveAmount(quantity: unknown, resource: "cpu" | "memory"): number | null {
+  const parsed = parseAmount(quantity, resource);
+  return parsed.ok && parsed.amount > 0 ? parsed.amount : null;
+}
+
+// From the API's HorizontalPodAutoscaler to HpaFacts, at the edge: whose replicas it sets, and who made it.
+
+/** An HPA, as far as it stands in the way of a ScaledObject (R75 to R78). */
+export interface HpaFacts {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly resourceVersion: string;
+  readonly target: TargetRef;
+  /** UIDs of its owners: a ScaledObject's where KEDA made it. */
+  readonly owners: readonly string[];
+  /** Annotated `validations.keda.sh/hpa-ownership: "false"` (R77). */
+  readonly isCheckDisabled: boolean;
+  readonly minReplicas: number;
+  readonly maxReplicas: number;
+  /** status.desiredReplicas; `null` before it has one. */
+  readonly desiredReplicas: number | null;
+}
+
+/** What a target goes by: versions of one group are one kind. */
+export interface TargetRef {
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+const HPA_OWNERSHIP = "validations.keda.sh/hpa-ownership";
+
+/** Never throws. */
+export function parseHpa({ metadata = {}, spec, status }: HorizontalPodAutoscaler): HpaFacts {
+  const { apiVersion, kind = "", name = "" } = spec?.scaleTargetRef ?? {};
+  return {
+    uid: metadata.uid ?? "",
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    resourceVersion: metadata.resourceVersion ?? "",
+    target: { group: toGroup(apiVersion ?? ""), kind, name },
+    owners: (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+    isCheckDisabled: metadata.annotations?.[HPA_OWNERSHIP] === "false",
+    minReplicas: spec?.minReplicas ?? 1,
+    maxReplicas: spec?.maxReplicas ?? 1,
+    desiredReplicas: status?.desiredReplicas ?? null,
+  };
+}
+
+/** `apps` of `apps/v1`; empty of `v1`. */
+export function toGroup(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash < 0 ? "" : apiVersion.slice(0, slash);
+}
+
+/** The same of two references that mean the same target, within a namespace. */
+export function toTargetKey({ group, kind, name }: TargetRef): string {
+  return `${group}/${kind}/${name}`;
+}

@@ -1,0 +1,219 @@
+/**
+ * Parses a Pod of the API into `PodFacts`, the fields that decisions use. Equal values share one object to save
+ * memory.
+ */
+import type { Container, ContainerStatus, Pod, PodCondition, ResourceRequirements } from "../../api/kubernetes.ts";
+import {
+  type ContainerFacts,
+  NO_TERMINATIONS,
+  type PodFacts,
+  type ReadyCondition,
+  type ResizeCondition,
+  type Termination,
+} from "../../model/pod.ts";
+import { type SummedPod, sumPod } from "../../model/pod_amounts.ts";
+import { createDeduplicator } from "../../runtime/buffers.ts";
+import { parseResizeEntries } from "../../units/managed_fields.ts";
+import { parseAmount } from "../../units/quantity.ts";
+import {
+  type Amounts,
+  NO_RESOURCES,
+  type QosClass,
+  requestOrLimitOf,
+  type Resource,
+  RESOURCE_FIELDS,
+  resourceOf,
+  type Resources,
+} from "../../units/resources.ts";
+
+// From the API's Pod to PodFacts, at the edge: quantities become amounts, times epoch ms, and the rest of the object
+// is let go, so that a watched pod costs little memory. What cannot be read counts as absent.
+
+const OPT_IN = "pra.kedify.io/reconcile";
+
+/** Written by the kubelet on the mirror of a static pod. */
+const MIRROR = "kubernetes.io/config.mirror";
+
+/** Never throws; a pod without a name or uid has empty ones. */
+export function parsePod(pod: Pod): PodFacts {
+  const { metadata = {}, spec, status } = pod;
+  const annotations = metadata.annotations ?? {};
+  const conditions = status?.conditions ?? [];
+  const summed: SummedPod = {
+    containers: parseContainers(pod),
+    podResources: spec?.resources === undefined ? null : parseResources(spec.resources),
+  };
+  return {
+    uid: metadata.uid ?? "",
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    nodeName: spec?.nodeName ?? null,
+    resourceVersion: metadata.resourceVersion ?? "",
+    generation: metadata.generation ?? null,
+    observedGeneration: status?.observedGeneration ?? null,
+    revision: findRevision(metadata),
+    labels: shareLabels(metadata.labels ?? {}),
+    optedIn: annotations[OPT_IN] === "enabled",
+    deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
+    finished: status?.phase === "Succeeded" || status?.phase === "Failed",
+    mirror: annotations[MIRROR] !== undefined,
+    windows: spec?.os?.name === "windows",
+    qosClass: parseQosClass(status?.qosClass),
+    podResources: summed.podResources,
+    requests: computeRequests(summed, spec?.overhead),
+    overhead: parseOverhead(spec?.overhead),
+    pending: findResizeCondition(conditions, "PodResizePending"),
+    inProgress: findResizeCondition(conditions, "PodResizeInProgress"),
+    phase: status?.phase ?? "",
+    startAt: parseTimeOrNull(status?.startTime),
+    ready: findReadyCondition(conditions),
+    readyAt: findTrueSince(conditions, "Ready"),
+    containersReadyAt: findTrueSince(conditions, "ContainersReady"),
+    containers: summed.containers,
+    memoryLimitBytes: findMemoryLimit(pod),
+    resizes: parseResizeEntries(metadata.managedFields),
+  };
+}
+
+/** StatefulSets and DaemonSets label their pods with a revision, ReplicaSets with the hash of their template. */
+function findRevision({ ownerReferences, labels }: NonNullable<Pod["metadata"]>): string | null {
+  const owner = ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return null;
+  return `${owner.uid}/${labels?.["controller-revision-hash"] ?? labels?.["pod-template-hash"] ?? ""}`;
+}
+
+/** The pod's overhead is what its RuntimeClass needs beside the containers. */
+function computeRequests(summed: SummedPod, overhead: Overhead): Amounts {
+  const extra = parseOverhead(overhead);
+  return shareAmounts({
+    cpuMillicores: sumPod(summed, "cpu.requests") + (extra?.cpuMillicores ?? 0),
+    memoryBytes: sumPod(summed, "memory.requests") + (extra?.memoryBytes ?? 0),
+  });
+}
+
+type Overhead = Readonly<Record<string, unknown>> | undefined;
+
+function parseOverhead(overhead: Overhead): Amounts | null {
+  if (overhead === undefined) return null;
+  const extra = parseResources({ requests: overhead as Record<string, string> });
+  return { cpuMillicores: extra["cpu.requests"] ?? 0, memoryBytes: extra["memory.requests"] ?? 0 };
+}
+
+function parseContainers({ spec, status }: Pod): readonly ContainerFacts[] {
+  const statuses = new Map<string, ContainerStatus>();
+  for (const one of status?.containerStatuses ?? []) statuses.set(one.name, one);
+  for (const one of status?.initContainerStatuses ?? []) statuses.set(one.name, one);
+  const inits = (spec?.initContainers ?? []).map((one) =>
+    parseContainer(one, one.restartPolicy === "Always" ? "sidecar" : "init", statuses.get(one.name))
+  );
+  return [...(spec?.containers ?? []).map((one) => parseContainer(one, "container", statuses.get(one.name))), ...inits];
+}
+
+function parseContainer(
+  container: Container,
+  kind: ContainerFacts["kind"],
+  status: ContainerStatus | undefined,
+): ContainerFacts {
+  const spec = parseResources(container.resources);
+  return {
+    name: container.name,
+    kind,
+    spec,
+    reported: status?.resources === undefined ? null : maskAbsent(parseResources(status.resources), spec),
+    allocated: status?.allocatedResources === undefined
+      ? null
+      : parseResources({ requests: status.allocatedResources }),
+    restartsOn: parseRestartPolicy(container),
+    runningAt: status?.state?.running === undefined ? null : parseTimeOrNull(status.state.running.startedAt) ?? 0,
+    ready: status?.ready === true,
+    instance: status?.containerID ?? null,
+    terminations: parseTerminations(status),
+  };
+}
+
+function findMemoryLimit({ status }: Pod): number | null {
+  const quantity = status?.resources?.limits?.["memory"];
+  const parsed = quantity === undefined ? null : parseAmount(quantity, "memory");
+  // How cgroup v1 says that there is no limit, 9007199254740988Ki, is more than an amount can be.
+  return parsed?.ok === true ? parsed.amount : null;
+}
+
+function parseTerminations(status: ContainerStatus | undefined): readonly Termination[] {
+  const [last, now] = [status?.lastState?.terminated, status?.state?.terminated];
+  if (!last && !now) return NO_TERMINATIONS;
+  return [last, now].flatMap((one) => {
+    // Without an ID it could not be told from the next one.
+    if (!one?.containerID) return [];
+    const { containerID: id, reason = "", exitCode = 0, finishedAt } = one;
+    return [{ id, reason: reason.slice(0, MAX_REASON), exitCode, finishedAt: parseTimeOrNull(finishedAt) ?? 0 }];
+  });
+}
+
+const MAX_REASON = 64;
+
+function parseResources(resources: ResourceRequirements | undefined): Resources {
+  if (resources === undefined) return NO_RESOURCES;
+  const amounts: Record<string, number | null> = {};
+  for (const key of RESOURCE_FIELDS) {
+    const resource = resourceOf(key);
+    const quantity = resources[requestOrLimitOf(key)]?.[resource];
+    const parsed = quantity === undefined ? null : parseAmount(quantity, resource);
+    amounts[key] = parsed?.ok === true ? parsed.amount : null;
+  }
+  return shareResources(amounts as Resources);
+}
+
+/** A request or limit that the spec lacks is none to scale, whatever the runtime reports (C37). */
+function maskAbsent(reported: Resources, spec: Resources): Resources {
+  const masked: Record<string, number | null> = {};
+  for (const key of RESOURCE_FIELDS) masked[key] = spec[key] === null ? null : reported[key];
+  return shareResources(masked as Resources);
+}
+
+const shareLabels = createDeduplicator<PodFacts["labels"]>((labels) => JSON.stringify(labels));
+
+const shareAmounts = createDeduplicator<Amounts>(({ cpuMillicores, memoryBytes }) => `${cpuMillicores}/${memoryBytes}`);
+
+const shareResources = createDeduplicator<Resources>((size) => RESOURCE_FIELDS.map((key) => size[key]).join("/"));
+
+const NO_RESTARTS: ContainerFacts["restartsOn"] = { cpu: false, memory: false };
+
+function parseRestartPolicy(container: Container): ContainerFacts["restartsOn"] {
+  const [cpu, memory] = [restartsOn(container, "cpu"), restartsOn(container, "memory")];
+  return cpu || memory ? { cpu, memory } : NO_RESTARTS;
+}
+
+function restartsOn(container: Container, resource: Resource): boolean {
+  return (container.resizePolicy ?? []).some((policy) =>
+    policy.resourceName === resource && policy.restartPolicy === "RestartContainer"
+  );
+}
+
+function findResizeCondition(conditions: readonly PodCondition[], type: string): ResizeCondition | null {
+  const condition = conditions.find((one) => one.type === type && one.status === "True");
+  if (condition === undefined) return null;
+  const { reason = "", message = "", lastTransitionTime } = condition;
+  return { reason, message, since: parseTimeOrNull(lastTransitionTime) };
+}
+
+function findTrueSince(conditions: readonly PodCondition[], type: string): number | null {
+  const condition = conditions.find((one) => one.type === type && one.status === "True");
+  return condition === undefined ? null : parseTimeOrNull(condition.lastTransitionTime) ?? 0;
+}
+
+function findReadyCondition(conditions: readonly PodCondition[]): ReadyCondition | null {
+  const condition = conditions.find(({ type }) => type === "Ready");
+  if (condition === undefined) return null;
+  const { status } = condition;
+  const at = parseTimeOrNull(condition.lastTransitionTime) ?? 0;
+  return { status: status === "True" || status === "False" ? status : "Unknown", at };
+}
+
+function parseTimeOrNull(text: string | null | undefined): number | null {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? null : at;
+}
+
+function parseQosClass(text: string | undefined): QosClass | null {
+  return text === "Guaranteed" || text === "Burstable" || text === "BestEffort" ? text : null;
+}

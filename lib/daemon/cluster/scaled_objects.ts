@@ -1,0 +1,240 @@
+/**
+ * The cache of ScaledObjects, with the HPAs and TriggerAuthentications that affect them. It tells its listeners which
+ * ScaledObject has to be checked again when one of those changes.
+ */
+import { listExternalTriggers, type ScaledObjectFacts, type Target } from "../../model/scaled_object.ts";
+import type { OperatorLimits } from "../../resources/pod_resource_autoscaler/parse.ts";
+import type { AuthenticationFacts } from "../../resources/trigger_authentication/trigger_authentication.ts";
+import { formatDuration } from "../../units/time.ts";
+import { type HpaFacts, type TargetRef, toGroup, toTargetKey } from "./parse_objects.ts";
+import { replaceAllObjects, Table } from "./tables.ts";
+
+// The ScaledObjects there are, the HPAs and authentications beside them, and who has to look again when one of those
+// changes. Kept current by the watches; a standby keeps it too.
+
+/** Hears what changes. Must not throw. */
+export interface ScaledObjectListener {
+  /** The object is new or has changed, its status alone included. */
+  onObject(facts: ScaledObjectFacts): void;
+  onObjectGone(facts: ScaledObjectFacts): void;
+  /** Somebody else who has to do with the object came, has changed or went. */
+  onRelatedChange(facts: ScaledObjectFacts): void;
+}
+
+/** All of them. */
+export class ScaledObjectCache {
+  /** By namespace, then by uid. */
+  readonly #objects = new Table<ScaledObjectFacts>();
+  readonly #hpas = new Table<HpaFacts>();
+  readonly #authentications = new Table<AuthenticationFacts>();
+  /** By namespace and target, the objects and HPAs of it, by uid. */
+  readonly #objectsOf = new Table<ScaledObjectFacts>();
+  readonly #hpasOf = new Table<HpaFacts>();
+  readonly #listeners = new Set<ScaledObjectListener>();
+
+  /** Calls the listener for each object there is, then for each change until the subscription is disposed of. */
+  subscribe(listener: ScaledObjectListener): Disposable {
+    this.#listeners.add(listener);
+    for (const facts of this.#objects.all()) listener.onObject(facts);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  find({ namespace, uid }: ObjectKey): ScaledObjectFacts | null {
+    return this.#objects.find(namespace, uid);
+  }
+
+  findHpa({ namespace, uid }: ObjectKey): HpaFacts | null {
+    return this.#hpas.find(namespace, uid);
+  }
+
+  /** HPAs of the namespace. */
+  listHpas(namespace: string): Iterable<HpaFacts> {
+    return this.#hpas.list(namespace);
+  }
+
+  listHpasOf(namespace: string, target: TargetRef): readonly HpaFacts[] {
+    return [...this.#hpasOf.list(toTargetPlace(namespace, target))];
+  }
+
+  /** Valid ones that are not being deleted. */
+  listObjectsOf(namespace: string, target: TargetRef): readonly ScaledObjectFacts[] {
+    return [...this.#objectsOf.list(toTargetPlace(namespace, target))];
+  }
+
+  findAuthentication(
+    { kind, namespace, name }: Pick<AuthenticationFacts, "kind" | "namespace" | "name">,
+  ): AuthenticationFacts | null {
+    return this.#authentications.find(toAuthenticationPlace({ kind, namespace }), name);
+  }
+
+  setObject(facts: ScaledObjectFacts): void {
+    const before = this.find(facts);
+    this.#objects.set(facts.namespace, facts.uid, facts);
+    this.#moveTarget(before, facts);
+    for (const listener of this.#listeners) listener.onObject(facts);
+  }
+
+  removeObject({ namespace, uid }: ObjectKey): void {
+    const before = this.find({ namespace, uid });
+    if (before === null) return;
+    this.#objects.delete(namespace, uid);
+    this.#moveTarget(before, null);
+    for (const listener of this.#listeners) listener.onObjectGone(before);
+  }
+
+  /** All there are in the namespace, `null` = in all. */
+  replaceObjects(namespace: string | null, all: readonly ScaledObjectFacts[]): void {
+    replaceAllObjects({ known: this.#objects.listWithin(namespace), all }, {
+      set: (one) => this.setObject(one),
+      remove: (one) => this.removeObject(one),
+    });
+  }
+
+  setHpa(hpa: HpaFacts): void {
+    const before = this.findHpa(hpa);
+    this.#hpas.set(hpa.namespace, hpa.uid, hpa);
+    if (before !== null) this.#hpasOf.delete(toTargetPlace(before.namespace, before.target), before.uid);
+    this.#hpasOf.set(toTargetPlace(hpa.namespace, hpa.target), hpa.uid, hpa);
+    // Its status changes every 15 s, and nobody's verdict with it.
+    if (before !== null && isSameHpaTarget(before, hpa)) return;
+    if (before !== null) this.#notifyObjectsOf(before.namespace, before.target);
+    this.#notifyObjectsOf(hpa.namespace, hpa.target);
+  }
+
+  removeHpa({ namespace, uid }: ObjectKey): void {
+    const before = this.findHpa({ namespace, uid });
+    if (before === null) return;
+    this.#hpas.delete(namespace, uid);
+    this.#hpasOf.delete(toTargetPlace(namespace, before.target), uid);
+    this.#notifyObjectsOf(namespace, before.target);
+  }
+
+  /** As for objects. */
+  replaceHpas(namespace: string | null, all: readonly HpaFacts[]): void {
+    replaceAllObjects({ known: this.#hpas.listWithin(namespace), all }, {
+      set: (one) => this.setHpa(one),
+      remove: (one) => this.removeHpa(one),
+    });
+  }
+
+  setAuthentication(facts: AuthenticationFacts): void {
+    const before = this.findAuthentication(facts);
+    this.#authentications.set(toAuthenticationPlace(facts), facts.name, facts);
+    if (before?.uid !== facts.uid || before.resourceVersion !== facts.resourceVersion) this.#notifyUsersOf(facts);
+  }
+
+  removeAuthentication(facts: Pick<AuthenticationFacts, "kind" | "namespace" | "name">): void {
+    this.#authentications.delete(toAuthenticationPlace(facts), facts.name);
+    this.#notifyUsersOf(facts);
+  }
+
+  /** As for objects. */
+  replaceAuthentications(
+    { kind, namespace }: { readonly kind: AuthenticationFacts["kind"]; readonly namespace: string | null },
+    all: readonly AuthenticationFacts[],
+  ): void {
+    const known = [...this.#authentications.all()].filter((one) =>
+      one.kind === kind && (namespace === null || one.namespace === namespace)
+    );
+    replaceAllObjects({ known, all }, {
+      set: (one) => this.setAuthentication(one),
+      remove: (one) => this.removeAuthentication(one),
+    });
+  }
+
+  #moveTarget(before: ScaledObjectFacts | null, after: ScaledObjectFacts | null): void {
+    const [was, is] = [findTargetPlace(before), findTargetPlace(after)];
+    if (before !== null && was !== null) this.#objectsOf.delete(was, before.uid);
+    if (after !== null && is !== null) this.#objectsOf.set(is, after.uid, after);
+    // Of two that have one target the younger one goes on once the older one is gone.
+    for (const place of was === is ? [] : [was, is]) {
+      for (const one of place === null ? [] : this.#objectsOf.list(place)) {
+        if (one.uid !== (after ?? before)?.uid) this.#notify(one);
+      }
+    }
+  }
+
+  #notifyObjectsOf(namespace: string, target: TargetRef): void {
+    for (const one of this.listObjectsOf(namespace, target)) this.#notify(one);
+  }
+
+  #notifyUsersOf({ kind, namespace, name }: Pick<AuthenticationFacts, "kind" | "namespace" | "name">): void {
+    for (const one of this.#objects.listWithin(namespace)) {
+      const { scaledObject } = one;
+      const isUser = scaledObject !== null &&
+        listExternalTriggers(scaledObject).some(({ authentication }) =>
+          authentication?.kind === kind && authentication.name === name
+        );
+      if (isUser) this.#notify(one);
+    }
+  }
+
+  #notify(facts: ScaledObjectFacts): void {
+    for (const listener of this.#listeners) listener.onRelatedChange(facts);
+  }
+}
+
+interface ObjectKey {
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+/** ClusterTriggerAuthentications have no namespace. */
+function toAuthenticationPlace({ kind, namespace }: Pick<AuthenticationFacts, "kind" | "namespace">): string {
+  return `${kind}/${namespace ?? ""}`;
+}
+
+function toTargetPlace(namespace: string, target: TargetRef): string {
+  return `${namespace}/${toTargetKey(target)}`;
+}
+
+/** `null` of an object that sets nothing: it is invalid, or being deleted. */
+function findTargetPlace(facts: ScaledObjectFacts | null): string | null {
+  if (facts === null || facts.scaledObject === null || facts.isDeleting) return null;
+  return toTargetPlace(facts.namespace, toTargetRef(facts.scaledObject.target));
+}
+
+export function toTargetRef({ apiVersion, kind, name }: Target): TargetRef {
+  return { group: toGroup(apiVersion), kind, name };
+}
+
+/** Whether the HPA stands in the way of the same objects, in the same words. */
+function isSameHpaTarget(a: HpaFacts, b: HpaFacts): boolean {
+  return toTargetKey(a.target) === toTargetKey(b.target) && a.isCheckDisabled === b.isCheckDisabled &&
+    a.owners.join() === b.owners.join();
+}
+
+// Has a ScaledObject changed, or its status alone? Statuses come back as changes too.
+
+/** Whether both say the same of spec, annotations and deletion. Finalizers alone are no change. */
+export function isSameObject(a: ScaledObjectFacts, b: ScaledObjectFacts): boolean {
+  return a.generation === b.generation && a.isDeleting === b.isDeleting && a.isPaused === b.isPaused &&
+    isSameRecord(a.scaledObject?.annotations ?? {}, b.scaledObject?.annotations ?? {}) &&
+    a.problems.map(({ message }) => message).join("\n") === b.problems.map(({ message }) => message).join("\n");
+}
+
+function isSameRecord(a: object, b: object): boolean {
+  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
+  return left.length === right.size && left.every(([key, value]) => right.get(key) === value);
+}
+
+// The operator's --min-poll-interval for ScaledObjects: how often triggers are asked is the cluster's, too (R2).
+
+/** Gives the object within the limit, and says so where its manifest has less. */
+export function limitPolling(
+  facts: ScaledObjectFacts,
+  { minPollIntervalMs }: Pick<OperatorLimits, "minPollIntervalMs">,
+): ScaledObjectFacts {
+  const { scaledObject } = facts;
+  if (scaledObject === null || minPollIntervalMs === null || scaledObject.pollIntervalMs >= minPollIntervalMs) {
+    return facts;
+  }
+  const message = `spec.pollingInterval: ${
+    formatDuration(scaledObject.pollIntervalMs)
+  } is raised to podfit's --min-poll-interval ${formatDuration(minPollIntervalMs)}`;
+  return {
+    ...facts,
+    scaledObject: { ...scaledObject, pollIntervalMs: minPollIntervalMs },
+    limited: [message],
+  };
+}

@@ -1,0 +1,244 @@
+/**
+ * Which pods match a selector now? The sets are kept up to date pod by pod for all selectors in use. `HpaPods` holds
+ * the sets for the targets of HPAs, to find targets that share pods.
+ */
+import type { WorkloadKind } from "../../model/autoscaler.ts";
+import type { PodFacts } from "../../model/pod.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { formatSelector, matches, type Selector } from "../../units/selector.ts";
+import { type HpaFacts, toTargetKey } from "./parse_objects.ts";
+import type { ScaledObjectCache } from "./scaled_objects.ts";
+import { Table } from "./tables.ts";
+
+// Which pods does a selector list now? Kept pod by pod for all selectors that somebody holds: of a thousand selectors
+// in one namespace a pod's change asks those only that name one of its labels. Selectors of the same words are one
+// set.
+
+/** The pods of one selector in one namespace, deleting and finished ones too. */
+export interface PodSet {
+  readonly namespace: string;
+  readonly selector: Selector;
+  /** By uid. */
+  readonly pods: ReadonlyMap<string, PodFacts>;
+  /** UIDs of ScaledObjects and HPAs that have these pods as their target's. */
+  readonly holders: ReadonlySet<string>;
+}
+
+/** A set that is kept current until it is disposed of. */
+export interface PodSetHandle extends Disposable {
+  readonly set: PodSet;
+}
+
+/** What is kept current, and who hears of it. */
+interface SelectorIndexOptions {
+  /** All pods there are in the namespace: asked once for each selector that nobody held before. */
+  readonly listPods: (namespace: string) => Iterable<PodFacts>;
+  /** A pod came to the set or has changed; `null` = it left. Must not throw. */
+  readonly onMoved?: (set: PodSet, before: PodFacts | null, after: PodFacts | null) => void;
+}
+
+interface IndexedPodSet extends PodSet {
+  readonly text: string;
+  readonly pods: Map<string, PodFacts>;
+  readonly holders: Set<string>;
+  users: number;
+}
+
+/** Of one namespace. */
+interface NamespaceSets {
+  readonly sets: Map<string, IndexedPodSet>;
+  /** By `key=value` of a label that all pods of the set have. */
+  readonly byLabel: Map<string, Set<IndexedPodSet>>;
+  /** Those that name no such label. */
+  readonly others: Set<IndexedPodSet>;
+}
+
+/** A longer list of values costs an entry each. */
+const MAX_LABEL_VALUES = 20;
+
+const NO_SETS: readonly IndexedPodSet[] = [];
+
+/** All sets that are held. */
+export class SelectorIndex {
+  readonly #options: SelectorIndexOptions;
+  readonly #namespaces = new Map<string, NamespaceSets>();
+  /** By the uid of a pod, the sets that it is in. */
+  readonly #setsOf = new Map<string, readonly IndexedPodSet[]>();
+
+  constructor(options: SelectorIndexOptions) {
+    this.#options = options;
+  }
+
+  /** The sets that the pod is in. */
+  setsOf(uid: string): readonly PodSet[] {
+    return this.#setsOf.get(uid) ?? NO_SETS;
+  }
+
+  /** A pod came, has changed or went; `null` = it was not there, or is not any more. */
+  move(before: PodFacts | null, after: PodFacts | null): void {
+    const uid = (after ?? before)?.uid;
+    const namespace = (after ?? before)?.namespace;
+    if (uid === undefined || namespace === undefined) return;
+    const was = this.#setsOf.get(uid) ?? NO_SETS;
+    const room = this.#namespaces.get(namespace);
+    const is = after === null || room === undefined ? NO_SETS : findSets(room, after);
+    if (is.length > 0) this.#setsOf.set(uid, is);
+    else this.#setsOf.delete(uid);
+    for (const set of was) if (!is.includes(set)) this.#remove(set, uid);
+    for (const set of is) if (after !== null) this.#put(set, after);
+  }
+
+  /** Keeps the set until it is disposed of. `holder`: the uid of whose target's pods they are; `null` = they are only counted. */
+  acquire(namespace: string, selector: Selector, holder: string | null): PodSetHandle {
+    const text = formatSelector(selector);
+    const set = this.#namespaces.get(namespace)?.sets.get(text) ?? this.#add(namespace, { selector, text });
+    set.users++;
+    if (holder !== null) set.holders.add(holder);
+    let isHeld = true;
+    return {
+      set,
+      [Symbol.dispose]: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        set.users--;
+        if (holder !== null) set.holders.delete(holder);
+        if (set.users === 0) this.#drop(set);
+      },
+    };
+  }
+
+  #add(namespace: string, { selector, text }: { readonly selector: Selector; readonly text: string }): IndexedPodSet {
+    const room = this.#namespaces.get(namespace) ?? { sets: new Map(), byLabel: new Map(), others: new Set() };
+    this.#namespaces.set(namespace, room);
+    const set: IndexedPodSet = { namespace, selector, text, pods: new Map(), holders: new Set(), users: 0 };
+    room.sets.set(text, set);
+    const labels = listLabels(selector);
+    if (labels.length === 0) room.others.add(set);
+    for (const label of labels) room.byLabel.set(label, (room.byLabel.get(label) ?? new Set()).add(set));
+    for (const pod of this.#options.listPods(namespace)) {
+      if (!matches(selector, pod.labels)) continue;
+      this.#setsOf.set(pod.uid, [...this.#setsOf.get(pod.uid) ?? NO_SETS, set]);
+      this.#put(set, pod);
+    }
+    return set;
+  }
+
+  #drop(set: IndexedPodSet): void {
+    for (const uid of [...set.pods.keys()]) {
+      const rest = (this.#setsOf.get(uid) ?? NO_SETS).filter((one) => one !== set);
+      if (rest.length > 0) this.#setsOf.set(uid, rest);
+      else this.#setsOf.delete(uid);
+      this.#remove(set, uid);
+    }
+    const room = this.#namespaces.get(set.namespace);
+    if (room === undefined) return;
+    room.sets.delete(set.text);
+    room.others.delete(set);
+    for (const label of listLabels(set.selector)) {
+      const sets = room.byLabel.get(label);
+      sets?.delete(set);
+      if (sets?.size === 0) room.byLabel.delete(label);
+    }
+    if (room.sets.size === 0) this.#namespaces.delete(set.namespace);
+  }
+
+  #put(set: IndexedPodSet, pod: PodFacts): void {
+    const before = set.pods.get(pod.uid) ?? null;
+    if (before === pod) return;
+    set.pods.set(pod.uid, pod);
+    this.#options.onMoved?.(set, before, pod);
+  }
+
+  #remove(set: IndexedPodSet, uid: string): void {
+    const before = set.pods.get(uid) ?? null;
+    set.pods.delete(uid);
+    this.#options.onMoved?.(set, before, null);
+  }
+}
+
+function findSets(room: NamespaceSets, { labels }: PodFacts): readonly IndexedPodSet[] {
+  const found: IndexedPodSet[] = [];
+  for (const set of room.others) if (matches(set.selector, labels)) found.push(set);
+  for (const [key, value] of Object.entries(labels)) {
+    for (const set of room.byLabel.get(`${key}=${value}`) ?? NO_SETS) {
+      if (matches(set.selector, labels)) found.push(set);
+    }
+  }
+  return found;
+}
+
+/** A pod of the selector has one of these labels, and one only. */
+function listLabels({ requirements }: Selector): readonly string[] {
+  const named = requirements.filter(({ operator, values }) => operator === "In" && values.length <= MAX_LABEL_VALUES);
+  const first = named.toSorted((a, b) => a.values.length - b.values.length)[0];
+  return first === undefined ? [] : first.values.map((value) => `${first.key}=${value}`);
+}
+
+// The pods of HPAs' targets, as far as the targets' selectors are known: an HPA of another target may have pods in
+// common with an object (R78).
+
+/** Where HPAs and selectors come from. */
+interface HpaPodSetsOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly objects: Pick<ScaledObjectCache, "listHpas">;
+  readonly sets: Pick<SelectorIndex, "acquire">;
+  readonly findSelector: (workload: {
+    readonly kind: WorkloadKind;
+    readonly namespace: string;
+    readonly name: string;
+  }) => Selector | null;
+}
+
+interface HpaRow {
+  readonly uid: string;
+  readonly target: string;
+  readonly held: PodSetHandle;
+}
+
+/** HPAs and workloads come and go seldom. */
+const REFRESH_MS = 15_000;
+
+const HPA_TARGET_KINDS: ReadonlyMap<string, WorkloadKind> = new Map([
+  ["apps/Deployment", "deployment"],
+  ["apps/StatefulSet", "statefulset"],
+]);
+
+/** Holds the sets of one namespace's HPAs once somebody asks for them. Disposal lets go of all. */
+export class HpaPodSets implements Disposable {
+  readonly #options: HpaPodSetsOptions;
+  /** By namespace and uid. */
+  readonly #rows = new Table<HpaRow>();
+  readonly #refreshedMs = new Map<string, number>();
+
+  constructor(options: HpaPodSetsOptions) {
+    this.#options = options;
+  }
+
+  /** Brings the sets of the namespace's HPAs up to date, at most every 15 s. */
+  refresh(namespace: string): void {
+    const { clock, objects } = this.#options;
+    const nowMs = clock.monotonic();
+    if (nowMs - (this.#refreshedMs.get(namespace) ?? -Infinity) < REFRESH_MS) return;
+    this.#refreshedMs.set(namespace, nowMs);
+    const hpas = new Map([...objects.listHpas(namespace)].map((hpa) => [hpa.uid, hpa]));
+    for (const { uid, target, held } of this.#rows.listWithin(namespace)) {
+      const hpa = hpas.get(uid);
+      if (hpa !== undefined && toTargetKey(hpa.target) === target) continue;
+      this.#rows.delete(namespace, uid);
+      held[Symbol.dispose]();
+    }
+    for (const hpa of hpas.values()) if (this.#rows.find(namespace, hpa.uid) === null) this.#add(hpa);
+  }
+
+  [Symbol.dispose](): void {
+    for (const { held } of this.#rows.listWithin(null)) held[Symbol.dispose]();
+  }
+
+  #add({ uid, namespace, target }: HpaFacts): void {
+    const kind = HPA_TARGET_KINDS.get(`${target.group}/${target.kind}`);
+    const selector = kind === undefined ? null : this.#options.findSelector({ kind, namespace, name: target.name });
+    if (selector === null) return;
+    const held = this.#options.sets.acquire(namespace, selector, uid);
+    this.#rows.set(namespace, uid, { uid, target: toTargetKey(target), held });
+  }
+}

@@ -1,0 +1,434 @@
+/**
+ * Reads the usage of each node with tracked pods and passes it to the pod controller, one loop per node. The interval
+ * is the smallest one that the node's autoscalers ask for. Changed pods are evaluated at once.
+ */
+import type { Reading } from "../../api/usage.ts";
+import type { NodeCapacity, Observation } from "../../model/decision.ts";
+import { findContainer, type PodFacts } from "../../model/pod.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { getComputeQueue, type RunQueued } from "../../runtime/event_loop.ts";
+import type { Log } from "../../runtime/log.ts";
+import { TaskSet } from "../../runtime/tasks.ts";
+import {
+  type KubeletAddress,
+  LASTING_FAILURES,
+  MAX_FAILED_READS,
+  type UsageContainer,
+  type UsageNode,
+  type UsagePod,
+  type WatchUsage,
+} from "../../usage/source.ts";
+import type { NodeFacts, TrackedPod } from "../cluster/facts.ts";
+import type { OnFailure } from "../health.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { PodController } from "./controller.ts";
+import { type UsageHealth, UsageSources } from "./usage_health.ts";
+
+// Which nodes are polled: those with tracked pods, each by one loop whose interval is the smallest pollInterval of its
+// pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20). Metered pods are read as well,
+// for who scales their workload, and not evaluated (R20).
+
+/** Where usage comes from, who evaluates it, and what is known of nodes. */
+export interface NodePollerOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly onTrouble: OnFailure;
+  readonly watchUsage: WatchUsage;
+  readonly controller: Pick<PodController, "evaluate">;
+  readonly facts: ReadonlyMap<string, NodeFacts>;
+  /** False until `facts` has all nodes there are. */
+  readonly areListed: () => boolean;
+  readonly health: UsageHealth;
+  /** No node is read more often for metered pods, ms. */
+  readonly minPollIntervalMs?: number | null;
+  /** Hears of each reading before its pods are evaluated. */
+  readonly onReading?: (reading: Reading) => void;
+}
+
+interface PolledNode {
+  readonly pods: Map<string, TrackedPod>;
+  readonly metered: Map<string, PodFacts>;
+  readonly changes: ChangedPods;
+  readonly schedule: PollSchedule;
+  evaluatedAt: number;
+  failures: number;
+}
+
+/** A loop that evaluates nothing for this long beyond its interval is stuck: all calls it makes have shorter timeouts. */
+const STUCK_MS = 60_000;
+
+const WHAT = "Cannot read usage of nodes";
+
+/** The nodes with tracked pods, each with its loop. Disposal ends all loops and waits for them. */
+export class NodePoller implements AsyncDisposable {
+  readonly #options: NodePollerOptions;
+  readonly #entries = new Map<string, PolledNode>();
+  readonly #loops: TaskSet;
+  readonly #sources: UsageSources;
+
+  constructor(options: NodePollerOptions) {
+    const { clock, random, metrics, onTrouble } = options;
+    this.#options = options;
+    this.#sources = new UsageSources({ metrics, onTrouble });
+    this.#loops = new TaskSet({
+      clock,
+      random,
+      onError: (node, error) => {
+        metrics.failed("", "NodeLoop");
+        const message = "Node loop failed, starting it again";
+        onTrouble({ kind: "failure", level: "error", message, autoscaler: null, fields: { node, error } });
+      },
+    });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Names of nodes whose loop is stuck. */
+  listStuck(): readonly string[] {
+    const now = this.#options.clock.monotonic();
+    return [...this.#entries].filter(([, entry]) => now - entry.evaluatedAt > entry.schedule.intervalMs + STUCK_MS)
+      .map(([node]) => node);
+  }
+
+  put(tracked: TrackedPod): void {
+    const node = tracked.pod.nodeName;
+    if (node === null) return;
+    const entry = this.#entries.get(node) ?? this.#add(node);
+    entry.pods.set(tracked.pod.uid, tracked);
+    entry.schedule.onTrackedChanged();
+    entry.changes.add(tracked.pod.uid);
+  }
+
+  /** Has those of the pods that are on the node evaluated now, rather than at the next reading (L30). */
+  evaluateNow(node: string, uids: ReadonlySet<string>): void {
+    const entry = this.#entries.get(node);
+    if (entry === undefined) return;
+    for (const uid of uids) if (entry.pods.has(uid)) entry.changes.add(uid);
+  }
+
+  remove(uid: string, node: string | null): void {
+    const entry = this.#entries.get(node ?? "");
+    if (entry === undefined || node === null) return;
+    entry.pods.delete(uid);
+    entry.changes.remove(uid);
+    entry.schedule.onTrackedChanged();
+    this.#endIfEmpty(node, entry);
+  }
+
+  /** Has the pod's usage read every 5 s, or as often as its node is read for others. */
+  meter(pod: PodFacts): void {
+    if (pod.nodeName === null) return;
+    const entry = this.#entries.get(pod.nodeName) ?? this.#add(pod.nodeName);
+    entry.metered.set(pod.uid, pod);
+  }
+
+  unmeter({ uid, nodeName }: Pick<PodFacts, "uid" | "nodeName">): void {
+    const entry = this.#entries.get(nodeName ?? "");
+    if (entry === undefined || nodeName === null) return;
+    entry.metered.delete(uid);
+    this.#endIfEmpty(nodeName, entry);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#loops[Symbol.asyncDispose]();
+  }
+
+  #endIfEmpty(node: string, entry: PolledNode): void {
+    if (entry.pods.size > 0 || entry.metered.size > 0) return;
+    this.#entries.delete(node);
+    if (entry.failures > 0) this.#options.onTrouble({ kind: "recovered", what: WHAT, subject: node });
+    this.#options.health.forgetNode(node);
+    this.#sources.forget(node);
+    this.#loops.stop(node);
+  }
+
+  #add(node: string): PolledNode {
+    const { clock, minPollIntervalMs = null } = this.#options;
+    const [pods, metered] = [new Map<string, TrackedPod>(), new Map<string, PodFacts>()];
+    const pace = new PollSchedule({ clock, tracked: pods, metered, minPollIntervalMs });
+    const entry: PolledNode = {
+      pods,
+      metered,
+      schedule: pace,
+      changes: new ChangedPods(),
+      evaluatedAt: clock.monotonic(),
+      failures: 0,
+    };
+    this.#entries.set(node, entry);
+    this.#loops.start(node, (signal) => this.#run(node, entry, signal));
+    return entry;
+  }
+
+  async #run(node: string, entry: PolledNode, signal: AbortSignal): Promise<void> {
+    const { clock, watchUsage, controller, facts } = this.#options;
+    // Aborted when the loop fails, too: the loop that is started after it watches anew.
+    const ending = new AbortController();
+    const readings = watchUsage(toUsageNode(node, facts), {
+      interval: () => entry.schedule.intervalMs,
+      isTracked: (uid) => entry.pods.has(uid) || entry.metered.has(uid),
+      pods: () => listUsagePods(entry),
+      signal: AbortSignal.any([signal, ending.signal]),
+    });
+    try {
+      await runNodeLoop({
+        node,
+        controller,
+        tracked: () => entry.pods,
+        capacity: () => facts.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
+        readings: readings[Symbol.asyncIterator](),
+        changes: entry.changes,
+        signal,
+        compute: getComputeQueue(clock),
+        beginRound: () => entry.schedule.beginRound(),
+        onReading: (reading) => this.#note(reading, entry),
+        onEvaluated: () => entry.evaluatedAt = clock.monotonic(),
+      });
+    } finally {
+      ending.abort();
+    }
+  }
+
+  #note(reading: Reading, entry: PolledNode): void {
+    const { metrics, log, health, facts, areListed, onTrouble } = this.#options;
+    this.#sources.recordReading(reading);
+    this.#options.onReading?.(reading);
+    if (reading.kind === "usage") {
+      health.recordReading(reading);
+      metrics.kubeletRead("ok", reading.durationMs / 1000);
+      if (reading.skipped > 0) metrics.usageSkipped("malformed", reading.skipped);
+      if (entry.failures > 0) {
+        onTrouble({ kind: "recovered", what: WHAT, subject: reading.node, message: "Usage of node is read again" });
+      }
+      entry.failures = 0;
+      return;
+    }
+    // The node is not at fault: the watch of nodes says why they are not listed, and it may have listed this one meanwhile.
+    const isCounted = reading.reason !== "unlisted" || (areListed() && !facts.has(reading.node));
+    health.recordReading(reading, { isCounted });
+    if (!isCounted) return log.debug(reading.message);
+    metrics.kubeletRead(reading.reason, null);
+    entry.failures++;
+    if (entry.failures === MAX_FAILED_READS) {
+      for (const namespace of listNamespaces(entry)) metrics.failed(namespace, "MetricsUnavailable");
+    }
+    onTrouble({
+      kind: "failure",
+      level: LASTING_FAILURES.has(reading.reason) ? "error" : "warn",
+      message: reading.message,
+      autoscaler: null,
+      fields: { node: reading.node, reason: reading.reason, failures: entry.failures },
+      topic: { what: WHAT, reason: reading.reason, subject: reading.node },
+    });
+  }
+}
+
+const UNKNOWN_ADDRESS: KubeletAddress = { addresses: null, port: 0, maxPods: null };
+
+function toUsageNode(name: string, facts: ReadonlyMap<string, NodeFacts>): UsageNode {
+  return {
+    name,
+    getAddress() {
+      const { addresses, port, maxPods } = facts.get(name) ?? UNKNOWN_ADDRESS;
+      return { addresses, port, maxPods };
+    },
+  };
+}
+
+function listNamespaces({ pods }: PolledNode): ReadonlySet<string> {
+  return new Set([...pods.values()].map(({ pod }) => pod.namespace));
+}
+
+// The life of one node with tracked pods: readings at the smallest poll interval of its pods, and changes of pods as
+// they come; one round of evaluations at a time (C20), which waits for no answer to a request (C23). One such loop per
+// node.
+
+/** The node, its readings, and who evaluates its pods. */
+interface NodeLoopOptions {
+  readonly node: string;
+  readonly controller: Pick<PodController, "evaluate">;
+  /** The node's tracked pods at this moment. */
+  readonly tracked: () => ReadonlyMap<string, TrackedPod>;
+  readonly capacity: () => NodeCapacity;
+  /** Each is emptied when its pods are evaluated. */
+  readonly readings: AsyncIterator<Reading>;
+  /** Nothing is evaluated once it is aborted. */
+  readonly signal: AbortSignal;
+  readonly changes: ChangedPods;
+  /** The queue that all nodes' evaluations share. */
+  readonly compute: RunQueued;
+  /** Whether the tracked pods are to be evaluated with this reading. */
+  readonly beginRound: () => boolean;
+  readonly onReading: (reading: Reading) => void;
+  readonly onEvaluated: () => void;
+}
+
+/** Resolves when the readings end, which they do when the signal aborts; rejects when an evaluation or `onReading` throws. */
+export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
+  const { readings, changes } = options;
+  let reading = readings.next();
+  for (;;) {
+    const next = await Promise.race([reading, changes.wait()]);
+    if (next === CHANGED) {
+      await evaluateInTurns(() => changes.take(), () => ({ kind: "changed" }), options);
+    } else {
+      if (next.done === true) return;
+      const { value } = next;
+      await evaluateInTurns(() => beginReading(value, options), toObserver(value, options.capacity()), options);
+      // The promise that it came by was awaited for so long that V8 keeps what it brought until it next collects the whole heap.
+      if (value.kind === "usage") value.pods.clear();
+      reading = readings.next();
+    }
+    options.onEvaluated();
+  }
+}
+
+/** The pods that are to be evaluated with the reading. */
+function beginReading(reading: Reading, { signal, onReading, beginRound, tracked }: NodeLoopOptions): Iterable<string> {
+  if (signal.aborted) return [];
+  onReading(reading);
+  return beginRound() ? tracked().keys() : [];
+}
+
+/** Pods that are evaluated in one go: a node may have hundreds, and others wait for their turn. */
+const PODS_PER_TURN = 10;
+
+/** Asks for the pods when their turn comes, and evaluates those that are still tracked when it is theirs. */
+async function evaluateInTurns(
+  list: () => Iterable<string>,
+  observe: (tracked: TrackedPod) => Observation,
+  { signal, tracked, controller, compute }: NodeLoopOptions,
+): Promise<void> {
+  let waiting: string[] | null = null;
+  do {
+    waiting = await compute(() => {
+      const uids = waiting ?? [...list()];
+      if (signal.aborted) return [];
+      controller.evaluate(uids.splice(0, PODS_PER_TURN).flatMap((uid) => tracked().get(uid) ?? []), observe);
+      return uids;
+    });
+  } while (waiting.length > 0);
+}
+
+function toObserver(reading: Reading, capacity: NodeCapacity): (tracked: TrackedPod) => Observation {
+  if (reading.kind === "failed") return () => ({ kind: "tick" });
+  const { clockOffsetMs, pods } = reading;
+  return ({ pod }) => {
+    const usage = pods.get(pod.uid);
+    return usage === undefined ? { kind: "tick" } : { kind: "usage", usage, clockOffsetMs, capacity };
+  };
+}
+
+const CHANGED = Symbol("changed");
+
+/** Pods of a node that have changed since they were last taken, and a way to wait for the first. */
+export class ChangedPods {
+  #uids = new Set<string>();
+  #wake: (() => void) | null = null;
+
+  add(uid: string): void {
+    this.#uids.add(uid);
+    this.#wake?.();
+  }
+
+  remove(uid: string): void {
+    this.#uids.delete(uid);
+  }
+
+  take(): ReadonlySet<string> {
+    const taken = this.#uids;
+    this.#uids = new Set();
+    this.#wake = null;
+    return taken;
+  }
+
+  /** For one waiter at a time. Each gets a new promise: a promise that lives on keeps a reaction for every race it was in. */
+  wait(): Promise<typeof CHANGED> {
+    if (this.#uids.size > 0) return Promise.resolve(CHANGED);
+    return new Promise((resolve) => this.#wake = () => resolve(CHANGED));
+  }
+}
+
+// How often is a node read, and which readings are its tracked pods evaluated with (C20)? Metered pods want more
+// readings: a kubelet has new samples of a container each 10 to 19 s, of each at another moment, and a load that grows
+// is to be seen soon (R20). Evaluations stay as often as manifests ask for.
+
+/** Of one node. */
+interface PollScheduleOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly tracked: ReadonlyMap<string, TrackedPod>;
+  readonly metered: ReadonlyMap<string, unknown>;
+  /** The operator's; no node is read more often for metered pods. `null` = no limit. */
+  readonly minPollIntervalMs: number | null;
+}
+
+/** How often usage of metered pods is read, ms. */
+const METERED_INTERVAL_MS = 5_000;
+
+export class PollSchedule {
+  readonly #options: PollScheduleOptions;
+  readonly #meteredMs: number;
+  /** Of its tracked pods; `null` once they have changed: asked for once a poll, they change a hundred thousand times in a burst. */
+  #ownMs: number | null = null;
+  #roundAt = -Infinity;
+
+  constructor(options: PollScheduleOptions) {
+    this.#options = options;
+    this.#meteredMs = Math.max(METERED_INTERVAL_MS, options.minPollIntervalMs ?? 0);
+  }
+
+  /** From reading to reading; Infinity for a node without pods. */
+  get intervalMs(): number {
+    return this.#options.metered.size === 0 ? this.#getOwnMs() : Math.min(this.#getOwnMs(), this.#meteredMs);
+  }
+
+  onTrackedChanged(): void {
+    this.#ownMs = null;
+  }
+
+  /** Whether the tracked pods are evaluated with the reading that has come now: as often as they ask for, to half a reading. */
+  beginRound(): boolean {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#roundAt + this.#meteredMs / 2 < this.#getOwnMs()) return false;
+    this.#roundAt = now;
+    return true;
+  }
+
+  #getOwnMs(): number {
+    if (this.#ownMs !== null) return this.#ownMs;
+    let intervalMs = Infinity;
+    for (const { autoscalers } of this.#options.tracked.values()) {
+      for (const { pollIntervalMs } of autoscalers) intervalMs = Math.min(intervalMs, pollIntervalMs);
+    }
+    return this.#ownMs = intervalMs;
+  }
+}
+
+// Which containers of a node's pods are read, where a source reads each by itself: those that an autoscaler is for,
+// and all of metered pods.
+
+/** One for each pod, in their order, with the containers that its contenders name; metered pods last, with all of theirs. */
+export function* listUsagePods(
+  { pods, metered }: {
+    readonly pods: ReadonlyMap<string, TrackedPod>;
+    readonly metered: ReadonlyMap<string, PodFacts>;
+  },
+): Generator<UsagePod> {
+  for (const { pod, autoscalers } of pods.values()) {
+    if (metered.has(pod.uid)) continue;
+    const containers: UsageContainer[] = [];
+    for (const { containerName } of autoscalers) {
+      const container = findContainer(pod, containerName);
+      if (container !== null && !containers.includes(container)) containers.push(container);
+    }
+    yield toUsagePod(pod, containers);
+  }
+  for (const pod of metered.values()) yield toUsagePod(pod, pod.containers.filter(({ kind }) => kind !== "init"));
+}
+
+function toUsagePod({ uid, namespace, name, qosClass }: PodFacts, containers: readonly UsageContainer[]): UsagePod {
+  return { uid, namespace, name, qosClass, containers };
+}

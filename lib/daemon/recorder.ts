@@ -1,0 +1,290 @@
+/**
+ * The flight recorder: the evaluations of about the last hour, for each pod and each ScaledObject. Old records are
+ * compressed. `explain` and `/debug/records` read them.
+ */
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { PodFacts } from "../model/pod.ts";
+import {
+  type EvaluationRecord,
+  formatLine,
+  type PodLine,
+  type RecordLine,
+  type ReplicasRecord,
+  type ScaledObjectLine,
+  toRecord,
+  toReplicasRecord,
+} from "../record/record.ts";
+import {
+  comparePods,
+  compareReplicas,
+  isBlocked,
+  type Packing,
+  Ring,
+  type RingRules,
+  type Run,
+  toLane,
+} from "../record/ring.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { EvaluationSink } from "./pods/controller.ts";
+import type { ReplicasSink } from "./replicas/reports.ts";
+
+// The flight recorder: the last hour of each pod and ScaledObject, and whoever follows one of them. Sinks fill it.
+
+/** Whose lines: a pod's or a ScaledObject's. */
+export interface RecordSubject extends SubjectName {
+  readonly kind: RecordLine["kind"];
+}
+
+/** Hears of each later evaluation; `null` = there will be none, as the subject is gone, or podfit ends. Must not throw. */
+export type OnRecordLine = (line: string | null) => void;
+
+/** What is told by the debug listener. */
+export interface FlightRecords {
+  /** Texts of whole lines, oldest first; `null` where nothing is known of the subject. */
+  readonly get: (subject: RecordSubject) => Iterable<string> | null;
+  /** The newest line of each pod and object, of one namespace or of all. */
+  readonly listLatest: (namespace: string | null) => Iterable<string>;
+  /** Until it is disposed of; `null` where there is no such subject now. */
+  readonly watch: (subject: RecordSubject, onLine: OnRecordLine) => Disposable | null;
+}
+
+export interface FlightRecorder extends FlightRecords {
+  readonly sink: EvaluationSink;
+  readonly replicasSink: ReplicasSink;
+  readonly dropPod: (pod: Pick<PodFacts, "uid" | "namespace" | "name">) => void;
+  /** Packs and forgets until the signal aborts. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+export function createFlightRecorder(clock: Pick<Clock, "now" | "monotonic" | "sleep">): FlightRecorder {
+  const pods = new Rings(POD_RULES);
+  const objects = new Rings(REPLICAS_RULES);
+  const watchers = new Map<string, Set<OnRecordLine>>();
+  const shelfOf = ({ kind }: RecordSubject) => kind === "pod" ? pods : objects;
+
+  function tell(subject: RecordSubject, toLine: () => RecordLine): void {
+    const hearing = watchers.get(toSubjectKey(subject));
+    if (hearing === undefined) return;
+    const line = `${formatLine(toLine())}\n`;
+    for (const onLine of hearing) onLine(line);
+  }
+
+  function tellGone(subject: RecordSubject): void {
+    const hearing = watchers.get(toSubjectKey(subject));
+    if (hearing === undefined || shelfOf(subject).has(subject)) return;
+    for (const onLine of hearing) onLine(null);
+  }
+
+  return {
+    sink({ before, input, outcome }) {
+      const { pod: { namespace, name, uid }, now, observation } = input;
+      const record = toRecord({ before, input, outcome });
+      pods.add(record, { namespace, name, uid, isLast: observation.kind === "answered" });
+      tell({ kind: "pod", namespace, name }, () => toPodLine({ record, count: 1, since: now }));
+    },
+    replicasSink: {
+      onPass({ before, input, outcome }) {
+        const { object: { namespace, name, uid, isDeleting }, now } = input;
+        const record = toReplicasRecord({ before, input, outcome });
+        objects.add(record, { namespace, name, uid, isLast: isDeleting });
+        tell({ kind: "scaledObject", namespace, name }, () => toScaledObjectLine({ record, count: 1, since: now }));
+      },
+      onGone({ namespace, name, uid }) {
+        objects.markGone(uid, clock.now());
+        tellGone({ kind: "scaledObject", namespace, name });
+      },
+    },
+    dropPod({ namespace, name, uid }) {
+      pods.markGone(uid, clock.now());
+      tellGone({ kind: "pod", namespace, name });
+    },
+    get: (subject) => shelfOf(subject).findLines(subject),
+    *listLatest(namespace) {
+      yield* pods.listLatest(namespace);
+      yield* objects.listLatest(namespace);
+    },
+    watch(subject, onLine) {
+      if (!shelfOf(subject).has(subject)) return null;
+      const key = toSubjectKey(subject);
+      const hearing = watchers.get(key) ?? new Set();
+      watchers.set(key, hearing.add(onLine));
+      return {
+        [Symbol.dispose]() {
+          hearing.delete(onLine);
+          if (hearing.size === 0) watchers.delete(key);
+        },
+      };
+    },
+    async run(signal) {
+      for (let expiredMs = clock.monotonic(); !signal.aborted;) {
+        // Others go between two of them.
+        while (pods.packOne() || objects.packOne()) await clock.sleep(0, signal).catch(() => {});
+        if (clock.monotonic() - expiredMs >= EXPIRE_INTERVAL_MS) {
+          expiredMs = clock.monotonic();
+          for (const shelf of [pods, objects]) shelf.expire(clock.now());
+        }
+        await clock.sleep(PACK_INTERVAL_MS, signal).catch(() => {});
+      }
+      for (const hearing of watchers.values()) for (const onLine of hearing) onLine(null);
+    },
+  };
+}
+
+const PACK_INTERVAL_MS = 1_000;
+
+const EXPIRE_INTERVAL_MS = 60_000;
+
+function toSubjectKey({ kind, namespace, name }: RecordSubject): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+// The rings of all pods, or of all ScaledObjects. What is gone is kept for some minutes, to ask about what has just
+// ended; so many of them and no more.
+
+/** Whose records: the names of a pod or a ScaledObject. */
+interface SubjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface KeptRing<R> extends SubjectName {
+  readonly uid: string;
+  readonly ring: Ring<R>;
+  /** Wall clock, epoch ms; `null` while it is there. */
+  goneAt: number | null;
+}
+
+const GONE_MS = 600_000;
+
+const MAX_GONE = 500;
+
+class Rings<R> {
+  readonly #rules: RingRules<R>;
+  readonly #kept = new Map<string, KeptRing<R>>();
+  /** Oldest first. */
+  readonly #gone = new Set<KeptRing<R>>();
+  readonly #toPack = new Set<KeptRing<R>>();
+
+  constructor(rules: RingRules<R>) {
+    this.#rules = rules;
+  }
+
+  /** `isLast`: it tells of something that has ended, and does not mean that the subject is there. */
+  add(
+    record: R,
+    { uid, namespace, name, isLast }: SubjectName & { readonly uid: string; readonly isLast: boolean },
+  ): void {
+    const one = this.#kept.get(uid) ?? { uid, namespace, name, ring: new Ring(this.#rules), goneAt: null };
+    this.#kept.set(uid, one);
+    if (!isLast) this.#markPresent(one);
+    one.ring.add(record);
+    if (one.ring.hasEnded) this.#toPack.add(one);
+  }
+
+  /** It is gone at `now`, epoch ms. */
+  markGone(uid: string, now: number): void {
+    const one = this.#kept.get(uid);
+    if (one === undefined || one.goneAt !== null) return;
+    one.goneAt = now;
+    this.#gone.add(one);
+    const [first] = this.#gone;
+    if (this.#gone.size > MAX_GONE && first !== undefined) this.#forget(first);
+  }
+
+  /** Is there one of that name? */
+  has(names: SubjectName): boolean {
+    return this.#list(names).some(({ goneAt }) => goneAt === null);
+  }
+
+  /** Texts of whole lines, oldest first; `null` where nothing is known of it. Several may have had the name, one after the other. */
+  findLines(names: SubjectName): Iterable<string> | null {
+    const found = this.#list(names).map(({ ring }) => ring.listLines());
+    return found.length === 0 ? null : concat(found);
+  }
+
+  /** The newest line of each that is there, of one namespace or of all. */
+  *listLatest(namespace: string | null): Generator<string> {
+    for (const one of [...this.#kept.values()]) {
+      if (one.goneAt !== null || (namespace !== null && one.namespace !== namespace)) continue;
+      const line = one.ring.findNewest();
+      if (line !== null) yield line;
+    }
+  }
+
+  /** Packs one ring. False when there was nothing to pack. */
+  packOne(): boolean {
+    const [one] = this.#toPack;
+    if (one === undefined) return false;
+    this.#toPack.delete(one);
+    one.ring.pack();
+    return true;
+  }
+
+  /** Forgets what is too old at `now`, epoch ms. */
+  expire(now: number): void {
+    for (const one of this.#kept.values()) {
+      const isOver = one.goneAt !== null && Math.abs(now - one.goneAt) > GONE_MS;
+      if (isOver || !one.ring.expire(now)) this.#forget(one);
+    }
+  }
+
+  #list({ namespace, name }: SubjectName): readonly KeptRing<R>[] {
+    return [...this.#kept.values()].filter((one) => one.name === name && one.namespace === namespace);
+  }
+
+  #markPresent(one: KeptRing<R>): void {
+    one.goneAt = null;
+    this.#gone.delete(one);
+  }
+
+  #forget(one: KeptRing<R>): void {
+    this.#kept.delete(one.uid);
+    this.#gone.delete(one);
+    this.#toPack.delete(one);
+  }
+}
+
+function* concat(all: readonly Iterable<string>[]): Generator<string> {
+  for (const one of all) yield* one;
+}
+
+// Lines made small, by Zstandard: measured on 16 lines of a busy pod it is 14 times as fast as DEFLATE and leaves two
+// thirds as much. One byte is one character, as a string costs a tenth of what a small byte array does beside its
+// bytes.
+
+const ZSTD_PACKING: Packing = {
+  pack: (text) => zstdCompressSync(text).toString("latin1"),
+  unpack: (packed) => zstdDecompressSync(Uint8Array.from(packed, (character) => character.charCodeAt(0))).toString(),
+};
+
+// What is remembered of a pod and of a ScaledObject: about an hour of each.
+
+const RETENTION = { maxAgeMs: 3_600_000, maxLines: 256, maxBytes: 13 * 1024, packing: ZSTD_PACKING };
+
+const POD_RULES: RingRules<EvaluationRecord> = {
+  ...RETENTION,
+  getAt: ({ input }) => input.now,
+  compare: comparePods,
+  keepsFirst: isBlocked,
+  getLane: () => "",
+  format: (run) => formatLine(toPodLine(run)),
+};
+
+const REPLICAS_RULES: RingRules<ReplicasRecord> = {
+  ...RETENTION,
+  getAt: ({ input }) => input.now,
+  compare: compareReplicas,
+  keepsFirst: () => false,
+  getLane: toLane,
+  format: (run) => formatLine(toScaledObjectLine(run)),
+};
+
+function toPodLine({ record, count, since }: Run<EvaluationRecord>): PodLine {
+  const { namespace, name, uid } = record.input.pod;
+  return { kind: "pod", namespace, name, uid, count, since, record };
+}
+
+function toScaledObjectLine({ record, count, since }: Run<ReplicasRecord>): ScaledObjectLine {
+  const { namespace, name, uid } = record.input.object;
+  return { kind: "scaledObject", namespace, name, uid, count, since, record };
+}

@@ -1,0 +1,325 @@
+/**
+ * Reports each decision about a ScaledObject: as Kubernetes Events, in the log, in metrics and in its status. A report
+ * that throws is logged, and the others still run.
+ */
+import { findBlockerReason } from "../../horizontal/lifecycle.ts";
+import { type ScaledObjectStatus, toScaledObjectStatus } from "../../horizontal/status.ts";
+import type { ReplicasInput, ReplicasOutcome, ReplicasReport, TriggerReport } from "../../model/replicas_decision.ts";
+import type { ReplicasState } from "../../model/replicas_state.ts";
+import type {
+  ExternalTrigger,
+  ExternalType,
+  ScaledObject,
+  ScaledObjectFacts,
+  Trigger,
+} from "../../model/scaled_object.ts";
+import type { RunQueued } from "../../runtime/event_loop.ts";
+import type { Log, LogFields } from "../../runtime/log.ts";
+import { formatName } from "../cluster/facts.ts";
+import type { EventRecorder } from "../events/recorder.ts";
+import type { ReplicaMetrics, TriggerName } from "../metrics/metrics.ts";
+import type { StatusWriter, SweepContext } from "../status/writer.ts";
+
+// Who hears of ScaledObjects: each pass through the fold, each question to a trigger, and objects that come and go.
+
+/** One pass of one object through the fold. */
+export interface ReplicasEvaluation {
+  readonly before: ReplicasState;
+  readonly input: ReplicasInput;
+  readonly outcome: ReplicasOutcome;
+  readonly tookMs: number;
+  /** How late the half began: when it did, minus when it was due. */
+  readonly lateMs: number;
+}
+
+/** An external trigger was asked; not told of cached readings. */
+interface AskedTrigger {
+  readonly object: ScaledObjectFacts;
+  readonly trigger: ExternalTrigger;
+  readonly seconds: number;
+  /** The answer had no value. */
+  readonly isEmpty: boolean;
+}
+
+/** Takes what happens. It may throw: then the others are called all the same. */
+export interface ReplicasSink {
+  onPass?(pass: ReplicasEvaluation): void;
+  onAsked?(asked: AskedTrigger): void;
+  /** The object appeared or its spec changed, valid or not. */
+  onObject?(facts: ScaledObjectFacts): void;
+  /** The object is gone: nothing is to be kept of it. */
+  onGone?(facts: ScaledObjectFacts): void;
+}
+
+/** What is so of an object now; `state` is `null` before its first pass. */
+export interface ScaledObjectSnapshot {
+  readonly facts: ScaledObjectFacts;
+  readonly state: ReplicasState | null;
+}
+
+/** One of all; a sink that throws is reported, and the others are called all the same. */
+export function combineReplicasSinks(
+  sinks: readonly ReplicasSink[],
+  onError: (error: unknown) => void,
+): Required<ReplicasSink> {
+  const toEach = (tell: (sink: ReplicasSink) => void) => {
+    for (const sink of sinks) {
+      try {
+        tell(sink);
+      } catch (error) {
+        onError(error);
+      }
+    }
+  };
+  return {
+    onPass: (pass) => toEach((sink) => sink.onPass?.(pass)),
+    onAsked: (asked) => toEach((sink) => sink.onAsked?.(asked)),
+    onObject: (facts) => toEach((sink) => sink.onObject?.(facts)),
+    onGone: (facts) => toEach((sink) => sink.onGone?.(facts)),
+  };
+}
+
+// The sink that publishes the notices of a pass as Kubernetes Events on the ScaledObject (R92).
+
+/** Never throws: what the recorder cannot write it counts and drops. */
+export function createReplicasEvents(recorder: Pick<EventRecorder, "publish">): ReplicasSink {
+  return {
+    onPass({ input: { object: { namespace, name, uid } }, outcome: { notices } }) {
+      const autoscaler = { kind: "ScaledObject", namespace, name, uid } as const;
+      for (const notice of notices) recorder.publish(notice, { autoscaler });
+    },
+  };
+}
+
+// The sink that logs: a change of replicas at info, and at debug what each half found and why it left them (R94).
+
+/** Never throws, as the log does not. */
+export function createReplicasLog(log: Log): ReplicasSink {
+  return {
+    onPass(pass) {
+      logAnswer(pass, log);
+      logBlocker(pass, log);
+      const { input: { object }, outcome: { report } } = pass;
+      if (report !== null && log.level === "debug") log.debug("Evaluated", { ...toReportFields(object, report) });
+    },
+  };
+}
+
+/** `s0-prometheus: value 12, 4 replicas (ratio 1.2; 10 ready, 1 unready, 0 missing)`, or why there is none. */
+export function formatTrigger({ metricName, value, error, proposal }: TriggerReport): string {
+  if (error !== null) return `${metricName}: ${error}`;
+  const said = value === null ? metricName : `${metricName}: value ${value}`;
+  if (proposal === null) return said;
+  const { replicas, lo, hi, ratio, ready, unready, missing } = proposal;
+  const range = lo === hi ? "" : ` (${lo} to ${hi})`;
+  const counts = `${ready} ready, ${unready} unready, ${missing} missing`;
+  return `${said}, ${replicas} replicas${range}, ${ratio === null ? "" : `ratio ${ratio.toPrecision(4)}, `}${counts}`;
+}
+
+// The sink that counts and measures ScaledObjects in KEDA's families and ours (R93).
+
+/** Never throws. `isKnown` is false for an object that was deleted: a late answer brings none of its series back. */
+export function createReplicasMetrics(
+  { metrics, isKnown }: { readonly metrics: ReplicaMetrics; readonly isKnown: (uid: string) => boolean },
+): ReplicasSink {
+  return {
+    onPass(pass) {
+      if (!isKnown(pass.input.object.uid)) return;
+      recordEvaluation(pass, metrics);
+      recordAnswer(pass, metrics);
+    },
+    onAsked({ object, trigger, seconds, isEmpty }) {
+      if (!isKnown(object.uid)) return;
+      metrics.asked(toTriggerName(object, trigger, trigger.metricName), seconds);
+      const { source } = trigger;
+      if (isEmpty && source.kind === "prometheus") {
+        const { namespace, name } = object;
+        const of = { namespace, name, triggerName: trigger.name ?? "", metric: trigger.metricName };
+        metrics.answeredEmpty({ ...of, ignoresNullValues: source.ignoresNullValues });
+      }
+    },
+    onObject(facts) {
+      metrics.forgetTriggers(facts);
+      metrics.setPaused(facts, facts.isPaused);
+    },
+    onGone: (facts) => metrics.forget(facts),
+  };
+}
+
+// Looks at all ScaledObjects each second and writes the statuses that differ from what is stored (R90); counts what is
+// there for the gauges of KEDA's that say how much is registered (R93).
+
+/** Where the objects come from, and who takes what follows. */
+interface ReplicasSweepOptions {
+  readonly compute: RunQueued;
+  readonly list: () => Iterable<ScaledObjectSnapshot>;
+  readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "forget">;
+  readonly metrics: Pick<ReplicaMetrics, "setRegistered">;
+  /** False while what the namespace's objects depend on is not known: their statuses stay as they are. */
+  readonly isKnown: (namespace: string) => boolean;
+}
+
+/** Remembers what each status followed from, so that an unchanged object costs little. */
+export class ReplicasSweep {
+  readonly #options: ReplicasSweepOptions;
+  /** By uid: what needs no more looking at. */
+  readonly #settled = new Map<string, ScaledObjectSnapshot>();
+
+  constructor(options: ReplicasSweepOptions) {
+    this.#options = options;
+  }
+
+  forget(uid: string): void {
+    this.#settled.delete(uid);
+    this.#options.writer.forget(uid);
+  }
+
+  /** Resolves when all that differed is written, has failed, or was put off. Never rejects. The last one puts nothing off. */
+  async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
+    const pass: SweepContext = { signal, isUnanswered: false, isLast };
+    const writes: Promise<void>[] = [];
+    const registered = { triggers: new Map<string, number>(), objects: new Map<string, number>() };
+    for (const seen of this.#options.list()) {
+      await this.#options.compute(() => {
+        const writing = this.#look(seen, pass);
+        if (writing !== null) writes.push(writing);
+      });
+      countRegistered(seen.facts, registered);
+    }
+    this.#options.metrics.setRegistered(registered);
+    await Promise.all(writes);
+  }
+
+  /** `null` = nothing is written, or later. */
+  #look(seen: ScaledObjectSnapshot, pass: SweepContext): Promise<void> | null {
+    const { facts, state } = seen;
+    if (!this.#options.isKnown(facts.namespace)) return null;
+    const before = this.#settled.get(facts.uid);
+    if (state === null || (before?.facts === facts && before.state === state && !pass.isLast)) return null;
+    const status = toScaledObjectStatus(facts, state);
+    const writing = this.#options.writer.write({ object: facts, isStale: false, status }, pass);
+    if (writing === null) this.#settled.set(facts.uid, seen);
+    return writing instanceof Promise ? writing : null;
+  }
+}
+
+function countRegistered(
+  { namespace, scaledObject }: ScaledObjectFacts,
+  { triggers, objects }: { readonly triggers: Map<string, number>; readonly objects: Map<string, number> },
+): void {
+  objects.set(namespace, (objects.get(namespace) ?? 0) + 1);
+  for (const { type } of scaledObject?.triggers ?? []) triggers.set(type, (triggers.get(type) ?? 0) + 1);
+}
+
+function logAnswer({ input: { object, observation } }: ReplicasEvaluation, log: Log): void {
+  if (observation.kind !== "answered") return;
+  const { write, answer } = observation;
+  const fields = {
+    scaledObject: formatName(object),
+    target: object.scaledObject?.target.name ?? null,
+    from: write.from.replicas,
+    to: write.replicas,
+    half: write.half,
+    reason: write.reason,
+    why: write.message,
+  };
+  if (answer.kind === "accepted") return log.info("Set replicas", fields);
+  if (answer.kind === "dropped") return log.debug("Somebody else has set replicas meanwhile", fields);
+  const code = answer.kind === "refused" ? answer.code : 0;
+  log.warn("Cannot set replicas, trying again", { ...fields, code, error: answer.message });
+}
+
+/** Once for each: the same obstacle is met with each half. */
+function logBlocker(
+  { before, input: { object, observation }, outcome: { state } }: ReplicasEvaluation,
+  log: Log,
+): void {
+  const why = state.conditions.Ready?.message;
+  if (observation.kind !== "obstructed" || before.conditions.Ready?.message === why) return;
+  log.info("Leaving replicas alone", {
+    scaledObject: formatName(object),
+    reason: findBlockerReason(observation.obstacle),
+    why,
+  });
+}
+
+function toReportFields(
+  object: { readonly namespace: string; readonly name: string },
+  report: ReplicasReport,
+): LogFields {
+  const { half, replicas, desired, reason, message, need, stabilized, triggers } = report;
+  return {
+    scaledObject: formatName(object),
+    half,
+    replicas,
+    desired,
+    reason,
+    why: message,
+    need,
+    stabilized,
+    triggers: triggers.map(formatTrigger),
+  };
+}
+
+/** KEDA's words for the label `scaler` of a trigger without a name: its Go types. */
+const SCALERS: Readonly<Record<ExternalType | "cpu" | "memory", string>> = {
+  cpu: "cpuMemoryScaler",
+  memory: "cpuMemoryScaler",
+  cron: "cronScaler",
+  "kubernetes-workload": "kubernetesWorkloadScaler",
+  "metrics-api": "metricsAPIScaler",
+  prometheus: "prometheusScaler",
+};
+
+function recordEvaluation(
+  { before, input, outcome, tookMs, lateMs }: ReplicasEvaluation,
+  metrics: ReplicaMetrics,
+): void {
+  const { object, observation } = input;
+  const { report, state } = outcome;
+  if (observation.kind === "obstructed" && before.conditions.Ready?.message !== state.conditions.Ready?.message) {
+    metrics.failed(object);
+    const reason = findBlockerReason(observation.obstacle);
+    if (reason !== null) metrics.held(object, reason);
+  }
+  if (observation.kind === "poll") metrics.began(object, lateMs / 1000);
+  if (report === null) return;
+  metrics.evaluated(object, tookMs / 1000);
+  const { replicas, desired, need, reason } = report;
+  metrics.setReplicas(object, { current: replicas, desired, need });
+  if (outcome.write === null && reason !== null) metrics.held(object, reason);
+  recordTriggers(object, report, metrics);
+}
+
+function recordTriggers(facts: ScaledObjectFacts, { triggers }: ReplicasReport, metrics: ReplicaMetrics): void {
+  for (const report of triggers) {
+    const of = toReportName(facts, report);
+    metrics.setTrigger(of, report);
+    metrics.triggerEvaluated(of, report.error !== null);
+  }
+}
+
+function recordAnswer({ input: { object, observation } }: ReplicasEvaluation, metrics: ReplicaMetrics): void {
+  if (observation.kind !== "answered") return;
+  const { write: { from, half }, answer } = observation;
+  if (answer.kind !== "accepted" && answer.kind !== "dropped") metrics.failed(object);
+  if (answer.kind !== "accepted") return;
+  metrics.wrote(object, { direction: answer.replicas < from.replicas ? "down" : "up", half });
+}
+
+function toReportName(facts: ScaledObjectFacts, { index, metricName, type }: TriggerReport): TriggerName {
+  const trigger = findTrigger(facts.scaledObject, index);
+  // A composite stands for all external triggers, and is none of them (R61).
+  if (trigger === null || type === "composite") {
+    return { namespace: facts.namespace, name: facts.name, metric: metricName, scaler: metricName, index };
+  }
+  return toTriggerName(facts, trigger, metricName);
+}
+
+function toTriggerName({ namespace, name }: ScaledObjectFacts, trigger: Trigger, metric: string): TriggerName {
+  return { namespace, name, metric, scaler: trigger.name ?? SCALERS[trigger.type], index: trigger.index };
+}
+
+function findTrigger(object: ScaledObject | null, index: number): Trigger | null {
+  return object?.triggers.find((trigger) => trigger.index === index) ?? null;
+}

@@ -1,0 +1,127 @@
+/**
+ * How one object asks its triggers: it resolves the credentials of TriggerAuthentications and limits the questions at
+ * one time. One slow trigger delays neither the other objects nor the triggers that need no network.
+ */
+import type { ApiClient } from "../../kube/client.ts";
+import { getErrorMessage, toApiError } from "../../kube/errors.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { Semaphore } from "../../runtime/limits.ts";
+import type { FetchObject, ObjectResult } from "../../triggers/container_env.ts";
+import { type FetchCredentials, resolveCredentials, type TargetResult } from "../../triggers/credentials.ts";
+import type { AskTrigger } from "../../triggers/value.ts";
+import { isRecord } from "../../units/untrusted.ts";
+import type { ScaledObjectCache } from "../cluster/scaled_objects.ts";
+import { REQUEST_TIMEOUT_MS, type TargetPlace } from "./scale_client.ts";
+import { fetchTemplate, toTemplateSource } from "./templates.ts";
+
+// How the authentications of one object's triggers become parameters: by the watches, and by GETs of what they name
+// (R16).
+
+/** Where things are, and what they belong to. */
+interface CredentialsOptions {
+  readonly client: Pick<ApiClient, "core">;
+  readonly clock: Clock;
+  readonly objects: Pick<ScaledObjectCache, "findAuthentication">;
+  /** Where the secrets of ClusterTriggerAuthentications are. */
+  readonly clusterObjectNamespace: string;
+  /** The object's target now; `null` while the object is invalid. */
+  readonly findTarget: () => TargetPlace | null;
+}
+
+/** For one object. */
+export function createFetchCredentials(options: CredentialsOptions): FetchCredentials {
+  const { client: { core }, objects, clusterObjectNamespace: clusterNamespace } = options;
+  const fetchSecret = createFetchObject(options, "secrets", async (init) => {
+    const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/secrets/{name}", init);
+    return { entries: data?.data, error, response };
+  });
+  const fetchConfigMap = createFetchObject(options, "configmaps", async (init) => {
+    const { data, error, response } = await core.GET("/api/v1/namespaces/{namespace}/configmaps/{name}", init);
+    return { entries: data?.data, error, response };
+  });
+  return async ({ namespace, ref }, signal) => {
+    const found = objects.findAuthentication({
+      ...ref,
+      namespace: ref.kind === "TriggerAuthentication" ? namespace : null,
+    });
+    if (!found?.authentication) {
+      return { kind: "missing", message: `${ref.kind} "${ref.name}" is not there, or invalid` };
+    }
+    const of = {
+      namespace,
+      clusterNamespace,
+      fetchSecret,
+      fetchConfigMap,
+      fetchTarget: (signal: AbortSignal) => fetchTarget(options, signal),
+      signal,
+    };
+    return await resolveCredentials(found.authentication, of);
+  };
+}
+
+type GetInit = {
+  readonly params: { readonly path: { readonly namespace: string; readonly name: string } };
+  readonly signal: AbortSignal;
+};
+
+interface EntriesResponse {
+  readonly entries: Record<string, string> | undefined;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+function createFetchObject(
+  { clock }: Pick<CredentialsOptions, "clock">,
+  resource: string,
+  get: (init: GetInit) => Promise<EntriesResponse>,
+): FetchObject {
+  return async ({ namespace, name }, signal): Promise<ObjectResult> => {
+    using timeout = clock.timeout(REQUEST_TIMEOUT_MS);
+    try {
+      const init = { params: { path: { namespace, name } }, signal: AbortSignal.any([signal, timeout.signal]) };
+      const { entries, error, response } = await get(init);
+      if (response.status === 404) return { kind: "missing" };
+      if (response.ok) return { kind: "found", entries: isRecord(entries) ? entries : {} };
+      const advice = response.status === 403 ? `; grant get of ${resource} in namespace "${namespace}"` : "";
+      return { kind: "failed", cause: `${toApiError(response, error).message}${advice}` };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { kind: "failed", cause: getErrorMessage(error) };
+    }
+  };
+}
+
+async function fetchTarget(options: CredentialsOptions, signal: AbortSignal): Promise<TargetResult> {
+  const place = options.findTarget();
+  const source = place && toTemplateSource(place);
+  if (source === null) return { kind: "failed", cause: "env is read of Deployments and StatefulSets only" };
+  try {
+    const template = await fetchTemplate(source, { ...options, signal });
+    return template === null ? { kind: "missing" } : { kind: "found", object: { spec: { template } } };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { kind: "failed", cause: getErrorMessage(error) };
+  }
+}
+
+// How many triggers are asked at once: whoever does not answer holds up neither the other objects nor what needs no
+// question.
+
+/** In this process. */
+const MAX_CONCURRENT = 64;
+
+/** Of one object: one with many triggers leaves room for others. */
+const MAX_PER_OBJECT = 8;
+
+/** Gives each object an `ask` of its own, which waits for its turn; it rejects with the signal's reason only. */
+export function createQueryLimits(ask: AskTrigger): () => AskTrigger {
+  const all = new Semaphore(MAX_CONCURRENT);
+  return () => {
+    const own = new Semaphore(MAX_PER_OBJECT);
+    return async (trigger, options) => {
+      using _own = await own.acquire(options.signal);
+      using _slot = await all.acquire(options.signal);
+      return await ask(trigger, options);
+    };
+  };
+}

@@ -1,0 +1,339 @@
+/**
+ * The routes: `/metrics`, `/healthz`, `/readyz` and `/debug/records`, and the index at `/`. `guardReaders` lets only
+ * readers with the right pass.
+ */
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { compress } from "hono/compress";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
+import { Semaphore } from "../../runtime/limits.ts";
+import type { CheckResult } from "../health.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { FlightRecords, RecordSubject } from "../recorder.ts";
+import type { Access, CheckReader } from "./reader_access.ts";
+
+// What podfit answers over HTTP: a plain (Request) -> Response out of groups of routes, with an index of all of them
+// at `/`. Every route answers GET and HEAD and nothing else.
+
+/** Answers one request. */
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+/** One path and its answer. */
+interface Route {
+  /** `/metrics` */
+  readonly path: string;
+  /** What the index says of it. */
+  readonly about: string;
+  /** What every answer passes through, such as compression. */
+  readonly middleware?: readonly MiddlewareHandler[];
+  readonly answer: (context: Context) => Response | Promise<Response>;
+}
+
+/** Never rejects: an answer that throws is a 500 with its message. Of two routes with one path the first answers. */
+export function createHandler(groups: readonly (readonly Route[])[]): Handler {
+  const routes = groups.flat();
+  const app = new Hono();
+  const index: Route = { path: "/", about: "", answer: (context) => context.text(formatIndex(routes)) };
+  for (const { path, middleware = [], answer } of [index, ...routes]) {
+    for (const one of middleware) app.get(path, one);
+    app.get(path, (context) => answer(context));
+    app.all(path, (context) => context.text("Method not allowed\n", 405, { allow: "GET, HEAD" }));
+  }
+  app.notFound((context) => context.text("Not found\n", 404));
+  app.onError((error, context) => context.text(`Cannot answer: ${error.message}\n`, 500));
+  return (request) => app.fetch(request);
+}
+
+function formatIndex(routes: readonly Route[]): string {
+  const width = Math.max(...routes.map(({ path }) => path.length));
+  return ["podfit", "", ...routes.map(({ path, about }) => `${path.padEnd(width)}  ${about}`), ""].join("\n");
+}
+
+// `/healthz` and `/readyz`, as a kubelet probes them: 200 or 503, with the reasons one per line.
+
+/** Whose verdicts the probes get. */
+export interface HealthRoutesOptions {
+  readonly isAlive: () => CheckResult;
+  readonly isReady: () => CheckResult;
+}
+
+/** The two routes, each with its own verdict, asked anew for every answer. */
+export function healthRoutes({ isAlive, isReady }: HealthRoutesOptions): readonly Route[] {
+  return [
+    { path: "/healthz", about: "is the process alive", answer: (context) => answerCheck(context, isAlive()) },
+    { path: "/readyz", about: "is it ready to work", answer: (context) => answerCheck(context, isReady()) },
+  ];
+}
+
+function answerCheck(context: Context, { ok, message }: CheckResult): Response {
+  return context.text(`${message}\n`, ok ? 200 : 503);
+}
+
+// `/metrics`. However long the page is, everything else goes on while it is sent; and however many want it, no more
+// than a few are made at a time, as one that is under way holds 1 MB or more until its reader has taken it.
+
+/** For whom the page is, and for how many of them. */
+interface MetricsRoutesOptions {
+  /** Without it everybody may read. */
+  readonly checkReader?: CheckReader | null;
+  readonly clock?: Pick<Clock, "timeout">;
+  /** How many pages may be under way; 4 by default. */
+  readonly mostPages?: number;
+}
+
+/** The page for Prometheus, compressed where the reader takes it. */
+export function metricsRoutes(
+  metrics: Pick<Metrics, "contentType" | "render">,
+  { checkReader = null, clock = systemClock, mostPages = 4 }: MetricsRoutesOptions = {},
+): readonly Route[] {
+  const pages = new Semaphore(mostPages);
+  const headers = { "content-type": metrics.contentType };
+  return [{
+    path: METRICS_PATH,
+    about: "its metrics, for Prometheus",
+    middleware: [
+      ...(checkReader === null ? [] : [guardReaders(checkReader, METRICS_PATH)]),
+      // Measured: 29 MB become 1 MB at a cost of 0.15 s, in steps of a millisecond.
+      compress({ encoding: "gzip" }),
+    ],
+    async answer(context) {
+      if (context.req.method === "HEAD") return context.body("", 200, headers);
+      const page = metrics.render();
+      const slot = await takeSlot(pages, clock);
+      if (slot === null) return context.text("Too many readers at once\n", 503, { "retry-after": "5" });
+      return context.body(toTextStream(page, slot), 200, headers);
+    },
+  }];
+}
+
+// `/debug/records`: what the flight recorder holds of a pod or ScaledObject, and what comes after it, as JSON lines.
+
+/** The one route. Without `checkReader` everybody may read. */
+export function debugRoutes(records: FlightRecords, checkReader: CheckReader | null): readonly Route[] {
+  return [{
+    path: RECORDS_PATH,
+    about: "what was decided and of what, as JSON lines: ?namespace=NS&pod=NAME, &scaledObject=NAME or latest=true",
+    middleware: checkReader === null ? [] : [guardReaders(checkReader, RECORDS_PATH)],
+    answer(context) {
+      const query = parseDebugQuery(new URL(context.req.url).searchParams);
+      if (query.kind === "refused") return context.text(`${query.message}\n`, 400);
+      const body = query.kind === "latest"
+        ? toBody(records.listLatest(query.namespace))
+        : toSubjectBody(records, query);
+      if (typeof body === "string") return context.text(`${body}\n`, 404);
+      if (context.req.method !== "HEAD") return context.body(body, 200, RECORDS_HEADERS);
+      void body.cancel();
+      return context.body(null, 200, RECORDS_HEADERS);
+    },
+  }];
+}
+
+// Which records does a request ask for?
+
+/** What is wanted, or what is wrong with the question. */
+type DebugQuery =
+  | { readonly kind: "latest"; readonly namespace: string | null }
+  | { readonly kind: "one"; readonly subject: RecordSubject; readonly isWatched: boolean; readonly withPast: boolean }
+  | { readonly kind: "refused"; readonly message: string };
+
+/** Parses the query of `/debug/records`. */
+export function parseDebugQuery(query: URLSearchParams): DebugQuery {
+  const known: readonly string[] = [...QUERY_FLAGS, ...QUERY_NAMES];
+  for (const key of query.keys()) {
+    if (!known.includes(key)) return refuseQuery(`unknown parameter "${key.slice(0, 64)}"`);
+    if (query.getAll(key).length > 1) return refuseQuery(`${key} is given twice`);
+    if (query.get(key) === "") return refuseQuery(`${key} is empty`);
+  }
+  for (const flag of QUERY_FLAGS) {
+    if (!["true", "false", null].includes(query.get(flag))) return refuseQuery(`${flag} is neither true nor false`);
+  }
+  return toQuery(query);
+}
+
+// What a ring holds and then each evaluation as it happens, for one reader, who gets no more time than a few lines
+// give.
+
+/** Ends when the subject is gone, and with an error for a reader who is too far behind. Disposal ends it for its reader. */
+interface FollowedRecords extends Disposable {
+  readonly lines: AsyncIterable<string>;
+}
+
+/** A poll of a pod is a line; the shortest interval is a second. */
+const MAX_WAITING_LINES = 256;
+
+/** `null` where there is no such subject now. */
+function followRecords(
+  records: FlightRecords,
+  { subject, withPast }: { readonly subject: RecordSubject; readonly withPast: boolean },
+): FollowedRecords | null {
+  const waiting: string[] = [];
+  let isOver = false;
+  let isBehind = false;
+  let wake = () => {};
+  const watching = records.watch(subject, (line) => {
+    if (line === null) isOver = true;
+    else if (waiting.length >= MAX_WAITING_LINES) isBehind = true;
+    else waiting.push(line);
+    wake();
+  });
+  if (watching === null) return null;
+  const past = withPast ? records.get(subject) ?? [] : [];
+
+  async function* readLines(): AsyncGenerator<string> {
+    yield* past;
+    while (true) {
+      while (waiting.length > 0 && !isBehind) yield waiting.shift() ?? "";
+      if (isBehind) throw new Error(`Cannot follow ${subject.kind} "${subject.name}": its reader is too slow`);
+      if (isOver) return;
+      await new Promise<void>((resolve) => wake = resolve);
+    }
+  }
+
+  return {
+    lines: readLines(),
+    [Symbol.dispose]() {
+      watching[Symbol.dispose]();
+      isOver = true;
+      wake();
+    },
+  };
+}
+
+// Lets only those readers through to a route who may. What others get says what they lack.
+
+/** What goes before a route's own answer. */
+function guardReaders(checkReader: CheckReader, path: string): MiddlewareHandler {
+  return async (context, next) => {
+    const access = await checkReader(context.req.header("authorization") ?? null, path);
+    return access.kind === "allowed" ? await next() : refuseReader(context, access, path);
+  };
+}
+
+function refuseReader(context: Context, access: Exclude<Access, { readonly kind: "allowed" }>, path: string): Response {
+  switch (access.kind) {
+    case "unknownReader":
+      return context.text("Unauthorized: send a bearer token of this cluster\n", 401, {
+        "www-authenticate": 'Bearer realm="podfit"',
+      });
+    case "denied":
+      return context.text(
+        `Forbidden: user "${access.user}" may not read this; grant the verb "get" on the nonResourceURL "${path}"\n`,
+        403,
+      );
+    case "unanswered":
+      return context.text(`Cannot tell who may read this: ${access.why}\n`, 503, { "retry-after": "5" });
+    case "rightMissing":
+      return context.text(`Cannot tell who may read this: ${access.why}\n`, 500);
+  }
+}
+
+// Bodies of answers that are made while they are read: each piece when the reader has room for it, so that a long one
+// blocks nobody.
+
+/** Work, ms, between two turns of the event loop. */
+const ENCODE_ROUND_MS = 2;
+
+/**
+ * The event loop turns between pieces that take some time. `holding` is disposed of after the last one, or when the reader has gone, also
+ * before the first; pieces that are waited for have to end then.
+ */
+function toTextStream(
+  pieces: Iterable<string> | AsyncIterable<string>,
+  holding: Disposable,
+): ReadableStream<Uint8Array> {
+  const encoded = encodeInRounds(pieces);
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { value, done } = await encoded.next();
+        if (done !== true) return controller.enqueue(value);
+        holding[Symbol.dispose]();
+        controller.close();
+      } catch (error) {
+        holding[Symbol.dispose]();
+        throw error;
+      }
+    },
+    async cancel() {
+      holding[Symbol.dispose]();
+      await encoded.return(undefined);
+    },
+  }, { highWaterMark: 0 });
+}
+
+async function* encodeInRounds(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  let restedMs = systemClock.monotonic();
+  for await (const piece of pieces) {
+    yield encoder.encode(piece);
+    if (systemClock.monotonic() - restedMs < ENCODE_ROUND_MS) continue;
+    await systemClock.sleep(0);
+    restedMs = systemClock.monotonic();
+  }
+}
+
+const METRICS_PATH = "/metrics";
+
+/** As long as Prometheus waits by default. Those who do not read are gone by then. */
+const SLOT_TIMEOUT_MS = 10_000;
+
+async function takeSlot(pages: Semaphore, clock: Pick<Clock, "timeout">): Promise<Disposable | null> {
+  using timeout = clock.timeout(SLOT_TIMEOUT_MS);
+  return await pages.acquire(timeout.signal).catch(() => null);
+}
+
+const RECORDS_PATH = "/debug/records";
+
+const RECORDS_HEADERS = { "content-type": "application/x-ndjson" };
+
+const NOTHING_TO_DISPOSE: Disposable = { [Symbol.dispose]() {} };
+
+type ByteBody = ReadableStream<Uint8Array>;
+
+/** What is wrong, where nothing is known. */
+function toSubjectBody(
+  records: FlightRecords,
+  { subject, isWatched, withPast }: Extract<DebugQuery, { readonly kind: "one" }>,
+): ByteBody | string {
+  const following = isWatched ? followRecords(records, { subject, withPast }) : null;
+  if (following !== null) return toTextStream(following.lines, following);
+  const lines = withPast ? records.get(subject) : null;
+  return lines === null ? describeUnknown(subject) : toBody(lines);
+}
+
+function toBody(lines: Iterable<string>): ByteBody {
+  return toTextStream(lines, NOTHING_TO_DISPOSE);
+}
+
+function describeUnknown({ kind, namespace, name }: RecordSubject): string {
+  return `Nothing is known of ${kind} "${namespace}/${name}": this podfit has evaluated none of that name; where several ` +
+    "run, ask the leader, or the agent of the pod's node";
+}
+
+const QUERY_FLAGS = ["watch", "past", "latest"] as const;
+
+const QUERY_NAMES = ["namespace", "pod", "scaledObject"] as const;
+
+const QUERY_USAGE =
+  "ask for namespace=NS and pod=NAME or scaledObject=NAME, with watch=true to go on, or for latest=true";
+
+function toQuery(query: URLSearchParams): DebugQuery {
+  const [namespace, pod, scaledObject] = QUERY_NAMES.map((name) => query.get(name));
+  const [isWatched, isLatest] = [query.get("watch") === "true", query.get("latest") === "true"];
+  const withPast = query.get("past") !== "false";
+  if (pod && scaledObject) return refuseQuery("pod and scaledObject do not go together");
+  const name = pod ?? scaledObject ?? null;
+  if (name === null) {
+    if (!isLatest && !namespace) return refuseQuery("nothing is asked for");
+    return isWatched
+      ? refuseQuery("watch needs a pod or scaledObject")
+      : { kind: "latest", namespace: namespace ?? null };
+  }
+  if (!namespace) return refuseQuery("namespace is missing");
+  if (isLatest) return refuseQuery("latest is not for one pod or scaledObject");
+  if (!withPast && !isWatched) return refuseQuery("past=false is for watch=true");
+  return { kind: "one", subject: { kind: pod ? "pod" : "scaledObject", namespace, name }, isWatched, withPast };
+}
+
+function refuseQuery(why: string): DebugQuery {
+  return { kind: "refused", message: `Cannot read the query: ${why}; ${QUERY_USAGE}` };
+}

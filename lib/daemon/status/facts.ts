@@ -1,0 +1,260 @@
+/**
+ * What does the status of an autoscaler follow from? Its spec, its pods, limits, recommendations and the status stored
+ * before. The rules that turn these facts into conditions are elsewhere, and pure.
+ */
+import type { Action, Autoscaler } from "../../model/autoscaler.ts";
+import { isOfSidecar } from "../../model/ownership.ts";
+import { findContainer, isResized, type PodFacts } from "../../model/pod.ts";
+import { formatProblems, type NoticeName } from "../../model/reasons.ts";
+import type { PodState, ReadableState } from "../../model/state.ts";
+import { toEffectivePolicy } from "../../resources/pod_resource_autoscaler/profiles.ts";
+import {
+  type AutoscalerStatus,
+  computeMaxSize,
+  computeMedianSize,
+  computeMinSize,
+  type Condition,
+  describeContainer,
+  isInFuture,
+  type LastScale,
+  type LimitFacts,
+  nextRecommended,
+  type Recommended,
+  type StatusFacts,
+} from "../../resources/pod_resource_autoscaler/status.ts";
+import type { Resources } from "../../units/resources.ts";
+import { isRecord, type Problem } from "../../units/untrusted.ts";
+import { findScaleUpLimit } from "../../vertical/outcome.ts";
+import { findRecommendedSize, getStateFor, listViewsOf } from "../../vertical/recommend.ts";
+import type { AutoscalerFacts, Mode, Resolution } from "../cluster/facts.ts";
+import { toStableText } from "../health.ts";
+
+// What an autoscaler's status follows from, put together from what the daemon knows; and which of it makes an event.
+
+/** What a status follows from, beside the autoscaler itself. */
+export interface StatusSources {
+  readonly resolution: Resolution;
+  /** The resource that is too old to go by (C51); none by default. */
+  readonly stale?: string | null;
+  /** `null` = the podfits of the pods know it, and this one does not. */
+  readonly unread: { readonly count: number; readonly why: string } | null;
+  readonly limits: LimitFacts;
+  readonly recommended: readonly Recommended[] | null;
+  readonly isNodeLocal: boolean;
+  /** The last resize of this process; the one that the status names may be newer, or from before a restart. */
+  readonly lastScale: LastScale | null;
+  readonly now: number;
+}
+
+/** The facts that `nextStatus` judges. */
+export function toStatusFacts(
+  parsed: AutoscalerFacts,
+  { resolution, stale = null, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
+): StatusFacts {
+  const { autoscaler, status, generation, problems, warnings } = parsed;
+  const { selector, matched, tracked } = resolution;
+  return {
+    generation,
+    stale,
+    problems,
+    warnings: resolution.crowdedOut === 0 ? warnings : [...warnings, toCrowdWarning(resolution)],
+    paused: autoscaler?.paused ?? false,
+    missingTarget: describeMissing(parsed, resolution),
+    selector: selector?.source ?? null,
+    containerName: autoscaler?.containerName ?? "",
+    matched,
+    tracked: tracked.size,
+    unread: unread?.count ?? 0,
+    unreadWhy: toStableText(unread?.why ?? ""),
+    limits,
+    recommended,
+    isNodeLocal,
+    isUsageElsewhere: unread === null,
+    lastScale: findNewestScale(lastScale, findLastScale(parseStatus(status)), now),
+    cooldownMs: autoscaler?.cooldownMs ?? 0,
+    effectivePolicy: autoscaler === null || autoscaler.profile === null ? null : toEffectivePolicy(autoscaler),
+  };
+}
+
+function toCrowdWarning({ crowdedOut }: Resolution): Problem {
+  const pods = crowdedOut === 1 ? "1 of its pods has" : `${crowdedOut} of its pods have`;
+  return {
+    path: "spec.priority",
+    message:
+      `${pods} as many autoscalers of higher rank for the container as podfit asks (--max-contenders): raise the ` +
+      "priority, or delete some",
+  };
+}
+
+/** The newer of two resizes. One that lies ahead was dated by a clock that has been set back since: the other is newer. */
+export function findNewestScale(a: LastScale | null, b: LastScale | null, now: number): LastScale | null {
+  if (a === null || b === null) return a ?? b;
+  if (isInFuture(a, now) !== isInFuture(b, now)) return isInFuture(a, now) ? b : a;
+  return a.at >= b.at ? a : b;
+}
+
+/** The notice of the state that the autoscaler is in, and its message; `null` when all is well. */
+export function findSpecNotice(facts: StatusFacts): readonly [NoticeName | null, string] {
+  if (facts.problems.length > 0) return ["InvalidSpec", formatProblems(facts.problems)];
+  if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", facts.missingTarget];
+  if (facts.matched > 0 && facts.tracked === 0) {
+    return ["ContainerNotFound", `no matching pod has ${describeContainer(facts)}`];
+  }
+  return [null, ""];
+}
+
+function describeMissing(
+  { autoscaler }: AutoscalerFacts,
+  { isTargetMissing, targetProblems }: Resolution,
+): string | null {
+  if (!isTargetMissing || !autoscaler?.target) return null;
+  const target = `${autoscaler.target.kind} "${autoscaler.target.name}"`;
+  return targetProblems.length === 0
+    ? `${target} does not exist`
+    : `${target} has a selector that cannot be used: ${formatProblems(targetProblems)}`;
+}
+
+function findLastScale(
+  { lastScaleTime, lastScaleAction, lastScaleResourceChange }: AutoscalerStatus,
+): LastScale | null {
+  const at = Date.parse(lastScaleTime ?? "");
+  if (Number.isNaN(at) || lastScaleAction === undefined) return null;
+  return { at, action: lastScaleAction, change: lastScaleResourceChange ?? "" };
+}
+
+// What an autoscaler's stored status still says: which condition changed when, and the last scale action. An older
+// definition, or somebody's hand, may have left anything there; what is no good is as if it were absent, and the next
+// status replaces it (C8, C51).
+
+/** What of a stored status can be used. Never throws. */
+export function parseStatus(stored: unknown): AutoscalerStatus {
+  if (!isRecord(stored)) return {};
+  const { conditions, lastScaleTime, lastScaleAction, lastScaleResourceChange } = stored;
+  return {
+    conditions: Array.isArray(conditions) ? conditions.filter(isCondition) : [],
+    ...(isTime(lastScaleTime) && isAction(lastScaleAction) && {
+      lastScaleTime,
+      lastScaleAction,
+      lastScaleResourceChange: typeof lastScaleResourceChange === "string" ? lastScaleResourceChange : "",
+    }),
+  };
+}
+
+/** As far as the next status is made of it. */
+function isCondition(value: unknown): value is Condition {
+  return isRecord(value) && typeof value.type === "string" && typeof value.status === "string" &&
+    isTime(value.lastTransitionTime);
+}
+
+/** As the API server writes it; Date.parse alone takes far more. */
+function isTime(value: unknown): value is string {
+  return typeof value === "string" && RFC3339.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+function isAction(value: unknown): value is Action {
+  return value === "scaleUp" || value === "scaleDown";
+}
+
+const RFC3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
+
+// Which pods of an autoscaler want more and are held by what does not pass by itself (L53)?
+
+/** Counts each pod once, under the first reason of its containers. */
+export type CountLimited = (autoscaler: Autoscaler, pods: Iterable<PodFacts>) => LimitFacts;
+
+/** Reads what the last evaluation of each pod has left. */
+export function createCountLimited(readStanding: (uid: string) => ReadableState | null): CountLimited {
+  return (autoscaler, pods) => {
+    let first: LimitFacts["first"] = null;
+    let reasons: Map<string, number> | null = null;
+    for (const pod of pods) {
+      const reason = findLimitReason(autoscaler, readStanding(pod.uid));
+      if (reason === null) continue;
+      first ??= { pod: pod.name, reason };
+      reasons ??= new Map();
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    }
+    return { first, reasons: reasons ?? NO_REASONS };
+  };
+}
+
+const NO_REASONS: ReadonlyMap<string, number> = new Map();
+
+function findLimitReason(autoscaler: Autoscaler, state: ReadableState | null): string | null {
+  if (state === null) return null;
+  for (const view of listViewsOf(autoscaler, getStateFor(autoscaler, state))) {
+    const reason = findScaleUpLimit(view);
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+// What `status.recommendations` follows from (L51): the sizes that the shadows of an autoscaler's pods have come to.
+
+/** What an autoscaler recommends; `null` when it does not. */
+export type ComputeRecommended = (autoscaler: Autoscaler, pods: Iterable<PodFacts>) => readonly Recommended[] | null;
+
+/** As many as the definition of the resource takes. */
+const MAX_CONTAINERS = 100;
+
+/** Remembers what was last published of each autoscaler: what moves by little is not published again. */
+export class Recommendations {
+  readonly #findState: (uid: string) => PodState | null;
+  readonly #published = new Map<string, readonly Recommended[]>();
+
+  constructor(options: { readonly readState: (uid: string) => PodState | null }) {
+    this.#findState = options.readState;
+  }
+
+  readonly compute: ComputeRecommended = (autoscaler, pods) => {
+    const { uid, mode } = autoscaler;
+    if (mode !== "recommend") {
+      this.#published.delete(uid);
+      return null;
+    }
+    const published = nextRecommended(this.#published.get(uid) ?? null, this.#gather(autoscaler, pods));
+    this.#published.set(uid, published);
+    return published;
+  };
+
+  forget(uid: string): void {
+    this.#published.delete(uid);
+  }
+
+  /** By name of the container; a pod counts once it was sampled. */
+  #gather(autoscaler: Autoscaler, pods: Iterable<PodFacts>): readonly Recommended[] {
+    const seen = new Map<string, { readonly sizes: Resources[]; template: Resources | null }>();
+    for (const pod of pods) {
+      const state = this.#findState(pod.uid);
+      if (state === null || state.shadow === null) continue;
+      for (const { container: name, sampling } of listViewsOf(autoscaler, state.shadow.state)) {
+        const container = findContainer(pod, name);
+        if (container === null || sampling.sample === null) continue;
+        const one = seen.get(name) ?? { sizes: [], template: null };
+        seen.set(name, one);
+        one.sizes.push(findRecommendedSize(state.shadow.sizes, name) ?? container.spec);
+        if (!isResized(pod, name)) one.template = container.spec;
+      }
+    }
+    return [...seen].sort(([a], [b]) => a < b ? -1 : 1).slice(0, MAX_CONTAINERS).map(([container, of]) => ({
+      container,
+      min: computeMinSize(of.sizes),
+      median: computeMedianSize(of.sizes),
+      max: computeMaxSize(of.sizes),
+      template: of.template,
+    }));
+  }
+}
+
+// Which podfit writes an autoscaler's status, where sidecars and others see the same one (C51)? Sidecars where all its
+// pods are theirs, the others where any is not. Without pods both come to the same status, and either writes it.
+
+/** Whether a podfit of this mode does; `pods` are those that the autoscaler tracks. */
+export function isStatusOurs(mode: Mode, pods: Iterable<Pick<PodFacts, "labels">>): boolean {
+  let hasPods = false;
+  for (const pod of pods) {
+    if (!isOfSidecar(pod)) return mode !== "sidecar";
+    hasPods = true;
+  }
+  return !hasPods || mode === "sidecar";
+}

@@ -1,0 +1,345 @@
+/**
+ * Writes the status of an object with one merge patch when it differs from the stored one. Failed writes are retried
+ * with growing waits. Changes of texts alone are written less and less often.
+ */
+import type { ScaledObjectStatus } from "../../horizontal/status.ts";
+import { type ApiClient, MERGE } from "../../kube/client.ts";
+import { ApiError, toApiError } from "../../kube/errors.ts";
+import type { AutoscalerStatus, Condition } from "../../resources/pod_resource_autoscaler/status.ts";
+import { backoffMs, type CircuitBreaker } from "../../runtime/backoff.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { Semaphore } from "../../runtime/limits.ts";
+import { isRecord } from "../../units/untrusted.ts";
+import { formatName } from "../cluster/facts.ts";
+import type { OnFailure } from "../health.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { findBusy } from "../permits.ts";
+import { RivalWriters, type RivalWritersOptions } from "./rivals.ts";
+
+// Writes an object's status when it differs from what is stored, with one merge patch (C51, R90). Writes that fail are
+// tried again with growing waits, each object for itself.
+
+/** Where statuses are written, and who hears of failures. */
+export interface StatusWriterOptions<Status> extends Pick<RivalWritersOptions, "isKnown" | "rivals"> {
+  readonly patch: PatchStatus<Status>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly metrics: Pick<Metrics, "failed">;
+  /** While it holds, writes are put off. */
+  readonly brake: Pick<CircuitBreaker, "tryAcquire">;
+  /** This podfit looks after one node or pod only, and others write the same statuses. */
+  readonly isNodeLocal: boolean;
+  /** A write has ended: many slow ones make a long pass, but none that is stuck. */
+  readonly onProgress: () => void;
+  readonly onTrouble: OnFailure;
+}
+
+/** An object, as its watch shows it, and the status that it should have. */
+export interface StatusToWrite<Status> {
+  readonly object: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly status: unknown;
+  };
+  /** The watch shows nothing new. */
+  readonly isStale: boolean;
+  readonly status: Status;
+}
+
+/** The writes that belong to one sweep over all autoscalers. */
+export interface SweepContext {
+  readonly signal: AbortSignal;
+  /** The server gave no answer: the other writes of the pass would wait as long for theirs. */
+  isUnanswered: boolean;
+  /** Nothing is written after this one, so nothing is put off. */
+  readonly isLast: boolean;
+}
+
+/** Remembers what was written last for each object, so that nothing is written twice. */
+export class StatusWriter<Status extends object> {
+  readonly #options: StatusWriterOptions<Status>;
+  readonly #memory = new Map<string, WriterState<Status>>();
+  readonly #limit = new Semaphore(MAX_CONCURRENT);
+  readonly #pauses = new StatusPauses();
+  readonly #rivalry: RivalWriters;
+
+  constructor(options: StatusWriterOptions<Status>) {
+    this.#options = options;
+    this.#rivalry = new RivalWriters({ ...options, isExpected: options.isNodeLocal });
+  }
+
+  /** The status that was last sent and accepted; `null` when this process has written none. */
+  findLast(uid: string): Status | null {
+    return this.#memory.get(uid)?.written?.sent ?? null;
+  }
+
+  forget(uid: string): void {
+    this.#memory.delete(uid);
+    this.#pauses.forget(uid);
+    this.#rivalry.forget(uid);
+  }
+
+  /**
+   * `null` when there is nothing to write, "later" when there is, but not yet; else it resolves when the write has ended,
+   * and never rejects.
+   */
+  write(wanted: StatusToWrite<Status>, pass: SweepContext): Promise<void> | "later" | null {
+    const memory = this.#remember(wanted.object.uid);
+    const due = this.#decideWhen(wanted, { memory, pass });
+    return due === "now" ? this.#send(wanted, { memory, pass }) : due;
+  }
+
+  #decideWhen(
+    { object, isStale, status }: StatusToWrite<Status>,
+    { memory, pass }: Writing<Status>,
+  ): "now" | "later" | null {
+    const nowMs = this.#options.clock.monotonic();
+    if (nowMs < memory.retryAtMs) return null;
+    const { written } = memory;
+    if (written === null) return isEqual(status, object.status) ? null : "now";
+    const sinceMs = nowMs - written.atMs;
+    // A stale watch shows nothing new, our own write neither.
+    const isShown = !isStale && sinceMs >= WATCH_LAG_MS;
+    if (isShown && !isSameButTimes(object.status, written.stored)) {
+      if (isSameButTimes(status, object.status)) return null;
+      const overwritten = { autoscaler: object, ours: status, theirs: object.status, writtenAtMs: written.atMs };
+      return this.#rivalry.mayWrite(overwritten) ? "now" : null;
+    }
+    if (isEqual(status, written.sent)) return null;
+    const change = { before: written.sent, after: status, sinceMs };
+    return pass.isLast || this.#pauses.isOver(object.uid, change) ? "now" : "later";
+  }
+
+  async #send({ object, status }: StatusToWrite<Status>, { memory, pass }: Writing<Status>): Promise<void> {
+    const { patch, clock, brake, onProgress, onTrouble } = this.#options;
+    using _slot = await this.#limit.acquire();
+    if (pass.isUnanswered || pass.signal.aborted) return;
+    // Whoever waited here would hold up the loop: the next sweep looks again.
+    using leave = brake.tryAcquire();
+    if (leave === null) return;
+    using timeout = clock.timeout(TIMEOUT_MS);
+    try {
+      // The watch may be behind our last write, and that write behind somebody else's.
+      const change = toMergePatch(object.status, toMergePatch(memory.written?.stored, status));
+      const signal = AbortSignal.any([timeout.signal, pass.signal]);
+      const { failure, status: stored } = await patch(object, change, signal);
+      leave.report(failure === null ? null : findBusy(failure));
+      if (failure !== null) throw failure;
+      memory.written = { sent: status, stored, atMs: clock.monotonic() };
+      memory.failures = 0;
+      onTrouble({ kind: "recovered", what: WHAT, subject: formatName(object) });
+    } catch (error) {
+      if (!pass.signal.aborted) this.#fail(object, error, { memory, pass });
+    } finally {
+      onProgress();
+    }
+  }
+
+  #fail(autoscaler: StatusToWrite<Status>["object"], error: unknown, { memory, pass }: Writing<Status>): void {
+    const { metrics, onTrouble } = this.#options;
+    const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
+    this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
+    if (!(error instanceof ApiError)) pass.isUnanswered = true;
+    // Deleted: the watch will say so.
+    else if (error.code === 404) return;
+    metrics.failed(autoscaler.namespace, "StatusWrite");
+    const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
+    onTrouble({
+      kind: "failure",
+      level: "warn",
+      message: `${WHAT}, retrying`,
+      autoscaler,
+      fields: { error },
+      topic: { what: WHAT, reason, subject: formatName(autoscaler) },
+    });
+  }
+
+  #putOff(memory: WriterState<Status>, maxMs: number): void {
+    const { clock, random } = this.#options;
+    const waitMs = backoffMs(memory.failures++, { baseMs: RETRY_BASE_MS, maxMs, random });
+    memory.retryAtMs = clock.monotonic() + waitMs;
+  }
+
+  #remember(uid: string): WriterState<Status> {
+    const memory = this.#memory.get(uid) ?? { written: null, retryAtMs: 0, failures: 0 };
+    this.#memory.set(uid, memory);
+    return memory;
+  }
+}
+
+const TIMEOUT_MS = 10_000;
+
+const MAX_CONCURRENT = 8;
+
+const RETRY_BASE_MS = 5_000;
+
+const RETRY_MAX_MS = 60_000;
+
+/** For what somebody has to put right, such as a missing right. */
+const REFUSED_MAX_MS = 300_000;
+
+/** A watch may show our own write this late; what it shows after that was written by somebody else. */
+const WATCH_LAG_MS = 60_000;
+
+const WHAT = "Cannot write status";
+
+/** What was last sent, and what the server made of it: one with another CRD leaves fields out. */
+interface Written<Status> {
+  readonly sent: Status;
+  readonly stored: Status;
+  readonly atMs: number;
+}
+
+interface Writing<Status> {
+  readonly memory: WriterState<Status>;
+  readonly pass: SweepContext;
+}
+
+interface WriterState<Status> {
+  written: Written<Status> | null;
+  retryAtMs: number;
+  failures: number;
+}
+
+// How is a status written? By one merge patch of the subresource, as the field manager podfit.
+
+/** What became of a patch; `status` is what the server made of it. */
+interface PatchedStatus<Status> {
+  readonly failure: ApiError | null;
+  readonly status: Status;
+}
+
+interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `applyChange` is a merge patch of the status. Rejects when no answer comes. */
+type PatchStatus<Status> = (
+  object: ObjectName,
+  change: unknown,
+  signal: AbortSignal,
+) => Promise<PatchedStatus<Status>>;
+
+/** Of PodResourceAutoscalers. */
+export function createAutoscalerPatch({ autoscalers }: Pick<ApiClient, "autoscalers">): PatchStatus<AutoscalerStatus> {
+  return async (object, change, signal) =>
+    toPatched(
+      await autoscalers.PATCH(
+        "/apis/keda.kedify.io/v1alpha1/namespaces/{namespace}/podresourceautoscalers/{name}/status",
+        { params: toParams(object), body: { status: change as never }, signal },
+      ),
+    );
+}
+
+/** Of ScaledObjects. */
+export function createScaledObjectPatch(
+  { scaledObjects }: Pick<ApiClient, "scaledObjects">,
+): PatchStatus<ScaledObjectStatus> {
+  return async (object, change, signal) =>
+    toPatched(
+      await scaledObjects.PATCH(
+        "/apis/keda.sh/v1alpha1/namespaces/{namespace}/scaledobjects/{name}/status",
+        { params: toParams(object), body: { status: change as never }, signal },
+      ),
+    );
+}
+
+function toParams({ namespace, name }: ObjectName) {
+  return { path: { namespace, name }, query: { fieldManager: "podfit" }, header: MERGE } as const;
+}
+
+interface PatchAnswer {
+  readonly data?: { readonly status?: unknown };
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** The API server keeps the status in the shape in which it was sent. */
+function toPatched<Status>({ data, error, response }: PatchAnswer): PatchedStatus<Status> {
+  const failure = response.ok ? null : toApiError(response, error);
+  return { failure, status: (data?.status ?? {}) as Status };
+}
+
+// JSON values as a merge patch sees them (RFC 7386): objects merge key by key, `null` removes, all else is replaced
+// whole.
+
+/**
+ * The patch that makes `to` of `from`: all of `to`, for the server may have less than `from` by now, and `null` for each
+ * key that has to go. A patch again as `to` also removes what a second `from` has.
+ */
+export function toMergePatch(from: unknown, to: unknown): unknown {
+  if (!isObject(from) || !isObject(to)) return to;
+  const removed = Object.keys(from).filter((key) => !Object.hasOwn(to, key)).map((key) => [key, null]);
+  const kept = Object.entries(to).map(([key, value]) => [key, toMergePatch(from[key], value)]);
+  return Object.fromEntries([...removed, ...kept]);
+}
+
+/** By value: key order and `null` for absent do not count. */
+export function isEqual(a: unknown, b: unknown): boolean {
+  if (a === b || (a ?? null) === (b ?? null)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  const [left, right] = [a, b] as [Record<string, unknown>, Record<string, unknown>];
+  return Object.keys(left).every((key) => isEqual(left[key], right[key])) &&
+    Object.keys(right).every((key) => Object.hasOwn(left, key) || (right[key] ?? null) === null);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+// How soon may a status be written again? The first change is written at once, later ones are gathered for a while,
+// and for longer and longer as long as nothing but words changes: numbers of pods, or the text of an error.
+
+/** A change of a status, and how long ago the one before was written. */
+interface StatusChange {
+  readonly before: object;
+  readonly after: object;
+  readonly sinceMs: number;
+}
+
+const MIN_PAUSE_MS = 5_000;
+
+const MAX_PAUSE_MS = 60_000;
+
+/** Words that have rested for so many pauses are written at once again. */
+const PAUSES_UNTIL_RESET = 4;
+
+/** Remembers pauses by uid of the autoscaler, of those whose words change. */
+class StatusPauses {
+  readonly #words = new Map<string, number>();
+
+  forget(uid: string): void {
+    this.#words.delete(uid);
+  }
+
+  /** Whether the change may be written now. Then the next one of words alone waits for longer. */
+  isOver(uid: string, { before, after, sinceMs }: StatusChange): boolean {
+    if (sinceMs < MIN_PAUSE_MS) return false;
+    if (!isTextOnlyChange(before, after)) return true;
+    const pauseMs = this.#words.get(uid) ?? MIN_PAUSE_MS;
+    if (sinceMs < pauseMs) return false;
+    if (sinceMs >= PAUSES_UNTIL_RESET * pauseMs) this.#words.delete(uid);
+    else this.#words.set(uid, Math.min(2 * pauseMs, MAX_PAUSE_MS));
+    return true;
+  }
+}
+
+/** Whether they are the same but for the times of conditions. */
+function isSameButTimes(a: unknown, b: unknown): boolean {
+  return isEqual(stripConditionFields(a, ["lastTransitionTime"]), stripConditionFields(b, ["lastTransitionTime"]));
+}
+
+function isTextOnlyChange(before: object, after: object): boolean {
+  return isEqual(stripConditionFields(before, ["message"]), stripConditionFields(after, ["message"]));
+}
+
+/** `status` may be of any shape. */
+function stripConditionFields(status: unknown, fields: readonly (keyof Condition)[]): unknown {
+  if (!isRecord(status) || !Array.isArray(status.conditions)) return status;
+  const conditions = status.conditions.map((one) =>
+    isRecord(one) ? Object.fromEntries(Object.entries(one).filter(([key]) => !fields.includes(key as never))) : one
+  );
+  return { ...status, conditions };
+}

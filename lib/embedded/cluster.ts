@@ -1,0 +1,215 @@
+/**
+ * How is a whole cluster started in one process? API server, controllers and kubelets, under any clock.
+ */
+import type { ApiServer, Transport } from "../kube/transport.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { KubeletRequest } from "../usage/kubelet/client.ts";
+import { openDirectSource, type SummarySource } from "../usage/kubelet/fetch_summary.ts";
+import { uidOf } from "./controllers/cache.ts";
+import { runControllers } from "./controllers/controllers.ts";
+import { textAt } from "./json.ts";
+import { ADMIT_ALL, reviewAccess } from "./kubelet/access.ts";
+import type { Limits } from "./kubelet/load_server.ts";
+import type { LoadSetting } from "./kubelet/loads.ts";
+import type { LoadRef } from "./kubelet/machine.ts";
+import { createMetricsServer } from "./metrics_server.ts";
+import { draw } from "./model/random.ts";
+import { type ClusterNode, createProxy, type NodeAddress, type NodeSpec, startNode } from "./node.ts";
+import { createObjectsClient, type ObjectsClient } from "./objects_client.ts";
+import { ADMIN, type User } from "./server/http/access.ts";
+import { createAuthority } from "./server/http/certificates.ts";
+import { createApiServer, type EmbeddedApiServer } from "./server/http/handler.ts";
+import { serve, type Served, toKubeconfig } from "./server/http/serve.ts";
+import { createWorkloadLoads, type WorkloadLoad, type WorkloadRef } from "./workload_loads.ts";
+
+// A whole cluster in one process: API server, controllers and kubelets. `startCluster` is called in process and runs
+// under any clock, a virtual one too, where an hour passes in a second; `serveCluster` listens on 127.0.0.1 over TLS,
+// for kubectl and podfit as they come, on the real clock or one that runs faster.
+
+/** What a cluster is made of. */
+export interface ClusterOptions {
+  readonly clock: Clock;
+  /** Clusters of one seed that are used alike are alike. */
+  readonly seed?: string;
+  /** One of them by default. */
+  readonly nodes?: readonly NodeSpec[];
+  /** Bearer tokens and their users. Without them neither the API server nor kubelets ask for one. */
+  readonly tokens?: ReadonlyMap<string, User>;
+  /** Whether `metrics.k8s.io` is served; it is not, by default. */
+  readonly hasMetricsServer?: boolean;
+  /** Receives each failure within the cluster; what failed is tried again. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A running cluster. Disposing of it ends its controllers and kubelets. */
+export interface Cluster extends AsyncDisposable {
+  readonly api: EmbeddedApiServer;
+  /** A client with the rights of an administrator. */
+  readonly client: ObjectsClient;
+  readonly nodes: ReadonlyMap<string, ClusterNode>;
+  readonly addNode: (spec: NodeSpec) => Promise<ClusterNode>;
+  /** The API server as podfit is given one, for the user with this token or for nobody in particular. */
+  readonly connect: (token?: string | null) => ApiServer;
+  /** Usage from the kubelets, asked in process at their nodes' addresses. */
+  readonly openSource: (server: ApiServer) => SummarySource;
+  /** Sets what a container of the load image uses. It throws when nobody listens there, or when it is killed for it. */
+  readonly setLoad: (container: LoadRef, change: Partial<LoadSetting>) => void;
+  readonly findLimits: (container: LoadRef) => Limits | null;
+  /** Sets a load that the ready pods of a workload share, beside what each does by itself; `null` takes it away. */
+  readonly setWorkloadLoad: (workload: WorkloadRef, load: WorkloadLoad | null) => void;
+}
+
+/** A cluster that listens on 127.0.0.1. */
+export interface ServedCluster extends Cluster {
+  readonly served: Served;
+  /** Text of a file for KUBECONFIG. */
+  readonly kubeconfig: (token?: string) => string;
+}
+
+/** Starts a cluster in process; nothing of it listens anywhere. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  return await assemble(options, (_, index) => {
+    const host = `10.0.${Math.floor(index / 250)}.${index % 250 + 1}`;
+    return Promise.resolve({ host, port: KUBELET_PORT, [Symbol.asyncDispose]: () => Promise.resolve() });
+  });
+}
+
+/** Starts a cluster whose API server and kubelets listen on 127.0.0.1 over TLS. */
+export async function serveCluster(options: ClusterOptions): Promise<ServedCluster> {
+  const stack = new AsyncDisposableStack();
+  const authority = await createAuthority("embedded cluster");
+  const cluster = await assemble(options, async (handle) => {
+    const { port, [Symbol.asyncDispose]: dispose } = await serve(handle, { authority });
+    return { host: "127.0.0.1", port, [Symbol.asyncDispose]: dispose };
+  });
+  stack.use(cluster);
+  const served = stack.use(await serve(cluster.api.handle, { authority }));
+  return {
+    ...cluster,
+    served,
+    kubeconfig: (token) => toKubeconfig(served, token),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const KUBELET_PORT = 10250;
+
+const ORIGIN = "https://embedded.cluster";
+
+type OpenAddress = (handle: Transport, index: number) => Promise<NodeAddress & AsyncDisposable>;
+
+async function assemble(options: ClusterOptions, settle: OpenAddress): Promise<Cluster> {
+  const { clock, seed = "podfit", tokens, hasMetricsServer = false, onError = () => {} } = options;
+  const stack = new AsyncDisposableStack();
+  let drawn = 0;
+  const random = () => draw([seed, "random", drawn++]);
+  const nodes = new Map<string, ClusterNode>();
+  const token = tokens === undefined ? null : INTERNAL_TOKEN;
+  const metricsServer = createMetricsServer({ nodes, store: () => api.store, clock, token });
+  const api: EmbeddedApiServer = createApiServer({
+    clock,
+    random,
+    proxy: createProxy(nodes, token),
+    aggregate: hasMetricsServer ? metricsServer.answer : () => null,
+    ...(tokens === undefined ? {} : { tokens: new Map([...tokens, [INTERNAL_TOKEN, ADMIN]]) }),
+  });
+  const connect = (token: string | null = null) => toServer(api, token);
+  const internal = connect(token);
+  const ending = new AbortController();
+  const { signal } = ending;
+  const client = createObjectsClient({ server: internal, clock, agent: "kubectl", signal });
+  const kubeletClient = createObjectsClient({ server: internal, clock, agent: "kubelet", signal });
+  const checkAccess = tokens === undefined ? ADMIT_ALL : reviewAccess(kubeletClient);
+  const controllers = runControllers({ server: internal, clock, random, onError }, signal);
+  const metered = hasMetricsServer ? metricsServer.run(signal) : Promise.resolve();
+  stack.defer(async () => {
+    ending.abort();
+    await controllers;
+    await metered;
+  });
+
+  async function addNode(spec: NodeSpec): Promise<ClusterNode> {
+    const name = spec.name ?? `node-${nodes.size + 1}`;
+    if (nodes.has(name)) throw new Error(`Cannot add node "${name}": there is one of that name`);
+    const handle: Transport = (request) => {
+      const node = nodes.get(name);
+      return node === undefined ? Promise.reject(new TypeError("connection refused")) : node.handle(request);
+    };
+    const place = stack.use(await settle(handle, nodes.size));
+    const node = startNode({
+      name,
+      spec,
+      place,
+      seed: `${seed} ${name}`,
+      server: internal,
+      clock,
+      random,
+      onError,
+      checkAccess,
+    });
+    nodes.set(name, stack.use(node));
+    return node;
+  }
+
+  function setLoad(container: LoadRef, change: Partial<LoadSetting>): void {
+    const node = findNode(container);
+    if (node === null) throw new Error(`Cannot reach pod "${container.name}": it is on no node`);
+    node.kubelet.loads.set(container, change);
+  }
+
+  function findNode(container: LoadRef): ClusterNode | null {
+    return [...nodes.values()].find(({ kubelet }) => kubelet.loads.findLimits(container) !== null) ?? null;
+  }
+
+  const workloads = stack.use(createWorkloadLoads({
+    store: api.store,
+    now: () => clock.now(),
+    share: (pod, shares) => nodes.get(textAt(pod, "spec", "nodeName"))?.kubelet.share(uidOf(pod), shares),
+  }));
+  for (const spec of options.nodes ?? [{}]) await addNode(spec);
+  return {
+    api,
+    setWorkloadLoad: workloads.set,
+    client,
+    nodes,
+    addNode,
+    connect,
+    setLoad,
+    findLimits: (container) => findNode(container)?.kubelet.loads.findLimits(container) ?? null,
+    openSource: (server) => openDirectSource(server, { clock, client: dial(nodes) }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** The token of the kubelets and controllers. */
+const INTERNAL_TOKEN = "embedded-cluster";
+
+function toServer({ handle }: EmbeddedApiServer, token: string | null): ApiServer {
+  return {
+    origin: ORIGIN,
+    transport(request) {
+      if (token !== null) request.headers.set("authorization", `Bearer ${token}`);
+      return handle(request);
+    },
+    caCerts: [],
+    getCredential: () =>
+      Promise.resolve({ authorization: token === null ? null : { kind: "bearer", token }, clientCertificate: null }),
+    namespace: "default",
+    source: "the embedded cluster",
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+/** Sends a request to the kubelet at its address, without a network. */
+function dial(nodes: ReadonlyMap<string, ClusterNode>) {
+  return {
+    send(url: string, { headers, signal }: KubeletRequest): Promise<Response> {
+      const { hostname, port } = new URL(url);
+      const node = [...nodes.values()].find(({ place }) => place.host === hostname && String(place.port) === port);
+      return node === undefined
+        ? Promise.reject(new TypeError("connection refused"))
+        : node.handle(new Request(url, { headers, signal }));
+    },
+    [Symbol.dispose]() {},
+  };
+}

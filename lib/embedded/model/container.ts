@@ -1,0 +1,215 @@
+/**
+ * How does one container live? It starts, ends, is killed, and is started again after a growing wait.
+ */
+import { reportContainerEvent, type StepContext } from "./event.ts";
+import { draw, drawBetween, drawHex } from "./random.ts";
+import type { BoundContainer, BoundPod, ContainerState, Ended, Run, Stop } from "./state.ts";
+
+// The life of one container: started, ended by itself, by SIGTERM or by the kernel, noticed a moment later, and
+// started again at once the first time, then after 10 s, 20 s ... 300 s.
+
+/** A turn of one container of a pod. */
+export interface ContainerTurn extends StepContext {
+  readonly pod: BoundPod;
+  readonly bound: BoundContainer;
+  /** The pod is being deleted, or has nothing left to do: what ends stays so. */
+  readonly ends: boolean;
+}
+
+/** Does the container have a process? */
+export function isAlive({ run }: ContainerState): boolean {
+  return run.kind === "running";
+}
+
+/** It has ended and will not come again. */
+export function isOver({ run }: ContainerState): boolean {
+  return run.kind === "terminated" && run.restartAt === null;
+}
+
+/** The container after the time until `turn.now` has passed. */
+export function nextContainer(container: ContainerState, turn: ContainerTurn): ContainerState {
+  const { run } = container;
+  switch (run.kind) {
+    case "waiting":
+      return container;
+    case "starting":
+      if (turn.ends) return { ...container, run: { kind: "waiting" } };
+      return run.dueAt <= turn.now ? start(container, turn) : container;
+    case "running": {
+      const { exits } = turn.bound.load;
+      if (run.stop !== null && run.stop.at <= turn.now) return end(container, { code: run.stop.code }, turn);
+      const isDone = exits !== null && run.startedAt + exits.afterMs <= turn.now;
+      return isDone ? end(container, { code: exits.code }, turn) : container;
+    }
+    case "exited":
+      if (run.seenAt > turn.now) return container;
+      if (run.isRestart && !turn.ends) {
+        return start({ ...container, last: run.ended, restarts: container.restarts + 1 }, turn);
+      }
+      return notice(container, run, turn);
+    case "terminated":
+      if (run.restartAt === null) return container;
+      if (turn.ends) return { ...container, run: { ...run, restartAt: null } };
+      if (run.waitMs === 0) return run.restartAt <= turn.now ? restart(container, run, turn) : container;
+      if (run.restartAt - SHOWN_MS > turn.now) return container;
+      return { ...container, last: run.ended, run: { ...run, kind: "backOff", restartAt: run.restartAt } };
+    case "backOff":
+      if (turn.ends) return { ...container, run: { ...run, kind: "terminated", restartAt: null } };
+      return run.restartAt <= turn.now ? restart(container, run, turn) : container;
+    default:
+      return unreachable(run);
+  }
+}
+
+/** When `nextContainer` has something to do, or its readiness changes. */
+export function findContainerDueAt({ run }: ContainerState, bound: BoundContainer, now: number): number {
+  switch (run.kind) {
+    case "waiting":
+      return Infinity;
+    case "starting":
+      return run.dueAt;
+    case "running": {
+      const { exits, readyAfterMs } = bound.load;
+      const readyAt = run.startedAt + readyAfterMs;
+      return Math.min(
+        run.stop?.at ?? Infinity,
+        exits === null ? Infinity : run.startedAt + exits.afterMs,
+        readyAt > now ? readyAt : Infinity,
+      );
+    }
+    case "exited":
+      return run.seenAt;
+    case "terminated":
+      return run.restartAt === null ? Infinity : run.waitMs === 0 ? run.restartAt : run.restartAt - SHOWN_MS;
+    case "backOff":
+      return run.restartAt;
+    default:
+      return unreachable(run);
+  }
+}
+
+/** The container with its process gone, which the kubelet notices at its next look. */
+export function end(
+  container: ContainerState,
+  { code, reason }: { readonly code: number; readonly reason?: Ended["reason"] },
+  turn: ContainerTurn,
+): ContainerState {
+  const { run } = container;
+  if (run.kind !== "running") return container;
+  const ended = toEnded(run, { code, reason: reason ?? (code === 0 ? "Completed" : "Error") }, turn.now);
+  return { ...container, run: { kind: "exited", ended, seenAt: nextLookAt(turn), isRestart: false } };
+}
+
+/** Killed to be started again with another size: no back-off, and no state between in the pod's status. */
+export function endToRestart(container: ContainerState, turn: ContainerTurn): ContainerState {
+  const { run } = container;
+  if (run.kind !== "running") return container;
+  reportContainerEvent(turn, turn.pod, {
+    container: turn.bound,
+    type: "Normal",
+    reason: "Killing",
+    message: `Container ${turn.bound.name} resize requires restart`,
+  });
+  const { afterMs, code } = turn.bound.load.stops;
+  const ended = toEnded(run, { code, reason: code === 0 ? "Completed" : "Error" }, turn.now + afterMs);
+  const seenAt = turn.now + afterMs + drawBetween([100, 200], [...key(turn, container), "resize"]);
+  return { ...container, run: { kind: "exited", ended, seenAt, isRestart: true } };
+}
+
+/** SIGTERM, and SIGKILL at `killAt`. */
+export function stop(container: ContainerState, killAt: number, turn: ContainerTurn): ContainerState {
+  const { run } = container;
+  if (run.kind !== "running" || (run.stop !== null && run.stop.at <= killAt)) return container;
+  const message = `Stopping container ${turn.bound.name}`;
+  if (run.stop === null) {
+    reportContainerEvent(turn, turn.pod, { container: turn.bound, type: "Normal", reason: "Killing", message });
+  }
+  const { afterMs, code } = turn.bound.load.stops;
+  const stop: Stop = turn.now + afterMs <= killAt ? { at: turn.now + afterMs, code } : { at: killAt, code: 137 };
+  return { ...container, run: { ...run, stop } };
+}
+
+/** An admitted resize of it clears its back-off: it starts at once, and the next wait is the first again (measured). */
+export function clearBackOff(container: ContainerState, turn: StepContext): ContainerState {
+  const { run } = container;
+  const cleared = { ...container, backOffMs: FIRST_MS };
+  if ((run.kind !== "terminated" && run.kind !== "backOff") || run.restartAt === null || run.waitMs === 0) {
+    return container.backOffMs === 0 ? container : cleared;
+  }
+  const { ended, waitMs } = run;
+  return { ...cleared, last: ended, run: { kind: "backOff", ended, waitMs, restartAt: turn.now + SHOWN_MS } };
+}
+
+const FIRST_MS = 10_000;
+
+const MAX_MS = 300_000;
+
+/** A container that ran for so long, in ms, begins its back-off anew. */
+const RESET_MS = 600_000;
+
+/** CrashLoopBackOff shows so long before the restart (measured). */
+const SHOWN_MS = 110;
+
+/** Past the back-off until the kubelet comes by: measured 2 to 5 s. */
+const LATE_MS = [0, 5000] as const;
+
+const LOOK_MS = 1000;
+
+function start(container: ContainerState, turn: ContainerTurn): ContainerState {
+  const { bound, pod } = turn;
+  const id = `containerd://${drawHex(64, [...key(turn, container), "id"])}`;
+  const tell = (reason: string, message: string) =>
+    reportContainerEvent(turn, pod, { container: bound, type: "Normal", reason, message });
+  tell("Pulled", `Container image "${bound.image}" already present on machine and can be accessed by the pod`);
+  tell("Created", "Container created");
+  tell("Started", "Container started");
+  const run: Run = { kind: "running", startedAt: turn.now, id, stop: null };
+  return { ...container, run, instances: container.instances + 1 };
+}
+
+function restart(container: ContainerState, { ended }: { readonly ended: Ended }, turn: ContainerTurn): ContainerState {
+  return start({ ...container, last: ended, restarts: container.restarts + 1 }, turn);
+}
+
+function notice(container: ContainerState, { ended }: { readonly ended: Ended }, turn: ContainerTurn): ContainerState {
+  const { pod, bound } = turn;
+  const isRestarted = bound.kind === "sidecar" || pod.restartPolicy === "Always" && bound.kind !== "init" ||
+    pod.restartPolicy !== "Never" && ended.code !== 0;
+  if (!isRestarted || turn.ends) {
+    return { ...container, run: { kind: "terminated", ended, restartAt: null, waitMs: 0 } };
+  }
+  const waitMs = ended.finishedAt - ended.startedAt > RESET_MS ? 0 : container.backOffMs;
+  const backOffMs = waitMs === 0 ? FIRST_MS : Math.min(2 * waitMs, MAX_MS);
+  const late = drawBetween(LATE_MS, [...key(turn, container), "late"]);
+  const restartAt = waitMs === 0
+    ? turn.now + drawBetween([60, 110], [...key(turn, container), "again"])
+    : Math.max(turn.now, ended.finishedAt + waitMs) + late;
+  if (waitMs > 0) {
+    const message =
+      `Back-off restarting failed container ${bound.name} in pod ${pod.name}_${pod.namespace}(${pod.uid})`;
+    reportContainerEvent(turn, pod, { container: bound, type: "Warning", reason: "BackOff", message });
+  }
+  return { ...container, backOffMs, run: { kind: "terminated", ended, restartAt, waitMs } };
+}
+
+function toEnded(
+  { id, startedAt }: Run & { readonly kind: "running" },
+  { code, reason }: { readonly code: number; readonly reason: Ended["reason"] },
+  finishedAt: number,
+): Ended {
+  return { id, startedAt, finishedAt, code, reason };
+}
+
+/** The kubelet lists its containers once a second, at a node's own moment. */
+function nextLookAt({ now, config }: StepContext): number {
+  const phase = Math.floor(draw([config.seed, "look"]) * LOOK_MS);
+  return now + LOOK_MS - ((now - phase) % LOOK_MS + LOOK_MS) % LOOK_MS;
+}
+
+function key({ config, pod }: ContainerTurn, { name, instances }: ContainerState): readonly (string | number)[] {
+  return [config.seed, pod.uid, name, instances];
+}
+
+function unreachable(run: never): never {
+  throw new Error(`Cannot run container: unknown state ${JSON.stringify(run)}`);
+}

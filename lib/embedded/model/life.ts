@@ -1,0 +1,200 @@
+/**
+ * How does a pod live on its node? From its sandbox to its deletion.
+ */
+import { type ContainerTurn, findContainerDueAt, isAlive, isOver, nextContainer, stop } from "./container.ts";
+import type { StepContext } from "./event.ts";
+import { drawBetween } from "./random.ts";
+import { toCgroup } from "./requests.ts";
+import { actuate, observe, type ResizeTurn } from "./resize.ts";
+import type { BoundContainer, BoundPod, ContainerState, PodLife } from "./state.ts";
+
+// The life of a pod on its node: sandbox, init containers one after the other, containers, the end of a job, and
+// deletion with its grace. Each step says when there is something to do next.
+
+/** A pod that the node has just seen; `rejected`: it has no room for it. */
+export function newLife(pod: BoundPod, rejected: PodLife["rejected"], { now, config }: StepContext): PodLife {
+  const allocated = Object.fromEntries(pod.containers.map(({ name, size }) => [name, size]));
+  return {
+    seenAt: now,
+    observedGeneration: pod.generation,
+    observeAt: pod.graceMs === null ? null : now,
+    rejected,
+    sandbox: rejected === null
+      ? { kind: "starting", dueAt: now + drawBetween([150, 450], [config.seed, pod.uid, "sandbox"]) }
+      : { kind: "gone", dueAt: null },
+    allocated,
+    cgroup: toCgroup(pod, allocated),
+    pending: null,
+    resize: null,
+    containers: pod.containers.map(({ name, size }) => ({
+      name,
+      run: { kind: "waiting" },
+      last: null,
+      restarts: 0,
+      instances: 0,
+      actual: size,
+      backOffMs: 0,
+    })),
+    stopping: null,
+    endsAt: null,
+    phase: rejected === null ? "Pending" : "Failed",
+  };
+}
+
+/** Has the pod ended? */
+export function isFinished({ phase }: PodLife): boolean {
+  return phase === "Failed" || phase === "Succeeded";
+}
+
+/** A spec that differs from what was seen is looked at a moment later. */
+export function observeSpec(life: PodLife, pod: BoundPod, { now, config }: StepContext): PodLife {
+  if (isFinished(life) && pod.graceMs !== null) {
+    return life.stopping !== null ? life : { ...life, stopping: { at: now, killAt: now, goneAt: now + 10 } };
+  }
+  const isDeleted = pod.graceMs !== null && life.stopping === null;
+  if (pod.generation === life.observedGeneration && !isDeleted) return life;
+  const observeAt = now + drawBetween([5, 25], [config.seed, pod.uid, "observe", pod.generation]);
+  return { ...life, observeAt: Math.min(life.observeAt ?? Infinity, observeAt) };
+}
+
+/** The life of a pod after this turn. */
+export function nextLife(life: PodLife, turn: ResizeTurn): PodLife {
+  const { pod, now } = turn;
+  if (isFinished(life)) return life.observeAt === null || life.observeAt > now ? life : follow(life, pod);
+  let next = life;
+  if (next.observeAt !== null && next.observeAt <= now) {
+    next = observe(next, turn);
+    if (pod.graceMs !== null) {
+      const { at, killAt } = next.stopping ?? { at: now, killAt: Infinity };
+      next = { ...next, stopping: { at, killAt: Math.min(killAt, now + pod.graceMs), goneAt: null } };
+    }
+  }
+  if (next.sandbox.kind === "starting" && (next.sandbox.dueAt ?? 0) <= now) {
+    next = { ...next, sandbox: { kind: "ready", dueAt: null } };
+  }
+  // First the resize: containers that it restarts come up in its new size.
+  next = actuate(next, turn);
+  const ends = next.stopping !== null || isDone(next, pod);
+  next = mapContainers(next, turn, ends, nextContainer);
+  if (ends || isDone(next, pod)) next = stopAll(next, turn);
+  else next = startNext(next, turn);
+  return finish(next, turn);
+}
+
+/** When `nextLife` has something to do, or the status changes by time alone. */
+export function findLifeDueAt(life: PodLife, pod: BoundPod, now: number): number {
+  if (isFinished(life)) {
+    const goneAt = life.stopping?.goneAt ?? Infinity;
+    return Math.min(goneAt > now ? goneAt : Infinity, life.observeAt ?? Infinity);
+  }
+  const { resize } = life;
+  return Math.min(
+    life.observeAt ?? Infinity,
+    life.sandbox.dueAt ?? Infinity,
+    resize === null ? Infinity : resize.restartsUntil ?? resize.tryAt,
+    life.endsAt ?? Infinity,
+    ...life.containers.map((one, index) => {
+      const bound = pod.containers[index];
+      return bound === undefined ? Infinity : findContainerDueAt(one, bound, now);
+    }),
+  );
+}
+
+/** It does not bar the way of those after it: a plain init container has ended well, a sidecar has been started. */
+export function isPassed({ kind }: BoundContainer, state: ContainerState | undefined): boolean {
+  if (kind === "container") return true;
+  if (state === undefined) return false;
+  if (kind === "sidecar") return state.instances > 0;
+  return isOver(state) && state.run.kind === "terminated" && state.run.ended.code === 0;
+}
+
+/** The status of a pod that has ended follows a resize, and nothing else does. */
+function follow(life: PodLife, pod: BoundPod): PodLife {
+  const observed = { ...life, observedGeneration: pod.generation, observeAt: null };
+  if (life.rejected !== null) return observed;
+  return { ...observed, allocated: Object.fromEntries(pod.containers.map(({ name, size }) => [name, size])) };
+}
+
+type Step = (container: ContainerState, turn: ContainerTurn) => ContainerState;
+
+function mapContainers(life: PodLife, turn: ResizeTurn, ends: boolean, step: Step): PodLife {
+  let changed = false;
+  const containers = life.containers.map((one, index) => {
+    const bound = turn.pod.containers[index];
+    if (bound === undefined) return one;
+    // A sidecar that fails while its pod ends is not started again; a container of a running pod may be.
+    const next = step(one, { ...turn, bound, ends });
+    changed ||= next !== one;
+    return next;
+  });
+  return changed ? { ...life, containers } : life;
+}
+
+/** All containers have ended for good, or an init container has failed for good. */
+function isDone(life: PodLife, pod: BoundPod): boolean {
+  const mains = life.containers.filter((_, index) => pod.containers[index]?.kind === "container");
+  const hasFailed = life.containers.some((one, index) =>
+    pod.containers[index]?.kind === "init" && isOver(one) && one.run.kind === "terminated" && one.run.ended.code !== 0
+  );
+  return hasFailed || mains.every(isOver);
+}
+
+/** Sidecars last. */
+function stopAll(life: PodLife, turn: ResizeTurn): PodLife {
+  const killAt = life.stopping?.killAt ?? turn.now + JOB_GRACE_MS;
+  const isMain = (index: number) => turn.pod.containers[index]?.kind !== "sidecar";
+  const hasMains = life.containers.some((one, index) => isMain(index) && isLeft(one));
+  return mapContainers(life, turn, true, (one, step) => {
+    if (hasMains && step.bound.kind === "sidecar" && killAt > turn.now) return one;
+    return stop(one, killAt, step);
+  });
+}
+
+function startNext(life: PodLife, turn: ResizeTurn): PodLife {
+  if (life.sandbox.kind !== "ready" || life.phase === "Failed") return life;
+  let delayMs = 0;
+  let isOpen = true;
+  return mapContainers(life, turn, false, (one, { bound, config, pod, now }) => {
+    if (!isOpen) return one;
+    isOpen = isPassed(bound, one);
+    if (one.run.kind !== "waiting") return one;
+    delayMs += drawBetween([60, 180], [config.seed, pod.uid, one.name, "start"]);
+    return { ...one, run: { kind: "starting", dueAt: now + delayMs } };
+  });
+}
+
+function finish(life: PodLife, turn: ResizeTurn): PodLife {
+  const { pod, now, config } = turn;
+  const phase = life.phase === "Pending" && hasStarted(life, pod) ? "Running" : life.phase;
+  const ends = life.stopping !== null || isDone(life, pod);
+  if (!ends || life.containers.some(isLeft)) return phase === life.phase ? life : { ...life, phase };
+  // A job's phase follows the end of its containers; a deleted pod's comes with it.
+  const endsAt = life.endsAt ?? (life.stopping !== null ? Math.max(now, life.stopping.at + 300) : now + 900);
+  if (endsAt > now) return { ...life, phase, endsAt };
+  const hasFailed = life.containers.some(({ run, instances }, index) =>
+    pod.containers[index]?.kind !== "sidecar" &&
+    (instances === 0 || (run.kind === "terminated" && run.ended.code !== 0))
+  );
+  const goneAt = now + drawBetween([200, 800], [config.seed, pod.uid, "gone"]);
+  return {
+    ...life,
+    phase: hasFailed ? "Failed" : "Succeeded",
+    endsAt: null,
+    pending: null,
+    resize: null,
+    sandbox: { kind: "gone", dueAt: null },
+    stopping: life.stopping === null ? null : { ...life.stopping, goneAt },
+  };
+}
+
+/** A job's sidecars are given what the pod's grace is by default. */
+const JOB_GRACE_MS = 30_000;
+
+function isLeft(container: ContainerState): boolean {
+  return isAlive(container) || container.run.kind === "exited";
+}
+
+function hasStarted(life: PodLife, pod: BoundPod): boolean {
+  return pod.containers.every((bound, index) => isPassed(bound, life.containers[index])) &&
+    life.containers.some(({ instances }, index) => pod.containers[index]?.kind === "container" && instances > 0);
+}

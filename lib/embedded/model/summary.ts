@@ -1,0 +1,181 @@
+/**
+ * What does `/stats/summary` of a modelled node answer?
+ */
+import type { ContainerStats, CpuStats, MemoryStats, PodStats, PsiStats, Summary } from "../../api/summary.ts";
+import { formatTime } from "../../units/time.ts";
+import { getCounterNs, NO_PRESSURE } from "./meter.ts";
+import { draw, drawBetween } from "./random.ts";
+import type { ContainerState, CpuPressure, Meter, NodeState, PodState, Sample } from "./state.ts";
+
+// What `/stats/summary` answers: a young container as it is this second, an older one as cAdvisor read it last, one
+// whose process has just exited as zeros, and who has none not at all. Whole seconds; pods and containers in no order.
+
+/** `now`: not before the state's own time; what passed since is taken to have gone on as before. */
+export function computeSummary(state: NodeState, now: number): Summary {
+  const { config, meter } = state;
+  const pods = state.pods.flatMap((pod) => toPodStats(pod, { state, now }));
+  return {
+    node: {
+      nodeName: config.name,
+      cpu: toCpu(meter.sample, state.startedAt),
+      memory: toMemory(meter.sample, { startedAt: state.startedAt, limit: config.memoryBytes }),
+    },
+    pods: shuffle(pods, ({ podRef }) => [config.seed, now, podRef?.uid ?? ""]),
+  };
+}
+
+interface Reading {
+  readonly state: NodeState;
+  readonly now: number;
+}
+
+/** Measured: an exited process shows once, at polls half a second apart. */
+const ZERO_MS = [300, 700] as const;
+
+/** The kubelet has no rate before its second look. */
+const FIRST_RATE_MS = 1000;
+
+/** cAdvisor takes the time before it reads, so its first sample may be stamped before the last fresh one. */
+const STAMP_MS = [0, 30] as const;
+
+function toPodStats(pod: PodState, reading: Reading): readonly PodStats[] {
+  const { spec, life, meter } = pod;
+  const { config } = reading.state;
+  const containers = life.containers.flatMap((one) => toContainerStats(pod, one, reading));
+  if (containers.length === 0) return [];
+  return [{
+    podRef: { name: spec.name, namespace: spec.namespace, uid: spec.uid },
+    startTime: formatTime(life.seenAt),
+    containers: shuffle(containers, ({ name }) => [config.seed, reading.now, spec.uid, name ?? ""]),
+    cpu: {
+      ...toCpu(meter.sample, meter.startedAt),
+      psi: toPsi(config.hasPsi ? meter.sample?.psi ?? null : null, "us"),
+    },
+    memory: toMemory(meter.sample, { startedAt: meter.startedAt, limit: life.cgroup.memoryLimit }),
+  }];
+}
+
+function toContainerStats(
+  pod: PodState,
+  container: ContainerState,
+  { state, now }: Reading,
+): readonly ContainerStats[] {
+  const { name, run, actual, instances } = container;
+  const key = [state.config.seed, pod.spec.uid, name, instances];
+  if (run.kind === "exited" && !run.isRestart) {
+    const { startedAt, finishedAt } = run.ended;
+    if (now >= finishedAt + drawBetween(ZERO_MS, [...key, "zero"])) return [];
+    return [
+      toContainer(name, startedAt, { time: now, ...ZEROS, ...(state.config.hasCadvisor ? {} : { availableBytes: 0 }) }),
+    ];
+  }
+  const meter = pod.meters[name];
+  if (run.kind !== "running" || meter === undefined) return [];
+  const limit = actual["memory.limits"];
+  const { sample } = meter;
+  if (sample === null || !state.config.hasCadvisor) {
+    const fresh = toFreshReading(meter, { state, now });
+    // The runtime's numbers have a zero where cAdvisor's have nothing.
+    const availableBytes = limit === null ? 0 : Math.max(0, limit - fresh.workingSetBytes);
+    const isFirst = now - meter.startedAt < FIRST_RATE_MS;
+    const cpuPsi = state.config.hasPsi ? toPsi(fresh.psi, "ns") : null;
+    return [toContainer(name, meter.startedAt, { time: now, ...fresh, availableBytes, isFirst, cpuPsi })];
+  }
+  const time = sample.at - drawBetween(STAMP_MS, [...key, "stamp", sample.at]);
+  const available = limit === null ? {} : { availableBytes: Math.max(0, limit - sample.workingSetBytes) };
+  const cpuPsi = toPsi(state.config.hasPsi ? sample.psi : null, "us");
+  return [toContainer(name, meter.startedAt, { ...sample, time, ...available, cpuPsi })];
+}
+
+function toFreshReading(meter: Meter, { state, now }: Reading): Sample {
+  return {
+    at: now,
+    cpuNs: getCounterNs(meter, Math.max(0, now - state.at)),
+    nanoCores: Math.round(meter.millicores * 1e6),
+    psi: meter.psi,
+    workingSetBytes: meter.workingSetBytes,
+    usageBytes: meter.workingSetBytes + meter.cacheBytes,
+  };
+}
+
+interface Numbers extends Omit<Sample, "at"> {
+  readonly time: number;
+  readonly availableBytes?: number;
+  readonly isFirst?: boolean;
+  readonly cpuPsi?: PsiStats | null;
+}
+
+const ZEROS = { cpuNs: 0, nanoCores: 0, psi: NO_PRESSURE, workingSetBytes: 0, usageBytes: 0 };
+
+function toContainer(name: string, startedAt: number, numbers: Numbers): ContainerStats {
+  const time = formatTime(numbers.time);
+  const { availableBytes, usageBytes, workingSetBytes } = numbers;
+  return {
+    name,
+    startTime: formatTime(startedAt),
+    cpu: {
+      time,
+      ...(numbers.isFirst === true ? {} : { usageNanoCores: numbers.nanoCores }),
+      usageCoreNanoSeconds: numbers.cpuNs,
+      ...(numbers.cpuPsi === undefined || numbers.cpuPsi === null ? {} : { psi: numbers.cpuPsi }),
+    },
+    memory: {
+      time,
+      ...(availableBytes === undefined ? {} : { availableBytes }),
+      usageBytes,
+      workingSetBytes,
+      rssBytes: workingSetBytes,
+    },
+  };
+}
+
+/** The figures of a pod or the node, which are zeros from its start until it is first read. */
+function toCpu(sample: Sample | null, startedAt: number): CpuStats {
+  return {
+    time: formatTime(sample?.at ?? startedAt),
+    usageNanoCores: sample?.nanoCores ?? 0,
+    usageCoreNanoSeconds: sample?.cpuNs ?? 0,
+  };
+}
+
+function toMemory(
+  sample: Sample | null,
+  { startedAt, limit }: { readonly startedAt: number; readonly limit: number | null },
+): MemoryStats {
+  const workingSetBytes = sample?.workingSetBytes ?? 0;
+  return {
+    time: formatTime(sample?.at ?? startedAt),
+    ...(limit === null ? {} : { availableBytes: Math.max(0, limit - workingSetBytes) }),
+    usageBytes: sample?.usageBytes ?? 0,
+    workingSetBytes,
+    rssBytes: workingSetBytes,
+  };
+}
+
+function shuffle<T>(list: readonly T[], key: (one: T) => readonly (string | number)[]): readonly T[] {
+  return list.map((one) => ({ one, at: draw(key(one)) })).toSorted((a, b) => a.at - b.at).map(({ one }) => one);
+}
+
+// CPU pressure as a summary writes it: the runtime's total in nanoseconds, cAdvisor's in the kernel's microseconds.
+
+/** `null` = cgroup v1, of which cAdvisor makes zeros (recorded). */
+function toPsi(pressure: CpuPressure | null, unit: "us" | "ns"): PsiStats {
+  if (pressure === null) return { full: ZERO_PSI, some: ZERO_PSI };
+  const { fullNs } = pressure;
+  const toTotal = (ns: number) => unit === "us" ? Math.floor(ns / 1000) : ns;
+  const data = {
+    avg10: toHundredths(pressure.avg10),
+    avg60: toHundredths(pressure.avg60),
+    avg300: toHundredths(pressure.avg300),
+  };
+  return { full: { total: toTotal(fullNs), ...data }, some: { total: toTotal(fullNs + START_NS), ...data } };
+}
+
+const ZERO_PSI = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+
+/** Every process has waited a little while it started. */
+const START_NS = 500_000;
+
+function toHundredths(percent: number): number {
+  return Math.round(percent * 100) / 100;
+}

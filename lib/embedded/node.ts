@@ -1,0 +1,152 @@
+/**
+ * What is a node of the embedded cluster? Its kubelet, its address, and the API server's proxy to it.
+ */
+import type { Transport } from "../kube/transport.ts";
+import { abortable } from "../runtime/tasks.ts";
+import { createKubelet, type Kubelet, type KubeletOptions } from "./kubelet/kubelet.ts";
+import type { Taint } from "./kubelet/register.ts";
+import type { NodeConfig } from "./model/state.ts";
+import { Faults } from "./server/http/faults.ts";
+import type { Proxy } from "./server/http/handler.ts";
+import { Refusal } from "./server/refusal.ts";
+
+// A node of an embedded cluster: its kubelet, running or lost, and the way to it. A lost one keeps its containers, as
+// a machine does whose network is down: nobody hears of it until it is back.
+
+/** A node as it is asked for. What is left out is that of a small machine. */
+export interface NodeSpec extends Partial<Omit<NodeConfig, "hostIP" | "seed">> {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+  /** Its clock is ahead of the cluster's by so much. */
+  readonly skewMs?: number;
+}
+
+/** The address at which a kubelet is asked. */
+export interface NodeAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A node of a running cluster. Disposing of it ends its kubelet. */
+export interface ClusterNode extends AsyncDisposable {
+  readonly name: string;
+  readonly place: NodeAddress;
+  readonly kubelet: Kubelet;
+  /** The faults of its kubelet's answers. */
+  readonly faults: Faults;
+  /** A request to its address; hangs while it is lost. */
+  readonly handle: Transport;
+  readonly lose: () => Promise<void>;
+  readonly comeBack: () => void;
+}
+
+/** Starts a node, whose kubelet registers itself and runs the pods that are bound to it. */
+export function startNode({ name, spec, place, seed, ...options }: ClusterNodeOptions): ClusterNode {
+  const { labels = {}, taints = [], skewMs = 0, ...config } = spec;
+  const kubelet = createKubelet({
+    ...options,
+    skewMs,
+    node: { config: { ...DEFAULTS, ...config, name, hostIP: place.host, seed }, port: place.port, labels, taints },
+  });
+  const faults = new Faults(options.clock);
+  let life = startLife(kubelet);
+  return {
+    name,
+    place,
+    kubelet,
+    faults,
+    async handle(request) {
+      if (life.ending.signal.aborted) await abortable(new Promise<never>(() => {}), request.signal);
+      return await answerWithFaults(kubelet, request, faults);
+    },
+    lose: () => endLife(life),
+    comeBack() {
+      if (life.ending.signal.aborted) life = startLife(kubelet, life.ended);
+    },
+    [Symbol.asyncDispose]: () => endLife(life),
+  };
+}
+
+// The API server's proxy reaches kubelets in an embedded cluster, and the load images in pods.
+
+/** `token` is the API server's own for kubelets, which do not hear of who asked it; `null` where they ask for none. */
+export function createProxy(nodes: ReadonlyMap<string, ClusterNode>, token: string | null): Proxy {
+  return async ({ plural, namespace, name, path }, request) => {
+    const { search } = new URL(request.url);
+    if (plural === "nodes") {
+      const node = nodes.get(name.split(":")[0] ?? "");
+      if (node === undefined) return refuseProxy(`no such host "${name}"`);
+      const { host, port } = node.place;
+      const { method, signal } = request;
+      const headers = new Headers(request.headers);
+      headers.delete("authorization");
+      if (token !== null) headers.set("authorization", `Bearer ${token}`);
+      return await node.handle(new Request(`https://${host}:${port}/${path}${search}`, { method, headers, signal }));
+    }
+    const [pod = "", port = "80"] = name.split(":");
+    const container = { namespace: namespace ?? "", name: pod, port: Number(port) };
+    try {
+      for (const { kubelet } of nodes.values()) {
+        const answer = kubelet.loads.answer(container, `/${path}${search}`);
+        if (answer !== null) return answer;
+      }
+    } catch (error) {
+      return refuseProxy(error instanceof Error ? error.message : String(error));
+    }
+    return refuseProxy(`dial tcp ${pod}:${port}: connect: connection refused`);
+  };
+}
+
+/** What a node is started with, beside the options of its kubelet. */
+interface ClusterNodeOptions extends Omit<KubeletOptions, "node" | "skewMs"> {
+  readonly name: string;
+  readonly spec: NodeSpec;
+  readonly place: NodeAddress;
+  readonly seed: string;
+}
+
+const DEFAULTS: Omit<NodeConfig, "name" | "hostIP" | "seed"> = {
+  cpuMillicores: 4000,
+  memoryBytes: 16 * 2 ** 30,
+  pods: 110,
+  system: { cpuMillicores: 60, memoryBytes: 500 * 2 ** 20 },
+  // Samples and statuses have whole seconds, so a finer step would not be seen.
+  stepMs: 1000,
+  hasCadvisor: true,
+  hasPsi: true,
+};
+
+/** A kubelet refuses in plain text. */
+async function answerWithFaults(kubelet: Kubelet, request: Request, faults: Faults): Promise<Response> {
+  const { method, url, signal } = request;
+  const effect = faults.next({ method, path: new URL(url).pathname, isWatch: false });
+  try {
+    await faults.strike(effect, signal);
+    return faults.spoil(await kubelet.handle(request), effect);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return new Response(error.message, { status: error.code, headers: { "content-type": "text/plain" } });
+  }
+}
+
+interface KubeletRun {
+  readonly ending: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** One after the other: two runs of one kubelet would write over each other. */
+function startLife(kubelet: Kubelet, before: Promise<void> = Promise.resolve()): KubeletRun {
+  const ending = new AbortController();
+  return { ending, ended: before.then(() => kubelet.run(ending.signal)) };
+}
+
+async function endLife({ ending, ended }: KubeletRun): Promise<void> {
+  ending.abort();
+  await ended;
+}
+
+function refuseProxy(why: string): Response {
+  const message = `error trying to reach service: ${why}`;
+  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "ServiceUnavailable" };
+  return Response.json({ ...status, message, code: 503 }, { status: 503 });
+}

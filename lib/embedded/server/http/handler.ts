@@ -1,0 +1,172 @@
+/**
+ * How does the embedded API server answer a request? A function from Request to Response over objects in memory.
+ */
+import type { Clock } from "../../../runtime/clock.ts";
+import { abortable } from "../../../runtime/tasks.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import { Catalog } from "../kinds/catalog.ts";
+import { Refusal } from "../refusal.ts";
+import { Store } from "../store.ts";
+import { seed } from "../write/objects.ts";
+import { Access, type User } from "./access.ts";
+import { answerResource } from "./answer.ts";
+import { describe } from "./discovery.ts";
+import { type Asked, Faults } from "./faults.ts";
+import { Lister } from "./list.ts";
+import { type Answer, parsePath, readBody, type Target, toVerb } from "./request.ts";
+import { answerReview } from "./reviews.ts";
+
+// The API server of an embedded cluster: a function from Request to Response over objects in memory, which kubectl,
+// podfit and the embedded kubelets use like a real one of Kubernetes 1.36. It runs under any clock, virtual ones too.
+//
+// What it does not imitate: protobuf, OpenAPI schemas of built-in kinds, strict field validation of those (unknown
+// fields pass), rules of definitions that compare with the former object, webhooks and admission beyond limit ranges,
+// quotas and node capacity; lists at exact old versions; events.k8s.io (events are core/v1, never expire, and those of
+// the newer form are not validated); the token volume of service accounts, node taints, pod priority; merging of
+// metadata through subresources; single objects as their metadata alone; certificates of clients; impersonation;
+// priority and fairness but as a fault. Controllers are clients: nothing here deletes the content of a namespace, the
+// pods of a workload or events.
+
+/** What an API server is made of. */
+export interface ApiServerOptions {
+  readonly clock: Clock;
+  /** A number in [0, 1), such as Math.random gives. */
+  readonly random: () => number;
+  /** Bearer tokens; without them whoever sends none is the administrator. */
+  readonly tokens?: ReadonlyMap<string, User>;
+  /** Changes that a watch can start from, per resource. */
+  readonly historyLimit?: number;
+  /** Answers `nodes/NAME/proxy/PATH` and `pods/NAME/proxy/PATH`, which are 503 without it. */
+  readonly proxy?: Proxy;
+  /** Answers for the groups of other servers, whose rights are checked here; `null` for one that is none's. */
+  readonly aggregate?: (target: Target) => JsonObject | null;
+}
+
+/** What a request through the API server's proxy is for. */
+interface ProxyTarget {
+  readonly plural: string;
+  readonly namespace: string | null;
+  readonly name: string;
+  /** The path without its leading slash. */
+  readonly path: string;
+}
+
+/** Answers requests that go through the API server to a kubelet or a pod. */
+export type Proxy = (target: ProxyTarget, request: Request) => Promise<Response>;
+
+/** An API server in this process. */
+export interface EmbeddedApiServer {
+  /** Answers a request. It rejects when the request's signal aborts or a fault breaks the connection. */
+  readonly handle: (request: Request) => Promise<Response>;
+  readonly store: Store;
+  readonly faults: Faults;
+  readonly access: Access;
+  /** From then on no watch and no page can go on from an earlier version. */
+  readonly expireHistory: () => void;
+}
+
+/** An API server with the namespaces of a new cluster and nothing else. */
+export function createApiServer(options: ApiServerOptions): EmbeddedApiServer {
+  const { clock, random, tokens = null, historyLimit = 10_000, proxy = null, aggregate = () => null } = options;
+  const store = new Store({ historyLimit });
+  const faults = new Faults(clock);
+  const now = () => clock.now() + faults.skewMs;
+  const access = new Access(store, tokens);
+  const context = { store, catalog: new Catalog(store), lister: new Lister(() => clock.monotonic()), faults, access };
+  seed(store, { now: now(), random });
+  return {
+    store,
+    faults,
+    access,
+    async handle(request) {
+      request.signal.throwIfAborted();
+      const response = await abortable(answer(request), request.signal);
+      response.headers.set("date", new Date(now()).toUTCString());
+      return response;
+    },
+    expireHistory() {
+      store.expireHistory();
+      context.lister.expire();
+    },
+  };
+
+  async function answer(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    const isWatch = ["true", "1"].includes(url.searchParams.get("watch") ?? "");
+    const asked: Asked = { method: request.method, path: url.pathname, isWatch };
+    const effect = faults.next(asked);
+    try {
+      await faults.strike(effect, request.signal);
+      const user = access.identify(request.headers.get("authorization"));
+      const told = await tell(request, { url, user, asked });
+      const response = toResponse(told, (watch) => faults.register(watch, asked, effect));
+      return faults.spoil(response, effect);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return faults.spoil(toRefused(error), effect);
+    }
+  }
+
+  async function tell(
+    request: Request,
+    { url, user, asked }: { readonly url: URL; readonly user: User; readonly asked: Asked },
+  ): Promise<Answer | Response> {
+    const { pathname } = url;
+    const target = parsePath(pathname);
+    const body = await readBody(request);
+    if (target !== null && request.method === "POST") {
+      const review = answerReview(pathname, { review: isObject(body.value) ? body.value : {}, user, access });
+      if (review !== null) return { code: 201, text: JSON.stringify(review) };
+    }
+    const description = target === null || target.name === "" ? describe(pathname, context.catalog.all()) : null;
+    if (target === null || description !== null) {
+      access.check(user, { verb: request.method.toLowerCase(), path: pathname });
+      if (description !== null) return { code: 200, text: JSON.stringify(description) };
+      if (/^\/(healthz|livez|readyz)(\/|$)/.test(pathname)) return new Response("ok");
+      return notServed();
+    }
+    const verb = toVerb(request.method, target, asked.isWatch);
+    const { group, plural, subresource, namespace, name } = target;
+    const resource = subresource === "" ? plural : `${plural}/${subresource}`;
+    access.check(user, { verb, group, resource, namespace, name });
+    if (subresource === "proxy" && proxy !== null) {
+      return await proxy({ plural, namespace, name, path: target.rest }, request);
+    }
+    const aggregated = aggregate(target);
+    if (aggregated !== null) return { code: 200, text: JSON.stringify(aggregated) };
+    if (!context.catalog.hasVersion(target)) return notServed();
+    const { signal, headers } = request;
+    return answerResource({ ...context, now: now(), random, clock }, {
+      target,
+      verb,
+      query: url.searchParams,
+      body,
+      accept: headers.get("accept"),
+      signal,
+      contentType: (headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "",
+      agent: headers.get("user-agent")?.split("/")[0] || "unknown",
+    });
+  }
+
+  function toResponse(told: Answer | Response, register: Parameters<NonNullable<Answer["open"]>>[0]): Response {
+    if (told instanceof Response) return told;
+    const headers = { "content-type": "application/json" };
+    return new Response(told.open === undefined ? told.text : told.open(register), { status: told.code, headers });
+  }
+}
+
+/** The answer for an unknown path or group is no Status and no JSON. */
+function notServed(): Response {
+  return new Response("404 page not found\n", {
+    status: 404,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+  });
+}
+
+function toRefused({ code, status }: Refusal): Response {
+  const details = isObject(status.details) ? status.details : {};
+  const seconds = details.retryAfterSeconds;
+  const headers = new Headers({ "content-type": "application/json" });
+  if (typeof seconds === "number") headers.set("retry-after", String(seconds));
+  return new Response(JSON.stringify(status), { status: code, headers });
+}

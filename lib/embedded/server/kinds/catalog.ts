@@ -1,0 +1,305 @@
+/**
+ * Which kinds does the server have? A table of built-in kinds, and those of stored CustomResourceDefinitions.
+ */
+import { at, isSame } from "../../json.ts";
+import { unknownResource } from "../refusal.ts";
+import type { Store } from "../store.ts";
+import {
+  CREATED_COLUMNS,
+  DAEMON_SET_COLUMNS,
+  DEPLOYMENT_COLUMNS,
+  EVENT_COLUMNS,
+  LEASE_COLUMNS,
+  NAMESPACE_COLUMNS,
+  NODE_COLUMNS,
+  PLAIN_COLUMNS,
+  POD_COLUMNS,
+  QUOTA_COLUMNS,
+  REPLICA_SET_COLUMNS,
+  STATEFUL_SET_COLUMNS,
+} from "./columns.ts";
+import { prepareNewDefinition, setDefinitionDefaults, toCustomTypes, validateDefinition } from "./custom/types.ts";
+import { setHpaDefaults, validateHpa } from "./hpas.ts";
+import { setLimitRangeDefaults } from "./limit_ranges.ts";
+import { prepareNewPod, setPodDefaults, validatePod } from "./pods.ts";
+import type { ResourceType } from "./resource_type.ts";
+import {
+  hasNewSpec,
+  prepareNewNamespace,
+  setConfigMapDefaults,
+  setEventDefaults,
+  setLeaseDefaults,
+  setNamespaceDefaults,
+  setSecretDefaults,
+  validateConfigMap,
+  validateEvent,
+  validateLease,
+  validateNamespace,
+  validateSecret,
+} from "./small_kinds.ts";
+import {
+  giveStatus,
+  setDaemonSetDefaults,
+  setDeploymentDefaults,
+  setReplicaSetDefaults,
+  setStatefulSetDefaults,
+  validateWorkload,
+} from "./workloads.ts";
+
+// Which resources does the server have right now: those it was born with, and those that stored definitions define.
+
+/** The types of every resource that is served at the moment. */
+export class Catalog {
+  readonly #store: Store;
+  #types: readonly ResourceType[] | null = null;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#definitions().listen(() => this.#types = null, null);
+  }
+
+  /** Every type, the built-in ones first. */
+  all(): readonly ResourceType[] {
+    return this.#types ??= [
+      ...BUILT_IN,
+      ...this.#definitions().list().flatMap(({ object }) => toCustomTypes(object)),
+    ];
+  }
+
+  /** Is anything served of this group at this version? */
+  hasVersion({ group, version }: Omit<ResourceName, "plural">): boolean {
+    return this.all().some((type) => type.group === group && type.version === version);
+  }
+
+  /** Throws a Refusal for what is not served. */
+  find({ group, version, plural }: ResourceName): ResourceType {
+    const found = this.all().find((type) => type.plural === plural && type.group === group && type.version === version);
+    if (found === undefined) throw unknownResource();
+    return found;
+  }
+
+  #definitions() {
+    return this.#store.collection("apiextensions.k8s.io/customresourcedefinitions");
+  }
+}
+
+// The kinds that the API server is born with, one row each. Roles and bindings are stored for access.ts to read;
+// services are stored and nothing more, so that real manifests apply.
+
+const WORKLOAD = {
+  group: "apps",
+  categories: ["all"],
+  subresources: ["status", "scale"],
+  scale: { replicas: ["spec", "replicas"], status: ["status", "replicas"], selector: ["spec", "selector"] },
+  beginsGeneration: hasNewSpec,
+  validate: validateWorkload,
+} satisfies Partial<ResourceType>;
+
+const RBAC = { group: "rbac.authorization.k8s.io", columns: CREATED_COLUMNS } satisfies Partial<ResourceType>;
+
+const ROWS: readonly Row[] = [
+  {
+    plural: "pods",
+    kind: "Pod",
+    shortNames: ["po"],
+    categories: ["all"],
+    columns: POD_COLUMNS,
+    subresources: ["status", "resize", "binding", "proxy"],
+    selectableFields: [
+      ...["nodeName", "restartPolicy", "schedulerName", "serviceAccountName"].map((field) => `spec.${field}`),
+      ...["phase", "podIP", "nominatedNodeName"].map((field) => `status.${field}`),
+    ],
+    beginsGeneration: hasNewSpec,
+    setDefaults: setPodDefaults,
+    prepareNew: prepareNewPod,
+    validate: validatePod,
+  },
+  {
+    plural: "nodes",
+    kind: "Node",
+    shortNames: ["no"],
+    isNamespaced: false,
+    columns: NODE_COLUMNS,
+    subresources: ["status", "proxy"],
+    selectableFields: ["spec.unschedulable"],
+  },
+  {
+    plural: "namespaces",
+    kind: "Namespace",
+    shortNames: ["ns"],
+    isNamespaced: false,
+    subresources: ["status", "finalize"],
+    selectableFields: ["status.phase"],
+    setDefaults: setNamespaceDefaults,
+    prepareNew: prepareNewNamespace,
+    validate: validateNamespace,
+    columns: NAMESPACE_COLUMNS,
+  },
+  {
+    plural: "events",
+    kind: "Event",
+    shortNames: ["ev"],
+    columns: EVENT_COLUMNS,
+    selectableFields: [
+      ...["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"]
+        .map((field) => `involvedObject.${field}`),
+      "reason",
+      "reportingComponent",
+      "source",
+      "type",
+    ],
+    setDefaults: setEventDefaults,
+    validate: validateEvent,
+  },
+  { plural: "serviceaccounts", kind: "ServiceAccount", shortNames: ["sa"], subresources: ["token"] },
+  {
+    plural: "configmaps",
+    kind: "ConfigMap",
+    shortNames: ["cm"],
+    setDefaults: setConfigMapDefaults,
+    validate: validateConfigMap,
+  },
+  { plural: "secrets", kind: "Secret", setDefaults: setSecretDefaults, validate: validateSecret },
+  { plural: "services", kind: "Service", shortNames: ["svc"], categories: ["all"], subresources: ["status"] },
+  {
+    plural: "limitranges",
+    kind: "LimitRange",
+    shortNames: ["limits"],
+    columns: CREATED_COLUMNS,
+    setDefaults: setLimitRangeDefaults,
+  },
+  {
+    plural: "resourcequotas",
+    kind: "ResourceQuota",
+    shortNames: ["quota"],
+    columns: QUOTA_COLUMNS,
+    subresources: ["status"],
+    prepareNew: giveStatus({}),
+  },
+  {
+    group: "coordination.k8s.io",
+    plural: "leases",
+    kind: "Lease",
+    columns: LEASE_COLUMNS,
+    needsVersion: true,
+    setDefaults: setLeaseDefaults,
+    validate: validateLease,
+  },
+  {
+    ...WORKLOAD,
+    plural: "deployments",
+    kind: "Deployment",
+    shortNames: ["deploy"],
+    columns: DEPLOYMENT_COLUMNS,
+    // The one workload whose annotations count too.
+    beginsGeneration: (after, before) =>
+      hasNewSpec(after, before) ||
+      !isSame(at(after, "metadata", "annotations"), at(before ?? {}, "metadata", "annotations")),
+    setDefaults: setDeploymentDefaults,
+    prepareNew: giveStatus({}),
+  },
+  {
+    ...WORKLOAD,
+    plural: "statefulsets",
+    kind: "StatefulSet",
+    shortNames: ["sts"],
+    columns: STATEFUL_SET_COLUMNS,
+    setDefaults: setStatefulSetDefaults,
+    prepareNew: giveStatus({ replicas: 0, availableReplicas: 0 }),
+  },
+  {
+    ...WORKLOAD,
+    plural: "daemonsets",
+    kind: "DaemonSet",
+    shortNames: ["ds"],
+    subresources: ["status"],
+    columns: DAEMON_SET_COLUMNS,
+    setDefaults: setDaemonSetDefaults,
+    prepareNew: giveStatus({
+      currentNumberScheduled: 0,
+      numberMisscheduled: 0,
+      desiredNumberScheduled: 0,
+      numberReady: 0,
+    }),
+  },
+  {
+    ...WORKLOAD,
+    plural: "replicasets",
+    kind: "ReplicaSet",
+    shortNames: ["rs"],
+    columns: REPLICA_SET_COLUMNS,
+    setDefaults: setReplicaSetDefaults,
+    prepareNew: giveStatus({ replicas: 0 }),
+  },
+  {
+    group: "autoscaling",
+    version: "v2",
+    plural: "horizontalpodautoscalers",
+    kind: "HorizontalPodAutoscaler",
+    shortNames: ["hpa"],
+    categories: ["all"],
+    subresources: ["status"],
+    setDefaults: setHpaDefaults,
+    prepareNew: giveStatus({ desiredReplicas: 0, currentMetrics: null }),
+    validate: validateHpa,
+  },
+  { ...RBAC, plural: "clusterroles", kind: "ClusterRole", isNamespaced: false },
+  { ...RBAC, plural: "clusterrolebindings", kind: "ClusterRoleBinding", isNamespaced: false },
+  { ...RBAC, plural: "roles", kind: "Role" },
+  { ...RBAC, plural: "rolebindings", kind: "RoleBinding" },
+  {
+    group: "apiextensions.k8s.io",
+    plural: "customresourcedefinitions",
+    kind: "CustomResourceDefinition",
+    shortNames: ["crd", "crds"],
+    isNamespaced: false,
+    subresources: ["status"],
+    columns: CREATED_COLUMNS,
+    needsVersion: true,
+    beginsGeneration: hasNewSpec,
+    setDefaults: setDefinitionDefaults,
+    prepareNew: prepareNewDefinition,
+    validate: validateDefinition,
+  },
+];
+
+/** Where a resource is served. */
+interface ResourceName {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+}
+
+const nothing = () => {};
+
+/** Rows leave these out. */
+const PLAIN = {
+  group: "",
+  version: "v1",
+  shortNames: [],
+  categories: [],
+  isNamespaced: true,
+  subresources: [],
+  scale: null,
+  isCustom: false,
+  needsVersion: false,
+  selectableFields: [],
+  beginsGeneration: () => false,
+  setDefaults: nothing,
+  listUnknown: () => [],
+  prepareNew: nothing,
+  validate: () => [],
+  validateStatus: () => [],
+  columns: PLAIN_COLUMNS,
+  schema: null,
+} satisfies Partial<ResourceType>;
+
+/** Every built-in resource. */
+export const BUILT_IN: readonly ResourceType[] = ROWS.map((row) => ({
+  ...PLAIN,
+  singular: row.kind.toLowerCase(),
+  listKind: `${row.kind}List`,
+  ...row,
+}));
+
+type Row = Partial<ResourceType> & Pick<ResourceType, "plural" | "kind">;

@@ -1,0 +1,230 @@
+/**
+ * How does a CustomResourceDefinition become a kind, and what does its schema leave of an object?
+ *
+ * The defaults and checks of definitions themselves are here too.
+ */
+import { formatTime } from "../../../../units/time.ts";
+import {
+  isObject,
+  isSame,
+  type Json,
+  type JsonObject,
+  listAt,
+  objectAt,
+  openAt,
+  setDefaults,
+  textAt,
+  textsAt,
+} from "../../../json.ts";
+import { invalidValue, type Problem, required } from "../../refusal.ts";
+import { toCustomColumns } from "../columns.ts";
+import type { ResourceType, ScalePaths } from "../resource_type.ts";
+import { createChecks } from "./check.ts";
+import { compileExpression } from "./rules.ts";
+
+// Custom resources: the kinds that stored CustomResourceDefinitions define, with the defaults, the checks and the
+// columns of their schemas.
+
+/** The resource of each version that a definition serves. */
+export function toCustomTypes(definition: JsonObject): readonly ResourceType[] {
+  const spec = objectAt(definition, "spec");
+  return listAt(spec, "versions").filter(({ served }) => served === true).map((version) => toType(spec, version));
+}
+
+// What does a schema leave of an object that was sent? Defaults are filled in, fields and nulls that it does not know
+// are dropped, or listed for a client that asked for strict validation.
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
+
+/** The value with the schema's defaults and without what it does not know. */
+export function prune(value: Json, schema: JsonObject): Json {
+  if (Array.isArray(value)) return value.map((item) => prune(item, objectAt(schema, "items")));
+  if (!isObject(value)) return value;
+  const properties = objectAt(schema, "properties");
+  const kept = Object.entries(value).flatMap(([key, one]): readonly [string, Json][] => {
+    const property = propertyOf(schema, key);
+    if (property === null) return isOpen(schema) ? [[key, one]] : [];
+    // A null counts as absent where the schema does not allow it.
+    return one === null && property.nullable !== true ? [] : [[key, prune(one, property)]];
+  });
+  // Unlike an assignment, this takes a key such as `__proto__` for a key like any other.
+  const pruned: JsonObject = Object.fromEntries(kept);
+  for (const [key, property] of Object.entries(properties)) {
+    const initial = isObject(property) ? property.default : undefined;
+    if (initial !== undefined && pruned[key] === undefined) pruned[key] = structuredClone(initial);
+  }
+  return pruned;
+}
+
+// CustomResourceDefinitions themselves: their defaults, their status, and what the API server demands of them, down to
+// the rules of their schemas.
+
+/** Fills in what a definition leaves out. */
+export function setDefinitionDefaults(definition: JsonObject): void {
+  const names = openAt(definition, "spec", "names");
+  const kind = textAt(names, "kind");
+  setDefaults(names, { singular: kind.toLowerCase(), listKind: `${kind}List` });
+  setDefaults(openAt(definition, "spec"), { conversion: { strategy: "None" } });
+}
+
+/** A definition is established at once: its kind is served from the next request on. */
+export function prepareNewDefinition(definition: JsonObject, { now }: { readonly now: number }): void {
+  const { names = {}, versions } = objectAt(definition, "spec");
+  const conditions = [
+    { type: "NamesAccepted", reason: "NoConflicts", message: "no conflicts found" },
+    { type: "Established", reason: "InitialNamesAccepted", message: "the initial names have been accepted" },
+  ];
+  definition.status = {
+    conditions: conditions.map((condition) => ({
+      lastTransitionTime: formatTime(now),
+      status: "True",
+      ...condition,
+    })),
+    acceptedNames: structuredClone(names),
+    storedVersions: listAt({ versions: versions ?? [] }, "versions").filter(({ storage }) => storage === true)
+      .map((version) => textAt(version, "name")),
+  };
+}
+
+/** Every problem of a definition. */
+export function validateDefinition(definition: JsonObject): readonly Problem[] {
+  const spec = objectAt(definition, "spec");
+  const name = `${textAt(spec, "names", "plural")}.${textAt(spec, "group")}`;
+  const own = textAt(definition, "metadata", "name");
+  return [
+    ...(own === name ? [] : [invalidValue("metadata.name", own, 'must be spec.names.plural+"."+spec.group')]),
+    ...(["Namespaced", "Cluster"].includes(textAt(spec, "scope")) ? [] : [required("spec.scope")]),
+    ...(listAt(spec, "versions").length > 0 ? [] : [required("spec.versions")]),
+    ...listAt(spec, "versions").flatMap((version) =>
+      validateSchema(objectAt(version, "schema", "openAPIV3Schema"), "spec.validation.openAPIV3Schema")
+    ),
+  ];
+}
+
+function toType(spec: JsonObject, version: JsonObject): ResourceType {
+  const names = objectAt(spec, "names");
+  const schema = objectAt(version, "schema", "openAPIV3Schema");
+  const hasStatus = isObject(objectAt(version, "subresources").status);
+  const scale = parseScalePaths(objectAt(version, "subresources").scale);
+  const { check, checkStatus } = createChecks(schema);
+  return {
+    group: textAt(spec, "group"),
+    version: textAt(version, "name"),
+    plural: textAt(names, "plural"),
+    kind: textAt(names, "kind"),
+    singular: textAt(names, "singular"),
+    listKind: textAt(names, "listKind"),
+    shortNames: textsAt(names, "shortNames"),
+    categories: textsAt(names, "categories"),
+    isNamespaced: spec.scope === "Namespaced",
+    subresources: [...(hasStatus ? ["status"] : []), ...(scale === null ? [] : ["scale"])],
+    scale,
+    isCustom: true,
+    needsVersion: true,
+    selectableFields: [],
+    beginsGeneration: (after, before) => before === null || !isSame(pickOwn(after), pickOwn(before)),
+    setDefaults: (draft) => {
+      const { apiVersion, kind, metadata, ...own } = draft;
+      for (const key of Object.keys(own)) delete draft[key];
+      Object.assign(draft, prune(own, schema));
+      // What every object has is not the schema's to take away.
+      Object.assign(draft, { apiVersion, kind, metadata });
+    },
+    listUnknown: ({ apiVersion: _version, kind: _kind, metadata: _metadata, ...sent }) => listUnknown(sent, schema),
+    prepareNew: (draft) => {
+      if (hasStatus) delete draft.status;
+    },
+    validate: check,
+    validateStatus: checkStatus,
+    columns: toCustomColumns(listAt(version, "additionalPrinterColumns")),
+    schema,
+  };
+}
+
+/** The paths of a definition begin with a dot. */
+function parseScalePaths(scale: Json | undefined): ScalePaths | null {
+  if (!isObject(scale)) return null;
+  const [replicas, status, selector] = ["specReplicasPath", "statusReplicasPath", "labelSelectorPath"]
+    .map((key) => textAt(scale, key).split(".").slice(1));
+  return { replicas: replicas ?? [], status: status ?? [], selector: selector?.length ? selector : null };
+}
+
+/** All but metadata and status. */
+function pickOwn({ metadata: _metadata, status: _status, ...own }: JsonObject): JsonObject {
+  return own;
+}
+
+/** The paths of fields that the schema does not know, in order. */
+function listUnknown(value: Json, schema: JsonObject, path = ""): readonly string[] {
+  if (Array.isArray(value)) {
+    const items = objectAt(schema, "items");
+    return value.flatMap((item, index) => listUnknown(item, items, `${path}[${index}]`));
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, one]) => {
+    const property = propertyOf(schema, key);
+    const place = path === "" ? key : `${path}.${key}`;
+    if (property !== null) return listUnknown(one, property, place);
+    return isOpen(schema) ? [] : [place];
+  });
+}
+
+function propertyOf(schema: JsonObject, key: string): JsonObject | null {
+  const properties = objectAt(schema, "properties");
+  const property = Object.hasOwn(properties, key) ? properties[key] : schema.additionalProperties;
+  return isObject(property) ? property : null;
+}
+
+function isOpen(schema: JsonObject): boolean {
+  return schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
+}
+
+/** The rules that are no expressions, and patterns that are none, of a schema and those below it. */
+function validateSchema(schema: JsonObject, field: string): readonly Problem[] {
+  const below = Object.entries(objectAt(schema, "properties")).flatMap(([key, property]) =>
+    isObject(property) ? validateSchema(property, `${field}.properties[${key}]`) : []
+  );
+  const others = ["items", "additionalProperties"].flatMap((key) => {
+    const one = schema[key];
+    return isObject(one) ? validateSchema(one, `${field}.${key}`) : [];
+  });
+  const rules = listAt(schema, "x-kubernetes-validations").flatMap((rule, index) =>
+    validateRule(rule, `${field}.x-kubernetes-validations[${index}].rule`)
+  );
+  return [...validatePattern(schema.pattern, `${field}.pattern`), ...rules, ...below, ...others];
+}
+
+function validatePattern(pattern: Json | undefined, field: string): readonly Problem[] {
+  if (typeof pattern !== "string") return [];
+  try {
+    new RegExp(pattern, "u");
+    return [];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [invalidValue(field, pattern, `must be a valid regular expression, but isn't: ${why}`)];
+  }
+}
+
+/** Rules that compare with the former value, and messages made by expressions, are refused rather than left out. */
+function validateRule(rule: JsonObject, field: string): readonly Problem[] {
+  const refuse = (why: string) => [invalidValue(field, toGoRule(rule), why)];
+  if (/\boldSelf\b/.test(textAt(rule, "rule"))) return refuse("oldSelf is not supported by this API server");
+  if (textAt(rule, "messageExpression") !== "") return refuse("messageExpression is not supported by this API server");
+  try {
+    compileExpression(textAt(rule, "rule"));
+    return [];
+  } catch (error) {
+    return refuse(`compilation failed: ERROR: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** A rule as the API server shows it: the fields of its struct in Go. */
+function toGoRule(rule: JsonObject): JsonObject {
+  return {
+    Rule: textAt(rule, "rule"),
+    Message: textAt(rule, "message"),
+    MessageExpression: textAt(rule, "messageExpression"),
+    Reason: textAt(rule, "reason") || null,
+    FieldPath: textAt(rule, "fieldPath"),
+    OptionalOldSelf: rule.optionalOldSelf ?? null,
+  };
+}

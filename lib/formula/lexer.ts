@@ -1,0 +1,188 @@
+/**
+ * Splits the text of a formula into tokens.
+ */
+import { quote } from "../units/untrusted.ts";
+import { FormulaError } from "./syntax.ts";
+
+// Cuts a formula into tokens, as expr 1.17.8 does (parser/lexer). Strings are refused here already: a formula computes
+// with numbers (R62).
+
+interface Token {
+  readonly kind: "operator" | "bracket" | "number" | "identifier" | "end";
+  readonly text: string;
+  /** Where it begins. */
+  readonly at: number;
+}
+
+/** Throws FormulaError at a character that begins no token. */
+export function tokenize(source: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let at = 0;
+  while (at < source.length) {
+    const skipped = skipBlank(source, at);
+    if (skipped > at) {
+      at = skipped;
+      continue;
+    }
+    const token = scanToken(source, at);
+    // What follows # at once is its name, whatever it looks like: #acc.
+    const name = token.text === "#" ? scanWord(source, at + 1) : "";
+    tokens.push(token);
+    at += token.text.length;
+    if (name !== "") tokens.push({ kind: "identifier", text: name, at });
+    at += name.length;
+  }
+  tokens.push({ kind: "end", text: "", at: source.length });
+  return tokens;
+}
+
+const LETTER = /[\p{L}_$]/u;
+
+const WORD = /[\p{L}\p{Nd}_$]+/uy;
+
+/** Go's unicode.IsSpace. */
+const BLANK = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/y;
+
+/** Words that are operators wherever they stand. */
+const WORDS: ReadonlySet<string> = new Set([
+  ...["in", "or", "and", "not", "let", "if", "else"],
+  ...["matches", "contains", "startsWith", "endsWith"],
+]);
+
+/** A second character that the first one takes with it, whether or not there is such an operator. */
+const SECONDS: Readonly<Record<string, string>> = {
+  "|": "|",
+  ":": ":",
+  "?": ".?",
+  ".": ".",
+  "#": "#",
+  ...Object.fromEntries([..."&!=*<>"].map((first) => [first, "&=*"])),
+};
+
+function skipBlank(source: string, at: number): number {
+  BLANK.lastIndex = at;
+  if (BLANK.test(source)) return BLANK.lastIndex;
+  if (source.startsWith("//", at)) {
+    const end = source.indexOf("\n", at);
+    return end < 0 ? source.length : end + 1;
+  }
+  if (!source.startsWith("/*", at)) return at;
+  const end = source.indexOf("*/", at + 2);
+  if (end < 0) throw new FormulaError("a comment is not closed: end it with */");
+  return end + 2;
+}
+
+function scanToken(source: string, at: number): Token {
+  const character = String.fromCodePoint(source.codePointAt(at) ?? 0);
+  if (/[0-9]/.test(character)) return { kind: "number", text: scanNumber(source, at), at };
+  if (character === "." && /[0-9]/.test(source[at + 1] ?? "")) {
+    return { kind: "number", text: scanNumber(source, at), at };
+  }
+  if (/['"`]/.test(character) || (/[bB]/.test(character) && /['"]/.test(source[at + 1] ?? ""))) {
+    throw new FormulaError("strings are not supported: a formula computes with numbers");
+  }
+  if (LETTER.test(character) || /\p{Nd}/u.test(character)) {
+    const text = scanWord(source, at);
+    return { kind: WORDS.has(text) ? "operator" : "identifier", text, at };
+  }
+  if ("()[]{}".includes(character)) return { kind: "bracket", text: character, at };
+  const second = source[at + 1] ?? "";
+  if (second !== "" && SECONDS[character]?.includes(second)) return { kind: "operator", text: character + second, at };
+  if ("|:?.#,;%+-^/&!=*<>".includes(character)) return { kind: "operator", text: character, at };
+  throw new FormulaError(`${quote(character)} is no part of the language: remove it`);
+}
+
+/** A word, which may be empty. */
+function scanWord(source: string, at: number): string {
+  WORD.lastIndex = at;
+  return WORD.exec(source)?.[0] ?? "";
+}
+
+/** As Lexer.scanNumber: what looks like a number. Whether it is one is seen when it is parsed. */
+function scanNumber(source: string, at: number): string {
+  const digits = /^0[xX]/.test(source.slice(at, at + 2))
+    ? "0-9a-fA-F_"
+    : /^0[oO]/.test(source.slice(at, at + 2))
+    ? "0-7_"
+    : /^0[bB]/.test(source.slice(at, at + 2))
+    ? "01_"
+    : "0-9_";
+  // 1..3 is a range and not the number 1. with something behind it.
+  const range = new RegExp(`(?:0[xXoObB])?[${digits}]*(?=\\.\\.)`, "y");
+  const full = new RegExp(`(?:0[xXoObB])?[${digits}]*(?:\\.[${digits}]*)?(?:[eE][+-]?[${digits}]*)?`, "y");
+  range.lastIndex = full.lastIndex = at;
+  const text = range.exec(source)?.[0] ?? full.exec(source)?.[0] ?? "";
+  if (scanWord(source, at + text.length) !== "") {
+    throw new FormulaError(`${quote(text + scanWord(source, at + text.length))} is no number`);
+  }
+  return text;
+}
+
+// Numbers as a formula writes them: `3`, `1_000`, `0x10`, `0b11`, `0o17`, `2.5`, `1e3`.
+
+/** An integer or a float. Throws FormulaError for what is neither, and for what is too large. */
+export function parseLiteral(text: string): bigint | number {
+  const plain = text.replaceAll("_", "").toLowerCase();
+  const isInteger = /^(?:0x[0-9a-f]+|0b[01]+|0o[0-7]+|[0-9]+)$/.test(plain);
+  if (isInteger) return parseInteger(plain, text);
+  const value = FLOAT.test(plain) ? Number(plain) : NaN;
+  if (!Number.isFinite(value)) throw new FormulaError(`${quote(text)} is no number`);
+  return value;
+}
+
+const FLOAT = /^(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?$/;
+
+const MAX_INTEGER = 2n ** 63n - 1n;
+
+function parseInteger(plain: string, text: string): bigint {
+  const value = BigInt(plain);
+  if (value > MAX_INTEGER) throw new FormulaError(`integer ${quote(text)} is too large: write it as a float`);
+  return value;
+}
+
+// A formula's tokens, read from the first to the last.
+
+export interface Tokens {
+  readonly current: () => Token;
+  /** The one after the current one. */
+  readonly peek: () => Token;
+  readonly is: (kind: Token["kind"], text?: string) => boolean;
+  /** At the end it stays there. */
+  readonly next: () => void;
+  /** Goes on behind a token that must stand here. */
+  readonly expect: (kind: Token["kind"], text: string) => void;
+  /** Goes on behind a name, and gives it. */
+  readonly expectIdentifier: () => string;
+  /** Throws FormulaError for a token, by default the current one, which may not stand where it does. */
+  readonly fail: (token?: Token) => never;
+}
+
+interface TokensOptions {
+  /** Where in the source the user's text begins, and how long it is: what KEDA writes around it is not told. */
+  readonly begin: number;
+  readonly length: number;
+}
+
+/** The list ends with an `end` token. */
+export function createTokens(list: readonly Token[], { begin, length }: TokensOptions): Tokens {
+  const last: Token = list.at(-1) ?? { kind: "end", text: "", at: 0 };
+  let index = 0;
+  const current = () => list[index] ?? last;
+  const is = (kind: Token["kind"], text?: string) =>
+    current().kind === kind && (text === undefined || current().text === text);
+  const next = () => {
+    index++;
+  };
+  const fail = ({ text, at } = current()): never => {
+    if (at >= begin + length) throw new FormulaError("unexpected end of the formula: are its brackets in pairs?");
+    throw new FormulaError(`unexpected ${quote(text)} at character ${at - begin + 1}`);
+  };
+  const expect = (kind: Token["kind"], text: string) => is(kind, text) ? next() : fail();
+  const expectIdentifier = () => {
+    const { text } = current();
+    if (!is("identifier")) fail();
+    next();
+    return text;
+  };
+  return { current, peek: () => list[index + 1] ?? last, is, next, expect, expectIdentifier, fail };
+}

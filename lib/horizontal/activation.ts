@@ -1,0 +1,100 @@
+/**
+ * Is a ScaledObject active, and what follows from that?
+ *
+ * The tables of KEDA: which triggers are active, and which step the activation loop takes then. activation_loop.ts
+ * performs the step.
+ */
+import type { Formula, ScaledObject } from "../model/scaled_object.ts";
+import { milliToDouble } from "../units/numbers.ts";
+import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
+
+// Is a ScaledObject active, and by which triggers (R51, R63), as KEDA's getScaledObjectState.
+
+/** What the poll half goes by. */
+export interface Activity {
+  readonly isActive: boolean;
+  /** Some trigger failed, and no fallback stands for it. */
+  readonly isError: boolean;
+  /** Names of metrics. */
+  readonly activeMetrics: readonly string[];
+}
+
+/** `composite` is `null` without a formula. */
+export function computeActivity(
+  object: ScaledObject,
+  metrics: readonly ExternalMetric[],
+  composite: CompositeMetric | null,
+): Activity {
+  const activity = object.formula === null || composite === null
+    ? computeTriggerActivity(metrics)
+    : computeFormulaActivity(object.formula, composite);
+  // CPU and memory alone could never lift a target from zero.
+  return metrics.length === 0 && !activity.isError ? { ...activity, isActive: true } : activity;
+}
+
+function computeTriggerActivity(metrics: readonly ExternalMetric[]): Activity {
+  const active = metrics.filter(({ result }) =>
+    result.kind === "fallback" || (result.kind === "value" && result.isActive)
+  );
+  return {
+    isActive: active.length > 0,
+    isError: metrics.some(({ result }) => result.kind === "failed"),
+    activeMetrics: active.map(({ trigger }) => trigger.metricName),
+  };
+}
+
+function computeFormulaActivity({ activationTarget }: Formula, composite: CompositeMetric): Activity {
+  if (composite.kind === "failed") return { isActive: false, isError: true, activeMetrics: [] };
+  const isActive = milliToDouble(composite.milli) > activationTarget;
+  return { isActive, isError: false, activeMetrics: isActive ? [COMPOSITE_METRIC_NAME] : [] };
+}
+
+// What the poll half does next (R52, R53): the table of KEDA's RequestScale.
+// https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/executor/scale_scaledobjects.go
+
+export type ActivationStep =
+  /** From zero or idle to at least one. */
+  | "activate"
+  /** Active, but some trigger failed. */
+  | "doubt"
+  | "stay"
+  /** Failed triggers will be replaced by fallback, or have none to wait for. Neither ever scales to zero. */
+  | "awaitFallback"
+  | "fail"
+  /** To idle or zero, once cooled. */
+  | "deactivate"
+  /** Inactive with fewer than the minimum. */
+  | "raise"
+  | "rest";
+
+/** What the table looks at. */
+export interface ActivationCase extends Pick<ScaledObject, "idleReplicas" | "minReplicas"> {
+  /** By its triggers, or forced. */
+  readonly isActive: boolean;
+  readonly isError: boolean;
+  readonly hasFallback: boolean;
+  readonly replicas: number;
+}
+
+export function chooseActivationStep(it: ActivationCase): ActivationStep {
+  return it.isActive ? chooseActive(it) : chooseInactive(it);
+}
+
+function chooseActive({ isError, idleReplicas, minReplicas, replicas }: ActivationCase): ActivationStep {
+  if (replicas === 0 || (idleReplicas !== null && replicas < minReplicas)) return "activate";
+  return isError ? "doubt" : "stay";
+}
+
+function chooseInactive({ isError, hasFallback, idleReplicas, minReplicas, replicas }: ActivationCase): ActivationStep {
+  if (isError) return hasFallback ? "awaitFallback" : "fail";
+  if (idleReplicas !== null && replicas > idleReplicas) return "deactivate";
+  if (replicas > 0 && minReplicas === 0) return "deactivate";
+  return idleReplicas === null && replicas < minReplicas ? "raise" : "rest";
+}
+
+// Performs a step of the poll half: which write, which conditions, and what is said of it (R52, R53, R56).
+
+/** What status.lastActiveTime can hold. */
+export function toWholeSeconds(at: number): number {
+  return Math.floor(at / 1000) * 1000;
+}

@@ -1,0 +1,213 @@
+/**
+ * How fast may replicas follow the metrics?
+ *
+ * First the stabilization windows, then the rate policies of spec.advanced.horizontalPodAutoscalerConfig.behavior, as
+ * the HPA controller applies them. The history holds what both need: earlier recommendations and podfit's own writes.
+ */
+import type { RecordedNeed, ScaleEvent, ScalingHistory } from "../model/replicas_state.ts";
+import {
+  type Behavior,
+  DEFAULT_BEHAVIOR,
+  type ScaledObject,
+  type ScalingPolicy,
+  type ScalingRules,
+} from "../model/scaled_object.ts";
+
+// Stabilization (R41, R42): replicas follow the needs of a whole window, not the last one. As the HPA controller's
+// stabilizeRecommendation and stabilizeRecommendationWithBehaviors.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+
+export interface StabilizationInput {
+  readonly now: number;
+  readonly replicas: number;
+  readonly need: number;
+  /** `null` = none at all, which is not the same as its defaults. */
+  readonly behavior: Behavior | null;
+}
+
+/** What the windows make of a need. */
+interface StabilizedNeed {
+  readonly stabilized: number;
+  /** With the need, as it was found, recorded. */
+  readonly history: ScalingHistory;
+}
+
+/** --horizontal-pod-autoscaler-downscale-stabilization. */
+const DOWN_WINDOW_MS = 300_000;
+
+export function stabilize(history: ScalingHistory, input: StabilizationInput): StabilizedNeed {
+  const { behavior } = input;
+  return behavior === null
+    ? stabilizeWithoutBehavior(history, input)
+    : stabilizeWithBehavior(history, { ...input, behavior });
+}
+
+/** A need of exactly 300 s still counts. */
+function stabilizeWithoutBehavior(history: ScalingHistory, { now, need }: StabilizationInput): StabilizedNeed {
+  const isOld = ({ at }: { readonly at: number }) => at < now - DOWN_WINDOW_MS;
+  const counted = history.needs.filter((one) => !isOld(one)).map(({ replicas }) => replicas);
+  return { stabilized: Math.max(need, ...counted), history: recordNeed(history, { replicas: need, at: now }, isOld) };
+}
+
+/** Both windows count whatever the direction. A need of exactly the window's age does not. */
+function stabilizeWithBehavior(
+  history: ScalingHistory,
+  { now, replicas, need, behavior: { scaleUp, scaleDown } }: StabilizationInput & { readonly behavior: Behavior },
+): StabilizedNeed {
+  const [upCutoff, downCutoff] = [now - scaleUp.windowMs, now - scaleDown.windowMs];
+  const since = (cutoff: number) => history.needs.filter(({ at }) => at > cutoff).map((one) => one.replicas);
+  const least = Math.min(need, ...since(upCutoff));
+  const most = Math.max(need, ...since(downCutoff));
+  return {
+    stabilized: Math.min(Math.max(replicas, least), most),
+    history: recordNeed(history, { replicas: need, at: now }, ({ at }) => at < upCutoff && at < downCutoff),
+  };
+}
+
+// How far replicas may go at once (R41, R43), in doubles of just this order: 100 and 10 % are 111, 10 less 90 % are 0.
+// As the HPA controller's convertDesiredReplicasWithRules and convertDesiredReplicasWithBehaviorRate.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+
+export interface RateInput {
+  readonly now: number;
+  readonly replicas: number;
+  readonly stabilized: number;
+  /** At least 1. */
+  readonly minReplicas: number;
+  readonly maxReplicas: number;
+  readonly behavior: Behavior | null;
+}
+
+export type ScalingLimit = "TooManyReplicas" | "TooFewReplicas" | "ScaleUpLimit" | "ScaleDownLimit";
+
+/** `limit`: what keeps replicas from being what is stabilized; `null` = nothing. */
+export interface LimitedReplicas {
+  readonly desired: number;
+  readonly limit: ScalingLimit | null;
+}
+
+export function limitRate(history: ScalingHistory, input: RateInput): LimitedReplicas {
+  const { behavior, replicas, stabilized, minReplicas, maxReplicas } = input;
+  if (behavior === null) return limitWithoutBehavior(input);
+  if (stabilized > replicas) {
+    const most = Math.max(replicas, computeUpLimit(history, input, behavior.scaleUp));
+    return atMost(stabilized, maxReplicas > most ? [most, "ScaleUpLimit"] : [maxReplicas, "TooManyReplicas"]);
+  }
+  if (stabilized < replicas) {
+    const least = Math.min(replicas, computeDownLimit(history, input, behavior.scaleDown));
+    return atLeast(stabilized, minReplicas < least ? [least, "ScaleDownLimit"] : [minReplicas, "TooFewReplicas"]);
+  }
+  return { desired: stabilized, limit: null };
+}
+
+/** Without behavior replicas may double, or become 4, in one tick. */
+function limitWithoutBehavior({ replicas, stabilized, minReplicas, maxReplicas }: RateInput): LimitedReplicas {
+  if (stabilized < minReplicas) return { desired: minReplicas, limit: "TooFewReplicas" };
+  const most = Math.max(2 * replicas, 4);
+  return atMost(stabilized, maxReplicas > most ? [most, "ScaleUpLimit"] : [maxReplicas, "TooManyReplicas"]);
+}
+
+function atMost(desired: number, [most, limit]: readonly [number, ScalingLimit]): LimitedReplicas {
+  return desired > most ? { desired: most, limit } : { desired, limit: null };
+}
+
+function atLeast(desired: number, [least, limit]: readonly [number, ScalingLimit]): LimitedReplicas {
+  return desired < least ? { desired: least, limit } : { desired, limit: null };
+}
+
+type RateNow = Pick<RateInput, "now" | "replicas">;
+
+function computeUpLimit(history: ScalingHistory, now: RateNow, { select, policies }: ScalingRules): number {
+  if (select === "Disabled") return now.replicas;
+  const limits = policies.map((policy) => {
+    const start = computePeriodStart(history, now, policy);
+    return policy.type === "Pods" ? start + policy.value : Math.ceil(start * (1 + policy.value / 100));
+  });
+  return select === "Min" ? Math.min(...limits) : Math.max(...limits);
+}
+
+function computeDownLimit(history: ScalingHistory, now: RateNow, { select, policies }: ScalingRules): number {
+  if (select === "Disabled") return now.replicas;
+  const limits = policies.map((policy) => {
+    const start = computePeriodStart(history, now, policy);
+    return policy.type === "Pods" ? start - policy.value : Math.trunc(start * (1 - policy.value / 100));
+  });
+  // The least change leaves the most.
+  return select === "Min" ? Math.max(...limits) : Math.min(...limits);
+}
+
+/** Replicas at the period's start, by what the tick half itself has changed since then, in both directions. */
+function computePeriodStart(
+  { ups, downs }: ScalingHistory,
+  { now, replicas }: RateNow,
+  { periodMs }: ScalingPolicy,
+): number {
+  const sum = (events: readonly ScaleEvent[]) =>
+    events.reduce((total, { at, change }) => at > now - periodMs ? total + change : total, 0);
+  return replicas - sum(ups) + sum(downs);
+}
+
+// What the tick half remembers of an object: its needs and its own writes, as the HPA controller keeps them (R31, R44,
+// R45). Nothing is changed in place: each function gives the next history.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go (storeScaleEvent,
+// markScaleEventsOutdated)
+
+/** A write of the tick half that the API server took; `now` is the due time of its tick. */
+export interface Rescale {
+  readonly from: number;
+  readonly to: number;
+  readonly now: number;
+  readonly behavior: Behavior | null;
+}
+
+/** At first sight what is there counts as needed: no scale-in for one window (R31). */
+export function startHistory(replicas: number, now: number): ScalingHistory {
+  return { needs: [{ replicas, at: now }], ups: [], downs: [] };
+}
+
+/** Without behavior nothing is kept, as no rate is asked for. */
+export function recordRescale(history: ScalingHistory, { from, to, now, behavior }: Rescale): ScalingHistory {
+  if (behavior === null) return history;
+  const event = { change: Math.abs(to - from), at: now, isOutdated: false };
+  if (to > from) return { ...history, ups: storeEvent(history.ups, event, behavior.scaleUp) };
+  return { ...history, downs: storeEvent(history.downs, event, behavior.scaleDown) };
+}
+
+/** Overwrites the last of those that no window sees any more, else adds one. */
+function recordNeed(
+  history: ScalingHistory,
+  need: RecordedNeed,
+  isOld: (need: RecordedNeed) => boolean,
+): ScalingHistory {
+  const slot = history.needs.findLastIndex(isOld);
+  return { ...history, needs: putInSlot(history.needs, need, slot) };
+}
+
+/** The longest period of the direction alone decides: it may be shorter than one of the other direction that still asks (R44). */
+function storeEvent(
+  events: readonly ScaleEvent[],
+  event: ScaleEvent,
+  { policies }: ScalingRules,
+): readonly ScaleEvent[] {
+  const cutoff = event.at - Math.max(0, ...policies.map(({ periodMs }) => periodMs));
+  const marked = events.map((one) => one.at < cutoff ? { ...one, isOutdated: true } : one);
+  return putInSlot(marked, event, marked.findLastIndex(({ isOutdated }) => isOutdated));
+}
+
+/** -1 = at the end. */
+function putInSlot<T>(list: readonly T[], item: T, slot: number): readonly T[] {
+  return slot < 0 ? [...list, item] : list.with(slot, item);
+}
+
+// What pausing does (R55, R56), as KEDA's handlePause and newHPAForScaledObject.
+
+/** The tick half's behavior: a paused direction is Disabled, and so `behavior` is present, with defaults where it was absent. */
+export function disablePausedDirections({ behavior, annotations }: ScaledObject): Behavior | null {
+  const { isScaleInPaused, isScaleOutPaused } = annotations;
+  if (!isScaleInPaused && !isScaleOutPaused) return behavior;
+  const { scaleUp, scaleDown } = behavior ?? DEFAULT_BEHAVIOR;
+  return {
+    scaleUp: isScaleOutPaused ? { ...scaleUp, select: "Disabled" } : scaleUp,
+    scaleDown: isScaleInPaused ? { ...scaleDown, select: "Disabled" } : scaleDown,
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The conditions of a ScaledObject, in the words of KEDA and of the HPA controller.
+ */
+import type { Condition, Conditions } from "../model/replicas_state.ts";
+import type { ScalingLimit } from "./behavior.ts";
+
+// The conditions that the fold sets itself, in KEDA's words and HPA's (R3, R30, R52, R53, R55, R72, R91). Those of the
+// tick half are in tick/. https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/condition_types.go
+
+export const READY_MESSAGE = "ScaledObject is defined correctly and is ready for scaling";
+
+export const PAUSED_MESSAGE = "ScaledObject is paused";
+
+/** `warnings` are what skipped checks leave to say (R77). */
+export function toReady(message: string, warnings: readonly string[] = []): Condition {
+  const said = [message, ...warnings.map((warning) => `warning: ${warning}`)].join("; ");
+  return { status: "True", reason: "ScaledObjectReady", message: said };
+}
+
+/** A person reads no more; problems and answers of others may be long. */
+const MAX_MESSAGE_LENGTH = 2048;
+
+export function toCheckFailed(message: string): Condition {
+  return {
+    status: "False",
+    reason: "ScaledObjectCheckFailed",
+    message: message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
+  };
+}
+
+export const UNKNOWN_STATE: Condition = {
+  status: "Unknown",
+  reason: "UnknownState",
+  message: "ScaledObject check failed",
+};
+
+export const PARTIAL_TRIGGER_ERROR: Condition = {
+  status: "Unknown",
+  reason: "PartialTriggerError",
+  message: "Some triggers defined in ScaledObject are not working correctly",
+};
+
+export const TRIGGER_ERROR: Condition = {
+  status: "False",
+  reason: "TriggerError",
+  message: "Triggers defined in ScaledObject are not working correctly",
+};
+
+export function toNoReplicas(cause: string): Condition {
+  const message = `Error getting current replicas count for ScaleTarget: ${cause}`;
+  return { status: "False", reason: "ErrorGettingCurrentReplicas", message };
+}
+
+export function toScalerActive(isForced: boolean): Condition {
+  const cause = isForced ? "activation is being forced by annotation" : "triggers are active";
+  return { status: "True", reason: "ScalerActive", message: `Scaling is performed because ${cause}` };
+}
+
+export const NOT_ACTIVE: Condition = {
+  status: "False",
+  reason: "ScalerNotActive",
+  message: "Scaling is not performed because triggers are not active",
+};
+
+export const COOLING_DOWN: Condition = {
+  status: "False",
+  reason: "ScalerCooldown",
+  message: "Scaler cooling down because triggers are not active",
+};
+
+export function toFallback(isFallenBack: boolean): Condition {
+  return isFallenBack
+    ? {
+      status: "True",
+      reason: "FallbackExists",
+      message: "At least one trigger is falling back on this scaled object",
+    }
+    : { status: "False", reason: "NoFallbackFound", message: "No fallbacks are active on this scaled object" };
+}
+
+export const PAUSED: Condition = { status: "True", reason: "ScaledObjectPaused", message: PAUSED_MESSAGE };
+
+export const UNPAUSED: Condition = {
+  status: "False",
+  reason: "ScaledObjectUnpaused",
+  message: "pause annotation removed for ScaledObject",
+};
+
+export function toFailedGetScale(cause: string): Condition {
+  const message = `the HPA controller was unable to get the target's current scale: ${cause}`;
+  return { status: "False", reason: "FailedGetScale", message };
+}
+
+export function toFailedUpdateScale(cause: string): Condition {
+  const message = `the HPA controller was unable to update the target scale: ${cause}`;
+  return { status: "False", reason: "FailedUpdateScale", message };
+}
+
+/** HPAActive while the tick half rests at idleReplicaCount (R54). */
+export const IDLE_SCALING_DISABLED: Condition = {
+  status: "True",
+  reason: "ScalingDisabled",
+  message: "scaling is disabled since the triggers are not active and the target has its idle replicas",
+};
+
+/** The tick half's conditions, HPAActive with the words in which KEDA mirrors it. */
+export function mirrorHpaActive(conditions: Conditions): Conditions {
+  const { HPAActive } = conditions;
+  if (HPAActive === undefined || HPAActive.reason === "ScalingDisabled") return conditions;
+  const message = HPAActive.status === "True" ? "HPA is actively scaling" : formatInactive(HPAActive.message);
+  return { ...conditions, HPAActive: { ...HPAActive, message } };
+}
+
+function formatInactive(message: string): string {
+  return `HPA is not actively scaling: ${message}`;
+}
+
+// What the conditions HPAActive, AbleToScale and ScalingLimited say of a tick (R91), in the HPA controller's words.
+
+/** AbleToScale where no need was found. */
+export const GOT_SCALE: Condition = {
+  status: "True",
+  reason: "SucceededGetScale",
+  message: "the HPA controller was able to get the target's current scale",
+};
+
+/** HPAActive at replicas 0: True, as KEDA has it, and not False as of an HPA. */
+export const SCALING_DISABLED: Condition = {
+  status: "True",
+  reason: "ScalingDisabled",
+  message: "scaling is disabled since the replica count of the target is zero",
+};
+
+/** AbleToScale once a write of the tick half is accepted. */
+export function toRescaled(replicas: number): Condition {
+  const message = `the HPA controller was able to update the target scale to ${replicas}`;
+  return { status: "True", reason: "SucceededRescale", message };
+}
+
+/** HPAActive. */
+export function toHpaActive(metric: string): Condition {
+  const message = `the HPA was able to successfully calculate a replica count from ${metric}`;
+  return { status: "True", reason: "HPAActive", message };
+}
+
+export type Stabilization = "ScaleUpStabilized" | "ScaleDownStabilized";
+
+/** AbleToScale; `null` = the windows change nothing. */
+export function toAbleToScale(by: Stabilization | null): Condition {
+  if (by === null) {
+    return { status: "True", reason: "ReadyForNewScale", message: "recommended size matches current size" };
+  }
+  return { status: "True", reason: by, message: STABILIZED[by] };
+}
+
+const STABILIZED: Readonly<Record<Stabilization, string>> = {
+  ScaleUpStabilized: "recent recommendations were lower than current one, applying the lowest recent recommendation",
+  ScaleDownStabilized:
+    "recent recommendations were higher than current one, applying the highest recent recommendation",
+};
+
+/** ScalingLimited. */
+export function toScalingLimited(limit: ScalingLimit | null): Condition {
+  if (limit !== null) return { status: "True", reason: limit, message: LIMITS[limit] };
+  const message = "the desired count is within the acceptable range";
+  return { status: "False", reason: "DesiredWithinRange", message };
+}
+
+const LIMITS: Readonly<Record<ScalingLimit, string>> = {
+  TooManyReplicas: "the desired replica count is more than the maximum replica count",
+  TooFewReplicas: "the desired replica count is less than the minimum replica count",
+  ScaleUpLimit: "the desired replica count is increasing faster than the maximum scale rate",
+  ScaleDownLimit: "the desired replica count is decreasing faster than the maximum scale rate",
+};

@@ -1,0 +1,184 @@
+/**
+ * The events on a ScaledObject, and what was reported already.
+ *
+ * An event is sent when a matter begins or changes, not at each evaluation. Most follow from conditions; the others
+ * are about triggers, writes and the start of scaling.
+ */
+import type { ReplicasNotice, ReplicasNoticeName, ScaleWrite } from "../model/replicas_decision.ts";
+import type { Condition, Conditions, ConditionType, ReportedTopics } from "../model/replicas_state.ts";
+import {
+  formatTarget,
+  listExternalTriggers,
+  type ScaledObject,
+  type ScaledObjectFacts,
+} from "../model/scaled_object.ts";
+import { COMPOSITE_METRIC_NAME, type CompositeMetric, type ExternalMetric } from "./external_metrics.ts";
+
+// The events that follow from conditions: each when it begins to hold, or ends (R92).
+
+/** What changed between two passes, in the order of the table. */
+export function listConditionNotices(before: Conditions, after: Conditions): readonly ReplicasNotice[] {
+  return CONDITION_NOTICES.flatMap(({ type, name, isNews, message }) => {
+    const now = after[type];
+    if (now === undefined || !isNews(before[type], now)) return [];
+    return [{ name, message: message ?? now.message }];
+  });
+}
+
+interface ConditionNotice {
+  readonly type: ConditionType;
+  readonly name: ReplicasNoticeName;
+  readonly isNews: (before: Condition | undefined, now: Condition) => boolean;
+  /** The condition's own unless given. */
+  readonly message?: string;
+}
+
+const CONDITION_NOTICES: readonly ConditionNotice[] = [
+  { type: "Paused", name: "ScaledObjectPaused", isNews: becomes("True") },
+  { type: "Paused", name: "ScaledObjectUnpaused", isNews: ends },
+  { type: "Ready", name: "ScaledObjectReady", isNews: becomes("True"), message: "ScaledObject is ready for scaling" },
+  { type: "Ready", name: "ScaledObjectCheckFailed", isNews: hasReason("ScaledObjectCheckFailed") },
+  {
+    type: "Fallback",
+    name: "ScaledObjectFallbackActivated",
+    isNews: becomes("True"),
+    message: "ScaledObject fallback is active",
+  },
+  {
+    type: "Fallback",
+    name: "ScaledObjectFallbackDeactivated",
+    isNews: ends,
+    message: "ScaledObject fallback is no longer active",
+  },
+  { type: "AbleToScale", name: "FailedGetScale", isNews: hasReason("FailedGetScale") },
+];
+
+function becomes(status: Condition["status"]): ConditionNotice["isNews"] {
+  return (before, now) => now.status === status && before?.status !== status;
+}
+
+function ends(before: Condition | undefined, now: Condition): boolean {
+  return before?.status === "True" && now.status !== "True";
+}
+
+/** Another message is another cause. */
+function hasReason(reason: string): ConditionNotice["isNews"] {
+  return (before, now) => now.reason === reason && (before?.reason !== reason || before.message !== now.message);
+}
+
+// KEDAScalerFailed and KEDAMetricSourceFailed (R92): once when a trigger begins to fail, or fails otherwise.
+
+/** What fails now: by topic, why it does; `null` = it does not. */
+type TriggerErrors = readonly (readonly [topic: string, error: string | null])[];
+
+/** `composite` is `null` without a formula. */
+export function reportFailedTriggers(
+  before: ReportedTopics,
+  metrics: readonly ExternalMetric[],
+  composite: CompositeMetric | null,
+): { readonly notified: ReportedTopics; readonly notices: readonly ReplicasNotice[] } {
+  const failing = [...listTriggerErrors(metrics), ...listCompositeErrors(metrics, composite)];
+  const news = failing.filter(([topic, error]) => error !== null && findTopic(before, topic) !== error);
+  const name = composite === null ? "KEDAScalerFailed" : "KEDAMetricSourceFailed";
+  return {
+    notified: failing.reduce((notified, [topic, error]) => setTopic(notified, topic, error), before),
+    notices: news.map(([topic, error]) => ({ name, message: `${topic.slice(TRIGGER_TOPIC_PREFIX.length)}: ${error}` })),
+  };
+}
+
+const TRIGGER_TOPIC_PREFIX = "trigger ";
+
+function listTriggerErrors(metrics: readonly ExternalMetric[]): TriggerErrors {
+  return metrics.map(({ trigger, result }) => [
+    `${TRIGGER_TOPIC_PREFIX}${trigger.metricName}`,
+    result.kind === "value" ? null : result.error,
+  ]);
+}
+
+/** Where a trigger fails that says it all. */
+function listCompositeErrors(metrics: readonly ExternalMetric[], composite: CompositeMetric | null): TriggerErrors {
+  if (composite === null) return [];
+  const isNews = composite.kind === "failed" && metrics.every(({ result }) => result.kind !== "failed");
+  return [[`${TRIGGER_TOPIC_PREFIX}${COMPOSITE_METRIC_NAME}`, isNews ? composite.error : null]];
+}
+
+/** Forgets what the object has no more. */
+export function dropRemovedTriggers(notified: ReportedTopics, object: ScaledObject): ReportedTopics {
+  const names = new Set([...listExternalTriggers(object).map(({ metricName }) => metricName), COMPOSITE_METRIC_NAME]);
+  const isKept = (topic: string) =>
+    !topic.startsWith(TRIGGER_TOPIC_PREFIX) || names.has(topic.slice(TRIGGER_TOPIC_PREFIX.length));
+  return Object.fromEntries(Object.entries(notified).filter(([topic]) => isKept(topic)));
+}
+
+// KEDAScalersStarted and KEDAScalersStopped (R92): podfit looks after the object, or no more.
+
+/** What comes of it for what is notified. */
+interface ScalersReport {
+  readonly notified: ReportedTopics;
+  readonly notices: readonly ReplicasNotice[];
+}
+
+const SCALERS_TOPIC = "scalers";
+
+/** Also told by each new podfit, as KEDA's does. */
+export function reportScalersStarted(before: ReportedTopics): ScalersReport {
+  if (findTopic(before, SCALERS_TOPIC) !== null) return { notified: before, notices: [] };
+  const notice: ReplicasNotice = { name: "KEDAScalersStarted", message: "Started scalers watch" };
+  return { notified: setTopic(before, SCALERS_TOPIC, "started"), notices: [notice] };
+}
+
+export function reportScalersStopped(before: ReportedTopics): ScalersReport {
+  if (findTopic(before, SCALERS_TOPIC) === null) return { notified: before, notices: [] };
+  const notice: ReplicasNotice = { name: "KEDAScalersStopped", message: "Stopped scalers watch" };
+  return { notified: setTopic(before, SCALERS_TOPIC, null), notices: [notice] };
+}
+
+// The words of events on ScaledObjects, KEDA's where it has them (R76, R92).
+
+/** An HPA was deleted, and its object goes on from its replicas. */
+export function toTransferredNotice(hpa: {
+  readonly name: string;
+  /** spec.minReplicas; `null` where absent. */
+  readonly min: number | null;
+  readonly max: number;
+  /** status.desiredReplicas. */
+  readonly desired: number;
+}): ReplicasNotice {
+  const message = `Deleted HorizontalPodAutoscaler "${hpa.name}" and took over: its minimum was ${hpa.min ?? 1}, its ` +
+    `maximum ${hpa.max}, and it wanted ${hpa.desired} last`;
+  return { name: "KEDAScalerInfo", message };
+}
+
+/** One for each write that the API server took. */
+export function toWrittenNotice({ half, reason, message }: ScaleWrite): ReplicasNotice {
+  if (half === "poll" && reason === "Activated") return { name: "KEDAScaleTargetActivated", message };
+  if (half === "poll" && reason === "Deactivated") return { name: "KEDAScaleTargetDeactivated", message };
+  return { name: "SuccessfulRescale", message };
+}
+
+/** A write that was refused, or of which nothing was heard. */
+export function toFailedWriteNotice(write: ScaleWrite, cause: string, object: ScaledObjectFacts): ReplicasNotice {
+  const { half, reason, from, replicas, message } = write;
+  const what = `${formatTarget(object)} from ${from.replicas} to ${replicas}: ${cause}`;
+  if (half === "poll" && reason === "Activated") {
+    return { name: "KEDAScaleTargetActivationFailed", message: `Failed to scale ${what}` };
+  }
+  if (half === "poll" && reason === "Deactivated") {
+    return { name: "KEDAScaleTargetDeactivationFailed", message: `Failed to deactivate ${what}` };
+  }
+  return { name: "FailedRescale", message: `${message}; error: ${cause}` };
+}
+
+// What people have been notified of: a matter is news when it begins or changes, not at each pass (R92, C50).
+
+/** `value` is what is now so of the topic, `null` = nothing. The same object when that is no news. */
+export function setTopic(notified: ReportedTopics, topic: string, value: string | null): ReportedTopics {
+  if (findTopic(notified, topic) === value) return notified;
+  const rest = Object.entries(notified).filter(([one]) => one !== topic);
+  return Object.fromEntries(value === null ? rest : [...rest, [topic, value]]);
+}
+
+/** What stands of a topic; `null` = nothing. */
+export function findTopic(notified: ReportedTopics, topic: string): string | null {
+  return Object.hasOwn(notified, topic) ? notified[topic] ?? null : null;
+}

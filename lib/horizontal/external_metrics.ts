@@ -1,0 +1,123 @@
+/**
+ * What is the value of each external metric, and of the formula over them?
+ *
+ * The formula (scalingModifiers) gives one value that counts instead of the external triggers. The scaling loop asks
+ * for a proposal for each metric that is listed here.
+ */
+import {
+  type ExternalTrigger,
+  type Fallback,
+  type Formula,
+  listResourceTriggers,
+  type ResourceTrigger,
+  type ScaledObject,
+  type Trigger,
+} from "../model/scaled_object.ts";
+import { milliToDouble, truncMilli } from "../units/numbers.ts";
+
+// What a formula makes of the external triggers (R61, R63, R64), as KEDA's HandleScalingModifiers.
+// https://github.com/kedacore/keda/blob/v2.20.2/pkg/scaling/modifiers/formula.go
+
+/** status.compositeScalerName. */
+export const COMPOSITE_METRIC_NAME = "composite-metric";
+
+/** The one value that counts instead of those of the external triggers, thousandths, or why there is none. */
+export type CompositeMetric =
+  | { readonly kind: "value"; readonly milli: bigint }
+  | { readonly kind: "failed"; readonly error: string };
+
+interface CompositeFacts {
+  /** Of all external triggers, named or not. */
+  readonly metrics: readonly ExternalMetric[];
+  readonly fallback: Fallback | null;
+  readonly half: "poll" | "tick";
+}
+
+/** A trigger in fallback makes it the fallback's value. The tick half then does not mind that another one fails; the poll half does. */
+export function computeComposite(formula: Formula, { metrics, fallback, half }: CompositeFacts): CompositeMetric {
+  const failed = metrics.find(({ result }) => result.kind === "failed");
+  const fallen = metrics.find(({ result }) => result.kind === "fallback");
+  if (failed?.result.kind === "failed" && (fallen === undefined || half === "poll")) {
+    return { kind: "failed", error: `${failed.trigger.metricName}: ${failed.result.error}` };
+  }
+  if (fallen?.result.kind === "fallback") return { kind: "value", milli: fallen.result.milli };
+  return runFormula(formula, { metrics, fallback });
+}
+
+// What each external trigger came to in one pass of either half, once fallback has had its say (R17, R51, R70, R71).
+
+/** One external trigger and its value. */
+export interface ExternalMetric {
+  readonly trigger: ExternalTrigger;
+  readonly result: MetricResult;
+}
+
+/** `error` is why asking failed. Amounts are thousandths. */
+export type MetricResult =
+  | { readonly kind: "value"; readonly milli: bigint; readonly isActive: boolean }
+  /** It has failed too often, and this stands for its value. */
+  | { readonly kind: "fallback"; readonly milli: bigint; readonly error: string }
+  /** It has failed too often, and the formula sees nil. */
+  | { readonly kind: "nil"; readonly error: string }
+  | { readonly kind: "failed"; readonly error: string };
+
+function runFormula(formula: Formula, { metrics, fallback }: Omit<CompositeFacts, "half">): CompositeMetric {
+  const result = formula.program.run(Object.fromEntries(listFormulaValues(metrics)));
+  switch (result.kind) {
+    case "error":
+      return failComposite(`error trying to run custom formula: ${result.message}`);
+    case "nil":
+      return fallback === null
+        ? failComposite("scalingModifiers formula evaluated to nil but no fallback is configured")
+        : toCompositeMetric(fallback.replicas * formula.target);
+    case "number":
+      return toCompositeMetric(result.value);
+  }
+}
+
+/** The formula sees values rounded to thousandths, as doubles, and nil for a trigger that has failed too often. */
+function listFormulaValues(metrics: readonly ExternalMetric[]): readonly (readonly [string, number | null])[] {
+  return metrics.flatMap(({ trigger: { name }, result }): readonly (readonly [string, number | null])[] => {
+    if (name === null) return [];
+    return [[name, result.kind === "value" ? milliToDouble(result.milli) : null]];
+  });
+}
+
+/** Cut, not rounded. */
+function toCompositeMetric(value: number): CompositeMetric {
+  const milli = truncMilli(value);
+  return milli === null ? failComposite(`formula gave ${value}, which is no amount`) : { kind: "value", milli };
+}
+
+function failComposite(error: string): CompositeMetric {
+  return { kind: "failed", error };
+}
+
+// What the tick half asks for proposals: each trigger, or where there is a formula its one value beside the cpu and
+// memory triggers (R61).
+
+export type ScalingMetric = Trigger | { readonly kind: "composite"; readonly formula: Formula };
+
+/** In the order of the triggers, the formula last. */
+export function listScalingMetrics(object: ScaledObject): readonly ScalingMetric[] {
+  const { triggers, formula } = object;
+  if (formula === null) return triggers;
+  return [...listResourceTriggers(object), { kind: "composite", formula }];
+}
+
+/** As the HPA controller calls its metric. */
+export function nameScalingMetric(subject: ScalingMetric): string {
+  switch (subject.kind) {
+    case "resource":
+      return nameResourceMetric(subject);
+    case "external":
+      return `external metric ${subject.metricName}`;
+    case "composite":
+      return `external metric ${COMPOSITE_METRIC_NAME}`;
+  }
+}
+
+function nameResourceMetric({ type, container, target }: ResourceTrigger): string {
+  const what = container === null ? `${type} resource` : `${type} container resource`;
+  return target.kind === "Utilization" ? `${what} utilization (percentage of request)` : what;
+}

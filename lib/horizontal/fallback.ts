@@ -1,0 +1,142 @@
+/**
+ * What replaces the value of a trigger that has failed too often?
+ *
+ * Failures are counted by metric. Above the threshold the fallback's replicas count, as in KEDA.
+ */
+import type { TriggerReading, TriggerReadings } from "../model/replicas_decision.ts";
+import type { Failures } from "../model/replicas_state.ts";
+import {
+  type ExternalTrigger,
+  type Fallback,
+  type FallbackBehavior,
+  listExternalTriggers,
+  type MetricType,
+  type ScaledObject,
+} from "../model/scaled_object.ts";
+import { milliToDouble, toMilli } from "../units/numbers.ts";
+import type { ExternalMetric, MetricResult } from "./external_metrics.ts";
+
+// What each external trigger came to in one pass of either half, once fallback has had its say (R17, R51, R70, R71).
+
+interface MetricFacts extends FallbackFacts {
+  readonly readings: TriggerReadings;
+  /** With this pass's readings counted. */
+  readonly failures: Failures;
+}
+
+/** One for each external trigger, in their order. */
+export function computeExternalMetrics(object: ScaledObject, facts: MetricFacts): readonly ExternalMetric[] {
+  return listExternalTriggers(object).map((trigger) => ({
+    trigger,
+    result: computeExternalMetric(object, trigger, facts),
+  }));
+}
+
+function computeExternalMetric(object: ScaledObject, trigger: ExternalTrigger, facts: MetricFacts): MetricResult {
+  const reading: TriggerReading | undefined = facts.readings.get(trigger.index);
+  if (reading?.kind === "value") {
+    const { value } = reading;
+    // Activation is held against the value as it came, replicas against the rounded one.
+    return { kind: "value", milli: toMilli(value), isActive: value > trigger.activation };
+  }
+  const error = reading?.kind === "failed" ? reading.message : "it was not asked";
+  if (!isInFallback(facts.failures, trigger.metricName, object.fallback)) return { kind: "failed", error };
+  return toFallbackResult(object, trigger, { facts, error });
+}
+
+function toFallbackResult(
+  object: ScaledObject,
+  trigger: ExternalTrigger,
+  { facts, error }: { readonly facts: FallbackFacts; readonly error: string },
+): MetricResult {
+  if (object.fallback?.behavior === "scalingModifiers" && object.formula !== null) return { kind: "nil", error };
+  const milli = toFallbackValue(object, trigger, facts);
+  return milli === null
+    ? { kind: "failed", error: `${error} (and no fallback, as no pod is ready)` }
+    : { kind: "fallback", milli, error };
+}
+
+// What stands for a trigger that has failed too often (R70, R71), as KEDA's doFallback.
+// https://github.com/kedacore/keda/blob/v2.20.2/pkg/fallback/fallback.go
+
+/** Counts each fresh evaluation, of either half, once; a repetition and a cached value count neither way. Without fallback nothing is counted. */
+export function countFailures(before: Failures, object: ScaledObject, readings: TriggerReadings): Failures {
+  if (object.fallback === null) return {};
+  const counts: [string, number][] = [];
+  for (const { index, metricName } of listExternalTriggers(object)) {
+    const count = countFailure(findFailureCount(before, metricName), readings.get(index));
+    if (count !== null) counts.push([metricName, count]);
+  }
+  return Object.fromEntries(counts);
+}
+
+/** Of the metrics that there are still, where there is fallback still. */
+export function keepCurrentFailures(before: Failures, object: ScaledObject): Failures {
+  return countFailures(before, object, new Map());
+}
+
+/** `null` = it was never evaluated. */
+function countFailure(before: number | null, reading: TriggerReading | undefined): number | null {
+  if (reading === undefined || reading.kind === "pods" || !reading.isCounted) return before;
+  return reading.kind === "failed" ? Math.min((before ?? 0) + 1, MAX_FAILURES) : 0;
+}
+
+/** The status has an int32. */
+const MAX_FAILURES = 2 ** 31 - 1;
+
+/** Failures in a row of one metric; `null` = it was never evaluated. */
+export function findFailureCount(failures: Failures, metricName: string): number | null {
+  return Object.hasOwn(failures, metricName) ? failures[metricName] ?? null : null;
+}
+
+/** More failures than the threshold: a threshold of 3 is passed by the fourth. */
+function isInFallback(failures: Failures, metricName: string, fallback: Fallback | null): boolean {
+  return fallback !== null && (findFailureCount(failures, metricName) ?? 0) > fallback.failureThreshold;
+}
+
+/** Any trigger of the object is above its threshold (R72). */
+export function hasTriggerInFallback(failures: Failures, object: ScaledObject): boolean {
+  return listExternalTriggers(object).some(({ metricName }) => isInFallback(failures, metricName, object.fallback));
+}
+
+/** What fallback may look at. */
+interface FallbackFacts {
+  /** scale.spec.replicas. */
+  readonly replicas: number;
+  /** `null` = the target has no pod. */
+  readonly readyPods: number | null;
+}
+
+/** The value of a fallen trigger, thousandths: (1000 * target) * k, cut. `null` where there is none: of type Value, without ready pods. */
+export function toFallbackValue(
+  object: ScaledObject,
+  trigger: ExternalTrigger,
+  { replicas, readyPods }: FallbackFacts,
+): bigint | null {
+  const { fallback, formula } = object;
+  if (fallback === null) return null;
+  const target = formula?.target ?? (trigger.targetMilli === null ? null : milliToDouble(trigger.targetMilli));
+  const asked = chooseFallbackReplicas(fallback, replicas);
+  const metricType: MetricType = formula?.metricType ?? trigger.metricType;
+  if (target === null || (metricType === "Value" && (readyPods ?? 0) === 0)) return null;
+  const k = metricType === "Value" ? asked / (readyPods ?? 0) : asked;
+  return truncateMilli(target * 1000 * k);
+}
+
+function chooseFallbackReplicas({ behavior, replicas }: Fallback, current: number): number {
+  return REPLICAS_BY_BEHAVIOR[behavior](replicas, current);
+}
+
+const REPLICAS_BY_BEHAVIOR: Readonly<Record<FallbackBehavior, (replicas: number, current: number) => number>> = {
+  static: (replicas) => replicas,
+  currentReplicas: (_, current) => current,
+  currentReplicasIfHigher: Math.max,
+  currentReplicasIfLower: Math.min,
+  // With a formula the trigger is nil in it; there is no other use for it.
+  scalingModifiers: (replicas) => replicas,
+};
+
+/** To an integer, at most what an int64 holds. */
+function truncateMilli(milli: number): bigint {
+  return milli >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(milli));
+}

@@ -1,0 +1,282 @@
+/**
+ * What is the usage of a workload's pods compared with, where the same pods are resized in place?
+ *
+ * Two requests are computed for each pod: the one it was created with, and the largest one that the vertical
+ * autoscaler can give it. A resize moves neither, so replicas do not follow resizes.
+ */
+import type { Autoscaler, FieldPolicy } from "../../model/autoscaler.ts";
+import { chooseOwner, type OwnershipContext } from "../../model/ownership.ts";
+import { type ContainerFacts, findContainer, getActualSize } from "../../model/pod.ts";
+import type { PodReading, PodRequests, RequestProblem } from "../../model/replicas_decision.ts";
+import type { Baseline, ResourceTrigger } from "../../model/scaled_object.ts";
+import {
+  type AutoscalerView,
+  computeShortSamples,
+  findContainerState,
+  isSaturated,
+  type ReadableState,
+} from "../../model/state.ts";
+import type { Resource, ResourceField } from "../../units/resources.ts";
+import {
+  createFindInitialRequest,
+  type FindInitialRequest,
+  type PodWithInitialResources,
+} from "../initial_requests.ts";
+import { findPodMetric, type PodRates } from "../pod_metrics.ts";
+import { computePodRequest, toMilliAmount } from "../replica_calculator.ts";
+
+// The target's pods as one cpu or memory trigger sees them: usage, yardsticks, and what the vertical half says of them
+// (sections 3 and 10).
+
+/** What asking a cpu or memory trigger gives: `isCoupled` (R80). */
+interface PodReadings {
+  readonly pods: readonly PodReading[];
+  readonly isCoupled: boolean;
+}
+
+/** In the order of `pods`, which are all that the selector lists, deleting and finished ones too. `now` in epoch ms. */
+export function computePodReadings(trigger: ResourceTrigger, pods: readonly WorkloadPod[], now: number): PodReadings {
+  const context: ComparisonContext = {
+    trigger,
+    isCoupled: hasResizedPods(trigger, pods, now),
+    findInitialRequest: createFindInitialRequest(pods, trigger.type),
+    now,
+  };
+  return { pods: pods.map((of) => computePodReading(of, context)), isCoupled: context.isCoupled };
+}
+
+function computePodReading(of: WorkloadPod, context: ComparisonContext): PodReading {
+  const { pod, rates } = of;
+  const { trigger: { type, container }, now } = context;
+  const { requests, isClipped } = computeRequests(of, context);
+  return {
+    name: pod.name,
+    phase: pod.phase,
+    isDeleting: pod.deleting,
+    startAt: pod.startAt,
+    ready: pod.ready,
+    metric: findPodMetric(rates, { pod, type, container, now }),
+    requests,
+    isClipped,
+  };
+}
+
+// What the usage of a pod is held against (R82): `born`, what it asked for when it was created, and `full`, the most
+// that it can be given in place. Neither moves when a resize does, so what replicas follow does not depend on what the
+// vertical half does.
+
+/** How the pods of one trigger are measured. */
+interface ComparisonContext {
+  readonly trigger: ResourceTrigger;
+  readonly isCoupled: boolean;
+  readonly findInitialRequest: FindInitialRequest;
+  readonly now: number;
+}
+
+/** Of a pod; its usage may understate what it wants, which counts for scale-in (R85). */
+type ComparedRequests = Pick<PodReading, "requests" | "isClipped">;
+
+/** Thousandths, of the trigger's container or the pod. */
+function computeRequests(of: WorkloadPod, context: ComparisonContext): ComparedRequests {
+  const { trigger: { target, baseline } } = context;
+  // An average value is held against no request.
+  if (target.kind === "AverageValue") return { requests: { born: 0n, full: 0n }, isClipped: false };
+  if (baseline?.kind === "amount") return toComparedRequests({ born: baseline.milli, full: baseline.milli });
+  return computeRequestsByContainer(of, context, baseline?.kind ?? null);
+}
+
+function toComparedRequests(requests: PodRequests): ComparedRequests {
+  return { requests, isClipped: false };
+}
+
+/** One container's part of the yardsticks, millicores or bytes. */
+interface ContainerRequests {
+  readonly born: number;
+  readonly full: number;
+  readonly isClipped: boolean;
+}
+
+function computeRequestsByContainer(
+  of: WorkloadPod,
+  context: ComparisonContext,
+  baseline: Exclude<Baseline["kind"], "amount"> | null,
+): ComparedRequests {
+  const { trigger: { type: resource, container } } = context;
+  const key = `${resource}.requests` as const;
+  const sticks: (ContainerRequests & { readonly name: string })[] = [];
+  let unknown: string | null = null;
+  const read = (name: string): ContainerRequests | null => {
+    const facts = findContainer(of.pod, name);
+    const live = facts?.spec[key] ?? null;
+    // Without any request there is nothing to be born with either (R25).
+    if (facts === null || live === null) return null;
+    const born = baseline === "live" ? live : context.findInitialRequest(of, name);
+    if (born === null) unknown ??= name;
+    const isFixed = born === null || baseline !== null || !context.isCoupled;
+    const amount = born ?? live;
+    return isFixed ? { born: amount, full: amount, isClipped: false } : computeGrowth(of, { facts, born, context });
+  };
+  const requestOf = (yardstick: "born" | "full") => (name: string): bigint | null => {
+    const known = sticks.find((one) => one.name === name);
+    const stick = known ?? read(name);
+    if (stick === null) return null;
+    if (known === undefined) sticks.push({ name, ...stick });
+    return toMilliAmount(Math.trunc(stick[yardstick]), resource);
+  };
+  const born = computePodRequest(of.pod, { resource, container, requestOf: requestOf("born") });
+  // Most pods cannot grow, and this is asked for each of them at each tick.
+  const canGrow = sticks.some((one) => one.full !== one.born);
+  const full = canGrow ? computePodRequest(of.pod, { resource, container, requestOf: requestOf("full") }) : born;
+  if (unknown !== null) return { requests: { problem: toUnknownRequest(of, unknown, resource) }, isClipped: false };
+  if (typeof born !== "bigint") return { requests: { problem: born }, isClipped: false };
+  if (typeof full !== "bigint") return { requests: { problem: full }, isClipped: false };
+  const isClipped = resource === "cpu" && sticks.some((one) => one.isClipped);
+  return { requests: { born, full }, isClipped };
+}
+
+interface GrowingContainer {
+  readonly facts: ContainerFacts;
+  readonly born: number;
+  readonly context: ComparisonContext;
+}
+
+/** What the vertical half can give the container; nothing more where it does not resize it. */
+function computeGrowth(
+  of: WorkloadPod,
+  { facts, born, context: { trigger: { type: resource }, now } }: GrowingContainer,
+): ContainerRequests {
+  const owner = findRequestOwner(of, facts.name, { resource, now });
+  if (owner === null) return { born, full: born, isClipped: false };
+  const most = findMaxRequest(owner, facts) ?? born;
+  const least = Math.min(born, most);
+  const inForce = getActualSize(facts)[owner.rule.key] ?? born;
+  const view = of.vertical?.state.views[owner.autoscaler.key];
+  if (view !== undefined && isSaturated(owner.rule, view)) {
+    return { born: least, full: Math.max(least, inForce), isClipped: false };
+  }
+  return { born: least, full: most, isClipped: inForce < most && view !== undefined && isClippedByLimit(owner, view) };
+}
+
+/** The bound of the request, or what the limit can be at most, whichever is less; `null` = neither bounds it. */
+function findMaxRequest({ autoscaler, rule }: RequestOwner, facts: ContainerFacts): number | null {
+  const limit = getActualSize(facts)[`${rule.resource}.limits`];
+  const limitRule = autoscaler.sides.find(({ key }) => key === `${rule.resource}.limits`);
+  const ceiling = limit === null ? null : limitRule === undefined ? limit : limitRule.bounds.max;
+  const most = Math.min(rule.bounds.max ?? Infinity, ceiling ?? Infinity);
+  return most === Infinity ? null : most;
+}
+
+/** A limit that is too small hides what the container would use. */
+function isClippedByLimit({ rule }: RequestOwner, { shortage }: Pick<AutoscalerView, "shortage">): boolean {
+  return shortage.clipped >= computeShortSamples(rule);
+}
+
+function toUnknownRequest({ pod }: WorkloadPod, container: string, resource: Resource): RequestProblem {
+  const message =
+    `unknown request for ${resource} at birth of container ${container} of Pod ${pod.name}: it was resized ` +
+    "before podfit saw it, and no template has it; delete the pod, or set metadata.baseline of the trigger";
+  return { reason: "BaselineUnavailable", message };
+}
+
+// Which triggers bear on what PodResourceAutoscalers resize (R80)?
+
+/** A container whose request some autoscaler resizes. */
+interface RequestOwner {
+  readonly autoscaler: Autoscaler;
+  /** Its rule for the request. */
+  readonly rule: FieldPolicy;
+}
+
+/** Who resizes that request of the container; `null` = nobody. Who only recommends takes no container (L51). */
+function findRequestOwner(
+  of: WorkloadPod,
+  container: string,
+  { resource, now }: RequestOwnerQuery,
+): RequestOwner | null {
+  const autoscaler = findApplyingAutoscaler(of, container, now);
+  const rule = autoscaler?.sides.find(({ key }) => key === `${resource}.requests`);
+  return autoscaler === null || rule === undefined ? null : { autoscaler, rule };
+}
+
+/** Of which resource, and when. */
+interface RequestOwnerQuery {
+  readonly resource: Resource;
+  readonly now: number;
+}
+
+/** Whether an autoscaler resizes what the trigger's utilization is of, in at least one of the pods. */
+function hasResizedPods(trigger: ResourceTrigger, pods: readonly WorkloadPod[], now: number): boolean {
+  if (trigger.target.kind !== "Utilization") return false;
+  return pods.some((of) => listOwnedContainers(trigger, of, now).length > 0);
+}
+
+/**
+ * By container of the pod: the sides that do not go down while replicas are about to (R86), requests and limits, as the pods that
+ * stay get more of both: `Input.scaleInPending` of the pod's evaluation. `triggers`: those of the pod's ScaledObject.
+ */
+export function listHeldFields(
+  triggers: readonly ResourceTrigger[],
+  of: WorkloadPod,
+  now: number,
+): Readonly<Record<string, readonly ResourceField[]>> {
+  const held: Record<string, ResourceField[]> = {};
+  for (const trigger of triggers) {
+    if (trigger.target.kind !== "Utilization") continue;
+    for (const { name, owner: { autoscaler } } of listOwnedContainers(trigger, of, now)) {
+      for (const { key, resource } of autoscaler.sides) {
+        const sides = Object.hasOwn(held, name) ? held[name] ?? [] : [];
+        if (resource === trigger.type && !sides.includes(key)) held[name] = [...sides, key];
+      }
+    }
+  }
+  return held;
+}
+
+interface OwnedContainer {
+  readonly name: string;
+  readonly owner: RequestOwner;
+}
+
+/** The containers that the trigger looks at and some autoscaler resizes. */
+function listOwnedContainers(
+  { type: resource, container }: ResourceTrigger,
+  of: WorkloadPod,
+  now: number,
+): readonly OwnedContainer[] {
+  if (of.vertical === null) return NO_CONTAINERS;
+  return of.pod.containers.flatMap(({ name, kind }) => {
+    if (kind === "init" || (container !== null && container !== name)) return NO_CONTAINERS;
+    const owner = findRequestOwner(of, name, { resource, now });
+    return owner === null ? NO_CONTAINERS : [{ name, owner }];
+  });
+}
+
+const NO_CONTAINERS: readonly OwnedContainer[] = [];
+
+function findApplyingAutoscaler({ pod, vertical }: WorkloadPod, container: string, now: number): Autoscaler | null {
+  const facts = findContainer(pod, container);
+  if (vertical === null || facts === null) return null;
+  const applies = ({ containerName, mode }: Autoscaler) => containerName === container && mode === "apply";
+  // Nearly always all of them do, and no new list is needed.
+  const contenders = vertical.contenders.every(applies) ? vertical.contenders : vertical.contenders.filter(applies);
+  const containerState = findContainerState(vertical.state, container) ?? EMPTY_CONTEXT;
+  return chooseOwner(contenders, { now, pod, container: facts, containerState });
+}
+
+/** Of a container that was never evaluated. */
+const EMPTY_CONTEXT: OwnershipContext["containerState"] = {
+  running: null,
+  readySince: null,
+  podReady: null,
+  resizedAt: null,
+};
+
+// A pod of a ScaledObject's target, with all that is known of it beside the API object: what the shell gathers for
+// `computePodReadings`.
+
+/** One pod that the target's selector lists. */
+export interface WorkloadPod extends PodWithInitialResources {
+  readonly rates: PodRates | null;
+  /** What `decideSize` came to last, and the contenders that it was given (unpaused, resolved); `null` where no autoscaler tracks the pod. */
+  readonly vertical: { readonly state: ReadableState; readonly contenders: readonly Autoscaler[] } | null;
+}

@@ -1,0 +1,218 @@
+/**
+ * How much CPU and memory do the pods of a workload use?
+ *
+ * A rate is computed from two samples of a container's counter, as metrics-server computes it. A pod's metric is what
+ * the HPA controller would get from the metrics API. From the last usage podfit also sees whether the next scaling
+ * loop should run early.
+ */
+import type { PodUsage, Point } from "../api/usage.ts";
+import { SILENCE_MS } from "../model/autoscaler.ts";
+import type { NodeCapacity } from "../model/decision.ts";
+import { findContainer, type PodFacts } from "../model/pod.ts";
+import type { PodMetric, ReplicasReport } from "../model/replicas_decision.ts";
+import type { ResourceTrigger } from "../model/scaled_object.ts";
+
+// What a pod's containers use, as metrics-server remembers it: the rate between the last two samples of each (R20,
+// R21). Written after its storage, with podfit's own rules for what is old (C22):
+// https://github.com/kubernetes-sigs/metrics-server/blob/v0.9.0/pkg/storage/pod.go
+
+/** One pod's memory of its samples; plain JSON. */
+export interface PodRates {
+  readonly containers: Readonly<Record<string, ContainerRates>>;
+}
+
+/** The newest sample of one run of a container, and the rate up to it. */
+export interface ContainerRates {
+  readonly instance: string;
+  /** When the newest sample was taken, by the clock of the node, epoch ms. */
+  readonly at: number;
+  /** When it was first seen, by podfit's clock, epoch ms. */
+  readonly seenAt: number;
+  /** `null` where the source gives rates. */
+  readonly counterNs: number | null;
+  readonly workingSetBytes: number;
+  /** CPU since the sample before; `null` while there is none. */
+  readonly rate: { readonly nanocores: number; readonly windowMs: number } | null;
+}
+
+/** When and where usage was read. */
+interface RateContext {
+  readonly pod: PodFacts;
+  /** `findAt` of the reading: podfit's clock, epoch ms. */
+  readonly readAt: number;
+  /** What the node has. */
+  readonly capacity: NodeCapacity;
+}
+
+/** A rate over less is mostly noise: the samples of a source that has them more often are joined, ms. */
+const MIN_RATE_WINDOW_MS = 8_000;
+
+/** At this age, ms, a container's first sample is a rate since its start: what metrics-server does when it asks every 15 s. */
+const MIN_FRESH_AGE_MS = 10_000;
+
+const MAX_FRESH_AGE_MS = 15_000;
+
+/** More than any node has: 64 Ti of millicores or bytes. */
+const MAX_AMOUNT = 2 ** 46;
+
+/** The memory after one more reading of the pod; the same object where it brings nothing new. Never throws. */
+export function nextRates(before: PodRates | null, usage: PodUsage, context: RateContext): PodRates {
+  const { containers: known } = before ?? NO_RATES;
+  // A kubelet is asked more often than it looks: most readings bring nothing new, and cost nothing.
+  let containers: Record<string, ContainerRates> | null = null;
+  for (const { name, kind } of context.pod.containers) {
+    const last = Object.hasOwn(known, name) ? known[name] ?? null : null;
+    const point = kind === "init" ? undefined : usage.points.find((one) => one.container === name);
+    const next = point === undefined || isInvalid(point) ? last : nextContainerRates(last, point, context);
+    if (next === last) continue;
+    containers ??= { ...known };
+    if (next !== null) containers[name] = next;
+    else delete containers[name];
+  }
+  return containers === null ? before ?? NO_RATES : { containers };
+}
+
+const NO_RATES: PodRates = Object.freeze({ containers: Object.freeze({}) });
+
+function nextContainerRates(last: ContainerRates | null, point: Point, context: RateContext): ContainerRates | null {
+  const { instance, at, workingSetBytes, cpu } = point;
+  // A container that has just ended, or of which the source knows nothing yet.
+  if (workingSetBytes === 0 || (cpu.kind === "counter" && cpu.counterNs === 0)) return null;
+  if (exceeds(workingSetBytes, context.capacity.memoryBytes)) return last;
+  const before = last !== null && last.instance === instance && !isOld(last, context) ? last : null;
+  if (before !== null && at - before.at < (cpu.kind === "rate" ? 1 : MIN_RATE_WINDOW_MS)) return before;
+  const rate = cpu.kind === "rate"
+    ? { nanocores: Math.round(cpu.millicores * 1e6), windowMs: cpu.windowMs }
+    : computeRate(before, { ...point, counterNs: cpu.counterNs }, context);
+  if (rate !== null && exceeds(rate.nanocores / 1e6, context.capacity.cpuMillicores)) return last;
+  const counterNs = cpu.kind === "rate" ? null : cpu.counterNs;
+  return { instance, at, seenAt: context.readAt, counterNs, workingSetBytes, rate };
+}
+
+/** Since the sample before, or of a new container since its start; `null` = there is nothing to compare with, or the counter fell. */
+function computeRate(
+  before: ContainerRates | null,
+  { container, at, counterNs }: Point & { readonly counterNs: number },
+  { pod }: RateContext,
+): ContainerRates["rate"] {
+  const ageMs = at - (findContainer(pod, container)?.runningAt ?? -Infinity);
+  if (ageMs >= MIN_FRESH_AGE_MS && ageMs < MAX_FRESH_AGE_MS) return toRate(counterNs, ageMs);
+  if (before === null || before.counterNs === null || counterNs < before.counterNs) return null;
+  return toRate(counterNs - before.counterNs, at - before.at);
+}
+
+/** Cut to a nanocore, as metrics-server does it. */
+function toRate(usedNs: number, windowMs: number): ContainerRates["rate"] {
+  return { nanocores: Math.trunc(usedNs / (windowMs / 1000)), windowMs };
+}
+
+/** After a silence a rate says nothing about now, and an older time is that of a clock that has stepped back (C22). */
+function isOld({ seenAt }: ContainerRates, { readAt }: RateContext): boolean {
+  return Math.abs(readAt - seenAt) >= SILENCE_MS;
+}
+
+function exceeds(amount: number, capacity: number | null): boolean {
+  return amount > (capacity ?? MAX_AMOUNT);
+}
+
+/** Adapters keep such numbers out; a new source may not. */
+function isInvalid({ at, cpu, workingSetBytes }: Point): boolean {
+  const isReal = cpu.kind === "counter"
+    ? isValidNumber(cpu.counterNs)
+    : isValidNumber(cpu.millicores) && isValidNumber(cpu.windowMs);
+  return !isReal || !isValidNumber(at) || !isValidNumber(workingSetBytes);
+}
+
+function isValidNumber(value: number): boolean {
+  return value >= 0 && value < Infinity;
+}
+
+// What a pod uses now, as the metrics API would tell the HPA controller (R21 to R24).
+
+/** Which metric of which pod, and when. */
+interface PodMetricQuery {
+  readonly pod: PodFacts;
+  readonly type: "cpu" | "memory";
+  /** `null` = the sum of the pod. */
+  readonly container: string | null;
+  readonly now: number;
+}
+
+/**
+ * `null` = the pod is missing (R23): a container that runs has no sample yet, or none for so long, or its counter fell. The time and
+ * the window are the whole pod's, also of one container's metric: those of the container whose sample ends first (R22).
+ */
+export function findPodMetric(rates: PodRates | null, { pod, type, container, now }: PodMetricQuery): PodMetric | null {
+  let [milli, isFound] = [0n, false];
+  let first: { readonly at: number; readonly windowMs: number } | null = null;
+  for (const { name, kind, runningAt } of pod.containers) {
+    if (kind === "init" || runningAt === null) continue;
+    const own = rates !== null && Object.hasOwn(rates.containers, name) ? rates.containers[name] : undefined;
+    if (own === undefined || own.rate === null || Math.abs(now - own.seenAt) >= SILENCE_MS) return null;
+    const { at, rate: { nanocores, windowMs } } = own;
+    if (first === null || at < first.at) first = { at, windowMs };
+    if (container !== null && container !== name) continue;
+    isFound = true;
+    milli += type === "cpu" ? toMillicores(nanocores) : toMilliBytes(own.workingSetBytes);
+  }
+  return isFound && first !== null ? { milli, ...first } : null;
+}
+
+/** Rounded up, as Quantity.MilliValue does: each container by itself. */
+function toMillicores(nanocores: number): bigint {
+  return (BigInt(nanocores) + 999_999n) / 1_000_000n;
+}
+
+function toMilliBytes(bytes: number): bigint {
+  return BigInt(Math.trunc(bytes)) * 1000n;
+}
+
+// A tick that would raise replicas does not wait for its time (R7). What is remembered of the last one tells, at
+// little cost, whether fresh usage of the pods can lead to that.
+
+/** The tick half's period: the sync period of the HPA controller. */
+export const SCALING_LOOP_MS = 15_000;
+
+/** How soon after a tick, ms, another one may be due. */
+export const MIN_SCALING_INTERVAL_MS = 5_000;
+
+/** By the index of a cpu or memory trigger, the usage with which its target is met: below it no tick raises replicas. */
+export type TargetUsage = ReadonlyMap<number, number>;
+
+/** What the pods use, by the triggers that look at it. */
+export interface TriggerUsage {
+  readonly resources: readonly ResourceTrigger[];
+  /** Of each pod; `null` = not known. */
+  readonly rates: readonly (PodRates | null)[];
+}
+
+/** By what a tick has just reported of that usage. */
+export function computeTargetUsage({ resources, rates }: TriggerUsage, { triggers }: ReplicasReport): TargetUsage {
+  return new Map(resources.map((trigger) => {
+    const ratio = triggers.find((one) => one.index === trigger.index)?.proposal?.ratio ?? null;
+    return [trigger.index, ratio === null ? 0 : sumUsage(trigger, rates) / ratio];
+  }));
+}
+
+/** Whether the usage of some trigger is above its target. */
+export function isAboveTarget({ resources, rates }: TriggerUsage, targets: TargetUsage): boolean {
+  return resources.some((trigger) => sumUsage(trigger, rates) > (targets.get(trigger.index) ?? 0));
+}
+
+// How much do pods use together, as far as it is known?
+
+/** In nanocores or bytes, of the container that the trigger names, or all. A double: good for comparing, not for the HPA's arithmetic. */
+export function sumUsage(
+  { type, container }: Pick<ResourceTrigger, "type" | "container">,
+  pods: Iterable<PodRates | null>,
+): number {
+  let sum = 0;
+  for (const rates of pods) {
+    for (const name in rates?.containers) {
+      const own = rates.containers[name];
+      if (own === undefined || (container !== null && container !== name)) continue;
+      sum += type === "cpu" ? own.rate?.nanocores ?? 0 : own.workingSetBytes;
+    }
+  }
+  return sum;
+}

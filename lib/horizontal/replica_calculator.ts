@@ -1,0 +1,379 @@
+/**
+ * How many replicas does one metric ask for?
+ *
+ * This is the HPA controller's replica calculator: pods are grouped into ready, unready and missing ones, requests are
+ * added up, the ratio of usage to target is compared with the tolerance, and the largest proposal wins.
+ */
+import type { ContainerFacts, PodFacts } from "../model/pod.ts";
+import type { PodMetric, PodReading, ProposalReport, RequestProblem } from "../model/replicas_decision.ts";
+import type { Behavior, MetricType, ResourceTarget } from "../model/scaled_object.ts";
+import type { Resource } from "../units/resources.ts";
+
+// What one trigger asks for, before it is held against the others (R37 to R40).
+
+/** Replicas, or why there is no number. */
+export type Proposal =
+  | (ProposalReport & {
+    readonly kind: "proposal";
+    /** Why it leaves replicas where they are though a yardstick alone would not (R83, R85). */
+    readonly hold?: "VerticalFirst" | "VerticalUp";
+  })
+  /** `reason` is that of the condition HPAActive: FailedGetResourceMetric and the like. */
+  | { readonly kind: "failed"; readonly reason: string; readonly message: string };
+
+// Replicas by the usage of pods against one yardstick (R37), as the HPA controller's GetResourceReplicas and
+// calcPlainMetricReplicas.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+
+/** What one run comes to. */
+export interface GroupsProposal {
+  readonly replicas: number;
+  /** The last that was computed: over all pods that had to be filled in, if any. */
+  readonly ratio: number;
+}
+
+interface GroupsInput {
+  readonly target: ResourceTarget;
+  readonly replicas: number;
+  readonly tolerance: Tolerance;
+  /** Thousandths. */
+  readonly requestOf: (pod: PodReading) => bigint;
+  readonly usageOf: (pod: MeasuredPod) => bigint;
+}
+
+/** Of groups with at least one ready pod. `null` where the requests are 0. */
+export function proposeByGroups(groups: Groups, input: GroupsInput): GroupsProposal | null {
+  const { target, tolerance, replicas, requestOf, usageOf } = input;
+  const ready = groups.ready.map((pod) => ({ usage: usageOf(pod), request: requestOf(pod) }));
+  const ratio = toUsageRatio(ready, target);
+  if (ratio === null) return null;
+  const isUp = ratio > 1;
+  if (groups.missing.length === 0 && !(isUp && groups.unready.length > 0)) {
+    return { ratio, replicas: isWithin(ratio, tolerance) ? replicas : toReplicas(ratio * ready.length) };
+  }
+  return proposeWithFilledIn([...ready, ...fillIn(groups, ratio, input)], ratio, input);
+}
+
+/** Missing pods are taken against the direction, unready ones only against up. At 1 nobody is filled in. */
+function fillIn(
+  { missing, unready }: Groups,
+  ratio: number,
+  { target, requestOf }: GroupsInput,
+): readonly CountedPod[] {
+  const idle = (pod: PodReading): CountedPod => ({ usage: 0n, request: requestOf(pod) });
+  if (ratio > 1) return [...missing, ...unready].map(idle);
+  if (ratio === 1) return [];
+  return missing.map((pod) => ({ usage: toAssumedUsage(requestOf(pod), target), request: requestOf(pod) }));
+}
+
+function proposeWithFilledIn(
+  counted: readonly CountedPod[],
+  before: number,
+  input: GroupsInput,
+): GroupsProposal | null {
+  const { target, tolerance, replicas } = input;
+  const ratio = toUsageRatio(counted, target);
+  if (ratio === null) return null;
+  const isTurned = (before < 1 && ratio > 1) || (before > 1 && ratio < 1);
+  if (isWithin(ratio, tolerance) || isTurned) return { ratio, replicas };
+  const proposed = toReplicas(ratio * counted.length);
+  const isAgainst = (ratio < 1 && proposed > replicas) || (ratio > 1 && proposed < replicas);
+  return { ratio, replicas: isAgainst ? replicas : proposed };
+}
+
+// Which pods count for a cpu or memory trigger, and how (R33): the HPA controller's groupPods.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+
+/** A pod that has a metric. */
+type MeasuredPod = PodReading & { readonly metric: PodMetric };
+
+/** Deleting and failed pods are in none of them. */
+export interface Groups {
+  readonly ready: readonly MeasuredPod[];
+  readonly unready: readonly PodReading[];
+  readonly missing: readonly PodReading[];
+}
+
+/** --horizontal-pod-autoscaler-cpu-initialization-period: how long a pod's start may make it busy. */
+const INITIALIZATION_MS = 300_000;
+
+/** --horizontal-pod-autoscaler-initial-readiness-delay: a pod that is unready since then never was ready. */
+const INITIAL_READINESS_MS = 30_000;
+
+/** `now` in epoch ms. */
+export function groupPods(
+  pods: readonly PodReading[],
+  { type, now }: { readonly type: Resource; readonly now: number },
+): Groups {
+  const [ready, unready, missing]: [MeasuredPod[], PodReading[], PodReading[]] = [[], [], []];
+  for (const pod of pods) {
+    if (pod.isDeleting || pod.phase === "Failed") continue;
+    if (pod.phase === "Pending") unready.push(pod);
+    else if (!isMeasured(pod)) missing.push(pod);
+    else if (type === "cpu" && isUnready(pod, now)) unready.push(pod);
+    else ready.push(pod);
+  }
+  return { ready, unready, missing };
+}
+
+function isMeasured(pod: PodReading): pod is MeasuredPod {
+  return pod.metric !== null;
+}
+
+/** Unknown is not False. */
+function isUnready({ startAt, ready, metric }: MeasuredPod, now: number): boolean {
+  if (startAt === null || ready === null) return true;
+  if (startAt + INITIALIZATION_MS > now) return ready.status === "False" || metric.at < ready.at + metric.windowMs;
+  return ready.status === "False" && ready.at < startAt + INITIAL_READINESS_MS;
+}
+
+// The ratio of usage to target over some pods (R34, R35): sums and quotients exact and cut, the ratio a double, in the
+// HPA controller's order.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/metrics/utilization.go
+
+/** One pod's usage and request in thousandths; the request is 0 where the target is an average value. */
+interface CountedPod {
+  readonly usage: bigint;
+  readonly request: bigint;
+}
+
+/** Of at least one pod. `null` where all requests together are 0. */
+function toUsageRatio(pods: readonly CountedPod[], target: ResourceTarget): number | null {
+  const usage = sumOf(pods, "usage");
+  if (target.kind === "AverageValue") return Number(usage / BigInt(pods.length)) / Number(target.milli);
+  const requests = sumOf(pods, "request");
+  return requests === 0n ? null : Number(100n * usage / requests) / target.percent;
+}
+
+/** What a missing pod is taken to use when replicas would fall: all of its request, or the target if that is more (R37). */
+function toAssumedUsage(request: bigint, target: ResourceTarget): bigint {
+  return target.kind === "AverageValue" ? target.milli : request * BigInt(Math.max(100, target.percent)) / 100n;
+}
+
+function sumOf(pods: readonly CountedPod[], key: keyof CountedPod): bigint {
+  return pods.reduce((total, pod) => total + pod[key], 0n);
+}
+
+// What an external trigger or a formula asks for (R38, R39): GetExternalPerPodMetricReplicas and
+// GetExternalMetricReplicas of the HPA controller.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+
+export interface ValueInput {
+  /** Thousandths, within 63 bits; only a formula's may be negative. */
+  readonly valueMilli: bigint;
+  /** Thousandths, above 0. */
+  readonly targetMilli: bigint;
+  readonly metricType: MetricType;
+  /** spec.replicas, above 0. */
+  readonly replicas: number;
+  /** status.replicas. */
+  readonly statusReplicas: number;
+  /** `countReadyPods`: `null` = the selector lists no pod. */
+  readonly readyPods: number | null;
+  readonly tolerance: Tolerance;
+}
+
+/** A failure is as the HPA controller words it. */
+export function proposeByValue(input: ValueInput): Proposal {
+  return input.metricType === "AverageValue" ? proposeByAverage(input) : proposeByWhole(input);
+}
+
+/** The controller takes a negative sum of such a metric for an overflow, and so for the largest there is. */
+const MAX_VALUE = 2n ** 63n - 1n;
+
+function proposeByAverage({ valueMilli, targetMilli, statusReplicas, tolerance }: ValueInput): Proposal {
+  const value = Number(valueMilli < 0n ? MAX_VALUE : valueMilli);
+  const target = Number(targetMilli);
+  // Without pods this is infinite, or no number.
+  const ratio = value / (target * statusReplicas);
+  const replicas = isWithin(ratio, tolerance) ? statusReplicas : toReplicas(value / target);
+  return toValueProposal(replicas, Number.isFinite(ratio) ? ratio : null, 0);
+}
+
+function proposeByWhole({ valueMilli, targetMilli, replicas, readyPods, tolerance }: ValueInput): Proposal {
+  const ratio = Number(valueMilli) / Number(targetMilli);
+  if (isWithin(ratio, tolerance)) return toValueProposal(replicas, ratio, readyPods ?? 0);
+  if (readyPods === null) {
+    const cause = "no pods returned by selector while calculating replica count";
+    return {
+      kind: "failed",
+      reason: "FailedGetExternalMetric",
+      message: `failed to get external metric: unable to calculate ready pods: ${cause}`,
+    };
+  }
+  return toValueProposal(toReplicas(ratio * readyPods), ratio, readyPods);
+}
+
+function toValueProposal(replicas: number, ratio: number | null, ready: number): Proposal {
+  return { kind: "proposal", replicas, lo: replicas, hi: replicas, ratio, ready, unready: 0, missing: 0 };
+}
+
+// What all triggers together ask for (R40), as the HPA controller's computeReplicasForMetrics.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+
+type ComputedProposal = Extract<Proposal, { readonly kind: "proposal" }>;
+
+type FailedProposal = Extract<Proposal, { readonly kind: "failed" }>;
+
+/** `decider`: the first of the largest. `failure`: why there is no need, in words for the condition HPAActive. */
+export type NeedResult =
+  | { readonly kind: "need"; readonly need: number; readonly decider: ComputedProposal; readonly index: number }
+  | { readonly kind: "invalid"; readonly reason: string; readonly message: string; readonly cause: string };
+
+/** What failed may have asked for more: with a failure replicas never fall. */
+export function chooseNeed(proposals: readonly Proposal[], replicas: number): NeedResult {
+  const failed = proposals.filter((one): one is FailedProposal => one.kind === "failed");
+  const computed = proposals.filter((one): one is ComputedProposal => one.kind === "proposal");
+  const decider = computed.reduce<ComputedProposal | null>(
+    (most, one) => most === null || one.replicas > most.replicas ? one : most,
+    null,
+  );
+  const [first] = failed;
+  if (decider !== null && (first === undefined || decider.replicas >= replicas)) {
+    return { kind: "need", need: Math.max(0, decider.replicas), decider, index: proposals.indexOf(decider) };
+  }
+  const { reason, message } = first ?? NO_METRIC;
+  const cause = `invalid metrics (${failed.length} invalid out of ${proposals.length}), first error is: ${message}`;
+  return { kind: "invalid", reason, message: `the HPA was unable to compute the replica count: ${message}`, cause };
+}
+
+const NO_METRIC = { reason: "InvalidMetricSourceType", message: "there is no metric" };
+
+// How far usage may be from the target before replicas follow (R36).
+
+/** Fractions of the target, as doubles. */
+export interface Tolerance {
+  readonly up: number;
+  readonly down: number;
+}
+
+/** --horizontal-pod-autoscaler-tolerance. */
+const DEFAULT_TOLERANCE = 0.1;
+
+export function toTolerance(behavior: Behavior | null): Tolerance {
+  return {
+    up: behavior?.scaleUp.tolerance ?? DEFAULT_TOLERANCE,
+    down: behavior?.scaleDown.tolerance ?? DEFAULT_TOLERANCE,
+  };
+}
+
+/** Both ends are within; NaN and Infinity are not. */
+export function isWithin(ratio: number, { up, down }: Tolerance): boolean {
+  return 1 - down <= ratio && ratio <= 1 + up;
+}
+
+// Replicas are whole and fit in 32 bits, as the API's field does.
+
+/** The most that the API server takes. */
+const MAX_REPLICAS = 2 ** 31 - 1;
+
+/** Rounds up; never -0. */
+function toReplicas(exact: number): number {
+  return exact > MAX_REPLICAS ? MAX_REPLICAS : Math.ceil(exact) + 0;
+}
+
+// What a pod asks for of one resource, as the HPA controller adds it up (R25): one container's, the pod's own with
+// what its RuntimeClass adds, or the sum over all that run together. Which request a container counts with is the
+// caller's (R82).
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/replica_calculator.go
+// (calculateRequests)
+
+interface PodRequestOptions {
+  readonly resource: Resource;
+  /** The trigger's containerName; `null` = the pod as a whole. */
+  readonly container: string | null;
+  /** By name of a container or sidecar: thousandths of a core or byte; `null` = it asks for nothing. Not called for plain init containers. */
+  readonly requestOf: (container: string) => bigint | null;
+}
+
+/** Thousandths of a core or byte. */
+export function computePodRequest(pod: PodFacts, options: PodRequestOptions): bigint | RequestProblem {
+  const { container } = options;
+  if (container !== null) return getContainerRequest(pod, container, options);
+  return hasPodLevelRequests(pod) ? computePodLevelRequest(pod, options) : sumContainers(pod, options);
+}
+
+/** Amounts of PodFacts in thousandths: millicores, and a thousand of them per byte. */
+export function toMilliAmount(amount: number, resource: Resource): bigint {
+  return resource === "cpu" ? BigInt(amount) : BigInt(amount) * 1000n;
+}
+
+function getContainerRequest(
+  pod: PodFacts,
+  name: string,
+  { resource, requestOf }: PodRequestOptions,
+): bigint | RequestProblem {
+  if (!pod.containers.some((one) => one.name === name && isRunning(one.kind))) {
+    return { reason: "NoContainer", message: `container ${name} not found in Pod ${pod.name}` };
+  }
+  return requestOf(name) ?? toMissing(pod, name, resource);
+}
+
+function sumContainers(pod: PodFacts, { resource, requestOf }: PodRequestOptions): bigint | RequestProblem {
+  let sum = 0n;
+  for (const { name, kind } of pod.containers) {
+    if (!isRunning(kind)) continue;
+    const request = requestOf(name);
+    if (request === null) return toMissing(pod, name, resource);
+    sum += request;
+  }
+  return sum;
+}
+
+/** Containers and native sidecars; an init container that ends counts only towards what the pod as a whole needs at its start. */
+function isRunning(kind: ContainerFacts["kind"]): boolean {
+  return kind !== "init";
+}
+
+function toMissing(pod: PodFacts, container: string, resource: Resource): RequestProblem {
+  return {
+    reason: "NoRequest",
+    message: `missing request for ${resource} in container ${container} of Pod ${pod.name}`,
+  };
+}
+
+/** One of them is enough for both: what the pod itself does not say is then the aggregate of its containers (KEP-2837). */
+function hasPodLevelRequests({ podResources }: PodFacts): boolean {
+  return podResources !== null && (podResources["cpu.requests"] !== null || podResources["memory.requests"] !== null);
+}
+
+/** What the RuntimeClass adds is a request as well, also where nothing else is. */
+function computePodLevelRequest(pod: PodFacts, options: PodRequestOptions): bigint | RequestProblem {
+  const { resource } = options;
+  const own = pod.podResources?.[`${resource}.requests`] ?? null;
+  const request = own === null ? aggregate(pod, options) : toMilliAmount(own, resource);
+  const extra = getOverhead(pod, resource);
+  if (request === null && extra === 0n) {
+    return { reason: "NoRequest", message: `missing pod-level request for ${resource} in Pod ${pod.name}` };
+  }
+  return (request ?? 0n) + extra;
+}
+
+function getOverhead({ overhead }: PodFacts, resource: Resource): bigint {
+  if (overhead === null) return 0n;
+  return toMilliAmount(resource === "cpu" ? overhead.cpuMillicores : overhead.memoryBytes, resource);
+}
+
+/** All that run together, or an init container beside the sidecars before it if that is more; `null` = nobody asks for any. */
+function aggregate({ containers }: PodFacts, { resource, requestOf }: PodRequestOptions): bigint | null {
+  let [running, sidecars, peak, isAsked] = [0n, 0n, 0n, false];
+  for (const { name, kind, spec } of containers) {
+    const init = spec[`${resource}.requests`];
+    const request = kind !== "init" ? requestOf(name) : init === null ? null : toMilliAmount(init, resource);
+    if (request === null) continue;
+    isAsked = true;
+    if (kind === "init") peak = peak > sidecars + request ? peak : sidecars + request;
+    else running += request;
+    if (kind === "sidecar") sidecars += request;
+  }
+  if (!isAsked) return null;
+  return running > peak ? running : peak;
+}
+
+// How many pods of the target are ready, as the HPA controller counts them for external metrics of type Value (R39).
+
+/** Those that run and are Ready, deleting ones included; `null` where the selector lists no pod at all, which makes such a metric an error. */
+export function countReadyPods(pods: readonly Pick<PodFacts, "phase" | "ready">[]): number | null {
+  if (pods.length === 0) return null;
+  return pods.filter(({ phase, ready }) => phase === "Running" && ready?.status === "True").length;
+}

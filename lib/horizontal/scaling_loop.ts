@@ -1,0 +1,370 @@
+/**
+ * The scaling loop: scales between the minimum and the maximum, as the HPA controller's reconcileAutoscaler.
+ *
+ * Each metric gives a proposal; the largest one passes the stabilization windows, the rate policies and the bounds.
+ */
+import type {
+  ReplicasInput,
+  ReplicasNotice,
+  ReplicasObservation,
+  ReplicasOutcome,
+  ReplicasReason,
+  ScaleWrite,
+} from "../model/replicas_decision.ts";
+import type { Conditions, ReplicasState, ReportedTopics, ScalingHistory } from "../model/replicas_state.ts";
+import type { Behavior, MetricType, ResourceTrigger, ScaledObject } from "../model/scaled_object.ts";
+import { disablePausedDirections, type LimitedReplicas, limitRate, stabilize, startHistory } from "./behavior.ts";
+import {
+  GOT_SCALE,
+  IDLE_SCALING_DISABLED,
+  mirrorHpaActive,
+  SCALING_DISABLED,
+  type Stabilization,
+  toAbleToScale,
+  toHpaActive,
+  toScalingLimited,
+} from "./conditions.ts";
+import { evaluateTriggers, type Evaluation, reportScaling } from "./evaluation.ts";
+import { findTopic, setTopic } from "./events.ts";
+import {
+  COMPOSITE_METRIC_NAME,
+  listScalingMetrics,
+  nameScalingMetric,
+  type ScalingMetric,
+} from "./external_metrics.ts";
+import { proposeByPods, reportWideGrowth } from "./joint/proposal.ts";
+import { chooseNeed, type NeedResult, type Proposal, proposeByValue, toTolerance } from "./replica_calculator.ts";
+
+// The tick half around the HPA's algorithm: which proposals it gets, when it rests (R54), and what comes of it for
+// state and report.
+
+/** What the half is about. */
+interface ScalingFacts {
+  readonly observation: TickObservation;
+  readonly input: ReplicasInput;
+  readonly object: ScaledObject;
+}
+
+export function runScalingLoop(before: ReplicasState, facts: ScalingFacts): ReplicasOutcome {
+  const { observation: { scale, triggers: readings, readyPods }, object } = facts;
+  const { replicas } = scale;
+  const evaluation = evaluateTriggers(before, { object, half: "tick", readings, replicas, readyPods });
+  return isAtIdleReplicas(before, object, replicas)
+    ? skipAtIdleReplicas(evaluation, facts)
+    : scaleByMetrics(evaluation, facts);
+}
+
+/** At idle replicas the poll half alone decides; the tick half would lift them to the minimum at once. */
+function isAtIdleReplicas({ isActive }: ReplicasState, { idleReplicas }: ScaledObject, replicas: number): boolean {
+  return isActive === false && idleReplicas !== null && idleReplicas > 0 && replicas <= idleReplicas;
+}
+
+function skipAtIdleReplicas(
+  { state, notices, ...evaluation }: Evaluation,
+  { observation, object }: ScalingFacts,
+): ReplicasOutcome {
+  const { replicas } = observation.scale;
+  const triggers = reportScaling(object, { ...evaluation, readings: observation.triggers, proposals: [] });
+  const said = { reason: "Idle", message: IDLE_SCALING_DISABLED.message } as const;
+  const report = {
+    half: "tick",
+    replicas,
+    desired: replicas,
+    ...said,
+    triggers,
+    need: null,
+    stabilized: null,
+  } as const;
+  const conditions = { ...state.conditions, HPAActive: IDLE_SCALING_DISABLED };
+  return { state: { ...state, conditions, isScaleInPending: false }, write: null, notices, report };
+}
+
+function scaleByMetrics(evaluation: Evaluation, facts: ScalingFacts): ReplicasOutcome {
+  const { observation, input, object } = facts;
+  const { replicas } = observation.scale;
+  const behavior = disablePausedDirections(object);
+  const subjects = listScalingMetrics(object);
+  const outcome = computeDesiredReplicas(evaluation.state.history, {
+    ...object,
+    now: input.now,
+    replicas,
+    behavior,
+    propose: () => subjects.map((subject) => proposeFor(subject, { ...facts, evaluation, behavior })),
+    metricNames: subjects.map(nameScalingMetric),
+  });
+  const { proposals, conditions, history } = outcome;
+  const told = reportWideGrowth(evaluation.state.notified, { subjects, proposals, readings: observation.triggers });
+  const isFirst = evaluation.state.history === null;
+  const needless = reportInvalidMetrics(told.notified, { outcome, isFirst });
+  const state: ReplicasState = {
+    ...evaluation.state,
+    history,
+    conditions: { ...evaluation.state.conditions, ...mirrorHpaActive(conditions) },
+    isScaleInPending: hasScaleInPending(outcome, { object, behavior, replicas }),
+    notified: needless.notified,
+  };
+  const notices = [...evaluation.notices, ...told.notices, ...needless.notices];
+  const { desired, reason, message, need, stabilized } = outcome;
+  const triggers = reportScaling(object, { ...evaluation, readings: observation.triggers, proposals });
+  const report = { half: "tick", replicas, desired, reason, message, triggers, need, stabilized } as const;
+  return { state, write: toScaleWrite(outcome, facts), notices, report };
+}
+
+function toScaleWrite(
+  { desired, reason, message }: ScalingOutcome,
+  { observation, input }: ScalingFacts,
+): ScaleWrite | null {
+  const { scale } = observation;
+  if (desired === scale.replicas) return null;
+  const said = `New size: ${desired}; reason: ${message}`;
+  return { from: scale, replicas: desired, half: "tick", at: input.now, reason, message: said };
+}
+
+interface PendingFacts {
+  readonly object: ScaledObject;
+  readonly behavior: Behavior | null;
+  readonly replicas: number;
+}
+
+/** All triggers ask for fewer, whatever yardstick is taken, and replicas may fall (R86). Where they may not, pods are not kept from shrinking. */
+function hasScaleInPending({ proposals }: ScalingOutcome, { object, behavior, replicas }: PendingFacts): boolean {
+  if (replicas <= Math.max(1, object.minReplicas) || behavior?.scaleDown.select === "Disabled") return false;
+  return proposals.length > 0 && proposals.every((proposal) => proposal.kind === "proposal" && proposal.hi < replicas);
+}
+
+// The tick half: what the HPA controller does every 15 s, with proposals per trigger (R31, R32, R40 to R43). As its
+// reconcileAutoscaler.
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go
+
+/** One tick of one object. */
+export interface ScalingInput {
+  /** The tick's due time (R7). */
+  readonly now: number;
+  readonly replicas: number;
+  readonly minReplicas: number;
+  readonly maxReplicas: number;
+  /** With what R56 makes of it; `null` = none at all (R41). */
+  readonly behavior: Behavior | null;
+  /** In the order of the triggers; asked only where R32 does not decide. */
+  readonly propose: () => readonly Proposal[];
+  /** What messages call the triggers, in the same order. */
+  readonly metricNames?: readonly string[];
+}
+
+/** What a tick comes to. */
+export interface ScalingOutcome {
+  /** With the need recorded; what was written is added by `recordRescale` once it is accepted. */
+  readonly history: ScalingHistory;
+  /** What replicas shall be; the same as before = nothing to write. */
+  readonly desired: number;
+  readonly reason: ReplicasReason;
+  readonly message: string;
+  readonly need: number | null;
+  readonly stabilized: number | null;
+  /** Empty where none was asked. */
+  readonly proposals: readonly Proposal[];
+  /** Reasons and messages for HPAActive, AbleToScale and ScalingLimited, as the controller sets them; absent = it leaves them. */
+  readonly conditions: Conditions;
+}
+
+/** `history` is `null` at first sight, also after a pause or a restart. */
+export function computeDesiredReplicas(history: ScalingHistory | null, input: ScalingInput): ScalingOutcome {
+  const { now, replicas, maxReplicas } = input;
+  const minReplicas = Math.max(1, input.minReplicas);
+  const known = history ?? startHistory(replicas, now);
+  if (replicas === 0) {
+    const { message } = SCALING_DISABLED;
+    const unmoved = { history: known, desired: 0, reason: "ScalingDisabled", message } as const;
+    return { ...unmoved, ...NO_PROPOSALS, conditions: { AbleToScale: GOT_SCALE, HPAActive: SCALING_DISABLED } };
+  }
+  if (replicas > maxReplicas) {
+    return clampToBounds(known, {
+      desired: maxReplicas,
+      reason: "ScaledIn",
+      message: "Current number of replicas above Spec.MaxReplicas",
+    });
+  }
+  if (replicas < minReplicas) {
+    return clampToBounds(known, {
+      desired: minReplicas,
+      reason: "ScaledOut",
+      message: "Current number of replicas below Spec.MinReplicas",
+    });
+  }
+  return followProposals(known, { ...input, minReplicas });
+}
+
+const NO_PROPOSALS = { need: null, stabilized: null, proposals: [] } as const;
+
+/** Back within the bounds at once: no metric is asked, no window, rate or Disabled heeded, no need recorded. */
+function clampToBounds(
+  history: ScalingHistory,
+  moved: Pick<ScalingOutcome, "desired" | "reason" | "message">,
+): ScalingOutcome {
+  return { history, ...moved, ...NO_PROPOSALS, conditions: { AbleToScale: GOT_SCALE } };
+}
+
+function followProposals(history: ScalingHistory, input: ScalingInput): ScalingOutcome {
+  const { replicas } = input;
+  const proposals = input.propose();
+  const found = chooseNeed(proposals, replicas);
+  if (found.kind === "invalid") {
+    const { reason, message, cause } = found;
+    const conditions = { AbleToScale: GOT_SCALE, HPAActive: { status: "False", reason, message } } as const;
+    const none = { desired: replicas, need: null, stabilized: null };
+    return { history, ...none, reason: "MetricInvalid", message: cause, proposals, conditions };
+  }
+  const { need, index } = found;
+  const { stabilized, history: next } = stabilize(history, { ...input, need });
+  const limited = limitRate(history, { ...input, stabilized });
+  const by = stabilized === need ? null : toStabilization(need, input);
+  const conditions = {
+    HPAActive: toHpaActive(nameMetric(input, index)),
+    AbleToScale: toAbleToScale(by),
+    ScalingLimited: toScalingLimited(limited.limit),
+  };
+  const said = explainOutcome({ found, by, limited }, input);
+  return { history: next, desired: limited.desired, ...said, need, stabilized, proposals, conditions };
+}
+
+/** Without behavior there is only the window of the way down. */
+function toStabilization(need: number, { behavior, replicas }: ScalingInput): Stabilization {
+  return behavior !== null && need >= replicas ? "ScaleUpStabilized" : "ScaleDownStabilized";
+}
+
+interface FoundNeed {
+  readonly found: Extract<NeedResult, { readonly kind: "need" }>;
+  readonly by: Stabilization | null;
+  readonly limited: LimitedReplicas;
+}
+
+/** A change has the controller's words; else what keeps replicas, the last thing first. */
+function explainOutcome(
+  { found, by, limited }: FoundNeed,
+  input: ScalingInput,
+): Pick<ScalingOutcome, "reason" | "message"> {
+  const { replicas } = input;
+  const { desired, limit } = limited;
+  if (desired !== replicas) {
+    const message = found.need < replicas
+      ? "All metrics below target"
+      : `${nameMetric(input, found.index)} above target`;
+    return { reason: desired > replicas ? "ScaledOut" : "ScaledIn", message };
+  }
+  if (limit !== null) return { reason: limit, message: toScalingLimited(limit).message };
+  if (by !== null) return { reason: by, message: toAbleToScale(by).message };
+  const reason = found.decider.hold ?? "WithinTolerance";
+  return { reason, message: HOLD_MESSAGES[reason] };
+}
+
+const HOLD_MESSAGES = {
+  WithinTolerance: "the metrics ask for as many replicas as there are",
+  VerticalFirst: "pods can still grow in place, and would be too few if they were as small as at birth",
+  VerticalUp: "the usage of pods at their CPU limit understates what they need",
+} as const;
+
+function nameMetric({ metricNames }: ScalingInput, index: number): string {
+  return metricNames?.[index] ?? "metric";
+}
+
+// Asks one trigger, or the formula, how many replicas it wants (R34 to R39, R61).
+
+type TickObservation = Extract<ReplicasObservation, { readonly kind: "tick" }>;
+
+/** What a proposal may look at. */
+interface ProposalFacts {
+  readonly observation: TickObservation;
+  readonly input: ReplicasInput;
+  readonly evaluation: Evaluation;
+  /** With what R56 makes of it. */
+  readonly behavior: Behavior | null;
+}
+
+function proposeFor(subject: ScalingMetric, facts: ProposalFacts): Proposal {
+  switch (subject.kind) {
+    case "resource":
+      return proposeForResource(subject, facts);
+    case "external":
+      return proposeForValue(findExternalValue(subject.index, facts), { ...subject, name: subject.metricName, facts });
+    case "composite":
+      return proposeForValue(findCompositeValue(facts), { ...subject.formula, name: COMPOSITE_METRIC_NAME, facts });
+  }
+}
+
+function proposeForResource(trigger: ResourceTrigger, { observation, input, behavior }: ProposalFacts): Proposal {
+  const reading = observation.triggers.get(trigger.index);
+  const { replicas } = observation.scale;
+  if (reading?.kind === "pods") {
+    return proposeByPods(trigger, { ...reading, replicas, now: input.now, tolerance: toTolerance(behavior) });
+  }
+  const reason = trigger.container === null ? "FailedGetResourceMetric" : "FailedGetContainerResourceMetric";
+  const cause = reading?.kind === "failed" ? reading.message : "it was not read";
+  return { kind: "failed", reason, message: `failed to get ${trigger.type} usage: ${cause}` };
+}
+
+/** Thousandths, or why there are none. */
+type MetricValue = { readonly milli: bigint } | { readonly error: string };
+
+function findExternalValue(index: number, { evaluation }: ProposalFacts): MetricValue {
+  const result = evaluation.metrics.find(({ trigger }) => trigger.index === index)?.result;
+  if (result === undefined) return { error: "it was not asked" };
+  // A fallback's value counts as any other, whatever error it stands for.
+  return result.kind === "value" || result.kind === "fallback" ? { milli: result.milli } : { error: result.error };
+}
+
+/** A negative value asks for nothing: the controller takes one for an overflow, and fills the cluster (R63). */
+function findCompositeValue({ evaluation: { composite } }: ProposalFacts): MetricValue {
+  if (composite === null) return { error: "it was not computed" };
+  return composite.kind === "value" && composite.milli < 0n ? { milli: 0n } : composite;
+}
+
+interface ValueTarget {
+  readonly name: string;
+  readonly targetMilli: bigint | null;
+  readonly metricType: MetricType;
+  readonly facts: ProposalFacts;
+}
+
+function proposeForValue(value: MetricValue, { name, targetMilli, metricType, facts }: ValueTarget): Proposal {
+  if ("error" in value || targetMilli === null) {
+    const cause = "error" in value ? value.error : "it has no target";
+    const message = `failed to get ${name} external metric: ${cause}`;
+    return { kind: "failed", reason: "FailedGetExternalMetric", message };
+  }
+  const { scale: { replicas, statusReplicas }, readyPods } = facts.observation;
+  const tolerance = toTolerance(facts.behavior);
+  return proposeByValue({
+    valueMilli: value.milli,
+    targetMilli,
+    metricType,
+    replicas,
+    statusReplicas,
+    readyPods,
+    tolerance,
+  });
+}
+
+// FailedComputeMetricsReplicas where the metrics say nothing: when it begins, or is another kind of metric (R92).
+
+const NEED_TOPIC = "need";
+
+/** Of the first tick after a start or a pause: usage has hardly been looked at, which is no news. */
+const FIRST_LOOP = "early";
+
+/** Messages name a pod, and another one each time: they are no news. */
+function reportInvalidMetrics(
+  notified: ReportedTopics,
+  { outcome: { reason, message, conditions }, isFirst }: {
+    readonly outcome: ScalingOutcome;
+    readonly isFirst: boolean;
+  },
+): { readonly notified: ReportedTopics; readonly notices: readonly ReplicasNotice[] } {
+  if (reason !== "MetricInvalid") return { notified: setTopic(notified, NEED_TOPIC, null), notices: [] };
+  if (isFirst) return { notified: setTopic(notified, NEED_TOPIC, FIRST_LOOP), notices: [] };
+  const kind = conditions.HPAActive?.reason ?? reason;
+  if (findTopic(notified, NEED_TOPIC) === kind) return { notified, notices: [] };
+  return {
+    notified: setTopic(notified, NEED_TOPIC, kind),
+    notices: [{ name: "FailedComputeMetricsReplicas", message }],
+  };
+}

@@ -1,0 +1,223 @@
+/**
+ * The status of a ScaledObject: written from the state, and parsed into the state when podfit starts.
+ */
+import {
+  type Condition,
+  CONDITION_TYPES,
+  type Conditions,
+  type ConditionType,
+  NEW_REPLICAS_STATE,
+  type ReplicasState,
+} from "../model/replicas_state.ts";
+import {
+  formatTargetKind,
+  listExternalTriggers,
+  listResourceTriggers,
+  type ScaledObject,
+  type ScaledObjectFacts,
+  splitApiVersion,
+  type Target,
+} from "../model/scaled_object.ts";
+import { formatTime, parseTime } from "../units/time.ts";
+import { isRecord } from "../units/untrusted.ts";
+import { toWholeSeconds } from "./activation.ts";
+import { COMPOSITE_METRIC_NAME } from "./external_metrics.ts";
+import { findFailureCount } from "./fallback.ts";
+
+// The status of a ScaledObject, of KEDA's fields only (R90). Level-based: computed as a whole, and written by the
+// shell when it differs. https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
+
+/** As the API has it; what is absent is not so. */
+export interface ScaledObjectStatus {
+  /** `apps/v1.Deployment`. */
+  readonly scaleTargetKind?: string;
+  readonly scaleTargetGVKR?: TargetGvkr;
+  readonly originalReplicaCount?: number;
+  /** RFC 3339. */
+  readonly lastActiveTime?: string;
+  readonly externalMetricNames?: readonly string[];
+  readonly resourceMetricNames?: readonly string[];
+  readonly compositeScalerName?: string;
+  readonly conditions: readonly StatusCondition[];
+  /** By metric name, with fallback only. */
+  readonly health?: Readonly<Record<string, Health>>;
+  /** By metric name. */
+  readonly triggersActivity?: Readonly<Record<string, { readonly isActive: boolean }>>;
+  readonly pausedReplicaCount?: number;
+  /** Joined by commas. */
+  readonly triggersTypes?: string;
+  readonly authenticationsTypes?: string;
+}
+
+interface StatusCondition {
+  readonly type: ConditionType;
+  readonly status: Condition["status"];
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+interface Health {
+  readonly numberOfFailures: number;
+  readonly status: "Happy" | "Failing";
+}
+
+/** An invalid object keeps what is known of it from better times, but for its triggers. */
+export function toScaledObjectStatus({ scaledObject }: ScaledObjectFacts, state: ReplicasState): ScaledObjectStatus {
+  const { originalReplicas, lastActiveAt, pausedReplicas } = state;
+  return {
+    ...(scaledObject === null
+      ? {}
+      : { ...toTargetStatus(scaledObject, state), ...toTriggersStatus(scaledObject, state) }),
+    ...(originalReplicas === null ? {} : { originalReplicaCount: originalReplicas }),
+    ...(lastActiveAt === null ? {} : { lastActiveTime: formatTime(lastActiveAt) }),
+    conditions: toStatusConditions(state),
+    ...(pausedReplicas === null ? {} : { pausedReplicaCount: pausedReplicas }),
+  };
+}
+
+/** Once it was seen. */
+function toTargetStatus({ target }: ScaledObject, { targetResource }: ReplicasState): Partial<ScaledObjectStatus> {
+  if (targetResource === null) return {};
+  return { scaleTargetKind: formatTargetKind(target), scaleTargetGVKR: toTargetGvkr(target, targetResource) };
+}
+
+function toTriggersStatus(object: ScaledObject, state: ReplicasState): Partial<ScaledObjectStatus> {
+  const { triggers, formula } = object;
+  const external = listExternalTriggers(object);
+  // KEDA lists no metric of a single container here.
+  const resource = listResourceTriggers(object).filter(({ container }) => container === null);
+  const health = external.flatMap(({ metricName }) => toHealthEntry(metricName, state));
+  const activity = Object.entries(state.activity).map(([name, isActive]) => [name, { isActive }] as const);
+  return {
+    ...(external.length === 0 ? {} : { externalMetricNames: external.map(({ metricName }) => metricName) }),
+    ...(resource.length === 0 ? {} : { resourceMetricNames: resource.map(({ type }) => type) }),
+    ...(formula === null ? {} : { compositeScalerName: COMPOSITE_METRIC_NAME }),
+    ...(health.length === 0 ? {} : { health: Object.fromEntries(health) }),
+    ...(activity.length === 0 ? {} : { triggersActivity: Object.fromEntries(activity) }),
+    triggersTypes: joinDistinct(triggers.map(({ type }) => type)),
+    authenticationsTypes: joinDistinct(external.flatMap(({ authentication }) => authentication?.name ?? [])),
+  };
+}
+
+function toHealthEntry(metricName: string, { failures }: ReplicasState): readonly (readonly [string, Health])[] {
+  const numberOfFailures = findFailureCount(failures, metricName);
+  if (numberOfFailures === null) return [];
+  return [[metricName, { numberOfFailures, status: numberOfFailures === 0 ? "Happy" : "Failing" }]];
+}
+
+/** Each once, in the order of the manifest. */
+function joinDistinct(names: readonly string[]): string {
+  return [...new Set(names)].join(",");
+}
+
+/** KEDA's first four are there from the start. */
+function toStatusConditions({ conditions }: ReplicasState): readonly StatusCondition[] {
+  return CONDITION_TYPES.flatMap((type): readonly StatusCondition[] => {
+    const condition = conditions[type] ?? INITIAL_CONDITIONS[type];
+    if (condition === undefined) return [];
+    const { status, reason, message } = condition;
+    return [{ type, status, ...(reason === "" ? {} : { reason }), ...(message === "" ? {} : { message }) }];
+  });
+}
+
+const UNKNOWN_CONDITION: Condition = { status: "Unknown", reason: "", message: "" };
+
+const INITIAL_CONDITIONS: Readonly<Partial<Record<ConditionType, Condition>>> = {
+  Ready: UNKNOWN_CONDITION,
+  Active: UNKNOWN_CONDITION,
+  Fallback: UNKNOWN_CONDITION,
+  Paused: { status: "False", reason: "", message: "" },
+};
+
+// What the status says of the target (R6).
+
+/** status.scaleTargetGVKR. */
+interface TargetGvkr {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly resource: string;
+}
+
+function toTargetGvkr({ apiVersion, kind }: Target, resource: string): TargetGvkr {
+  return { ...splitApiVersion(apiVersion), kind, resource };
+}
+
+/** The plural of kinds that need no discovery; of others a guess, which discovery replaces. */
+export function guessResource({ kind }: Target): string {
+  return `${kind.toLowerCase()}s`;
+}
+
+// What a state begins with: what the object's status remembers, of any shape and by whomever it was written (R6, R53,
+// R70, R90).
+
+/** Never throws; what makes no sense is not there. */
+export function seedReplicasState(status: unknown): ReplicasState {
+  if (!isRecord(status)) return NEW_REPLICAS_STATE;
+  const lastActiveAt = parseTime(status["lastActiveTime"]);
+  const conditions = parseConditions(status["conditions"]);
+  const gvkr = status["scaleTargetGVKR"];
+  const resource = isRecord(gvkr) ? gvkr["resource"] : null;
+  return {
+    ...NEW_REPLICAS_STATE,
+    failures: toEntries(
+      status["health"],
+      (health) => isRecord(health) ? toInt32(health["numberOfFailures"]) : null,
+    ),
+    activity: toEntries(status["triggersActivity"], findIsActive),
+    lastActiveAt: lastActiveAt === null ? null : toWholeSeconds(lastActiveAt),
+    isActive: findActive(conditions.Active),
+    originalReplicas: toInt32(status["originalReplicaCount"]),
+    targetResource: typeof resource === "string" && resource !== "" ? resource : null,
+    pausedReplicas: toInt32(status["pausedReplicaCount"]),
+    conditions,
+  };
+}
+
+/** A count of the API: an int32, not negative. */
+function toInt32(value: unknown): number | null {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : null;
+}
+
+function findIsActive(activity: unknown): boolean | null {
+  return isRecord(activity) && typeof activity["isActive"] === "boolean" ? activity["isActive"] : null;
+}
+
+function toEntries<T>(value: unknown, read: (entry: unknown) => T | null): Readonly<Record<string, T>> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).slice(0, MAX_ENTRIES).flatMap(([name, entry]) => {
+      const known = read(entry);
+      return known === null ? [] : [[name, known] as const];
+    }),
+  );
+}
+
+/** Far more than an object has triggers. */
+const MAX_ENTRIES = 1000;
+
+function findActive(active: Condition | undefined): boolean | null {
+  return active === undefined || active.status === "Unknown" ? null : active.status === "True";
+}
+
+function parseConditions(value: unknown): Conditions {
+  if (!Array.isArray(value)) return {};
+  const conditions: Partial<Record<ConditionType, Condition>> = {};
+  for (const one of value) {
+    const type = CONDITION_TYPES.find((known) => isRecord(one) && one["type"] === known);
+    const condition = parseCondition(one);
+    if (type !== undefined && condition !== null) conditions[type] = condition;
+  }
+  return conditions;
+}
+
+function parseCondition(value: unknown): Condition | null {
+  if (!isRecord(value)) return null;
+  const { status, reason, message } = value;
+  if (status !== "True" && status !== "False" && status !== "Unknown") return null;
+  return { status, reason: toText(reason), message: toText(message) };
+}
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,194 @@
+/**
+ * How is the certificate of a server verified? One client trusts the given authorities and no others.
+ *
+ * The other one accepts any certificate, where an operator asked for that.
+ */
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Agent } from "node:https";
+import { abortable } from "../runtime/tasks.ts";
+import type { Answer } from "./body.ts";
+import type { ClientCertificate } from "./config/credential.ts";
+
+// HTTP clients that trust the authorities they are given and no others. Deno adds those to its own store of roots,
+// which holds the public authorities: with them whoever has any public certificate for the name could stand in for the
+// server and get the token. The store is one for the process and is filled when it is first used, as three environment
+// variables say; so it is filled with nothing, before a client of ours is made. node:https would need none of that,
+// but throws inside event handlers at answers that native fetch refuses in good order.
+// https://docs.deno.com/runtime/reference/env_variables/#special-environment-variables
+
+/**
+ * Makes a client that trusts servers of these authorities alone. Throws for certificates that can't be used, and where
+ * the process trusts public authorities already: because of a request before the first client, a download of packages,
+ * Deno's look for a newer Deno, or createPublicTlsClient().
+ */
+export function createTlsClient(options: TlsClientOptions): Deno.HttpClient {
+  if (findRoots() !== "none") {
+    if (findRoots() === "public" || hasLoadedRoots()) {
+      throw new Error(
+        "Cannot trust the given CA alone: this process trusts public authorities already; set certificate-authority " +
+          "of the cluster in the kubeconfig, and start podfit by `deno task start`, or with DENO_NO_UPDATE_CHECK=1",
+      );
+    }
+    trustNoRuntimeRoots();
+  }
+  return createClient(options);
+}
+
+/**
+ * Makes a client for a server whose configuration names no authority: it trusts the roots of the runtime. From then on
+ * createTlsClient() throws, for the process has them.
+ */
+export function createPublicTlsClient(options: Omit<TlsClientOptions, "caCerts">): Deno.HttpClient {
+  const client = createClient({ ...options, caCerts: [] });
+  if (findRoots() === null) Deno.env.set(ROOTS_VARIABLE, `public ${Deno.pid}`);
+  return client;
+}
+
+/**
+ * Has the process trust no root of the runtime. For one that has not fetched anything yet: a store that has been filled
+ * stays as it is.
+ */
+export function trustNoRuntimeRoots(): void {
+  const given = FILE_VARIABLES.map((name) => [name, Deno.env.get(name)] as const);
+  const store = Deno.env.get(STORE_VARIABLE) ?? "";
+  for (const name of FILE_VARIABLES) Deno.env.delete(name);
+  Deno.env.set(STORE_VARIABLE, "");
+  Deno.createHttpClient({}).close();
+  Deno.env.set(ROOTS_VARIABLE, `none ${Deno.pid}`);
+  // As they were, for programs that podfit runs.
+  if (store === "") Deno.env.delete(STORE_VARIABLE);
+  else Deno.env.set(STORE_VARIABLE, store);
+  for (const [name, file] of given) if (file !== undefined) Deno.env.set(name, file);
+}
+
+// HTTPS to servers whose certificate is not verified, because somebody asked for that: native fetch can't do it for
+// one client, node:https can. Whatever a server answers, nothing is made of it in a handler of node:https: what throws
+// there ends the process.
+
+/** What is read of an answer. No Response, which refuses to be made of many statuses and reasons. */
+export interface StatusAnswer extends Answer {
+  /** Of three digits, and those may be any. */
+  readonly status: number;
+  readonly statusText: string;
+}
+
+/** Its connections accept any certificate; disposal destroys them, and what is under way fails. */
+export class UnverifiedClient implements Disposable {
+  readonly #certificate: ClientCertificate | null;
+  #agent: Agent | null = null;
+  #isClosed = false;
+
+  constructor(certificate: ClientCertificate | null) {
+    this.#certificate = certificate;
+  }
+
+  /** A GET that follows no redirect and asks for no compression. Rejects, or errors the body, when the signal aborts. */
+  async send(url: string, { headers, signal }: UnverifiedRequest): Promise<StatusAnswer> {
+    // Most podfits never need it, and it costs each of them memory and a part of its start.
+    const { Agent, request } = await import("node:https");
+    signal.throwIfAborted();
+    if (this.#isClosed) throw new Error("the connections are closed");
+    // Without `ca` Deno would read the system's, for which it wants a permission of its own.
+    this.#agent ??= new Agent({ keepAlive: true, rejectUnauthorized: false, ca: [], ...(this.#certificate ?? {}) });
+    return await answerOf(request(url, { agent: this.#agent, headers: { ...headers } }), signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#agent?.destroy();
+  }
+}
+
+interface TlsClientOptions {
+  /** PEM. With none, no server is trusted. */
+  readonly caCerts: readonly string[];
+  readonly certificate: ClientCertificate | null;
+  readonly proxy?: Deno.Proxy;
+}
+
+/** Names the stores that roots are loaded from, `mozilla` where it is not set; none where it is empty. */
+const STORE_VARIABLE = "DENO_TLS_CA_STORE";
+
+/** Name files whose certificates are added. */
+const FILE_VARIABLES = ["DENO_CERT", "NODE_EXTRA_CA_CERTS"];
+
+/** What podfit has had loaded, and into which process: no variable of a module, as workers share the store. */
+const ROOTS_VARIABLE = "PODFIT_ROOTS";
+
+function findRoots(): "none" | "public" | null {
+  const [what, pid] = Deno.env.get(ROOTS_VARIABLE)?.split(" ") ?? [];
+  return pid === String(Deno.pid) && (what === "none" || what === "public") ? what : null;
+}
+
+function createClient({ caCerts, certificate, proxy }: TlsClientOptions): Deno.HttpClient {
+  return Deno.createHttpClient({
+    // Deno never gives up a dead HTTP/2 connection: https://github.com/denoland/deno/issues/36542
+    http2: false,
+    caCerts: [...caCerts],
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(certificate ?? {}),
+  });
+}
+
+/** A store that has not been filled can't be filled from one that does not exist. */
+function hasLoadedRoots(): boolean {
+  const given = Deno.env.get(STORE_VARIABLE);
+  // Whatever has filled it then, it was with nothing.
+  if (given === "" && FILE_VARIABLES.every((name) => !Deno.env.get(name))) return false;
+  // A compiled program would keep that failure; and nothing but podfit's own requests can fill the store there.
+  if (Deno.build.standalone) return false;
+  Deno.env.set(STORE_VARIABLE, "podfit-asks-whether-it-is-filled");
+  try {
+    Deno.createHttpClient({}).close();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (given === undefined) Deno.env.delete(STORE_VARIABLE);
+    else Deno.env.set(STORE_VARIABLE, given);
+  }
+}
+
+interface UnverifiedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+async function answerOf(outgoing: ClientRequest, signal: AbortSignal): Promise<StatusAnswer> {
+  const abort = () => void outgoing.destroy(toError(signal.reason));
+  signal.addEventListener("abort", abort, { once: true });
+  outgoing.on("close", () => signal.removeEventListener("abort", abort));
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.on("error", reject);
+    outgoing.on("response", resolve);
+    // Without this handler nothing would ever come of the request.
+    outgoing.on("upgrade", (incoming, socket) => {
+      socket.on("error", () => {});
+      socket.destroy();
+      resolve(incoming);
+    });
+  });
+  outgoing.end();
+  return toStatusAnswer(await abortable(answered, signal));
+}
+
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+function toStatusAnswer(incoming: IncomingMessage): StatusAnswer {
+  // An error of a body that nobody reads any more would end the process.
+  incoming.on("error", () => {});
+  const { statusCode = 0, statusMessage = "", headers } = incoming;
+  return {
+    status: statusCode,
+    statusText: statusMessage,
+    headers: {
+      get(name) {
+        const value = headers[name];
+        return typeof value === "string" ? value : null;
+      },
+    },
+    body: statusCode < 200 ? null : ReadableStream.from<Uint8Array<ArrayBuffer>>(incoming),
+  };
+}

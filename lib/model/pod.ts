@@ -1,0 +1,170 @@
+/**
+ * A pod as far as decisions depend on it: the fields of the API object, and small questions about them.
+ *
+ * The daemon parses pods into these types. Times are epoch ms by the clock of the writer, which is the API server or
+ * the node.
+ */
+import { listOwnedFields, type ResizeEntry } from "../units/managed_fields.ts";
+import type { Amounts, QosClass, Resource, Resources } from "../units/resources.ts";
+import { type Autoscaler, EVERY_CONTAINER } from "./autoscaler.ts";
+
+// What the core knows of a pod: the few fields of the API object that decisions depend on, parsed at the edge by
+// `read_pod.ts`. Times are epoch ms as the writer's clock had them (API server or node).
+
+/** A pod as far as decisions depend on it; plain JSON. */
+export interface PodFacts {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string | null;
+  readonly resourceVersion: string;
+  /** `null` before Kubernetes 1.33. */
+  readonly generation: number | null;
+  /** status.observedGeneration; `null` before 1.34. */
+  readonly observedGeneration: number | null;
+  /**
+   * Its controller and the revision of the template that it was made of: pods of one revision are alike at birth. `null`
+   * without a controller.
+   */
+  readonly revision: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Annotation pra.kedify.io/reconcile is "enabled" (C11). */
+  readonly optedIn: boolean;
+  readonly deleting: boolean;
+  /** Phase Succeeded or Failed. */
+  readonly finished: boolean;
+  /** A static pod's mirror: its resize is forbidden. */
+  readonly mirror: boolean;
+  readonly windows: boolean;
+  readonly qosClass: QosClass | null;
+  /** spec.resources, when set: the QoS class then depends on it alone. */
+  readonly podResources: Resources | null;
+  /** What it counts for on its node, overhead included (L30). */
+  readonly requests: Amounts;
+  /** What its RuntimeClass adds to the containers; `null` = nothing. */
+  readonly overhead: Amounts | null;
+  readonly pending: ResizeCondition | null;
+  readonly inProgress: ResizeCondition | null;
+  /** status.phase; empty when it is not told. */
+  readonly phase: string;
+  /** status.startTime. */
+  readonly startAt: number | null;
+  /** The condition Ready as it stands (R33); `null` without one. */
+  readonly ready: ReadyCondition | null;
+  /** lastTransitionTime of condition Ready, while it is True. */
+  readonly readyAt: number | null;
+  /** lastTransitionTime of condition ContainersReady, while it is True. */
+  readonly containersReadyAt: number | null;
+  readonly containers: readonly ContainerFacts[];
+  /**
+   * status.resources.limits.memory (1.34 and later): the limit of the pod's own cgroup, bytes; `null` when it has none or it
+   * is not reported.
+   */
+  readonly memoryLimitBytes: number | null;
+  /** Who resized the pod, and when, from metadata.managedFields. */
+  readonly resizes: readonly ResizeEntry[];
+}
+
+/** The condition Ready of a pod. */
+export interface ReadyCondition {
+  readonly status: "True" | "False" | "Unknown";
+  /** lastTransitionTime, epoch ms; 0 when it is not told. */
+  readonly at: number;
+}
+
+/** PodResizePending or PodResizeInProgress; there is no condition once the resize is done (KEP-1287). */
+export interface ResizeCondition {
+  readonly reason: string;
+  readonly message: string;
+  readonly since: number | null;
+}
+
+/** A container or init container of a pod. */
+export interface ContainerFacts {
+  readonly name: string;
+  /** `sidecar`: an init container with restartPolicy Always; `init`: a plain one, never resized. */
+  readonly kind: "container" | "sidecar" | "init";
+  readonly spec: Resources;
+  /** status.containerStatuses[].resources, believed whole (C30); `null` when not reported. */
+  readonly reported: Resources | null;
+  /** status.containerStatuses[].allocatedResources: requests only; `null` when not reported. */
+  readonly allocated: Resources | null;
+  /** resizePolicy says RestartContainer for that resource. */
+  readonly restartsOn: Readonly<Record<Resource, boolean>>;
+  readonly runningAt: number | null;
+  readonly ready: boolean;
+  /** containerID of the present instance; changes with each restart. */
+  readonly instance: string | null;
+  /** `lastState.terminated`, then `state.terminated`: at most these two, older first. */
+  readonly terminations: readonly Termination[];
+}
+
+/** The end of one instance of a container, as the kubelet tells it. */
+export interface Termination {
+  /** Its containerID. */
+  readonly id: string;
+  /** `OOMKilled`, `Error`, `Completed` and the like. */
+  readonly reason: string;
+  readonly exitCode: number;
+  /** By the node's clock; 0 when it is not told. */
+  readonly finishedAt: number;
+}
+
+/** Shared: most containers never end. */
+export const NO_TERMINATIONS: readonly Termination[] = Object.freeze([]);
+
+/** The size that is in force: what the kubelet reports, else what the spec says (C30). */
+export function getActualSize(container: ContainerFacts): Resources {
+  return container.reported ?? container.spec;
+}
+
+/** The container that an autoscaler may resize (C15): never a plain init container. */
+export function findContainer(pod: PodFacts, name: string): ContainerFacts | null {
+  return pod.containers.find((container) => container.name === name && container.kind !== "init") ?? null;
+}
+
+// Which containers of a pod does an autoscaler stand for (C15, L50)?
+
+/**
+ * Gives the names, each once: the one that the autoscaler names, or with EVERY_CONTAINER those of all containers and
+ * native sidecars that it does not leave out. Empty where the pod has none of them.
+ */
+export function listContainers(
+  { containerName, excludeContainers }: Pick<Autoscaler, "containerName" | "excludeContainers">,
+  pod: PodFacts,
+): readonly string[] {
+  if (containerName !== EVERY_CONTAINER) return findContainer(pod, containerName) === null ? NO_NAMES : [containerName];
+  const names = new Set<string>();
+  for (const { name, kind } of pod.containers) {
+    if (kind !== "init" && !excludeContainers.includes(name)) names.add(name);
+  }
+  return [...names];
+}
+
+// What is known of the other pods of a pod's workload (L40): the shell finds them, and the size that they have come
+// to.
+
+/** By container name; a container is absent where no sibling says anything of it. */
+export type Siblings = Readonly<Record<string, SiblingSize>>;
+
+/** The size of a container in the siblings of its pod. */
+export interface SiblingSize {
+  /** How many siblings it is the size of. */
+  readonly pods: number;
+  /** The median in force, each side by itself; of an even number the lower one. `null` where most have no such side. */
+  readonly median: Resources;
+  /** The highest floor that an OOM kill of one of them has left of its memory limit, bytes; 0 = none (L12). */
+  readonly floorBytes: number;
+}
+
+/** Whether anybody has resized the container since the pod was made: else its size is its template's. */
+export function isResized({ resizes }: PodFacts, container: string): boolean {
+  return resizes.length > 0 && resizes.some(({ owned }) => listOwnedFields(owned, container).length > 0);
+}
+
+/** Own properties only: a container may be named `constructor`. */
+export function findSiblingSize(siblings: Siblings | null, container: string): SiblingSize | null {
+  return siblings !== null && Object.hasOwn(siblings, container) ? siblings[container] ?? null : null;
+}
+
+const NO_NAMES: readonly string[] = [];

@@ -1,0 +1,157 @@
+/**
+ * All reasons and event names: why a resize that is wanted does not happen, or that it happened.
+ *
+ * Logs, metric labels, conditions, events and `podfit explain` use the same words. They are public.
+ */
+import type { Problem } from "../units/untrusted.ts";
+
+// The one vocabulary (contract C53): why a wanted resize did not happen, or that it did. The same word stands in logs,
+// metric labels, conditions and explanations; NOTICES gives the event that a reason is published as.
+
+export const HOLD_REASONS = [
+  "Warmup",
+  "StreakShort",
+  "InBand",
+  "AtBound",
+  "AtTarget",
+  "MetricsUnavailable",
+  "BaselineUnavailable",
+  "NotRunning",
+  "NotOwner",
+] as const;
+
+/** A word of HOLD_REASONS. */
+export type HoldReason = typeof HOLD_REASONS[number];
+
+/** Why the API server refused a PATCH (C44). */
+export const REFUSAL_REASONS = [
+  "NodeCapacity",
+  "Quota",
+  "LimitRange",
+  "Rights",
+  "Invalid",
+  "Unsupported",
+  "RetryLater",
+] as const;
+
+/** A word of REFUSAL_REASONS. */
+export type RefusalReason = typeof REFUSAL_REASONS[number];
+
+/** Why a resize that is wanted does not happen now. */
+export const BLOCK_REASONS = [
+  "Cooldown",
+  "Delay",
+  "NotReady",
+  "NotRunning",
+  "ResizeInProgress",
+  "ResizeDeferred",
+  "ResizeInfeasible",
+  "ResizeError",
+  "QoSInvariantBlocked",
+  "MemoryInUse",
+  "ScaleDownWindow",
+  "RestartRequired",
+  "CrashLoop",
+  "ScaleInPending",
+  ...REFUSAL_REASONS,
+  "DryRun",
+] as const;
+
+/** A word of BLOCK_REASONS. */
+export type BlockReason = typeof BLOCK_REASONS[number];
+
+/**
+ * What holds a scale-up until somebody makes room for it: it does not pass by itself. The condition Limited and the
+ * saturation of a pod follow from these (L53, R84).
+ */
+export const LIMIT_REASONS = [
+  "AtBound",
+  "NodeCapacity",
+  "Quota",
+  "LimitRange",
+  "QoSInvariantBlocked",
+  "ResizeDeferred",
+  "ResizeInfeasible",
+  "ResizeError",
+  "Unsupported",
+  "Rights",
+  "Invalid",
+] as const satisfies readonly (HoldReason | BlockReason)[];
+
+/** A word of LIMIT_REASONS. */
+export type LimitReason = typeof LIMIT_REASONS[number];
+
+/** What makes a resize another than the next one by usage: the pod is new, and gets the size of its siblings (L40). */
+export const RESIZE_REASONS = ["Inherited"] as const;
+
+/** A word of RESIZE_REASONS. */
+export type ResizeReason = typeof RESIZE_REASONS[number];
+
+/** Why the kubelet has not applied a resize (KEP-1287). */
+export type StuckReason = Extract<BlockReason, "ResizeDeferred" | "ResizeInfeasible" | "ResizeError">;
+
+/** Reasons that belong to an autoscaler as a whole, in its conditions. */
+export const AUTOSCALER_REASONS = ["InvalidSpec", "TargetNotFound", "ContainerNotFound", "Paused", "Disabled"] as const;
+
+/** The name of an event, without its prefix. */
+export type NoticeName = keyof typeof NOTICES;
+
+/** Event names without the prefix `PodResourceAutoscaler`, and their types (C50). */
+export const NOTICES = {
+  ScaleUp: "Normal",
+  ScaleDown: "Normal",
+  MetricsUnavailable: "Warning",
+  MetricsRecovered: "Normal",
+  BaselineUnavailable: "Warning",
+  BaselineAvailable: "Normal",
+  ResizeInProgress: "Normal",
+  ResizePending: "Warning",
+  QoSInvariantBlocked: "Warning",
+  ScaleFailed: "Warning",
+  ResizeMayRestart: "Warning",
+  Inherited: "Normal",
+  Limited: "Warning",
+  OOMKilled: "Warning",
+  InvalidSpec: "Warning",
+  TargetNotFound: "Warning",
+  ContainerNotFound: "Warning",
+} as const satisfies Record<string, "Normal" | "Warning">;
+
+/** The event of a block, for those that have one. */
+export const BLOCK_NOTICE: Readonly<Partial<Record<BlockReason, NoticeName>>> = {
+  ResizeInProgress: "ResizeInProgress",
+  ResizeDeferred: "ResizePending",
+  ResizeInfeasible: "ResizePending",
+  ResizeError: "ResizePending",
+  QoSInvariantBlocked: "QoSInvariantBlocked",
+  MemoryInUse: "ScaleFailed",
+  RestartRequired: "ResizeMayRestart",
+  NodeCapacity: "ScaleFailed",
+  Quota: "ScaleFailed",
+  LimitRange: "ScaleFailed",
+  Rights: "ScaleFailed",
+  Invalid: "ScaleFailed",
+  Unsupported: "ScaleFailed",
+};
+
+/** An Event as data, before it is written as a Kubernetes Event on the autoscaler. */
+export interface Notice {
+  readonly autoscaler: string;
+  readonly name: NoticeName;
+  readonly message: string;
+}
+
+// What passes by itself, e.g. after another resource has moved, and does not end a refusal that was published.
+
+/** Of holds and blocks. */
+export const PASSING_REASONS: ReadonlySet<HoldReason | BlockReason> = new Set(
+  ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
+);
+
+// Computes the status of an autoscaler from facts about it (C5, C51). It is level-based: computed as a whole each
+// time, and written when it differs. https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition
+
+/** Joins problems to one sentence, each with its path. */
+export function formatProblems(problems: readonly Problem[]): string {
+  return problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
+}

@@ -1,0 +1,472 @@
+/**
+ * The schema of a pod's record: its state, the input of `decideSize`, and its outcome. The compiler checks each schema
+ * against its type.
+ */
+import * as v from "valibot";
+import type { PodUsage } from "../api/usage.ts";
+import type { Autoscaler, FieldPolicy } from "../model/autoscaler.ts";
+import type { Decision, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
+import type { PodFacts } from "../model/pod.ts";
+import type { NamespaceLimits } from "../model/pod_amounts.ts";
+import { HOLD_REASONS, LIMIT_REASONS, type Notice, type NoticeName, NOTICES } from "../model/reasons.ts";
+import type { Answer } from "../model/resize_request.ts";
+import { type PodState, type RecommendedState, STATE_VERSION } from "../model/state.ts";
+import {
+  action,
+  blockReason,
+  containerKind,
+  dictionary,
+  direction,
+  flag,
+  number,
+  numberOrNull,
+  pressure,
+  readyCondition,
+  reflex,
+  refusalReason,
+  request,
+  requestAction,
+  resizeReason,
+  resource,
+  resources,
+  selector,
+  side,
+  stuckReason,
+  text,
+  unconfirmedRequest,
+} from "./schemas.ts";
+
+// The shape of a pod's state, as a schema: the compiler holds it against the type.
+
+const since = v.strictObject({ at: number, since: number });
+
+const conditionSince = v.strictObject({ reason: text, at: numberOrNull, since: number });
+
+const wait = {
+  message: text,
+  until: number,
+  waitMs: number,
+  action: requestAction,
+  podGeneration: numberOrNull,
+  autoscaler: text,
+  autoscalerGeneration: number,
+};
+
+const sideRefusals = v.strictObject({
+  everything: v.exactOptional(v.strictObject({
+    ...wait,
+    kind: v.literal("everything"),
+    reason: v.picklist(["RetryLater", "Rights", "Unsupported"]),
+  })),
+  size: v.exactOptional(v.strictObject({
+    ...wait,
+    kind: v.literal("size"),
+    reason: v.picklist(["NodeCapacity", "Quota", "LimitRange", "Invalid"]),
+    to: number,
+  })),
+  givenUp: v.exactOptional(v.strictObject({ ...wait, kind: v.literal("givenUp"), reason: stuckReason, to: number })),
+});
+
+const container = v.strictObject({
+  instance: v.nullable(text),
+  running: v.nullable(since),
+  readySince: numberOrNull,
+  podReady: v.nullable(since),
+  actual: resources,
+  countsFrom: number,
+  resizedAt: numberOrNull,
+  raisedAt: numberOrNull,
+  entryAt: numberOrNull,
+  revertedAt: numberOrNull,
+  refusals: v.strictObject({
+    "cpu.requests": v.exactOptional(sideRefusals),
+    "cpu.limits": v.exactOptional(sideRefusals),
+    "memory.requests": v.exactOptional(sideRefusals),
+    "memory.limits": v.exactOptional(sideRefusals),
+  }),
+  isInherited: flag,
+  endings: v.array(v.strictObject({
+    id: text,
+    at: number,
+    kind: v.picklist(["oom", "node", "crash", "exit"]),
+    limitBytes: numberOrNull,
+  })),
+  reflex: v.nullable(reflex),
+  killFloor: v.nullable(v.strictObject({ bytes: number, until: number })),
+});
+
+const sample = v.strictObject({
+  at: number,
+  from: number,
+  seenAt: number,
+  cpuMillicores: number,
+  heldBack: numberOrNull,
+  isSaturated: flag,
+  demandMillicores: number,
+  workingSetBytes: number,
+  usageBytes: numberOrNull,
+  podUsageBytes: numberOrNull,
+  oomKills: v.exactOptional(number),
+});
+
+const anchor = v.strictObject({
+  instance: text,
+  at: number,
+  counterNs: number,
+  pressure: v.nullable(pressure),
+  oomKills: v.exactOptional(number),
+});
+
+const streak = v.strictObject({
+  direction,
+  count: number,
+  peakUsage: number,
+  olderPeakUsage: numberOrNull,
+  isSaturated: flag,
+  peakUsageBytes: numberOrNull,
+  olderPeakUsageBytes: numberOrNull,
+});
+
+const sideEvidence = v.variant("kind", [
+  v.strictObject({ kind: v.literal("peaks"), windowMs: number, pairs: v.array(number) }),
+  v.strictObject({
+    kind: v.literal("histogram"),
+    at: number,
+    halfLifeMs: number,
+    top: number,
+    weights: v.array(number),
+  }),
+]);
+
+const view = v.strictObject({
+  generation: number,
+  container: text,
+  dueAt: number,
+  sampling: v.strictObject({
+    anchor: v.nullable(anchor),
+    witness: v.nullable(anchor),
+    sample: v.nullable(sample),
+    newAt: number,
+    warming: flag,
+  }),
+  streaks: v.strictObject({
+    "cpu.requests": v.exactOptional(streak),
+    "cpu.limits": v.exactOptional(streak),
+    "memory.requests": v.exactOptional(streak),
+    "memory.limits": v.exactOptional(streak),
+  }),
+  evidence: v.strictObject({
+    since: numberOrNull,
+    until: number,
+    sides: v.strictObject({
+      "cpu.requests": v.exactOptional(sideEvidence),
+      "cpu.limits": v.exactOptional(sideEvidence),
+      "memory.requests": v.exactOptional(sideEvidence),
+      "memory.limits": v.exactOptional(sideEvidence),
+    }),
+  }),
+  wantedSince: numberOrNull,
+  shortage: v.strictObject({
+    atLimit: v.strictObject({ cpu: number, memory: number }),
+    clipped: number,
+    held: v.strictObject({
+      "cpu.requests": v.exactOptional(number),
+      "cpu.limits": v.exactOptional(number),
+      "memory.requests": v.exactOptional(number),
+      "memory.limits": v.exactOptional(number),
+    }),
+  }),
+  limited: v.nullable(v.strictObject({ reason: v.picklist(LIMIT_REASONS), samples: number })),
+  vetoedSince: numberOrNull,
+  silentSince: numberOrNull,
+  notified: v.strictObject({
+    metrics: v.exactOptional(text),
+    stuck: v.exactOptional(text),
+    block: v.exactOptional(text),
+    restart: v.exactOptional(text),
+    "held cpu.requests": v.exactOptional(text),
+    "held cpu.limits": v.exactOptional(text),
+    "held memory.requests": v.exactOptional(text),
+    "held memory.limits": v.exactOptional(text),
+    shrink: v.exactOptional(text),
+    kill: v.exactOptional(text),
+    "baseline cpu.requests": v.exactOptional(text),
+    "baseline cpu.limits": v.exactOptional(text),
+    "baseline memory.requests": v.exactOptional(text),
+    "baseline memory.limits": v.exactOptional(text),
+  }),
+});
+
+const command = v.strictObject({
+  container: text,
+  autoscaler: text,
+  action,
+  generation: number,
+  at: number,
+  to: resources,
+});
+
+const entries = {
+  version: v.literal(STATE_VERSION),
+  resourceVersion: v.nullable(text),
+  at: number,
+  containers: dictionary(container),
+  views: dictionary(view),
+  generation: number,
+  pendingSince: v.nullable(conditionSince),
+  inProgressSince: v.nullable(conditionSince),
+  differingSince: numberOrNull,
+  conflict: v.nullable(v.strictObject({ resourceVersion: text, at: number })),
+  command: v.nullable(command),
+  unconfirmed: v.array(unconfirmedRequest),
+  scaledIn: v.nullable(since),
+};
+
+/** A shadow has none of its own. */
+const shadow: v.GenericSchema<unknown, RecommendedState> = v.strictObject({
+  sizes: dictionary(resources),
+  generation: number,
+  state: v.strictObject({ ...entries, shadow: v.null() }),
+});
+
+/** Accepts a state of the present version, and nothing else. */
+export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
+  ...entries,
+  shadow: v.nullable(shadow),
+});
+
+// The shape of the fold's input, as a schema: the compiler holds it against the type.
+
+const directionPolicy = { consecutiveSamples: number, cooldownMs: number, targetUtilizationPercent: number };
+
+const rule: v.GenericSchema<unknown, FieldPolicy> = v.strictObject({
+  key: side,
+  resource,
+  side: v.picklist(["requests", "limits"]),
+  scaleUpThresholdPercent: number,
+  scaleDownThresholdPercent: number,
+  up: v.strictObject(directionPolicy),
+  down: v.strictObject({
+    ...directionPolicy,
+    windowMs: number,
+    percentile: v.nullable(v.strictObject({ percent: number, halfLifeMs: number })),
+  }),
+  hasOwnCooldowns: flag,
+  isOptional: flag,
+  bounds: v.strictObject({ min: numberOrNull, max: numberOrNull, step: numberOrNull, stepPercent: numberOrNull }),
+});
+
+const autoscaler: v.GenericSchema<unknown, Autoscaler> = v.strictObject({
+  namespace: text,
+  name: text,
+  uid: text,
+  generation: number,
+  paused: flag,
+  priority: number,
+  target: v.nullable(
+    v.strictObject({ kind: v.picklist(["deployment", "daemonset", "statefulset"]), name: text }),
+  ),
+  selector: v.nullable(selector),
+  containerName: text,
+  key: text,
+  isWildcard: flag,
+  excludeContainers: v.array(text),
+  profile: v.nullable(v.picklist(["latency", "balanced", "thrifty"])),
+  mode: v.picklist(["apply", "recommend"]),
+  newPods: v.picklist(["template", "inherit"]),
+  veto: v.picklist(["all", "resource"]),
+  oom: v.picklist(["raise", "ignore"]),
+  throttling: v.picklist(["measure", "ignore"]),
+  restartToShrink: flag,
+  pollIntervalMs: number,
+  cooldownMs: number,
+  after: v.picklist(["running", "containerReady", "podReady"]),
+  delayMs: number,
+  sides: v.array(rule),
+});
+
+const amounts = { cpuMillicores: number, memoryBytes: number };
+
+const ofResources = v.strictObject({ cpu: numberOrNull, memory: numberOrNull });
+
+const limits: v.GenericSchema<unknown, NamespaceLimits> = v.strictObject({
+  ranges: v.array(v.strictObject({
+    name: text,
+    type: v.picklist(["Container", "Pod"]),
+    min: ofResources,
+    max: ofResources,
+    maxLimitRequestRatio: ofResources,
+    defaults: resources,
+  })),
+  quota: resources,
+});
+
+const condition = v.strictObject({ reason: text, message: text, since: numberOrNull });
+
+const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
+  uid: text,
+  namespace: text,
+  name: text,
+  nodeName: v.nullable(text),
+  resourceVersion: text,
+  generation: numberOrNull,
+  observedGeneration: numberOrNull,
+  revision: v.nullable(text),
+  labels: dictionary(text),
+  optedIn: flag,
+  deleting: flag,
+  finished: flag,
+  mirror: flag,
+  windows: flag,
+  qosClass: v.nullable(v.picklist(["Guaranteed", "Burstable", "BestEffort"])),
+  podResources: v.nullable(resources),
+  requests: v.strictObject(amounts),
+  overhead: v.nullable(v.strictObject(amounts)),
+  pending: v.nullable(condition),
+  inProgress: v.nullable(condition),
+  phase: text,
+  startAt: numberOrNull,
+  ready: v.nullable(readyCondition),
+  readyAt: numberOrNull,
+  containersReadyAt: numberOrNull,
+  containers: v.array(v.strictObject({
+    name: text,
+    kind: containerKind,
+    spec: resources,
+    reported: v.nullable(resources),
+    allocated: v.nullable(resources),
+    restartsOn: v.strictObject({ cpu: flag, memory: flag }),
+    runningAt: numberOrNull,
+    ready: flag,
+    instance: v.nullable(text),
+    terminations: v.array(v.strictObject({ id: text, reason: text, exitCode: number, finishedAt: number })),
+  })),
+  memoryLimitBytes: numberOrNull,
+  resizes: v.array(v.strictObject({
+    manager: text,
+    at: number,
+    owned: v.array(v.strictObject({ container: text, sides: v.array(side) })),
+  })),
+});
+
+const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
+  usageBytes: numberOrNull,
+  cpu: v.exactOptional(v.strictObject({
+    at: number,
+    resolutionMs: number,
+    counterNs: number,
+    pressure: v.nullable(pressure),
+  })),
+  points: v.array(v.strictObject({
+    container: text,
+    instance: text,
+    at: number,
+    resolutionMs: number,
+    cpu: v.variant("kind", [
+      v.strictObject({ kind: v.literal("counter"), counterNs: number }),
+      v.strictObject({ kind: v.literal("rate"), millicores: number, windowMs: number }),
+    ]),
+    workingSetBytes: number,
+    usageBytes: numberOrNull,
+    pressure: v.nullable(pressure),
+    oomKills: v.exactOptional(numberOrNull),
+  })),
+});
+
+const answer: v.GenericSchema<unknown, Answer> = v.variant("kind", [
+  v.strictObject({ kind: v.literal("accepted"), generation: numberOrNull }),
+  v.strictObject({ kind: v.literal("gone") }),
+  v.strictObject({ kind: v.literal("conflict") }),
+  v.strictObject({ kind: v.literal("withdrawn") }),
+  v.strictObject({ kind: v.literal("unconfirmed"), message: text }),
+  v.strictObject({
+    kind: v.literal("refused"),
+    reason: refusalReason,
+    message: text,
+    resources: v.array(resource),
+    waitMs: numberOrNull,
+  }),
+]);
+
+const observation: v.GenericSchema<unknown, Observation> = v.variant("kind", [
+  v.strictObject({
+    kind: v.literal("usage"),
+    usage,
+    clockOffsetMs: number,
+    capacity: v.strictObject({ cpuMillicores: numberOrNull, memoryBytes: numberOrNull }),
+  }),
+  v.strictObject({ kind: v.literal("changed") }),
+  v.strictObject({ kind: v.literal("tick") }),
+  v.strictObject({ kind: v.literal("answered"), request, answer }),
+]);
+
+/** Accepts what `decideSize` takes, and nothing else. */
+export const inputSchema: v.GenericSchema<unknown, SizeInput> = v.strictObject({
+  now: number,
+  pod,
+  contenders: v.array(autoscaler),
+  observation,
+  siblings: v.nullable(dictionary(v.strictObject({ pods: number, median: resources, floorBytes: number }))),
+  room: v.nullable(v.strictObject(amounts)),
+  limits: v.nullable(limits),
+  lowersMemoryLimits: flag,
+  inFlight: flag,
+  dryRun: flag,
+  isSidecar: v.exactOptional(flag),
+  memoryPressure: v.exactOptional(flag),
+  killFloors: v.exactOptional(dictionary(number)),
+  ledSince: v.exactOptional(number),
+  scaleInPending: v.exactOptional(dictionary(v.array(side))),
+  scaledInAt: v.exactOptional(number),
+});
+
+// The shape of the fold's outcome, as a schema: the compiler holds it against the type.
+
+const decision: v.GenericSchema<unknown, Decision> = v.variant("kind", [
+  v.strictObject({ kind: v.literal("hold"), reason: v.picklist(HOLD_REASONS), message: text }),
+  v.strictObject({
+    kind: v.literal("blocked"),
+    action,
+    reason: blockReason,
+    message: text,
+    until: v.exactOptional(number),
+  }),
+  v.strictObject({
+    kind: v.literal("resize"),
+    action,
+    reason: v.exactOptional(resizeReason),
+    from: resources,
+    to: resources,
+  }),
+  v.strictObject({ kind: v.literal("revert"), reason: blockReason, from: resources, to: resources }),
+]);
+
+const notice: v.GenericSchema<unknown, Notice> = v.strictObject({
+  autoscaler: text,
+  name: v.picklist(Object.keys(NOTICES) as NoticeName[]),
+  message: text,
+});
+
+/** Accepts what `decideSize` returns, and nothing else. */
+export const outcomeSchema: v.GenericSchema<unknown, SizeOutcome> = v.strictObject({
+  state: stateSchema,
+  decisions: v.array(v.strictObject({
+    autoscaler: text,
+    container: text,
+    decision,
+    candidates: v.array(side),
+    isNewSample: flag,
+  })),
+  notices: v.array(notice),
+  request: v.nullable(request),
+  scaled: v.nullable(v.strictObject({
+    autoscaler: text,
+    container: text,
+    action,
+    at: number,
+    change: text,
+    deltas: v.array(v.strictObject({ key: side, from: number, to: number })),
+  })),
+  enacted: v.nullable(v.strictObject({ autoscaler: text, action, tookMs: number })),
+  implausible: number,
+});

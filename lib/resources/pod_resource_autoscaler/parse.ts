@@ -1,0 +1,245 @@
+/**
+ * Parses a PodResourceAutoscaler into an `Autoscaler`, or reports every problem with its path.
+ *
+ * It repeats each check of the custom resource definition, as an older definition may be installed. Also: the limits
+ * that the operator of podfit sets.
+ */
+import {
+  type Autoscaler,
+  type Bounds,
+  EVERY_CONTAINER,
+  type FieldPolicy,
+  type ProfileName,
+} from "../../model/autoscaler.ts";
+import { type Fields, LABEL_RULE, NAME_RULE, openFields } from "../../units/fields.ts";
+import { formatAmount } from "../../units/quantity.ts";
+import type { ResourceField } from "../../units/resources.ts";
+import { isEmptySelector, parseSelector, type Selector } from "../../units/selector.ts";
+import { formatDuration } from "../../units/time.ts";
+import type { NamedWarning, Problem } from "../../units/untrusted.ts";
+import { listNamedFields, parseBounds, parsePolicy } from "./policy.ts";
+import { fillPolicy, PROFILE_NAMES } from "./profiles.ts";
+import { warnOfBounds, warnOfDelay, warnOfLimits, warnOfTargets } from "./warnings.ts";
+
+// Parses a PodResourceAutoscaler, as the API server or a file has it, into an Autoscaler: defaults applied, overrides
+// resolved (C36). Repeats every check of the custom resource definition, because an older one may be installed (C8).
+
+export type ParsedAutoscaler =
+  | { readonly ok: true; readonly autoscaler: Autoscaler; readonly warnings: readonly NamedWarning[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Gives the autoscaler, or every problem with its path. Takes any value and never throws. */
+export function parseAutoscaler(object: unknown): ParsedAutoscaler {
+  const problems: Problem[] = [];
+  const known = ["apiVersion", "kind", "metadata", "spec", "status"];
+  const root = openFields(object, { path: "", problems, known });
+  if (root === null) return { ok: false, problems };
+  root.word("apiVersion", ["keda.kedify.io/v1alpha1"]);
+  root.word("kind", ["PodResourceAutoscaler"]);
+  root.require(["metadata", "spec"]);
+  const identity = parseIdentity(root);
+  const fields = root.object("spec", SPEC_FIELDS);
+  const bounds = fields === null ? new Map<ResourceField, Bounds>() : parseBounds(fields);
+  const isStored = (identity?.uid ?? "") !== "";
+  const spec = fields === null ? null : parseSpec(fields, { bounds, isStored });
+  if (identity === null || spec === null || problems.length > 0) return { ok: false, problems };
+  const warnings = [
+    ...warnOfTargets(spec),
+    ...warnOfLimits(spec),
+    ...warnOfDelay(spec),
+    ...warnOfBounds(spec, bounds.keys()),
+  ];
+  return { ok: true, autoscaler: { ...identity, key: identity.uid, ...spec }, warnings };
+}
+
+// What the operator of podfit lets an autoscaler ask for, whatever its manifest says: a manifest is a tenant's, and
+// how often kubelets are read and how large a pod becomes is the cluster's.
+
+/** `null` = no limit. */
+export interface OperatorLimits {
+  readonly minPollIntervalMs: number | null;
+  /** The most that any side of CPU goes up to, millicores. */
+  readonly maxCpuMillicores: number | null;
+  /** The same of memory, bytes. */
+  readonly maxMemoryBytes: number | null;
+}
+
+export const NO_OPERATOR_LIMITS: OperatorLimits = {
+  minPollIntervalMs: null,
+  maxCpuMillicores: null,
+  maxMemoryBytes: null,
+};
+
+/** Gives the autoscaler within the limits, and a warning for each value of its manifest that they change. */
+export function applyOperatorLimits(
+  autoscaler: Autoscaler,
+  limits: OperatorLimits,
+): { readonly autoscaler: Autoscaler; readonly warnings: readonly Problem[] } {
+  const least = limits.minPollIntervalMs ?? 0;
+  const isSlower = autoscaler.pollIntervalMs < least;
+  const sides = autoscaler.sides.map((rule) => limitField(rule, limits));
+  const pollIntervalMs = isSlower ? least : autoscaler.pollIntervalMs;
+  const interval = {
+    path: "spec.policy.pollInterval",
+    message: `${formatDuration(autoscaler.pollIntervalMs)} is raised to podfit's --min-poll-interval ${
+      formatDuration(least)
+    }`,
+  };
+  return {
+    autoscaler: isSlower || sides.some((rule, index) => rule !== autoscaler.sides[index])
+      ? { ...autoscaler, pollIntervalMs, sides }
+      : autoscaler,
+    warnings: [...(isSlower ? [interval] : []), ...autoscaler.sides.flatMap((rule) => warnOfField(rule, limits))],
+  };
+}
+
+type Identity = Pick<Autoscaler, "namespace" | "name" | "uid" | "generation">;
+
+type Spec = Omit<Autoscaler, keyof Identity | "key">;
+
+const SPEC_FIELDS = [
+  "paused",
+  "priority",
+  "target",
+  "selector",
+  "containerName",
+  "excludeContainers",
+  "profile",
+  "mode",
+  "newPods",
+  "policy",
+  "bounds",
+];
+
+/** The schema's bound, on matchLabels and on matchExpressions each. */
+const MAX_REQUIREMENTS = 100;
+
+/** The schema's bound. */
+const MAX_EXCLUDED = 100;
+
+const CONTAINER_RULE = { ...LABEL_RULE, rule: `${LABEL_RULE.rule}, or "*" for every container` };
+
+/** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
+function parseIdentity(root: Fields): Identity | null {
+  const metadata = root.object("metadata", null);
+  if (metadata === null) return null;
+  metadata.require(["name"]);
+  const name = metadata.text("name", NAME_RULE);
+  const namespace = metadata.text("namespace", LABEL_RULE) ?? "default";
+  const uid = metadata.text("uid", { max: 128, pattern: /^[^]+$/, rule: "must be a string" }) ?? "";
+  const generation = metadata.count("generation") ?? 0;
+  return { namespace, name: name ?? "", uid, generation };
+}
+
+interface SpecContext {
+  readonly bounds: ReadonlyMap<ResourceField, Bounds>;
+  /** It comes from an API server, whose definition may have dropped fields. */
+  readonly isStored: boolean;
+}
+
+function parseSpec(spec: Fields, { bounds, isStored }: SpecContext): Spec | null {
+  const profile = spec.word("profile", PROFILE_NAMES);
+  if (!spec.has("profile")) requireWithoutProfile(spec, isStored);
+  const target = parseTarget(spec);
+  const selector = parsePodSelector(spec);
+  if (spec.has("target") && spec.has("selector")) {
+    spec.report("selector", "Cannot use selector together with target: keep one of them");
+  }
+  if (!spec.has("target") && !spec.has("selector")) {
+    spec.report("target", "Missing target or selector: name a workload in target or the labels of pods in selector");
+  }
+  const common = {
+    paused: spec.boolean("paused") ?? false,
+    priority: spec.integer("priority") ?? 0,
+    target,
+    selector,
+    ...parseContainers(spec),
+    profile,
+    mode: spec.word("mode", ["apply", "recommend"]) ?? "apply",
+    newPods: spec.word("newPods", ["template", "inherit"]) ?? "template",
+  } as const;
+  const policy = parsePolicy(profile === null ? spec : fillFromProfile(spec, profile), {
+    profile,
+    named: listNamedFields(spec),
+    bounds,
+  });
+  return policy === null ? null : { ...common, ...policy };
+}
+
+/** A profile fills in what is not given, and a definition older than podfit drops the profile (L50). */
+function requireWithoutProfile(spec: Fields, isStored: boolean): void {
+  const why = isStored ? "; one that was set is dropped by a CRD older than podfit: apply podfit's own CRD" : "";
+  for (const key of ["containerName", "policy"].filter((key) => !spec.has(key))) {
+    spec.report(key, `Missing field "${key}": add it, or a profile${why}`);
+  }
+}
+
+/** The spec with a policy that its profile has filled in: one parser reads both. */
+function fillFromProfile(spec: Fields, profile: ProfileName): Fields {
+  return spec.with("policy", fillPolicy(profile, spec.get("policy")));
+}
+
+/** Which containers: one, or with a profile or EVERY_CONTAINER all but some. */
+function parseContainers(spec: Fields): Pick<Spec, "containerName" | "isWildcard" | "excludeContainers"> {
+  const isWildcard = spec.has("containerName") ? spec.get("containerName") === EVERY_CONTAINER : spec.has("profile");
+  const excludeContainers = spec.texts("excludeContainers", { ...LABEL_RULE, most: MAX_EXCLUDED }) ?? [];
+  if (excludeContainers.length > 0 && !isWildcard) {
+    spec.report("excludeContainers", `Cannot use excludeContainers beside one container: set containerName "*"`);
+  }
+  const containerName = isWildcard ? EVERY_CONTAINER : spec.text("containerName", CONTAINER_RULE) ?? "";
+  return { containerName, isWildcard, excludeContainers };
+}
+
+function parseTarget(spec: Fields): Autoscaler["target"] {
+  const target = spec.object("target", ["kind", "name"]);
+  if (target === null) return null;
+  target.require(["kind", "name"]);
+  const kind = target.word("kind", ["deployment", "daemonset", "statefulset"]);
+  const name = target.text("name", NAME_RULE);
+  return kind === null || name === null ? null : { kind, name };
+}
+
+function parsePodSelector(spec: Fields): Selector | null {
+  if (!spec.has("selector")) return null;
+  const parsed = parseSelector(spec.get("selector"), spec.pathOf("selector"));
+  if (!parsed.ok) {
+    for (const problem of parsed.problems) spec.add(problem);
+    return null;
+  }
+  if (isEmptySelector(parsed.selector)) {
+    spec.report("selector", "Cannot use an empty selector: it would match every pod of the namespace, name labels");
+  }
+  for (const [key, entries] of Object.entries(parsed.selector.source)) {
+    const count = Object.keys(entries).length;
+    if (count > MAX_REQUIREMENTS) {
+      spec.add({
+        path: spec.pathOf(`selector.${key}`),
+        message: `Cannot use ${count} ${key}: at most ${MAX_REQUIREMENTS}`,
+      });
+    }
+  }
+  return parsed.selector;
+}
+
+function getMaxAmount({ resource }: FieldPolicy, { maxCpuMillicores, maxMemoryBytes }: OperatorLimits): number {
+  return (resource === "cpu" ? maxCpuMillicores : maxMemoryBytes) ?? Infinity;
+}
+
+function limitField(rule: FieldPolicy, limits: OperatorLimits): FieldPolicy {
+  const most = getMaxAmount(rule, limits);
+  const { min, max } = rule.bounds;
+  if (most === Infinity || (max ?? Infinity) <= most) return rule;
+  return { ...rule, bounds: { ...rule.bounds, max: most, min: min === null ? null : Math.min(min, most) } };
+}
+
+/** Of what somebody wrote: a side without bounds is none the wiser for a warning. */
+function warnOfField(rule: FieldPolicy, limits: OperatorLimits): readonly Problem[] {
+  const { key, resource, bounds: { min, max } } = rule;
+  const most = getMaxAmount(rule, limits);
+  const flag = resource === "cpu" ? "--max-cpu" : "--max-memory";
+  return ([["min", min], ["max", max]] as const).flatMap(([name, amount]) => {
+    if (amount === null || amount <= most) return [];
+    const [written, lowered] = [formatAmount(amount, resource), formatAmount(most, resource)];
+    return [{ path: `spec.bounds.${key}.${name}`, message: `${written} is lowered to podfit's ${flag} ${lowered}` }];
+  });
+}

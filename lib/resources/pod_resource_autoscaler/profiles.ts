@@ -1,0 +1,225 @@
+/**
+ * The profiles latency, balanced and thrifty, as policies in the words of `spec.policy`.
+ *
+ * Fields of the manifest override those of the profile. `status.effectivePolicy` shows the result.
+ */
+import type { Autoscaler, DirectionPolicy, FieldPolicy, ProfileName } from "../../model/autoscaler.ts";
+import { requestOrLimitOf, type ResourceField, resourceOf } from "../../units/resources.ts";
+import { formatDuration } from "../../units/time.ts";
+import { isRecord } from "../../units/untrusted.ts";
+
+// The profiles (L50): a policy under one word. Each is plain data in the words of `spec.policy`; what the manifest
+// gives is laid over it, and one parser reads the result. `after` and `delay` are left out, since the API server fills
+// them in wherever a manifest has a policy: nobody could tell whose they are.
+
+/** As the manifest has it. */
+export type PolicyFields = { readonly [field: string]: string | number | boolean | PolicyFields };
+
+/** Memory is what kills: it shrinks on what a whole day has shown, to a limit that holds a burst of twice the peak. */
+const MEMORY_POLICY: PolicyFields = {
+  requests: {
+    scaleUpThreshold: 95,
+    scaleDownThreshold: 70,
+    targetUtilization: 85,
+    scaleDown: { window: "24h", cooldown: "5m" },
+  },
+  limits: {
+    scaleUpThreshold: 75,
+    scaleDownThreshold: 35,
+    targetUtilization: 50,
+    scaleDown: { window: "24h", cooldown: "5m" },
+  },
+};
+
+/**
+ * What the numbers rest on stands in docs/quality.md. A request may be exceeded, so an up waits until usage is about at
+ * the request, and goes well above it at once; a down waits for a short window, and for one cooldown.
+ */
+export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {
+  latency: {
+    pollInterval: "5s",
+    consecutiveSamples: 1,
+    cooldown: "90s",
+    scaleUp: { cooldown: "0s" },
+    cpu: {
+      requests: {
+        scaleUpThreshold: 93,
+        scaleDownThreshold: 58,
+        targetUtilization: 62,
+        scaleDown: { targetUtilization: 66, window: "3m" },
+      },
+      limits: { scaleUpThreshold: 60, scaleDownThreshold: 12, targetUtilization: 30, scaleDown: { window: "1h" } },
+    },
+    memory: MEMORY_POLICY,
+  },
+  balanced: {
+    pollInterval: "5s",
+    consecutiveSamples: 1,
+    cooldown: "4m",
+    scaleUp: { cooldown: "0s" },
+    cpu: {
+      requests: {
+        scaleUpThreshold: 105,
+        scaleDownThreshold: 62,
+        targetUtilization: 72,
+        scaleDown: { targetUtilization: 80, window: "4m" },
+      },
+      limits: { scaleUpThreshold: 80, scaleDownThreshold: 28, targetUtilization: 40, scaleDown: { window: "30m" } },
+    },
+    memory: MEMORY_POLICY,
+  },
+  thrifty: {
+    pollInterval: "5s",
+    consecutiveSamples: 1,
+    cooldown: "1m",
+    scaleUp: { cooldown: "0s" },
+    cpu: {
+      requests: {
+        scaleUpThreshold: 115,
+        scaleDownThreshold: 69,
+        targetUtilization: 88,
+        scaleDown: { targetUtilization: 81, window: "2m" },
+      },
+      limits: { scaleUpThreshold: 80, scaleDownThreshold: 14, targetUtilization: 40, scaleDown: { window: "1h" } },
+    },
+    memory: {
+      requests: {
+        scaleUpThreshold: 98,
+        scaleDownThreshold: 80,
+        targetUtilization: 90,
+        scaleDown: { targetUtilization: 92, window: "24h", cooldown: "5m" },
+      },
+      limits: {
+        scaleUpThreshold: 75,
+        scaleDownThreshold: 40,
+        targetUtilization: 55,
+        scaleDown: { window: "24h", cooldown: "5m" },
+      },
+    },
+  },
+};
+
+/**
+ * Below these a millicore of rounding is more than the noise of a load, and an idle pod would be resized all day. Where
+ * the manifest bounds the side by a min, or by a max below, its word counts.
+ */
+export const MIN_PROFILE_MILLICORES: Readonly<Partial<Record<ResourceField, number>>> = {
+  "cpu.requests": 10,
+  "cpu.limits": 25,
+};
+
+export const PROFILE_NAMES: readonly ProfileName[] = ["latency", "balanced", "thrifty"];
+
+/**
+ * Gives the policy that a profile and what the manifest gives under `policy` come to, unparsed: given fields go before
+ * those of the profile, each by itself. A given field that others inherit also goes before the profile's own overrides
+ * of it: who writes `policy.cooldown: 5m` means all sides. Null is absent, as for Kubernetes; never throws.
+ */
+export function fillPolicy(profile: ProfileName, given: unknown): unknown {
+  if (given !== null && !isRecord(given)) return given;
+  return fillGiven(PROFILES[profile], given ?? {}, { either: NO_KEYS, scaleUp: NO_KEYS, scaleDown: NO_KEYS });
+}
+
+// What a policy came to (L50), in the words of `spec.policy`, with every default and override resolved. Written to
+// `status.effectivePolicy`; as the policy of a manifest without a profile it means the same.
+
+/** Gives the policy of an autoscaler as plain data. */
+export function toEffectivePolicy(autoscaler: Autoscaler): PolicyFields {
+  const { cpu, memory } = { cpu: toResourcePolicy(autoscaler, "cpu"), memory: toResourcePolicy(autoscaler, "memory") };
+  const [first] = autoscaler.sides;
+  return {
+    pollInterval: formatDuration(autoscaler.pollIntervalMs),
+    // Every side states its own: this one is the policy's only where nothing else is said.
+    consecutiveSamples: first?.up.consecutiveSamples ?? 1,
+    cooldown: formatDuration(autoscaler.cooldownMs),
+    after: autoscaler.after,
+    delay: formatDuration(autoscaler.delayMs),
+    veto: autoscaler.veto,
+    ...(cpu === null ? {} : { cpu: { ...cpu, throttling: autoscaler.throttling } }),
+    ...(memory === null
+      ? {}
+      : { memory: { ...memory, restartToShrink: autoscaler.restartToShrink, oom: autoscaler.oom } }),
+  };
+}
+
+/** Fields that a side, or one of its directions, takes from above where it has none. */
+const INHERITED_KEYS: ReadonlySet<string> = new Set([
+  "targetUtilization",
+  "consecutiveSamples",
+  "cooldown",
+  "window",
+  "percentile",
+  "halfLife",
+]);
+
+const NO_KEYS: ReadonlySet<string> = new Set();
+
+/** Names of fields that the manifest gives further up: for both directions, or for one. */
+interface GivenAbove {
+  readonly either: ReadonlySet<string>;
+  readonly scaleUp: ReadonlySet<string>;
+  readonly scaleDown: ReadonlySet<string>;
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+function fillGiven(profile: PolicyFields, given: Given, above: GivenAbove): Given {
+  const filled: Record<string, unknown> = { ...given };
+  const either = addGivenKeys(above.either, given);
+  for (const [key, value] of Object.entries(profile)) {
+    const own = findOwnValue(given, key);
+    if (typeof value !== "object") {
+      if (own === null && !above.either.has(key)) filled[key] = value;
+    } else if (own === null || isRecord(own)) {
+      filled[key] = fillGiven(value, own ?? {}, {
+        either: key === "scaleUp" || key === "scaleDown" ? new Set([...either, ...above[key]]) : either,
+        scaleUp: addGivenKeys(above.scaleUp, findOwnValue(given, "scaleUp")),
+        scaleDown: addGivenKeys(above.scaleDown, findOwnValue(given, "scaleDown")),
+      });
+    }
+  }
+  return filled;
+}
+
+function addGivenKeys(names: ReadonlySet<string>, given: unknown): ReadonlySet<string> {
+  if (!isRecord(given)) return names;
+  return new Set([...names, ...[...INHERITED_KEYS].filter((key) => findOwnValue(given, key) !== null)]);
+}
+
+function findOwnValue(object: Given, key: string): unknown {
+  return (Object.hasOwn(object, key) ? object[key] : null) ?? null;
+}
+
+function toResourcePolicy({ sides }: Autoscaler, resource: "cpu" | "memory"): PolicyFields | null {
+  const own = sides.filter(({ key }) => resourceOf(key) === resource);
+  return own.length === 0
+    ? null
+    : Object.fromEntries(own.map((rule) => [requestOrLimitOf(rule.key), toFieldPolicy(rule)]));
+}
+
+function toFieldPolicy(rule: FieldPolicy): PolicyFields {
+  const { up, down, hasOwnCooldowns } = rule;
+  return {
+    scaleUpThreshold: rule.scaleUpThresholdPercent,
+    scaleDownThreshold: rule.scaleDownThresholdPercent,
+    targetUtilization: up.targetUtilizationPercent,
+    // A cooldown that is given for one direction changes what it counts from (L3).
+    ...(hasOwnCooldowns ? {} : { cooldown: formatDuration(up.cooldownMs) }),
+    scaleUp: toDirectionPolicy(up, hasOwnCooldowns),
+    scaleDown: {
+      ...toDirectionPolicy(down, hasOwnCooldowns),
+      window: formatDuration(down.windowMs),
+      ...(down.percentile === null
+        ? {}
+        : { percentile: down.percentile.percent, halfLife: formatDuration(down.percentile.halfLifeMs) }),
+    },
+  };
+}
+
+function toDirectionPolicy(direction: DirectionPolicy, hasOwnCooldowns: boolean): PolicyFields {
+  return {
+    targetUtilization: direction.targetUtilizationPercent,
+    consecutiveSamples: direction.consecutiveSamples,
+    ...(hasOwnCooldowns ? { cooldown: formatDuration(direction.cooldownMs) } : {}),
+  };
+}

@@ -1,0 +1,265 @@
+/**
+ * What is valid in an autoscaler and still will not do what its author expects.
+ *
+ * The condition Ready and `podfit lint` show warnings. Only `podfit lint` shows advice.
+ */
+import type { Autoscaler, FieldPolicy } from "../../model/autoscaler.ts";
+import { formatAmount } from "../../units/quantity.ts";
+import { counterpartOf, RESIZE_UNIT, type ResourceField } from "../../units/resources.ts";
+import { formatDuration } from "../../units/time.ts";
+import type { NamedWarning } from "../../units/untrusted.ts";
+
+// What is valid in an autoscaler and yet will not do what its author expects. Warnings are shown in the message of the
+// condition Ready, and by `podfit lint`; advice by `podfit lint` alone, as the document's own example would get some.
+
+/**
+ * Warns of targets outside of their thresholds: accepted (C8), but a resize ends where the next one is due. An up whose
+ * target lies below the down threshold is no such case where downs aim higher: it goes far, and the down that follows
+ * settles it.
+ */
+export function warnOfTargets({ sides }: Rules): readonly NamedWarning[] {
+  return sides.flatMap((side) => {
+    const [up, down] = [side.scaleUpThresholdPercent, side.scaleDownThresholdPercent];
+    const targets = { up: side.up.targetUtilizationPercent, down: side.down.targetUtilizationPercent };
+    const isOne = targets.up === targets.down;
+    const [upField, downField] = isOne
+      ? ["targetUtilization", "targetUtilization"]
+      : ["scaleUp.targetUtilization", "scaleDown.targetUtilization"];
+    const found: readonly (readonly [boolean, string, string])[] = [
+      [targets.up >= up, upField, `${upField} ${targets.up} is not below scaleUpThreshold ${up}: ${RESIZED_AGAIN} up`],
+      [
+        targets.down >= up && !isOne,
+        downField,
+        `${downField} ${targets.down} is not below scaleUpThreshold ${up}: ${RESIZED_AGAIN} up`,
+      ],
+      [
+        targets.down <= down,
+        downField,
+        `${downField} ${targets.down} is not above scaleDownThreshold ${down}: ${RESIZED_AGAIN} down`,
+      ],
+    ];
+    return found.filter(([isSo]) => isSo).map(([, field, message]) => {
+      return { rule: "target-outside", path: `spec.policy.${side.key}.${field}`, message };
+    });
+  });
+}
+
+/**
+ * Warns of limits that aim below the requests of their resource. A request is capped at its limit (C34): once the limit
+ * is at its target, a request of the same size is still above its threshold, and its direction up holds every
+ * scale-down of the container (C32), or with `veto: resource` those of its resource (L34). Warns only where the targets
+ * alone lead there.
+ */
+export function warnOfLimits({ sides, veto = "all" }: Rules): readonly NamedWarning[] {
+  return sides.filter(({ side }) => side === "limits").flatMap((limit) => {
+    const request = sides.find(({ side, resource }) => side === "requests" && resource === limit.resource);
+    if (request === undefined || !isBlocking(request, limit) || isBoundedApart(request, limit)) return [];
+    const up = request.scaleUpThresholdPercent;
+    return [{
+      rule: "limit-holds-request",
+      path: `spec.policy.${limit.key}.targetUtilization`,
+      message:
+        `targetUtilization ${
+          highestTarget(limit)
+        } is not below scaleUpThreshold ${up} of the requests: a request that has ` +
+        `reached its limit goes on asking to scale up there, which holds ${VETO_TEXT[veto]}`,
+    }];
+  });
+}
+
+/**
+ * Warns of memory limits that shrink on what an app uses while it starts. The window's default, and the rule that no
+ * instance's memory shrinks in its first minute, keep it from that; `window: 0s` switches both off (L2), and then only
+ * `delay` is left.
+ */
+export function warnOfDelay({ sides, delayMs }: Pick<Autoscaler, "sides" | "delayMs">): readonly NamedWarning[] {
+  const isAtRisk = ({ key, down }: FieldPolicy) => key === "memory.limits" && down.windowMs === 0;
+  if (delayMs >= MEMORY_START_MS || !sides.some(isAtRisk)) return [];
+  const delay = formatDuration(delayMs);
+  return [{
+    rule: "shrinks-at-start",
+    path: "spec.policy.delay",
+    message: `delay ${delay} with window 0s for memory.limits lets a container that is still starting shrink, which ` +
+      `ends in an OOM kill: set scaleDown.window, such as 15m, or a delay of ${
+        formatDuration(MEMORY_START_MS)
+      } or more`,
+  }];
+}
+
+/** Warns of bounds for sides that the policy does not manage; `bounded` are the sides with bounds. */
+export function warnOfBounds({ sides }: Rules, bounded: Iterable<ResourceField>): readonly NamedWarning[] {
+  return [...bounded]
+    .filter((key) => !sides.some((side) => side.key === key))
+    .map((key) => {
+      const message = `bounds without effect: policy does not manage ${key}`;
+      return { rule: "bounds-unmanaged", path: `spec.bounds.${key}`, message };
+    });
+}
+
+/**
+ * Advises against a long wait on the way up: on real load curves that is most of the time in which a container has less
+ * than it wants. One finding, at the first side, since most of them take the policy's.
+ */
+export function adviseOnCooldown(
+  { sides, cooldownMs }: Pick<Autoscaler, "sides" | "cooldownMs">,
+): readonly NamedWarning[] {
+  const slow = sides.find(({ up, hasOwnCooldowns }) =>
+    up.cooldownMs > LONG_COOLDOWN_MS && (!hasOwnCooldowns || up.cooldownMs === cooldownMs)
+  );
+  if (slow === undefined) return [];
+  const cooldown = formatDuration(slow.up.cooldownMs);
+  return [{
+    rule: "slow-up",
+    path: slow.up.cooldownMs === cooldownMs ? "spec.policy.cooldown" : `spec.policy.${slow.key}.cooldown`,
+    message:
+      `cooldown ${cooldown} holds the next scale-up too, while the container has less than it uses: let ups go ` +
+      "at once with scaleUp: {cooldown: 0s} in policy, cooldown then is for scale-downs",
+  }];
+}
+
+// What works and could be better, by the numbers of one autoscaler alone. `podfit lint` says it, and the condition
+// Ready does not: the document's own example would get some.
+
+/** Gives all advice, in the order of the fields. */
+export function advise(autoscaler: Autoscaler): readonly NamedWarning[] {
+  return [
+    ...adviseOnPolling(autoscaler),
+    ...adviseOnCooldown(autoscaler),
+    ...autoscaler.sides.flatMap((
+      rule,
+    ) => [...adviseOnSwings(rule), ...adviseOnBand(rule), ...adviseOnBoundRange(rule)]),
+    ...adviseOnOrder(autoscaler),
+  ];
+}
+
+type Rules = Pick<Autoscaler, "sides"> & Partial<Pick<Autoscaler, "veto">>;
+
+const VETO_TEXT: Readonly<Record<Autoscaler["veto"], string>> = {
+  all: "every scale-down (with policy.veto: resource, only those of its own resource)",
+  resource: "every scale-down of its resource",
+};
+
+const RESIZED_AGAIN = "a resize ends where the next sample asks to scale";
+
+/** As long as no instance's memory shrinks by default (L2). */
+const MEMORY_START_MS = 60_000;
+
+/** As long as two samples of the kubelet take at most: a shorter wait loses little. */
+const LONG_COOLDOWN_MS = 30_000;
+
+/** A limit whose target is outside of its own thresholds never stays there, and warnOfTargets() warns of it. */
+function isBlocking(request: FieldPolicy, limit: FieldPolicy): boolean {
+  const target = highestTarget(limit);
+  return target >= request.scaleUpThresholdPercent && target < limit.scaleUpThresholdPercent;
+}
+
+/** Where a limit may come to rest with the most usage. */
+function highestTarget({ up, down }: FieldPolicy): number {
+  return Math.max(up.targetUtilizationPercent, down.targetUtilizationPercent);
+}
+
+/** Says whether bounds keep the request below its limit in any case. */
+function isBoundedApart(request: FieldPolicy, limit: FieldPolicy): boolean {
+  return request.bounds.max !== null && limit.bounds.min !== null && request.bounds.max <= limit.bounds.min;
+}
+
+/** The kubelet's cAdvisor takes a sample each 10 s to 20 s: twice as often is enough to see each soon. */
+const KUBELET_SAMPLE_MS = 10_000;
+
+const MIN_POLL_MS = KUBELET_SAMPLE_MS / 2;
+
+/** A load that varies by less is rare; percent of the usage at the target. */
+const MIN_BAND_PERCENT = 5;
+
+function adviseOnPolling({ pollIntervalMs }: Autoscaler): readonly NamedWarning[] {
+  if (pollIntervalMs >= MIN_POLL_MS) return [];
+  const [given, least, sample] = [pollIntervalMs, MIN_POLL_MS, KUBELET_SAMPLE_MS].map(formatDuration);
+  return [{
+    rule: "fast-poll",
+    path: "spec.policy.pollInterval",
+    message:
+      `pollInterval ${given} reads each sample several times, as the kubelet takes one every ${sample} or more, and ` +
+      `a repeat counts for nothing: set ${least} or more, unless podfit reads cgroups (--stats-source cgroup)`,
+  }];
+}
+
+/** Where a scale-up ends at or below the other threshold, or the least size cannot be grown by a unit without going there. */
+function adviseOnSwings(rule: FieldPolicy): readonly NamedWarning[] {
+  const { key, up, down, scaleUpThresholdPercent, scaleDownThresholdPercent: low } = rule;
+  const target = up.targetUtilizationPercent;
+  // Beyond both is what the parser warns of.
+  if (target <= low && down.targetUtilizationPercent > low && down.windowMs === 0) {
+    return [{
+      rule: "swings",
+      path: `spec.policy.${key}.scaleUp.targetUtilization`,
+      message:
+        `scaleUp.targetUtilization ${target} is not above scaleDownThreshold ${low}: each scale-up ends where the ` +
+        `next samples ask to scale down, two resizes where one would do: set it above ${low}, or a scaleDown.window`,
+    }];
+  }
+  const { min } = rule.bounds;
+  if (min === null || min <= 0 || target <= low || target >= scaleUpThresholdPercent) return [];
+  const unit = RESIZE_UNIT[rule.resource];
+  const used = min * scaleUpThresholdPercent / 100;
+  const next = Math.ceil(used * 100 / target / unit) * unit;
+  const percent = used / next * 100;
+  if (percent > low) return [];
+  const [from, to] = [min, next].map((amount) => formatAmount(amount, rule.resource));
+  return [{
+    rule: "swings",
+    path: `spec.bounds.${key}.min`,
+    message:
+      `min ${from} grows to ${to} at once, as sizes are whole units, and usage that asked to scale up is then at ` +
+      `${
+        Math.floor(percent)
+      } %, where it asks to scale down (scaleDownThreshold ${low}): raise min, or lower scaleDownThreshold`,
+  }];
+}
+
+/** Where a threshold is so near to the target that the noise of any load crosses it. */
+function adviseOnBand(rule: FieldPolicy): readonly NamedWarning[] {
+  const { key, scaleUpThresholdPercent: high, scaleDownThresholdPercent: low } = rule;
+  const [upTarget, downTarget] = [rule.up.targetUtilizationPercent, rule.down.targetUtilizationPercent];
+  const [least, most] = [Math.min(upTarget, downTarget), Math.max(upTarget, downTarget)];
+  const nearest = [
+    { field: "scaleUpThreshold", threshold: high, target: most, percent: (high - most) * 100 / most, to: "raise" },
+    { field: "scaleDownThreshold", threshold: low, target: least, percent: (least - low) * 100 / least, to: "lower" },
+  ].filter(({ percent }) => percent > 0 && percent < MIN_BAND_PERCENT);
+  return nearest.slice(0, 1).map(({ field, threshold, target, percent, to }) => ({
+    rule: "narrow-band",
+    path: `spec.policy.${key}.${field}`,
+    message:
+      `${field} ${threshold} is within ${Math.ceil(percent)} % of targetUtilization ${target}: a load that varies by ` +
+      `as little is resized again and again: ${to} ${field}, or move the target away from it`,
+  }));
+}
+
+/** Where bounds are so close that no resize is left between them. */
+function adviseOnBoundRange({ key, resource, bounds: { min, max } }: FieldPolicy): readonly NamedWarning[] {
+  if (min === null || max === null || max - min >= RESIZE_UNIT[resource]) return [];
+  const [from, to] = [min, max].map((amount) => formatAmount(amount, resource));
+  return [{
+    rule: "no-room",
+    path: `spec.bounds.${key}`,
+    message:
+      `min ${from} and max ${to} leave no room: podfit brings ${key} there once and never resizes it again: widen the ` +
+      `bounds, or remove ${key} from policy`,
+  }];
+}
+
+/** Where a request's bounds begin above where its limit's end: the request is capped at the limit (C34). */
+function adviseOnOrder({ sides }: Autoscaler): readonly NamedWarning[] {
+  return sides.flatMap((rule) => {
+    const { key, side, resource, bounds: { min } } = rule;
+    const most = sides.find((one) => one.key === counterpartOf(key))?.bounds.max ?? null;
+    if (side !== "requests" || min === null || most === null || min <= most) return [];
+    const [least, limit] = [min, most].map((amount) => formatAmount(amount, resource));
+    return [{
+      rule: "no-room",
+      path: `spec.bounds.${key}.min`,
+      message:
+        `min ${least} of the request is above max ${limit} of the limit, and no request is above its limit: the request ` +
+        `stays at the limit, whatever is used: lower min, or raise bounds.${counterpartOf(key)}.max`,
+    }];
+  });
+}

@@ -1,0 +1,194 @@
+/**
+ * Parses spec.advanced of a ScaledObject: the HPA's behavior, and scalingModifiers with its formula.
+ */
+import { compileExpr } from "../../formula/formula.ts";
+import {
+  type Behavior,
+  DEFAULT_BEHAVIOR,
+  type Formula,
+  type Program,
+  type ScaledObject,
+  type ScalingPolicy,
+  type ScalingRules,
+} from "../../model/scaled_object.ts";
+import { ANY_TEXT, type Fields, openObject, warnOfUnknown } from "../../units/fields.ts";
+import { parseGoFloat, truncMilli } from "../../units/numbers.ts";
+import { parseMilli, toStoredDouble } from "../../units/quantity.ts";
+import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
+
+// Parses spec.advanced (R2): restoring, what HorizontalPodAutoscalers have too, and the formula.
+
+type Advanced = Pick<ScaledObject, "restoresReplicas" | "hpaName" | "behavior" | "formula">;
+
+interface AdvancedContext {
+  /** How the triggers are called that a formula may use. */
+  readonly names: readonly string[];
+  readonly warnings: Problem[];
+}
+
+/** Gives what stands under advanced, or the defaults. Problems are reported to `spec`; never throws. */
+export function parseAdvanced(spec: Fields, { names, warnings }: AdvancedContext): Advanced {
+  const advanced = openObject(spec, "advanced", { known: ADVANCED_FIELDS, warnings });
+  if (advanced === null) return { restoresReplicas: false, hpaName: null, behavior: null, formula: null };
+  const config = openObject(advanced, "horizontalPodAutoscalerConfig", { known: ["name", "behavior"], warnings });
+  const hasName = config !== null && config.get("name") !== "";
+  return {
+    restoresReplicas: advanced.boolean("restoreToOriginalReplicaCount") ?? false,
+    hpaName: hasName ? config.text("name", ANY_TEXT) : null,
+    behavior: config === null ? null : parseBehavior(config, warnings),
+    formula: parseModifiers(advanced, { names, warnings, isUsed: usesModifiers(spec) }),
+  };
+}
+
+/** Whether a formula shall stand for the triggers: any setting of scalingModifiers says so (ty:IsUsingModifiers). */
+export function usesModifiers(spec: Fields): boolean {
+  const advanced = spec.get("advanced");
+  const modifiers = isRecord(advanced) && Object.hasOwn(advanced, "scalingModifiers")
+    ? advanced.scalingModifiers
+    : null;
+  if (!isRecord(modifiers)) return modifiers !== null && modifiers !== undefined;
+  return MODIFIER_FIELDS.some((key) => Object.hasOwn(modifiers, key) && (modifiers[key] ?? "") !== "");
+}
+
+const ADVANCED_FIELDS = ["restoreToOriginalReplicaCount", "horizontalPodAutoscalerConfig", "scalingModifiers"];
+
+const MODIFIER_FIELDS = ["formula", "target", "activationTarget", "metricType"];
+
+// Parses horizontalPodAutoscalerConfig.behavior as the API server would check and fill it in for a
+// HorizontalPodAutoscaler (R5). Kubernetes 1.36.3: pkg/apis/autoscaling/v2/defaults.go (GenerateHPAScaleUpRules,
+// copyHPAScalingRules) and validation.go (validateScalingRules).
+
+/** Gives both directions, filled in; `null` without a behavior. Problems are reported to `config`; never throws. */
+function parseBehavior(config: Fields, warnings: Problem[]): Behavior | null {
+  const behavior = openObject(config, "behavior", { known: ["scaleUp", "scaleDown"], warnings });
+  if (behavior === null) return null;
+  return {
+    scaleUp: parseRules(behavior, { key: "scaleUp", defaults: DEFAULT_BEHAVIOR.scaleUp, warnings }),
+    scaleDown: parseRules(behavior, { key: "scaleDown", defaults: DEFAULT_BEHAVIOR.scaleDown, warnings }),
+  };
+}
+
+const RULE_FIELDS = ["stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance"];
+
+const POLICY_FIELDS = ["type", "value", "periodSeconds"];
+
+/** Far above any sensible list. */
+const MAX_POLICIES = 100;
+
+interface RulesContext {
+  readonly key: "scaleUp" | "scaleDown";
+  readonly defaults: ScalingRules;
+  readonly warnings: Problem[];
+}
+
+function parseRules(behavior: Fields, { key, defaults, warnings }: RulesContext): ScalingRules {
+  const rules = openObject(behavior, key, { known: RULE_FIELDS, warnings });
+  if (rules === null) return defaults;
+  const seconds = rules.integer("stabilizationWindowSeconds", { min: 0, max: 3600 });
+  return {
+    windowMs: seconds === null ? defaults.windowMs : seconds * 1000,
+    select: rules.word("selectPolicy", ["Max", "Min", "Disabled"]) ?? defaults.select,
+    policies: parseScalingPolicies(rules, warnings) ?? defaults.policies,
+    tolerance: parseTolerance(rules),
+  };
+}
+
+/** Gives `null` also for an empty list: KEDA drops it on the way to the API server, which then fills in the default ones. */
+function parseScalingPolicies(rules: Fields, warnings: Problem[]): readonly ScalingPolicy[] | null {
+  const list = rules.get("policies");
+  if (list === null || (Array.isArray(list) && list.length === 0)) return null;
+  if (!Array.isArray(list) || list.length > MAX_POLICIES) {
+    rules.report("policies", `Cannot use ${quote(list)} as policies: must be a list of at most ${MAX_POLICIES}`);
+    return null;
+  }
+  return list.map((value, index) => parseScalingPolicy(rules.entry("policies", { index, value }), warnings));
+}
+
+function parseScalingPolicy(policy: Fields | null, warnings: Problem[]): ScalingPolicy {
+  if (policy === null) return { type: "Pods", value: 1, periodMs: 1000 };
+  warnOfUnknown(policy, { known: POLICY_FIELDS, warnings });
+  policy.require(POLICY_FIELDS);
+  return {
+    type: policy.word("type", ["Pods", "Percent"]) ?? "Pods",
+    value: policy.integer("value", { min: 1 }) ?? 1,
+    periodMs: 1000 * (policy.integer("periodSeconds", { min: 1, max: 1800 }) ?? 1),
+  };
+}
+
+function parseTolerance(rules: Fields): number | null {
+  if (!rules.has("tolerance")) return null;
+  const value = rules.get("tolerance");
+  const parsed = parseMilli(value);
+  if (!parsed.ok) rules.report("tolerance", parsed.message);
+  else if (parsed.milli < 0n) rules.report("tolerance", `Cannot use negative tolerance ${quote(value)}`);
+  else return toStoredDouble(value);
+  return null;
+}
+
+// Parses advanced.scalingModifiers (R60): the formula is compiled, and tried once with every trigger at -1, as KEDA's
+// webhook does.
+
+interface FormulaContext {
+  /** How the triggers are called that the formula may use. */
+  readonly names: readonly string[];
+  /** A setting is there: without one there is no formula. */
+  readonly isUsed: boolean;
+  readonly warnings: Problem[];
+}
+
+/** Gives the formula; `null` where something is wrong, which is reported to `advanced`. Never throws. */
+function parseModifiers(advanced: Fields, { names, isUsed, warnings }: FormulaContext): Formula | null {
+  const modifiers = openObject(advanced, "scalingModifiers", { known: MODIFIERS_PATH, warnings });
+  if (modifiers === null || !isUsed) return null;
+  const text = parseFormulaText(modifiers, "formula");
+  const program = text === null ? null : compileFormula(modifiers, { text, names });
+  const target = parseFloatText(modifiers, "target");
+  for (const key of ["formula", "target"].filter((key) => (modifiers.get(key) ?? "") === "")) {
+    modifiers.report(key, `Missing field "${key}": scalingModifiers need a formula and a target`);
+  }
+  const targetMilli = target === null ? null : truncMilli(target);
+  if (target !== null && (targetMilli === null || targetMilli < 1n)) {
+    modifiers.report("target", `Cannot use target ${quote(modifiers.get("target"))}: must be 0.001 or more`);
+  }
+  const activationTarget = parseFloatText(modifiers, "activationTarget") ?? 0;
+  const metricType = modifiers.word("metricType", ["AverageValue", "Value"]) ?? "AverageValue";
+  if (text === null || program === null || target === null || targetMilli === null) return null;
+  return { text, program, target, targetMilli, activationTarget, metricType };
+}
+
+const MODIFIERS_PATH = ["formula", "target", "activationTarget", "metricType"];
+
+/** No number in a text is longer. */
+const MAX_NUMBER = 400;
+
+function compileFormula(
+  modifiers: Fields,
+  { text, names }: { readonly text: string; readonly names: readonly string[] },
+): Program | null {
+  const compiled = compileExpr(text, { names });
+  if (!compiled.ok) {
+    modifiers.report("formula", compiled.message);
+    return null;
+  }
+  // A run has a bound of steps, whatever the formula is: a watch can wait for it.
+  const tried = compiled.program.run(Object.fromEntries(names.map((name) => [name, -1])));
+  if (tried.kind !== "error") return compiled.program;
+  modifiers.report("formula", `Cannot use formula ${quote(text)}: with every trigger at -1 it fails: ${tried.message}`);
+  return null;
+}
+
+function parseFormulaText(fields: Fields, key: string): string | null {
+  const value = fields.get(key) ?? "";
+  if (typeof value === "string") return value === "" ? null : value;
+  fields.report(key, `Cannot use ${quote(value)} as ${key}: must be a string, in quotes`);
+  return null;
+}
+
+function parseFloatText(fields: Fields, key: "target" | "activationTarget"): number | null {
+  const text = parseFormulaText(fields, key);
+  if (text === null) return null;
+  const value = text.length > MAX_NUMBER ? null : parseGoFloat(text);
+  if (value !== null && Number.isFinite(value)) return value;
+  fields.report(key, `Cannot use ${quote(text)} as ${key}: must be a number such as "2" or "0.5", in quotes`);
+  return null;
+}

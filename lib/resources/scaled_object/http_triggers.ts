@@ -1,0 +1,246 @@
+/**
+ * Parses the triggers whose value comes from a server over HTTP: prometheus and metrics-api.
+ */
+import type { AuthMode, MetricsApiSource } from "../../model/scaled_object.ts";
+import { findForbiddenPurpose } from "../../units/address.ts";
+import { quote } from "../../units/untrusted.ts";
+import { parseJsonPath } from "./json_path.ts";
+import { type Metadata, type ParsedSource, parseTargetMilli, type SourceContext } from "./metadata.ts";
+import { parseMetricSelector } from "./metric_selector.ts";
+
+// What triggers that ask over HTTP have in common (R13 to R16): the address, who asks, and how long they wait.
+// https://github.com/kedacore/keda/blob/v2.20.2/pkg/scalers/authentication/authentication_types.go
+
+const HTTP_KEYS = ["authModes", "authMode", "unsafeSsl", "timeout"];
+
+// Parses triggers of prometheus (R14).
+
+/** With these KEDA asks as an identity of a cloud. */
+const CLOUD_KEYS = ["awsRegion", "identityOwner"];
+
+export const PROMETHEUS_KEYS = [
+  "serverAddress",
+  "query",
+  "threshold",
+  "activationThreshold",
+  "namespace",
+  "queryParameters",
+  "customHeaders",
+  "ignoreNullValues",
+  ...HTTP_KEYS,
+  ...CLOUD_KEYS,
+];
+
+/** Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws. */
+export function parsePrometheusSource(
+  metadata: Metadata,
+  { hasFormula, hasAuthentication }: SourceContext,
+): ParsedSource | null {
+  metadata.require(["serverAddress", "query", "threshold"]);
+  const serverAddress = parseAddress(metadata, "serverAddress");
+  const query = metadata.text("query");
+  for (const key of CLOUD_KEYS.filter((key) => metadata.has(key))) {
+    metadata.report(
+      key,
+      `Cannot use ${key}: identities of a cloud are not supported, use authModes with bearer, basic or custom`,
+    );
+  }
+  const customHeaders = parseHeaders(metadata);
+  const http = parseHttp(metadata, { hasAuthentication, hasApiKey: false, modes: ["basic", "bearer", "custom"] });
+  const source = {
+    kind: "prometheus",
+    namespace: metadata.text("namespace"),
+    queryParameters: metadata.pairs("queryParameters") ?? [],
+    customHeaders,
+    ignoresNullValues: metadata.boolean("ignoreNullValues") ?? true,
+    ...http,
+  } as const;
+  const targetMilli = parseTargetMilli(metadata, "threshold", hasFormula);
+  const activation = metadata.number("activationThreshold") ?? 0;
+  if (serverAddress === null || query === null) return null;
+  return { source: { ...source, serverAddress, query }, metric: "prometheus", targetMilli, activation };
+}
+
+/** https://www.rfc-editor.org/rfc/rfc9110#name-tokens; KEDA would fail with another name at each request. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function parseHeaders(metadata: Metadata): readonly (readonly [string, string])[] {
+  const headers = metadata.pairs("customHeaders") ?? [];
+  const wrong = headers.find(([name, value]) => !HEADER_NAME.test(name) || !HEADER_VALUE.test(value));
+  if (wrong === undefined) return headers;
+  metadata.report(
+    "customHeaders",
+    `Cannot use ${quote(wrong[0])} as custom header: its name or value is none that HTTP has`,
+  );
+  return [];
+}
+
+// Parses triggers of metrics-api (R13).
+
+export const METRICS_API_KEYS = [
+  "url",
+  "valueLocation",
+  "targetValue",
+  "activationTargetValue",
+  "format",
+  "aggregateFromKubeServiceEndpoints",
+  "aggregationType",
+  ...HTTP_KEYS,
+  "method",
+  "keyParamName",
+  "apiKey",
+];
+
+/** Gives the source; `null` where something is wrong, which is reported to the metadata. Never throws. */
+export function parseMetricsApiSource(
+  metadata: Metadata,
+  { hasFormula, hasAuthentication }: SourceContext,
+): ParsedSource | null {
+  metadata.require(hasFormula ? ["url", "valueLocation"] : ["url", "valueLocation", "targetValue"]);
+  const url = parseAddress(metadata, "url");
+  const format = parseFormat(metadata);
+  const valueLocation = parseLocation(metadata, format ?? "json");
+  refuseAggregation(metadata);
+  const apiKey = metadata.text("apiKey");
+  const http = parseHttp(metadata, {
+    hasAuthentication,
+    hasApiKey: apiKey !== null,
+    modes: ["apiKey", "basic", "bearer"],
+  });
+  const targetMilli = parseTargetMilli(metadata, "targetValue", hasFormula);
+  const activation = metadata.number("activationTargetValue") ?? 0;
+  const method = metadata.word("method", ["header", "query"]);
+  if (url === null || valueLocation === null || format === null) return null;
+  const keyParamName = metadata.text("keyParamName");
+  return {
+    source: { kind: "metrics-api", url, valueLocation, format, method, keyParamName, apiKey, ...http },
+    metric: `metric-api-${valueLocation}`,
+    targetMilli,
+    activation,
+  };
+}
+
+function parseFormat(metadata: Metadata): MetricsApiSource["format"] | null {
+  if (metadata.text("format") === "xml") {
+    metadata.report("format", "Cannot use format xml: not supported, use json, yaml or prometheus");
+    return null;
+  }
+  return metadata.has("format") ? metadata.word("format", ["json", "prometheus", "yaml"]) : "json";
+}
+
+function parseLocation(metadata: Metadata, format: MetricsApiSource["format"]): string | null {
+  const text = metadata.text("valueLocation");
+  const fault = text === null ? null : findLocationFault(text, format);
+  if (fault === null) return text;
+  metadata.report("valueLocation", fault);
+  return null;
+}
+
+function refuseAggregation(metadata: Metadata): void {
+  metadata.word("aggregationType", ["average", "sum", "max", "min"]);
+  if (metadata.boolean("aggregateFromKubeServiceEndpoints") !== true) return;
+  const instead = "set it to false, or let prometheus collect and add up";
+  metadata.report(
+    "aggregateFromKubeServiceEndpoints",
+    `Cannot use aggregateFromKubeServiceEndpoints: the endpoints of a Service are not asked one by one, ${instead}`,
+  );
+}
+
+// Checks the valueLocation of a metrics-api trigger, whose language depends on the format (R13, R15).
+
+/** Says in a sentence what is wrong with a location; `null` when nothing is. Never throws. */
+function findLocationFault(location: string, format: MetricsApiSource["format"]): string | null {
+  const parsed = PARSERS[format](location);
+  return parsed.ok ? null : parsed.message;
+}
+
+type Parse = (location: string) => { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** Keys with dots between them need no check: no key is refused. */
+const PARSERS: Readonly<Record<MetricsApiSource["format"], Parse>> = {
+  json: parseJsonPath,
+  prometheus: parseMetricSelector,
+  yaml: () => ({ ok: true }),
+};
+
+interface HttpContext extends Pick<SourceContext, "hasAuthentication"> {
+  /** Which modes have an effect for this type. */
+  readonly modes: readonly AuthMode[];
+  /** There is a key in the metadata itself. */
+  readonly hasApiKey: boolean;
+}
+
+/** Gives what they have in common. What is wrong is reported to the metadata; never throws. */
+function parseHttp(
+  metadata: Metadata,
+  context: HttpContext,
+): Pick<MetricsApiSource, "authModes" | "isTlsUnverified" | "timeoutMs"> {
+  return {
+    authModes: parseAuthModes(metadata, context),
+    isTlsUnverified: metadata.boolean("unsafeSsl") ?? false,
+    timeoutMs: parseTimeoutMs(metadata),
+  };
+}
+
+function parseTimeoutMs(metadata: Metadata): number {
+  const timeoutMs = metadata.durationMs("timeout") ?? 0;
+  if (timeoutMs > MAX_TIMEOUT_MS) {
+    const given = quote(metadata.text("timeout"));
+    metadata.warn("timeout", `Cannot wait ${given} for an answer: it is cut to 15s, as a tick is 15 s`);
+  }
+  return timeoutMs === 0 ? DEFAULT_TIMEOUT_MS : Math.min(timeoutMs, MAX_TIMEOUT_MS);
+}
+
+/** Gives an address that can be asked. */
+function parseAddress(metadata: Metadata, key: "url" | "serverAddress"): string | null {
+  const text = metadata.text(key);
+  if (text === null) return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    metadata.report(
+      key,
+      `Cannot use ${quote(text)} as ${key}: must be an address that begins with http:// or https://`,
+    );
+    return null;
+  }
+  const purpose = findForbiddenPurpose(url);
+  if (purpose === null) return text;
+  metadata.report(key, `Cannot use ${quote(text)} as ${key}: its host is ${purpose}, which is not asked`);
+  return null;
+}
+
+const DEFAULT_TIMEOUT_MS = 3000;
+
+/** A tick: who waits longer has the next one wait too. */
+const MAX_TIMEOUT_MS = 15_000;
+
+const MODES = ["apiKey", "basic", "bearer", "custom", "tls", "oauth"];
+
+/** Of these one at most. */
+const EXCLUSIVE = ["bearer", "basic", "oauth"];
+
+function parseAuthModes(metadata: Metadata, context: HttpContext): readonly AuthMode[] | null {
+  const key = metadata.has("authModes") ? "authModes" : "authMode";
+  const text = metadata.text(key);
+  if (text === null) return null;
+  const given = text.split(",").map((mode) => mode.trim());
+  const unknown = given.filter((mode) => !MODES.includes(mode));
+  const refuse = (why: string) => metadata.report(key, `Cannot use ${quote(text)} as ${key}: ${why}`);
+  if (unknown.length > 0) refuse(`must be of ${context.modes.join(", ")}, with commas between several`);
+  else if (given.includes("tls") || given.includes("oauth")) {
+    refuse(`tls and oauth are not supported, use ${context.modes.join(" or ")}`);
+  } else if (given.filter((mode) => EXCLUSIVE.includes(mode)).length > 1) refuse("only one of bearer, basic");
+  const used = context.modes.filter((mode) => given.includes(mode));
+  for (const mode of given.filter((mode) => MODES.slice(0, 4).includes(mode) && !used.some((one) => one === mode))) {
+    metadata.warn(key, `Cannot use ${mode} in ${key}: it has no effect here`);
+  }
+  for (const mode of used) {
+    const hasOwn = mode === "apiKey" && context.hasApiKey;
+    if (!context.hasAuthentication && !hasOwn) {
+      refuse(`the credentials of ${mode} come from an authenticationRef, add one`);
+    }
+  }
+  return used;
+}

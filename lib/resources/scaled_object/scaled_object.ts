@@ -1,0 +1,185 @@
+/**
+ * Parses and validates a ScaledObject as the API has it, with its annotations.
+ *
+ * Nothing here throws. What is wrong becomes a list of problems, and what has no effect a list of warnings.
+ */
+import type { Annotations, ScaledObject, ScaledObjectFacts } from "../../model/scaled_object.ts";
+import {
+  type Fields,
+  LABEL_RULE,
+  NAME_RULE,
+  openFields,
+  openObject,
+  SERVER_TEXT,
+  warnOfUnknown,
+} from "../../units/fields.ts";
+import { parseGoBoolean, parseGoInteger } from "../../units/numbers.ts";
+import { parseTime } from "../../units/time.ts";
+import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
+import { DEFAULT_REPLICAS, parseScaleTarget, parseScalingSpec, type Spec } from "./spec.ts";
+
+// Parses a ScaledObject, as the API server or a file has it: every default filled in (R2), every problem found at once
+// with its path (R3). https://github.com/kedacore/keda/blob/v2.20.2/apis/keda/v1alpha1/scaledobject_types.go
+
+/** Gives what is known of the object; `scaledObject` is there when there is no problem. Takes any value and never throws. */
+export function parseScaledObject(object: unknown): ScaledObjectFacts {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  if (!isRecord(object)) {
+    return {
+      ...INVALID_SCALED_OBJECT,
+      problems: [{ path: "", message: `Cannot use ${quote(object)} as ScaledObject: not an object` }],
+    };
+  }
+  const root = openFields(object, { path: "", problems, known: null });
+  if (root === null) return INVALID_SCALED_OBJECT;
+  warnOfUnknown(root, { known: ROOT_FIELDS, warnings });
+  root.word("apiVersion", ["keda.sh/v1alpha1"]);
+  root.word("kind", ["ScaledObject"]);
+  root.require(["metadata", "spec"]);
+  const metadata = root.object("metadata", null);
+  const seen = metadata === null ? INVALID_SCALED_OBJECT : parseObjectMetadata(metadata);
+  const annotations = parseAnnotations(metadata);
+  const fields = openObject(root, "spec", { known: SPEC_FIELDS, warnings });
+  const { namespace } = seen;
+  const spec = fields === null ? null : parseScalingSpec(fields, { namespace, findings: { problems, warnings } });
+  const { uid, name, generation, createdAt } = seen;
+  const isValid = spec !== null && problems.length === 0;
+  const own = { uid, namespace, name, generation, createdAt, annotations };
+  return {
+    ...seen,
+    scaledObject: isValid ? { ...own, ...spec } : null,
+    restoring: isValid ? null : parseRestoring(object["spec"], own),
+    problems,
+    warnings,
+    isPaused: annotations.isPaused,
+    status: root.get("status"),
+  };
+}
+
+const ROOT_FIELDS = ["apiVersion", "kind", "metadata", "spec", "status"];
+
+const SPEC_FIELDS = [
+  "scaleTargetRef",
+  "pollingInterval",
+  "cooldownPeriod",
+  "initialCooldownPeriod",
+  "minReplicaCount",
+  "maxReplicaCount",
+  "idleReplicaCount",
+  "fallback",
+  "advanced",
+  "triggers",
+];
+
+const INVALID_SCALED_OBJECT: ScaledObjectFacts = {
+  uid: "",
+  namespace: "default",
+  name: "",
+  resourceVersion: "",
+  generation: 0,
+  createdAt: 0,
+  isDeleting: false,
+  finalizers: [],
+  scaledObject: null,
+  restoring: null,
+  problems: [],
+  warnings: [],
+  isPaused: false,
+  status: null,
+};
+
+/** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
+function parseObjectMetadata(metadata: Fields): ScaledObjectFacts {
+  metadata.require(["name"]);
+  const finalizers = metadata.get("finalizers");
+  return {
+    ...INVALID_SCALED_OBJECT,
+    uid: metadata.text("uid", SERVER_TEXT) ?? "",
+    namespace: metadata.text("namespace", LABEL_RULE) ?? "default",
+    name: metadata.text("name", NAME_RULE) ?? "",
+    resourceVersion: metadata.text("resourceVersion", SERVER_TEXT) ?? "",
+    generation: metadata.count("generation") ?? 0,
+    createdAt: parseTime(metadata.get("creationTimestamp")) ?? 0,
+    isDeleting: metadata.has("deletionTimestamp"),
+    finalizers: Array.isArray(finalizers) ? finalizers.filter((one) => typeof one === "string") : [],
+  };
+}
+
+// What people steer by annotation (R51, R55, R56, R76, R77). Annotations are read also where the rest of the object is
+// invalid.
+
+/** Gives the annotations; `metadata` is `null` where there is none. Problems are reported to it; never throws. */
+function parseAnnotations(metadata: Fields | null): Annotations {
+  const annotations = metadata?.object("annotations", null) ?? null;
+  const isTrue = (key: string) => annotations?.get(key) === "true";
+  const replicas = annotations === null ? null : parsePausedReplicas(annotations);
+  return {
+    isPaused: isSwitchedOn(annotations, PAUSED) || (annotations?.has(PAUSED_REPLICAS) ?? false),
+    pausedReplicas: replicas,
+    isScaleInPaused: isSwitchedOn(annotations, PAUSED_SCALE_IN),
+    isScaleOutPaused: isSwitchedOn(annotations, PAUSED_SCALE_OUT),
+    isForcedActive: isSwitchedOn(annotations, FORCE_ACTIVATION),
+    transfersHpa: isTrue(TRANSFER),
+    ignoresHpas: isTrue(OWNERSHIP),
+  };
+}
+
+const PAUSED = "autoscaling.keda.sh/paused";
+
+const PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas";
+
+const PAUSED_SCALE_IN = "autoscaling.keda.sh/paused-scale-in";
+
+const PAUSED_SCALE_OUT = "autoscaling.keda.sh/paused-scale-out";
+
+const FORCE_ACTIVATION = "autoscaling.keda.sh/force-activation";
+
+const TRANSFER = "scaledobject.keda.sh/transfer-hpa-ownership";
+
+const OWNERSHIP = "validations.keda.sh/hpa-ownership";
+
+/** Any text that is not a word for false switches it on: scaledobject_types.go, getBoolAnnotation. */
+function isSwitchedOn(annotations: Fields | null, key: string): boolean {
+  if (annotations === null || !annotations.has(key)) return false;
+  const value = annotations.get(key);
+  return typeof value !== "string" || (parseGoBoolean(value) ?? true);
+}
+
+function parsePausedReplicas(annotations: Fields): number | null {
+  if (!annotations.has(PAUSED_REPLICAS)) return null;
+  const value = annotations.get(PAUSED_REPLICAS);
+  const replicas = typeof value === "string" ? parseGoInteger(value, 32) : null;
+  if (replicas !== null && replicas >= 0n) return Number(replicas);
+  const message = `Cannot use ${quote(value)} as number of paused replicas: must be an integer, 0 or more, in quotes`;
+  annotations.report(PAUSED_REPLICAS, message);
+  return null;
+}
+
+// What is left to do of a ScaledObject that is invalid, once it is deleted: KEDA gives the target its replicas back
+// whatever else the spec says.
+// https://github.com/kedacore/keda/blob/v2.20.2/controllers/keda/scaledobject_finalizer.go
+
+/** Gives the object with nothing but its target; `null` where the spec does not ask for it, or no target can be read. Never throws. */
+function parseRestoring(
+  spec: unknown,
+  rest: Omit<ScaledObject, keyof Spec>,
+): ScaledObject | null {
+  if (!isRecord(spec) || !isRecord(spec["advanced"])) return null;
+  if (spec["advanced"]["restoreToOriginalReplicaCount"] !== true) return null;
+  const problems: Problem[] = [];
+  const fields = openFields(spec, { path: "spec", problems, known: null });
+  const target = fields && parseScaleTarget(fields, []);
+  return target === null || problems.length > 0 ? null : { ...RESTORING_DEFAULTS, ...rest, target };
+}
+
+/** It neither polls nor ticks. */
+const RESTORING_DEFAULTS: Omit<Spec, "target"> = {
+  ...DEFAULT_REPLICAS,
+  fallback: null,
+  restoresReplicas: true,
+  hpaName: null,
+  behavior: null,
+  formula: null,
+  triggers: [],
+};

@@ -1,0 +1,198 @@
+/**
+ * Parses the spec of a ScaledObject: its target, counts of replicas, times and fallback.
+ */
+import { type Fallback, FALLBACK_BEHAVIORS, type ScaledObject, type Target } from "../../model/scaled_object.ts";
+import { ANY_TEXT, type Fields, type Findings, openObject } from "../../units/fields.ts";
+import { addProblem, type Problem } from "../../units/untrusted.ts";
+import { parseAdvanced, usesModifiers } from "./advanced.ts";
+import { isResourceType } from "./metadata.ts";
+import { parseTriggers } from "./triggers.ts";
+
+// Parses the spec of a ScaledObject: its parts, and what they must not be together (R4).
+
+/** All that comes out of the spec. */
+export type Spec = Omit<ScaledObject, "uid" | "namespace" | "name" | "generation" | "createdAt" | "annotations">;
+
+interface SpecContext {
+  readonly namespace: string;
+  readonly findings: Findings;
+}
+
+/** Gives the spec; `null` where there is no target to name. What is wrong goes to the findings; never throws. */
+export function parseScalingSpec(spec: Fields, { namespace, findings }: SpecContext): Spec | null {
+  const { warnings } = findings;
+  spec.require(["scaleTargetRef", "triggers"]);
+  const target = parseScaleTarget(spec, warnings);
+  const replicas = parseReplicas(spec);
+  const hasFormula = usesModifiers(spec);
+  const { triggers, types, names, hasCached } = parseTriggers(spec, { namespace, findings, hasFormula });
+  const advanced = parseAdvanced(spec, { names, warnings });
+  const fallback = parseFallback(spec, { types, hasFormula, warnings });
+  if (target !== null) checkResourceTriggers(spec, { types, target, replicas, findings });
+  warnOfUnused(spec, { replicas, hasCached, findings });
+  return target === null ? null : { target, ...replicas, fallback, ...advanced, triggers };
+}
+
+/** Nothing of a pod that is not there can be measured: wh:verifyCPUMemoryScalers knows two kinds. */
+function checkResourceTriggers(
+  spec: Fields,
+  { types, target, replicas, findings }: {
+    readonly types: readonly string[];
+    readonly target: Target;
+    readonly replicas: Replicas;
+    readonly findings: Findings;
+  },
+): void {
+  if (replicas.minReplicas > 0 || types.length === 0 || !types.every(isResourceType)) return;
+  const why = "cpu and memory triggers alone never scale to 0";
+  if (target.apiVersion === "apps/v1" && ["Deployment", "StatefulSet"].includes(target.kind)) {
+    const cause = `Cannot use minReplicaCount 0${spec.has("minReplicaCount") ? "" : ", the default"}`;
+    spec.report("minReplicaCount", `${cause}: ${why}, set 1 or more, or add another trigger`);
+    return;
+  }
+  addProblem(findings.warnings, {
+    path: spec.pathOf("minReplicaCount"),
+    message: `minReplicaCount 0 counts as 1: ${why}`,
+  });
+}
+
+/** KEDA's webhook warns of these too (wh:verifyScaledObjects). */
+function warnOfUnused(
+  spec: Fields,
+  { replicas, hasCached, findings }: {
+    readonly replicas: Replicas;
+    readonly hasCached: boolean;
+    readonly findings: Findings;
+  },
+): void {
+  const isNeverZero = replicas.minReplicas > 0 && replicas.idleReplicas !== 0;
+  const unused = isNeverZero
+    ? ["cooldownPeriod", ...(hasCached ? [] : ["pollingInterval"])].filter((key) => spec.has(key))
+    : [];
+  for (const key of unused) {
+    const but = key === "pollingInterval" ? ", or triggers with useCachedMetrics" : "";
+    addProblem(findings.warnings, {
+      path: spec.pathOf(key),
+      message: `${key} changes no replicas here: it is for minReplicaCount 0 and idleReplicaCount 0${but}`,
+    });
+  }
+}
+
+// Parses spec.scaleTargetRef (R2). Whether the target is there and serves /scale is found out later (R6).
+
+/** Gives the target; `null` where it could not be read. Problems are reported to `spec`; never throws. */
+export function parseScaleTarget(spec: Fields, warnings: Problem[]): Target | null {
+  const target = openObject(spec, "scaleTargetRef", { known: TARGET_FIELDS, warnings });
+  if (target === null) return null;
+  target.require(["name"]);
+  const name = target.text("name", WORKLOAD_RULE);
+  return name === null ? null : {
+    apiVersion: parseTargetText(target, "apiVersion", API_VERSION_RULE) ?? "apps/v1",
+    kind: parseTargetText(target, "kind", KIND_RULE) ?? "Deployment",
+    name,
+    envContainer: parseTargetText(target, "envSourceContainerName", ANY_TEXT),
+  };
+}
+
+const TARGET_FIELDS = ["name", "apiVersion", "kind", "envSourceContainerName"];
+
+/** What the API server takes for a segment of a path. */
+const WORKLOAD_RULE = {
+  max: 253,
+  pattern: /^(?!\.\.?$)[^/%]+$/,
+  rule: `must be the name of a workload, without "/" and "%"`,
+};
+
+const API_VERSION_RULE = {
+  max: 253,
+  pattern: /^([A-Za-z0-9.-]+\/)?[A-Za-z0-9]+$/,
+  rule: "must be a group and a version, such as apps/v1",
+};
+
+const KIND_RULE = { max: 63, pattern: /^[A-Za-z0-9]+$/, rule: "must be a kind, such as Deployment" };
+
+/** An empty text is an absent one, as in Go. */
+function parseTargetText(fields: Fields, key: string, rule: typeof ANY_TEXT): string | null {
+  return fields.get(key) === "" ? null : fields.text(key, rule);
+}
+
+// Parses the numbers of a ScaledObject's spec: times in seconds, and how many replicas there may be (R2).
+
+type Replicas = Pick<
+  ScaledObject,
+  "pollIntervalMs" | "cooldownMs" | "initialCooldownMs" | "minReplicas" | "maxReplicas" | "idleReplicas"
+>;
+
+/** What KEDA fills in. */
+export const DEFAULT_REPLICAS: Replicas = {
+  pollIntervalMs: 30_000,
+  cooldownMs: 300_000,
+  initialCooldownMs: 0,
+  minReplicas: 0,
+  maxReplicas: 100,
+  idleReplicas: null,
+};
+
+/** Gives the numbers with their defaults. Problems are reported to `spec`; never throws. */
+function parseReplicas(spec: Fields): Replicas {
+  const minReplicas = spec.integer("minReplicaCount", { min: 0 }) ?? DEFAULT_REPLICAS.minReplicas;
+  const maxReplicas = spec.integer("maxReplicaCount", { min: 1 }) ?? DEFAULT_REPLICAS.maxReplicas;
+  const idleReplicas = spec.integer("idleReplicaCount", { min: 0 });
+  const limit = `maxReplicaCount ${maxReplicas}${spec.has("maxReplicaCount") ? "" : ", the default"}`;
+  if (minReplicas > maxReplicas) {
+    spec.report("minReplicaCount", `Cannot use minReplicaCount ${minReplicas}: greater than ${limit}`);
+  }
+  // A minimum that is given counts as 1 at least (ty:CheckReplicaCountBoundsAreValid).
+  const floor = spec.has("minReplicaCount") ? Math.max(1, minReplicas) : 0;
+  if (idleReplicas !== null && idleReplicas >= floor) {
+    const note = spec.has("minReplicaCount")
+      ? (minReplicas === 0 ? " 0, which counts as 1" : ` ${minReplicas}`)
+      : ", which is not set";
+    spec.report(
+      "idleReplicaCount",
+      `Cannot use idleReplicaCount ${idleReplicas}: must be less than minReplicaCount${note}`,
+    );
+  }
+  return {
+    pollIntervalMs: parseSecondsToMs(spec, "pollingInterval", { min: 1 }) ?? DEFAULT_REPLICAS.pollIntervalMs,
+    cooldownMs: parseSecondsToMs(spec, "cooldownPeriod") ?? DEFAULT_REPLICAS.cooldownMs,
+    initialCooldownMs: parseSecondsToMs(spec, "initialCooldownPeriod") ?? DEFAULT_REPLICAS.initialCooldownMs,
+    minReplicas,
+    maxReplicas,
+    idleReplicas,
+  };
+}
+
+function parseSecondsToMs(spec: Fields, key: string, { min = 0 } = {}): number | null {
+  const seconds = spec.integer(key, { min });
+  return seconds === null ? null : 1000 * seconds;
+}
+
+// Parses spec.fallback, and says where it would never take effect (R4, R70, R71).
+
+interface FallbackContext {
+  /** Of all triggers, whether valid or not. */
+  readonly types: readonly string[];
+  readonly hasFormula: boolean;
+  readonly warnings: Problem[];
+}
+
+/** Gives the fallback; `null` without one. Problems are reported to `spec`; never throws. */
+function parseFallback(spec: Fields, { types, hasFormula, warnings }: FallbackContext): Fallback | null {
+  const known = ["failureThreshold", "replicas", "behavior"];
+  const fallback = openObject(spec, "fallback", { known, warnings });
+  if (fallback === null) return null;
+  fallback.require(["failureThreshold", "replicas"]);
+  const behavior = fallback.word("behavior", FALLBACK_BEHAVIORS) ?? "static";
+  if (behavior === "scalingModifiers" && !hasFormula) {
+    fallback.report("behavior", "Cannot use behavior scalingModifiers: there is no advanced.scalingModifiers.formula");
+  }
+  if (!hasFormula && types.every(isResourceType)) {
+    fallback.reportWhole("Cannot use fallback: cpu and memory triggers have none, add another trigger or remove it");
+  }
+  return {
+    failureThreshold: fallback.integer("failureThreshold", { min: 0 }) ?? 0,
+    replicas: fallback.integer("replicas", { min: 0 }) ?? 0,
+    behavior,
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * Parses the list of triggers of a ScaledObject, and what triggers of every type have in common.
+ */
+import {
+  type AuthenticationRef,
+  EXTERNAL_TYPES,
+  type ExternalTrigger,
+  type ExternalType,
+  type Trigger,
+} from "../../model/scaled_object.ts";
+import { ANY_TEXT, type Fields, openObject, warnOfUnknown } from "../../units/fields.ts";
+import { quote } from "../../units/untrusted.ts";
+import { METRICS_API_KEYS, parseMetricsApiSource, parsePrometheusSource, PROMETHEUS_KEYS } from "./http_triggers.ts";
+import {
+  CRON_KEYS,
+  parseCronSource,
+  parseResourceTrigger,
+  parseWorkloadSource,
+  WORKLOAD_KEYS,
+} from "./local_triggers.ts";
+import {
+  isResourceType,
+  openMetadata,
+  type ParseSource,
+  type TriggerContext,
+  type TriggersContext,
+} from "./metadata.ts";
+
+// Parses spec.triggers: each by its type, and what they must not have in common (R4).
+
+interface ParsedTriggers {
+  readonly triggers: readonly Trigger[];
+  /** The type of each trigger that has one, valid or not. */
+  readonly types: readonly string[];
+  /** How the external triggers are called that a formula may use. */
+  readonly names: readonly string[];
+  readonly hasCached: boolean;
+}
+
+/** All are asked at once, every 15 s. */
+const MAX_TRIGGERS = 50;
+
+/** Gives the triggers that are valid, and what is known of the others. Problems are reported to `spec`; never throws. */
+export function parseTriggers(spec: Fields, context: TriggersContext): ParsedTriggers {
+  const list = spec.get("triggers") ?? [];
+  if (!Array.isArray(list) || (list.length === 0 && spec.has("triggers"))) {
+    spec.report(
+      "triggers",
+      `Cannot use ${Array.isArray(list) ? "an empty list" : quote(list)} as triggers: must be a list of at least one`,
+    );
+  }
+  if (Array.isArray(list) && list.length > MAX_TRIGGERS) {
+    spec.report(
+      "triggers",
+      `Cannot use ${list.length} triggers: must be at most ${MAX_TRIGGERS}, split the object or add up in a query`,
+    );
+  }
+  const entries = (Array.isArray(list) ? list.slice(0, MAX_TRIGGERS) : []).map((value, index) =>
+    spec.entry("triggers", { index, value })
+  );
+  const opened = entries.filter((fields) => fields !== null);
+  reportDuplicateNames(opened);
+  return {
+    triggers: entries.flatMap((fields, index) => {
+      const trigger = fields === null ? null : parseTrigger(fields, { ...context, index });
+      return trigger === null ? [] : [trigger];
+    }),
+    types: opened.map((fields) => fields.get("type")).filter((type) => typeof type === "string"),
+    names: opened.filter((fields) => !isResourceType(fields.get("type"))).map(nameOf).filter((name) => name !== null),
+    hasCached: opened.some((fields) => fields.get("useCachedMetrics") === true),
+  };
+}
+
+/** Reports each trigger whose name an earlier one has. */
+function reportDuplicateNames(triggers: readonly Fields[]): void {
+  const first = new Map<string, Fields>();
+  for (const fields of triggers) {
+    const name = nameOf(fields);
+    const other = name === null ? undefined : first.get(name);
+    if (name !== null && other === undefined) first.set(name, fields);
+    if (other !== undefined) {
+      fields.report(
+        "name",
+        `Cannot use name ${quote(name)} twice: ${other.path} has it, a formula could not tell them apart`,
+      );
+    }
+  }
+}
+
+function nameOf(fields: Fields): string | null {
+  const name = fields.get("name");
+  return typeof name === "string" && name !== "" ? name : null;
+}
+
+// Parses one trigger: what all have, then its metadata by type (R4, R10 to R18).
+
+/** Gives the trigger; `null` where it has a problem that leaves nothing to return. Problems are reported to `fields`; never throws. */
+function parseTrigger(fields: Fields, context: TriggerContext): Trigger | null {
+  warnOfUnknown(fields, { known: TRIGGER_FIELDS, warnings: context.findings.warnings });
+  fields.require(["type", "metadata"]);
+  const type = fields.has("type") ? parseType(fields) : null;
+  const name = fields.get("name") === "" ? null : fields.text("name", ANY_TEXT);
+  const isCached = fields.boolean("useCachedMetrics") ?? false;
+  if (type === null) return null;
+  if (isCached && (isResourceType(type) || type === "cron")) {
+    fields.report(
+      "useCachedMetrics",
+      `Cannot use useCachedMetrics with ${type}: nothing is asked for there, remove it`,
+    );
+  }
+  const authentication = parseAuthenticationRef(fields, context);
+  if (type === "cpu" || type === "memory") return parseResourceTrigger(fields, { ...context, type, name });
+  return parseExternalTrigger(fields, { ...context, type, common: { name, isCached, authentication } });
+}
+
+const TRIGGER_FIELDS = ["type", "name", "metadata", "metricType", "useCachedMetrics", "authenticationRef"];
+
+const TYPES = ["cpu", "memory", ...EXTERNAL_TYPES] as const;
+
+const SOURCES: Readonly<Record<ExternalType, { readonly keys: readonly string[]; readonly parse: ParseSource }>> = {
+  cron: { keys: CRON_KEYS, parse: parseCronSource },
+  "kubernetes-workload": { keys: WORKLOAD_KEYS, parse: parseWorkloadSource },
+  "metrics-api": { keys: METRICS_API_KEYS, parse: parseMetricsApiSource },
+  prometheus: { keys: PROMETHEUS_KEYS, parse: parsePrometheusSource },
+};
+
+function parseType(fields: Fields): typeof TYPES[number] | null {
+  const given = fields.get("type");
+  const type = TYPES.find((known) => known === given);
+  if (type !== undefined) return type;
+  const instead = "ask for its value by prometheus or metrics-api";
+  fields.report("type", `Cannot use trigger type ${quote(given)}: podfit knows ${TYPES.join(", ")}; ${instead}`);
+  return null;
+}
+
+interface ExternalContext extends TriggerContext {
+  readonly type: ExternalType;
+  readonly common: Pick<ExternalTrigger, "name" | "isCached" | "authentication">;
+}
+
+function parseExternalTrigger(fields: Fields, { type, common, ...context }: ExternalContext): ExternalTrigger | null {
+  const metricType = fields.get("metricType") === "" ? null : parseMetricType(fields, type);
+  const { keys, parse } = SOURCES[type];
+  const metadata = openMetadata(fields, { type, keys, warnings: context.findings.warnings });
+  if (metadata === null) return null;
+  const { namespace, hasFormula, index } = context;
+  const parsed = parse(metadata, { namespace, hasFormula, hasAuthentication: common.authentication !== null });
+  if (parsed === null) return null;
+  const { source, metric, targetMilli, activation } = parsed;
+  return {
+    kind: "external",
+    type,
+    index,
+    ...common,
+    metricName: toMetricName(index, metric),
+    metricType: metricType ?? "AverageValue",
+    targetMilli,
+    activation,
+    source,
+  };
+}
+
+function parseMetricType(fields: Fields, type: ExternalType): ExternalTrigger["metricType"] | null {
+  if (fields.get("metricType") !== "Utilization") return fields.word("metricType", ["AverageValue", "Value"]);
+  fields.report("metricType", `Cannot use metricType Utilization with ${type}: only cpu and memory have a utilization`);
+  return null;
+}
+
+function parseAuthenticationRef(fields: Fields, { findings }: TriggerContext): AuthenticationRef | null {
+  const reference = openObject(fields, "authenticationRef", { known: ["name", "kind"], warnings: findings.warnings });
+  if (reference === null) return null;
+  reference.require(["name"]);
+  const name = reference.text("name", ANY_TEXT);
+  const hasKind = reference.get("kind") !== "";
+  const kind = hasKind ? reference.word("kind", ["TriggerAuthentication", "ClusterTriggerAuthentication"]) : null;
+  return name === null ? null : { kind: kind ?? "TriggerAuthentication", name };
+}
+
+// What the metrics of triggers are called, as in KEDA (R18): pkg/scalers/scaler.go, pkg/util/normalize_string.go.
+
+/** Gives the name of an external metric, such as `s0-prometheus`. */
+export function toMetricName(index: number, metric: string): string {
+  return `s${index}-${metric.replace(/[/.:%()]/g, "-")}`;
+}

@@ -1,0 +1,166 @@
+/**
+ * Parses and validates TriggerAuthentications and ClusterTriggerAuthentications.
+ *
+ * The result says where each parameter is: in a secret, or in a variable of the target's containers.
+ */
+import type { AuthenticationRef } from "../../model/scaled_object.ts";
+import { ANY_TEXT, type Fields, NAME_RULE, openFields, SERVER_TEXT, warnOfUnknown } from "../../units/fields.ts";
+import { isRecord, type Problem, quote } from "../../units/untrusted.ts";
+
+// A TriggerAuthentication or ClusterTriggerAuthentication as the rest of podfit knows it: where each parameter stands
+// (R16).
+
+/** One that is valid. Where a parameter has several places, the last one of `env` and `secrets`, in this order, counts. */
+export interface Authentication {
+  readonly kind: AuthenticationRef["kind"];
+  /** `null` for a ClusterTriggerAuthentication: its secrets are in podfit's own namespace. */
+  readonly namespace: string | null;
+  readonly name: string;
+  /** secretTargetRef. */
+  readonly secrets: readonly SecretParameter[];
+  /** Variables of the target's containers. */
+  readonly env: readonly EnvParameter[];
+}
+
+interface SecretParameter {
+  readonly parameter: string;
+  /** The secret's. */
+  readonly name: string;
+  readonly key: string;
+}
+
+interface EnvParameter {
+  readonly parameter: string;
+  /** The variable's. */
+  readonly name: string;
+  /** `null` = the first container, whatever the ScaledObject's envSourceContainerName is. */
+  readonly containerName: string | null;
+}
+
+/** One as it was seen, valid or not. */
+export interface AuthenticationFacts {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly kind: AuthenticationRef["kind"];
+  readonly namespace: string | null;
+  readonly name: string;
+  /** `null` when it is invalid: then `problems` says why. */
+  readonly authentication: Authentication | null;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+// Parses a TriggerAuthentication or ClusterTriggerAuthentication (R16). Parameters come from secrets and from the
+// environment of the target's containers; any other source is a problem that names it, for to leave a credential out
+// would be to ask without it.
+
+/** Gives what is known of the object; `authentication` is there when there is no problem. Takes any value and never throws. */
+export function parseAuthentication(object: unknown): AuthenticationFacts {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  const nothing = { ...INVALID_AUTHENTICATION, problems, warnings };
+  const root = isRecord(object) ? openFields(object, { path: "", problems, known: null }) : null;
+  if (root === null) {
+    problems.push({ path: "", message: `Cannot use ${quote(object)} as TriggerAuthentication: not an object` });
+    return nothing;
+  }
+  warnOfUnknown(root, { known: ["apiVersion", "kind", "metadata", "spec", "status"], warnings });
+  root.word("apiVersion", ["keda.sh/v1alpha1"]);
+  const kind = root.word("kind", ["TriggerAuthentication", "ClusterTriggerAuthentication"]) ??
+    INVALID_AUTHENTICATION.kind;
+  root.require(["metadata", "spec"]);
+  const seen = { kind, ...parseObjectMetadata(root.object("metadata", null), kind) };
+  const spec = root.object("spec", null);
+  const parameters = spec === null ? null : parseSources(spec, warnings);
+  if (parameters === null || problems.length > 0) return { ...nothing, ...seen };
+  const { namespace, name } = seen;
+  return { ...nothing, ...seen, authentication: { kind, namespace, name, ...parameters } };
+}
+
+const INVALID_AUTHENTICATION: AuthenticationFacts = {
+  uid: "",
+  resourceVersion: "",
+  kind: "TriggerAuthentication",
+  namespace: "default",
+  name: "",
+  authentication: null,
+  problems: [],
+  warnings: [],
+};
+
+/** Far above any sensible list. */
+const MAX_PARAMETERS = 1000;
+
+function parseObjectMetadata(
+  metadata: Fields | null,
+  kind: AuthenticationFacts["kind"],
+): Pick<AuthenticationFacts, "uid" | "resourceVersion" | "namespace" | "name"> {
+  metadata?.require(["name"]);
+  const namespace = metadata?.text("namespace", NAME_RULE) ?? "default";
+  return {
+    uid: metadata?.text("uid", SERVER_TEXT) ?? "",
+    resourceVersion: metadata?.text("resourceVersion", SERVER_TEXT) ?? "",
+    namespace: kind === "ClusterTriggerAuthentication" ? null : namespace,
+    name: metadata?.text("name", NAME_RULE) ?? "",
+  };
+}
+
+interface Parameters {
+  readonly secrets: readonly SecretParameter[];
+  readonly env: readonly EnvParameter[];
+}
+
+function parseSources(spec: Fields, warnings: Problem[]): Parameters {
+  for (const key of spec.keys().filter((key) => key !== "secretTargetRef" && key !== "env")) {
+    if (isEmptySource(key, spec.get(key))) continue;
+    const instead = "podfit reads secretTargetRef and env, put the parameter into a Secret";
+    spec.report(key, `Cannot use source ${quote(key)}: ${instead}`);
+  }
+  const secrets = listEntries(spec, { key: "secretTargetRef", known: ["parameter", "name", "key"], warnings });
+  const env = listEntries(spec, { key: "env", known: ["parameter", "name", "containerName"], warnings });
+  return {
+    secrets: secrets.map((entry) => {
+      entry.require(["parameter", "name", "key"]);
+      return { parameter: parseText(entry, "parameter"), name: parseName(entry), key: parseText(entry, "key") };
+    }),
+    env: env.map((entry) => {
+      entry.require(["parameter", "name"]);
+      const containerName = entry.get("containerName") === "" ? null : entry.text("containerName", ANY_TEXT);
+      return { parameter: parseText(entry, "parameter"), name: parseText(entry, "name"), containerName };
+    }),
+  };
+}
+
+/** Nothing comes from an empty list, from no file, or from the identity `none`. */
+function isEmptySource(key: string, value: unknown): boolean {
+  if (value === null || value === "") return true;
+  if (key === "podIdentity") return isRecord(value) && Object.hasOwn(value, "provider") && value.provider === "none";
+  return Array.isArray(value) && value.length === 0;
+}
+
+function listEntries(
+  spec: Fields,
+  { key, known, warnings }: {
+    readonly key: string;
+    readonly known: readonly string[];
+    readonly warnings: Problem[];
+  },
+): readonly Fields[] {
+  const list = spec.get(key) ?? [];
+  if (!Array.isArray(list) || list.length > MAX_PARAMETERS) {
+    spec.report(key, `Cannot use ${quote(list)} as ${key}: must be a list of at most ${MAX_PARAMETERS}`);
+    return [];
+  }
+  const entries = list.map((value, index) => spec.entry(key, { index, value })).filter((entry) => entry !== null);
+  for (const entry of entries) warnOfUnknown(entry, { known, warnings });
+  return entries;
+}
+
+function parseText(entry: Fields, key: string): string {
+  return entry.text(key, ANY_TEXT) ?? "";
+}
+
+/** The secret's, which becomes part of a path. */
+function parseName(entry: Fields): string {
+  return entry.text("name", NAME_RULE) ?? "";
+}

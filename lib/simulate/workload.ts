@@ -1,0 +1,203 @@
+/**
+ * How many pods does a simulated workload have? One, or as many as its ScaledObject makes them.
+ */
+import { drawBetween } from "../embedded/model/random.ts";
+import { decideReplicas } from "../horizontal/decide.ts";
+import { nextInitialResources, type ResourcesByContainer } from "../horizontal/initial_requests.ts";
+import { computePodReadings, listHeldFields, type WorkloadPod } from "../horizontal/joint/pod_readings.ts";
+import {
+  computeTargetUsage,
+  isAboveTarget,
+  MIN_SCALING_INTERVAL_MS,
+  nextRates,
+  type PodRates,
+  SCALING_LOOP_MS,
+  type TargetUsage,
+  type TriggerUsage,
+} from "../horizontal/pod_metrics.ts";
+import { countReadyPods } from "../horizontal/replica_calculator.ts";
+import type { SizeInput } from "../model/decision.ts";
+import type { ReplicasObservation, ReplicasReport, Scale, TriggerReading } from "../model/replicas_decision.ts";
+import { NEW_REPLICAS_STATE } from "../model/replicas_state.ts";
+import { listResourceTriggers, type ResourceTrigger, type ScaledObjectFacts } from "../model/scaled_object.ts";
+import { SimPod, type SimPodOptions } from "./pod.ts";
+
+// The pods of a run: one, or as many as the ScaledObject of their workload makes them, by the fold that the daemon
+// scales with. They share the load evenly.
+
+/** What a workload is made of. */
+interface WorkloadOptions extends Omit<SimPodOptions, "name" | "getContext"> {
+  /** How many pods there are at the start. */
+  readonly replicas: number;
+  /** With triggers of CPU and memory alone; `null` = the number stays. */
+  readonly scaledObject: ScaledObjectFacts | null;
+}
+
+/** So many pods from then on. */
+interface ReplicaChange {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly replicas: number;
+}
+
+interface Member {
+  readonly pod: SimPod;
+  rates: PodRates | null;
+  recorded: ResourcesByContainer | null;
+}
+
+/** From a new number to a pod that runs and is ready. */
+const START_MS = [5_000, 15_000] as const;
+
+/** Owns the pods, and what podfit remembers of the ScaledObject. */
+export class Workload {
+  readonly changes: ReplicaChange[] = [];
+  readonly #options: WorkloadOptions;
+  readonly #triggers: readonly ResourceTrigger[];
+  readonly #members: Member[] = [];
+  /** When pods that are on their way will run, epoch ms. */
+  readonly #starting: number[] = [];
+  #podsCreated = 0;
+  #replicas: number;
+  #state = NEW_REPLICAS_STATE;
+  #tickAt: number;
+  /** Since the last tick or look: no other look comes sooner than the one, and none without the other (R7). */
+  #soonestAt = Infinity;
+  #isFresh = false;
+  #targets: TargetUsage = new Map();
+
+  constructor(options: WorkloadOptions) {
+    const { scaledObject, replicas, startedAt } = options;
+    this.#options = options;
+    this.#replicas = replicas;
+    this.#tickAt = startedAt + SCALING_LOOP_MS;
+    const object = scaledObject?.scaledObject ?? null;
+    this.#triggers = object === null ? [] : listResourceTriggers(object);
+    while (this.#members.length < replicas) this.#add(startedAt);
+    if (object !== null) this.#see({ kind: "changed", scale: this.#scale }, startedAt);
+  }
+
+  /** Lets the second pass that begins at `from`, epoch ms. */
+  passSecond(from: number, second: number): void {
+    while ((this.#starting[0] ?? Infinity) <= from) {
+      this.#starting.shift();
+      this.#add(from);
+    }
+    const share = 1 / this.#members.length;
+    for (const { pod } of this.#members) pod.passSecond(from, second, share);
+    const to = from + 1000;
+    if (this.#options.scaledObject !== null && (to >= this.#tickAt || this.#isRaising(to))) this.#tick(to);
+  }
+
+  get #scale(): Scale {
+    const { length } = this.#members;
+    return { replicas: this.#replicas, statusReplicas: length, resourceVersion: "1", uid: "workload" };
+  }
+
+  #tick(now: number): void {
+    this.#tickAt = now + SCALING_LOOP_MS;
+    this.#soonestAt = now + MIN_SCALING_INTERVAL_MS;
+    this.#isFresh = false;
+    const usage = this.#listUsage();
+    const report = this.#see(this.#look(now), now);
+    if (report !== null) this.#targets = computeTargetUsage(usage, report);
+  }
+
+  /** Whether a tick would raise replicas now, as fresh usage has it: then it does not wait for its time (R7). */
+  #isRaising(now: number): boolean {
+    const { scaledObject: object } = this.#options;
+    if (object === null || !this.#isFresh || now < this.#soonestAt) return false;
+    this.#isFresh = false;
+    this.#soonestAt = now + MIN_SCALING_INTERVAL_MS;
+    const { maxReplicas = 0 } = object.scaledObject ?? {};
+    if (this.#replicas === 0 || this.#replicas >= maxReplicas || !isAboveTarget(this.#listUsage(), this.#targets)) {
+      return false;
+    }
+    const { write } = decideReplicas(this.#state, { now, object, observation: this.#look(now), dryRun: false });
+    return write !== null && write.replicas > this.#replicas;
+  }
+
+  #listUsage(): TriggerUsage {
+    return { resources: this.#triggers, rates: this.#members.map(({ rates }) => rates) };
+  }
+
+  #look(now: number): ReplicasObservation {
+    const pods = this.#members.map((one) => this.#toWorkloadPod(one));
+    const triggers = new Map(
+      this.#triggers.map((
+        one,
+      ): [number, TriggerReading] => [one.index, { kind: "pods", ...computePodReadings(one, pods, now) }]),
+    );
+    const readyPods = countReadyPods(pods.map(({ pod }) => pod));
+    return { kind: "tick", scale: this.#scale, triggers, readyPods };
+  }
+
+  #see(observation: ReplicasObservation, now: number): ReplicasReport | null {
+    const { scaledObject: object } = this.#options;
+    if (object === null) return null;
+    const { state, write, report } = decideReplicas(this.#state, { now, object, observation, dryRun: false });
+    this.#state = state;
+    if (write === null) return report;
+    this.#scaleTo(write.replicas, now);
+    this.#see({ kind: "answered", write, answer: { kind: "accepted", replicas: write.replicas } }, now);
+    return report;
+  }
+
+  /** Pods that have not started go first, then the youngest. */
+  #scaleTo(replicas: number, now: number): void {
+    this.#replicas = replicas;
+    while (this.#members.length + this.#starting.length < replicas) {
+      const key = [this.#options.seed, "start", now, this.#starting.length];
+      this.#starting.push(now + drawBetween(START_MS, key));
+    }
+    this.#starting.sort((a, b) => a - b);
+    while (this.#members.length + this.#starting.length > replicas && this.#starting.length > 0) this.#starting.pop();
+    if (this.#members.length <= replicas) return;
+    this.#members.length = replicas;
+    this.changes.push({ at: now, replicas });
+  }
+
+  #add(at: number): void {
+    const { template, onEvaluation } = this.#options;
+    const name = this.#podsCreated === 0 ? template.name : `${template.name}-${this.#podsCreated}`;
+    this.#podsCreated++;
+    const member: Member = {
+      rates: null,
+      recorded: null,
+      pod: new SimPod({
+        ...this.#options,
+        name,
+        startedAt: at,
+        getContext: (now) => this.#getContext(member, now),
+        onEvaluation: (evaluation) => {
+          const { observation, pod, now } = evaluation.input;
+          if (this.#triggers.length > 0 && observation.kind === "usage") {
+            const { usage, capacity } = observation;
+            const rates = nextRates(member.rates, usage, { pod, readAt: now, capacity });
+            if (rates !== member.rates) this.#isFresh = true;
+            member.rates = rates;
+          }
+          onEvaluation(evaluation);
+        },
+      }),
+    };
+    this.#members.push(member);
+    this.changes.push({ at, replicas: this.#members.length });
+  }
+
+  #toWorkloadPod(member: Member): WorkloadPod {
+    const { facts: pod, state } = member.pod;
+    member.recorded = nextInitialResources(member.recorded, pod);
+    const { autoscalers } = this.#options;
+    const births = { recorded: member.recorded, revision: null, template: null };
+    return { pod, rates: member.rates, initialResources: births, vertical: { state, contenders: autoscalers } };
+  }
+
+  /** What replicas mean for a pod's size (R86). */
+  #getContext(member: Member, now: number): Partial<SizeInput> | null {
+    const { isScaleInPending, scaledInAt } = this.#state;
+    if (!isScaleInPending && scaledInAt === null) return null;
+    const scaleInPending = listHeldFields(this.#triggers, this.#toWorkloadPod(member), now);
+    return { ...(isScaleInPending && { scaleInPending }), ...(scaledInAt !== null && { scaledInAt }) };
+  }
+}

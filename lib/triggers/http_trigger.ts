@@ -1,0 +1,239 @@
+/**
+ * Asks a prometheus or metrics-api trigger for its value: sends the request within the timeout, and parses the answer
+ * to one number.
+ *
+ * The answer is a Prometheus API response, or JSON, YAML or Prometheus text.
+ */
+import type { ExternalTrigger, MetricsApiSource } from "../model/scaled_object.ts";
+import { findAtPath, parseJsonPath } from "../resources/scaled_object/json_path.ts";
+import { parseMetricSelector } from "../resources/scaled_object/metric_selector.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { parseGoFloat } from "../units/numbers.ts";
+import { quantityToDouble } from "../units/quantity.ts";
+import { isRecord } from "../units/untrusted.ts";
+import { parseExposition } from "./exposition.ts";
+import { adviseOnStatus, describeFailure, fetchText, type SendToTrigger } from "./http_client.ts";
+import { resolveAuth, toTriggerRequest } from "./request.ts";
+import type { AskedSource, AskTrigger, TriggerAnswer, ValueResult } from "./value.ts";
+import { parsePlain } from "@std/yaml";
+
+// Asks prometheus and metrics-api triggers for their values over HTTP (R13 to R15).
+
+interface AskTriggerOptions {
+  readonly clock: Pick<Clock, "timeout">;
+  readonly send: SendToTrigger;
+  /** podfit's, for the User-Agent. */
+  readonly version: string;
+}
+
+/** What it gives resolves always: a trigger that cannot be asked is a failed answer, which says why and names no secret. */
+export function createAskTrigger(options: AskTriggerOptions): AskTrigger {
+  return async (trigger, { credentials, now, signal }) => {
+    const read = resolveAuth(trigger.source, credentials);
+    if (!read.ok) return failTrigger(trigger, read.cause);
+    const { auth } = read;
+    const built = toTriggerRequest(trigger.source, { auth, now, userAgent: `podfit/${options.version}` });
+    if (!built.ok) return failTrigger(trigger, built.cause);
+    const { ca, isTlsUnverified } = auth;
+    using timeout = options.clock.timeout(trigger.source.timeoutMs);
+    try {
+      const got = await fetchText(built.request, {
+        send: options.send,
+        accepts: (status) => isAnswer(trigger.source, status),
+        signal: AbortSignal.any([signal, timeout.signal]),
+        ca,
+        isTlsUnverified,
+      });
+      if (!got.ok) return failTrigger(trigger, got.cause);
+      if (isAnswer(trigger.source, got.status)) return toTriggerAnswer(trigger, got.text);
+      return failTrigger(trigger, `it answered ${got.status}${adviseOnStatus(got.status)}`);
+    } catch (error) {
+      if (signal.aborted) return failTrigger(trigger, "stopped before it answered");
+      const seconds = trigger.source.timeoutMs / 1000;
+      if (timeout.signal.aborted) {
+        return failTrigger(trigger, `no answer within ${seconds} s; make it faster, or raise timeout`);
+      }
+      return failTrigger(trigger, describeFailure(error));
+    }
+  };
+}
+
+type AskedTrigger = ExternalTrigger & { readonly source: AskedSource };
+
+function isAnswer({ kind }: AskedSource, status: number): boolean {
+  return kind === "metrics-api" ? status === 200 : status >= 200 && status <= 299;
+}
+
+function toTriggerAnswer(trigger: AskedTrigger, text: string): TriggerAnswer {
+  const read: ValueResult & { readonly isEmpty?: boolean } = trigger.source.kind === "prometheus"
+    ? parsePrometheusAnswer(text, trigger.source)
+    : parseLocatedValue(text, trigger.source);
+  const { isEmpty = false } = read;
+  return read.ok ? { kind: "value", value: read.value, isEmpty } : { ...failTrigger(trigger, read.cause), isEmpty };
+}
+
+function failTrigger({ metricName, source }: AskedTrigger, cause: string): Extract<TriggerAnswer, { kind: "failed" }> {
+  const address = source.kind === "prometheus" ? source.serverAddress : source.url;
+  return {
+    kind: "failed",
+    message: `Cannot read trigger "${metricName}" from ${toSafeAddress(address)}: ${cause}`,
+    isEmpty: false,
+  };
+}
+
+/** Without user, password, query and fragment, which may be secrets. */
+function toSafeAddress(address: string): string {
+  const url = URL.parse(address);
+  return url === null || !/^https?:$/.test(url.protocol) ? "its address" : `"${url.origin}${url.pathname}"`;
+}
+
+// Reads what Prometheus' query API answers, as KEDA does (R14): a field that is missing is an empty one, one of the
+// wrong type is an error. https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries
+
+/** `isEmpty`: no series, or none with a value. */
+type PrometheusValue = ValueResult & { readonly isEmpty: boolean };
+
+/** Quotes nothing of the text. Never throws. */
+export function parsePrometheusAnswer(text: string, { ignoresNullValues }: PrometheusOptions): PrometheusValue {
+  const series = parseSeries(text);
+  if (series === null) {
+    return failPrometheus("the answer is no list of series; the query has to give an instant vector, not a scalar");
+  }
+  const [first, second] = series;
+  if (second !== undefined) return failPrometheus("the query gave several series; aggregate them to one");
+  if (first === undefined || first.length === 0) {
+    if (ignoresNullValues) return { ok: true, value: 0, isEmpty: true };
+    return { ok: false, cause: "the query gave no value, and ignoreNullValues is false", isEmpty: true };
+  }
+  if (first.length === 1) return failPrometheus("the query gave a time without a value");
+  const value = toSampleValue(first[1]);
+  if (value === null) return failPrometheus("the value of the series is no number");
+  if (Number.isFinite(value)) return { ok: true, value, isEmpty: false };
+  if (ignoresNullValues) return { ok: true, value: 0, isEmpty: false };
+  return failPrometheus("the query gave NaN or an infinite value, and ignoreNullValues is false");
+}
+
+interface PrometheusOptions {
+  readonly ignoresNullValues: boolean;
+}
+
+function failPrometheus(cause: string): PrometheusValue {
+  return { ok: false, cause, isEmpty: false };
+}
+
+/** The value of each series, which is [time, value]; `null` where Go's decoder would fail. */
+function parseSeries(text: string): readonly (readonly unknown[])[] | null {
+  const answer = parseJson(text);
+  const body = answer === null ? {} : answer;
+  if (!isRecord(body) || !isStringOrAbsent(body["status"])) return null;
+  const answered = body["data"] ?? {};
+  if (!isRecord(answered) || !isStringOrAbsent(answered["resultType"])) return null;
+  const result = answered["result"] ?? [];
+  if (!Array.isArray(result)) return null;
+  const series = result.map(parseOneSeries);
+  return series.includes(null) ? null : series.filter((one) => one !== null);
+}
+
+function parseOneSeries(element: unknown): readonly unknown[] | null {
+  const one = element ?? {};
+  if (!isRecord(one) || !isRecord(one["metric"] ?? {})) return null;
+  const value = one["value"] ?? [];
+  return Array.isArray(value) ? value : null;
+}
+
+/** `undefined` for what is no JSON: no field of ours can be that. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isStringOrAbsent(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === "string";
+}
+
+/** A null value is -1, as in KEDA. */
+function toSampleValue(value: unknown): number | null {
+  if (value === null) return -1;
+  return typeof value === "string" ? parseGoFloat(value) : null;
+}
+
+// Finds the value of a metrics-api trigger in an answer: JSON by a GJSON path, YAML by a dot path, Prometheus' text by
+// a selector (R13, R15).
+
+/** Reads a number, or a string as a quantity. Never throws. */
+export function parseLocatedValue(text: string, { format, valueLocation }: Location): ValueResult {
+  switch (format) {
+    case "json":
+      return findInJson(text, valueLocation);
+    case "yaml":
+      return findInYaml(text, valueLocation);
+    case "prometheus": {
+      const parsed = parseMetricSelector(valueLocation);
+      return parsed.ok ? parseExposition(text, parsed.selector) : { ok: false, cause: parsed.message };
+    }
+  }
+}
+
+type Location = Pick<MetricsApiSource, "format" | "valueLocation">;
+
+function findInJson(text: string, valueLocation: string): ValueResult {
+  const parsed = parseJsonPath(valueLocation);
+  if (!parsed.ok) return { ok: false, cause: parsed.message };
+  try {
+    return toLocatedValue(findAtPath(parsed.path, JSON.parse(text)));
+  } catch {
+    return { ok: false, cause: "the answer is no JSON; check url and format" };
+  }
+}
+
+/** More costs whoever parses it too much, and no answer of one value has so much. */
+const MAX_YAML_BYTES = 64 * 1024;
+
+function findInYaml(text: string, valueLocation: string): ValueResult {
+  if (new TextEncoder().encode(text).length > MAX_YAML_BYTES) {
+    return { ok: false, cause: "the answer has more than 64 KiB of YAML; ask for less, or for JSON" };
+  }
+  try {
+    const document = parsePlain(text);
+    return isRecord(document)
+      ? toLocatedValue(findAtDotPath(valueLocation, document))
+      : { ok: false, cause: "the answer is no map" };
+  } catch {
+    return { ok: false, cause: NO_PLAIN_YAML };
+  }
+}
+
+const NO_PLAIN_YAML =
+  "the answer is no YAML of one document, or has anchors, aliases, merge keys or too many lines; check url and format";
+
+/** Ends at the first value that holds no others, even where the path goes on; a list's items are named by their index. */
+function findAtDotPath(path: string, document: unknown): unknown {
+  let current = document;
+  for (const key of path.split(".")) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
+    if (Array.isArray(current) && !/^[0-9]+$/.test(key)) return undefined;
+    current = Reflect.get(current, key);
+    if (typeof current !== "object" || current === null) return current;
+  }
+  return current;
+}
+
+function toLocatedValue(found: unknown): ValueResult {
+  if (typeof found === "number") return { ok: true, value: found };
+  if (typeof found !== "string") {
+    return { ok: false, cause: `valueLocation points to ${nameOf(found)}, not to a number or a quantity` };
+  }
+  const parsed = quantityToDouble(found);
+  // Its message would quote the text.
+  return parsed.ok ? parsed : { ok: false, cause: "valueLocation points to a text that is no quantity" };
+}
+
+function nameOf(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,178 @@
+/**
+ * The external triggers of one ScaledObject: all are asked in parallel, and a failed one once more with fresh
+ * credentials.
+ *
+ * Both loops share one query where they are due in the same second. A trigger with useCachedMetrics gives the scaling
+ * loop the value of the last activation loop.
+ */
+import { type ExternalTrigger, listExternalTriggers, type ScaledObject } from "../model/scaled_object.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { createTriggerCredentials, type FetchCredentials, type TriggerCredentials } from "./credentials.ts";
+import { fetchTriggerValue, type ValueSources } from "./value.ts";
+
+// Reads the external triggers of one ScaledObject for a half of its fold: all in parallel (R50), each failed one once
+// more at once with fresh credentials (R70), one query for both halves where they are due in the same second (R8), and
+// cached ones from the last poll (R19).
+
+export type TriggerLoop = "poll" | "tick";
+
+/** As the fold takes it. `isSampleCounted`: it is no repetition of one that was counted (R8, R19). */
+type ExternalReading =
+  | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean }
+  | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean };
+
+type TriggersResult =
+  /** One reading for each external trigger, by its index. */
+  | { readonly kind: "read"; readonly readings: ReadonlyMap<number, ExternalReading> }
+  /** A secret, an authentication or a parameter is not there: nothing may be written (R16). */
+  | { readonly kind: "obstructed"; readonly message: string };
+
+export interface TriggerReaderOptions extends ValueSources {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly fetchCredentials: FetchCredentials;
+  /** Told of each query, a repeated one too, and not of readings that serve again. */
+  readonly onAsked?: (asked: Asked) => void;
+}
+
+export interface Asked {
+  readonly trigger: ExternalTrigger;
+  readonly seconds: number;
+  readonly isEmpty: boolean;
+}
+
+/** Of one ScaledObject, one read at a time. */
+export interface TriggerReader {
+  /** `now` is when the half was due, epoch ms. Rejects with the signal's reason only. */
+  read(
+    object: ScaledObject,
+    half: TriggerLoop,
+    options: { readonly now: number; readonly signal: AbortSignal },
+  ): Promise<TriggersResult>;
+  /** Has all credentials read anew at their next use: an authentication has changed. */
+  forgetCredentials(): void;
+}
+
+export function createTriggerReader(options: TriggerReaderOptions): TriggerReader {
+  let memory: ReaderMemory | null = null;
+
+  async function read(
+    object: ScaledObject,
+    half: TriggerLoop,
+    { now, signal }: { now: number; signal: AbortSignal },
+  ): Promise<TriggersResult> {
+    const id = `${object.uid} ${object.generation}`;
+    const known = memory?.id === id ? memory : createMemory(id, object.namespace, options.fetchCredentials);
+    memory = known;
+    const pass: ReadContext = { object, now, signal, options, credentials: known.credentials };
+    const served = listServed(known, { object, half, second: toSecond(now) });
+    const asked = listExternalTriggers(object).filter(({ index }) => !served.has(index));
+    const answers = await Promise.all(
+      asked.map(async (trigger) => [trigger.index, await askTwice(trigger, pass)] as const),
+    );
+    signal.throwIfAborted();
+    const fresh = new Map<number, ExternalReading>();
+    for (const [index, answer] of answers) {
+      if (answer.kind === "obstructed") return answer;
+      fresh.set(index, answer);
+    }
+    const readings = new Map([...served, ...fresh]);
+    known.last = { half, second: toSecond(now), readings: fresh };
+    if (half === "poll") known.polled = readings;
+    return { kind: "read", readings };
+  }
+
+  return {
+    read,
+    forgetCredentials() {
+      if (memory === null) return;
+      memory.credentials = createTriggerCredentials(memory.namespace, options.fetchCredentials);
+    },
+  };
+}
+
+/** What one generation of the object leaves for the next read. */
+interface ReaderMemory {
+  readonly id: string;
+  readonly namespace: string;
+  credentials: TriggerCredentials;
+  /** What was asked by the last read. */
+  last:
+    | { readonly half: TriggerLoop; readonly second: number; readonly readings: ReadonlyMap<number, ExternalReading> }
+    | null;
+  /** What the last poll gave. */
+  polled: ReadonlyMap<number, ExternalReading>;
+}
+
+function createMemory(id: string, namespace: string, readCredentials: FetchCredentials): ReaderMemory {
+  return {
+    id,
+    namespace,
+    credentials: createTriggerCredentials(namespace, readCredentials),
+    last: null,
+    polled: new Map(),
+  };
+}
+
+function toSecond(now: number): number {
+  return Math.floor(now / 1000);
+}
+
+interface DueLoop {
+  readonly object: ScaledObject;
+  readonly half: TriggerLoop;
+  readonly second: number;
+}
+
+/** The readings that need no query: those that the other half has just got, and for ticks the polled ones of cached triggers. */
+function listServed(
+  { last, polled }: ReaderMemory,
+  { object, half, second }: DueLoop,
+): ReadonlyMap<number, ExternalReading> {
+  const served = new Map<number, ExternalReading>();
+  for (const trigger of listExternalTriggers(object)) {
+    const isShared = last !== null && last.half !== half && last.second === second;
+    const shared = isShared ? last.readings.get(trigger.index) : undefined;
+    const cached = trigger.isCached && half === "tick" ? polled.get(trigger.index) : undefined;
+    const reading = shared ?? cached;
+    if (reading !== undefined) served.set(trigger.index, { ...reading, isCounted: false });
+  }
+  return served;
+}
+
+interface ReadContext {
+  readonly object: ScaledObject;
+  readonly now: number;
+  readonly signal: AbortSignal;
+  readonly options: TriggerReaderOptions;
+  readonly credentials: TriggerCredentials;
+}
+
+type AskOutcome = ExternalReading | Extract<TriggersResult, { kind: "obstructed" }>;
+
+async function askTwice(trigger: ExternalTrigger, pass: ReadContext): Promise<AskOutcome> {
+  const first = await askOnce(trigger, pass);
+  if (first.kind !== "failed" || pass.signal.aborted) return first;
+  pass.credentials.forget(trigger);
+  return await askOnce(trigger, pass);
+}
+
+async function askOnce(
+  trigger: ExternalTrigger,
+  { object, now, signal, options, credentials }: ReadContext,
+): Promise<AskOutcome> {
+  const resolved = await credentials.get(trigger, signal);
+  if (resolved.kind === "missing") return { kind: "obstructed", message: resolved.message };
+  if (resolved.kind === "failed") return { kind: "failed", message: resolved.message, isCounted: true };
+  const startedMs = options.clock.monotonic();
+  const { namespace } = object;
+  const answer = await fetchTriggerValue(trigger, options, {
+    namespace,
+    credentials: resolved.credentials,
+    now,
+    signal,
+  });
+  options.onAsked?.({ trigger, seconds: (options.clock.monotonic() - startedMs) / 1000, isEmpty: answer.isEmpty });
+  return answer.kind === "value"
+    ? { kind: "value", value: answer.value, isCounted: true }
+    : { kind: "failed", message: answer.message, isCounted: true };
+}

@@ -1,0 +1,94 @@
+/**
+ * Where does the value of an external trigger come from?
+ *
+ * Cron is computed, pods are counted, and prometheus and metrics-api are asked over HTTP. The types here are the port
+ * that the daemon implements.
+ */
+import { oneLine } from "../kube/errors.ts";
+import type { ExternalTrigger, TriggerSource } from "../model/scaled_object.ts";
+import { isWithinCron } from "../units/cron.ts";
+import type { Selector } from "../units/selector.ts";
+
+// Where the value of each kind of external trigger comes from: cron is computed, pods are counted, the rest is asked
+// (R11 to R14).
+
+/** Counts the pods of one namespace that match and are neither Succeeded nor Failed, or the distinct nodes that they are on (R12). */
+export type CountPods = (
+  pods: { readonly namespace: string; readonly selector: Selector; readonly isByNode: boolean },
+  signal: AbortSignal,
+) => number | Promise<number>;
+
+export interface ValueSources {
+  readonly ask: AskTrigger;
+  readonly countPods: CountPods;
+}
+
+interface TriggerValueOptions {
+  readonly namespace: string;
+  readonly credentials: TriggerParameters;
+  /** Epoch ms. */
+  readonly now: number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves always. */
+export async function fetchTriggerValue(
+  trigger: ExternalTrigger,
+  { ask, countPods }: ValueSources,
+  options: TriggerValueOptions,
+): Promise<TriggerAnswer> {
+  const { source } = trigger;
+  const { namespace, now, signal } = options;
+  try {
+    switch (source.kind) {
+      case "cron":
+        return toValueAnswer(isWithinCron(source, { now, timezone: source.timezone }) ? source.desiredReplicas : 0);
+      case "kubernetes-workload":
+        return toValueAnswer(
+          await countPods({ namespace, selector: source.selector, isByNode: source.isByNode }, signal),
+        );
+      default:
+        return await ask(withSource(trigger, source), options);
+    }
+  } catch (error) {
+    const cause = oneLine(error instanceof Error ? error.message : String(error));
+    return { kind: "failed", message: `Cannot read trigger "${trigger.metricName}": ${cause}`, isEmpty: false };
+  }
+}
+
+function withSource(trigger: ExternalTrigger, source: AskedSource): ExternalTrigger & { readonly source: AskedSource } {
+  return { ...trigger, source };
+}
+
+function toValueAnswer(value: number): TriggerAnswer {
+  return { kind: "value", value, isEmpty: false };
+}
+
+// The port of triggers: asks one external trigger for its value now.
+
+/** The kinds that are asked over the network; cron is computed and kubernetes-workload is counted by whoever knows the pods. */
+export type AskedSource = Extract<TriggerSource, { readonly kind: "metrics-api" | "prometheus" }>;
+
+/**
+ * What asking gave. `value` is a double as the source has it, NaN and infinite ones too (R17 rounds it later). `isEmpty`: the source
+ * answered, and had no value; KEDA counts those also where they are errors (R93).
+ */
+export type TriggerAnswer =
+  | { readonly kind: "value"; readonly value: number; readonly isEmpty: boolean }
+  | { readonly kind: "failed"; readonly message: string; readonly isEmpty: boolean };
+
+/** Parameters of a TriggerAuthentication, resolved (R16); secrets among them are never logged. */
+export type TriggerParameters = Readonly<Record<string, string>>;
+
+/** Asks once; resolves within the trigger's timeout and never rejects. */
+export type AskTrigger = (
+  trigger: ExternalTrigger & { readonly source: AskedSource },
+  options: { readonly credentials: TriggerParameters; readonly now: number; readonly signal: AbortSignal },
+) => Promise<TriggerAnswer>;
+
+// What reading an answer's text gave.
+
+/** `cause` ends a sentence that names the trigger; it quotes nothing of the answer, which may repeat a secret. */
+export type ValueResult =
+  | { readonly ok: true; readonly value: number }
+  | { readonly ok: false; readonly cause: string };

@@ -1,0 +1,240 @@
+/**
+ * Which of two sources is used for a node? The better one, and the other one while the better one fails.
+ *
+ * The choice is made for each node separately.
+ */
+import type { Reading } from "../api/usage.ts";
+import type { Clock } from "../runtime/clock.ts";
+import {
+  LASTING_FAILURES,
+  MAX_FAILED_READS,
+  type UsageNode,
+  type WatchUsage,
+  type WatchUsageOptions,
+} from "./source.ts";
+
+// Two sources of usage as one: a node is read by the better one, and by the other for as long as that cannot be. Each
+// node is judged by itself. A source takes over only once it has shown that it can: one that fails is left for one
+// that gives usage, and the better one comes back after several readings in a row, tried after waits that grow.
+//
+// One source's readings are given at a time. No two sources name the instances of containers alike, so a change of it
+// is another instance to whoever compares points: the streaks of the node's pods begin anew, no difference spans two
+// sources, and what was seen of a window stays.
+
+/** Readings say by `served` whose they are. */
+export function createAutoSource(better: NamedSource, other: NamedSource, options: AutoSourceOptions): WatchUsage {
+  return async function* (node, watch) {
+    const first: SourceOfNode = { ...better, timeouts: new RetryTimeouts(options) };
+    const second: SourceOfNode = { ...other, timeouts: new RetryTimeouts(options) };
+    let serving = new SourceReader(first, node, watch);
+    let trial: SourceReader | null = null;
+    // Why the source that does not serve is no better.
+    let elsewhere: string | null = null;
+
+    const mark = (reading: Reading): Reading => {
+      const { source } = serving;
+      const served = { source: source.name, because: source === first ? null : elsewhere };
+      return reading.kind === "usage" || elsewhere === null
+        ? { ...reading, served }
+        : { ...reading, served, message: `${reading.message}; ${elsewhere}` };
+    };
+    const startTrial = (): SourceReader | null => {
+      const source = serving.source === first ? second : first;
+      const isUrgent = isFailing(serving);
+      return (isUrgent || source === first) && source.timeouts.mayTry(isUrgent)
+        ? new SourceReader(source, node, watch)
+        : null;
+    };
+
+    try {
+      while (true) {
+        const next: readonly Promise<NextReading>[] = trial === null
+          ? [serving.next()]
+          : [serving.next(), trial.next()];
+        const { reader, result } = await Promise.race(next);
+        if (result.done === true) return;
+        reader.take(result.value, isUseful(result.value, watch));
+        if (reader === serving) {
+          if (serving.source === first && serving.failures === 0) {
+            elsewhere = null;
+            trial?.close();
+            trial = null;
+          }
+          trial ??= startTrial();
+          yield mark(result.value);
+        } else if (reader.failures > 0) {
+          elsewhere = reader.why;
+          reader.source.timeouts.recordFailure();
+          reader.close();
+          trial = null;
+        } else if (reader.successes >= (isFailing(serving) ? 1 : RETURN_AFTER)) {
+          elsewhere = isFailing(serving) ? serving.why : null;
+          if (isFailing(serving)) serving.source.timeouts.stopServing();
+          serving.close();
+          serving = reader;
+          trial = null;
+          serving.source.timeouts.startServing();
+          yield mark(result.value);
+        }
+      }
+    } finally {
+      serving.close();
+      trial?.close();
+    }
+  };
+}
+
+/** A source and its name. */
+type NamedSource = Pick<SourceOfNode, "name" | "watchUsage">;
+
+/** The time, and a number from 0 to 1 that spreads the tries of many nodes. */
+interface AutoSourceOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly random: () => number;
+}
+
+/** Readings in a row, so that a source that fails now and then does not come and go. */
+const RETURN_AFTER = 3;
+
+/** A node that is down is in the list of metrics.k8s.io no more, and that is no failure: it has nothing of the node. */
+function isUseful(reading: Reading, watch: WatchUsageOptions): boolean {
+  return reading.kind === "usage" && (reading.pods.size > 0 || !isAnythingRunning(watch));
+}
+
+function isAnythingRunning({ pods }: WatchUsageOptions): boolean {
+  for (const { containers } of pods()) if (containers.some(({ runningAt }) => runningAt !== null)) return true;
+  return false;
+}
+
+// One source's readings of one node, and how it has done lately.
+
+/** A source, as one node sees it. */
+interface SourceOfNode {
+  /** As it stands in the log and in metrics. */
+  readonly name: string;
+  readonly watchUsage: WatchUsage;
+  readonly timeouts: RetryTimeouts;
+}
+
+/** A reading, or the end, and whose it is. */
+interface NextReading {
+  readonly reader: SourceReader;
+  readonly result: IteratorResult<Reading, unknown>;
+}
+
+/** Reads until it is closed, or the watch ends. */
+class SourceReader {
+  readonly source: SourceOfNode;
+  readonly #ending = new AbortController();
+  readonly #readings: AsyncIterator<Reading>;
+  #next: Promise<NextReading> | null = null;
+  #failures = 0;
+  #successes = 0;
+  #why: string | null = null;
+
+  constructor(source: SourceOfNode, node: UsageNode, watch: WatchUsageOptions) {
+    this.source = source;
+    const signal = AbortSignal.any([watch.signal, this.#ending.signal]);
+    this.#readings = source.watchUsage(node, { ...watch, signal })[Symbol.asyncIterator]();
+  }
+
+  /** In a row, up to now. What does not heal by itself counts as many. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** In a row, up to now. */
+  get successes(): number {
+    return this.#successes;
+  }
+
+  /** Why the last one failed; `null` before any did. */
+  get why(): string | null {
+    return this.#why;
+  }
+
+  /** The same promise until its reading is taken. */
+  next(): Promise<NextReading> {
+    return this.#next ??= this.#readings.next().then((result) => ({ reader: this, result }));
+  }
+
+  /** Takes the reading that `next` gave. */
+  take(reading: Reading, isUseful: boolean): void {
+    this.#next = null;
+    if (isUseful) {
+      this.#failures = 0;
+      this.#successes++;
+      return;
+    }
+    this.#successes = 0;
+    this.#failures += reading.kind === "failed" && LASTING_FAILURES.has(reading.reason) ? MAX_FAILED_READS : 1;
+    this.#why = reading.kind === "failed"
+      ? reading.message
+      : `Cannot read usage of node "${reading.node}" from ${this.source.name}: it has none of the node's containers`;
+  }
+
+  close(): void {
+    this.#ending.abort();
+    // What it holds is put away, also where nobody waits for its next reading.
+    void this.#readings.return?.();
+  }
+}
+
+/** Says whether a source is to be left, if there is another. */
+function isFailing({ failures }: { readonly failures: number }): boolean {
+  return failures >= MAX_FAILED_READS;
+}
+
+// When a source that failed may be tried again: waits grow, so that one that comes and goes is believed less each
+// time.
+
+const MIN_WAIT_MS = 60_000;
+
+/** How one source does for one node. */
+class RetryTimeouts {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #random: () => number;
+  #waitMs = MIN_WAIT_MS;
+  #failedAtMs = -Infinity;
+  #untilMs = -Infinity;
+  #servesSinceMs: number;
+
+  /** `random` gives a number from 0 to 1. */
+  constructor({ clock, random }: { readonly clock: Pick<Clock, "monotonic">; readonly random: () => number }) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#servesSinceMs = clock.monotonic();
+  }
+
+  /** `isUrgent`: nothing else gives usage, so the wait is short, and does not grow. */
+  mayTry(isUrgent: boolean): boolean {
+    const nowMs = this.#clock.monotonic();
+    return nowMs >= this.#untilMs || isUrgent && nowMs - this.#failedAtMs >= URGENT_WAIT_MS;
+  }
+
+  /** It was tried, and failed. */
+  recordFailure(): void {
+    const nowMs = this.#clock.monotonic();
+    this.#failedAtMs = nowMs;
+    this.#untilMs = nowMs + this.#waitMs * (1 + JITTER * this.#random());
+    this.#waitMs = Math.min(2 * this.#waitMs, MAX_WAIT_MS);
+  }
+
+  /** It serves from now on. */
+  startServing(): void {
+    this.#servesSinceMs = this.#clock.monotonic();
+  }
+
+  /** It has served, and fails now: what went well for long is forgiven. */
+  stopServing(): void {
+    if (this.#clock.monotonic() - this.#servesSinceMs >= MAX_WAIT_MS) this.#waitMs = MIN_WAIT_MS;
+    this.recordFailure();
+  }
+}
+
+/** One poll of metrics-server: a pod that it does not know yet may be in its next list. */
+const URGENT_WAIT_MS = 15_000;
+
+const MAX_WAIT_MS = 30 * 60_000;
+
+const JITTER = 0.2;

@@ -1,0 +1,158 @@
+/**
+ * At which address is a kubelet asked, and over which connection? Only an IP address of the node is dialed.
+ *
+ * The node's status is not trusted, because podfit sends a credential there.
+ */
+import { type ClientCertificate, isSameCertificate } from "../../kube/config/credential.ts";
+import { oneLine } from "../../kube/errors.ts";
+import { createTlsClient, type StatusAnswer, UnverifiedClient } from "../../kube/https.ts";
+import { findAddressPurpose, LOOPBACK } from "../../units/address.ts";
+import type { KubeletAddress } from "../source.ts";
+
+// HTTPS to kubelets. Verified with native fetch; or, only when an operator asks for it, with any certificate accepted,
+// for which node:https has to serve, as native fetch can't do that for one client. Never used for the API server.
+
+/** No Request: fetch would make another one of it, with a signal more, for each poll of each node. */
+export interface KubeletRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly certificate: ClientCertificate | null;
+}
+
+/** What is read of a kubelet's answer. */
+export type KubeletAnswer = StatusAnswer;
+
+/** Sends requests to kubelets; disposal closes its connections. */
+export class KubeletClient implements Disposable {
+  readonly #options: KubeletClientOptions;
+  #connections: Connections | null = null;
+  #certificate: ClientCertificate | null = null;
+  #caCerts: readonly string[] = [];
+  #isClosed = false;
+
+  constructor(options: KubeletClientOptions) {
+    this.#options = options;
+  }
+
+  /** A GET that follows no redirect. Rejects, or errors the body, when the signal aborts. */
+  send(url: string, { headers, signal, certificate }: KubeletRequest): Promise<KubeletAnswer> {
+    const connections = this.#connectionsFor(certificate);
+    return connections.kind === "verified"
+      ? fetch(url, { headers, signal, redirect: "manual", client: connections.client })
+      : connections.client.send(url, { headers, signal });
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#disconnect();
+  }
+
+  #disconnect(): void {
+    if (this.#connections?.kind === "verified") this.#connections.client.close();
+    if (this.#connections?.kind === "unverified") this.#connections.client[Symbol.dispose]();
+    this.#connections = null;
+  }
+
+  /** A renewed certificate or CA needs new connections; unverified requests under way then fail, once. */
+  #connectionsFor(certificate: ClientCertificate | null): Connections {
+    if (this.#isClosed) throw new Error("Cannot send to a kubelet: the source of usage is closed");
+    const { getCaCerts, insecureTls } = this.#options;
+    const caCerts = getCaCerts();
+    const isSame = caCerts === this.#caCerts && isSameCertificate(certificate, this.#certificate);
+    if (this.#connections !== null && isSame) return this.#connections;
+    this.#disconnect();
+    this.#certificate = certificate;
+    this.#caCerts = caCerts;
+    this.#connections = insecureTls ? { kind: "unverified", client: new UnverifiedClient(certificate) } : {
+      kind: "verified",
+      client: createTlsClient({ caCerts, certificate }),
+    };
+    return this.#connections;
+  }
+}
+
+// At which of a node's addresses is its kubelet asked? Whoever may write the node's status chooses them, and podfit
+// sends a credential there. So only an IP address is dialed, unless the operator asks for names, which are whatever
+// DNS makes of them, and none that leads back to podfit's own machine, to a metadata service of a cloud or to many at
+// once.
+
+/** The types of a node's addresses: https://kubernetes.io/docs/reference/node/node-status/#addresses */
+export const ADDRESS_TYPES = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"] as const;
+
+export type AddressType = typeof ADDRESS_TYPES[number];
+
+/** Which addresses an operator allows. */
+export interface AddressRules {
+  /** In the order in which they are looked for. */
+  readonly types: readonly AddressType[];
+  /** Where podfit may be on the machine of a node. */
+  readonly allowsLoopback: boolean;
+}
+
+/** Chooses the first address of the first type that the node has. An address that is refused is not passed over. */
+export function toKubeletOrigin(
+  { addresses, port }: KubeletAddress,
+  { types, allowsLoopback }: AddressRules,
+): KubeletOrigin {
+  const found = types.map((type) => addresses?.find((one) => one.type === type)).find((one) => one !== undefined);
+  if (found === undefined) {
+    return refuse(
+      `the node's status has no address of type ${types.join(" or ")} (--kubelet-preferred-address-types has others)`,
+    );
+  }
+  const { type, address } = found;
+  const shown = `"${oneLine(String(address))}"`;
+  if (!Number.isInteger(port) || port < 1 || port > 65535) return refuse(`its port ${oneLine(String(port))} is none`);
+  const host = type === "InternalIP" || type === "ExternalIP" ? parseIp(address) : parseHostName(address);
+  if (host === null) {
+    return refuse(`the node's ${type} ${shown} is no ${type.endsWith("IP") ? "IP address" : "host name"}`);
+  }
+  const purpose = findAddressPurpose(host);
+  if (purpose !== null && !(purpose === LOOPBACK && allowsLoopback)) {
+    return refuse(`the node's ${type} ${shown} is ${purpose}, which is no way to a node`);
+  }
+  return { kind: "origin", origin: `https://${host.includes(":") ? `[${host}]` : host}:${port}`, host };
+}
+
+/** Which certificates of kubelets are accepted. */
+interface KubeletClientOptions {
+  /** Gives those that are trusted at the moment, and no others, PEM; the same array as long as they are the same. */
+  readonly getCaCerts: () => readonly string[];
+  readonly insecureTls: boolean;
+}
+
+type Connections =
+  | { readonly kind: "verified"; readonly client: Deno.HttpClient }
+  | { readonly kind: "unverified"; readonly client: UnverifiedClient };
+
+/** The origin of a kubelet, or why it isn't dialed. */
+type KubeletOrigin =
+  | { readonly kind: "origin"; readonly origin: string; readonly host: string }
+  | { readonly kind: "refused"; readonly why: string };
+
+function refuse(why: string): KubeletOrigin {
+  return { kind: "refused", why };
+}
+
+/** Gives an IP address as it is written canonically, without brackets; `null` for anything else. */
+function parseIp(text: unknown): string | null {
+  if (typeof text !== "string") return null;
+  // A URL also takes 0x7f.1 and 2130706433 for IPv4 addresses, which are none here.
+  if (isIPv4(text)) return text;
+  if (!/^[0-9a-f:.]{2,45}$/i.test(text) || !text.includes(":")) return null;
+  return URL.parse(`https://[${text}]`)?.hostname.slice(1, -1) ?? null;
+}
+
+function isIPv4(text: string): boolean {
+  const parts = text.split(".");
+  return parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
+}
+
+/** A name that a resolver is asked for; an address that is given as a name is read as the address. */
+function parseHostName(text: unknown): string | null {
+  if (typeof text !== "string" || text.length > 253) return null;
+  const ip = parseIp(text);
+  if (ip !== null) return ip;
+  // A last label of digits alone makes a URL read the whole as an IPv4 address.
+  return /^([a-z0-9]([-a-z0-9_]*[a-z0-9])?\.)*[a-z]([-a-z0-9]*[a-z0-9])?$/i.test(text) ? text.toLowerCase() : null;
+}

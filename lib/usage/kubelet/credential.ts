@@ -1,0 +1,143 @@
+/**
+ * Which credential do kubelets get? Tokens of a service account that may read usage and nothing else.
+ */
+import { readText } from "../../kube/body.ts";
+import { type Credential, type GetCredential, isSameCredential, isSendable } from "../../kube/config/credential.ts";
+import { toApiError } from "../../kube/errors.ts";
+import { parseJsonOrText } from "../../kube/list.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { keepSecret } from "../../runtime/secrets.ts";
+import { isRecord } from "../../units/untrusted.ts";
+
+// The credential that kubelets get: tokens of a service account that may read usage and nothing else, so that what one
+// machine is told can't resize pods. podfit asks for them and renews them before they end.
+// https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/
+
+/** The service account of deploy/install.yaml that tokens are asked for, in podfit's own namespace. */
+export const KUBELET_ACCOUNT = "podfit-kubelet";
+
+/** Whose tokens, and who hears of it when there are none. */
+interface RequestedCredentialOptions {
+  readonly clock: Pick<Clock, "monotonic" | "timeout">;
+  /** The account or the right to its tokens is missing: kubelets get podfit's own credential. Called once. */
+  readonly onFallback: (why: string) => void;
+  /** After `onFallback`: there are tokens now. */
+  readonly onRecovered: () => void;
+}
+
+/**
+ * Makes a reader of the credential. It rejects while no token could be had yet, for another reason than a missing
+ * account or right: podfit's own credential is for those that have not applied the new manifest, not for an API server
+ * that fails.
+ */
+export function createKubeletCredential(server: ApiServer, options: RequestedCredentialOptions): GetCredential {
+  const { clock } = options;
+  let held: Held | null = null;
+  let asking: Promise<Held> | null = null;
+  let failure: { readonly error: unknown; readonly untilMs: number } | null = null;
+  let hasFallenBack = false;
+
+  async function renew(): Promise<Held> {
+    try {
+      const next = await fetchToken(server, clock);
+      if (next.credential === null && !hasFallenBack) options.onFallback(next.why);
+      if (next.credential !== null && hasFallenBack) options.onRecovered();
+      hasFallenBack = next.credential === null;
+      failure = null;
+      return held = next;
+    } catch (error) {
+      failure = { error, untilMs: clock.monotonic() + RETRY_MS };
+      throw error;
+    } finally {
+      asking = null;
+    }
+  }
+
+  async function read(rejected: Credential | null): Promise<Held> {
+    const nowMs = clock.monotonic();
+    const mayAsk = failure === null || nowMs >= failure.untilMs;
+    const isRefused = held !== null && held.credential !== null && rejected !== null &&
+      isSameCredential(rejected, held.credential);
+    if (held !== null && nowMs < held.endsAtMs && !isRefused) {
+      // What is held is good for a while yet, so nobody waits for the next one.
+      if (nowMs >= held.renewAtMs && mayAsk) (asking ??= renew()).catch(() => {});
+      return held;
+    }
+    if (asking === null && !mayAsk) throw failure?.error;
+    return await (asking ??= renew());
+  }
+
+  return async (rejected) => {
+    const { credential } = await read(rejected);
+    return credential ?? await server.getCredential(rejected);
+  };
+}
+
+type Held =
+  & {
+    /** By the monotonic clock. */
+    readonly renewAtMs: number;
+    readonly endsAtMs: number;
+  }
+  & (
+    | { readonly credential: Credential }
+    /** podfit's own is used. */
+    | { readonly credential: null; readonly why: string }
+  );
+
+const LIFE_SECONDS = 3600;
+
+/** As a kubelet renews those of pods. */
+const RENEW_AFTER = 0.8;
+
+const TIMEOUT_MS = 5_000;
+
+/** So that the API server isn't asked for each poll of each node. */
+const RETRY_MS = 10_000;
+
+const FALLBACK_MS = 600_000;
+
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+/** Resolves without a token where the account or the right is missing. */
+async function fetchToken(server: ApiServer, clock: RequestedCredentialOptions["clock"]): Promise<Held> {
+  const { origin, namespace } = server;
+  const nowMs = clock.monotonic();
+  const url = `${origin}/api/v1/namespaces/${namespace}/serviceaccounts/${KUBELET_ACCOUNT}/token`;
+  const body = {
+    kind: "TokenRequest",
+    apiVersion: "authentication.k8s.io/v1",
+    spec: { expirationSeconds: LIFE_SECONDS },
+  };
+  using timeout = clock.timeout(TIMEOUT_MS);
+  const { signal } = timeout;
+  const response = await server.transport(
+    new Request(url, {
+      method: "POST",
+      headers: { accept: "application/json", "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    }),
+  );
+  const answer = parseJsonOrText(await readText(response, { limitBytes: MAX_ANSWER_BYTES, signal }));
+  if (response.ok) return toHeld(answer, nowMs);
+  const { message } = toApiError(response, answer);
+  const why = `Cannot get a token of service account "${namespace}/${KUBELET_ACCOUNT}": ${response.status} ${message}`;
+  if (response.status !== 403 && response.status !== 404) throw new Error(why);
+  return { credential: null, why, renewAtMs: nowMs + FALLBACK_MS, endsAtMs: Infinity };
+}
+
+/** By the life that the server gave it: its clock and ours may differ. */
+function toHeld(answer: unknown, nowMs: number): Held {
+  const { spec, status } = isRecord(answer) ? answer : {};
+  const token = isRecord(status) ? status["token"] : null;
+  const seconds = isRecord(spec) ? spec["expirationSeconds"] : null;
+  if (typeof token !== "string" || !isSendable(token)) {
+    throw new Error("Cannot get a token for kubelets: the API server answered without one");
+  }
+  keepSecret(token);
+  const lifeMs = 1000 * (typeof seconds === "number" && seconds > 0 ? Math.min(seconds, LIFE_SECONDS) : LIFE_SECONDS);
+  const credential = { authorization: { kind: "bearer", token }, clientCertificate: null } as const;
+  return { credential, renewAtMs: nowMs + RENEW_AFTER * lifeMs, endsAtMs: nowMs + lifeMs };
+}

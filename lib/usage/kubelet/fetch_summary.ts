@@ -1,0 +1,286 @@
+/**
+ * How is `/stats/summary` of a node fetched? From its kubelet, or through the proxy of the API server.
+ *
+ * A failure is a value. Its message says what is missing and what to do.
+ */
+import type { FailureReason } from "../../api/usage.ts";
+import { BodyTooLarge, discard, readBytes, readErrorText } from "../../kube/body.ts";
+import type { GetCaCerts } from "../../kube/config/certificates.ts";
+import { type Credential, type GetCredential, toHeader } from "../../kube/config/credential.ts";
+import { getErrorMessage, oneLine } from "../../kube/errors.ts";
+import { type ApiServer, sendWithCredential } from "../../kube/transport.ts";
+import { BufferPool } from "../../runtime/buffers.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { getComputeQueue, type RunQueued } from "../../runtime/event_loop.ts";
+import { abortable } from "../../runtime/tasks.ts";
+import type { KubeletAddress } from "../source.ts";
+import { type AddressType, type KubeletAnswer, KubeletClient, toKubeletOrigin } from "./client.ts";
+
+// Fetches `/stats/summary` of a node: from its kubelet, or through the API server's proxy. A failure is a value whose
+// message says what is missing and what to do. The proxy needs `nodes/proxy`, which also lets its holder run commands
+// in any container of the node, so it is the second choice:
+// https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/
+
+/** How kubelets are dialed. */
+export interface DirectSourceOptions extends SourceOptions {
+  /** Gives the CA certificates of the moment, which alone are trusted; `null` for the cluster's. */
+  readonly getCaCerts?: GetCaCerts | null;
+  /** Accept any certificate. The bearer token then goes to whoever answers at the node's address. */
+  readonly insecureTls?: boolean;
+  /** The credential that kubelets get; that of the API server by default. */
+  readonly getCredential?: GetCredential;
+  /** Which addresses of nodes are dialed, the first that a node has; InternalIP by default. */
+  readonly addressTypes?: readonly AddressType[];
+  /** How a request reaches a kubelet; HTTPS by default. */
+  readonly client?: Pick<KubeletClient, "send"> & Disposable;
+}
+
+/** Needs `get` on `nodes/stats`. */
+export function openDirectSource(server: ApiServer, options: DirectSourceOptions): SummarySource {
+  const { getCaCerts = null, insecureTls = false, addressTypes: types = ["InternalIP"] } = options;
+  let given: readonly string[] | null = null;
+  const client = options.client ?? new KubeletClient({ getCaCerts: () => given ?? server.caCerts, insecureTls });
+  const common = {
+    ...toCommon(options),
+    signedBy: getCaCerts === null ? "the cluster's CA" : "the CA of --kubelet-ca",
+    right: "nodes/stats",
+  };
+  const readCredential = limitRereads(options.getCredential ?? server.getCredential, options.clock);
+  // A pod is no node. Outside of the cluster podfit may be on the machine of one: a developer's, or an embedded cluster's.
+  const rules = { types, allowsLoopback: server.source !== "in-cluster" };
+  async function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
+    const where = "at its kubelet";
+    if (node.addresses === null) return toFailed({ node, where }, { reason: "unlisted", why: UNLISTED });
+    const dialed = toKubeletOrigin(node, rules);
+    if (dialed.kind === "refused") return toFailed({ node, where }, { reason: "unreachable", why: dialed.why });
+    const { origin, host } = dialed;
+    const call = { ...common, node, where: `at ${origin}`, host, signal };
+    return await fetchAnswer(
+      () => sendWithCredential((rejected) => read(rejected, signal), (credential) => send(origin, credential, signal)),
+      call,
+    );
+  }
+
+  async function read(rejected: Credential | null, signal: AbortSignal): Promise<Credential> {
+    try {
+      return await abortable(readCredential(rejected), signal);
+    } catch (cause) {
+      throw new CredentialError(getErrorMessage(cause), { cause });
+    }
+  }
+
+  /** A password is for the API server alone. */
+  async function send(origin: string, credential: Credential, signal: AbortSignal): Promise<KubeletAnswer> {
+    given = await getCaCerts?.(null) ?? given;
+    const { authorization, clientCertificate: certificate } = credential;
+    const bearer = authorization?.kind === "bearer" ? toHeader(authorization) : null;
+    const headers = bearer === null ? ACCEPT : { ...ACCEPT, authorization: bearer };
+    return await client.send(`${origin}${SUMMARY_PATH}`, { headers, signal, certificate });
+  }
+  return { fetchSummary, [Symbol.dispose]: () => client[Symbol.dispose]() };
+}
+
+/** Needs `get` on `nodes/proxy`. Works where nodes can't be dialed. */
+export function createProxySource(server: ApiServer, options: SourceOptions): SummarySource {
+  const { origin, transport } = server;
+  const common = { ...toCommon(options), host: null, signedBy: null, right: "nodes/proxy" };
+  function fetchSummary(node: NodeAddress, signal: AbortSignal): Promise<SummaryAnswer> {
+    const url = `${origin}/api/v1/nodes/${encodeURIComponent(node.name)}/proxy${SUMMARY_PATH}`;
+    const send = () => transport(new Request(url, { headers: ACCEPT, signal }));
+    return fetchAnswer(send, { ...common, node, where: "through the API server", signal });
+  }
+  return { fetchSummary, [Symbol.dispose]() {} };
+}
+
+// The port to summaries: what a kubelet answers to a poll, by whatever way it was asked.
+
+/** A node and where its kubelet answers. */
+export interface NodeAddress extends KubeletAddress {
+  readonly name: string;
+}
+
+/** The bytes of a summary, or why there is none. */
+export type SummaryAnswer =
+  | {
+    readonly kind: "summary";
+    /** JSON in UTF-8, until they are released. */
+    readonly bytes: Uint8Array;
+    /** The node's clock minus ours by the Date header, whole seconds; 0 below two. */
+    readonly clockOffsetMs: number;
+    /** Gives the memory of `bytes` to the next answer. */
+    readonly release?: () => void;
+  }
+  | { readonly kind: "failed"; readonly reason: FailureReason; readonly message: string };
+
+/** Throws nothing but the reason of an abort that isn't a timeout. */
+export type FetchSummary = (node: NodeAddress, signal: AbortSignal) => Promise<SummaryAnswer>;
+
+/** A way to summaries; disposal closes its connections. */
+export interface SummarySource extends Disposable {
+  readonly fetchSummary: FetchSummary;
+}
+
+/** What both sources need: the clock to compare the node's with, and how long a summary may be. */
+interface SourceOptions {
+  readonly clock: Pick<Clock, "now" | "monotonic" | "sleep">;
+  /** What a node of its number of pods may have, by default. */
+  readonly limitBytes?: number;
+}
+
+const SUMMARY_PATH = "/stats/summary?only_cpu_and_memory=true";
+
+const ACCEPT = { accept: "application/json" };
+
+const UNLISTED = "the node is not known: it is not listed yet, or podfit may not list nodes";
+
+function toCommon(options: SourceOptions): Pick<SummaryCall, "clock" | "limitBytes" | "buffers" | "compute"> {
+  const { clock, limitBytes = null } = options;
+  return { clock, limitBytes, buffers: new BufferPool(), compute: getComputeQueue(clock) };
+}
+
+/** As often as a file's credential is read again anyway. */
+const MIN_REREAD_MS = 60_000;
+
+/**
+ * A kubelet that refuses every credential must not have one loaded for each poll: that runs a program, or asks the API
+ * server. Between two reloads the one of the moment is given, which may be newer than the one that was refused.
+ */
+function limitRereads(readCredential: GetCredential, clock: Pick<Clock, "monotonic">): GetCredential {
+  let rereadAtMs = -Infinity;
+  let rereading: Promise<Credential> | null = null;
+  return (rejected) => {
+    if (rejected === null) return readCredential(null);
+    if (rereading !== null) return rereading;
+    if (clock.monotonic() - rereadAtMs < MIN_REREAD_MS) return readCredential(null);
+    rereadAtMs = clock.monotonic();
+    const reading = readCredential(rejected).finally(() => rereading = null);
+    return rereading = reading;
+  };
+}
+
+// What became of the question for a summary: its bytes, or why there are none, in words that say what is missing and
+// what to do. Both ways to a kubelet, with its certificate checked or not, fail in the same words.
+
+/** One question for a node's summary. */
+interface SummaryCall {
+  readonly clock: Pick<Clock, "now">;
+  readonly buffers: BufferPool;
+  /** The queue in which answers are read. */
+  readonly compute: RunQueued;
+  /** `null` for what the node may honestly have. */
+  readonly limitBytes: number | null;
+  readonly node: NodeAddress;
+  /** How it was asked. */
+  readonly where: string;
+  /** The host that was dialed; `null` where that isn't the kubelet's. */
+  readonly host: string | null;
+  readonly signal: AbortSignal;
+  /** `null` where the kubelet's certificate isn't ours to check. */
+  readonly signedBy: string | null;
+  /** What a 403 asks for. */
+  readonly right: string;
+}
+
+/** There was no credential to send. */
+class CredentialError extends Error {}
+
+/** Sends the question and reads what comes of it. Rejects with nothing but the reason of an abort that isn't a timeout. */
+async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall): Promise<SummaryAnswer> {
+  const { buffers, compute, signal, node, clock } = call;
+  const limitBytes = call.limitBytes ?? toLimitBytes(node.maxPods);
+  try {
+    const answer = await send();
+    const clockOffsetMs = computeClockOffset(answer, clock.now());
+    // A group of nodes may have answered together.
+    await compute(() => {});
+    if (answer.status !== 200) return await toRefusal(answer, call);
+    const buffer = await readBytes(answer, { limitBytes, signal, buffers });
+    return { kind: "summary", bytes: buffer.bytes(), clockOffsetMs, release: () => buffers.release(buffer) };
+  } catch (error) {
+    if (error instanceof BodyTooLarge) {
+      return toFailed(call, { reason: "too_large", why: `the answer has ${error.message}` });
+    }
+    return signal.aborted ? toAborted(call) : toFailure(error, call);
+  }
+}
+
+/** Makes a failure of a reason and its words. */
+function toFailed(
+  { node, where }: Pick<SummaryCall, "node" | "where">,
+  { reason, why }: { readonly reason: FailureReason; readonly why: string },
+): SummaryAnswer {
+  return { kind: "failed", reason, message: `Cannot read usage of node "${node.name}" ${where}: ${why}` };
+}
+
+/** An honest summary has 3 to 4 kB a pod of two containers, and some 15 kB of ten. */
+const BYTES_PER_POD = 32 * 1024;
+
+/** The default of a kubelet. */
+const USUAL_PODS = 110;
+
+/** A node says itself how many pods it may have, so what follows from that has bounds. */
+const MIN_LIMIT_BYTES = 2 * 2 ** 20;
+
+const MAX_LIMIT_BYTES = 32 * 2 ** 20;
+
+function toLimitBytes(maxPods: number | null): number {
+  const bytes = (maxPods ?? USUAL_PODS) * BYTES_PER_POD;
+  return Math.min(MAX_LIMIT_BYTES, Math.max(MIN_LIMIT_BYTES, bytes));
+}
+
+function toAborted(call: SummaryCall): SummaryAnswer {
+  const { reason } = call.signal;
+  if (!(reason instanceof DOMException) || reason.name !== "TimeoutError") throw reason;
+  return toFailed(call, { reason: "timeout", why: reason.message.toLowerCase() });
+}
+
+/** Whole seconds, truncated by the node: nearer than two seconds is taken for the same. */
+function computeClockOffset({ headers }: KubeletAnswer, now: number): number {
+  const offsetMs = Date.parse(headers.get("date") ?? "") - now;
+  return Math.abs(offsetMs) >= 2000 ? Math.round(offsetMs / 1000) * 1000 : 0;
+}
+
+async function toRefusal(answer: KubeletAnswer, call: SummaryCall): Promise<SummaryAnswer> {
+  const { status, statusText } = answer;
+  const text = oneLine(toMessage(await readErrorText(answer, call.signal)));
+  await discard(answer);
+  const said = `${status} ${text || oneLine(statusText)}`.trim();
+  if (status === 401) {
+    const why = call.signedBy === null
+      ? `${said}; check podfit's credential`
+      : `${said}; the kubelet doesn't know podfit's credential: turn on authentication.webhook in its configuration`;
+    return toFailed(call, { reason: "unauthorized", why });
+  }
+  if (status === 403) {
+    const why = `${said}; grant that user the verb "get" on "${call.right}" in its ClusterRole`;
+    return toFailed(call, { reason: "forbidden", why });
+  }
+  return toFailed(call, { reason: "http", why: said });
+}
+
+/** The API server answers with a Status, a kubelet with text. */
+function toMessage(text: string): string {
+  try {
+    const { message } = JSON.parse(text);
+    return typeof message === "string" ? message : text;
+  } catch {
+    return text;
+  }
+}
+
+function toFailure(error: unknown, call: SummaryCall): SummaryAnswer {
+  const words = getErrorMessage(error);
+  if (error instanceof CredentialError) return toFailed(call, { reason: "unauthorized", why: words });
+  if (call.signedBy === null || !/certificate|handshake|corrupt message|fatal alert/i.test(words)) {
+    return toFailed(call, { reason: "unreachable", why: words });
+  }
+  const { node, signedBy } = call;
+  const whose = `the kubelet of node "${node.name}" serves a certificate`;
+  const hint = /UnknownIssuer|BadSignature|CaUsedAsEndEntity|UnsupportedCertVersion/.test(words)
+    ? `${whose} not signed by ${signedBy}: give its CA with --kubelet-ca, or accept any with --kubelet-insecure-tls`
+    : /valid for name|NotValidForName/.test(words)
+    ? `${whose} that is not for "${call.host}": renew it with this address (serverTLSBootstrap), or accept any with ` +
+      "--kubelet-insecure-tls"
+    : "is this the kubelet's port, and does it admit podfit's client certificate";
+  return toFailed(call, { reason: "tls", why: `${hint} (${words})` });
+}

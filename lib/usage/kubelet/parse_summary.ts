@@ -1,0 +1,266 @@
+/**
+ * How do the bytes of `/stats/summary` become usage by pod? A node may be compromised, so every value is checked.
+ */
+import type { PodCpu, PodUsage, Point, Pressure } from "../../api/usage.ts";
+import { isRecord } from "../../units/untrusted.ts";
+import { type Projection, projectJson, recordShape, type Shape } from "../json/projection.ts";
+
+// From the bytes of a kubelet's `/stats/summary` to usage by pod. A node may be compromised and a proxy may answer in
+// its place, so nothing is believed: what can't be true is left out and counted, and nothing throws. Cheap on purpose:
+// of pods that are not tracked nothing is built, and of the others only what is read.
+
+/** Which pods are read, and what time it is on the node. */
+export interface SummaryOptions {
+  /** UIDs of the pods to read. */
+  readonly tracked: ReadonlySet<string> | ((uid: string) => boolean);
+  /** What the node's clock said at about the time of reading; points far ahead of it are left out. */
+  readonly nodeNow?: number;
+}
+
+/** The tracked pods' usage, or why the text is no summary. */
+export type SummaryReading =
+  | {
+    readonly kind: "summary";
+    /** `at`: when the node's own numbers were taken, by its clock. */
+    readonly node: { readonly name: string | null; readonly at: number | null };
+    readonly pods: Map<string, PodUsage>;
+    readonly skipped: number;
+  }
+  | { readonly kind: "malformed"; readonly message: string };
+
+/** Reads a summary's JSON in UTF-8, and keeps nothing of `bytes`; never throws. */
+export function parseSummary(bytes: Uint8Array, options: SummaryOptions): SummaryReading {
+  const { tracked } = options;
+  const isTracked = typeof tracked === "function" ? tracked : (uid: string) => tracked.has(uid);
+  let read: Projection;
+  try {
+    read = projectJson(bytes, toSummaryShape(isTracked));
+  } catch (error) {
+    return malformed(`not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  const summary = read.value;
+  if (!isRecord(summary)) return malformed("not a JSON object");
+  // Go writes an empty list as null.
+  const entries = summary.pods ?? [];
+  if (!Array.isArray(entries)) return malformed(`"pods" is not a list`);
+
+  const node = toNode(summary.node);
+  const context: PointContext = { latestAt: toLatestAt(node.at, options.nodeNow), parseTime: memoTime() };
+  const pods = new Map<string, PodUsage>();
+  let skipped = read.omitted;
+  for (const entry of entries) {
+    const uid = isRecord(entry) ? parseUid(entry.podRef) : null;
+    if (uid === null || pods.has(uid)) skipped++;
+    else {
+      const parsed = toPodUsage(entry, context);
+      pods.set(uid, parsed.usage);
+      skipped += parsed.skipped;
+    }
+  }
+  return { kind: "summary", node, pods, skipped };
+}
+
+// The CPU pressure (PSI) that a kubelet's summary has of a container, since 1.34. Its total is documented in ns and is
+// so only while the runtime's own numbers are served, which is in a container's first 13 to 22 s, or for ever on nodes
+// without cAdvisor; cAdvisor passes on the kernel's microseconds: https://docs.kernel.org/accounting/psi.html
+
+/**
+ * `psi` is untrusted; `ageMs`: how long the instance has run. `null` where nothing is measured: some = full = 0 is what
+ * a kernel without PSI gives for ever, and one with PSI never, as each process has waited a little (L20).
+ */
+export function parsePressure(psi: unknown, ageMs: number): Pressure | null {
+  if (!isRecord(psi) || !isRecord(psi.full)) return null;
+  const { total, avg10, avg60 } = psi.full;
+  const someTotal = isRecord(psi.some) ? psi.some.total : 0;
+  if (!isTotal(total) || !isTotal(someTotal) || !isPercent(avg10) || !isPercent(avg60)) return null;
+  const largest = Math.max(total, someTotal);
+  if (largest === 0) return null;
+  // Nothing waits longer than it lives: what would have in microseconds is in nanoseconds.
+  const unit = largest * NS.us <= toLongestNs(ageMs) ? "us" : "ns";
+  if (largest * NS[unit] > toLongestNs(ageMs)) return null;
+  const fullHint = { unit, percent: Math.max(avg10, avg60) } as const;
+  return { fullNs: total * NS[unit], fullHint, throttledNs: null, largestCpuNs: null };
+}
+
+type Fields = Record<string, unknown>;
+
+/** Finding a container's twin is quadratic, so their number has a bound. */
+const MAX_CONTAINERS = 500;
+
+/** A node has 110, seldom 500. Of pods that are not tracked none are counted. */
+const MAX_PODS = 5000;
+
+const CPU = recordShape({
+  time: "value",
+  usageCoreNanoSeconds: "value",
+  psi: recordShape({
+    full: recordShape({ total: "value", avg10: "value", avg60: "value" }),
+    some: recordShape({ total: "value" }),
+  }),
+});
+
+const CONTAINER = recordShape({
+  name: "value",
+  startTime: "value",
+  cpu: CPU,
+  memory: recordShape({ usageBytes: "value", workingSetBytes: "value" }),
+});
+
+const NODE = recordShape({ nodeName: "value", cpu: recordShape({ time: "value" }) });
+
+const POD = recordShape({
+  podRef: recordShape({ uid: "value" }),
+  startTime: "value",
+  containers: { kind: "list", entry: CONTAINER, maxEntries: MAX_CONTAINERS },
+  cpu: CPU,
+  memory: recordShape({ usageBytes: "value" }),
+});
+
+function toSummaryShape(isTracked: (uid: string) => boolean): Shape {
+  const isWanted = (podRef: unknown) => {
+    const uid = parseUid(podRef);
+    // One without a uid is counted later.
+    return uid === null || isTracked(uid);
+  };
+  const entry: Shape = { ...POD, wanted: { field: "podRef", isWanted } };
+  return recordShape({ node: NODE, pods: { kind: "list", entry, maxEntries: MAX_PODS } });
+}
+
+function parseUid(podRef: unknown): string | null {
+  const uid = isRecord(podRef) ? podRef.uid : null;
+  return typeof uid === "string" && uid !== "" ? uid : null;
+}
+
+const SECOND_MS = 1000;
+
+const MAX_LEAD_MS = 3_600_000;
+
+/** The counter's own type ends here (uint64): 584 core-years. */
+const MAX_COUNTER_NS = 2 ** 64;
+
+const MAX_BYTES = 2 ** 50;
+
+const MAX_NAME_LENGTH = 253;
+
+function malformed(cause: string): SummaryReading {
+  return { kind: "malformed", message: `Cannot parse the kubelet's summary: ${cause}` };
+}
+
+function toNode(node: unknown): { name: string | null; at: number | null } {
+  if (!isRecord(node)) return { name: null, at: null };
+  const at = isRecord(node.cpu) ? toTime(node.cpu.time) : null;
+  return { name: isName(node.nodeName) ? node.nodeName : null, at };
+}
+
+/** A point from the far future would make all later ones look old, for ever; a node's own lag is below a minute. */
+function toLatestAt(nodeAt: number | null, nodeNow: number | undefined): number {
+  if (nodeAt === null && nodeNow === undefined) return Infinity;
+  return Math.max(nodeAt ?? -Infinity, nodeNow ?? -Infinity) + MAX_LEAD_MS;
+}
+
+interface PointContext {
+  readonly latestAt: number;
+  readonly parseTime: (value: unknown) => number | null;
+}
+
+function toPodUsage(pod: Fields, context: PointContext): { usage: PodUsage; skipped: number } {
+  const containers = pod.containers ?? [];
+  const usageBytes = toUsageBytes(isRecord(pod.memory) ? pod.memory.usageBytes : undefined);
+  let skipped = usageBytes === undefined ? 1 : 0;
+  const points: Point[] = [];
+  const cpu = toPodCpu(pod, context);
+  if (!Array.isArray(containers)) return { usage: { usageBytes: usageBytes ?? null, points }, skipped: skipped + 1 };
+  for (const container of containers) {
+    const point = isRecord(container) ? toPoint(container, context) : null;
+    if (point === null || points.some((other) => other.container === point.container)) skipped++;
+    else points.push(point);
+  }
+  // The copy has no room to spare: push() leaves room for 16 more points, and the pod's newest record keeps this array.
+  const usage = { usageBytes: usageBytes ?? null, points: points.slice() };
+  return { usage: cpu === null ? usage : { ...usage, cpu }, skipped };
+}
+
+/** `null` without one, and for the zeros of a pod's first 12 s; what cannot be true is left out. */
+function toPodCpu({ cpu, startTime }: Fields, { latestAt, parseTime }: PointContext): PodCpu | null {
+  if (!isRecord(cpu)) return null;
+  const at = parseTime(cpu.time);
+  const counterNs = cpu.usageCoreNanoSeconds;
+  if (at === null || at > latestAt || !isAmount(counterNs, MAX_COUNTER_NS) || counterNs === 0) return null;
+  const pressure = parsePressure(cpu.psi, at - (parseTime(startTime) ?? at));
+  return { at, resolutionMs: SECOND_MS, counterNs, pressure };
+}
+
+function toPoint(container: Fields, { latestAt, parseTime }: PointContext): Point | null {
+  const { name, startTime, cpu, memory } = container;
+  if (!isName(name) || !isName(startTime) || !isRecord(cpu) || !isRecord(memory)) return null;
+  const at = parseTime(cpu.time);
+  const counterNs = cpu.usageCoreNanoSeconds;
+  const { workingSetBytes } = memory;
+  const usageBytes = toUsageBytes(memory.usageBytes);
+  if (at === null || at > latestAt || usageBytes === undefined) return null;
+  if (!isAmount(counterNs, MAX_COUNTER_NS) || !isAmount(workingSetBytes, MAX_BYTES)) return null;
+  return {
+    container: name,
+    instance: startTime,
+    at,
+    resolutionMs: SECOND_MS,
+    cpu: { kind: "counter", counterNs },
+    workingSetBytes,
+    usageBytes,
+    pressure: parsePressure(cpu.psi, at - (parseTime(startTime) ?? at)),
+  };
+}
+
+/** Zero is what a cgroup shows that nobody has measured yet (seen in a pod's first 12 s), not a use of nothing. */
+function toUsageBytes(value: unknown): number | null | undefined {
+  if (value === undefined || value === null || value === 0) return null;
+  return isAmount(value, MAX_BYTES) ? value : undefined;
+}
+
+/** A summary has few times and many copies of them. */
+function memoTime(): PointContext["parseTime"] {
+  const known = new Map<unknown, number | null>();
+  return (value) => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const at = toTime(value);
+    known.set(value, at);
+    return at;
+  };
+}
+
+/** Kubernetes writes RFC 3339 only; Date.parse alone would also take "1" and "May 5". */
+function toTime(value: unknown): number | null {
+  if (typeof value !== "string" || value.length < 20 || value.length > 40 || value[10] !== "T") return null;
+  const at = Date.parse(value);
+  return at > 0 ? at : null;
+}
+
+/** Not isSafeInteger: an honest counter passes 2^53. */
+function isAmount(value: unknown, max: number): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH;
+}
+
+const NS = { us: 1000, ns: 1 } as const;
+
+/** The start and the time of a sample are whole seconds, and the kernel starts to count with the cgroup. */
+const SLACK_MS = 2000;
+
+/** uint64. */
+const MAX_TOTAL = 2 ** 64;
+
+function toLongestNs(ageMs: number): number {
+  return (ageMs + SLACK_MS) * 1e6;
+}
+
+function isTotal(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOTAL;
+}
+
+function isPercent(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= 100;
+}

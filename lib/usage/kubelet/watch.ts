@@ -1,0 +1,101 @@
+/**
+ * When is each kubelet polled? Nodes are polled in groups, so that the load is spread over the interval.
+ */
+import type { Reading } from "../../api/usage.ts";
+import { getErrorMessage } from "../../kube/errors.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { getComputeQueue } from "../../runtime/event_loop.ts";
+import { readAtInterval, type UsageNode, type WatchUsage, type WatchUsageOptions } from "../source.ts";
+import type { FetchSummary, SummaryAnswer, SummarySource } from "./fetch_summary.ts";
+import { parseSummary } from "./parse_summary.ts";
+
+// Usage from the summaries of kubelets. Nodes are polled in groups, so that a large cluster is neither asked nor held
+// in memory all at once, and one wake of the process serves many polls: alone each would cost twice as much.
+
+/** Polls `source`, which must live as long as any of the watches. */
+export function watchKubelets(
+  { fetchSummary }: Pick<SummarySource, "fetchSummary">,
+  { clock, random }: WatchKubeletsOptions,
+): WatchUsage {
+  const phaseMs = random() * GROUP_MS;
+  let watched = 0;
+  return async function* (node, options) {
+    const toGroupMs = (GROUP_MS - (clock.monotonic() + phaseMs) % GROUP_MS) % GROUP_MS;
+    const firstMs = toGroupMs + Math.floor(watched / GROUP) * GROUP_MS;
+    const initialDelayMs = firstMs % options.interval();
+    watched++;
+    try {
+      yield* pollKubelet(node, { ...options, fetchSummary, clock, initialDelayMs });
+    } finally {
+      watched--;
+    }
+  };
+}
+
+// The readings of one kubelet, one per cycle: its summary is fetched and parsed, and what fails is a reading too.
+
+/** How one node is polled. */
+export interface PollOptions extends WatchUsageOptions {
+  readonly fetchSummary: FetchSummary;
+  readonly clock: Clock;
+  /** Before the first poll, to spread the nodes. */
+  readonly initialDelayMs?: number;
+}
+
+/** The node's readings, failed ones among them, until the signal aborts. Does not reject. */
+export function pollKubelet(node: UsageNode, options: PollOptions): AsyncGenerator<Reading> {
+  return readAtInterval(() => fetchReading(node, options), options);
+}
+
+/** The time, and a number from 0 to 1. */
+interface WatchKubeletsOptions {
+  readonly clock: Clock;
+  /** Gives the phase of this process, so that of several podfits not all ask at once. */
+  readonly random: () => number;
+}
+
+/** Nodes of a group; to send their requests takes some 5 ms. */
+const GROUP = 16;
+
+/**
+ * From group to group; those of 1,280 nodes fill 5 s, the interval of metered pods. Most intervals are multiples of it, so that a node that comes later
+ * still falls in with others.
+ */
+const GROUP_MS = 62.5;
+
+/** A kubelet that takes longer than its cycle is read as often as it can answer: readings never overlap. */
+const TIMEOUT_MS = 10_000;
+
+async function fetchReading(node: UsageNode, options: PollOptions): Promise<Reading> {
+  const { clock, isTracked: tracked } = options;
+  const compute = getComputeQueue(clock);
+  // The nodes of a group are due together, and to send a request is work too.
+  const { startedMs, answering } = await compute(() => ({
+    startedMs: clock.monotonic(),
+    answering: fetchInTime(node, options),
+  }));
+  const answer = await answering;
+  const common = { node: node.name, readAt: clock.now() };
+  if (answer.kind === "failed") return { ...common, ...answer };
+  const { bytes, clockOffsetMs } = answer;
+  const durationMs = clock.monotonic() - startedMs;
+  const summary = await compute(() => parseSummary(bytes, { tracked, nodeNow: common.readAt + clockOffsetMs }));
+  answer.release?.();
+  if (summary.kind === "malformed") {
+    const message = `Cannot read usage of node "${node.name}": ${summary.message}`;
+    return { ...common, kind: "failed", reason: "malformed", message };
+  }
+  const { pods, skipped } = summary;
+  return { ...common, kind: "usage", clockOffsetMs, pods, skipped, durationMs };
+}
+
+async function fetchInTime(node: UsageNode, options: PollOptions): Promise<SummaryAnswer> {
+  const { fetchSummary, clock, signal } = options;
+  using timeout = clock.timeout(TIMEOUT_MS);
+  try {
+    return await fetchSummary({ name: node.name, ...node.getAddress() }, AbortSignal.any([signal, timeout.signal]));
+  } catch (error) {
+    const message = `Cannot read usage of node "${node.name}": ${getErrorMessage(error)}`;
+    return { kind: "failed", reason: "unreachable", message };
+  }
+}

@@ -1,0 +1,341 @@
+/**
+ * How is usage fetched from metrics.k8s.io? One answer serves many nodes.
+ *
+ * It is coarser than a summary: it has rates over the time between two polls of metrics-server.
+ */
+import type { FailureReason, PodUsage, Point, Reading } from "../../api/usage.ts";
+import { BodyTooLarge, readBytes, readErrorText } from "../../kube/body.ts";
+import { type ApiError, getErrorMessage, oneLine, toApiError } from "../../kube/errors.ts";
+import { parseJsonOrText } from "../../kube/list.ts";
+import type { ApiServer } from "../../kube/transport.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { getComputeQueue } from "../../runtime/event_loop.ts";
+import { abortable } from "../../runtime/tasks.ts";
+import { readAtInterval, type UsageNode, type UsagePod, type WatchUsage, type WatchUsageOptions } from "../source.ts";
+import { parsePodMetrics, parsePodMetricsList, type PodMetrics, type PodMetricsOptions } from "./parse_pod_metrics.ts";
+
+// Usage from metrics.k8s.io: coarser than a kubelet's summary, as metrics-server reads that every 15 s and gives rates
+// over the time between two of them. It tells neither page cache nor pressure, kills or the node's clock, so no memory
+// limit is lowered by it (C46). One list serves all nodes.
+
+/** Whom is asked, and for which pods. */
+export interface MetricsApiOptions {
+  readonly server: Pick<ApiServer, "origin" | "transport">;
+  readonly clock: Clock;
+  /** Gives the phase of this process, so that of several podfits not all ask at once. */
+  readonly random: () => number;
+  /** Which pods are ever looked for: the list is no larger than need be. */
+  readonly scope: {
+    /** `null` = all. */
+    readonly namespaces: readonly string[] | null;
+    readonly node: string | null;
+    readonly pod: { readonly namespace: string; readonly name: string } | null;
+  };
+  readonly limitBytes?: number;
+  /**
+   * Told when a namespace's list begins to fail, with the reason, and with `null` when it no longer does: other
+   * namespaces' pods on a node are read all the same, so no reading says it.
+   */
+  readonly onNamespace?: (namespace: string, why: string | null) => void;
+}
+
+/** A source of usage; disposal ends what it has asked. */
+export interface MetricsApi extends Disposable {
+  readonly watchUsage: WatchUsage;
+}
+
+/** Needs `list` on `pods` of metrics.k8s.io; with one pod for a scope, `get`. */
+export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
+  const { clock, random, scope } = options;
+  const phaseMs = random() * RESOLUTION_MS;
+  const ending = new AbortController();
+  const watches = new Set<WatchUsageOptions>();
+  const answers = new Map<string, () => Promise<PodMetricsAnswer>>();
+  const failing = new Set<string>();
+  const compute = getComputeQueue(clock);
+
+  /** By `namespace/name`, over all nodes. */
+  function listWanted(): ReadonlySet<string> {
+    const wanted = new Set<string>();
+    for (const watch of watches) for (const pod of watch.pods()) wanted.add(toKey(pod));
+    return wanted;
+  }
+
+  async function ask(part: Part): Promise<PodMetricsAnswer> {
+    const wanted = listWanted();
+    const isWanted = (namespace: string, name: string) => wanted.has(toKey({ namespace, name }));
+    const answer = await fetchPodMetrics(part, { ...options, isWanted, signal: ending.signal });
+    if (part.namespace !== null) note(part.namespace, answer);
+    return answer;
+  }
+
+  function note(namespace: string, answer: PodMetricsAnswer): void {
+    const isFailed = answer.kind === "failed";
+    if (isFailed === failing.has(namespace)) return;
+    if (isFailed) failing.add(namespace);
+    else failing.delete(namespace);
+    options.onNamespace?.(namespace, isFailed ? answer.why : null);
+  }
+
+  function read(part: Part): Promise<PodMetricsAnswer> {
+    const key = part.namespace ?? "";
+    const known = answers.get(key);
+    if (known !== undefined) return known();
+    const shared = shareAnswers(() => ask(part), clock);
+    answers.set(key, shared);
+    return shared();
+  }
+
+  async function readOnce({ name }: UsageNode, watch: WatchUsageOptions): Promise<Reading> {
+    const startedMs = clock.monotonic();
+    const pods = [...watch.pods()];
+    try {
+      const found = await abortable(Promise.all(listParts(pods, scope).map(read)), watch.signal);
+      const durationMs = clock.monotonic() - startedMs;
+      return await compute(() => toReading(name, { pods, found, readAt: clock.now(), durationMs }));
+    } catch (error) {
+      if (!watch.signal.aborted && !ending.signal.aborted) throw error;
+      // Nobody looks at the reading: the watch ends, or all of them.
+      return toFailedReading(name, { reason: "unreachable", why: "podfit is ending", readAt: clock.now() });
+    }
+  }
+
+  return {
+    async *watchUsage(node, watch) {
+      const toBeatMs = (RESOLUTION_MS - (clock.monotonic() + phaseMs) % RESOLUTION_MS) % RESOLUTION_MS;
+      watches.add(watch);
+      try {
+        yield* readAtInterval(() => readOnce(node, watch), {
+          ...watch,
+          clock,
+          // All at one beat: an answer is then never older than the watch that gets it, and none is read twice.
+          interval: () => Math.ceil(watch.interval() / RESOLUTION_MS) * RESOLUTION_MS,
+          initialDelayMs: toBeatMs,
+        });
+      } finally {
+        watches.delete(watch);
+      }
+    },
+    [Symbol.dispose]: () => ending.abort(),
+  };
+}
+
+/** How often metrics-server looks, unless it was told to look less often; all nodes are read at the same beat. */
+const RESOLUTION_MS = 15_000;
+
+const SOURCE = "metrics.k8s.io";
+
+function toKey({ namespace, name }: Pick<UsagePod, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
+}
+
+/** One list for all nodes; of a part of the cluster those of the namespaces that the node's pods are in. */
+function listParts(pods: readonly UsagePod[], { namespaces, node, pod }: MetricsApiOptions["scope"]): readonly Part[] {
+  if (pod !== null) return [{ namespace: pod.namespace, pod: pod.name }];
+  if (namespaces === null && node === null) return [{ namespace: null, pod: null }];
+  return [...new Set(pods.map(({ namespace }) => namespace))].map((namespace) => ({ namespace, pod: null }));
+}
+
+interface Found {
+  readonly pods: readonly UsagePod[];
+  readonly found: readonly PodMetricsAnswer[];
+  readonly readAt: number;
+  readonly durationMs: number;
+}
+
+/** Failed when nothing was answered: of several namespaces those that were are read. */
+function toReading(node: string, { pods, found, readAt, durationMs }: Found): Reading {
+  const usages = found.flatMap((one) => one.kind === "usage" ? [one] : []);
+  const [failure] = found.flatMap((one) => one.kind === "failed" ? [one] : []);
+  if (usages.length === 0 && failure !== undefined) return toFailedReading(node, { ...failure, readAt });
+  const read = new Map<string, PodUsage>();
+  let clockOffsetMs = 0;
+  let skipped = 0;
+  for (const pod of pods) {
+    const answer = usages.find((one) => one.pods.has(toKey(pod)));
+    const metrics = answer?.pods.get(toKey(pod));
+    if (answer === undefined || metrics === undefined) continue;
+    skipped += metrics.skipped;
+    // That it is ahead is all that can be known of the node's clock.
+    if (metrics.at - readAt >= MIN_OFFSET_MS) clockOffsetMs = Math.max(clockOffsetMs, metrics.at - readAt);
+    const points = listPoints(pod, metrics);
+    if (points.length > 0) read.set(pod.uid, { usageBytes: null, points });
+  }
+  return { kind: "usage", node, readAt, clockOffsetMs, pods: read, skipped, durationMs };
+}
+
+const MIN_OFFSET_MS = 2_000;
+
+/** Times are cut off to whole seconds. */
+const TIME_RESOLUTION_MS = 1_000;
+
+function listPoints({ containers }: UsagePod, { at, windowMs, containers: measured }: PodMetrics): readonly Point[] {
+  return containers.flatMap(({ name, instance, runningAt }): readonly Point[] => {
+    const metrics = measured.get(name);
+    if (metrics === undefined || instance === null || runningAt === null) return [];
+    // Most of the window was before this instance: it is another's usage, or that of a pod of the same name.
+    if (at - windowMs / 2 < runningAt) return [];
+    const { millicores, workingSetBytes } = metrics;
+    return [{
+      container: name,
+      // Other sources count CPU, so none of their points is of the same series.
+      instance: `${SOURCE} ${instance}`,
+      at,
+      resolutionMs: TIME_RESOLUTION_MS,
+      cpu: { kind: "rate", millicores, windowMs },
+      workingSetBytes,
+      usageBytes: null,
+      pressure: null,
+    }];
+  });
+}
+
+function toFailedReading(
+  node: string,
+  { reason, why, readAt }: Pick<Extract<PodMetricsAnswer, { kind: "failed" }>, "reason" | "why"> & { readAt: number },
+): Reading {
+  return {
+    kind: "failed",
+    node,
+    readAt,
+    reason,
+    message: `Cannot read usage of node "${node}" from ${SOURCE}: ${why}`,
+  };
+}
+
+// Asks metrics.k8s.io for usage: of all pods, of a namespace's, or of one pod. A failure is a value whose message says
+// what is missing and what to do. https://kubernetes.io/docs/tasks/debug/debug-cluster/resource-metrics-pipeline/
+
+/** What is asked for: everything, a namespace, or a pod. */
+interface Part {
+  readonly namespace: string | null;
+  readonly pod: string | null;
+}
+
+/** Usage by `namespace/name`, or why there is none. */
+type PodMetricsAnswer =
+  | { readonly kind: "usage"; readonly pods: ReadonlyMap<string, PodMetrics> }
+  | { readonly kind: "failed"; readonly reason: FailureReason; readonly why: string };
+
+/** How it is asked. */
+interface FetchContext {
+  readonly server: Pick<ApiServer, "origin" | "transport">;
+  readonly clock: Clock;
+  readonly isWanted: PodMetricsOptions["isWanted"];
+  readonly limitBytes?: number;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects with nothing but the signal's reason. */
+async function fetchPodMetrics(part: Part, context: FetchContext): Promise<PodMetricsAnswer> {
+  const { server: { origin, transport }, clock, signal: ending, limitBytes = LIMIT_BYTES } = context;
+  using timeout = clock.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.any([ending, timeout.signal]);
+  try {
+    const url = `${origin}${toPath(part)}`;
+    const response = await transport(new Request(url, { headers: { accept: "application/json" }, signal }));
+    if (response.status !== 200) {
+      const body = parseJsonOrText(await readErrorText(response, signal));
+      return toRefused(toApiError(response, body), part);
+    }
+    const bytes = (await readBytes(response, { limitBytes, signal })).bytes();
+    return await parseAnswer(bytes, part, context);
+  } catch (error) {
+    ending.throwIfAborted();
+    if (timeout.signal.aborted) return fail("timeout", `no answer within ${TIMEOUT_MS / 1000} s`);
+    if (error instanceof BodyTooLarge) return fail("too_large", `the answer has ${error.message}`);
+    return fail("unreachable", getErrorMessage(error));
+  }
+}
+
+/** A list of 30,000 pods has some 15 MB. */
+const LIMIT_BYTES = 48 * 2 ** 20;
+
+const TIMEOUT_MS = 10_000;
+
+const API = "/apis/metrics.k8s.io/v1beta1";
+
+/** How many entries are read between two looks at the clock, and how long the event loop is held up at most. */
+const LOOK_EVERY = 128;
+
+const HOLD_MS = 10;
+
+function toPath({ namespace, pod }: Part): string {
+  if (namespace === null) return `${API}/pods`;
+  const pods = `${API}/namespaces/${encodeURIComponent(namespace)}/pods`;
+  return pod === null ? pods : `${pods}/${encodeURIComponent(pod)}`;
+}
+
+async function parseAnswer(
+  bytes: Uint8Array,
+  { namespace, pod }: Part,
+  context: FetchContext,
+): Promise<PodMetricsAnswer> {
+  const { clock, isWanted, signal } = context;
+  const now = clock.now();
+  const pods = new Map<string, PodMetrics>();
+  const take = (one: PodMetrics | null) => {
+    // What was not asked for is not believed either.
+    if (one === null || one.namespace !== (namespace ?? one.namespace) || one.name !== (pod ?? one.name)) return;
+    pods.set(`${one.namespace}/${one.name}`, one);
+  };
+  try {
+    if (pod !== null) take(parsePodMetrics(bytes, { now }));
+    else {
+      const entries = parsePodMetricsList(bytes, { now, isWanted });
+      let startedMs = clock.monotonic();
+      for (let count = 1;; count++) {
+        const { done, value } = entries.next();
+        if (done === true) break;
+        take(value);
+        if (count % LOOK_EVERY !== 0 || clock.monotonic() - startedMs < HOLD_MS) continue;
+        await clock.sleep(0, signal);
+        startedMs = clock.monotonic();
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return fail("malformed", `the answer is no ${pod === null ? "PodMetricsList" : "PodMetrics"}: ${error.message}`);
+  }
+  return { kind: "usage", pods };
+}
+
+function toRefused({ code, message, details }: ApiError, { namespace, pod }: Part): PodMetricsAnswer {
+  const said = `${code} ${oneLine(message)}`;
+  switch (code) {
+    case 401:
+      return fail("unauthorized", `${said}; check podfit's credential`);
+    case 403: {
+      const where = namespace === null ? "a ClusterRole" : `a Role of namespace "${namespace}", or a ClusterRole`;
+      const right = `the verb "${pod === null ? "list" : "get"}" on "pods" of API group "metrics.k8s.io"`;
+      return fail("forbidden", `${said}; grant that user ${right} in ${where}`);
+    }
+    case 404:
+      // A young pod, which has no two points yet: it is missing as it would be in a list.
+      if (pod !== null && details?.name !== undefined) return { kind: "usage", pods: new Map() };
+      return fail("http", `${said}; install metrics-server, or choose another --stats-source, such as kubelet`);
+    case 503:
+      return fail("http", `${said}; look at \`kubectl get apiservice v1beta1.metrics.k8s.io\` and at metrics-server`);
+    default:
+      return fail("http", said);
+  }
+}
+
+function fail(reason: FailureReason, why: string): PodMetricsAnswer {
+  return { kind: "failed", reason, why };
+}
+
+// One answer for many nodes: who asks soon after another gets what that one got.
+
+/** As long as metrics-server needs at least for a newer point, less what timers ring early or late, ms. */
+const SHARED_MS = 14_000;
+
+/** Makes a reader that asks anew once the last question is so long ago, whatever came of it. */
+function shareAnswers<T>(ask: () => Promise<T>, clock: Pick<Clock, "monotonic">): () => Promise<T> {
+  let last: { readonly askedAtMs: number; readonly answer: Promise<T> } | null = null;
+  return () => {
+    const nowMs = clock.monotonic();
+    if (last === null || nowMs - last.askedAtMs >= SHARED_MS) last = { askedAtMs: nowMs, answer: ask() };
+    return last.answer;
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * Asks the gates about a choice.
+ *
+ * Fields that a gate holds are left out, and the rest is sized and asked again, until all of it passes or nothing is
+ * left.
+ */
+import type { Action } from "../../model/autoscaler.ts";
+import type { ContainerCase, Decision } from "../../model/decision.ts";
+import { counterpartOf, type ResourceField } from "../../units/resources.ts";
+import type { Choice, Proposal } from "../proposals.ts";
+import { newCandidate, type ResizeCandidate } from "../sizing/candidate.ts";
+import { type Gate, GATES, type Objection } from "./gates.ts";
+
+// Takes a choice through the gates. Sides that a gate objects to are left out, and the rest is sized and asked about
+// again, until what is left passes every gate or nothing is left. Then the objection counts that came from furthest
+// down the list.
+
+/** How a choice fared: some of it passed every gate, or it was stopped. */
+export type GateResult = PassedOrStopped & {
+  /** All that gates said on the way, in the order in which sides were left out. */
+  readonly objections: readonly Objection[];
+};
+
+/** `ahead`: the container of the same pod that is resized first. */
+export function askGates(it: ContainerCase, choice: Choice, ahead: string | null = null): GateResult {
+  let furthest: FoundObjection | null = null;
+  const objections: Objection[] = [];
+  for (let left = choice;;) {
+    const { proposals } = left;
+    const candidate = newCandidate(it, left, { ahead });
+    const found = findObjection(candidate);
+    if (found === null) return { kind: "passed", candidate, objections };
+    const objection = addPartners(found.objection, proposals);
+    objections.push(objection);
+    if (furthest === null || found.position > furthest.position) furthest = { objection, position: found.position };
+    const { sides } = objection;
+    const rest = proposals.filter(({ side }) => !sides.includes(side));
+    if (rest.length === 0 || rest.length === proposals.length) {
+      return toStopped(furthest.objection, { action: choice.action, objections });
+    }
+    left = { ...left, proposals: rest };
+  }
+}
+
+/** How the choices of a case fared: the first that passes, or what stopped them. */
+export interface ChoiceResult {
+  readonly choice: Choice;
+  readonly asked: GateResult;
+}
+
+/** `null` where there is no choice. A choice that is blocked says more than one that has nowhere to go. */
+export function askChoices(it: ContainerCase, choices: readonly Choice[]): ChoiceResult | null {
+  let stopped: ChoiceResult | null = null;
+  for (const choice of choices) {
+    const asked = askGates(it, choice);
+    if (asked.kind === "passed") return { choice, asked };
+    const isHeld = stopped?.asked.kind === "stopped" && stopped.asked.decision.kind === "hold";
+    if (stopped === null || (isHeld && asked.decision.kind === "blocked")) stopped = { choice, asked };
+  }
+  return stopped;
+}
+
+/** What the first gate of the list that objects says; `null` when the candidate may go. */
+export function findFirstObjection(candidate: ResizeCandidate): Objection | null {
+  return findObjection(candidate)?.objection ?? null;
+}
+
+type PassedOrStopped =
+  | { readonly kind: "passed"; readonly candidate: ResizeCandidate }
+  /** `candidates`: the sides that would have moved, or that wait (C52). */
+  | { readonly kind: "stopped"; readonly decision: Decision; readonly candidates: readonly ResourceField[] };
+
+interface FoundObjection {
+  readonly objection: Objection;
+  /** Of its gate in the list. */
+  readonly position: number;
+}
+
+/** What holds one side of a pair holds the other (L35). */
+function addPartners(objection: Objection, proposals: readonly Proposal[]): Objection {
+  const partners = proposals.filter(({ isPaired, side }) =>
+    isPaired && objection.sides.includes(counterpartOf(side)) && !objection.sides.includes(side)
+  );
+  if (partners.length === 0) return objection;
+  return { ...objection, sides: [...objection.sides, ...partners.map(({ side }) => side)] };
+}
+
+const GATE_LIST: readonly Gate[] = Object.values(GATES);
+
+function findObjection(candidate: ResizeCandidate): FoundObjection | null {
+  let position = 0;
+  for (const gate of GATE_LIST) {
+    const objection = gate(candidate);
+    if (objection !== null) return { objection, position };
+    position++;
+  }
+  return null;
+}
+
+/** Shared, as most that is stopped has nowhere to go. */
+const NO_FIELDS: readonly ResourceField[] = [];
+
+function toStopped(
+  objection: Objection,
+  { action, objections }: { readonly action: Action; readonly objections: readonly Objection[] },
+): GateResult {
+  if (objection.kind === "hold") {
+    const { kind, reason, message } = objection;
+    return { kind: "stopped", decision: { kind, reason, message }, candidates: NO_FIELDS, objections };
+  }
+  const { sides, ...why } = objection;
+  return { kind: "stopped", decision: { ...why, action }, candidates: sides, objections };
+}

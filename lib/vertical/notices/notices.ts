@@ -1,0 +1,352 @@
+/**
+ * Which events does an evaluation publish?
+ *
+ * An event is published when a matter begins and when it ends, not at each evaluation. Decisions do not depend on what
+ * was published.
+ */
+import { findBaseline } from "../../model/autoscaler.ts";
+import { isKill, KILL_MS, NO_REFUSALS, type Refusals } from "../../model/container_history.ts";
+import type { ContainerCase, ContainerDecision, SizeInput } from "../../model/decision.ts";
+import { findContainer, getActualSize } from "../../model/pod.ts";
+import { BLOCK_NOTICE, type BlockReason, type Notice, PASSING_REASONS } from "../../model/reasons.ts";
+import type { ResizeRequest } from "../../model/resize_request.ts";
+import { isStuck, STUCK_REASONS } from "../../model/resize_status.ts";
+import {
+  type AutoscalerView,
+  findContainerState,
+  NOTHING_REPORTED,
+  type NoticeTopic,
+  type PodState,
+  type Reported,
+  type Reported as Edges,
+  toViewKey,
+} from "../../model/state.ts";
+import { RESOURCE_FIELDS, type ResourceField, resourceOf } from "../../units/resources.ts";
+import { type AnswerOutcome, hasRefusalFor } from "../answers.ts";
+import type { Objection } from "../gates/gates.ts";
+import { findOomVerdict } from "../oom.ts";
+import type { CaseResult } from "../outcome.ts";
+import type { Sampled } from "../streaks.ts";
+import {
+  baselineAvailable,
+  baselineUnavailable,
+  blocked,
+  metricsRecovered,
+  metricsUnavailable,
+  type NoticeSubject,
+  oomKilled,
+  resized,
+  resizeMayRestart,
+  resizeRefused,
+  resizeStuck,
+} from "./texts.ts";
+
+// What people are notified of, computed once at the end of an evaluation from what was before, what is after and what
+// was decided. Every event is published on the edge, and only here; no decision reads what was published.
+
+/** The notices of an evaluation, and the state that remembers them. */
+export function reportEvaluation(evaluation: EvaluationResult): ReportedState {
+  const { state, input: { pod }, late, sampled, cases, asked, decisions } = evaluation;
+  const draft = new NoticeDraft(state);
+  reportAnswer(late, pod.name, draft);
+  for (const one of sampled) reportUsage(one, evaluation, draft);
+  for (const it of cases) {
+    reportStuck(it, draft);
+    reportOomKill(it, draft);
+  }
+  for (const one of asked) reportHeldFields(one, decisions, draft);
+  for (const decision of decisions) reportBlock(decision, evaluation, draft);
+  reportRestart(evaluation, draft);
+  return draft.finish();
+}
+
+/** The notices of an answer to the request of a pod of that name, and the state that remembers them. */
+export function reportAnswerOutcome(settled: AnswerOutcome, pod: string): ReportedState {
+  const draft = new NoticeDraft(settled.state);
+  reportAnswer(settled, pod, draft);
+  return draft.finish();
+}
+
+// What people are notified of when node, namespace or Kubernetes version hold a side while the others go on (L30 to
+// L33): once per side and reason, until the side moves or nothing is wanted of it any more.
+
+/** Whether some side of the pod waits for room on the node (L30). */
+export function isWaitingForNodeCapacity({ views }: PodState): boolean {
+  for (const key in views) {
+    const notified = views[key]?.notified ?? NOTHING_REPORTED;
+    if (isFieldHeldReported(notified, "NodeCapacity")) return true;
+  }
+  return false;
+}
+
+// What people have been notified of: a matter is news when it begins and when it ends, not at each evaluation.
+
+/** `value` is what is now so of the topic, `null` = nothing. The same object when that is no news. */
+export function nextReported(notified: Reported, topic: NoticeTopic, value: string | null): Reported {
+  if ((notified[topic] ?? null) === value) return notified;
+  if (value !== null) return { ...notified, [topic]: value };
+  const { [topic]: _, ...rest } = notified;
+  return Object.keys(rest).length === 0 ? NOTHING_REPORTED : rest;
+}
+
+/** One evaluation, before anybody was notified of it. */
+interface EvaluationResult {
+  readonly input: SizeInput;
+  readonly state: PodState;
+  /** What a request without an answer turned out to be. */
+  readonly late: AnswerOutcome;
+  readonly sampled: readonly Sampled[];
+  readonly cases: readonly ContainerCase[];
+  /** The cases that were asked about, and what gates said of them. */
+  readonly asked: readonly CaseResult[];
+  readonly decisions: readonly ContainerDecision[];
+  readonly request: ResizeRequest | null;
+}
+
+function reportAnswer({ state, accepted, refused }: AnswerOutcome, pod: string, draft: NoticeDraft): void {
+  if (accepted !== null) {
+    const { request } = accepted;
+    const key = draft.toViewKey(request);
+    const refusals = findContainerState(state, request.container)?.refusals ?? NO_REFUSALS;
+    if (!isStillBlocked(refusals, draft.findReported(key)?.block)) draft.report(key, "block", null);
+    draft.publish(resized(request, pod));
+  }
+  // A server that is busy is asked again soon: nobody need know.
+  if (refused !== null && refused.answer.reason !== "RetryLater") {
+    const { request, answer } = refused;
+    draft.report(draft.toViewKey(request), "block", answer.reason, () => resizeRefused(request, pod, answer));
+  }
+}
+
+function reportUsage(
+  { autoscaler, view, isNewSample, isDue }: Sampled,
+  { input }: EvaluationResult,
+  draft: NoticeDraft,
+): void {
+  if (!isDue) return;
+  const { uid, key: viewKey, sides, containerName } = autoscaler;
+  const subject = { autoscaler: uid, container: containerName, pod: input.pod.name };
+  if (view.silentSince !== null) {
+    const silentMs = input.now - view.silentSince;
+    draft.report(viewKey, "metrics", "MetricsUnavailable", () => metricsUnavailable(subject, silentMs));
+  }
+  const container = isNewSample ? findContainer(input.pod, containerName) : null;
+  if (container === null) return;
+  const actual = getActualSize(container);
+  for (const rule of sides) {
+    const { key, isOptional } = rule;
+    // Nothing is missing where a profile manages what there is (L50).
+    if (isOptional) draft.report(viewKey, `baseline ${key}`, null);
+    else if (findBaseline(rule, actual) === null) {
+      draft.report(viewKey, `baseline ${key}`, "BaselineUnavailable", () => baselineUnavailable(subject, key));
+    } else if (draft.findReported(viewKey) !== NOTHING_REPORTED) {
+      draft.report(viewKey, `baseline ${key}`, null, () => baselineAvailable(subject, key));
+    }
+  }
+  if (draft.findReported(viewKey) !== NOTHING_REPORTED) {
+    draft.report(viewKey, "metrics", null, () => metricsRecovered(subject));
+  }
+}
+
+/** A stuck resize is news whether or not anything is wanted. */
+function reportStuck({ status, autoscaler, container, input: { pod } }: ContainerCase, draft: NoticeDraft): void {
+  if (status.kind === "inProgress") return;
+  if (!isStuck(status)) return draft.report(autoscaler.key, "stuck", null);
+  const reason = STUCK_REASONS[status.kind];
+  const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
+  draft.report(autoscaler.key, "stuck", reason, () => resizeStuck(subject, { reason, why: status.message }));
+}
+
+/** Blocks that the size of the pod or its usage makes: other resources may move meanwhile, and usage may be late. */
+const LASTING_BLOCKS: ReadonlySet<string> = new Set<BlockReason>(["QoSInvariantBlocked", "MemoryInUse"]);
+
+/** What was published has not ended with what passes. */
+function isStillBlocked(refusals: Refusals, block: string | undefined): boolean {
+  return block !== undefined && (LASTING_BLOCKS.has(block) || hasRefusalFor(refusals, block));
+}
+
+function reportBlock(
+  { autoscaler, container, decision }: ContainerDecision,
+  { state, input: { pod, inFlight } }: EvaluationResult,
+  draft: NoticeDraft,
+): void {
+  // The answer to the request that is under way says more.
+  if (decision.kind === "resize" || decision.kind === "revert" || inFlight) return;
+  const key = draft.toViewKey({ autoscaler, container });
+  const before = draft.findReported(key);
+  if (before === undefined) return;
+  if (decision.kind === "hold" && before === NOTHING_REPORTED) return;
+  const refusals = findContainerState(state, container)?.refusals ?? NO_REFUSALS;
+  if (PASSING_REASONS.has(decision.reason) && isStillBlocked(refusals, before.block)) return;
+  if (decision.kind === "hold") return draft.report(key, "block", null);
+  const { action, reason, message: why } = decision;
+  const name = BLOCK_NOTICE[reason];
+  if (reason === "RestartRequired") {
+    return reportRestartRequired({ autoscaler, container, pod: pod.name, why }, draft);
+  }
+  // One that is published as stuck or held already is no news.
+  const isSilent = name === undefined || before.stuck === reason || isFieldHeldReported(before, reason);
+  const subject = { autoscaler, container, pod: pod.name };
+  draft.report(
+    key,
+    "block",
+    reason,
+    isSilent ? null : () => blocked(subject, { name, action, reason, why }),
+  );
+}
+
+/** Stays so as long as the pod and the policy do: one event is enough, whatever holds other resizes in between (L6). */
+function reportRestartRequired(
+  { why, ...subject }: NoticeSubject & { readonly why: string },
+  draft: NoticeDraft,
+): void {
+  const key = draft.toViewKey(subject);
+  draft.report(key, "block", "RestartRequired");
+  const notice = { name: "ResizeMayRestart", action: "scaleDown", reason: "RestartRequired", why } as const;
+  draft.report(key, "shrink", "RestartRequired", () => blocked(subject, notice));
+}
+
+/** A kill that nothing answers: one event in ten minutes, with the count of those since (L13). */
+function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
+  const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
+  if (endings.length === 0) return;
+  const [toldAt, told] = draft.findReported(autoscaler.key)?.kill?.split(" ") ?? [];
+  if (toldAt !== undefined && Math.abs(now - Number(toldAt)) < KILL_MS) return;
+  // Those that came while nobody was told may be older by now.
+  const verdict = findOomVerdict(it, toldAt === undefined ? KILL_MS : 2 * KILL_MS);
+  if (verdict?.kind !== "unanswered" || verdict.kill.id === told) return;
+  const before = endings.findLastIndex(({ id }) => id === told || id === reflex?.kill);
+  const count = endings.slice(before + 1).filter(isKill).length;
+  const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
+  const killed = { why: verdict.why, limitBytes: verdict.kill.limitBytes, count };
+  draft.report(autoscaler.key, "kill", `${now} ${verdict.kill.id}`, () => oomKilled(subject, killed));
+}
+
+/**
+ * resizePolicy RestartContainer restarts for a changed request too, not only for a limit (C43). Once per action: a
+ * request that met a conflict or a refusal and is made again for the same proposals is no news.
+ */
+function reportRestart({ request, cases, input: { now, pod } }: EvaluationResult, draft: NoticeDraft): void {
+  if (request === null) return;
+  const it = cases.find(({ container }) => container.name === request.container);
+  const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
+  if (restarting.length === 0) return;
+  // A revert rests on no proposal: it is the same one as long as the pod is.
+  const stood = request.reflex?.kill ?? it?.view.wantedSince ?? now;
+  const since = request.action === "revert" ? request.generation : stood;
+  const key = `${request.action} ${since}`;
+  draft.report(draft.toViewKey(request), "restart", key, () => resizeMayRestart(request, pod.name, restarting));
+}
+
+/** What a gate knows before a PATCH is sent, and what does not pass by itself. */
+const LASTING_REASONS: ReadonlySet<string> = new Set<BlockReason>([
+  "NodeCapacity",
+  "Quota",
+  "LimitRange",
+  "Unsupported",
+]);
+
+/** Whether people know of a side that is held for that reason. */
+function isFieldHeldReported(notified: Reported, reason: string): boolean {
+  return notified !== NOTHING_REPORTED && RESOURCE_FIELDS.some((key) => notified[`held ${key}`] === reason);
+}
+
+/** For one container that was asked about, and what was decided about it. */
+function reportHeldFields(weighed: CaseResult, decisions: readonly ContainerDecision[], draft: NoticeDraft): void {
+  const { it, asked } = weighed;
+  const { autoscaler: { uid, key: view }, container, input: { pod } } = it;
+  if (asked !== null) {
+    for (const objection of asked.objections) {
+      if (!isLastingObjection(objection)) continue;
+      const { reason, message: why } = objection;
+      const action = asked.kind === "passed" ? asked.candidate.action : toActionName(asked.decision);
+      const name = BLOCK_NOTICE[reason] ?? "ScaleFailed";
+      const subject = { autoscaler: uid, container: container.name, pod: pod.name };
+      objection.sides.forEach((side, index) => {
+        // Of several sides that one reason holds, people are told once.
+        const say = index > 0 ? null : () => blocked(subject, { name, action, reason, why });
+        draft.report(view, `held ${side}`, reason, say);
+      });
+    }
+  }
+  const before = draft.findReported(view);
+  if (before === undefined || before === NOTHING_REPORTED) return;
+  for (const side of RESOURCE_FIELDS) {
+    if (before[`held ${side}`] !== undefined && isHoldOver(side, weighed, decisions)) {
+      draft.report(view, `held ${side}`, null);
+    }
+  }
+}
+
+type LastingObjection = Extract<Objection, { kind: "blocked" }>;
+
+/** A refusal, which says when it is over, was told when it came. */
+function isLastingObjection(objection: Objection): objection is LastingObjection {
+  return objection.kind === "blocked" && objection.until === undefined && LASTING_REASONS.has(objection.reason);
+}
+
+/** The side moves, or something else than what passes says why it does not. */
+function isHoldOver(side: ResourceField, { it, asked }: CaseResult, decisions: readonly ContainerDecision[]): boolean {
+  if (asked === null) {
+    const own = decisions.find((one) => one.container === it.container.name && one.autoscaler === it.autoscaler.uid);
+    return own?.decision.kind === "hold" && !PASSING_REASONS.has(own.decision.reason);
+  }
+  const objection = asked.objections.find(({ sides }) => sides.includes(side));
+  if (objection !== undefined) return !isLastingObjection(objection) && !PASSING_REASONS.has(objection.reason);
+  return asked.kind === "passed" && asked.candidate.moving.includes(side);
+}
+
+function toActionName(decision: { readonly kind: string; readonly action?: string }): string {
+  return decision.action ?? "scale";
+}
+
+// Collects notices, and what the views of a state remember of them.
+
+/** A state that remembers what was published, and the notices to publish. */
+interface ReportedState {
+  readonly state: PodState;
+  readonly notices: readonly Notice[];
+}
+
+/** Takes notes of one evaluation; `end` gives what they come to. */
+class NoticeDraft {
+  readonly #state: PodState;
+  readonly #notices: Notice[] = [];
+  /** Views that differ from the state's. */
+  #views: Record<string, AutoscalerView> | null = null;
+
+  constructor(state: PodState) {
+    this.#state = state;
+  }
+
+  /** What the view remembers now; undefined for a contender without a view. */
+  findReported(key: string): Edges | undefined {
+    return (this.#views ?? this.#state.views)[key]?.notified;
+  }
+
+  /** The key of the view that a request or decision is about. */
+  toViewKey(subject: { readonly autoscaler: string; readonly container: string }): string {
+    return toViewKey(this.#state, subject);
+  }
+
+  /** Publishes when `value` is news of the topic. Without words it is remembered in silence. */
+  report(key: string, topic: NoticeTopic, value: string | null, say: (() => Notice) | null = null): void {
+    const view = (this.#views ?? this.#state.views)[key];
+    if (view === undefined) return;
+    const notified = nextReported(view.notified, topic, value);
+    if (notified === view.notified) return;
+    this.#views ??= { ...this.#state.views };
+    this.#views[key] = { ...view, notified };
+    if (say !== null) this.#notices.push(say());
+  }
+
+  /** Publishes whatever was published before. */
+  publish(notice: Notice): void {
+    this.#notices.push(notice);
+  }
+
+  finish(): ReportedState {
+    const state = this.#views === null ? this.#state : { ...this.#state, views: this.#views };
+    return { state, notices: this.#notices };
+  }
+}

@@ -1,0 +1,321 @@
+/**
+ * Updates the state to what the pod shows now, before anything is decided.
+ *
+ * Autoscalers came or went, an instance restarted, another size is in force, a conflict is over.
+ */
+import type { Autoscaler } from "../model/autoscaler.ts";
+import { NO_REFUSALS } from "../model/container_history.ts";
+import type { SizeInput } from "../model/decision.ts";
+import {
+  type ContainerFacts,
+  findContainer,
+  getActualSize,
+  type PodFacts,
+  type ResizeCondition,
+} from "../model/pod.ts";
+import { hasBareDifference, listStuckFields } from "../model/resize_status.ts";
+import {
+  type AutoscalerView,
+  type ConditionSince,
+  type ContainerState,
+  findContainerState,
+  NO_EVIDENCE,
+  NO_SHORTAGE,
+  NO_STREAKS,
+  NOTHING_REPORTED,
+  type PodState,
+  type Since,
+  STATE_VERSION,
+} from "../model/state.ts";
+import { listOwnedFields } from "../units/managed_fields.ts";
+import { isSameSize } from "../units/resources.ts";
+import { type EndingsState, nextEndings, NOT_ENDED } from "./oom.ts";
+import { newSampling } from "./samples.ts";
+import { keepStreaksInForce, NOTHING_WANTED } from "./streaks.ts";
+import { addPeak } from "./windows.ts";
+
+// How the facts of a pod move its state on, before anything is decided: contenders that came or went, conflicts that
+// are over, streaks that a restart or another size ends (C11, C13, C16, C31).
+
+/** The same object when nothing has changed since the last evaluation. */
+export function nextPodFacts(state: PodState, input: SizeInput): PodState {
+  const { pod, contenders, now } = input;
+  if (isUnchanged(state, pod, contenders)) return state;
+  const containers: Record<string, ContainerState> = {};
+  const seenAt = state.at;
+  for (const name of listTrackedContainers(pod, contenders)) {
+    const container = findContainer(pod, name);
+    if (container === null || Object.hasOwn(containers, name)) continue;
+    const { generation } = state;
+    const before = findContainerState(state, name);
+    const ended = computeEndings(state, container, input);
+    containers[name] = nextContainer(before, { pod, container, generation, seenAt, now, ended });
+  }
+  const views: Record<string, AutoscalerView> = {};
+  for (const autoscaler of contenders) {
+    const container = findContainerState({ containers }, autoscaler.containerName);
+    if (container === undefined) continue;
+    const before = findContainerState(state, autoscaler.containerName);
+    const killed = listNewKills(before, container);
+    const view = addKillsToEvidence(nextView(state.views[autoscaler.key], autoscaler, now), autoscaler, {
+      killed,
+      now,
+    });
+    const isOwn = state.command?.container === autoscaler.containerName;
+    views[autoscaler.key] = before === undefined ? view : nextViewOfContainer(view, { before, container, isOwn, now });
+  }
+  return {
+    version: STATE_VERSION,
+    resourceVersion: pod.resourceVersion,
+    at: now,
+    containers,
+    views,
+    generation: state.generation,
+    pendingSince: nextCondition(state.pendingSince, pod.pending, { seenAt, now }),
+    inProgressSince: nextCondition(state.inProgressSince, pod.inProgress, { seenAt, now }),
+    differingSince: hasBareDifference(pod, state, now) ? state.differingSince ?? now : null,
+    conflict: isConflictOpen(state.conflict, pod, now) ? state.conflict : null,
+    command: state.command,
+    unconfirmed: state.unconfirmed,
+    shadow: state.shadow,
+    scaledIn: state.scaledIn,
+  };
+}
+
+/** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
+const CONFLICT_MS = 30_000;
+
+/**
+ * The same pod and contenders as at the last evaluation, and nothing in the state that time alone moves on. Most
+ * evaluations of most pods are so.
+ */
+function isUnchanged(state: PodState, pod: PodFacts, contenders: readonly Autoscaler[]): boolean {
+  const { views } = state;
+  if (state.resourceVersion !== pod.resourceVersion) return false;
+  if (state.differingSince !== null || state.conflict !== null) return false;
+  let known = 0;
+  for (const key in views) if (views[key] !== undefined) known++;
+  if (known !== contenders.length) return false;
+  for (const { key, generation, containerName } of contenders) {
+    const view = views[key];
+    if (view === undefined || view.generation !== generation || view.container !== containerName) return false;
+  }
+  return true;
+}
+
+/** Containers that are contended for, and those in which a resize of podfit's is stuck for nobody any more (C47). */
+function listTrackedContainers(pod: PodFacts, contenders: readonly Autoscaler[]): readonly string[] {
+  const names = contenders.map(({ containerName }) => containerName);
+  if (pod.pending === null && pod.inProgress === null) return names;
+  const stuck = pod.containers.filter((one) => listStuckFields(pod, one).length > 0);
+  return [...names, ...stuck.map(({ name }) => name)];
+}
+
+/** A condition begins anew with another reason, whatever its time says. */
+function nextCondition(
+  before: ConditionSince | null,
+  condition: ResizeCondition | null,
+  { seenAt, now }: { readonly seenAt: number; readonly now: number },
+): ConditionSince | null {
+  if (condition === null) return null;
+  const { reason, since: at } = condition;
+  if (before !== null && before.reason === reason && before.at === at) return before;
+  return { reason, at, since: at === null ? now : toLocalTime(at, { seenAt, now }) };
+}
+
+/** Shared, as most evaluations show no kill. */
+const NO_KILLS: readonly number[] = [];
+
+/** The memory limits at which the container was killed since the last evaluation, bytes. */
+function listNewKills(before: ContainerState | undefined, { endings }: ContainerState): readonly number[] {
+  if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
+  const known = new Set(before?.endings.map(({ id }) => id));
+  return endings.flatMap(({ id, kind, limitBytes }) =>
+    kind === "oom" && limitBytes !== null && !known.has(id) ? [limitBytes] : []
+  );
+}
+
+/** A kill says that so much memory was used, though no poll has brought a sample of it (L10). */
+function addKillsToEvidence(
+  view: AutoscalerView,
+  { sides }: Autoscaler,
+  { killed, now }: { readonly killed: readonly number[]; readonly now: number },
+): AutoscalerView {
+  if (killed.length === 0) return view;
+  return { ...view, evidence: addPeak(view.evidence, sides, { at: now, bytes: Math.max(...killed) }) };
+}
+
+/** Most containers never end. */
+function computeEndings(
+  state: PodState,
+  container: ContainerFacts,
+  { pod, now, memoryPressure = false }: SizeInput,
+): EndingsState {
+  const before = findContainerState(state, container.name);
+  if (container.terminations.length === 0) return before ?? NOT_ENDED;
+  let usageBytes: number | null = null;
+  for (const { container: name, sampling: { sample } } of Object.values(state.views)) {
+    if (name === container.name && sample !== null) usageBytes = Math.max(usageBytes ?? 0, sample.workingSetBytes);
+  }
+  return nextEndings(before, { pod, container, now, lastAt: state.at, usageBytes, memoryPressure });
+}
+
+function isConflictOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
+  if (conflict === null || conflict.resourceVersion !== pod.resourceVersion) return false;
+  return now - conflict.at < CONFLICT_MS;
+}
+
+function nextView(before: AutoscalerView | undefined, autoscaler: Autoscaler, now: number): AutoscalerView {
+  if (before === undefined || before.container !== autoscaler.containerName) {
+    return {
+      generation: autoscaler.generation,
+      container: autoscaler.containerName,
+      dueAt: now,
+      sampling: newSampling(now),
+      streaks: NO_STREAKS,
+      evidence: NO_EVIDENCE,
+      wantedSince: null,
+      shortage: NO_SHORTAGE,
+      limited: null,
+      vetoedSince: null,
+      silentSince: null,
+      notified: NOTHING_REPORTED,
+    };
+  }
+  if (before.generation === autoscaler.generation) return before;
+  return { ...before, generation: autoscaler.generation, dueAt: now, streaks: NO_STREAKS, wantedSince: null };
+}
+
+function nextViewOfContainer(
+  view: AutoscalerView,
+  { before, container, isOwn, now }: {
+    readonly before: ContainerState;
+    readonly container: ContainerState;
+    readonly isOwn: boolean;
+    readonly now: number;
+  },
+): AutoscalerView {
+  const isRestarted = before.instance !== null && before.instance !== container.instance;
+  if (isRestarted) return { ...view, ...NOTHING_WANTED, sampling: newSampling(now, true) };
+  if (isSameSize(before.actual, container.actual)) return view;
+  const streaks = keepStreaksInForce(view.streaks, { before: before.actual, after: container.actual, isOwn });
+  return { ...view, ...NOTHING_WANTED, streaks };
+}
+
+// What a container's facts make of its state: readiness, the size in force, restarts, the last resize (C24, C31, C42).
+
+/** What the state of a container follows from. */
+interface NextContainerContext {
+  readonly pod: PodFacts;
+  readonly container: ContainerFacts;
+  /** The highest that a PATCH of ours was answered with. */
+  readonly generation: number;
+  /** When the pod was last evaluated, epoch ms; 0 = never. */
+  readonly seenAt: number;
+  readonly now: number;
+  /** How the container's instances have ended. */
+  readonly ended: EndingsState;
+}
+
+/** managedFields times are whole seconds, cut off: the resize happened up to this much later, ms. */
+const ENTRY_RESOLUTION_MS = 999;
+
+/** `before` is undefined for a container that is seen for the first time. */
+function nextContainer(before: ContainerState | undefined, context: NextContainerContext): ContainerState {
+  const { pod, container, seenAt, now, ended } = context;
+  const entryAt = findResizeEntryAt(pod, container.name);
+  const actual = getActualSize(container);
+  if (before === undefined) {
+    const resizedAt = entryAt === null ? null : Math.min(entryAt + ENTRY_RESOLUTION_MS, now);
+    return {
+      instance: container.instance,
+      running: nextSince(null, container.runningAt, { seenAt: 0, now }),
+      podReady: nextSince(null, pod.readyAt, { seenAt: 0, now }),
+      readySince: container.ready ? Math.min(pod.containersReadyAt ?? now, now) : null,
+      actual,
+      countsFrom: resizedAt ?? 0,
+      resizedAt,
+      raisedAt: resizedAt,
+      entryAt,
+      revertedAt: null,
+      refusals: NO_REFUSALS,
+      isInherited: false,
+      endings: ended.endings,
+      reflex: ended.reflex,
+      killFloor: ended.killFloor,
+    };
+  }
+  const isRestarted = hasRestarted(before, container);
+  const resizedAt = nextResizedAt(before, entryAt, context);
+  return {
+    ...before,
+    instance: container.instance ?? before.instance,
+    running: nextSince(before.running, container.runningAt, { seenAt, now }),
+    podReady: nextSince(before.podReady, pod.readyAt, { seenAt, now }),
+    readySince: container.ready ? (isRestarted ? now : before.readySince ?? now) : null,
+    actual,
+    countsFrom: isSameSize(actual, before.actual) ? before.countsFrom : now,
+    resizedAt,
+    raisedAt: resizedAt === before.resizedAt ? before.raisedAt : resizedAt,
+    entryAt,
+    endings: ended.endings,
+    reflex: ended.reflex,
+    killFloor: ended.killFloor,
+  };
+}
+
+/** What bounds a time of another clock, epoch ms of ours: when it was not yet so, 0 = unknown, and now. */
+interface TimeBounds {
+  readonly seenAt: number;
+  readonly now: number;
+}
+
+/**
+ * A node's clock may be ahead of ours, or behind it: what is seen now has begun by now, and not before the pod was last
+ * seen without it.
+ */
+function toLocalTime(at: number, { seenAt, now }: TimeBounds): number {
+  return Math.min(Math.max(at, seenAt), now);
+}
+
+function nextSince(before: Since | null, at: number | null, window: TimeBounds): Since | null {
+  if (at === null) return null;
+  return { at, since: before?.at === at ? before.since : toLocalTime(at, window) };
+}
+
+/**
+ * Another entry in a pod newer than our last PATCH shows a resize by somebody else since the last evaluation: it counts
+ * from now, for the API server's clock may be far behind ours, or ahead of it.
+ */
+function nextResizedAt(
+  { resizedAt, ...before }: ContainerState,
+  entryAt: number | null,
+  { pod, generation, now }: NextContainerContext,
+): number | null {
+  const isNews = entryAt !== null && entryAt !== before.entryAt;
+  if (isNews && pod.generation !== null && pod.generation > generation) return now;
+  const isLater = isNews && pod.generation === null && (resizedAt === null || entryAt > resizedAt);
+  return isLater ? Math.min(entryAt + ENTRY_RESOLUTION_MS, now) : resizedAt;
+}
+
+/**
+ * The time of the newest entry of podfit for the container, or of anybody who has a field of it: a person may change one
+ * field while podfit keeps the others. Where there is neither, because a third took every field over, of the newest
+ * resize by anybody but podfit for another container (C42). Epoch ms; `null` without any.
+ */
+function findResizeEntryAt(pod: PodFacts, container: string): number | null {
+  let own: number | null = null;
+  let others: number | null = null;
+  for (const { manager, at, owned } of pod.resizes) {
+    const isOfAnother = manager !== `podfit.${container}` && manager.startsWith("podfit.");
+    if (isOfAnother) continue;
+    if (manager === `podfit.${container}` || listOwnedFields(owned, container).length > 0) {
+      own = Math.max(own ?? at, at);
+    } else others = Math.max(others ?? at, at);
+  }
+  return own ?? others;
+}
+
+function hasRestarted(before: ContainerState, container: ContainerFacts): boolean {
+  return before.instance !== null && container.instance !== null && before.instance !== container.instance;
+}

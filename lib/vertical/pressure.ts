@@ -1,0 +1,94 @@
+/**
+ * Is a container at its limits, and for how many samples in a row has it been short of what it wants?
+ *
+ * The size of a pod does not depend on these counts. The number of pods does: replicas ask before they scale out or
+ * in.
+ */
+import type { Autoscaler, FieldPolicy } from "../model/autoscaler.ts";
+import {
+  type AutoscalerView,
+  computeShortSamples,
+  isScaleUpWanted,
+  NO_SHORTAGE,
+  type Sample,
+  type Shortage,
+} from "../model/state.ts";
+import type { ResourceField, Resources } from "../units/resources.ts";
+import { fillsLimit } from "./samples.ts";
+
+// One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
+// a row it has. What a full streak leads to is for the proposals.
+
+/** Whether the next allocation may be the last; both in bytes. */
+export function isNearLimit(usage: number, limit: number): boolean {
+  return usage * 100 >= NEAR_LIMIT_PERCENT * limit;
+}
+
+// For how many samples in a row has a container been short of what it wants (R84, R85)? The law itself does not ask:
+// replicas do, before they scale out or in.
+
+/** The counts of samples at limits after one more. */
+export function nextAtLimitCounts(before: Shortage, { sample, actual, isCpuAlone }: LimitSample): Shortage {
+  const isCpuFull = actual !== null && fillsLimit(sample.cpuMillicores, actual["cpu.limits"]);
+  const isClipped = actual !== null && (isCpuFull || sample.isSaturated);
+  const limit = actual?.["memory.limits"] ?? null;
+  const isMemoryFull = limit !== null && isNearLimit(sample.workingSetBytes, limit);
+  const { atLimit, held } = before;
+  const cpu = isCpuFull ? atLimit.cpu + 1 : 0;
+  const memory = isCpuAlone ? atLimit.memory : isMemoryFull ? atLimit.memory + 1 : 0;
+  const clipped = isClipped ? before.clipped + 1 : 0;
+  if (cpu === atLimit.cpu && memory === atLimit.memory && clipped === before.clipped) return before;
+  return cpu + memory + clipped === 0 && held === NO_SHORTAGE.held
+    ? NO_SHORTAGE
+    : { atLimit: { cpu, memory }, clipped, held };
+}
+
+/** What a scale-up of a side met: `limit` does not pass by itself, `cooldown` does, `other` says nothing. */
+export type ScaleUpAnswer = "limit" | "cooldown" | "other";
+
+/** The counts of held requests after one more sample; `answer` says how the scale-up of a side that is wanted fared. */
+export function nextHeldCounts(
+  { streaks, shortage }: AutoscalerView,
+  { sides }: Pick<Autoscaler, "sides">,
+  answer: (key: ResourceField) => ScaleUpAnswer,
+): Shortage {
+  let next: Partial<Record<ResourceField, number>> | null = null;
+  for (const rule of sides) {
+    if (rule.side !== "requests" || !isScaleUpWanted(rule, streaks)) continue;
+    const count = computeHeldCount(shortage, rule, answer(rule.key));
+    if (count > 0) (next ??= {})[rule.key] = count;
+  }
+  if (next === null && shortage.held === NO_SHORTAGE.held) return shortage;
+  return { ...shortage, held: next ?? NO_SHORTAGE.held };
+}
+
+/** Nothing is wanted any more. */
+export function clearHeldCounts(before: Shortage): Shortage {
+  return before.held === NO_SHORTAGE.held ? before : { ...before, held: NO_SHORTAGE.held };
+}
+
+/** A container at so much of its memory limit is next to being killed, percent (L11). */
+const NEAR_LIMIT_PERCENT = 95;
+
+/** What one more sample is held against. */
+interface LimitSample {
+  readonly sample: Sample;
+  /** The size in force; `null` = the sample is of another one, and says nothing of this. */
+  readonly actual: Resources | null;
+  /** Memory is not in it (L60). */
+  readonly isCpuAlone: boolean;
+}
+
+/** What passes by itself neither counts nor ends it; a cooldown counts once usage has been at the limit for as long. */
+function computeHeldCount({ atLimit, held }: Shortage, rule: FieldPolicy, answer: ScaleUpAnswer): number {
+  const before = held[rule.key] ?? 0;
+  const needed = computeShortSamples(rule);
+  switch (answer) {
+    case "limit":
+      return before + 1;
+    case "cooldown":
+      return atLimit[rule.resource] >= needed ? Math.max(before, needed) : before;
+    case "other":
+      return before;
+  }
+}

@@ -1,0 +1,426 @@
+/**
+ * Adds one observation: a new sample for each autoscaler that is due, and its streaks.
+ *
+ * A streak is the number of samples in a row beyond a threshold. Samples and streaks advance whether or not a resize
+ * is possible.
+ */
+import type { PodCpu, PodUsage } from "../api/usage.ts";
+import { type Autoscaler, computeSilenceMs, type FieldPolicy, findBaseline } from "../model/autoscaler.ts";
+import type { Direction, SizeInput } from "../model/decision.ts";
+import { findContainer, getActualSize } from "../model/pod.ts";
+import {
+  type AutoscalerView,
+  type Evidence,
+  findContainerState,
+  isStreakFull,
+  NO_SHORTAGE,
+  NO_STREAKS,
+  type PodState,
+  type Sample,
+  type Sampling,
+  type Streak,
+} from "../model/state.ts";
+import type { ResourceField, Resources } from "../units/resources.ts";
+import { isNearLimit, nextAtLimitCounts } from "./pressure.ts";
+import {
+  fillsLimit,
+  isOnlyRunning,
+  newSampling,
+  nextPodCpuSeries,
+  nextSampling,
+  type PodCpuContext,
+  type SamplingStep,
+} from "./samples.ts";
+import { findEvidence, nextEvidence } from "./windows.ts";
+
+// Sampling and streaks of every contender, each when it is due (C20 to C23, C31). They advance whatever the gates say
+// of a resize.
+
+/** A contender after the observation. */
+export interface Sampled {
+  readonly autoscaler: Autoscaler;
+  readonly view: AutoscalerView;
+  /** Its pollInterval has passed. */
+  readonly isDue: boolean;
+  readonly isNewSample: boolean;
+  /** Its point was skipped: no node has so much. */
+  readonly isImplausible: boolean;
+}
+
+/** One per contender that has a view, in the order of the contenders. */
+export function sampleUsage(state: PodState, input: SizeInput): readonly Sampled[] {
+  const sampled: Sampled[] = [];
+  for (const autoscaler of input.contenders) {
+    const view = state.views[autoscaler.key];
+    if (view !== undefined) sampled.push(sampleAutoscaler(view, autoscaler, { state, input }));
+  }
+  return sampled;
+}
+
+// One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
+// a row it has. What a full streak leads to is for the proposals.
+
+/**
+ * The number that the side is judged and sized by, millicores or bytes: of CPU the demand, which is never below usage
+ * (L21). `null` while no rate is known.
+ */
+export function findUsage(rule: FieldPolicy, sample: Sample | null): number | null {
+  if (sample === null) return null;
+  return rule.resource === "cpu" ? sample.demandMillicores : sample.workingSetBytes;
+}
+
+/**
+ * Thresholds are inclusive. Compared without dividing, so that exactly 75 % is 75 %. `low`: what the lower threshold is
+ * held against, where that is not the usage itself (L4).
+ */
+export function compareWithThresholds(
+  rule: FieldPolicy,
+  usage: number,
+  baseline: number,
+  low = usage,
+): Direction | null {
+  if (usage * 100 >= rule.scaleUpThresholdPercent * baseline) return "up";
+  if (low * 100 <= rule.scaleDownThresholdPercent * baseline) return "down";
+  return null;
+}
+
+/** The streaks after one more sample that counts. */
+export function nextStreaks(
+  rules: readonly FieldPolicy[],
+  streaks: AutoscalerView["streaks"],
+  { sample, actual, evidence, answersKills = false }: StreakContext,
+): AutoscalerView["streaks"] {
+  let next: Partial<Record<ResourceField, Streak>> | null = null;
+  for (const rule of rules) {
+    const usage = findUsage(rule, sample);
+    const baseline = findBaseline(rule, actual);
+    if (usage === null || baseline === null) continue;
+    const low = rule.down.percentile === null ? usage : findEvidence(evidence, rule) ?? usage;
+    const direction = compareWithThresholds(rule, usage, baseline, low);
+    const isSaturated = rule.resource === "cpu"
+      ? sample.isSaturated
+      : answersKills && rule.key === "memory.limits" && isNearLimit(usage, baseline);
+    // What a limit holds back is no evidence that less would do (L1).
+    if (direction === null || isSaturated && direction === "down") continue;
+    const before = streaks[rule.key]?.direction === direction ? streaks[rule.key] : undefined;
+    const isSure = before !== undefined || rule.resource !== "cpu" || !isLoadStepPossible(sample, actual["cpu.limits"]);
+    const used: StreakUsage = { usage, usageBytes: sample.usageBytes, isSaturated: isSaturated && isSure };
+    next ??= {};
+    next[rule.key] = before === undefined ? newStreak(direction, used) : nextStreak(before, rule, used);
+  }
+  return next ?? NO_STREAKS;
+}
+
+/** Whether at least half of the sample's interval lies after `from` (C31), both in the source's clock. */
+export function isSampleCounted(sample: Sample, from: number): boolean {
+  return from <= (sample.from + sample.at) / 2;
+}
+
+// Which streaks go on over a resize (L22). By the letter it ends all of its container (C31); but behind a limit each
+// sample may bring one, and a streak of memory that starts anew with each of them would never fill.
+
+/** After an accepted PATCH: memory's, if a saturated sample is what brought it and CPU is all that it changes. */
+export function keepStreaksOverPatch(streaks: Streaks, changes: readonly ResourceField[]): Streaks {
+  const isSaturated = streaks["cpu.requests"]?.isSaturated || streaks["cpu.limits"]?.isSaturated;
+  return isSaturated && changes.every((key) => key.startsWith("cpu.")) ? keepMemoryStreaks(streaks) : NO_STREAKS;
+}
+
+/** Once such a size is in force: what its PATCH has left of memory's. `isOwn`: podfit has commanded it. */
+export function keepStreaksInForce(
+  streaks: Streaks,
+  { before, after, isOwn }: { readonly before: Resources; readonly after: Resources; readonly isOwn: boolean },
+): Streaks {
+  const isCpuAlone = before["memory.requests"] === after["memory.requests"] &&
+    before["memory.limits"] === after["memory.limits"];
+  return isOwn && isCpuAlone ? keepMemoryStreaks(streaks) : NO_STREAKS;
+}
+
+// For how many samples in a row has a container been short of what it wants (R84, R85)? The law itself does not ask:
+// replicas do, before they scale out or in.
+
+/** Of a view whose samples so far say nothing of what is now: another instance, another size, or silence. */
+export const NOTHING_WANTED: Pick<AutoscalerView, "streaks" | "wantedSince" | "shortage"> = Object.freeze({
+  streaks: NO_STREAKS,
+  wantedSince: null,
+  shortage: NO_SHORTAGE,
+});
+
+// Replicas of the pod's workload have fallen (R86): the survivors are about to get more, so what showed that less
+// would do begins anew. Said of each such fall once, however often its time is passed in.
+
+/** Streaks down end, and windows are watched anew from here (`findWindowWait`). The same object when there is nothing new. */
+export function endScaleDownStreaks(state: PodState, { now, scaledInAt, contenders }: SizeInput): PodState {
+  if (scaledInAt === undefined || scaledInAt === state.scaledIn?.at) return state;
+  const views: Record<string, AutoscalerView> = { ...state.views };
+  for (const { key, sides } of contenders) {
+    const view = views[key];
+    if (view === undefined) continue;
+    const streaks = keepScaleUpStreaks(view.streaks);
+    const isWanted = sides.some((rule) => isStreakFull(rule, streaks));
+    views[key] = { ...view, streaks, wantedSince: isWanted ? view.wantedSince : null };
+  }
+  return { ...state, views, scaledIn: { at: scaledInAt, since: Math.min(scaledInAt, now) } };
+}
+
+interface SampleContext {
+  readonly state: PodState;
+  readonly input: SizeInput;
+}
+
+/** An evaluation may come this share of the interval early: polls of a node do not fall on the millisecond. */
+const DUE_TOLERANCE = 0.1;
+
+function sampleAutoscaler(before: AutoscalerView, autoscaler: Autoscaler, context: SampleContext): Sampled {
+  const { now, observation } = context.input;
+  const brings = observation.kind === "usage" || observation.kind === "tick";
+  const toleranceMs = DUE_TOLERANCE * autoscaler.pollIntervalMs;
+  if (!brings || now < before.dueAt - toleranceMs) {
+    return { autoscaler, view: before, isDue: false, isNewSample: false, isImplausible: false };
+  }
+  const dueAt = nextDueAt(before.dueAt, autoscaler.pollIntervalMs, now + toleranceMs);
+  const step = takeSample(before, autoscaler, context);
+  if (step?.kind === "sample" || step?.kind === "witness") {
+    const view = countSample(before, autoscaler, { context, dueAt, step });
+    return { autoscaler, view, isDue: true, isNewSample: true, isImplausible: false };
+  }
+  const isImplausible = step?.kind === "implausible";
+  const view = nextSilence(nextUnsampled(before, step, dueAt), autoscaler, context);
+  return { autoscaler, view, isDue: true, isNewSample: false, isImplausible };
+}
+
+/** The first of the beat after `now`: missed evaluations are not made up, and the phase is kept. */
+function nextDueAt(dueAt: number, pollIntervalMs: number, now: number): number {
+  return dueAt + (Math.floor((now - dueAt) / pollIntervalMs) + 1) * pollIntervalMs;
+}
+
+function takeSample(
+  view: AutoscalerView,
+  autoscaler: Autoscaler,
+  { input: { observation, now, pod } }: SampleContext,
+): UsageStep | null {
+  if (observation.kind !== "usage") return null;
+  const point = findPoint(observation.usage, view.container);
+  if (point === null) return null;
+  const { capacity, usage } = observation;
+  const container = findContainer(pod, view.container);
+  const cpuLimitMillicores = container === null ? null : getActualSize(container)["cpu.limits"];
+  const { throttling } = autoscaler;
+  const { usageBytes: podUsageBytes } = usage;
+  const pointContext = { now, capacity, podUsageBytes, cpuLimitMillicores, throttling };
+  const step = nextSampling(view.sampling, point, pointContext);
+  const silenceMs = computeSilenceMs(autoscaler);
+  const isRecent = step.kind !== "sample" || step.sample.at - step.sample.from < silenceMs;
+  if (isRecent) {
+    const { runningAt = null } = container ?? {};
+    if (usage.cpu === undefined || container === null || runningAt === null || !isOnlyRunning(pod, container)) {
+      return step;
+    }
+    return addPodCpu(step, view.sampling, { cpu: usage.cpu, context: { ...pointContext, silenceMs, runningAt } });
+  }
+  // The source's clock was set forward, or nobody looked for so long: the mean says nothing about now.
+  return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };
+}
+
+/** A sample, of the container or of its CPU alone as the pod's counter has it, or another step. */
+type UsageStep = SamplingStep | { readonly kind: "witness"; readonly sampling: Sampling; readonly sample: Sample };
+
+/** The pod's point moves its own series on; it counts where the container has nothing new. */
+function addPodCpu(
+  step: SamplingStep,
+  before: Sampling,
+  { cpu, context }: { readonly cpu: PodCpu; readonly context: PodCpuContext },
+): UsageStep {
+  if (step.kind === "sample") {
+    return { ...step, sampling: { ...nextPodCpuSeries(step.sampling, cpu, context).sampling, sample: step.sample } };
+  }
+  if (step.kind !== "nothing") return step;
+  const { sampling, sample } = nextPodCpuSeries(before, cpu, context);
+  if (sampling === before) return step;
+  return sample === null ? { kind: "warmup", sampling } : { kind: "witness", sampling, sample };
+}
+
+function findPoint(usage: PodUsage, container: string): PodUsage["points"][number] | null {
+  for (const point of usage.points) if (point.container === container) return point;
+  return null;
+}
+
+function nextUnsampled(
+  view: AutoscalerView,
+  step: Exclude<UsageStep, { kind: "sample" | "witness" }> | null,
+  dueAt: number,
+): AutoscalerView {
+  switch (step?.kind) {
+    case "restarted":
+      return { ...view, dueAt, sampling: step.sampling, ...NOTHING_WANTED };
+    case "warmup":
+      return { ...view, dueAt, sampling: step.sampling };
+    default:
+      return { ...view, dueAt };
+  }
+}
+
+interface NewSample {
+  readonly context: SampleContext;
+  readonly dueAt: number;
+  readonly step: Extract<UsageStep, { kind: "sample" | "witness" }>;
+}
+
+function countSample(
+  view: AutoscalerView,
+  autoscaler: Autoscaler,
+  { context, dueAt, step }: NewSample,
+): AutoscalerView {
+  const { state, input: { pod, observation, now } } = context;
+  const { sampling, sample } = step;
+  const isWitness = step.kind === "witness";
+  const evidence = nextEvidence(view.evidence, isWitness ? listCpuFields(autoscaler) : autoscaler.sides, {
+    at: now,
+    silenceMs: computeSilenceMs(autoscaler),
+    usageOf: (rule) => findUsage(rule, sample),
+  });
+  const known = isWitness ? { ...evidence, sides: { ...view.evidence.sides, ...evidence.sides } } : evidence;
+  const next: AutoscalerView = { ...view, dueAt, sampling, evidence: known, silentSince: null };
+  const container = findContainer(pod, view.container);
+  const countsFrom = findContainerState(state, view.container)?.countsFrom ?? Infinity;
+  const offsetMs = observation.kind === "usage" ? observation.clockOffsetMs : 0;
+  if (container === null) return next;
+  const answersKills = autoscaler.oom === "raise";
+  const actual = getActualSize(container);
+  const taken = { sample, actual, evidence: known, answersKills };
+  // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
+  const isOfSize = isSampleCounted(sample, countsFrom + offsetMs);
+  const streaks = isOfSize
+    ? isWitness
+      ? { ...keepMemoryStreaks(view.streaks), ...nextStreaks(listCpuFields(autoscaler), view.streaks, taken) }
+      : nextStreaks(autoscaler.sides, view.streaks, taken)
+    : addEarlyScaleUps(view.streaks, autoscaler, taken);
+  const shortage = nextAtLimitCounts(view.shortage, {
+    sample,
+    actual: isOfSize ? actual : null,
+    isCpuAlone: isWitness,
+  });
+  if (streaks === view.streaks && !isOfSize) return shortage === view.shortage ? next : { ...next, shortage };
+  const isWanted = streaks !== NO_STREAKS && autoscaler.sides.some((rule) => isStreakFull(rule, streaks));
+  return { ...next, streaks, shortage, wantedSince: isWanted ? view.wantedSince ?? now : null };
+}
+
+/** Usage that no limit held back did not depend on the size: as far as it is too much for the new one it counts (L60). */
+function addEarlyScaleUps(
+  before: AutoscalerView["streaks"],
+  autoscaler: Autoscaler,
+  taken: StreakContext,
+): AutoscalerView["streaks"] {
+  if (autoscaler.throttling === "ignore" || taken.sample.isSaturated) return before;
+  const ups = Object.entries(nextStreaks(listCpuFields(autoscaler), before, taken)).filter(([, one]) =>
+    one.direction === "up"
+  );
+  return ups.length === 0 ? before : { ...before, ...Object.fromEntries(ups) };
+}
+
+function listCpuFields({ sides }: Autoscaler): readonly FieldPolicy[] {
+  return sides.filter(({ resource }) => resource === "cpu");
+}
+
+function nextSilence(
+  view: AutoscalerView,
+  autoscaler: Autoscaler,
+  { input: { pod, now } }: SampleContext,
+): AutoscalerView {
+  const runningAt = findContainer(pod, view.container)?.runningAt ?? null;
+  if (runningAt === null) return view;
+  // A node's clock may be ahead of ours: what is seen now has begun by now.
+  const lastAt = Math.max(view.sampling.newAt, Math.min(runningAt, now));
+  if (now - lastAt < computeSilenceMs(autoscaler)) return view;
+  return {
+    ...view,
+    silentSince: view.silentSince ?? lastAt,
+    ...NOTHING_WANTED,
+    // The anchor stays only to recognize repeats: a rate over the whole silence would say nothing about now.
+    sampling: { ...view.sampling, sample: null, warming: true },
+  };
+}
+
+/** What one more sample is held against. */
+interface StreakContext {
+  readonly sample: Sample;
+  readonly actual: Resources;
+  /** With the sample in it. */
+  readonly evidence: Evidence;
+  /** OOM kills are answered, and so is memory that is about to be killed (L11). */
+  readonly answersKills?: boolean;
+}
+
+/** To wait for the next sample of so short a beat costs less than a resize that is too small, and its cooldown. */
+const SHORT_INTERVAL_MS = 5_000;
+
+/**
+ * Whether a step of load may lie within the sample: held back for a part of a short interval, in which less was used than
+ * the limit. Its demand is a mean with what was before, so it counts as one of a streak and no more (L22).
+ */
+function isLoadStepPossible({ from, at, cpuMillicores }: Sample, limitMillicores: number | null): boolean {
+  return at - from <= SHORT_INTERVAL_MS && !fillsLimit(cpuMillicores, limitMillicores);
+}
+
+interface StreakUsage {
+  readonly usage: number;
+  readonly usageBytes: number | null;
+  readonly isSaturated: boolean;
+}
+
+function newStreak(direction: Direction, { usage, usageBytes, isSaturated }: StreakUsage): Streak {
+  return {
+    direction,
+    count: 1,
+    isSaturated,
+    peakUsage: usage,
+    olderPeakUsage: null,
+    peakUsageBytes: usageBytes,
+    olderPeakUsageBytes: null,
+  };
+}
+
+/** A blocked streak may last for days: its peaks are renewed with every whole `consecutiveSamples`. */
+function nextStreak(before: Streak, rule: FieldPolicy, { usage, usageBytes, isSaturated }: StreakUsage): Streak {
+  const { direction, peakUsage, olderPeakUsage, peakUsageBytes, olderPeakUsageBytes } = before;
+  const count = before.count + 1;
+  return before.count % rule[direction].consecutiveSamples === 0
+    ? {
+      direction,
+      count,
+      isSaturated,
+      peakUsage: usage,
+      olderPeakUsage: peakUsage,
+      peakUsageBytes: usageBytes,
+      olderPeakUsageBytes: peakUsageBytes,
+    }
+    : {
+      direction,
+      count,
+      isSaturated,
+      peakUsage: Math.max(peakUsage, usage),
+      olderPeakUsage,
+      peakUsageBytes: maxOrNull(peakUsageBytes, usageBytes),
+      olderPeakUsageBytes,
+    };
+}
+
+function maxOrNull(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? a ?? b : Math.max(a, b);
+}
+
+type Streaks = AutoscalerView["streaks"];
+
+/** Those of memory, and no others. */
+function keepMemoryStreaks(streaks: Streaks): Streaks {
+  const { "memory.requests": requests, "memory.limits": limits } = streaks;
+  if (requests === undefined && limits === undefined) return NO_STREAKS;
+  return {
+    ...(requests === undefined ? {} : { "memory.requests": requests }),
+    ...(limits === undefined ? {} : { "memory.limits": limits }),
+  };
+}
+
+function keepScaleUpStreaks(streaks: AutoscalerView["streaks"]): AutoscalerView["streaks"] {
+  const ups = Object.entries(streaks).filter(([, { direction }]) => direction === "up");
+  return ups.length === 0 ? NO_STREAKS : Object.fromEntries(ups);
+}

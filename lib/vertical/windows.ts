@@ -1,0 +1,295 @@
+/**
+ * Has usage been low for long enough to scale down?
+ *
+ * A window keeps the peak of usage, or a decaying histogram for a percentile. It belongs to the container: a restart
+ * or another size does not clear it.
+ */
+import { type FieldPolicy, findBaseline, type Percentile } from "../model/autoscaler.ts";
+import { type ContainerFacts, getActualSize } from "../model/pod.ts";
+import { formatFieldAmount } from "../model/resize_request.ts";
+import {
+  type AutoscalerView,
+  type ContainerState,
+  type Evidence,
+  type Histogram,
+  NO_EVIDENCE,
+  type Peaks,
+  type PodState,
+} from "../model/state.ts";
+import type { ResourceField } from "../units/resources.ts";
+import { formatDuration } from "../units/time.ts";
+
+// What a scale-down rests on beside its streak (L1, L2, L4): for how long usage has been watched without a gap, and
+// per side the peak of its window or a percentile of what was seen. It belongs to the container, not to an instance of
+// it: a restart, another size and a changed spec leave it as it is.
+
+/** The evidence after a sample. */
+export function nextEvidence(before: Evidence, rules: readonly FieldPolicy[], seen: SeenUsage): Evidence {
+  const { at, silenceMs } = seen;
+  const isGap = before.since === null || at - before.until > silenceMs;
+  return { since: isGap ? at : before.since, until: at, sides: nextEvidenceFields(before.sides, rules, seen) };
+}
+
+/** The evidence after usage that no sample shows, such as the limit at an OOM kill (L10), in bytes. */
+export function addPeak(
+  before: Evidence,
+  rules: readonly FieldPolicy[],
+  { at, bytes }: { at: number; bytes: number },
+): Evidence {
+  const memory = rules.filter(({ resource }) => resource === "memory");
+  return {
+    ...before,
+    sides: { ...before.sides, ...nextEvidenceFields(before.sides, memory, { at, usageOf: () => bytes }) },
+  };
+}
+
+/** What a scale-down of the side is sized by; `null` where the streak alone counts. */
+export function findEvidence({ sides }: Evidence, { key, down }: FieldPolicy): number | null {
+  const side = sides[key];
+  if (side === undefined) return null;
+  return side.kind === "peaks" ? findPeak(side) : findPercentile(side, down.percentile?.percent ?? 100);
+}
+
+// The peak of usage within a window (L2), as one peak per thirtieth of it: whatever the window's length, a bounded
+// list of numbers. An empty thirtieth is no gap, and the effective window is up to a thirtieth longer.
+
+/** The peaks after one more usage at `at`, epoch ms; `before` may be of another window, of which it keeps the peaks. */
+export function nextPeaks(
+  before: Peaks | undefined,
+  windowMs: number,
+  { at, usage }: { at: number; usage: number },
+): Peaks {
+  const bucket = toWindowBucket(at, windowMs);
+  const known = before === undefined
+    ? []
+    : before.windowMs === windowMs
+    ? before.pairs
+    : toOtherWindow(before, windowMs);
+  let [from, to] = [0, 0];
+  while (to < known.length && (known[to + 1] ?? 0) > usage) to += 2;
+  while (from < to && (known[from] ?? 0) < bucket - WINDOW_BUCKETS) from += 2;
+  // In the newest bucket a higher peak may stand already.
+  const isHigher = from === to || known[to - 2] !== bucket;
+  if (before !== undefined && known === before.pairs && from === 0 && to === known.length && !isHigher) return before;
+  const kept = known.slice(from, to);
+  // push() would leave room for 16 more numbers, and this array is kept for each pod.
+  return { kind: "peaks", windowMs, pairs: isHigher ? kept.concat([bucket, usage]) : kept };
+}
+
+/** The highest usage within the window; `null` when there was none. */
+export function findPeak({ pairs }: Peaks): number | null {
+  return pairs[1] ?? null;
+}
+
+export function toWindowBucket(at: number, windowMs: number): number {
+  return Math.floor(at / (windowMs / WINDOW_BUCKETS));
+}
+
+// A percentile of CPU usage of which old samples weigh less and less (L4), in a state of bounded size: buckets 10 %
+// apart below the largest sample that still weighs anything. The field's recommenders keep histograms likewise:
+// https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/pkg/recommender/util/decaying_histogram.go
+
+/** The histogram after one more usage at `at`, epoch ms. Weights of another half-life are kept as they are now. */
+export function nextHistogram(
+  before: Histogram | undefined,
+  { halfLifeMs }: Pick<Percentile, "halfLifeMs">,
+  { at, usage }: { at: number; usage: number },
+): Histogram {
+  const exponent = toExponent(usage);
+  if (before === undefined) return { kind: "histogram", at, halfLifeMs, top: exponent, weights: [1] };
+  const isFar = at - before.at > MAX_HALF_LIVES * halfLifeMs;
+  const { top, weights, at: from } = isFar || before.halfLifeMs !== halfLifeMs ? rescale(before, at) : before;
+  const raisedTop = Math.max(top, exponent);
+  const shifted = shiftWeights(weights, raisedTop - top);
+  const place = Math.min(raisedTop - exponent, HISTOGRAM_BUCKETS - 1);
+  while (shifted.length <= place) shifted.push(0);
+  shifted[place] = (shifted[place] ?? 0) + 2 ** ((at - from) / halfLifeMs);
+  return dropLightBuckets({ kind: "histogram", at: from, halfLifeMs, top: raisedTop, weights: shifted });
+}
+
+/**
+ * The usage at or below which that percentile of the weight lies, between the edges of its bucket; `null` without any
+ * sample.
+ */
+export function findPercentile({ top, weights }: Histogram, percent: number): number | null {
+  const total = sumWeights(weights);
+  if (total <= 0) return null;
+  // From above: as much weight as may lie over it.
+  let over = total * (100 - percent) / 100;
+  for (const [index, weight] of weights.entries()) {
+    if (weight > over) return BUCKET_RATIO ** (top - index - over / weight);
+    over -= weight;
+  }
+  return BUCKET_RATIO ** (top - weights.length);
+}
+
+// What a scale-down of a side still waits for, of its window (L2).
+
+/** `null` when usage has been low for long enough. */
+export function findWindowWait(rule: FieldPolicy, context: WindowContext): WindowWait | null {
+  return waitForWatching(rule, context) ?? waitForAge(rule, context) ?? waitForPeak(rule, context);
+}
+
+/** However long a window is, so much of it must have been watched (L2), ms. */
+const MAX_WATCH_MS = 15 * 60_000;
+
+/** What came of one sample. */
+interface SeenUsage {
+  /** Epoch ms. */
+  readonly at: number;
+  /** After so long without a sample the time before counts as not watched, ms (C22). */
+  readonly silenceMs: number;
+  /** Usage of the side, millicores or bytes; `null` = unknown. */
+  readonly usageOf: (rule: FieldPolicy) => number | null;
+}
+
+/** How long the side must have been watched before it goes down, ms; 0 = its streak is enough. */
+function computeWatchMs({ down: { windowMs, percentile } }: FieldPolicy): number {
+  return Math.min(percentile === null ? windowMs : percentile.halfLifeMs, MAX_WATCH_MS);
+}
+
+const NO_EVIDENCE_FIELDS: Evidence["sides"] = NO_EVIDENCE.sides;
+
+function nextEvidenceFields(
+  before: Evidence["sides"],
+  rules: readonly FieldPolicy[],
+  { at, usageOf }: Pick<SeenUsage, "at" | "usageOf">,
+): Evidence["sides"] {
+  let sides: Partial<Record<ResourceField, Peaks | Histogram>> | null = null;
+  let last: { readonly rule: FieldPolicy; readonly side: Peaks | Histogram } | null = null;
+  for (const rule of rules) {
+    const { key, down: { windowMs, percentile } } = rule;
+    if (windowMs === 0 && percentile === null) continue;
+    const usage = usageOf(rule);
+    const known = before[key];
+    if (usage === null) {
+      if (known !== undefined) (sides ??= {})[key] = known;
+      continue;
+    }
+    // Both sides of a resource see the same usage: with the same rule they share what they keep of it.
+    const side: Peaks | Histogram = last !== null && hasSameWindow(last.rule, rule) && known === before[last.rule.key]
+      ? last.side
+      : percentile === null
+      ? nextPeaks(known?.kind === "peaks" ? known : undefined, windowMs, { at, usage })
+      : nextHistogram(known?.kind === "histogram" ? known : undefined, percentile, { at, usage });
+    (sides ??= {})[key] = side;
+    last = { rule, side };
+  }
+  return sides ?? NO_EVIDENCE_FIELDS;
+}
+
+function hasSameWindow(a: FieldPolicy, b: FieldPolicy): boolean {
+  return a.resource === b.resource && a.down.windowMs === b.down.windowMs &&
+    a.down.percentile?.halfLifeMs === b.down.percentile?.halfLifeMs;
+}
+
+/** Into how many buckets a window is divided. */
+const WINDOW_BUCKETS = 30;
+
+/** A peak counts as seen when its bucket of the other window ended. */
+function toOtherWindow({ windowMs: beforeMs, pairs }: Peaks, windowMs: number): readonly number[] {
+  const ratio = beforeMs / windowMs;
+  return pairs.map((one, index) => index % 2 === 0 ? Math.floor((one + 1) * ratio) : one);
+}
+
+const HISTOGRAM_BUCKETS = 64;
+
+const BUCKET_RATIO = 1.1;
+
+/** The top is the largest bucket that weighs more than this share of all. */
+const MIN_TOP_SHARE = 0.001;
+
+/** Beyond so many half-lives the reference moves on: weights stay far from the end of numbers. */
+const MAX_HALF_LIVES = 64;
+
+/** Usage of a microcore and less is one bucket: a logarithm has no zero. */
+function toExponent(usage: number): number {
+  return Math.ceil(Math.log(Math.max(usage, 0.001)) / Math.log(BUCKET_RATIO) - 1e-9);
+}
+
+/** The same weights, in which a sample of `at` weighs 1. */
+function rescale(histogram: Histogram, at: number): Histogram {
+  const scale = 2 ** ((histogram.at - at) / histogram.halfLifeMs);
+  return { ...histogram, at, weights: histogram.weights.map((weight) => weight * scale) };
+}
+
+/** A higher top leaves buckets before the first; what falls off the end goes into the last. */
+function shiftWeights(weights: readonly number[], by: number): number[] {
+  if (by === 0) return [...weights];
+  const before = Math.min(by, HISTOGRAM_BUCKETS - 1);
+  const shifted = [...new Array<number>(before).fill(0), ...weights];
+  const rest = sumWeights(shifted.splice(HISTOGRAM_BUCKETS - 1));
+  return rest > 0 ? [...shifted, rest] : shifted;
+}
+
+/** Drops buckets at the top that weigh next to nothing any more. */
+function dropLightBuckets(histogram: Histogram): Histogram {
+  const { weights, top } = histogram;
+  const least = sumWeights(weights) * MIN_TOP_SHARE;
+  const first = Math.max(0, weights.findIndex((weight) => weight > least));
+  return first === 0 ? histogram : { ...histogram, top: top - first, weights: weights.slice(first) };
+}
+
+function sumWeights(weights: readonly number[]): number {
+  let total = 0;
+  for (const weight of weights) total += weight;
+  return total;
+}
+
+/** Until when, as far as that is known (else Infinity), and why, after "but". */
+interface WindowWait {
+  readonly until: number;
+  readonly why: string;
+}
+
+/** The container, and what was seen of it. */
+interface WindowContext {
+  readonly now: number;
+  readonly view: AutoscalerView;
+  readonly container: ContainerFacts;
+  readonly containerState: ContainerState;
+  /** When replicas last fell: from then on usage is another (R86). */
+  readonly state: Pick<PodState, "scaledIn">;
+}
+
+/** No instance's memory shrinks before this age, ms: it may still be on its way to its size. */
+const MIN_MEMORY_AGE_MS = 60_000;
+
+function waitForWatching(
+  rule: FieldPolicy,
+  { now, view: { evidence }, state: { scaledIn } }: WindowContext,
+): WindowWait | null {
+  const watchMs = computeWatchMs(rule);
+  const since = Math.max(evidence.since ?? now, scaledIn?.since ?? -Infinity);
+  const until = since + watchMs;
+  if (until <= now) return null;
+  const where = since === scaledIn?.since ? " since replicas fell" : "";
+  return {
+    until,
+    why: `usage has been watched for ${formatDuration(now - since)} of ${formatDuration(watchMs)}${where}`,
+  };
+}
+
+function waitForAge(
+  { resource, down }: FieldPolicy,
+  { now, containerState: { running } }: WindowContext,
+): WindowWait | null {
+  if (resource !== "memory" || down.windowMs === 0 || running === null) return null;
+  const until = running.since + MIN_MEMORY_AGE_MS;
+  return until <= now
+    ? null
+    : { until, why: `the container has run for less than ${formatDuration(MIN_MEMORY_AGE_MS)}` };
+}
+
+function waitForPeak(rule: FieldPolicy, { view: { evidence }, container }: WindowContext): WindowWait | null {
+  const { key, scaleDownThresholdPercent: percent, down: { windowMs, percentile } } = rule;
+  const peak = findEvidence(evidence, rule);
+  const baseline = findBaseline(rule, getActualSize(container));
+  // A percentile has been held against the threshold by the streak.
+  if (percentile !== null || peak === null || baseline === null || peak * 100 <= percent * baseline) return null;
+  const used = formatFieldAmount(key, Math.ceil(peak));
+  return {
+    until: Infinity,
+    why: `up to ${used} were used in the last ${formatDuration(windowMs)}, above ${percent} % of its size`,
+  };
+}

@@ -1,0 +1,94 @@
+/** What a pod asks for, as the HPA controller adds it up (R25). */
+import { assertEquals } from "@std/assert";
+import type { PodFacts } from "../../lib/model/pod.ts";
+import type { RequestProblem } from "../../lib/model/replicas_decision.ts";
+import { computePodRequest, toMilliAmount } from "../../lib/horizontal/replica_calculator.ts";
+import type { Resource } from "../../lib/units/resources.ts";
+import { container, MI, pod, resources } from "../support/builders.ts";
+
+const app = container({ name: "app", spec: resources({ "cpu.requests": 500, "memory.requests": 64 * MI }) });
+const proxy = container({ name: "proxy", kind: "sidecar", spec: resources({ "cpu.requests": 20 }) });
+const setup = container({ name: "setup", kind: "init", spec: resources({ "cpu.requests": 900 }) });
+const bare = container({ name: "bare", spec: resources() });
+
+function read(facts: PodFacts, resource: Resource = "cpu", name: string | null = null): bigint | RequestProblem {
+  const requestOf = (one: string) => {
+    const amount = facts.containers.find((each) => each.name === one)?.spec[`${resource}.requests`] ?? null;
+    return amount === null ? null : toMilliAmount(amount, resource);
+  };
+  return computePodRequest(facts, { resource, container: name, requestOf });
+}
+
+Deno.test("computePodRequest() is the sum over containers and native sidecars, without init containers that end (R25)", () => {
+  assertEquals(read(pod({ containers: [app, setup, proxy] })), 520n);
+});
+
+Deno.test("computePodRequest() is in thousandths of a byte for memory (R21, R25)", () => {
+  assertEquals(read(pod({ containers: [app] }), "memory"), 64n * 1024n * 1024n * 1000n);
+});
+
+Deno.test("computePodRequest() takes one container's or native sidecar's where the trigger names it (R25)", () => {
+  const facts = pod({ containers: [app, proxy, setup] });
+  assertEquals([read(facts, "cpu", "app"), read(facts, "cpu", "proxy")], [500n, 20n]);
+});
+
+Deno.test("computePodRequest() finds no container that a pod has not, nor one that ends before the others start (R25)", () => {
+  const facts = pod({ name: "web-1", containers: [app, setup] });
+  for (const name of ["other", "setup"]) {
+    const message = `container ${name} not found in Pod web-1`;
+    assertEquals(read(facts, "cpu", name), { reason: "NoContainer", message });
+  }
+});
+
+Deno.test("computePodRequest() names the first container without a request, in the sum and alone (R25)", () => {
+  const facts = pod({ name: "web-1", containers: [app, bare] });
+  const message = "missing request for cpu in container bare of Pod web-1";
+  assertEquals(read(facts), { reason: "NoRequest", message });
+  assertEquals(read(facts, "cpu", "bare"), { reason: "NoRequest", message });
+});
+
+Deno.test("computePodRequest() asks for the container's request in the way that its caller has it (R25, R82)", () => {
+  const facts = pod({ containers: [app, proxy] });
+  assertEquals(computePodRequest(facts, { resource: "cpu", container: null, requestOf: () => 7n }), 14n);
+  assertEquals(computePodRequest(facts, { resource: "cpu", container: "app", requestOf: () => 7n }), 7n);
+});
+
+Deno.test("computePodRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)", () => {
+  const podResources = resources({ "cpu.requests": 300 });
+  const overhead = { cpuMillicores: 30, memoryBytes: 10 };
+  const facts = pod({ containers: [app, bare], podResources, overhead });
+  assertEquals(read(facts), 330n);
+  assertEquals(read(facts, "cpu", "app"), 500n);
+});
+
+Deno.test("computePodRequest() adds no overhead to the sum of the containers (R25)", () => {
+  assertEquals(read(pod({ containers: [app], overhead: { cpuMillicores: 30, memoryBytes: 10 } })), 500n);
+});
+
+Deno.test("computePodRequest() takes what the containers need together where the pod itself asks for the other resource (R25)", () => {
+  const podResources = resources({ "memory.requests": MI });
+  assertEquals(read(pod({ containers: [app, bare], podResources })), 500n);
+  // The sidecar runs beside the init container after it.
+  assertEquals(read(pod({ containers: [app, proxy, setup], podResources })), 920n);
+  assertEquals(read(pod({ containers: [app, setup, proxy], podResources })), 900n);
+  assertEquals(read(pod({ containers: [app], podResources, overhead: { cpuMillicores: 30, memoryBytes: 10 } })), 530n);
+});
+
+Deno.test("computePodRequest() misses a request that neither the pod nor any container has (R25)", () => {
+  const facts = pod({ name: "web-1", containers: [bare], podResources: resources({ "memory.requests": MI }) });
+  const message = "missing pod-level request for cpu in Pod web-1";
+  assertEquals(read(facts), { reason: "NoRequest", message });
+});
+
+Deno.test("computePodRequest() looks at the containers where the pod has limits of its own but no requests (R25)", () => {
+  const podResources = resources({ "cpu.limits": 2000 });
+  assertEquals(read(pod({ containers: [app], podResources, overhead: { cpuMillicores: 30, memoryBytes: 0 } })), 500n);
+});
+
+Deno.test("computePodRequest() takes what the RuntimeClass adds for a request, where neither the pod nor a container has one (R25)", () => {
+  const podResources = resources({ "memory.requests": MI });
+  const facts = (cpuMillicores: number) =>
+    pod({ name: "web-1", containers: [bare], podResources, overhead: { cpuMillicores, memoryBytes: 10 } });
+  assertEquals(read(facts(30)), 30n);
+  assertEquals(read(facts(0)), { reason: "NoRequest", message: "missing pod-level request for cpu in Pod web-1" });
+});

@@ -1,0 +1,90 @@
+/** What parseAuthentication() makes of TriggerAuthentications and ClusterTriggerAuthentications. */
+import { assertEquals } from "@std/assert";
+import { parseAuthentication } from "../../../lib/resources/trigger_authentication/trigger_authentication.ts";
+import { toAuthentication } from "../../support/authentications.ts";
+import type { Edits } from "../../support/manifests.ts";
+
+const SECRETS = [{ parameter: "bearerToken", name: "prom-token", key: "token" }];
+const ENV = [
+  { parameter: "username", name: "PROM_USER", containerName: null },
+  { parameter: "password", name: "PROM_PASSWORD", containerName: "proxy" },
+];
+
+Deno.test("parseAuthentication() reads parameters of secrets and of the environment (R16)", () => {
+  assertEquals(parseAuthentication(toAuthentication({})), {
+    uid: "u1",
+    resourceVersion: "3",
+    kind: "TriggerAuthentication",
+    namespace: "shop",
+    name: "prom",
+    authentication: { kind: "TriggerAuthentication", namespace: "shop", name: "prom", secrets: SECRETS, env: ENV },
+    problems: [],
+    warnings: [],
+  });
+  const alone = parseAuthentication({ metadata: { name: "prom" }, spec: {} });
+  assertEquals([alone.authentication?.namespace, alone.authentication?.secrets, alone.authentication?.env], [
+    "default",
+    [],
+    [],
+  ]);
+});
+
+Deno.test("parseAuthentication() gives a ClusterTriggerAuthentication no namespace, whatever it has (R16)", () => {
+  const { authentication, namespace } = parseAuthentication(
+    toAuthentication({ "kind": "ClusterTriggerAuthentication" }),
+  );
+  assertEquals([namespace, authentication?.namespace, authentication?.kind], [
+    null,
+    null,
+    "ClusterTriggerAuthentication",
+  ]);
+});
+
+Deno.test("parseAuthentication() refuses every other source by its name, and takes those that are empty (R16)", () => {
+  const sources: Edits = {
+    configMapTargetRef: [{ parameter: "a", name: "b", key: "c" }],
+    podIdentity: { provider: "aws" },
+    hashiCorpVault: { address: "http://vault", authentication: "token", secrets: [] },
+    azureKeyVault: { vaultUri: "https://vault", secrets: [] },
+    gcpSecretManager: { secrets: [] },
+    awsSecretManager: { secrets: [] },
+    boundServiceAccountToken: [{ parameter: "a", serviceAccountName: "b" }],
+    filePath: "/tmp/a",
+    oauth2: { type: "clientCredentials", clientId: "a", tokenUrl: "http://a" },
+    someNewSource: {},
+  };
+  for (const [key, value] of Object.entries(sources)) {
+    const { authentication, problems } = parseAuthentication(toAuthentication({ [`spec.${key}`]: value }));
+    const message = `Cannot use source "${key}": podfit reads secretTargetRef and env, put the parameter into a Secret`;
+    assertEquals([authentication, problems], [null, [{ path: `spec.${key}`, message }]]);
+  }
+  const empty = {
+    "spec.configMapTargetRef": [],
+    "spec.podIdentity": { provider: "none" },
+    "spec.filePath": "",
+    "spec.oauth2": null,
+  };
+  assertEquals(parseAuthentication(toAuthentication(empty)).problems, []);
+});
+
+Deno.test("parseAuthentication() names every field that is missing or wrong (R16)", () => {
+  const cases: readonly (readonly [Edits, string])[] = [
+    [{ "spec": undefined }, "spec"],
+    [{ "metadata": undefined }, "metadata"],
+    [{ "metadata.name": undefined }, "metadata.name"],
+    [{ "kind": "Secret" }, "kind"],
+    [{ "apiVersion": "v1" }, "apiVersion"],
+    [{ "spec.secretTargetRef": {} }, "spec.secretTargetRef"],
+    [{ "spec.secretTargetRef": ["token"] }, "spec.secretTargetRef[0]"],
+    [{ "spec.secretTargetRef.0.parameter": undefined }, "spec.secretTargetRef[0].parameter"],
+    [{ "spec.secretTargetRef.0.name": undefined }, "spec.secretTargetRef[0].name"],
+    [{ "spec.secretTargetRef.0.name": "../other/secrets/a" }, "spec.secretTargetRef[0].name"],
+    [{ "spec.secretTargetRef.0.key": "" }, "spec.secretTargetRef[0].key"],
+    [{ "spec.env.0.name": undefined }, "spec.env[0].name"],
+    [{ "spec.env.1.parameter": 5 }, "spec.env[1].parameter"],
+  ];
+  for (const [edits, path] of cases) {
+    const { authentication, problems } = parseAuthentication(toAuthentication(edits));
+    assertEquals([authentication, problems.map((one) => one.path)], [null, [path]]);
+  }
+});

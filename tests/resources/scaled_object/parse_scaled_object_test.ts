@@ -1,0 +1,297 @@
+/** What parseScaledObject() makes of good and bad ScaledObjects: values, defaults, problems with paths, warnings. */
+import { assert, assertEquals } from "@std/assert";
+import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
+import type { ScaledObject } from "../../../lib/model/scaled_object.ts";
+import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";
+import { GOOD_SCALED_OBJECTS } from "../../support/good_scaled_objects.ts";
+import type { Edits } from "../../support/manifests.ts";
+import {
+  CPU,
+  CRON,
+  MEMORY,
+  MODIFIERS,
+  PROMETHEUS,
+  toScaledObject,
+  TRIGGER,
+  trigger,
+} from "../../support/scaled_objects.ts";
+
+for (const { sentence, manifest, path, message } of BAD_SCALED_OBJECTS) {
+  Deno.test(`parseScaledObject() names ${path} when there is ${sentence}`, () => {
+    const { scaledObject, problems } = parseScaledObject(manifest);
+    assertEquals(scaledObject, null);
+    assertEquals(problems.map((one) => ({ ...one, message: shorten(one.message, message) })), [{ path, message }]);
+  });
+}
+
+Deno.test("parseScaledObject() takes what KEDA's documentation shows for every feature (R2, R4, R10, R11, R12, R13, R14, R60)", () => {
+  for (const { sentence, manifest } of GOOD_SCALED_OBJECTS) {
+    const { scaledObject, problems } = parseScaledObject(manifest);
+    assertEquals(problems, [], sentence);
+    assert(scaledObject !== null, sentence);
+  }
+});
+
+Deno.test("parseScaledObject() fills in every default (R2)", () => {
+  const { triggers: _, ...rest } = parse({});
+  assertEquals(rest, {
+    uid: "",
+    namespace: "shop",
+    name: "web",
+    generation: 0,
+    createdAt: 0,
+    target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", envContainer: null },
+    pollIntervalMs: 30_000,
+    cooldownMs: 300_000,
+    initialCooldownMs: 0,
+    minReplicas: 0,
+    maxReplicas: 100,
+    idleReplicas: null,
+    fallback: null,
+    restoresReplicas: false,
+    hpaName: null,
+    behavior: null,
+    formula: null,
+    annotations: {
+      isPaused: false,
+      pausedReplicas: null,
+      isScaleInPaused: false,
+      isScaleOutPaused: false,
+      isForcedActive: false,
+      transfersHpa: false,
+      ignoresHpas: false,
+    },
+  });
+  assertEquals(parse({ "spec.fallback": { failureThreshold: 3, replicas: 6 } }).fallback, {
+    failureThreshold: 3,
+    replicas: 6,
+    behavior: "static",
+  });
+});
+
+Deno.test("parseScaledObject() reads every field of the spec, times in ms (R2)", () => {
+  const { triggers: _, annotations: _annotations, ...rest } = parse({
+    "metadata": {
+      name: "web",
+      namespace: "shop",
+      uid: "u1",
+      generation: 7,
+      creationTimestamp: "2026-01-02T03:04:05Z",
+    },
+    "spec.scaleTargetRef": {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Rollout",
+      name: "web",
+      envSourceContainerName: "app",
+    },
+    "spec.pollingInterval": 5,
+    "spec.cooldownPeriod": 6,
+    "spec.initialCooldownPeriod": 7,
+    "spec.minReplicaCount": 2,
+    "spec.maxReplicaCount": 9,
+    "spec.idleReplicaCount": 1,
+    "spec.fallback": { failureThreshold: 1, replicas: 2, behavior: "currentReplicasIfHigher" },
+    "spec.advanced": { restoreToOriginalReplicaCount: true, horizontalPodAutoscalerConfig: { name: "hpa" } },
+  });
+  assertEquals(rest, {
+    uid: "u1",
+    namespace: "shop",
+    name: "web",
+    generation: 7,
+    createdAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+    target: { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", name: "web", envContainer: "app" },
+    pollIntervalMs: 5000,
+    cooldownMs: 6000,
+    initialCooldownMs: 7000,
+    minReplicas: 2,
+    maxReplicas: 9,
+    idleReplicas: 1,
+    fallback: { failureThreshold: 1, replicas: 2, behavior: "currentReplicasIfHigher" },
+    restoresReplicas: true,
+    hpaName: "hpa",
+    behavior: null,
+    formula: null,
+  });
+});
+
+Deno.test("parseScaledObject() says what it is of an object that is invalid, deleting or paused (R3, R55)", () => {
+  const facts = parseScaledObject(toScaledObject({
+    "metadata": {
+      name: "web",
+      namespace: "shop",
+      uid: "u1",
+      resourceVersion: "42",
+      generation: 7,
+      deletionTimestamp: "2026-01-02T03:04:05Z",
+      finalizers: ["finalizer.keda.sh", 5],
+      annotations: { "autoscaling.keda.sh/paused": "yes" },
+    },
+    "spec.triggers": [],
+    "status": { conditions: 5 },
+  }));
+  const { problems, ...rest } = facts;
+  assertEquals(problems.length, 1);
+  assertEquals(rest, {
+    uid: "u1",
+    namespace: "shop",
+    name: "web",
+    resourceVersion: "42",
+    generation: 7,
+    createdAt: 0,
+    isDeleting: true,
+    finalizers: ["finalizer.keda.sh"],
+    scaledObject: null,
+    restoring: null,
+    warnings: [],
+    isPaused: true,
+    status: { conditions: 5 },
+  });
+});
+
+const RESTORE = "spec.advanced.restoreToOriginalReplicaCount";
+const BROKEN = { "spec.triggers": [{ type: "kafka", metadata: {} }], [RESTORE]: true };
+
+Deno.test("parseScaledObject() knows what to restore at the end of an object that is invalid, where both can be read (R57)", () => {
+  const target = { apiVersion: "apps/v1", kind: "StatefulSet", name: "db", envContainer: null };
+  const { scaledObject, restoring } = parseScaledObject(toScaledObject({
+    ...BROKEN,
+    "spec.scaleTargetRef": { name: "db", kind: "StatefulSet" },
+  }));
+  assertEquals([scaledObject, restoring?.target, restoring?.restoresReplicas], [null, target, true]);
+  assertEquals([restoring?.name, restoring?.namespace, restoring?.triggers], ["web", "shop", []]);
+  const without: readonly Record<string, unknown>[] = [
+    { [RESTORE]: false },
+    { [RESTORE]: "true" },
+    { "spec.advanced": 1 },
+    { "spec.scaleTargetRef": {} },
+    { "spec.scaleTargetRef.kind": "Deploy/ment" },
+    { "spec": 1 },
+  ];
+  for (const edits of without) {
+    assertEquals(parseScaledObject(toScaledObject({ ...BROKEN, ...edits })).restoring, null, JSON.stringify(edits));
+  }
+  assertEquals(parseScaledObject(toScaledObject({ [RESTORE]: true })).restoring, null, "it is valid");
+});
+
+Deno.test("parseScaledObject() reports every problem of an object at once (R3)", () => {
+  const { problems } = parseScaledObject(toScaledObject({
+    "metadata.annotations": { "autoscaling.keda.sh/paused-replicas": "-1" },
+    "spec.scaleTargetRef": {},
+    "spec.maxReplicaCount": 0,
+    "spec.fallback": { replicas: 1 },
+    "spec.advanced": { scalingModifiers: { target: "0" }, horizontalPodAutoscalerConfig: { behavior: { scaleUp: 1 } } },
+    "spec.triggers": [{ type: "kafka", metadata: {} }, { ...PROMETHEUS, metadata: {} }],
+  }));
+  assertEquals(problems.map(({ path }) => path).sort(), [
+    "metadata.annotations.autoscaling.keda.sh/paused-replicas",
+    "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp",
+    "spec.advanced.scalingModifiers.formula",
+    "spec.advanced.scalingModifiers.target",
+    "spec.fallback.failureThreshold",
+    "spec.maxReplicaCount",
+    "spec.scaleTargetRef.name",
+    "spec.triggers[0].type",
+    "spec.triggers[1].metadata.query",
+    "spec.triggers[1].metadata.serverAddress",
+    "spec.triggers[1].metadata.threshold",
+  ]);
+});
+
+Deno.test("parseScaledObject() warns of what has no effect, and of nothing else (R4)", () => {
+  const cases: readonly (readonly [Edits, readonly string[]])[] = [
+    [{}, []],
+    [{ "spec.paused": true }, ["spec.paused"]],
+    [{ "spec.advanced": { scalingModifiers: { formulas: "a" } } }, ["spec.advanced.scalingModifiers.formulas"]],
+    [{ [`${TRIGGER}.weight`]: 1 }, ["spec.triggers[0].weight"]],
+    [trigger(PROMETHEUS, { metricName: "m" }), ["spec.triggers[0].metadata.metricName"]],
+    [trigger(PROMETHEUS, { queryFromEnv: "Q" }), ["spec.triggers[0].metadata.queryFromEnv"]],
+    [trigger(CPU, { values: "1" }), ["spec.triggers[0].metadata.values"]],
+    [trigger(MEMORY, { baseline: "live" }), ["spec.triggers[0].metadata.baseline"]],
+    [trigger({ ...CPU, authenticationRef: { name: "a" } }), ["spec.triggers[0].metadata.authenticationRef"]],
+    [trigger(PROMETHEUS, { authModes: "apiKey" }), ["spec.triggers[0].metadata.authModes"]],
+    [{ ...trigger(CPU), "spec.minReplicaCount": 0, "spec.scaleTargetRef.kind": "Rollout" }, ["spec.minReplicaCount"]],
+    [{ "spec.minReplicaCount": 1, "spec.cooldownPeriod": 5 }, ["spec.cooldownPeriod"]],
+    [{ "spec.minReplicaCount": 1, "spec.pollingInterval": 5 }, ["spec.pollingInterval"]],
+    [{ "spec.minReplicaCount": 1, "spec.pollingInterval": 5, [`${TRIGGER}.useCachedMetrics`]: true }, []],
+    [{ "spec.minReplicaCount": 1, "spec.idleReplicaCount": 0, "spec.cooldownPeriod": 5 }, []],
+    [{ "spec.minReplicaCount": 0, "spec.pollingInterval": 5, "spec.cooldownPeriod": 5 }, []],
+  ];
+  for (const [edits, paths] of cases) {
+    const { problems, warnings } = parseScaledObject(toScaledObject(edits));
+    assertEquals([problems, warnings.map(({ path }) => path)], [[], paths], JSON.stringify(edits));
+  }
+  const { warnings: [first] } = parseScaledObject(toScaledObject(trigger(PROMETHEUS, { queryFromEnv: "Q" })));
+  assert(
+    first?.message.endsWith("it has no effect (from the environment come parameters of a TriggerAuthentication alone)"),
+  );
+});
+
+Deno.test("parseScaledObject() compiles the formula, and keeps what it is compared with (R60)", () => {
+  const { formula } = parse({
+    [MODIFIERS]: { formula: "2 * a", target: "1.005", activationTarget: ".5", metricType: "Value" },
+    "spec.triggers": [{ ...PROMETHEUS, name: "a" }],
+  });
+  assert(formula !== null);
+  const { program, ...rest } = formula;
+  assertEquals(rest, { text: "2 * a", target: 1.005, targetMilli: 1004n, activationTarget: 0.5, metricType: "Value" });
+  assertEquals(program.run({ a: 4 }), { kind: "number", value: 8 });
+  const edits = { [MODIFIERS]: { formula: "a", target: "3" }, "spec.triggers": [{ ...PROMETHEUS, name: "a" }] };
+  const { activationTarget, metricType } = parse(edits).formula ?? {};
+  assertEquals([activationTarget, metricType], [0, "AverageValue"]);
+});
+
+Deno.test("parseScaledObject() lets metrics-api and kubernetes-workload do without a target beside a formula (R60)", () => {
+  const metadata = { url: "http://queue", valueLocation: "n" };
+  const { triggers } = parse({
+    [MODIFIERS]: { formula: "a + b", target: "3" },
+    "spec.triggers": [
+      { type: "metrics-api", name: "a", metadata },
+      { type: "kubernetes-workload", name: "b", metadata: { podSelector: "a=b", value: "-1" } },
+      { type: "metrics-api", name: "c", metadata: { ...metadata, targetValue: "4" } },
+    ],
+  });
+  assertEquals(triggers.map((one) => one.kind === "external" ? one.targetMilli : 0n), [null, null, 4000n]);
+});
+
+Deno.test("parseScaledObject() reads the annotations as KEDA does (R51, R55, R56, R76, R77)", () => {
+  const prefix = "autoscaling.keda.sh/";
+  const read = (annotations: Edits) => parse({ "metadata.annotations": annotations }).annotations;
+  for (const text of ["true", "1", "", "yes", "no", "off", " false"]) {
+    assertEquals(read({ [`${prefix}paused`]: text }).isPaused, true, text);
+  }
+  for (const text of ["false", "False", "FALSE", "f", "F", "0"]) {
+    assertEquals(read({ [`${prefix}paused`]: text }).isPaused, false, text);
+  }
+  const replicas = read({ [`${prefix}paused-replicas`]: "3", [`${prefix}paused`]: "false" });
+  assertEquals([replicas.isPaused, replicas.pausedReplicas], [true, 3]);
+  const bad = parseScaledObject(toScaledObject({ "metadata.annotations": { [`${prefix}paused-replicas`]: "x" } }));
+  assertEquals([bad.isPaused, bad.problems.length], [true, 1]);
+  assertEquals(read({ [`${prefix}paused-scale-in`]: "x" }).isScaleInPaused, true);
+  assertEquals(read({ [`${prefix}paused-scale-out`]: "true" }).isScaleOutPaused, true);
+  assertEquals(read({ [`${prefix}paused-scale-in`]: "false", [`${prefix}paused-scale-out`]: "f" }), read({}));
+  assertEquals(read({ [`${prefix}force-activation`]: "true" }).isForcedActive, true);
+  const transfer = "scaledobject.keda.sh/transfer-hpa-ownership";
+  const ownership = "validations.keda.sh/hpa-ownership";
+  assertEquals([read({ [transfer]: "true" }).transfersHpa, read({ [transfer]: "1" }).transfersHpa], [true, false]);
+  assertEquals([read({ [ownership]: "true" }).ignoresHpas, read({ [ownership]: "false" }).ignoresHpas], [true, false]);
+});
+
+Deno.test("parseScaledObject() refuses cpu and memory alone with min 0, and takes them beside another trigger (R4)", () => {
+  const pathsOf = (edits: Edits) => parseScaledObject(toScaledObject(edits)).problems.map(({ path }) => path);
+  assertEquals(pathsOf({ "spec.triggers": [CPU, MEMORY] }), ["spec.minReplicaCount"]);
+  assertEquals(pathsOf({ "spec.triggers": [CPU, PROMETHEUS] }), []);
+  assertEquals(pathsOf({ "spec.triggers": [CPU, CRON], "spec.minReplicaCount": 0 }), []);
+  assertEquals(pathsOf({ "spec.triggers": [CPU, MEMORY], "spec.minReplicaCount": 1 }), []);
+});
+
+function parse(edits: Edits): ScaledObject {
+  const { scaledObject, problems } = parseScaledObject(toScaledObject(edits));
+  assert(scaledObject !== null, JSON.stringify(problems));
+  return scaledObject;
+}
+
+/** Of a message that is another parser's only what is expected of it. */
+function shorten(message: string, expected: string): string {
+  const [start = "", rest] = expected.split("...");
+  return rest === undefined || !message.startsWith(start) ? message : expected;
+}

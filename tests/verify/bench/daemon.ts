@@ -1,0 +1,81 @@
+/** The daemon as a process of its own for the benches: bundled as it ships, with the permissions of `deno task start`. */
+
+import config from "../../../deno.json" with { type: "json" };
+
+const ROOT = new URL("../../../", import.meta.url).pathname;
+const ANSWER_MS = 30_000;
+
+export async function bundleDaemon(directory: string): Promise<string> {
+  const bundle = `${directory}/main.js`;
+  const args = [
+    "bundle",
+    "--quiet",
+    "--platform",
+    "browser",
+    "--code-splitting",
+    "--outdir",
+    directory,
+    "main.ts",
+  ];
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: ROOT }).output();
+  if (code !== 0) throw new Error(`Cannot bundle podfit: ${new TextDecoder().decode(stderr)}`);
+  // Deno analyses a file in the first process that runs it, and remembers what it found: a cost of that start alone.
+  await new Deno.Command(Deno.execPath(), { args: [...toRun(bundle), "--version"], stdout: "null" }).output();
+  return bundle;
+}
+
+/** `args`: of podfit. */
+export function startDaemon(
+  bundle: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Deno.ChildProcess {
+  return startDeno([...toRun(bundle), "--listen", "127.0.0.1:0", ...args], env);
+}
+
+/** As `deno task start` and the image run it. */
+function toRun(bundle: string): readonly string[] {
+  const v8Flags = /--v8-flags=\S+/.exec(config.tasks.start) ?? [];
+  return ["run", ...v8Flags, "-P=start", "--config", `${ROOT}deno.json`, bundle];
+}
+
+export function startDeno(args: readonly string[], env: Readonly<Record<string, string>> = {}): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd: ROOT,
+    env: { PRA_ENABLED: "true", DENO_NO_UPDATE_CHECK: "1", ...env },
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+}
+
+export async function readAddress(stderr: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of stderr.values({ preventCancel: true })) {
+    text += decoder.decode(chunk, { stream: true });
+    const address = /"address":"([^"]+)"/.exec(text)?.[1];
+    if (address !== undefined) return address;
+  }
+  throw new Error(`Cannot start podfit: ${text}`);
+}
+
+export async function waitUntilReady(address: string, timeoutMs: number): Promise<void> {
+  for (const endsAt = performance.now() + timeoutMs; performance.now() < endsAt;) {
+    const response = await fetch(`http://${address}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) });
+    await response.body?.cancel();
+    if (response.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("podfit did not become ready");
+}
+
+export async function readMetrics(address: string): Promise<string> {
+  return await (await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
+}
+
+/** The sum of a metric's series; NaN when it has none. */
+export function readSeries(text: string, name: string): number {
+  const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "gm"))].map(([, value]) => value);
+  return values.length === 0 ? NaN : values.reduce((sum, value) => sum + Number(value), 0);
+}

@@ -1,0 +1,104 @@
+/**
+ * What one node's poll costs beyond JSON.parse: bytes of a summary of 110 pods x 2 containers in, decisions out, parse
+ * included. Both sides run in turns in one process; the ratio of medians counts, not the milliseconds.
+ */
+import { decideSize } from "../../../lib/vertical/decide.ts";
+import type { SizeInput } from "../../../lib/model/decision.ts";
+import { NEW_POD_STATE, type PodState } from "../../../lib/model/state.ts";
+import { parseSummary } from "../../../lib/usage/kubelet/parse_summary.ts";
+import { container, MI, pod, policy, resizeEntry, resources, side } from "../../support/builders.ts";
+import { toUid } from "./cluster.ts";
+import { writeSummary } from "./summary.ts";
+
+const PODS = 110;
+const POLL_MS = 15_000;
+const COOLDOWN_MS = 24 * 3_600_000;
+const START = Date.UTC(2026, 10, 20, 12);
+
+export interface PollCost {
+  readonly bytes: number;
+  readonly parseMs: number;
+  readonly pollMs: number;
+  readonly ratio: number;
+  readonly decisions: number;
+}
+
+export function measurePoll(rounds: number): PollCost {
+  const encoder = new TextEncoder();
+  const bodies = Array.from(
+    { length: rounds },
+    (_, round) => encoder.encode(writeSummary({ pods: PODS, container: "app", round, at: START + round * POLL_MS })),
+  );
+  const decoder = new TextDecoder();
+  const pods = Array.from({ length: PODS }, (_, index) => newPod(index));
+  const tracked = new Set(pods.map(({ uid }) => uid));
+  // All four sides, as in the contract's example policy.
+  const keys = ["cpu.requests", "cpu.limits", "memory.requests", "memory.limits"] as const;
+  const sides = keys.map((key) => side(key, { cooldownMs: COOLDOWN_MS }));
+  const contenders = [policy({ containerName: "app", pollIntervalMs: POLL_MS, cooldownMs: COOLDOWN_MS, sides })];
+  const states = new Map<string, PodState>();
+  const capacity = { cpuMillicores: 16_000, memoryBytes: 64 * 1024 * MI };
+  let decisions = 0;
+
+  function poll(round: number, body: Uint8Array): void {
+    const summary = parseSummary(body, { tracked });
+    if (summary.kind !== "summary") throw new Error(summary.message);
+    for (const facts of pods) {
+      const usage = summary.pods.get(facts.uid);
+      if (usage === undefined) throw new Error(`Pod "${facts.uid}" is missing`);
+      const input: SizeInput = {
+        now: START + round * POLL_MS,
+        pod: facts,
+        contenders,
+        observation: { kind: "usage", usage, clockOffsetMs: 0, capacity },
+        siblings: null,
+        room: null,
+        limits: null,
+        lowersMemoryLimits: true,
+        inFlight: false,
+        dryRun: true,
+      };
+      const outcome = decideSize(states.get(facts.uid) ?? NEW_POD_STATE, input);
+      states.set(facts.uid, outcome.state);
+      decisions += outcome.decisions.length;
+    }
+  }
+
+  const times: { parseMs: number; pollMs: number }[] = [];
+  for (const [round, body] of bodies.entries()) {
+    const atStart = performance.now();
+    JSON.parse(decoder.decode(body));
+    const atParsed = performance.now();
+    poll(round, body);
+    times.push({ parseMs: atParsed - atStart, pollMs: performance.now() - atParsed });
+  }
+  // The first half warms up the compiler. Each round has its own ratio, so that a busy moment spoils only its own.
+  const warm = times.slice(rounds / 2);
+  return {
+    bytes: bodies[0]?.length ?? 0,
+    parseMs: median(warm.map(({ parseMs }) => parseMs)),
+    pollMs: median(warm.map(({ pollMs }) => pollMs)),
+    ratio: median(warm.map(({ parseMs, pollMs }) => pollMs / parseMs)),
+    decisions,
+  };
+}
+
+function newPod(index: number) {
+  const size = resources({
+    "cpu.requests": 100,
+    "cpu.limits": 120,
+    "memory.requests": 128 * MI,
+    "memory.limits": 160 * MI,
+  });
+  const names = ["app", "proxy"] as const;
+  return pod({
+    uid: toUid(index),
+    name: `pod-${index}`,
+    containers: names.map((name) => container({ name, spec: size, reported: size })),
+    resizes: [resizeEntry("podfit.app", START - 60_000)],
+  });
+}
+
+function median(figures: readonly number[]): number {
+  return [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? NaN;
+}

@@ -1,0 +1,55 @@
+/**
+ * The process of the API server: the embedded one over TLS, its pods and nodes put straight into its store, as their
+ * kubelets would have reported them by now. It first says what its kubelets serve with, and is told their ports.
+ */
+import { systemClock } from "../../../lib/runtime/clock.ts";
+import { toNode, toNodeStatus } from "../../../lib/embedded/kubelet/register.ts";
+import { createObjectsClient, type ObjectsClient } from "../../../lib/embedded/objects_client.ts";
+import { ADMIN } from "../../../lib/embedded/server/http/access.ts";
+import { createAuthority } from "../../../lib/embedded/server/http/certificates.ts";
+import { createApiServer, type EmbeddedApiServer } from "../../../lib/embedded/server/http/handler.ts";
+import type { JsonObject } from "../../../lib/embedded/json.ts";
+import { serve, toKubeconfig } from "../../../lib/embedded/server/http/serve.ts";
+import { createObjects } from "./scale_objects.ts";
+import { listDeployments, nodeConfig, readTemplate, SETTLED_MS, startMachine, type World } from "./scale_world.ts";
+import { hearMessages, say } from "./scale_worker.ts";
+
+const TOKEN = "bench";
+
+const told = hearMessages();
+const authority = await createAuthority("scale bench");
+await say({ kubelets: await authority.issue("kubelet") });
+const { world, ports } = (await told.next()).value as { world: World; ports: readonly number[] };
+const api = createApiServer({ clock: systemClock, random: Math.random, tokens: new Map([[TOKEN, ADMIN]]) });
+await createObjects(toClient(api), world);
+for (const deployment of listDeployments(world)) api.store.put("apps/deployments", deployment);
+await putNodes(api, world, ports);
+await using served = await serve(api.handle, { authority });
+await say({ kubeconfig: toKubeconfig(served, TOKEN), token: TOKEN });
+// Until nobody is there.
+await told.next();
+
+function toClient({ handle }: EmbeddedApiServer): ObjectsClient {
+  const transport = (request: Request) => {
+    request.headers.set("authorization", `Bearer ${TOKEN}`);
+    return handle(request);
+  };
+  const server = { origin: "https://scale.bench", transport };
+  return createObjectsClient({ server, clock: systemClock, agent: "bench", signal: new AbortController().signal });
+}
+
+async function putNodes({ store }: EmbeddedApiServer, world: World, ports: readonly number[]): Promise<void> {
+  const template = await readTemplate();
+  const now = world.startedAt + SETTLED_MS;
+  for (let node = 0; node < world.nodes; node++) {
+    const options = { config: nodeConfig(node), port: ports[node] ?? 0 };
+    const object = toNode(options);
+    const metadata = { ...object.metadata as JsonObject, uid: options.config.name };
+    store.put("/nodes", { ...object, metadata, status: toNodeStatus(options, { now, since: world.startedAt }) });
+    const machine = startMachine(world, { node, template, now: () => now });
+    for (const pod of machine.pods) {
+      const status = machine.getStatus(pod.metadata?.uid ?? "");
+      store.put("/pods", JSON.parse(JSON.stringify({ ...pod, status })));
+    }
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * The cluster that the scale bench measures in, made of two numbers, so that the process of its API server and that of
+ * its kubelets know the same pods without a word. Each pod is a recorded one (managedFields and all) under a name of its
+ * own; the pods of an autoscaler are spread over the nodes, and its namespace has nine others.
+ */
+import type { Pod } from "../../../lib/api/kubernetes.ts";
+import { LOAD_IMAGE } from "../../../lib/embedded/kubelet/loads.ts";
+import { Machine } from "../../../lib/embedded/kubelet/machine.ts";
+import { formatTime } from "../../../lib/units/time.ts";
+import type { NodeConfig } from "../../../lib/embedded/model/state.ts";
+import type { JsonObject } from "../../../lib/embedded/json.ts";
+import { toUid } from "./cluster.ts";
+
+export interface World {
+  readonly nodes: number;
+  readonly podsPerNode: number;
+  /** Epoch ms; all pods were bound then. */
+  readonly startedAt: number;
+  /** So many Deployments with a ScaledObject share the pods; none unless given. */
+  readonly scaledObjects?: number;
+}
+
+/** By then all pods run and are ready, and nothing but use changes any more. */
+export const SETTLED_MS = 60_000;
+
+export const POLL_MS = 15_000;
+
+const PODS_PER_AUTOSCALER = 100;
+const AUTOSCALERS_PER_NAMESPACE = 10;
+const TEMPLATE = new URL("../../testdata/pods/fresh.json", import.meta.url);
+
+export async function readTemplate(): Promise<Pod> {
+  return JSON.parse(await Deno.readTextFile(TEMPLATE));
+}
+
+export function nodeConfig(node: number): NodeConfig {
+  const name = `node-${node}`;
+  return {
+    name,
+    hostIP: "127.0.0.1",
+    seed: name,
+    hasCadvisor: true,
+    hasPsi: true,
+    cpuMillicores: 8000,
+    memoryBytes: 32 * 2 ** 30,
+    pods: 110,
+    system: { cpuMillicores: 60, memoryBytes: 500 * 2 ** 20 },
+    // Loads stand still, so that a coarse step is as good as a fine one; a slice costs what a poll does.
+    stepMs: POLL_MS,
+  };
+}
+
+/** Up to `now`, and from then on with it: nothing runs between two looks at it. */
+export function startMachine(
+  world: World,
+  { node, template, now }: { readonly node: number; readonly template: Pod; readonly now: () => number },
+): Machine {
+  let readNow = () => world.startedAt;
+  const machine = new Machine({ config: nodeConfig(node), now: () => readNow(), onStep() {} });
+  for (let index = 0; index < world.podsPerNode; index++) machine.put(toPod(world, { node, index, template }));
+  machine.advance();
+  readNow = now;
+  machine.advance();
+  return machine;
+}
+
+export function listNamespaces(world: World): readonly string[] {
+  const count = Math.ceil(countAutoscalers(world) / AUTOSCALERS_PER_NAMESPACE);
+  return Array.from({ length: count }, (_, index) => `team-${index}`);
+}
+
+export function listAutoscalers(world: World): readonly JsonObject[] {
+  return Array.from({ length: countAutoscalers(world) }, (_, index) => {
+    const { app, namespace } = toApp(index);
+    return {
+      apiVersion: "keda.kedify.io/v1alpha1",
+      kind: "PodResourceAutoscaler",
+      metadata: { name: app, namespace },
+      spec: {
+        selector: { matchLabels: { app } },
+        containerName: "main",
+        policy: { pollInterval: "15s", consecutiveSamples: 3, cooldown: "5m", cpu: SIDES, memory: SIDES },
+        // Who wants more cpu has as much as it may.
+        bounds: { cpu: { requests: { max: "100m" }, limits: { max: "200m" } } },
+      },
+    };
+  });
+}
+
+const SIDE = { scaleUpThreshold: 80, scaleDownThreshold: 20, targetUtilization: 60 };
+const SIDES = { requests: SIDE, limits: SIDE };
+
+function countAutoscalers({ nodes, podsPerNode, scaledObjects = 0 }: World): number {
+  return scaledObjects > 0 ? scaledObjects : Math.ceil((nodes * podsPerNode) / PODS_PER_AUTOSCALER);
+}
+
+/** The targets of ScaledObjects, as their controllers would have left them. */
+export function listDeployments(world: World): readonly JsonObject[] {
+  return listApps(world, ({ app, namespace, replicas }) => ({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: app, namespace, uid: `deployment-${app}`, generation: 1 },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app } },
+      template: { metadata: { labels: { app } }, spec: { containers: [{ name: "main", image: LOAD_IMAGE }] } },
+    },
+    status: { observedGeneration: 1, replicas, readyReplicas: replicas, availableReplicas: replicas },
+  }));
+}
+
+/** Each computes its metrics at every tick, and may have no other number of replicas than it has. */
+export function listScaledObjects(world: World): readonly JsonObject[] {
+  const trigger = (type: string) => ({ type, metricType: "Utilization", metadata: { value: "60" } });
+  return listApps(world, ({ app, namespace, replicas }) => ({
+    apiVersion: "keda.sh/v1alpha1",
+    kind: "ScaledObject",
+    metadata: { name: app, namespace },
+    spec: {
+      scaleTargetRef: { name: app },
+      minReplicaCount: replicas,
+      maxReplicaCount: replicas,
+      triggers: [trigger("cpu"), trigger("memory")],
+    },
+  }));
+}
+
+interface App {
+  readonly app: string;
+  readonly namespace: string;
+  readonly replicas: number;
+}
+
+function listApps<T>(world: World, toObject: (app: App) => T): readonly T[] {
+  const { nodes, podsPerNode, scaledObjects = 0 } = world;
+  return Array.from({ length: scaledObjects }, (_, index) => {
+    const replicas = Math.floor((nodes * podsPerNode - 1 - index) / scaledObjects) + 1;
+    return toObject({ ...toApp(index), replicas });
+  });
+}
+
+function toApp(index: number): { readonly app: string; readonly namespace: string } {
+  return { app: `app-${index}`, namespace: `team-${Math.floor(index / AUTOSCALERS_PER_NAMESPACE)}` };
+}
+
+export function listPods(world: World, template: Pod): readonly Pod[] {
+  const perNode = (node: number) =>
+    Array.from({ length: world.podsPerNode }, (_, index) => toPod(world, { node, index, template }));
+  return Array.from({ length: world.nodes }, (_, node) => perNode(node)).flat();
+}
+
+function toPod(
+  world: World,
+  { node, index, template }: { readonly node: number; readonly index: number; readonly template: Pod },
+): Pod {
+  const id = node * world.podsPerNode + index;
+  const { app, namespace } = toApp(id % countAutoscalers(world));
+  const { status: _status, spec, metadata, ...head } = structuredClone(template);
+  // Within the thresholds, as podfit leaves its pods; each tenth wants more than its bound.
+  const env = [{ name: "CPU", value: id % 10 === 0 ? "95" : String(45 + (id % 25)) }, { name: "MEM", value: "36" }];
+  return {
+    ...head,
+    metadata: {
+      ...metadata,
+      name: `${app}-${id}`,
+      namespace,
+      uid: toUid(id),
+      generation: 1,
+      labels: { app },
+      creationTimestamp: formatTime(world.startedAt),
+    },
+    spec: {
+      ...spec,
+      nodeName: nodeConfig(node).name,
+      containers: (spec?.containers ?? []).map((container) => ({ ...container, image: LOAD_IMAGE, env })),
+    },
+  };
+}

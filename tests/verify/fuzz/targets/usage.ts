@@ -1,0 +1,165 @@
+/** Usage as nodes tell it: summaries, pressure, the files of cgroups. */
+import * as fc from "fast-check";
+import type { PodUsage, Pressure } from "../../../../lib/api/usage.ts";
+import { parseContainer } from "../../../../lib/usage/cgroup/watch.ts";
+import { parsePressure, type SummaryReading } from "../../../../lib/usage/kubelet/parse_summary.ts";
+import { parsePodMetricsList, type PodMetrics } from "../../../../lib/usage/metrics_api/parse_pod_metrics.ts";
+import { parseSummaryText } from "../../chaos/summaries.ts";
+import { editedText, oddValue } from "../hostile.ts";
+import { must, mustBeFinite, target } from "../target.ts";
+
+const NOW = Date.UTC(2026, 10, 20, 11);
+const TIME = "2026-11-20T10:59:50Z";
+const PSI = {
+  some: { total: 1000, avg10: 1, avg60: 1, avg300: 1 },
+  full: { total: 900, avg10: 1, avg60: 1, avg300: 1 },
+};
+
+/** One pod of a kubelet's summary. */
+export function podStats(uid: string, container = "main"): unknown {
+  const memory = { time: TIME, workingSetBytes: 67_108_864, usageBytes: 70_000_000 };
+  const cpu = { time: TIME, usageNanoCores: 5, usageCoreNanoSeconds: 123_456_789, psi: PSI };
+  return {
+    podRef: { name: "web-1", namespace: "shop", uid },
+    startTime: "2026-11-20T10:00:00Z",
+    cpu,
+    memory,
+    containers: [{ name: container, startTime: "2026-11-20T10:00:00Z", cpu, memory }],
+  };
+}
+
+const SUMMARIES = [
+  { node: { nodeName: "node1", cpu: { time: TIME } }, pods: [podStats("uid-1"), podStats("uid-2", "proxy")] },
+  { node: null, pods: null },
+];
+
+/** A summary's text as the polls of a node read it, with every pod of it tracked. */
+export function readSummary(text: string, nodeNow: number): SummaryReading {
+  return parseSummaryText(text, { tracked: () => true, nodeNow });
+}
+
+const summaries = target({
+  name: "summaries",
+  weight: 30,
+  arbitrary: editedText(SUMMARIES),
+  check(text) {
+    const reading = readSummary(text, NOW);
+    if (reading.kind === "malformed") return must(reading.message.length < 1000, "a message without an end");
+    mustBeFinite(reading.node, "node", { min: 0 });
+    mustBeFinite(reading.skipped, "skipped", { min: 0 });
+    for (const [uid, usage] of reading.pods) mustBePlausible(usage, uid);
+  },
+});
+
+/** What whoever reads usage may take for granted. */
+export function mustBePlausible(usage: PodUsage, uid: string): void {
+  mustBeFinite(usage, uid, { min: 0 });
+  must(usage.points.length <= 500, `${uid} has ${usage.points.length} containers`);
+  must(new Set(usage.points.map(({ container }) => container)).size === usage.points.length, `${uid} has twins`);
+  for (const { at, container, instance, pressure } of usage.points) {
+    must(container !== "" && container.length <= 253 && instance !== "", `${uid} has a container without a name`);
+    must(at <= NOW + 3_700_000 || at <= Date.parse("9999-12-31T23:59:59Z"), `${uid} is of the future`);
+    mustBePressure(pressure, uid);
+  }
+}
+
+function mustBePressure(pressure: Pressure | null, what: string): void {
+  if (pressure === null) return;
+  for (const ns of [pressure.fullNs, pressure.throttledNs, pressure.largestCpuNs]) {
+    must(ns === null || (Number.isFinite(ns) && ns >= 0), `${what} has a pressure of ${ns}`);
+  }
+}
+
+const psi = target({
+  name: "psi",
+  weight: 10,
+  arbitrary: fc.tuple(
+    fc.record({
+      some: fc.oneof(fc.record({ total: oddValue, avg10: oddValue }), oddValue),
+      full: fc.oneof(
+        fc.record({
+          total: fc.oneof(fc.nat(), oddValue),
+          avg10: fc.oneof(fc.nat(100), oddValue),
+          avg60: fc.oneof(fc.nat(100), oddValue),
+        }),
+        oddValue,
+      ),
+    }),
+    fc.oneof(fc.integer({ min: 0, max: 1e12 }), fc.integer()),
+  ),
+  check([value, ageMs]) {
+    const pressure = parsePressure(value, ageMs);
+    mustBePressure(pressure, "psi");
+    if (pressure !== null) must((pressure.fullNs ?? 0) <= (ageMs + 2000) * 1e6, "it waited longer than it lived");
+  },
+});
+
+const number = fc.oneof(
+  fc.bigInt({ min: -5n, max: 2n ** 70n }).map(String),
+  fc.constantFrom("", "max", "1e9", "-1", " 1", "0x10"),
+);
+const line = (name: string) => fc.tuple(fc.constantFrom(name, `${name}x`, ""), number).map((parts) => parts.join(" "));
+const file = (...names: readonly string[]) =>
+  fc.array(fc.oneof(...names.map(line), fc.string({ maxLength: 20 })), { maxLength: 4 }).map((lines) =>
+    lines.join("\n")
+  );
+
+const cgroups = target({
+  name: "cgroups",
+  weight: 10,
+  arbitrary: fc.tuple(
+    fc.record({
+      usage: fc.oneof(file("usage_usec"), fc.array(number, { maxLength: 5 }).map((numbers) => numbers.join(" "))),
+      memory: number,
+      memoryStat: file("inactive_file", "total_inactive_file"),
+      throttling: fc.option(file("throttled_usec", "throttled_time")),
+      pressure: fc.option(number.map((total) => `full avg10=0.00 avg60=0.00 avg300=0.00 total=${total}`)),
+      events: fc.option(file("oom_kill")),
+    }),
+    fc.constantFrom<1 | 2>(1, 2),
+  ),
+  check([texts, version]) {
+    const numbers = parseContainer(texts, version);
+    if (numbers !== null) mustBeFinite(numbers, "cgroup", { min: 0 });
+  },
+});
+
+const POD_METRICS = {
+  metadata: { name: "web-1", namespace: "shop", labels: { app: "web" } },
+  timestamp: TIME,
+  window: "15.021s",
+  containers: [
+    { name: "main", usage: { cpu: "1234567n", memory: "12Ki" } },
+    { name: "proxy", usage: { cpu: "5m", memory: "64Mi" } },
+  ],
+};
+const LISTS = [{ kind: "PodMetricsList", metadata: {}, items: [POD_METRICS, POD_METRICS] }, { items: null }];
+
+const podMetrics = target({
+  name: "pod-metrics",
+  weight: 15,
+  arbitrary: editedText(LISTS),
+  check(text) {
+    const bytes = new TextEncoder().encode(text);
+    try {
+      for (const one of parsePodMetricsList(bytes, { isWanted: () => true, now: NOW })) {
+        if (one !== null) mustBeOfPod(one);
+      }
+    } catch (error) {
+      must(error instanceof SyntaxError, `it throws ${error}`);
+      must(error.message.length < 1000, "a message without an end");
+    }
+  },
+});
+
+function mustBeOfPod(pod: PodMetrics): void {
+  mustBeFinite(pod, "pod", { min: 0 });
+  must(pod.name !== "" && pod.name.length <= 253 && pod.namespace !== "", "a pod without a name");
+  must(pod.at <= NOW + 3_600_000 && pod.windowMs <= 3_600_000, "it is of the future");
+  must(pod.containers.size === 0 || (pod.at > 0 && pod.windowMs > 0), "it has usage of no time");
+  for (const { millicores, workingSetBytes } of pod.containers.values()) {
+    must(millicores <= 2 ** 40 && workingSetBytes <= 2 ** 50, "it uses more than there is");
+  }
+}
+
+export const USAGE_TARGETS = [summaries, psi, cgroups, podMetrics];

@@ -1,0 +1,162 @@
+/** Mode recommend: everything is decided and nothing is resized (L51). */
+import { assert, assertEquals } from "@std/assert";
+import type { Autoscaler } from "../../lib/model/autoscaler.ts";
+import { findRecommendedSize } from "../../lib/vertical/recommend.ts";
+import { parseState } from "../../lib/record/parse.ts";
+import { MI, MINUTE, pod, policy, SECOND, side, SIZE } from "../support/builders.ts";
+import { Story, type StoryOptions } from "../support/story.ts";
+
+const RECOMMEND = policy({ mode: "recommend", cooldownMs: 30 * SECOND });
+
+function recommending(overrides: Partial<Autoscaler> = {}): Autoscaler {
+  return { ...RECOMMEND, ...overrides };
+}
+
+function start(options: StoryOptions = {}): Story {
+  return new Story({ contenders: [RECOMMEND], load: { cpu: 90 }, ...options });
+}
+
+function wouldBe(story: Story, container = "main") {
+  return findRecommendedSize(story.state.shadow?.sizes ?? {}, container);
+}
+
+Deno.test("decideSize() in mode recommend says what it would do, sends nothing and publishes no resize (L51)", () => {
+  const story = start();
+  for (let poll = 0; poll < 3; poll++) story.poll();
+  assertEquals(story.decision(), {
+    kind: "blocked",
+    action: "scaleUp",
+    reason: "DryRun",
+    message: "would resize: cpu.requests 100m -> 150m (mode: recommend)",
+  });
+  assertEquals(story.last?.decisions[0]?.candidates, ["cpu.requests"]);
+  assertEquals([story.requests, story.notices, story.scaled, story.enacted], [[], [], [], []]);
+});
+
+Deno.test("decideSize() in mode recommend goes on from what it has recommended (L51)", () => {
+  const sides = [side("cpu.requests", { bounds: { step: 20 }, cooldownMs: 30 * SECOND })];
+  const story = start({ contenders: [recommending({ sides })] });
+  const seen: (number | null | undefined)[] = [];
+  for (let poll = 0; poll < 40; poll++) {
+    story.poll();
+    const cpu = wouldBe(story)?.["cpu.requests"];
+    if (cpu !== undefined && cpu !== seen.at(-1)) seen.push(cpu);
+  }
+  assertEquals(seen, [120], "90m of 120m are below the threshold");
+  story.use({ cpu: 180 });
+  for (let poll = 0; poll < 100; poll++) {
+    story.poll();
+    const cpu = wouldBe(story)?.["cpu.requests"];
+    if (cpu !== seen.at(-1)) seen.push(cpu);
+  }
+  assertEquals(seen, [120, 140, 160, 180, 200], "a step at a time, up to the limit");
+  assertEquals(story.requests, []);
+  assertEquals(story.pod.containers[0]?.spec, SIZE, "the pod is as it was");
+});
+
+Deno.test("decideSize() in mode recommend holds the cooldown of what it has recommended (L51)", () => {
+  const story = start();
+  for (let poll = 0; poll < 3; poll++) story.poll();
+  story.use({ cpu: 145 });
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  assertEquals(story.reason(), "Cooldown");
+});
+
+Deno.test("decideSize() in mode recommend warns of no restart (L51)", () => {
+  const main = pod().containers[0];
+  assert(main !== undefined);
+  const story = start({ pod: pod({ containers: [{ ...main, restartsOn: { cpu: true, memory: true } }] }) });
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  assertEquals([wouldBe(story)?.["cpu.requests"], story.notices], [150, []]);
+});
+
+Deno.test("decideSize() in mode recommend still says what is wrong (L51)", () => {
+  const story = start({ contenders: [recommending({ sides: [side("cpu.requests"), side("memory.limits")] })] });
+  story.changeContainer({ spec: { ...SIZE, "memory.limits": null }, reported: null });
+  story.poll(3);
+  assertEquals(story.notified(), ["BaselineUnavailable"]);
+});
+
+Deno.test("decideSize() lets one that applies and one that recommends decide about the same container (L51)", () => {
+  const apply = policy({ name: "apply", sides: [side("cpu.requests", { targetUtilizationPercent: 75 })] });
+  const story = start({ contenders: [apply, recommending({ priority: 100 })] });
+  for (let poll = 0; poll < 3; poll++) story.poll();
+  assertEquals([story.reason("apply"), story.reason("web")], ["scaleUp", "DryRun"]);
+  assertEquals(story.requests.map(({ autoscaler, to }) => [autoscaler, to["cpu.requests"]]), [["uid-of-apply", 120]]);
+  assertEquals(story.scaled.map(({ autoscaler }) => autoscaler), ["uid-of-apply"]);
+  assertEquals(wouldBe(story)?.["cpu.requests"], 150);
+});
+
+Deno.test("decideSize() recommends for each container of a pod (L51)", () => {
+  const main = pod().containers[0];
+  assert(main !== undefined);
+  const story = start({
+    pod: pod({ containers: [main, { ...main, name: "side" }] }),
+    contenders: [
+      RECOMMEND,
+      recommending({ name: "side", uid: "uid-of-side", key: "uid-of-side", containerName: "side" }),
+    ],
+  });
+  story.use({ cpu: 90 }, "side");
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  assertEquals([wouldBe(story)?.["cpu.requests"], wouldBe(story, "side")?.["cpu.requests"]], [150, 150]);
+});
+
+Deno.test("decideSize() forgets a shadow once nobody recommends, and keeps what was seen (L51)", () => {
+  const sides = [side("cpu.requests", { down: { windowMs: 10 * MINUTE } })];
+  const story = start({ contenders: [recommending({ sides })], load: { cpu: 60 } });
+  for (let poll = 0; poll < 24; poll++) story.poll();
+  const since = story.state.shadow?.state.views[RECOMMEND.key]?.evidence.since;
+  assert(typeof since === "number");
+  story.contend([recommending({ sides, mode: "apply", generation: 2 })]);
+  assertEquals(story.state.shadow, null);
+  assertEquals(story.state.views[RECOMMEND.key]?.evidence.since, since);
+  assertEquals(story.state.views[RECOMMEND.key]?.streaks, {});
+  story.contend([recommending({ sides, generation: 3 })]);
+  assertEquals(story.state.shadow?.state.views[RECOMMEND.key]?.evidence.since, since);
+  assertEquals(story.state.views, {});
+});
+
+Deno.test("decideSize() applies at once what it only recommended, when the mode changes (L51)", () => {
+  const story = start();
+  for (let poll = 0; poll < 6; poll++) story.poll();
+  assertEquals(story.requests, []);
+  story.contend([recommending({ mode: "apply", generation: 2 })]);
+  assertEquals(story.pollToRequest(4).to["cpu.requests"], 150);
+});
+
+Deno.test("a state with a shadow is plain JSON that its parser takes, and a shadow has none of its own (L51)", () => {
+  const story = start();
+  for (let poll = 0; poll < 5; poll++) story.poll();
+  const stored = JSON.parse(JSON.stringify(story.state));
+  assertEquals(parseState(stored), { ok: true, value: story.state });
+  stored.shadow.state.shadow = structuredClone(stored.shadow);
+  assertEquals(parseState(stored).ok, false);
+});
+
+Deno.test("decideSize() recommends over a real resize that is under way (L51)", () => {
+  const story = start({ pod: pod({ generation: 2, observedGeneration: 1, containers: [] }) });
+  const main = pod().containers[0];
+  assert(main !== undefined);
+  const pending = { reason: "Deferred", message: "no room", since: story.now };
+  story.change({ containers: [{ ...main, reported: { ...SIZE, "memory.limits": 300 * MI } }], pending });
+  for (let poll = 0; poll < 4; poll++) story.poll();
+  assertEquals(wouldBe(story)?.["cpu.requests"], 150);
+});
+
+Deno.test("decideSize() raises a recommended limit once for the kills that the limit in force goes on to make (L51)", () => {
+  const sides = [side("memory.limits")];
+  const story = start({ contenders: [recommending({ sides, oom: "raise" })], load: { cpu: 60, memory: 150 * MI } });
+  story.poll();
+  for (let kill = 0; kill < 4; kill++) {
+    story.wait(MINUTE);
+    story.changeContainer({
+      instance: `containerd://after-${kill}`,
+      runningAt: story.now,
+      terminations: [{ id: `containerd://${kill}`, reason: "OOMKilled", exitCode: 137, finishedAt: story.now }],
+    });
+    for (let poll = 0; poll < 3; poll++) story.poll();
+  }
+  assertEquals(wouldBe(story)?.["memory.limits"], 356 * MI, "256Mi and 100Mi");
+  assertEquals(story.requests, []);
+});
