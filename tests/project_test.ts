@@ -83,15 +83,15 @@ Deno.test("podfit is started from what deno.lock names, and loads nothing more w
 });
 
 Deno.test("every reason and every event stands in the contract's table (C53)", async () => {
-  const rows = tableOf(await readText("docs/contract.md"), "| reason (closed list) ");
+  const rows = tableOf(await readText("docs/contracts/sizing.md"), "| reason (closed list) ");
   const words = new Set(rows.flatMap((row) => row.split(/\W+/)));
   // "MetricsUnavailable / recovered" names its second event in the next column.
   assertEquals([...REASONS, ...Object.keys(NOTICES)].filter((word) => !words.has(word)), []);
 });
 
 Deno.test("every reason of replicas stands in the contract's table or among those that replicas add to it (C53, R94)", async () => {
-  const table = tableOf(await readText("docs/contract.md"), "| reason (closed list) ");
-  const added = /^- R94 ([^]*?)^- R95 /m.exec(await readText("docs/contract-replicas.md"))?.[1] ?? "";
+  const table = tableOf(await readText("docs/contracts/sizing.md"), "| reason (closed list) ");
+  const added = /^### R94 ([^]*?)^### R95 /m.exec(await readText("docs/contracts/replicas.md"))?.[1] ?? "";
   const words = new Set([...table, added].flatMap((text) => text.split(/\W+/)));
   assertEquals(REPLICAS_REASONS.filter((word) => !words.has(word)), []);
 });

@@ -1,20 +1,20 @@
 /**
- * Which clauses has the contract (docs/contract*.md), and which of them does a test's source name? A clause has an id of
- * its family, e.g. `C33`, `L4` or `R12`; a test names it by that in its own name or in that of a step.
+ * Which clauses do the contracts (docs/contracts/*.md) have, and which of them does a test's source name? A clause is a
+ * heading of the third level that begins with its id, e.g. `### C33 The new size`. A test names the id in its own name
+ * or in the name of a step.
  */
 
 /** In the order of one file's text. */
 export function listClauses(contract: string): readonly string[] {
-  return [...contract.matchAll(/^- ([CLR]\d+) /gm)].map((match) => match[1] ?? "");
+  return [...contract.matchAll(/^### ([CLR]\d+) /gm)].map((match) => match[1] ?? "");
 }
 
-/** Of all contract files, one file after the other by name. Rejects when there is none. */
+/** The ids of all contracts, in the order of the files' names. Rejects when there is no contract. */
 export async function readClauses(root: URL): Promise<readonly string[]> {
-  const docs = new URL("docs/", root);
-  const names: string[] = [];
-  for await (const { name } of Deno.readDir(docs)) if (/^contract.*\.md$/.test(name)) names.push(name);
-  if (names.length === 0) throw new Error(`Cannot find a contract in ${docs.pathname}`);
-  const texts = await Promise.all(names.sort(byStem).map((name) => Deno.readTextFile(new URL(name, docs))));
+  const folder = new URL("docs/contracts/", root);
+  const names = (await listNames(folder)).filter((name) => name.endsWith(".md")).sort();
+  if (names.length === 0) throw new Error(`Cannot find a contract in ${folder.pathname}`);
+  const texts = await Promise.all(names.map((name) => Deno.readTextFile(new URL(name, folder))));
   return texts.flatMap(listClauses);
 }
 
@@ -29,8 +29,13 @@ export function findClauses(name: string): readonly string[] {
   return name.match(/\b[CLR]\d{1,2}\b/g) ?? [];
 }
 
-/** `contract.md` before `contract-replicas.md`. */
-function byStem(a: string, b: string): number {
-  const [first, second] = [a.slice(0, -".md".length), b.slice(0, -".md".length)];
-  return first < second ? -1 : 1;
+/** Empty for a folder that does not exist. */
+async function listNames(folder: URL): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(folder)) names.push(name);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return names;
 }

@@ -1,26 +1,29 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { findClauses, listClauses, listNamedClauses, readClauses } from "../../tools/contract.ts";
 
-Deno.test("listClauses() reads the ids that begin a point, in their order", () => {
+Deno.test("listClauses() reads the ids that begin a heading, in their order", () => {
   const contract =
-    "# C0 no clause\n- C2 `kind` as in C1\n  C9 goes on\n- C10 b\nC3 is text\n- C11x\n- R1 c\n- L62 d\n- X1 e\n";
+    "# C0 no clause\n## C4 nor this\n### C2 `kind` as in C1\nC9 goes on\n### C10 b\n- C3 is text\n### C11x\n### R1 c\n### L62 d\n### X1 e\n";
   assertEquals(listClauses(contract), ["C2", "C10", "R1", "L62"]);
 });
 
-Deno.test("readClauses() reads every contract file, the one without an addition first", async () => {
+Deno.test("readClauses() reads every contract, in the order of the files' names", async () => {
   const root = await Deno.makeTempDir();
   try {
-    await Deno.mkdir(`${root}/docs`);
-    await assertRejects(() => readClauses(new URL(`file://${root}/`)), Error, "Cannot find a contract in ");
+    const rejects = () =>
+      assertRejects(() => readClauses(new URL(`file://${root}/`)), Error, "Cannot find a contract in ");
+    await rejects();
+    await Deno.mkdir(`${root}/docs/contracts`, { recursive: true });
+    await rejects();
     const files = {
-      "contract-replicas.md": "- R1 a\n- R2 b\n",
-      "contract.md": "- C1 a\n- C2 b\n",
-      "contract-limits.md": "- L1 a\n",
-      "notes.md": "- C9 a\n",
-      "contract.txt": "- C8 a\n",
+      "contracts/sizing.md": "### C1 a\n### C2 b\n",
+      "contracts/replicas.md": "### R1 a\n### R2 b\n",
+      "contracts/limits.md": "### L1 a\n",
+      "notes.md": "### C9 a\n",
+      "contracts/sizing.txt": "### C8 a\n",
     };
     for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${root}/docs/${name}`, text);
-    assertEquals(await readClauses(new URL(`file://${root}/`)), ["C1", "C2", "L1", "R1", "R2"]);
+    assertEquals(await readClauses(new URL(`file://${root}/`)), ["L1", "R1", "R2", "C1", "C2"]);
   } finally {
     await Deno.remove(root, { recursive: true });
   }

@@ -1,5 +1,5 @@
 /**
- * The worked examples of docs/contract-replicas.md (section 12) as courses for the real controller. E15 and E16 stand here with one yardstick at a
+ * The worked examples of docs/contracts/replicas.md (section 12) as courses for the real controller. E15 and E16 stand here with one yardstick at a
  * time as the request, E18 with what a fallback makes of its value; E19 is about values, not about replicas.
  */
 import { average, cpu, down, type Example, type ExamplePod, repeat, toExample, whole } from "./example_parts.ts";
