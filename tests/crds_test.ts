@@ -1,5 +1,5 @@
 /** The custom resource definition as a file: its public names, and that the parser knows the same fields. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { parseAutoscaler } from "../lib/resources/pod_resource_autoscaler/parse.ts";
 import { readDefinition } from "./support/definition.ts";
 import { type Edits, SIDE, toManifest } from "./support/manifests.ts";

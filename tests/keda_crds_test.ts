@@ -2,7 +2,7 @@
  * The definitions of KEDA's resources: what KEDA's own have, field by field, is recorded in tests/testdata/keda (of KEDA 2.20.2,
  * config/crd/bases), and ours must have the same and no more, so that objects of either apply with both.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { parseAuthentication } from "../lib/resources/trigger_authentication/trigger_authentication.ts";
 import { parseScaledObject } from "../lib/resources/scaled_object/scaled_object.ts";
 import { createChecks } from "../lib/embedded/server/kinds/custom/check.ts";

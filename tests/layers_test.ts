@@ -2,7 +2,7 @@
  * Do imports point the way the layers say, and are files small? Asked of the module graph that Deno itself builds of
  * main.ts and every file of lib.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { findCircles, findForbiddenImports, LAYERS, listReached, type ModuleGraph, toLayer } from "./support/layers.ts";
 
 const ROOT = new URL("../", import.meta.url).href;

@@ -1,5 +1,5 @@
 /** Do the mutations still fit the project? Whether their tests notice them is what `deno task clauses --mutate` shows. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { readClauses } from "../tools/contract.ts";
 import { placeMutation } from "../tools/mutation.ts";
 import { readSources } from "../tools/source_index.ts";

@@ -2,7 +2,7 @@
  * Do the project's files agree with each other? The Deno version, permissions, and that reasons, metrics, flags and
  * variables stand where people look for them: in the README and in the contract.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { FLAGS, VARIABLES } from "../lib/cli/run/options.ts";
 import { AUTOSCALER_REASONS, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../lib/model/reasons.ts";
 import { REPLICAS_REASONS } from "../lib/model/replicas_decision.ts";

@@ -5,7 +5,7 @@
  *   --check  write nothing; fail when a written file differs from what would be generated
  */
 import openapiTS, { astToString, oapiRef, type OpenAPI3, stringToAST } from "openapi-typescript";
-import { parse } from "@std/yaml";
+import { parse } from "../lib/runtime/yaml.ts";
 import { readCrdRoots, toCrdDocument } from "./crd.ts";
 import {
   type Document,

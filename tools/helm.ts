@@ -1,5 +1,5 @@
 /** Which helm is there, and what does it make of podfit's chart? Built by `tests/cluster/build helm`, or on the PATH. */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../lib/runtime/yaml.ts";
 import { hasProgram, type ProgramAnswer, tryProgram } from "../tests/e2e/support/kubectl.ts";
 
 /** Where the chart lies. */

@@ -90,7 +90,14 @@ async function runTests(suite: Suite, { args, env }: RunOptions): Promise<Run> {
   const junit = await Deno.makeTempFile({ prefix: "podfit-tests-", suffix: ".xml" });
   try {
     const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["test", `-P=${SUITES[suite].permissions}`, `--junit-path=${junit}`, ...args],
+      args: [
+        "test",
+        "--preload",
+        "tests/support/setup.ts",
+        `-P=${SUITES[suite].permissions}`,
+        `--junit-path=${junit}`,
+        ...args,
+      ],
       cwd: ROOT,
       env: { E2E_BACKEND: suite, ...env },
       stdin: "null",

@@ -51,6 +51,8 @@ export class TreeCopy implements AsyncDisposable {
         `${timeoutSeconds}`,
         Deno.execPath(),
         "test",
+        "--preload",
+        "tests/support/setup.ts",
         isCluster ? "-P=dev" : "-P=test",
         "--no-check",
         "--reporter=dot",

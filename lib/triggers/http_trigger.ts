@@ -15,7 +15,7 @@ import { parseExposition } from "./exposition.ts";
 import { adviseOnStatus, describeFailure, fetchText, type SendToTrigger } from "./http_client.ts";
 import { resolveAuth, toTriggerRequest } from "./request.ts";
 import type { AskedSource, AskTrigger, TriggerAnswer, ValueResult } from "./value.ts";
-import { parsePlain } from "@std/yaml";
+import { parsePlain } from "../runtime/yaml.ts";
 
 // Asks prometheus and metrics-api triggers for their values over HTTP (R13 to R15).
 

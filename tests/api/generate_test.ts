@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findStale, generate } from "../../tools/generate.ts";
 
 Deno.test("generate() gives exactly the committed types", async () => {

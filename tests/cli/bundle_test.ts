@@ -1,5 +1,5 @@
 /** What ships: the bundle starts without this source tree, is the version it says, and the daemon loads no demo with it. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { VERSION } from "../../lib/cli/command/process.ts";
 import { bundlePodfit } from "../../tools/image/bundle.ts";
 import { QUICK_START } from "../support/manifests.ts";

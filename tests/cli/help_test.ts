@@ -1,5 +1,5 @@
 /** Does --help show examples that work, exit codes that are true, and the name that podfit is called by? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Command } from "commander";
 import { EXIT, getProgramName } from "../../lib/cli/command/process.ts";
 import { readProgram } from "../support/completions.ts";

@@ -1,5 +1,5 @@
 /** Is there colour where somebody looks at it, and nowhere else? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { type ColorWhen, createStyle, isColored } from "../../lib/cli/terminal/text.ts";
 import { toCharacters } from "../../lib/cli/terminal/output.ts";
 import { runPodfit } from "../support/podfit_process.ts";

@@ -1,5 +1,5 @@
 /** What commands are asked about, as kubectl writes it. */
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "#assert";
 import { StartError } from "../../lib/cli/command/process.ts";
 import { describeSubjects, parseSubject, type SubjectKind } from "../../lib/cli/command/parse_values.ts";
 

@@ -1,5 +1,5 @@
 /** A story of namespaces and nodes that come and go: of those that have gone nothing is kept. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscalerObject, deploymentObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { Run } from "../support/daemon_run.ts";
 import { findKept, watchKept } from "../support/kept.ts";

@@ -1,5 +1,5 @@
 /** Stories of a whole daemon in memory: usage moves, and the pod's size follows. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import { autoscalerObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { abortable } from "../../lib/runtime/tasks.ts";
 import type { Observation, SizeOutcome } from "../../lib/model/decision.ts";
 import type { Answer, ResizeRequest } from "../../lib/model/resize_request.ts";

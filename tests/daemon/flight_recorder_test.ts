@@ -1,5 +1,5 @@
 /** The flight recorder: it holds what each pod has been decided of, tells who follows, and forgets what is gone. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { createFlightRecorder, type FlightRecorder } from "../../lib/daemon/recorder.ts";
 import type { RecordLine } from "../../lib/record/record.ts";
 import { parseLine } from "../../lib/record/parse.ts";

@@ -1,5 +1,5 @@
 /** What many pods and autoscalers write at once, and what they write while the API server refuses: little, and all of it in the end. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { autoscalerObject, deploymentObject, type Json, podObject } from "../support/api_objects.ts";
 import { refuse } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";

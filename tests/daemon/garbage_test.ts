@@ -2,7 +2,7 @@
  * Autoscalers that no API server would have let in, but for an older definition or none: one of any shape stops neither
  * itself, once it is put right, nor another (C8).
  */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";
 import { Run } from "../support/daemon_run.ts";
 

@@ -2,7 +2,7 @@
  * A pod passes from one autoscaler to another while a PATCH of the first is on its way or still waits to be sent: it is
  * resized once, and then by the new owner (C12, C13, C16).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";

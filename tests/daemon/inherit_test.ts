@@ -1,5 +1,5 @@
 /** A new pod beside siblings that podfit has resized (L40). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { autoscalerObject, type Json, podObject } from "../support/api_objects.ts";
 import type { WriteRate } from "../../lib/daemon/permits.ts";
 import { Run } from "../support/daemon_run.ts";

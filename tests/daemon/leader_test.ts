@@ -2,7 +2,7 @@
  * Two podfits of which one leads (C55): the other knows the cluster and does nothing, until the one has ended, is cut off,
  * or was stopped. Then they never both write, and a pod is resized as one podfit alone would.
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";
 import type { Call } from "../support/api_server.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";

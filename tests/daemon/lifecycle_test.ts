@@ -1,5 +1,5 @@
 /** Stories of a whole daemon in memory: restarts, deletions, an API server that fails, health, and its end. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { autoscalerObject, deploymentObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
 import { settleEventLoop } from "../support/virtual_clock.ts";

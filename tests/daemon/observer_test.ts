@@ -1,5 +1,5 @@
 /** What a standby does: it observes and changes nothing, until an actor is started on it, and again once that is stopped. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { DEFAULT_WRITE_RATE } from "../../lib/daemon/permits.ts";
 import { FailureLog } from "../../lib/daemon/health.ts";
 import { createControllers } from "../../lib/daemon/controllers.ts";

@@ -1,5 +1,5 @@
 /** An OOM kill through a whole daemon in memory: the pod's watch shows it, no poll is awaited, no reading is needed (L10, L13). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { autoscalerObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { type Loads, Run } from "../support/daemon_run.ts";
 

@@ -1,5 +1,5 @@
 /** A whole podfit in mode recommend: what its status says, and that it never resizes (L51). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { autoscalerObject, podObject } from "../support/api_objects.ts";
 import { Run } from "../support/daemon_run.ts";
 

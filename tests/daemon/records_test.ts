@@ -1,5 +1,5 @@
 /** Records of a whole podfit on the embedded cluster: read over HTTP, and the same is decided of each of them again. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { checkLine, createOtherPolicy } from "../../lib/cli/replay/replay.ts";
 import { createHandler, debugRoutes } from "../../lib/daemon/server/routes.ts";
 import { serve } from "../../lib/daemon/server/serve.ts";

@@ -2,7 +2,7 @@
  * What a daemon does when that which it decided on is replaced: a pod by another of its name, a container by its next
  * run, a workload by one with another selector, a node that is back, a clock that was set (C10, C11, C22, C42, C43).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscalerObject, deploymentObject, enact, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
 import { settleEventLoop } from "../support/virtual_clock.ts";

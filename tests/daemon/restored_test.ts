@@ -1,5 +1,5 @@
 /** Stories of an etcd that is restored from a backup: versions and generations are those of before, and count on from there. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { autoscalerObject } from "../support/api_objects.ts";
 import { busyRun, Run } from "../support/daemon_run.ts";
 

@@ -1,5 +1,5 @@
 /** What the daemon knows of nodes, namespaces and versions, and does with it (L30, L32, L33). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscalerObject, type Json, nodeObject, podObject } from "../support/api_objects.ts";
 import { refuse } from "../support/api_server.ts";
 import { Run } from "../support/daemon_run.ts";

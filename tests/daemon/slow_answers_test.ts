@@ -1,5 +1,5 @@
 /** An API server that takes its time over a PATCH holds up nothing but that pod's next resize (C20, C23). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { EvaluationSink } from "../../lib/daemon/pods/controller.ts";
 import { podObject } from "../support/api_objects.ts";
 import { busyRun, type Run } from "../support/daemon_run.ts";

@@ -1,5 +1,5 @@
 /** Stories of a daemon that does not hear of some list for long: what it no longer knows it does not act on. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscalerObject, nodeObject, podObject } from "../support/api_objects.ts";
 import { type Call, refuse } from "../support/api_server.ts";
 import { busyRun, Run, type RunOptions } from "../support/daemon_run.ts";

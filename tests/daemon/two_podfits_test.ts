@@ -2,7 +2,7 @@
  * Two podfits on one API server, as during a rollout: together they resize as one alone would, and what both tell adds
  * up to what was done (C40, C42).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscalerObject, type Json } from "../support/api_objects.ts";
 import { Run, type RunOptions } from "../support/daemon_run.ts";
 

@@ -1,6 +1,6 @@
 /** What does the chart make of each value that it can be given? Ignored where helm is not built. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parse } from "@std/yaml";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
+import { parse } from "../../lib/runtime/yaml.ts";
 import project from "../../deno.json" with { type: "json" };
 import { CHART, parseObjects, type Rendered, renderText, runHelm, type Values } from "../../tools/helm.ts";
 import { listFlips, readLeaves } from "../support/chart_flips.ts";

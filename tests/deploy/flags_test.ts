@@ -1,5 +1,5 @@
 /** Does podfit take the flags and variables that the chart starts it with, and as what? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { createProgram, type FlagRow, FLAGS, type RunOptions, VARIABLES } from "../../lib/cli/run/options.ts";
 import { parseObjects, type Rendered, renderText, type Values } from "../../tools/helm.ts";
 import { COMMANDS } from "../../tools/image/facts.ts";

@@ -1,6 +1,6 @@
 /** Are the committed manifests, and the copies in the chart, what `deno task render` makes? */
-import { assertEquals } from "@std/assert";
-import { parseAll } from "@std/yaml";
+import { assertEquals } from "#assert";
+import { parseAll } from "../../lib/runtime/yaml.ts";
 import project from "../../deno.json" with { type: "json" };
 import { COPIES, MANIFESTS, renderManifest } from "../../tools/render.ts";
 import { parseObjects } from "../../tools/helm.ts";

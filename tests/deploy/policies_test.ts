@@ -1,7 +1,7 @@
 /** The shipped admission policies, evaluated over requests; tests/e2e/policies_test.ts asks a real API server. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { Environment } from "@marcbachmann/cel-js";
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../lib/runtime/yaml.ts";
 
 interface Named {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Which rights does the chart grant by mode, source and feature? The whole of them, as a table (C54). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { type Rendered, renderObjects, type Values } from "../../tools/helm.ts";
 import { chartTest } from "../support/needs_helm.ts";
 

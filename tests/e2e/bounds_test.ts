@@ -2,7 +2,7 @@
  * Bounds on a real kubelet (C33): no action goes further than the smaller of step and stepPercent, nothing passes max
  * or min, and a side at its bound rests and says so.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { applyManifests, type PodRef, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod, waitForActual } from "./support/pods.ts";
 import { scenario } from "./support/needs.ts";

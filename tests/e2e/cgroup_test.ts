@@ -2,7 +2,7 @@
  * Usage from the cgroups of podfit's own node (L61): the same pods, sizes and accounts as with a kubelet's summary, within
  * seconds of a change.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
 import { backend } from "./support/backend.ts";

@@ -2,7 +2,7 @@
  * Does a real API server take what the chart makes of each value? Applied by server-side apply as a dry run: schemas,
  * defaults, the CEL of policies and admission are the server's, and nothing is left behind (C54).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { listFlips, merge, readLeaves } from "../support/chart_flips.ts";
 import { renderFew } from "../support/chart_renders.ts";
 import { hasHelm } from "../../tools/helm.ts";

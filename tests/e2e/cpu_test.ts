@@ -2,7 +2,7 @@
  * CPU on a real kubelet: a container at 50m that suddenly wants 600m gets it without a restart, gives it back when the
  * load ends, and every place that podfit reports in agrees with what the API server and the kernel saw.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree, readSum } from "./support/accounts.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, type PodRef, readLimits, readPod, setLoad, waitFor } from "./support/cluster.ts";

@@ -2,7 +2,7 @@
  * Random manifests, read alike by the API server and by podfit's parser. The seed is fixed, so that a failure comes
  * again; another one is tried by CRD_FUZZ_SEED, and more manifests by CRD_FUZZ_RUNS.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { anyManifest } from "../support/manifest_arbitraries.ts";
 import { findDisagreement } from "./support/agreement.ts";

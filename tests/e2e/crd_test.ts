@@ -2,7 +2,7 @@
  * The custom resource definition in force: every good manifest is accepted, every bad one refused
  * with its field named (C7). The traps in crd_traps_test.ts are many more; these are the ones with a sentence each.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { BAD_MANIFESTS } from "../support/bad_manifests.ts";
 import { GOOD_MANIFESTS } from "../support/good_manifests.ts";
 import { toManifest } from "../support/manifests.ts";

@@ -2,7 +2,7 @@
  * The custom resource definition and podfit's parser over every field of the resource and every value that somebody
  * might write there: thousands of manifests, each read alike by both.
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { toText } from "../support/manifest_fields.ts";
 import { toManifest } from "../support/manifests.ts";
 import { eachTrap } from "../support/traps.ts";

@@ -2,7 +2,7 @@
  * `--dry-run` on a real cluster: podfit decides and says what it would do, in the log and in metrics, and changes
  * nothing.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { readSum } from "./support/accounts.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, readEvents, readPod } from "./support/cluster.ts";

@@ -2,8 +2,8 @@
  * The embedded API server against a real one: the same requests, one after the other, and the same answers but for
  * what is listed here with its reason. A difference that is listed and gone is a failure too.
  */
-import { assertEquals } from "@std/assert";
-import { parseAll } from "@std/yaml";
+import { assertEquals } from "#assert";
+import { parseAll } from "../../lib/runtime/yaml.ts";
 import { connect } from "../../lib/kube/http_transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { createApiServer } from "../../lib/embedded/server/http/handler.ts";

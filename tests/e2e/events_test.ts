@@ -2,7 +2,7 @@
  * Events as a real API server stores them (C50): where `kubectl describe` looks for them, with the times that users sort
  * by, and counted where the same happens again.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { quickSpec } from "./support/autoscalers.ts";
 import { backend } from "./support/backend.ts";
 import { applyManifests, deleteObject, readAutoscaler, readEvents, waitFor } from "./support/cluster.ts";

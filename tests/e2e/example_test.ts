@@ -3,7 +3,7 @@
  * requests reach their limits and stop short of them, the QoS class stays, and the next rise still gets through.
  */
 import { EXAMPLE } from "../support/manifests.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { applyManifests, readEvents, readPod, setLoad } from "./support/cluster.ts";
 import { findPod, readRun, waitForActual } from "./support/pods.ts";

@@ -3,7 +3,7 @@
  * holds, a workload held at its maximum; and what was recorded of it decides the same again. One whose resize is Deferred needs a full node, which
  * stuck_test.ts has.
  */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import { runPodfit } from "../support/podfit_process.ts";
 import { waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests } from "./support/cluster.ts";

@@ -1,5 +1,5 @@
 /** Is the committed OpenAPI document still what a server of its version gives? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { fetchDocuments, findStale, readMinorVersion } from "../../tools/generate.ts";
 import { scenario } from "./support/needs.ts";
 

@@ -2,7 +2,7 @@
  * A kubelet of the embedded cluster as a node of a real one: the real API server takes what it writes, podfit reads it
  * over TLS and resizes its pod, and the real server and the model agree about what came of it (C20, C40, C45).
  */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import { connect } from "../../lib/kube/http_transport.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { createKubelet, type Kubelet } from "../../lib/embedded/kubelet/kubelet.ts";

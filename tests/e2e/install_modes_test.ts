@@ -2,7 +2,7 @@
  * podfit on each node, and podfit beside the container that it sizes, as the chart installs them: with their rights and
  * no others, and with a policy by which the API server keeps a token to its node or its pod (C54).
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
 import { enter, resize } from "./support/bound_tokens.ts";
 import { applyManifests, readAutoscaler, readPod, waitFor, waitForPods } from "./support/cluster.ts";

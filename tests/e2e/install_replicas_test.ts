@@ -2,7 +2,7 @@
  * Replicas as the chart switches them on: podfit in its pods scales with exactly the rights that the values ask for, a second leader
  * goes on where the first one was, and KEDA's table of them is what people see (R1, R95).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { applyManifests, deleteObject, find, patchObject, waitFor } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";
 import { assertRightsAreUsed, installRelease, tellTwice, waitForNothingLeft } from "./support/release.ts";

@@ -3,7 +3,7 @@
  * used and none is missing, an upgrade costs no cooldown, what it decides can be asked for through the API server, and what is uninstalled leaves
  * nothing (C54).
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { runPodfit } from "../support/podfit_process.ts";
 import { quickSpec, waitForLastChange } from "./support/autoscalers.ts";
 import { runCommand } from "./support/commands.ts";

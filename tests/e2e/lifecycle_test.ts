@@ -2,7 +2,7 @@
  * An autoscaler's life on a real cluster: paused, unpaused, deleted; and those that cannot work yet (C8, C10, C13, C15,
  * C51), beside one that can.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { quickSpec, waitForConditions } from "./support/autoscalers.ts";
 import {
   applyManifests,

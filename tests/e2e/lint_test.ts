@@ -1,5 +1,5 @@
 /** `podfit lint --cluster` on a real cluster: what its objects cannot tell by themselves, each finding with its words, and the exit codes. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { applyManifests, waitForPods } from "./support/cluster.ts";
 import { OWN_PROCESS, runCommand } from "./support/commands.ts";
 import { kubectlJson } from "./support/kubectl.ts";

@@ -2,7 +2,7 @@
  * Memory on a real kubelet: a container that grows is given more in place, and what it frees is taken back; a limit
  * comes down only to a margin above what is in use, page cache included (C46), for a kubelet refuses less.
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { applyManifests, type PodRef, readEvents, readLimits, readPod, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod, readRun, waitForActual } from "./support/pods.ts";

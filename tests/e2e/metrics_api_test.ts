@@ -1,5 +1,5 @@
 /** metrics.k8s.io as a cluster serves it, real or embedded: in the shape and within the numbers that podfit reads (C54). */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { parsePodMetricsList, type PodMetrics } from "../../lib/usage/metrics_api/parse_pod_metrics.ts";
 import { backend } from "./support/backend.ts";
 import { quickSpec, waitForConditions } from "./support/autoscalers.ts";

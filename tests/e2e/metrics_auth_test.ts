@@ -2,7 +2,7 @@
  * Who may read podfit's metrics, where the API server is asked: a right to the path admits, another user is named, who is
  * nobody is told to send a token (C52). Over HTTPS where the backend has sockets.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { createIssued, mountCertificate } from "../support/certificate_files.ts";
 import { createAccount } from "./support/accounts_of_podfit.ts";
 import { backend } from "./support/backend.ts";

@@ -2,7 +2,7 @@
  * What a new pod is given by its siblings (L40), and what podfit recommends where it may not resize (L51), with the rights of
  * a role without pods/resize in mind: not one PATCH of a pod.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import {
   applyManifests,
   patchObject,

@@ -2,8 +2,8 @@
  * An older definition of the resource is installed, which lets through what ours refuses (C8): podfit says what is wrong
  * with such an autoscaler, every problem with its path, and goes on with the others.
  */
-import { parse } from "@std/yaml";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { parse } from "../../lib/runtime/yaml.ts";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, readEvents, waitFor } from "./support/cluster.ts";
 import { findPod } from "./support/pods.ts";

@@ -2,7 +2,7 @@
  * OOM kills on a real kubelet (L10 to L13): the limit goes up on the change that shows the container running again, reaches the
  * pod's cgroup too, and where it cannot, people are told to delete the pod. What a smaller size would restart is left alone (L6).
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { assertAccountsAgree } from "./support/accounts.ts";
 import { backend } from "./support/backend.ts";
 import { applyManifests, type PodRef, readEvents, readLimits, readPod, setLoad, waitFor } from "./support/cluster.ts";

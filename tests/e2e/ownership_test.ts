@@ -2,7 +2,7 @@
  * Two autoscalers of one container on a real cluster: the owner loses it right after its resize, in every way there is,
  * and the other one takes the next step, when the cooldown is over and not before (C12, C13).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, deleteObject, patchObject, waitFor, waitForPods } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

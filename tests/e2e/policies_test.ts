@@ -2,8 +2,8 @@
  * The shipped admission policies on a real API server (C54): what an agent's token may resize is on its node, what a
  * sidecar's may is its own pod, and nobody else resizes a sidecar's pod.
  */
-import { parseAll } from "@std/yaml";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { parseAll } from "../../lib/runtime/yaml.ts";
+import { assertEquals, assertStringIncludes } from "#assert";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { backend } from "./support/backend.ts";
 import { applyManifests, deleteObject, find, waitFor, waitForPods } from "./support/cluster.ts";

@@ -2,7 +2,7 @@
  * The shortest useful manifest is a target and a profile (L50): each container of the pod is resized by itself, what the
  * profile came to is there to read, and nothing is said of amounts that the template has not.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { toEffectivePolicy } from "../../lib/resources/pod_resource_autoscaler/profiles.ts";
 import { parseAutoscaler } from "../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { waitForConditions } from "./support/autoscalers.ts";

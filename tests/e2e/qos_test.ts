@@ -2,7 +2,7 @@
  * A pod's QoS class may not change in place (C35): what would change it is reported, never sent, and reported once;
  * a pod whose sides move together stays Guaranteed and is resized.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { assertAccountsAgree, readSum } from "./support/accounts.ts";
 import { applyManifests, type PodRef, readEvents, readPod, setLoad, waitFor } from "./support/cluster.ts";
 import { findPod } from "./support/pods.ts";

@@ -2,7 +2,7 @@
  * The README's "Try it from source", command by command, in one shell as a newcomer would type it. Only the last command, which
  * takes the cluster down, is left out: other scenarios need it.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { scenario } from "./support/needs.ts";
 import { readBlocks, runInShell } from "./support/readme.ts";
 

@@ -3,7 +3,7 @@
  * leaves nothing. Two names are others: that of a registry, which the cluster of tests/cluster has none of, and the shell
  * brings the archive to the nodes.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { kubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";
 import { readBlocks, runInShell } from "./support/readme.ts";

@@ -2,7 +2,7 @@
  * What a real API server refuses to resize (C44): too much for the node, for a LimitRange, for a quota. Each is reported once
  * in the server's words under its named cause, counted, and tried again when the contract says and not before.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree, readSum } from "./support/accounts.ts";
 import { createAccount, LIMITS, without } from "./support/accounts_of_podfit.ts";
 import { waitForConditions } from "./support/autoscalers.ts";

@@ -2,7 +2,7 @@
  * What an autoscaler acts on is replaced on a real cluster: a pod by another of its name, and its target by one of the
  * same name with another selector (C10, C11).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { quickSpec, waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, deleteObject, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { isWarning } from "./support/log.ts";

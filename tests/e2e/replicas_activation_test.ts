@@ -2,7 +2,7 @@
  * From nothing to many and back: external triggers activate a target, say how many pods it needs, and let it go (R50 to R53,
  * R41). Values come from pages of the scenario's own, over real HTTP, or from the cluster's own pods.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import {
   applyManifests,
   deleteObject,

@@ -1,5 +1,5 @@
 /** KEDA's own sample manifests, on podfit's definition and on KEDA's: the same objects, the same words (R1, R2, R90, R91). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { applyManifests, waitFor, waitForPods } from "./support/cluster.ts";
 import { kubectl, tryKubectl } from "./support/kubectl.ts";
 import { scenario } from "./support/needs.ts";

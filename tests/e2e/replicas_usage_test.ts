@@ -1,5 +1,5 @@
 /** Replicas by what pods really use, without metrics-server: the pod's, one container's, and together with sizes that move. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { backend } from "./support/backend.ts";
 import { applyManifests, readPod, setLoad, waitFor, waitForPods } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

@@ -1,5 +1,5 @@
 /** podfit keeps no state of its own: killed right after a resize and started again it still knows the cooldown (C42). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, waitFor, waitForPods } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

@@ -2,7 +2,7 @@
  * Containers that restart on a real kubelet: for a resize, as their resizePolicy says (C43), or by themselves, up to a
  * crash-loop's back-off (C22, C46). Each story is about a pod of its own, all under one podfit.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { readSum } from "./support/accounts.ts";
 import { applyManifests } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

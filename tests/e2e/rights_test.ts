@@ -2,7 +2,7 @@
  * podfit with the rights of deploy/install.yaml and no others: they suffice, each way of reading usage needs its own, and
  * a missing one is named (C54).
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { createAccount, LIMITS, without } from "./support/accounts_of_podfit.ts";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";

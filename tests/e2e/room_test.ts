@@ -2,7 +2,7 @@
  * What a node has left, as podfit adds it up and as the kubelet does (L30, L31): to the millicore the same, and known
  * before a PATCH is sent.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Node, Pod } from "../../lib/api/kubernetes.ts";
 import { findContainer } from "../../lib/model/pod.ts";
 import { computeMaxAmount, sumPod } from "../../lib/model/pod_amounts.ts";

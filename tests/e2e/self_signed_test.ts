@@ -2,7 +2,7 @@
  * A kubelet whose certificate no one signed, as kind and kubeadm set it up: podfit reads nothing and says which options
  * help, unless its options accept any certificate, and then it warns (C51, C54).
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { quickSpec, waitForConditions } from "./support/autoscalers.ts";
 import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { isWarning } from "./support/log.ts";

@@ -2,7 +2,7 @@
  * A pod of several containers, each resized by an autoscaler of its own: a native sidecar under initContainers too, one
  * resize in flight at a time, and no container restarted (C12, C15, C41).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

@@ -2,7 +2,7 @@
  * Resizes that a real kubelet takes and does not enact: deferred on a full node, or failing for memory in use (C41, C45
  * to C47). Giving up a deferred one takes five minutes, in which all the others play, on one node.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { readSum } from "./support/accounts.ts";
 import { BACKEND } from "./support/backend.ts";
 import { applyManifests } from "./support/cluster.ts";

@@ -1,6 +1,6 @@
 /** `podfit suggest` on a real cluster: what it prints for a Deployment with load is taken by the API server, and lint has nothing to say of it. */
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parseAll } from "@std/yaml";
+import { assertEquals, assertMatch, assertStringIncludes } from "#assert";
+import { parseAll } from "../../lib/runtime/yaml.ts";
 import { applyManifests, waitForPods } from "./support/cluster.ts";
 import { OWN_PROCESS, runCommand } from "./support/commands.ts";
 import { kubectl, kubectlJson } from "./support/kubectl.ts";

@@ -1,5 +1,5 @@
 /** Two podfits of one chart: when the one that leads is harmed the other takes over, and no pod is resized by both. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { quickSpec } from "./support/autoscalers.ts";
 import { applyManifests, waitFor, waitForPods } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

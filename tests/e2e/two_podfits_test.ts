@@ -2,7 +2,7 @@
  * Two podfits on one namespace, as during a rollout: together they resize a pod as often as one alone does, and what
  * both count adds up to what was done (C40, C42).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { applyManifests, createNamespace, waitFor } from "./support/cluster.ts";
 import { sumOf } from "./support/metrics.ts";
 import { scenario } from "./support/needs.ts";

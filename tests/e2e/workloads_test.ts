@@ -2,7 +2,7 @@
  * Every way to name pods on a real cluster: a StatefulSet, a DaemonSet, a selector, and a native sidecar as container;
  * each resized once, by its own autoscaler, and the selector shown (C2, C10, C15, C40).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { quickSpec, waitForConditions, waitForLastChange } from "./support/autoscalers.ts";
 import { applyManifests, readPod, waitFor, waitForPods } from "./support/cluster.ts";
 import { scenario } from "./support/needs.ts";

@@ -2,7 +2,7 @@
  * podfit's daemon beside a whole embedded cluster, in process under virtual time: its decisions reach containers that
  * use what they are given, and come back as status, events and metrics.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { autoscaler, deployment, pod } from "../e2e/support/workloads.ts";
 import type { Effect } from "../../lib/embedded/server/http/faults.ts";
 import type { Json } from "../support/api_objects.ts";

@@ -2,9 +2,9 @@
  * Whole runs of apps whose memory goes up and down at will (L2, L10 to L12): a size that has killed an app once is not given
  * to it again.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
-import { parse } from "@std/yaml";
+import { parse } from "../../lib/runtime/yaml.ts";
 import { parseAmount } from "../../lib/units/quantity.ts";
 import { autoscaler, deployment } from "../e2e/support/workloads.ts";
 import type { Json } from "../support/api_objects.ts";

@@ -1,5 +1,5 @@
 /** metrics.k8s.io of the embedded cluster, as metrics-server serves it. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { pod } from "../e2e/support/workloads.ts";
 import { ADMIN } from "../../lib/embedded/server/http/access.ts";
 import type { Json } from "../support/api_objects.ts";

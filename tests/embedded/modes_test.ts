@@ -2,7 +2,7 @@
  * One podfit on each node, and one in each pod, beside a whole embedded cluster under virtual time (C17, C51): each resizes
  * what is its own and needs nobody for it, and one of them writes what all of them have done.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { autoscaler, pod } from "../e2e/support/workloads.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun, type PodfitRun } from "../support/cluster_run.ts";

@@ -2,8 +2,8 @@
  * Apps that podfit used to kill for ever, on the embedded cluster under virtual time with the document's example policy (L6, L7,
  * L10, L11, L12): after the first answer to an OOM kill at most one kill follows, and none in the second half of the run.
  */
-import { assert, assertEquals } from "@std/assert";
-import { parse } from "@std/yaml";
+import { assert, assertEquals } from "#assert";
+import { parse } from "../../lib/runtime/yaml.ts";
 import { deployment, type LoadContainer } from "../e2e/support/workloads.ts";
 import { parseAmount } from "../../lib/units/quantity.ts";
 import type { Json } from "../support/api_objects.ts";

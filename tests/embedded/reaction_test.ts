@@ -1,5 +1,5 @@
 /** How soon does a step of load fit, by the cgroups of the node, at whatever moment between two readings it comes (L62)? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscaler, deployment } from "../e2e/support/workloads.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
 

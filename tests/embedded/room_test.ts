@@ -2,7 +2,7 @@
  * podfit's daemon beside a whole embedded cluster under virtual time: what node and namespace have left is known before
  * a PATCH, and what does not fit holds nothing else up.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscaler, type LoadContainer, pod } from "../e2e/support/workloads.ts";
 import { limitRange, quota } from "../e2e/support/quotas.ts";
 import type { Json } from "../support/api_objects.ts";

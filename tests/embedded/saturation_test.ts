@@ -1,5 +1,5 @@
 /** A container behind a CPU limit of which the model measures how long it is held back: how often is it resized (L21)? */
-import { assert } from "@std/assert";
+import { assert } from "#assert";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun } from "../support/cluster_run.ts";
 

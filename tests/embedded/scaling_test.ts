@@ -1,5 +1,5 @@
 /** Replicas of the embedded cluster: which pods go when there are too many, and a load that those that are ready share. */
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "#assert";
 import { choosePodsToDelete } from "../../lib/embedded/controllers/deployments.ts";
 import type { JsonObject } from "../../lib/embedded/json.ts";
 import { deployment, statefulSet } from "../e2e/support/workloads.ts";

@@ -1,5 +1,5 @@
 /** The embedded cluster over TLS on the real clock, reached as podfit reaches any: by a kubeconfig and node addresses. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { connect } from "../../lib/kube/http_transport.ts";
 import { openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { parseSummary } from "../../lib/usage/kubelet/parse_summary.ts";

@@ -1,5 +1,5 @@
 /** podfit by metrics.k8s.io, and by kubelets with that in their place, beside a whole embedded cluster (C46, C54). */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { autoscaler, deployment } from "../e2e/support/workloads.ts";
 import type { Json } from "../support/api_objects.ts";
 import { ClusterRun, type PodfitRun } from "../support/cluster_run.ts";

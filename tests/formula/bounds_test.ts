@@ -1,5 +1,5 @@
 /** Is the work of a formula bounded by its steps? Counted are the elements that are made and read, and not the time. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import fc from "fast-check";
 import { FormulaError, FUNCTION_NAMES, isArray, LOOP_NAMES, type Value } from "../../lib/formula/syntax.ts";
 import { checkFormula } from "../../lib/formula/check.ts";

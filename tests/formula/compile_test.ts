@@ -1,5 +1,5 @@
 /** What does a formula give, and what is refused with what words? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import fc from "fast-check";
 import { compileExpr } from "../../lib/formula/formula.ts";
 import type { ProgramResult } from "../../lib/model/scaled_object.ts";

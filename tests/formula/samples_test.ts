@@ -1,5 +1,5 @@
 /** Do formulas, schedules and numbers come out as the real modules gave them? The answers are committed: tests/verify/oracle/expr/main.ts --sample. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { compare } from "../verify/oracle/expr/compare.ts";
 import { KNOWN_FORMULAS } from "../verify/oracle/expr/known_formulas.ts";
 import type { Sample } from "../verify/oracle/expr/question.ts";

@@ -1,5 +1,5 @@
 /** What becomes of writes: rate events, refusals, conflicts, and what the vertical half is told (R7, R44, R46, R86). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { ScaleAnswer, ScaleWrite } from "../../lib/model/replicas_decision.ts";
 import { DEFAULT_BEHAVIOR } from "../../lib/model/scaled_object.ts";
 import { cpu, createFold, type Fold, pods, scaledObject, value } from "../support/replicas_fold.ts";

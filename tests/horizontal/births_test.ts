@@ -1,5 +1,5 @@
 /** With which requests was a pod created, when it has been resized since (R82)? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import {
   createFindInitialRequest,
   type InitialResources,

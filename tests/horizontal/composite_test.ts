@@ -1,5 +1,5 @@
 /** Formulas around the language: what they see, what comes of it, and what a failed trigger does to it (R61, R63, R64). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { computeComposite, type ExternalMetric } from "../../lib/horizontal/external_metrics.ts";
 import type { ProgramResult } from "../../lib/model/scaled_object.ts";
 import {

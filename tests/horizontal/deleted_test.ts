@@ -1,5 +1,5 @@
 /** Deletion and the replicas of before (R6, R45, R57). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createFold, scaledObject, scaleOf, value } from "../support/replicas_fold.ts";
 
 const RESTORES = scaledObject({ restoresReplicas: true });

@@ -1,5 +1,5 @@
 /** Events on ScaledObjects: each when a matter begins or ends, in KEDA's words (R82, R92). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import {
   cpu,
   createFold,

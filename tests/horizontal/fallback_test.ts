@@ -1,5 +1,5 @@
 /** What stands for triggers that have failed too often (R8, R19, R70 to R72, E18). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { countFailures, toFallbackValue } from "../../lib/horizontal/fallback.ts";
 import { FALLBACK_BEHAVIORS, type FallbackBehavior, type Formula } from "../../lib/model/scaled_object.ts";
 import {

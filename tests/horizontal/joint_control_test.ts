@@ -1,5 +1,5 @@
 /** Both halves over one deployment: at a constant load replicas and sizes come to rest, and come to rest where they should (R81, R83, R86, R87). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Autoscaler, ProfileName } from "../../lib/model/autoscaler.ts";
 import { parseAutoscaler } from "../../lib/resources/pod_resource_autoscaler/parse.ts";
 import type { ResourceTrigger } from "../../lib/model/scaled_object.ts";

@@ -1,5 +1,5 @@
 /** What keeps podfit from scaling, in KEDA's conditions (R3, R6, R16, R30, R75 to R78). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Blocker } from "../../lib/model/replicas_decision.ts";
 import { toTransferredNotice } from "../../lib/horizontal/events.ts";
 import { createFold, scaledObject, value } from "../support/replicas_fold.ts";

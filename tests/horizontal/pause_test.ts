@@ -1,5 +1,5 @@
 /** Pausing as a whole, at a number, and in one direction (R45, R55, R56). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { disablePausedDirections } from "../../lib/horizontal/behavior.ts";
 import { DEFAULT_BEHAVIOR } from "../../lib/model/scaled_object.ts";
 import { createFold, type Overrides, scaledObject, value } from "../support/replicas_fold.ts";

@@ -1,5 +1,5 @@
 /** What holds of the fold of ScaledObjects whatever it is given, in any order (R45, R51 to R57, R70). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideReplicas } from "../../lib/horizontal/decide.ts";
 import type {

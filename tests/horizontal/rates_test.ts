@@ -1,5 +1,5 @@
 /** What pods use as metrics-server would tell it, without one (R20 to R24). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Point } from "../../lib/api/usage.ts";
 import { findPodMetric, nextRates, type PodRates } from "../../lib/horizontal/pod_metrics.ts";
 import type { PodMetric } from "../../lib/model/replicas_decision.ts";

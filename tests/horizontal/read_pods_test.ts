@@ -1,5 +1,5 @@
 /** The target's pods as a trigger sees them: which triggers are coupled, and what usage is held against (R80, R82, R84, R85, E15, E16). */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import { computePodReadings, listHeldFields, type WorkloadPod } from "../../lib/horizontal/joint/pod_readings.ts";
 import type { PodReading } from "../../lib/model/replicas_decision.ts";
 import { proposeByPods } from "../../lib/horizontal/joint/proposal.ts";

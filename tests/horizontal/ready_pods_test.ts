@@ -1,5 +1,5 @@
 /** How many pods are ready (R39). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { countReadyPods } from "../../lib/horizontal/replica_calculator.ts";
 import { pod } from "../support/builders.ts";
 

@@ -1,5 +1,5 @@
 /** What log, metrics and people learn of a pass (R94, C53). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import {
   cpu,
   createFold,

@@ -1,5 +1,5 @@
 /** What a pod asks for, as the HPA controller adds it up (R25). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import type { RequestProblem } from "../../lib/model/replicas_decision.ts";
 import { computePodRequest, toMilliAmount } from "../../lib/horizontal/replica_calculator.ts";

@@ -1,5 +1,5 @@
 /** The status in KEDA's fields, and what a new podfit takes back from it (R6, R90, R91). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideReplicas } from "../../lib/horizontal/decide.ts";
 import { NEW_REPLICAS_STATE } from "../../lib/model/replicas_state.ts";

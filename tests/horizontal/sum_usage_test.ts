@@ -1,5 +1,5 @@
 /** What pods use together, to tell whether a look is worth it (R7). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { type ContainerRates, type PodRates, sumUsage } from "../../lib/horizontal/pod_metrics.ts";
 
 function rates(containers: Readonly<Record<string, readonly [nanocores: number | null, bytes: number]>>): PodRates {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { BodyTooLarge, readBytes, readLines, readText } from "../../lib/kube/body.ts";
 import { BufferPool } from "../../lib/runtime/buffers.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";

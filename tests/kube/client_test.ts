@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import type { Pod, PodPatch } from "../../lib/api/kubernetes.ts";
 import { toApiError } from "../../lib/kube/errors.ts";
 import { createClient, MERGE, STRATEGIC_MERGE } from "../../lib/kube/client.ts";

@@ -1,5 +1,5 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { stringify } from "@std/yaml";
+import { assertEquals, assertRejects } from "#assert";
+import { stringify } from "../../lib/runtime/yaml.ts";
 import { connect, type ConnectOptions } from "../../lib/kube/http_transport.ts";
 import type { ApiServer } from "../../lib/kube/transport.ts";
 import { readTls, serveMutualTls, serveTls, TLS_DIR } from "../support/tls.ts";

@@ -1,5 +1,5 @@
 /** What is made of a Lease, whoever has written it (C55)? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import fc from "fast-check";
 import { formatMicroTime, holdLease, newLease, parseLease, releaseLease } from "../../lib/kube/lease.ts";
 

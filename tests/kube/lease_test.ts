@@ -1,5 +1,5 @@
 /** Who leads, when processes end, hang, are cut off or stopped, and when somebody else writes the Lease (C55)? */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import fc from "fast-check";
 import { createClient } from "../../lib/kube/client.ts";
 import { createElection, type Election, type Term } from "../../lib/kube/leader_election.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { describeNetworkError, getErrorMessage, toNetworkError } from "../../lib/kube/errors.ts";
 
 /** What Deno 2.9.6 was seen to say in `error.cause.message`, after "error sending request for url (...): ". */

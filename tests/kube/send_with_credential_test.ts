@@ -1,5 +1,5 @@
 /** What is sent after a 401, and what becomes of the answer that is not used. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { sendWithCredential } from "../../lib/kube/transport.ts";
 import type { Credential } from "../../lib/kube/config/credential.ts";
 

@@ -2,7 +2,7 @@
  * Whom podfit trusts, asked of processes whose runtime knows one more authority: it stands for the public ones, of which
  * anybody can have a certificate.
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { readDenoDir, runPodfit, writeKubeconfig } from "../support/podfit_process.ts";
 import { serveTls, type TestServer, TLS_DIR } from "../support/tls.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { watchList } from "../../lib/kube/watch.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 

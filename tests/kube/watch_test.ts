@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { KubeObject } from "../../lib/kube/list.ts";
 import { watchList, type WatchOptions } from "../../lib/kube/watch.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** Lines of records: JSON that reads back to the same values, and a parser that believes nothing else and never throws. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideReplicas } from "../../lib/horizontal/decide.ts";
 import type { ReplicasObservation, TriggerReading } from "../../lib/model/replicas_decision.ts";

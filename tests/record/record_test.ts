@@ -1,5 +1,5 @@
 /** Records of evaluations: plain JSON that replays to the same outcome, and a parser that believes nothing else. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { Answer } from "../../lib/model/resize_request.ts";

@@ -1,5 +1,5 @@
 /** Rings of records: what repeats is counted, what is news is kept, and there is an end to both age and size. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { decideReplicas } from "../../lib/horizontal/decide.ts";
 import { type EvaluationRecord, toRecord, toReplicasRecord } from "../../lib/record/record.ts";
 import {

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { abortable } from "../../lib/runtime/tasks.ts";
 
 Deno.test("abortable() gives what the promise gives", async () => {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { backoffMs } from "../../lib/runtime/backoff.ts";
 
 Deno.test("backoffMs() doubles up to the ceiling and stays between half of it and all of it", () => {

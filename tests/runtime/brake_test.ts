@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { CircuitBreaker } from "../../lib/runtime/backoff.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { BodyBuffer, BufferPool } from "../../lib/runtime/buffers.ts";
 
 const KI = 1024;

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { watchClockSteps } from "../../lib/runtime/clock.ts";
 
 Deno.test("watchClockSteps() gives each step of the wall clock once, beside the time that passes", () => {

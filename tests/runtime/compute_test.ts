@@ -1,5 +1,5 @@
 /** What is computed lets others go first. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { getComputeQueue, queueCalls } from "../../lib/runtime/event_loop.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../../lib/runtime/log.ts";
 import { VIRTUAL_START_AT } from "../support/virtual_clock.ts";
 import { UNSEEN } from "../support/hostile_text.ts";

@@ -1,5 +1,5 @@
 /** What becomes of log lines whose reader is slow, stops, or goes away? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { type LogWriter, openLogWriter } from "../../lib/runtime/log_writer.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 

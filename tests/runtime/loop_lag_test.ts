@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { LoopLag } from "../../lib/runtime/event_loop.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";

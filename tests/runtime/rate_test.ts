@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "#assert";
 import { TokenBucket } from "../../lib/runtime/limits.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "#assert";
 import { scaleClock } from "../../lib/runtime/clock.ts";
 import { VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 

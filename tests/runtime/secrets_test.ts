@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createLog, LOG_FORMATS } from "../../lib/runtime/log.ts";
 import { keepSecret, redact } from "../../lib/runtime/secrets.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";

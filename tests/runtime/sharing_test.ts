@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { createDeduplicator } from "../../lib/runtime/buffers.ts";
 
 Deno.test("createDeduplicator() gives the first of equal objects for all of them", () => {

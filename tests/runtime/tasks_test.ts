@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { type RunTask, TaskSet } from "../../lib/runtime/tasks.ts";
 import { settleEventLoop, VirtualClock } from "../support/virtual_clock.ts";
 

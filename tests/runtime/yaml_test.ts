@@ -1,5 +1,5 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { parse, parseAll, stringify } from "@std/yaml";
+import { assert, assertEquals, assertThrows } from "#assert";
+import { parse, parseAll, stringify } from "../../lib/runtime/yaml.ts";
 import { findExcess } from "../../lib/runtime/yaml.ts";
 
 Deno.test("parseBody() reads a document and says where it is broken", () => {

@@ -1,10 +1,5 @@
-/** `@std/assert` for machines that cannot reach JSR: the same code from npm `deno-std`, with its types declared here. */
+/** The assertions of `@std/assert`, from the npm package `deno-std`, which has no types: they are declared here. */
 import * as std from "deno-std/assert/mod.js";
-import { trustNoRuntimeRoots } from "../../lib/kube/https.ts";
-
-// podfit trusts only the CAs that it is given, for which the process may not have loaded the public roots: the first
-// fetch of a test would. Every test imports this file before it runs.
-trustNoRuntimeRoots();
 
 export function assert(condition: unknown, message = ""): asserts condition {
   std.assert(condition, message);

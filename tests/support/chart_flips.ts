@@ -2,7 +2,7 @@
  * Which values can the chart be given? Each flip is one value that differs from the chart's own, out of the schema: each
  * boolean, each member of an enum, each example of what has no closed list.
  */
-import { parse } from "@std/yaml";
+import { parse } from "../../lib/runtime/yaml.ts";
 import { CHART, type Values } from "../../tools/helm.ts";
 
 /** What the schema says of a value. */

@@ -2,7 +2,7 @@
  * A whole embedded cluster in process under a virtual clock, with podfit's definition installed, and podfit's daemon
  * beside it where a test wants one.
  */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../lib/runtime/yaml.ts";
 import { createDaemon, type DaemonOptions } from "../../lib/daemon/daemon.ts";
 import type { CheckResult } from "../../lib/daemon/health.ts";
 import { createMetrics, type Metrics } from "../../lib/daemon/metrics/metrics.ts";

@@ -1,5 +1,5 @@
 /** The custom resource definitions of crds/, each with one version. */
-import { parse } from "@std/yaml";
+import { parse } from "../../lib/runtime/yaml.ts";
 
 /** `Schema` is what a test looks at in the schemas. */
 export interface Definition<Schema> {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findFormatProblems } from "./exposition.ts";
 
 const GAUGE = "# HELP a b\n# TYPE a gauge\n";

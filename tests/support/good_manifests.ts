@@ -1,5 +1,5 @@
 /** Manifests that the parser and the API server accept: a sentence each, and what differs from the base. */
-import { parse } from "@std/yaml";
+import { parse } from "../../lib/runtime/yaml.ts";
 import {
   DOWN,
   type Edits,

@@ -1,5 +1,5 @@
 /** A name that takes a terminal over, and what no output may have of it. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 
 /** Hides text (SGR), sets a title (OSC), clears the screen (CSI of ESC and of C1), goes back, rings, reverses and hides. */
 export const HOSTILE =

@@ -1,5 +1,5 @@
 /** Sources of summaries against kubelets that answer as a test says, over TLS on 127.0.0.1. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Credential } from "../../lib/kube/config/credential.ts";
 import type { ApiServer, Transport } from "../../lib/kube/transport.ts";
 import { VirtualClock } from "./virtual_clock.ts";

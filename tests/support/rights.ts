@@ -1,5 +1,5 @@
 /** podfit's rights in mode central, out of deploy/install.yaml: accounts, roles and what binds them, without what runs. */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../lib/runtime/yaml.ts";
 import type { Json } from "./api_objects.ts";
 
 const MANIFEST = new URL("../../deploy/install.yaml", import.meta.url);

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { admit, type Claim, openClaimDesk } from "../../tools/claims.ts";
 
 const CAPACITY = { scenarios: 3, millicores: 1000 };

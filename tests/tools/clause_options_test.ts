@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "#assert";
 import { readClauseOptions } from "../../tools/clause_options.ts";
 
 const CLAUSES = ["C1", "C12", "L1", "R1", "R2"];

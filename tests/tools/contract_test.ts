@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { findClauses, listClauses, listNamedClauses, readClauses } from "../../tools/contract.ts";
 
 Deno.test("listClauses() reads the ids that begin a heading, in their order", () => {

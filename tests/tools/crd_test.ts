@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "#assert";
 import { readCrdRoots, toCrdDocument } from "../../tools/crd.ts";
 import { type Document, type Node, toReference } from "../../tools/openapi.ts";
 

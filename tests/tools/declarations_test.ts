@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { listDeclarations } from "../../tools/declarations.ts";
 
 const SOURCE = `/** What it answers. */

@@ -1,5 +1,5 @@
 /** What `deno task image` puts into an image, and whether containerd and Docker can read the archive. */
-import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "#assert";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { type Image, writeArchive } from "../../tools/image/archive.ts";

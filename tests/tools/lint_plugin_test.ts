@@ -1,5 +1,5 @@
 /** Is what is impure reported in the pure layers, what prints past the writer in commands, and nothing that is harmless? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import plugin from "../../tools/lint_plugin.ts";
 
 const PURE_FILES = [
@@ -81,7 +81,7 @@ const IMPURE: Readonly<Record<string, string>> = {
   "import { setTimeout as wait } from 'node:timers';": 'Import of "node:timers"',
   "import 'node:fs';": 'Import of "node:fs"',
   "import * as fs from 'npm:fs-extra';": 'Import of "npm:fs-extra"',
-  "import { parse } from '@std/yaml';": 'Import of "@std/yaml"',
+  "import { parse } from '#yaml';": 'Import of "#yaml"',
   "export { readFile } from 'node:fs';": 'Import of "node:fs"',
   "export * from 'node:fs';": 'Import of "node:fs"',
   "let count = 0;": "Module state",

@@ -1,5 +1,5 @@
 /** What a mutation proves, and when it proves nothing. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findTestFault, judgeMutant, type Mutation, placeMutation, tally } from "../../tools/mutation.ts";
 import { indexSources } from "../../tools/source_index.ts";
 import type { TestOutcome } from "../../tools/test_results.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { describeScenarios, describeSecondRun, listStillFailing, pickSecondRuns } from "../../tools/run_tests.ts";
 import type { TestCase, TestOutcome } from "../../tools/test_results.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { listTestNames } from "../../tools/test_names.ts";
 
 Deno.test("listTestNames() finds tests and scenarios, however their names are written, but no steps", () => {

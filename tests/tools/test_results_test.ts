@@ -1,5 +1,5 @@
 /** What `deno test` writes, read back: these lines are its own of 2.9.6. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { listSteps, parseJunit, toFilter } from "../../tools/test_results.ts";
 
 const JUNIT = `<?xml version="1.0" encoding="UTF-8"?>

@@ -1,5 +1,5 @@
 /** A small project of its own, copied, broken and tested there. */
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { TreeCopy } from "../../tools/tree_copy.ts";
 
 const TEST = "next() counts up (C1)";
@@ -7,6 +7,7 @@ const MUTANT = { file: "lib/a.ts", text: "export const next = (n: number) => n -
 
 const FILES: Readonly<Record<string, string>> = {
   "deno.json": '{ "permissions": { "test": { "read": true } } }',
+  "tests/support/setup.ts": "export {};\n",
   "lib/a.ts": "export const next = (n: number) => n + 1;\n",
   ".git/HEAD": "x",
   "tests/a_test.ts": `import { next } from "../lib/a.ts";

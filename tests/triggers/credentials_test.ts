@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import fc from "fast-check";
 import type { Authentication } from "../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import { resolveCredentials, type ResolvedCredentials, type TargetResult } from "../../lib/triggers/credentials.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { parseExposition } from "../../lib/triggers/exposition.ts";
 import { parseMetricSelector } from "../../lib/resources/scaled_object/metric_selector.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import fc from "fast-check";
 import { parsePrometheusAnswer } from "../../lib/triggers/http_trigger.ts";
 

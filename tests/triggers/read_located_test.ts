@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import process from "node:process";
 import type { MetricsApiSource } from "../../lib/model/scaled_object.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import fc from "fast-check";
 import { resolveAuth, toTriggerRequest } from "../../lib/triggers/request.ts";
 import type { AskedSource, TriggerParameters } from "../../lib/triggers/value.ts";

@@ -1,5 +1,5 @@
 /** Triggers against servers on 127.0.0.1: what only the wire can show. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 import { systemClock } from "../../lib/runtime/clock.ts";
 import { createAskTrigger } from "../../lib/triggers/http_trigger.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 import type { Trigger } from "../../lib/model/scaled_object.ts";
 import type { ResolvedCredentials } from "../../lib/triggers/credentials.ts";

@@ -1,5 +1,5 @@
 /** Which cron expressions are taken, and when are they due? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { type CronSchedule, isTimezone, isWithinCron, nextCronTime, parseCron } from "../../lib/units/cron.ts";
 
 const BERLIN = "Europe/Berlin";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "#assert";
 import fc from "fast-check";
 import { formatDuration, parseDuration } from "../../lib/units/time.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findKeyFault, findValueFault } from "../../lib/units/selector.ts";
 
 const RULE = `consists of letters, digits, "-", "_" and ".", and begins and ends with a letter or digit`;

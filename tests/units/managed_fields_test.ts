@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import fc from "fast-check";
 import { type OwnedFields, parseResizeEntries } from "../../lib/units/managed_fields.ts";
 import { RESOURCE_FIELDS, type ResourceField } from "../../lib/units/resources.ts";

@@ -1,5 +1,5 @@
 /** Do doubles and texts become thousandths and numbers as in Go? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import {
   milliToDouble,
   parseGoBoolean,

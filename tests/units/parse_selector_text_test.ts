@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { formatSelector, matches, parseSelectorText } from "../../lib/units/selector.ts";
 
 /** As labels.Parse prints what it has parsed, where both print alike; `null` = it is refused. */

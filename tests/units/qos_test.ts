@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { computeQosClass, type QosClass, type Resources } from "../../lib/units/resources.ts";
 
 type Size = readonly [

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "#assert";
 import fc from "fast-check";
 import { compareQuantities, formatAmount, parseAmount, toStoredDouble } from "../../lib/units/quantity.ts";
 import type { Resource } from "../../lib/units/resources.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { formatTime, parseTime } from "../../lib/units/time.ts";
 
 Deno.test("formatTime() gives whole seconds, cut off, as metav1.Time has them", () => {

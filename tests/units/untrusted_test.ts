@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { isRecord, joinPath, quote } from "../../lib/units/untrusted.ts";
 
 Deno.test("quote() shows any value on one short line", () => {

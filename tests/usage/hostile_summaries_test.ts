@@ -1,5 +1,5 @@
 /** What does a summary cost that is made to cost much? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 
 const PROGRAM = new URL("../support/parse_hostile.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;

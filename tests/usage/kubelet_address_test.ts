@@ -1,5 +1,5 @@
 /** At which addresses is a kubelet dialed? The node's status names them, and the credential goes there. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { type AddressRules, toKubeletOrigin } from "../../lib/usage/kubelet/client.ts";

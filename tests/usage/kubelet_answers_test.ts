@@ -1,5 +1,5 @@
 /** Whatever a kubelet answers is a failure with words, at the latest when the signal aborts, and never ends the process. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { timeoutError } from "../../lib/runtime/clock.ts";
 import { settleEventLoop } from "../support/virtual_clock.ts";
 import { assertFailed, fetchFrom, readSummaryText } from "../support/kubelet_source.ts";

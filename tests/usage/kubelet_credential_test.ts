@@ -1,5 +1,5 @@
 /** With what does podfit authenticate itself to kubelets, and what does a kubelet's refusal lead to? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Credential, GetCredential } from "../../lib/kube/config/credential.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";

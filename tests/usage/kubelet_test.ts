@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { createProxySource, openDirectSource } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { timeoutError } from "../../lib/runtime/clock.ts";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import type { ContainerStats, PodStats, Summary } from "../../lib/api/summary.ts";
 import type { Point } from "../../lib/api/usage.ts";
 import { parseSummary, type SummaryOptions } from "../../lib/usage/kubelet/parse_summary.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Reading } from "../../lib/api/usage.ts";
 import type { FetchSummary } from "../../lib/usage/kubelet/fetch_summary.ts";
 import { pollKubelet, type PollOptions } from "../../lib/usage/kubelet/watch.ts";

@@ -1,5 +1,5 @@
 /** The pressure that a summary has of a container, whose unit it does not say (L20). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { parsePressure } from "../../lib/usage/kubelet/parse_summary.ts";
 
 /** Of a container that was held back for 6 of its 20 s. */

@@ -1,5 +1,5 @@
 /** Which tokens do kubelets get, how long, and what when there are none? */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import type { Credential } from "../../lib/kube/config/credential.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { createKubeletCredential } from "../../lib/usage/kubelet/credential.ts";

@@ -1,5 +1,5 @@
 /** When are the kubelets of many nodes asked (C20)? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { watchKubelets } from "../../lib/usage/kubelet/watch.ts";
 

@@ -1,5 +1,5 @@
 /** How far node, quotas and limit ranges let a side go, and what sizing makes of it (L30, L32). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { SizeInput } from "../../lib/model/decision.ts";
 import { ALLOWS_ALL, computeAllowance } from "../../lib/vertical/sizing/caps.ts";
 import { fitSizes, type SizedField } from "../../lib/vertical/sizing/candidate.ts";

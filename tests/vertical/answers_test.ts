@@ -1,5 +1,5 @@
 /** What an answer to a PATCH does: accepted, conflict, gone; commanded is not enacted (C40, C42, C45). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 

@@ -1,5 +1,5 @@
 /** Which of several objections counts when each is about another side: the one from furthest down the list (C36, C44, C46). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import type { RefusalReason } from "../../lib/model/reasons.ts";
 import type { Refused } from "../../lib/model/resize_request.ts";

@@ -1,5 +1,5 @@
 /** Every side as it stands, and which direction is chosen of what is proposed (C30, C32). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { type AutoscalerView, NO_EVIDENCE, NO_SHORTAGE } from "../../lib/model/state.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";
 import { assessFields, chooseDirection, type Proposal } from "../../lib/vertical/proposals.ts";

@@ -2,7 +2,7 @@
  * A recorded node, polled once a second: containers are read fresh for their first seconds, then cAdvisor refreshes
  * them each 10 to 19 s in whole seconds; at the switch time stands still while the counter grows (C21, C22).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import recorded from "../testdata/usage/cadvisor_1hz.json" with { type: "json" };
 import type { Sample } from "../../lib/model/state.ts";
 import { newSampling, nextSampling, type SamplingStep } from "../../lib/vertical/samples.ts";

@@ -1,5 +1,5 @@
 /** A wall clock that was set, and the fold that is told of it: it decides as if nobody had. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { SizeInput, SizeOutcome } from "../../lib/model/decision.ts";

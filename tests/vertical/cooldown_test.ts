@@ -1,5 +1,5 @@
 /** From when a cooldown runs, also over a restart of podfit: by what managedFields remember (C42). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { container, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

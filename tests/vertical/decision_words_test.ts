@@ -1,5 +1,5 @@
 /** The exact words of decisions that rest on usage: why nothing is wanted, and why a resize is sent (C22, C31, C37, C46). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { container, MI, pod, policy, resources, SECOND, side, SIZE } from "../support/builders.ts";

@@ -1,5 +1,5 @@
 /** Samples, cooldowns and targets of each direction (L3). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { DirectionPolicy, ScaleDownPolicy } from "../../lib/model/autoscaler.ts";
 import { MINUTE, policy, SECOND, side, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

@@ -1,5 +1,5 @@
 /** Do people who ask why hear what the fold has decided? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { explainSize } from "../../lib/vertical/explain.ts";
 import { GATES } from "../../lib/vertical/gates/gates.ts";
 import { CAPS } from "../../lib/vertical/sizing/caps.ts";

@@ -1,5 +1,5 @@
 /** Every reason for which a wanted resize must wait, one row each: what differs, and the reason (C24, C35, C41, C46). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findFirstObjection } from "../../lib/vertical/gates/ask.ts";
 import { GATES } from "../../lib/vertical/gates/gates.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";

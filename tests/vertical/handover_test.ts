@@ -2,7 +2,7 @@
  * A container passes from one autoscaler to another while a resize of the first is on its way: the second one finds
  * the cooldown and the resize in flight as they are, and no cause is answered twice (C12, C13, C40 to C42).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MINUTE, policy, SECOND, side } from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";

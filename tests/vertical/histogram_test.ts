@@ -1,5 +1,5 @@
 /** Percentiles of samples that weigh less with age, in a bounded state (L4). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Histogram } from "../../lib/model/state.ts";
 import { findPercentile, nextHistogram } from "../../lib/vertical/windows.ts";

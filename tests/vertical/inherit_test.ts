@@ -1,5 +1,5 @@
 /** A new pod gets the size of its siblings (L40). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { PodFacts, Siblings } from "../../lib/model/pod.ts";

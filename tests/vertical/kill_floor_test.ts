@@ -1,5 +1,5 @@
 /** What an OOM kill leaves of a limit on its way down: for a day, for siblings too, and over a restart of podfit (L12, L14). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import {
   container,

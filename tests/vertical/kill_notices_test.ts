@@ -1,5 +1,5 @@
 /** When people are told of an OOM kill that nothing answers (L13). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import { container, MI, MINUTE, pod, policy, SECOND, side, SIZE } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

@@ -1,5 +1,5 @@
 /** What holds on any curve, under any policy with windows, percentiles and directions of its own (L1 to L4). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Autoscaler, FieldPolicy } from "../../lib/model/autoscaler.ts";
 import type { ResizeRequest } from "../../lib/model/resize_request.ts";

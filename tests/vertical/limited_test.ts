@@ -1,5 +1,5 @@
 /** Which scale-ups count as held by what does not pass by itself, and for how long (L53). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { LIMIT_REASONS, type LimitReason } from "../../lib/model/reasons.ts";
 import { findScaleUpLimit, MIN_LIMITED_SAMPLES } from "../../lib/vertical/outcome.ts";
 import type { Answer } from "../../lib/model/resize_request.ts";

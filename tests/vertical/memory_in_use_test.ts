@@ -1,5 +1,5 @@
 /** How far a memory limit may go down: page cache, the streak's peak, the pod's sum (C46). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { container, MI, pod, policy, resources, SECOND, side } from "../support/builders.ts";
 import { type Load, Story, type StoryOptions } from "../support/story.ts";
 

@@ -1,5 +1,5 @@
 /** The exact words of what stops a resize: each gate, and each cap that leaves a side no room (C32 to C36, C44, C46). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findFirstObjection } from "../../lib/vertical/gates/ask.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";
 import { type FitContext, fitSizes } from "../../lib/vertical/sizing/candidate.ts";

@@ -1,5 +1,5 @@
 /** What a limit range of the namespace finds wrong with a pod at a resize (L32). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findLimitRangeViolation, type LimitRangeRule } from "../../lib/model/pod_amounts.ts";
 import { container, MI, pod, resources, SIZE } from "../support/builders.ts";
 import { NO_RESOURCES, type ResourceField, type Resources } from "../../lib/units/resources.ts";

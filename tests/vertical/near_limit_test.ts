@@ -1,5 +1,5 @@
 /** Memory that is next to its limit goes up at once: it does not live to see a streak or a cooldown end (L11). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MI, MINUTE, policy, side } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

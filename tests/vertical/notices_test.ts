@@ -1,5 +1,5 @@
 /** What is told, and how often: on the edge, again after it ended (C37, C50); and the closed list of reasons (C53). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { AUTOSCALER_REASONS, BLOCK_NOTICE, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/model/reasons.ts";
 import { nextReported } from "../../lib/vertical/notices/notices.ts";
 import { container, MI, pod, policy, resources, SECOND, side, SIZE } from "../support/builders.ts";

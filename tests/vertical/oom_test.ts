@@ -1,5 +1,5 @@
 /** The answer to an OOM kill: how far the limit goes up, when it is sent, and how often (L10, L11). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import type { PodFacts } from "../../lib/model/pod.ts";

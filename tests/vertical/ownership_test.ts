@@ -1,5 +1,5 @@
 /** Who resizes a container: priority, next-eligible time, name; and what pausing and spec changes do (C12, C13, C16). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { chooseOwner, computeEligibleAt } from "../../lib/model/ownership.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { NO_ENDINGS } from "../../lib/model/container_history.ts";

@@ -1,5 +1,5 @@
 /** Guaranteed pods whose requests and limits are both managed: a request and its limit move as one (L35). */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import * as fc from "fast-check";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import type { PodFacts } from "../../lib/model/pod.ts";

@@ -1,5 +1,5 @@
 /** The peak of a window, kept as a peak per thirtieth of it (L2). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { findPeak, nextPeaks } from "../../lib/vertical/windows.ts";
 import type { Peaks } from "../../lib/model/state.ts";

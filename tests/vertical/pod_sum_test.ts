@@ -1,5 +1,5 @@
 /** What a pod counts for on its node, and how much of that a container may have (L30). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { computeAddedRequests, computeMaxAmount, sumPod } from "../../lib/model/pod_amounts.ts";
 import type { ContainerFacts } from "../../lib/model/pod.ts";
 import { container, MI, pod, resources, SIZE } from "../support/builders.ts";

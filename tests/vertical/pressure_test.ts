@@ -1,5 +1,5 @@
 /** What held a container's CPU back between two points, and what it would have used otherwise (L20, L21). */
-import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { assertAlmostEquals, assertEquals } from "#assert";
 import type { Pressure } from "../../lib/api/usage.ts";
 import { computeHeldBack, type CpuLimitContext, type UsageInterval } from "../../lib/vertical/samples.ts";
 import { SECOND } from "../support/builders.ts";

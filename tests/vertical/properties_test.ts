@@ -1,5 +1,5 @@
 /** What holds whatever the policy, the pod and the load: bounds, steps, requests <= limits, QoS, rest (C33 to C35). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { ResizeRequest } from "../../lib/model/resize_request.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";

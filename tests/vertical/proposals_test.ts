@@ -1,5 +1,5 @@
 /** Wishes over time: what ends a streak, who vetoes, which sides move (C31, C32, C36). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MI, MINUTE, policy, SECOND, side, SIZE } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

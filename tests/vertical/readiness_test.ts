@@ -1,5 +1,5 @@
 /** When the gate `after` opens and closes over a container's life, and what a restart begins anew (C24, C43). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { container, MINUTE, pod, policy, restartsOn, SECOND, side, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 

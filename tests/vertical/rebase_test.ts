@@ -7,7 +7,7 @@ import {
   NO_SHORTAGE,
   type PodState,
 } from "../../lib/model/state.ts";
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { rebase } from "../../lib/vertical/clock_steps.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";
 import type { Refusals, SizeRefusal } from "../../lib/model/container_history.ts";

@@ -1,5 +1,5 @@
 /** Mode recommend: everything is decided and nothing is resized (L51). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { findRecommendedSize } from "../../lib/vertical/recommend.ts";
 import { parseState } from "../../lib/record/parse.ts";

@@ -1,5 +1,5 @@
 /** What the API server refuses: who waits how long, what may go at once, what is told (C44). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Answer } from "../../lib/model/resize_request.ts";
 import type { RefusalReason } from "../../lib/model/reasons.ts";
 import { MI, MINUTE, policy, SECOND, side } from "../support/builders.ts";

@@ -1,5 +1,5 @@
 /** What the fold once got wrong, one story each: a foreign hand, a busy server, a clock that is off, an owner who left. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 

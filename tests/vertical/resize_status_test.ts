@@ -1,5 +1,5 @@
 /** Where a pod's resize stands, by generations, conditions and values; and what that holds back (C41, C45). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { computeResizeStatus, hasBareDifference, isEnacted } from "../../lib/model/resize_status.ts";
 import { NEW_POD_STATE, type PodState } from "../../lib/model/state.ts";

@@ -1,5 +1,5 @@
 /** What a state loses while it rests: nothing. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Pressure } from "../../lib/api/usage.ts";
 import {

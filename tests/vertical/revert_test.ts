@@ -1,5 +1,5 @@
 /** Ways out of a stuck resize: which, when, for whose fields, how often (C47). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import {

@@ -1,5 +1,5 @@
 /** decideSize() is a fold: pure, repeatable, plain JSON, and it never throws whatever is observed. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { Observation, SizeInput } from "../../lib/model/decision.ts";

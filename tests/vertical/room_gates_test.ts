@@ -1,5 +1,5 @@
 /** What node, namespace and version hold, side by side with what goes on (L30 to L33). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { findFirstObjection } from "../../lib/vertical/gates/ask.ts";
 import { NO_RESOURCES } from "../../lib/units/resources.ts";
 import {

@@ -1,5 +1,5 @@
 /** From points to samples: rates, repeats, restarts, and numbers that cannot be (C21, C22). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { newSampling, nextSampling, type PointContext, type SamplingStep } from "../../lib/vertical/samples.ts";
 import type { Sampling } from "../../lib/model/state.ts";
 import { MI, point, type PointOverrides, SECOND, START } from "../support/builders.ts";

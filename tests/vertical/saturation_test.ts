@@ -1,5 +1,5 @@
 /** What a sample at its CPU limit leads to: one is enough to go up, none to go down, and people are told both numbers. */
-import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertMatch } from "#assert";
 import type { Point, Pressure } from "../../lib/api/usage.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import type { Observation, SizeOutcome } from "../../lib/model/decision.ts";

@@ -1,5 +1,5 @@
 /** What the fold of a pod makes of its workload's replicas, which are about to fall, or have fallen (R86). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { rebase, stepClock } from "../../lib/vertical/clock_steps.ts";
 import { endScaleDownStreaks } from "../../lib/vertical/streaks.ts";
 import type { ResourceField } from "../../lib/units/resources.ts";

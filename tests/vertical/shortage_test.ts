@@ -1,5 +1,5 @@
 /** For how long a container has been short of what it wants, as replicas look at it (R84, R85). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { LimitReason } from "../../lib/model/reasons.ts";
 import { isSaturated, NO_SHORTAGE, type Shortage } from "../../lib/model/state.ts";
 import type { Answer } from "../../lib/model/resize_request.ts";

@@ -1,5 +1,5 @@
 /** What holds memory on its way down: a restart that nobody allowed (L6), and a container that ends again and again (L7). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Termination } from "../../lib/model/pod.ts";
 import { container, MI, MINUTE, pod, policy, resizeEntry, restartsOn, SECOND, side } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

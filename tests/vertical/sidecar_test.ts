@@ -1,5 +1,5 @@
 /** Which podfit resizes a pod that may have one of its own (C17)? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { ContainerDecision } from "../../lib/model/decision.ts";
 import { pod, policy } from "../support/builders.ts";

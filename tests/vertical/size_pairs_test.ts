@@ -1,5 +1,5 @@
 /** Requests and limits together: requests <= limits, and a pod that is not Guaranteed stays so (C34). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { fitSizes, type SizedField, toResources } from "../../lib/vertical/sizing/candidate.ts";
 import { computeTargetSize } from "../../lib/vertical/proposals.ts";
 import type { FieldPolicy } from "../../lib/model/autoscaler.ts";

@@ -1,5 +1,5 @@
 /** One side at a time: usage / target, bounds, step, rounding (C33). Amounts of memory are in Mi where it says so. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { CapName } from "../../lib/vertical/sizing/caps.ts";
 import { type FitContext, fitSizes, type SizedField } from "../../lib/vertical/sizing/candidate.ts";
 import { computeTargetSize } from "../../lib/vertical/proposals.ts";

@@ -1,5 +1,5 @@
 /** Refusals that stand at once: of different kinds on one side, and of different sides of one resource (C44, C47). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { RefusalReason } from "../../lib/model/reasons.ts";
 import type { Refused, ResizeRequest } from "../../lib/model/resize_request.ts";
 import { NO_REFUSALS, type Refusals } from "../../lib/model/container_history.ts";

@@ -1,5 +1,5 @@
 /** One sample against the thresholds, and streaks, one step at a time (C30, C31, C46). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { type AutoscalerView, NO_EVIDENCE } from "../../lib/model/state.ts";
 import { compareWithThresholds, findUsage, isSampleCounted, nextStreaks } from "../../lib/vertical/streaks.ts";
 import { findBaseline } from "../../lib/model/autoscaler.ts";

@@ -1,5 +1,5 @@
 /** When a contender's turn comes, and what silence does (C20, C22, C23). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";

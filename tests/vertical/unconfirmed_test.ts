@@ -1,5 +1,5 @@
 /** A PATCH whose answer was lost: told when the pod shows that it arrived, sent again when it did not (C40, C45). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { MINUTE, pod, policy, resizeEntry, SECOND, side } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

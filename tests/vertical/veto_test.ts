@@ -1,5 +1,5 @@
 /** How far a wish to go up reaches: over the whole container (C32), or over its own resource alone (L34). */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MI, MINUTE, policy, SECOND, side, type SideOverrides } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

@@ -1,5 +1,5 @@
 /** What a scale-down waits for before it may go, and what it is sized by (L1, L2, L4, L5). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { container, MI, MINUTE, pod, policy, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
 

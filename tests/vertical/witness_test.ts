@@ -1,5 +1,5 @@
 /** The pod's own counter as a second witness of what its one container uses (L60). */
-import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { assertAlmostEquals, assertEquals } from "#assert";
 import type { PodCpu } from "../../lib/api/usage.ts";
 import type { SizeOutcome } from "../../lib/model/decision.ts";
 import { newSampling, nextPodCpuSeries, type PodCpuContext } from "../../lib/vertical/samples.ts";

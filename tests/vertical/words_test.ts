@@ -1,5 +1,5 @@
 /** The exact words of every event that the core publishes (C45, C50), and of what a resize changed. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { describeChange, listChangedFields } from "../../lib/model/resize_request.ts";
 import * as words from "../../lib/vertical/notices/texts.ts";
 import type { Notice } from "../../lib/model/reasons.ts";

@@ -12,7 +12,7 @@ import clusterAuthentication from "../../../crds/clustertriggerauthentication.ya
 import type { Curve } from "../../embedded/model/load.ts";
 import type { Manifest } from "../manifests/files.ts";
 import type { SceneName } from "./options.ts";
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../runtime/yaml.ts";
 
 // What a scene of the demo is played with: its node, what is applied, and the loads that belong to whole workloads.
 

@@ -16,7 +16,7 @@ import {
   parseAllDocuments,
 } from "yaml";
 import { isRecord, joinPath, type Problem, quote } from "../../units/untrusted.ts";
-import { findExcess } from "@std/yaml";
+import { findExcess } from "../../runtime/yaml.ts";
 
 // Reads YAML and JSON as kubectl does: for each document its value, the faults that only the text shows, and the line
 // of a path such as `spec.policy.cooldown`. Aliases and depth are bounded, because a file of a few lines can expand to

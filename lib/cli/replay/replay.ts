@@ -19,7 +19,7 @@ import { EXIT, toStartError } from "../command/process.ts";
 import { formatCount } from "../terminal/numbers.ts";
 import { writeError, writeLines } from "../terminal/output.ts";
 import type { ReplayOptions } from "./options.ts";
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../runtime/yaml.ts";
 
 // `podfit replay` takes a trace through the fold again. A bug report is a trace: where this podfit decides otherwise
 // than the one that recorded it, it says which field differs; with another policy it says what that one would have

@@ -7,7 +7,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { isRecord } from "../../units/untrusted.ts";
 import type { PemSource } from "./certificates.ts";
 import type { ClusterEntry, ContextEntry, ExecConfig, Kubeconfig, UserEntry } from "./kubeconfig.ts";
-import { parse as parseYaml } from "@std/yaml";
+import { parse as parseYaml } from "../../runtime/yaml.ts";
 
 // Parses one kubeconfig file. It only reads what the file says: entries that podfit may never use are not judged here.
 // https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/

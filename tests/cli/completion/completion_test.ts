@@ -1,5 +1,5 @@
 /** Do shells complete podfit's commands, flags and values, all of them and no others? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { listCommands, toCommandSpec } from "../../../lib/cli/completion/spec.ts";
 import { formatCompletion } from "../../../lib/cli/completion/completion.ts";
 import { FLAGS } from "../../../lib/cli/run/options.ts";

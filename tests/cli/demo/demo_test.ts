@@ -1,5 +1,5 @@
 /** `podfit demo` as a process without a terminal: over HTTPS on the real clock, with the permissions of its task. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { runPodfit } from "../../support/podfit_process.ts";
 
 const ROOT = new URL("../../../", import.meta.url);

@@ -1,5 +1,5 @@
 /** The screen of the scene with replicas, letter by letter, at any size, and what it says of sizes that wait. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { toFrameOfBoth } from "../../../lib/cli/demo/frames.ts";
 import { newStory } from "../../../lib/cli/demo/story.ts";
 import { lengthOf, render } from "../../../lib/cli/demo/drawing.ts";

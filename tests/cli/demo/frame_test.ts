@@ -1,5 +1,5 @@
 /** The demo's screen, letter by letter: at the least size, at a larger one, and before anything runs. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { toFrame } from "../../../lib/cli/demo/frames.ts";
 import { newStory } from "../../../lib/cli/demo/story.ts";
 import { lengthOf, render } from "../../../lib/cli/demo/drawing.ts";

@@ -1,5 +1,5 @@
 /** What the demo makes of passes of a ScaledObject through the fold: the fold's own, none is made up. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { newStory, type Story } from "../../../lib/cli/demo/story.ts";
 import type { ScaleWrite } from "../../../lib/model/replicas_decision.ts";
 import { type Behavior, DEFAULT_BEHAVIOR } from "../../../lib/model/scaled_object.ts";

@@ -1,5 +1,5 @@
 /** Plots as they stand on a screen: usage, request and limit at a few points in time. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { plot, render } from "../../../lib/cli/demo/drawing.ts";
 import type { Point } from "../../../lib/cli/demo/story.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";

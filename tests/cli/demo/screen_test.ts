@@ -1,5 +1,5 @@
 /** The terminal under a demo: what is written to it, and that it is given back. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { openScreen, type ScreenSize } from "../../../lib/cli/terminal/screen.ts";
 import { type Text, toCharacters } from "../../../lib/cli/terminal/output.ts";
 

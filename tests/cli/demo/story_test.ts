@@ -1,5 +1,5 @@
 /** What the demo makes of the daemon's evaluations, and of looks at both clusters. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { withEvaluation, withTrouble } from "../../../lib/cli/demo/evaluations.ts";
 import { newStory, nextStory } from "../../../lib/cli/demo/story.ts";
 import { decideSize } from "../../../lib/vertical/decide.ts";

@@ -1,5 +1,5 @@
 /** What a cluster reserved and lost, added up over looks at it. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { nextTally, NO_TALLY } from "../../../lib/cli/demo/story.ts";
 import { use } from "../../support/demo_story.ts";
 

@@ -1,5 +1,5 @@
 /** Lines of text as wide as they are to be, with colours and without. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { fitWidth, type Line, render, spread } from "../../../lib/cli/demo/drawing.ts";
 import { formatElapsed } from "../../../lib/cli/terminal/numbers.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";

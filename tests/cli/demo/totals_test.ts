@@ -1,5 +1,5 @@
 /** The demo's totals beside its shadow's, and what is said of the difference. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { newStory, NO_TALLY, type Story, type Tally } from "../../../lib/cli/demo/story.ts";
 import { render } from "../../../lib/cli/demo/drawing.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";

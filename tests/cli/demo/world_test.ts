@@ -1,5 +1,5 @@
 /** Twenty minutes of the demo under virtual time: the story that it is to tell, in numbers. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { stringify } from "yaml";
 import { getScene } from "../../../lib/cli/demo/scene.ts";
 import { withEvaluation, withReplicas, withTrouble } from "../../../lib/cli/demo/evaluations.ts";

@@ -1,5 +1,5 @@
 /** What `podfit explain` says of a pod, word by word, on records of podfit beside an embedded cluster. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { ExplainRun, POLICY, SIDE, taker } from "../../support/explain_run.ts";
 
 const IN_BAND = [

@@ -1,5 +1,5 @@
 /** What `podfit explain` says of a workload's number of pods, word by word, on records of podfit beside an embedded cluster. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Json } from "../../support/api_objects.ts";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import { explainObject, POLICY, toText } from "../../support/explain_run.ts";

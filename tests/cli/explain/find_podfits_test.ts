@@ -1,5 +1,5 @@
 /** Whatever podfit is installed as, its pods are found on an embedded cluster, and asked where their listener is. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { DebugError } from "../../../lib/cli/connection/records.ts";
 import { openPodfits, parsePodfit } from "../../../lib/cli/connection/podfits.ts";
 import { parseObjects, type Rendered, renderObjects, type Values } from "../../../tools/helm.ts";

@@ -1,5 +1,5 @@
 /** Which podfit is asked for the records of a pod, through the API server, and what people read where that fails. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { askUntilAnswered, DebugError, type DebugSource, fetchLatest } from "../../../lib/cli/connection/records.ts";
 import { openPodfits, type PodfitQuery } from "../../../lib/cli/connection/podfits.ts";
 import { explainFromSources } from "../../../lib/cli/explain/explain.ts";

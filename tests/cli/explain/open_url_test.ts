@@ -1,5 +1,5 @@
 /** A podfit's records by its address, over real HTTP: what comes, and what people read where nothing does. */
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "#assert";
 import { DebugError, fetchLatest } from "../../../lib/cli/connection/records.ts";
 import { openUrl } from "../../../lib/cli/connection/podfits.ts";
 import { answerDebug } from "../../support/debug_server.ts";

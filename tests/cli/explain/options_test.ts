@@ -1,5 +1,5 @@
 /** Arguments of explain and top: what is taken, and what ends with code 2. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import { CommanderError } from "commander";
 import { createExplainCommand, type ExplainOptions } from "../../../lib/cli/explain/options.ts";
 import { createProgram } from "../../../lib/cli/run/options.ts";

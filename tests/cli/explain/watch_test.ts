@@ -1,5 +1,5 @@
 /** `podfit explain --watch` on an embedded cluster, through `pods/proxy`: when it explains anew, and what it does where a podfit ends. */
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "#assert";
 import { DebugError } from "../../../lib/cli/connection/records.ts";
 import type { Explanation } from "../../../lib/cli/explanation/explanation.ts";
 import { openPodfits } from "../../../lib/cli/connection/podfits.ts";

@@ -1,5 +1,5 @@
 /** What explain says where no podfit runs: it looks itself at the embedded cluster, and only reads. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import {
   collectRecords,
   createRecordsSource,

@@ -1,5 +1,5 @@
 /** Does `podfit lint --cluster` find what only the cluster knows, by few requests that only read? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { stringify } from "yaml";
 import { lintServer } from "../../../lib/cli/lint/lint_cluster.ts";
 import type { Report } from "../../../lib/cli/lint/findings.ts";

@@ -2,7 +2,7 @@
  * Does lint find every planted flaw, and nothing else? Each file of lint-flaws says in its first line which one it has:
  * `# flaw: LEVEL RULE PATH`, or `# good`.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { LEVELS } from "../../../lib/cli/lint/findings.ts";
 import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import type { Source } from "../../../lib/cli/manifests/files.ts";

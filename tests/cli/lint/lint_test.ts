@@ -1,5 +1,5 @@
 /** What does a user of `podfit lint` read, and which code does it end with? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { type Ending, runPodfit } from "../../support/podfit_process.ts";
 import { EXAMPLE, QUICK_START } from "../../support/manifests.ts";
 

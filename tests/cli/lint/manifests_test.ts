@@ -1,5 +1,5 @@
 /** Does lint find what the parser finds, and on the right line? And what only a file can get wrong? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { stringify } from "yaml";
 import { type Finding, lintManifests, type LintResult } from "../../../lib/cli/lint/lint_files.ts";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";

@@ -1,5 +1,5 @@
 /** Is a scalar read as kubectl 1.36 reads it? The cases were sent through `kubectl create --dry-run=server`. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { resolveScalar, type ScalarValue } from "../../../lib/cli/manifests/yaml.ts";
 
 const PLAIN: readonly (readonly [ScalarValue, ...string[]])[] = [

@@ -1,5 +1,5 @@
 /** Does lint find in ScaledObjects and in authentications what their parsers find, and on the right line? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { stringify } from "yaml";
 import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import { AUTHENTICATION, toAuthentication } from "../../support/authentications.ts";

@@ -1,5 +1,5 @@
 /** Is a finding printed as its readers expect: people, programs, and GitHub? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { LocatedStatement } from "../../../lib/cli/lint/findings.ts";
 import { formatReport, summarize } from "../../../lib/cli/lint/lint.ts";
 import { createStyle } from "../../../lib/cli/terminal/text.ts";

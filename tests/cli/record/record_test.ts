@@ -1,5 +1,5 @@
 /** `podfit record`: which podfit it asks for which lines, what it writes, when it ends, and its options. */
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "#assert";
 import { CommanderError } from "commander";
 import { DebugError, type DebugListener, toSearch } from "../../../lib/cli/connection/records.ts";
 import { openPodfits } from "../../../lib/cli/connection/podfits.ts";

@@ -1,5 +1,5 @@
 /** `podfit replay`: the same decisions, what differs, and what another policy would have decided, as a process says it. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { formatLine, type PodLine } from "../../../lib/record/record.ts";
 import { checkLine, describeDecision, findDifferences, formatAt } from "../../../lib/cli/replay/replay.ts";
 import { stringify } from "../../../lib/runtime/yaml.ts";

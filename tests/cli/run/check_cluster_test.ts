@@ -1,5 +1,5 @@
 /** Does the check before a start let pass what can work, refuse what can't, and wait for nobody? */
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { checkCluster } from "../../../lib/cli/run/run.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";
 import { connect } from "../../../lib/kube/http_transport.ts";

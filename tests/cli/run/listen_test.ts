@@ -1,5 +1,5 @@
 /** How the started program listens: over HTTPS where it has a certificate, and whom it asks about readers. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { createTlsClient } from "../../../lib/kube/https.ts";
 import { createIssued, mountCertificate } from "../../support/certificate_files.ts";
 import { runPodfit, serveApi, startPodfit, writeKubeconfig } from "../../support/podfit_process.ts";

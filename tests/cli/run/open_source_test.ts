@@ -1,5 +1,5 @@
 /** Which source does --stats-source open, and where is it told (C54)? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { openSource } from "../../../lib/cli/run/open_source.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";

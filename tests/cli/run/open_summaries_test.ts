@@ -1,5 +1,5 @@
 /** What do kubelets get to see of podfit? Asked of kubelets that listen over TLS and ask their API server about it (C54). */
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "#assert";
 import { chooseKubeletCredential, openSummaries } from "../../../lib/cli/run/open_source.ts";
 import { createProgram, type RunOptions } from "../../../lib/cli/run/options.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";

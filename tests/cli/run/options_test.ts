@@ -1,7 +1,7 @@
 /** Which options come of which flags and variables, and what is refused? */
 import { createDemoCommand } from "../../../lib/cli/demo/options.ts";
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { parseAll } from "@std/yaml";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { createProgram, type FlagRow, FLAGS, type RunOptions, VARIABLES } from "../../../lib/cli/run/options.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";

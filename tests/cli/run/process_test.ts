@@ -1,5 +1,5 @@
 /** Does the process live as long as it should, and end as it should: at its start, on a signal, on a stray error? */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import {
   type ApiServer,

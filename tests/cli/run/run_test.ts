@@ -1,5 +1,5 @@
 /** What does the program do that was started, without a cluster: disabled, asked for its version or its help? */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { createReplicasOptions } from "../../../lib/cli/connection/api_server.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import { runPodfit, serveApi, startPodfit, writeKubeconfig } from "../../support/podfit_process.ts";

@@ -1,5 +1,5 @@
 /** What does an operator read when podfit can't start? One line that says what is wrong and what to do, and code 1. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { runPodfit, serveApi, type Settings, writeKubeconfig } from "../../support/podfit_process.ts";
 
 const ENABLED = { PRA_ENABLED: "true" };

@@ -1,5 +1,5 @@
 /** Does a start wait for what heals by itself, and neither for what does not nor for longer than it is wanted? */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { type ClusterNotReady, waitForCluster } from "../../../lib/cli/run/run.ts";
 import { StartError } from "../../../lib/cli/command/process.ts";
 import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** The report as a file: what it holds, that nothing in it leaves it, and that no name can break it. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { formatHtml } from "../../../lib/cli/simulate/html/page.ts";
 import {
   escapeHtml,

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscaler, DEPLOYMENT, scaledObject, STEP } from "./files.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;

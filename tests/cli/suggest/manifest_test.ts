@@ -1,6 +1,6 @@
 /** What is printed: a manifest that parses and lints clean, whatever names and texts are in it. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parseAll } from "@std/yaml";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import type { Verdict } from "../../../lib/cli/suggest/judge.ts";
 import { formatComment, formatManifest, formatYaml, type ManifestOptions } from "../../../lib/cli/suggest/manifest.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { CommanderError } from "commander";
 import { createSuggestCommand, type SuggestOptions } from "../../../lib/cli/suggest/options.ts";
 

@@ -1,5 +1,5 @@
 /** What is found on loads whose best policy is known. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import {
   computeScore,
   computeUsageLevels,

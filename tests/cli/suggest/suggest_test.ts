@@ -1,6 +1,6 @@
 /** The command as a whole: on files, and on an embedded cluster whose pods it watches under virtual time. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parseAll } from "@std/yaml";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { lintManifests } from "../../../lib/cli/lint/lint_files.ts";
 import {
   fetchWorkload,

@@ -1,6 +1,6 @@
 /** Names that take a terminal over, through every command that prints names: as processes, with what they print. */
-import { assert, assertEquals } from "@std/assert";
-import { parseAll } from "@std/yaml";
+import { assert, assertEquals } from "#assert";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { describePod } from "../../../lib/cli/explanation/words.ts";
 import { explainPod } from "../../../lib/cli/explanation/explain_pod.ts";
 import { toCharacters, toJson } from "../../../lib/cli/terminal/output.ts";

@@ -1,5 +1,5 @@
 /** The one writer: what it takes out of strings, what it lets pass of podfit's own, and that JSON keeps its values. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { fillScreen, openScreen } from "../../../lib/cli/terminal/screen.ts";
 import { createStyle, emphasize } from "../../../lib/cli/terminal/text.ts";
 import { render } from "../../../lib/cli/demo/drawing.ts";

@@ -1,5 +1,5 @@
 /** The table of `podfit top` on records of podfit beside an embedded cluster: rows, order, filter, width. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { filterRows, sortRows, type TopRow, toRows, toTopTable } from "../../../lib/cli/top/top.ts";
 import { toCharacters } from "../../../lib/cli/terminal/output.ts";
 import { autoscaler, deployment, pod } from "../../e2e/support/workloads.ts";

@@ -1,5 +1,5 @@
 /** How old lists are, beyond what whole-daemon stories show (C51). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { ListFreshness, STALE_MS, type WatchedList } from "../../../lib/daemon/cluster/freshness.ts";
 
 const PODS: WatchedList = { resource: "pods", namespace: null, path: "/api/v1/pods" };

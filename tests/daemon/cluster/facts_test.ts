@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Node } from "../../../lib/api/kubernetes.ts";
 import { parseAutoscalerFacts, parseNode } from "../../../lib/daemon/cluster/parse_objects.ts";
 import {

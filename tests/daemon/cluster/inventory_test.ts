@@ -1,4 +1,4 @@
-import { assertEquals, assertNotEquals } from "@std/assert";
+import { assertEquals, assertNotEquals } from "#assert";
 import type { PodFacts } from "../../../lib/model/pod.ts";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "../../../lib/daemon/cluster/facts.ts";

@@ -1,5 +1,5 @@
 /** Two pods of one revision killed within ten minutes raise the floor of all (L14). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createOomFloorSink, OomFloors } from "../../../lib/daemon/pods/siblings.ts";
 import { Story } from "../../support/story.ts";
 import { MI, MINUTE, pod, policy, side, START } from "../../support/builders.ts";

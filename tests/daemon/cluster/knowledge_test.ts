@@ -1,5 +1,5 @@
 /** Stories of a daemon that may not read some list: what depends on it waits, and nothing else does. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { autoscalerObject, deploymentObject, type Json, podObject } from "../../support/api_objects.ts";
 import { busyRun, type Run, type RunOptions } from "../../support/daemon_run.ts";
 

@@ -1,5 +1,5 @@
 /** Limit ranges, quotas and versions, read at the edge (L32, L33). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { NamespaceLimitsCache, parseLimitRange, parseQuota } from "../../../lib/daemon/cluster/capacity.ts";
 import { lowersMemoryLimits } from "../../../lib/daemon/cluster/observer.ts";
 import { MI, resources } from "../../support/builders.ts";

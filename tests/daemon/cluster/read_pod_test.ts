@@ -1,5 +1,5 @@
 /** From the API's Pod to the facts that decisions depend on: what is read, and what counts as absent (C11, C15, C30). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Pod } from "../../../lib/api/kubernetes.ts";
 import { findContainer, getActualSize } from "../../../lib/model/pod.ts";
 import { parsePod } from "../../../lib/daemon/cluster/parse_pod.ts";

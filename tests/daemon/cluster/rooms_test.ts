@@ -1,5 +1,5 @@
 /** What is left on each node, pod by pod and with what podfit has commanded (L30). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { PodFacts } from "../../../lib/model/pod.ts";
 import type { NodeCapacity } from "../../../lib/model/decision.ts";
 import { NodeHeadroom } from "../../../lib/daemon/cluster/capacity.ts";

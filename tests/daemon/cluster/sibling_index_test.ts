@@ -1,5 +1,5 @@
 /** Which pods count as siblings of a new one, and what size they have (L40). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { SiblingIndex } from "../../../lib/daemon/pods/siblings.ts";
 import type { PodFacts, Siblings } from "../../../lib/model/pod.ts";
 import { type ContainerState, NEW_POD_STATE, type PodState } from "../../../lib/model/state.ts";

@@ -1,5 +1,5 @@
 /** How many series can there be, and what may stand in a label? Nothing that a server, a kubelet or a user says at length. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { ContainerDecision, Decision, SizeOutcome } from "../../../lib/model/decision.ts";
 import { BLOCK_REASONS, HOLD_REASONS, LIMIT_REASONS } from "../../../lib/model/reasons.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { countRequests } from "../../../lib/daemon/metrics/metrics.ts";
 
 const COUNTED: Record<string, string> = {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { FamilyRow } from "../../../lib/daemon/metrics/families.ts";
 import { Family } from "../../../lib/daemon/metrics/family.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { createMetrics, type FieldChange, type Metrics } from "../../../lib/daemon/metrics/metrics.ts";
 
 const CART = { namespace: "shop", name: "cart" };

@@ -2,7 +2,7 @@
  * What Prometheus' own linter says of a full page. It is no part of Deno: `promtool` of Debian's package prometheus; the
  * CI puts it there, elsewhere its test may be left out.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { recordAutoscaler, recordNamespaces, recordProcess } from "../../support/every_series.ts";
 

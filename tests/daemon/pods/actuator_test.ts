@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { ResizeRequest } from "../../../lib/model/resize_request.ts";
 import { createSendResize, toResizePatch } from "../../../lib/daemon/pods/actuator.ts";
 import { createClient } from "../../../lib/kube/client.ts";

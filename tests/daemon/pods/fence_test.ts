@@ -1,6 +1,6 @@
 /** What leaves a process that leads no more, or is about to find out (C55)? */
 import { abortable } from "../../../lib/runtime/tasks.ts";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { NotSent, requireLeadership } from "../../../lib/daemon/permits.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
 

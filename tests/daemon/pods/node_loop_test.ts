@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Reading } from "../../../lib/api/usage.ts";
 import type { Observation } from "../../../lib/model/decision.ts";
 import { ChangedPods, runNodeLoop } from "../../../lib/daemon/pods/poller.ts";

@@ -1,5 +1,5 @@
 /** How often nodes are read, and which readings pods are evaluated with (C20, R20). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { TrackedPod } from "../../../lib/daemon/cluster/facts.ts";
 import { PollSchedule } from "../../../lib/daemon/pods/poller.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** How often a node's kubelet is asked, and when (C20). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { NodeFacts } from "../../../lib/daemon/cluster/facts.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { NodePoller, type NodePollerOptions } from "../../../lib/daemon/pods/poller.ts";

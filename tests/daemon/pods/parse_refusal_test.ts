@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Answer } from "../../../lib/model/resize_request.ts";
 import { parseRefusal } from "../../../lib/daemon/pods/actuator.ts";
 import { toApiError } from "../../../lib/kube/errors.ts";

@@ -1,5 +1,5 @@
 /** What a daemon does when the API server refuses its PATCH: reason, event, wait (C44), for each recorded kind. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { autoscalerObject } from "../../support/api_objects.ts";
 import type { Call } from "../../support/api_server.ts";
 import { Run } from "../../support/daemon_run.ts";

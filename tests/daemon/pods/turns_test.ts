@@ -1,5 +1,5 @@
 /** Whose turn it is to send a resize: how many at once, how many per second, and when it comes late. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createPermits, type ResizePermit } from "../../../lib/daemon/permits.ts";
 import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** Of which pods usage cannot be read, beyond what whole-daemon stories show (C51). */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { UsageHealth } from "../../../lib/daemon/pods/usage_health.ts";
 import {
   type AutoscalerView,

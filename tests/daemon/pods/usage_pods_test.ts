@@ -1,5 +1,5 @@
 /** Which containers does a source read that reads each by itself (L61)? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { listUsagePods } from "../../../lib/daemon/pods/poller.ts";
 import { container, pod, policy } from "../../support/builders.ts";
 

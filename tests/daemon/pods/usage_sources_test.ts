@@ -1,5 +1,5 @@
 /** Which source serves which node is told in metrics and in the log (C54). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Served } from "../../../lib/api/usage.ts";
 import { UsageSources } from "../../../lib/daemon/pods/usage_health.ts";
 import type { FailureReport } from "../../../lib/daemon/health.ts";

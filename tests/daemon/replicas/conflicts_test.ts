@@ -1,5 +1,5 @@
 /** Who else sets the replicas of an object's target (R75 to R78). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { type Conflict, type ConflictQuery, findConflict } from "../../../lib/daemon/replicas/conflicts.ts";
 import { type HpaFacts, parseHpa } from "../../../lib/daemon/cluster/parse_objects.ts";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";

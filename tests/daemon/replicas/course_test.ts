@@ -1,5 +1,5 @@
 /** ScaledObjects on a whole embedded cluster: what podfit makes of their targets' replicas. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { limitPolling } from "../../../lib/daemon/cluster/scaled_objects.ts";

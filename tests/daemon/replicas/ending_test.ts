@@ -1,5 +1,5 @@
 /** ScaledObjects that are deleted while something else happens: replicas are restored once or not at all, and nothing keeps the object for ever (R57). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import type { PodfitRun } from "../../support/cluster_run.ts";

@@ -1,5 +1,5 @@
 /** ScaledObjects on a whole embedded cluster where triggers do not answer and the API server refuses: nothing is lost, and nobody else waits. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { Clock } from "../../../lib/runtime/clock.ts";
 import type { AskTrigger } from "../../../lib/triggers/value.ts";

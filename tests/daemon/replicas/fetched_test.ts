@@ -1,5 +1,5 @@
 /** What is read by name when it is needed: secrets of triggers (R16), templates of pods (R82). */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { createFetchCredentials } from "../../../lib/daemon/replicas/triggers.ts";
 import { ScaledObjectCache } from "../../../lib/daemon/cluster/scaled_objects.ts";
 import { createTemplates } from "../../../lib/daemon/replicas/templates.ts";

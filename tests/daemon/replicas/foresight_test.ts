@@ -1,5 +1,5 @@
 /** A tick that would raise replicas does not wait for its time (R7). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { SCALING_LOOP_MS } from "../../../lib/horizontal/pod_metrics.ts";
 import { EarlyScalingCheck } from "../../../lib/daemon/replicas/reconcile.ts";
 

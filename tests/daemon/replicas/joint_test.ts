@@ -1,5 +1,5 @@
 /** Both halves of podfit over one Deployment of an embedded cluster: replicas and sizes come to rest where they should (R81, R86, R87). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Json } from "../../support/api_objects.ts";
 import {
   type CourseRun,

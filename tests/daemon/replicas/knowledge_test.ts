@@ -1,5 +1,5 @@
 /** What has to be known before replicas are set: also who resizes the same pods. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { autoscaler, deployment } from "../../e2e/support/workloads.ts";
 import { WHOLE_CLUSTER } from "../../../lib/daemon/cluster/facts.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";

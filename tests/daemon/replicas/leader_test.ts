@@ -1,5 +1,5 @@
 /** Two podfits that set replicas, of which one leads (C55): the other writes none, and goes on from the status once it leads. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { deployment } from "../../e2e/support/workloads.ts";
 import type { AskTrigger } from "../../../lib/triggers/value.ts";
 import type { Json } from "../../support/api_objects.ts";

@@ -1,5 +1,5 @@
 /** Whose usage is read for replicas, and what is remembered of it (R20). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { MeteredPods } from "../../../lib/daemon/replicas/target_pods.ts";
 import { SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
 import { findPodMetric } from "../../../lib/horizontal/pod_metrics.ts";

@@ -1,5 +1,5 @@
 /** Which pods selectors list, kept pod by pod (R30, R78). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { SelectorIndex } from "../../../lib/daemon/cluster/selector_index.ts";
 import { matches, parseSelectorText, type Selector } from "../../../lib/units/selector.ts";
 import type { PodFacts } from "../../../lib/model/pod.ts";

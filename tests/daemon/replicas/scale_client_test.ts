@@ -1,5 +1,5 @@
 /** How scales are read and written, and what is made of what goes wrong (R6, R30, R46). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { createScaleClient, type ScaleReading } from "../../../lib/daemon/replicas/scale_client.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import type { Blocker, ScaleWrite } from "../../../lib/model/replicas_decision.ts";

@@ -1,5 +1,5 @@
 /** When the halves of an object are due (R7). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import { ReconcileSchedule } from "../../../lib/daemon/replicas/reconcile.ts";
 import { scaledObject, workloadTrigger } from "../../support/replicas_run.ts";

@@ -1,5 +1,5 @@
 /** When objects begin that appear together (R7). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { createStartDelays } from "../../../lib/daemon/replicas/manager.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 

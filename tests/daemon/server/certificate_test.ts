@@ -1,5 +1,5 @@
 /** Which certificate is shown, while its files are replaced, and what is said of files that will not do. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { type CertificateOptions, openCertificate } from "../../../lib/daemon/server/certificate.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { type CertificateFiles, createIssued, mountCertificate, type Pair } from "../../support/certificate_files.ts";

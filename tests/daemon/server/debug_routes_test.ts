@@ -1,5 +1,5 @@
 /** `/debug/records`: which questions are answered, with what, and for whom. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { createHandler, debugRoutes, type Handler, parseDebugQuery } from "../../../lib/daemon/server/routes.ts";
 import type { Access } from "../../../lib/daemon/server/reader_access.ts";
 import type { FlightRecords, OnRecordLine, RecordSubject } from "../../../lib/daemon/recorder.ts";

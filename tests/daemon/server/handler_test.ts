@@ -1,5 +1,5 @@
 /** What each route answers, to whom, and how a long page is sent. */
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { createHandler, type Handler, healthRoutes, metricsRoutes } from "../../../lib/daemon/server/routes.ts";
 import { serve } from "../../../lib/daemon/server/serve.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";

@@ -1,5 +1,5 @@
 /** Who may read the metrics, as the embedded API server says, how often it is asked, and what is said while it cannot be. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { type Access, openReaderAccess } from "../../../lib/daemon/server/reader_access.ts";
 import { createClient } from "../../../lib/kube/client.ts";
 import { settleEventLoop } from "../../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** What does a head have to look like to be a request? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { parseRequestHead } from "../../../lib/daemon/server/serve.ts";
 

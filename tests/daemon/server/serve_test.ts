@@ -1,5 +1,5 @@
 /** How podfit listens for HTTP, how it stops to, and what it puts up with from the network meanwhile. */
-import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "#assert";
 import type { Handler } from "../../../lib/daemon/server/routes.ts";
 import { serve, type Server } from "../../../lib/daemon/server/serve.ts";
 import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** What the listener puts up with when it speaks HTTPS: the same as without, and handshakes that come to nothing. */
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "#assert";
 import { openCertificate } from "../../../lib/daemon/server/certificate.ts";
 import type { Handler } from "../../../lib/daemon/server/routes.ts";
 import { serve, type ServeOptions, type Server } from "../../../lib/daemon/server/serve.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { NoticeName } from "../../../lib/model/reasons.ts";
 import { EventQueue } from "../../../lib/daemon/events/recorder.ts";
 import type { QueuedEvent } from "../../../lib/daemon/events/writer.ts";

@@ -1,5 +1,5 @@
 /** What a whole podfit says of pods that want more than they can be given (L53). */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { createCountLimited } from "../../../lib/daemon/status/facts.ts";
 import {
   type AutoscalerView,

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import fc from "fast-check";
 import { isEqual, toMergePatch } from "../../../lib/daemon/status/writer.ts";
 import type { Json } from "../../../lib/embedded/json.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import type { NoticeName } from "../../../lib/model/reasons.ts";
 import type { FailureReport } from "../../../lib/daemon/health.ts";
 import { CircuitBreaker } from "../../../lib/runtime/backoff.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { AutoscalerStatus } from "../../../lib/resources/pod_resource_autoscaler/status.ts";
 import { isMetricsKnown, OTHER_PODFIT_ADVICE, RivalWriters } from "../../../lib/daemon/status/rivals.ts";
 import type { FailureReport } from "../../../lib/daemon/health.ts";

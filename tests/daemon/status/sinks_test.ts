@@ -1,5 +1,5 @@
 /** What each sink makes of an evaluation, and that none of them stops another. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { ContainerDecision, Decision, SizeOutcome } from "../../../lib/model/decision.ts";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { createLogSink, createMetricsSink } from "../../../lib/daemon/pods/reports.ts";

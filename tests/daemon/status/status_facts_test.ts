@@ -1,5 +1,5 @@
 /** What an autoscaler's status follows from: of several places that know a thing, the right one is believed. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
 import { findSpecNotice, toStatusFacts } from "../../../lib/daemon/status/facts.ts";
 import { policy, SECOND, START } from "../../support/builders.ts";

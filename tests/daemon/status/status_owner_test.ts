@@ -1,5 +1,5 @@
 /** Who writes a status that sidecars and another podfit both see (C51). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { isStatusOurs } from "../../../lib/daemon/status/facts.ts";
 import { pod } from "../../support/builders.ts";
 

@@ -1,5 +1,5 @@
 /** What an autoscaler's status and events say of its spec, its target and its pods (C8, C10, C15, C50, C51). */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { UNLIMITED } from "../../../lib/resources/pod_resource_autoscaler/status.ts";
 import type { AutoscalerFacts, Resolution } from "../../../lib/daemon/cluster/facts.ts";
 import { parseAutoscalerFacts } from "../../../lib/daemon/cluster/parse_objects.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { toStableText } from "../../../lib/daemon/health.ts";
 
 const SAME: readonly (readonly [string, string])[] = [

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { FailureLog } from "../../../lib/daemon/health.ts";
 import { createLog } from "../../../lib/runtime/log.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

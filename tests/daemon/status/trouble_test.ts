@@ -1,5 +1,5 @@
 /** What goes wrong beside the decisions, as a caller of the daemon hears of it. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { FailureReport } from "../../../lib/daemon/health.ts";
 import { autoscalerObject } from "../../support/api_objects.ts";
 import { Run } from "../../support/daemon_run.ts";

@@ -1,5 +1,5 @@
 /** Resizes that other podfits made, as the watch of pods shows them (C51). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
 import type { PodFacts } from "../../../lib/model/pod.ts";
 import { LastScales, WatchedScales } from "../../../lib/daemon/status/last_scales.ts";

@@ -2,7 +2,7 @@
  * Containers that end by themselves (C22, C23, C46): nothing is sent for one that does not run, and what a run used
  * says nothing about the next one.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree } from "../support/accounts.ts";
 import { backend } from "../support/backend.ts";
 import { type PodRef, readEvents, readLimits, readPod, setLoad, waitFor } from "../support/cluster.ts";

@@ -2,7 +2,7 @@
  * Resizes that wait for room on their node (C41, C45, C47): enacted when it appears, given up after five minutes, or
  * replaced by a scale-down before.
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { assertAccountsAgree, readSum } from "../support/accounts.ts";
 import { backend } from "../support/backend.ts";
 import { deleteObject, type PodRef, readAutoscaler, readPod, setLoad, waitFor } from "../support/cluster.ts";

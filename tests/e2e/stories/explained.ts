@@ -1,5 +1,5 @@
 /** What `podfit explain` says while a resize waits for room on its node, on the real cluster: word by word. */
-import { assertMatch } from "@std/assert";
+import { assertMatch } from "#assert";
 import { askAbout, explainUntil } from "../support/explain.ts";
 import type { Stage } from "../support/stories.ts";
 

@@ -2,7 +2,7 @@
  * Memory limits below what is in use (C46, C47): podfit asks for none; what somebody else asked for is only reported,
  * and holds everything else of the pod; what became too small on its way is given up.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree, readSum } from "../support/accounts.ts";
 import { backend } from "../support/backend.ts";
 import { type PodRef, readLimits, readPod, setLoad, waitFor } from "../support/cluster.ts";

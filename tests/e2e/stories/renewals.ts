@@ -2,7 +2,7 @@
  * resizePolicy RestartContainer (C43): announced before the PATCH, once per action; the new run begins a new delay, warm-up
  * and streaks, while the cooldown runs on from the PATCH.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { assertAccountsAgree } from "../support/accounts.ts";
 import { waitFor } from "../support/cluster.ts";
 import { readRun, waitForActual } from "../support/pods.ts";

@@ -2,7 +2,7 @@
  * podfit reports an action in many places. Do they agree with what the API server saw? The PATCHes of a recorded pod
  * are the truth; log, events, metrics and status are held against it (C40, C45, C50 to C52).
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { requestOrLimitOf, RESIZE_UNIT, resourceOf } from "../../../lib/units/resources.ts";
 import { waitForLastChange } from "./autoscalers.ts";
 import { type PodRef, readAutoscaler, readEvents, readPod, waitFor } from "./cluster.ts";

@@ -1,7 +1,7 @@
 /**
  * A service account for podfit in a scenario: with the rights of deploy/install.yaml, or with some of them left out.
  */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { readRightsText } from "../../support/rights.ts";
 import { backend } from "./backend.ts";
 import { applyManifests, deleteObject } from "./cluster.ts";

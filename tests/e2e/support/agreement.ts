@@ -2,7 +2,7 @@
  * Do podfit's parser and the API server read a manifest alike? Both accept it, and what the server would store means
  * the same to the parser as what was sent (defaults, nulls and dropped fields); or both refuse it for the same field.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { parseAutoscaler, type ParsedAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import type { Verdict } from "./dry_run.ts";
 

@@ -1,5 +1,5 @@
 /** When did podfit send a PATCH, refused or not, and did it wait as long as it has to? */
-import { assert } from "@std/assert";
+import { assert } from "#assert";
 import { type PodRef, waitFor } from "./cluster.ts";
 import { readAt } from "./log.ts";
 import type { Podfit } from "./podfit.ts";

@@ -1,5 +1,5 @@
 /** What kept podfit from resizing, as its metrics count it: `scale_blocked_total`, once per new sample. */
-import { assert } from "@std/assert";
+import { assert } from "#assert";
 import { type PodRef, waitFor } from "./cluster.ts";
 import type { Decision } from "./log.ts";
 import { sumOf } from "./metrics.ts";

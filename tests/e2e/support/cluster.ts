@@ -2,7 +2,7 @@
  * What does a scenario do with the cluster? It gets a namespace of its own, applies manifests, sets what the load
  * uses, reads objects back and waits, always bounded, for what must become true.
  */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { backend, type Change, type Kind, type Load, type Manifest, Refusal, toCollection, toPath } from "./backend.ts";
 import type { AutoscalerJson, EventJson, Limits, PodJson } from "./objects.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";

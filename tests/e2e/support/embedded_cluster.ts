@@ -2,7 +2,7 @@
  * The embedded cluster of lib/embedded as a backend, in process and under virtual time: one node of the size of the real
  * one, and podfit's daemon in this process.
  */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import type { ApiServer } from "../../../lib/kube/transport.ts";
 import { type Cluster, startCluster } from "../../../lib/embedded/cluster.ts";
 import { ADMIN } from "../../../lib/embedded/server/http/access.ts";

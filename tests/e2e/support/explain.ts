@@ -1,5 +1,5 @@
 /** podfit's commands that ask a running podfit's second listener: started with DEBUG, it is asked as people do, in a process of its own. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { runPodfit } from "../../support/podfit_process.ts";
 import { waitFor } from "./cluster.ts";
 import type { Podfit } from "./podfit.ts";

@@ -1,5 +1,5 @@
 /** The Events about an autoscaler as a whole list, so that one too many shows up as much as one too few. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "#assert";
 import { type PodRef, readEvents, readPod, waitFor } from "./cluster.ts";
 import type { EventJson } from "./objects.ts";
 

@@ -2,7 +2,7 @@
  * What a namespace allows its pods: LimitRange and ResourceQuota. The server refuses by a quota only once its controller
  * has counted what is there.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { type Manifest, toPath } from "./backend.ts";
 import { find, waitFor } from "./cluster.ts";
 

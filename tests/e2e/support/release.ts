@@ -2,7 +2,7 @@
  * podfit as people install it: the chart of deploy/helm with the image of `deno task image`, in pods of the cluster. It
  * looks after the scenario's namespace alone, where that is its own too, so that scenarios do not meet each other's.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { PODFIT_IMAGE } from "./facts.ts";
 import { listGranted, readUsed } from "./rights.ts";
 import { kubectl, kubectlJson, runProgram, tryKubectl } from "./kubectl.ts";

@@ -3,7 +3,7 @@
  * API server's audit log says it has asked for (see tests/cluster/up), and kubelets about it. A right is written
  * `patch pods/resize` or `list deployments.apps`; requests for paths that are no resources need none of these.
  */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { readKubeconfigFolder } from "./kubectl.ts";
 
 /** A service account of the cluster. */

@@ -2,7 +2,7 @@
  * Resizes that are steps: an autoscaler that always has another one to take, and whether those that were taken are as
  * far apart as they have to be.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { quickSpec } from "./autoscalers.ts";
 import type { Patch } from "./patches.ts";
 

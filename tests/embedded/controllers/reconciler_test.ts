@@ -1,5 +1,5 @@
 /** The loop of a controller, and what it knows: once per cause, again after a failure, never on stale news. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { Cache } from "../../../lib/embedded/controllers/cache.ts";
 import { Reconciler } from "../../../lib/embedded/controllers/controllers.ts";
 import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** Where the embedded cluster puts its pods, why it does not, and what becomes of those whose node is lost. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { deployment, pod } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";

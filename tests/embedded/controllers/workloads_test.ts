@@ -1,5 +1,5 @@
 /** Workloads of the embedded cluster: manifests as written become ready pods, and follow what is changed in them. */
-import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals } from "#assert";
 import { daemonSet, deployment, statefulSet } from "../../e2e/support/workloads.ts";
 import type { Json } from "../../support/api_objects.ts";
 import { ClusterRun } from "../../support/cluster_run.ts";

@@ -1,5 +1,5 @@
 /** What a kubelet's own server answers, and to whom. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import { reviewAccess } from "../../../lib/embedded/kubelet/access.ts";
 import { createObjectsClient } from "../../../lib/embedded/objects_client.ts";
 import { KubeletRun } from "../../support/kubelet_run.ts";

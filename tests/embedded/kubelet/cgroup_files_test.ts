@@ -2,7 +2,7 @@
  * Does the model's node serve the cgroups that its pods would have? What the cgroup source reads there is what the model
  * measures, in both versions and with both drivers (L61).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { createCgroupFiles } from "../../support/embedded/cgroup_files.ts";
 import { CgroupReader } from "../../../lib/usage/cgroup/watch.ts";
 import type { UsagePod } from "../../../lib/usage/source.ts";

@@ -2,7 +2,7 @@
  * What a kubelet writes arrives at its API server as a real one's does: the checks that recorded watches and summaries
  * pass hold for the watch of its pods, and for its polled summaries, over all that can happen to them.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { watchList } from "../../../lib/kube/watch.ts";
 import { checkPodWatch, type PodEvent } from "../../support/embedded/check_pod_watch.ts";
 import { checkSummaries, type SeenSummary } from "../../support/embedded/check_summaries.ts";

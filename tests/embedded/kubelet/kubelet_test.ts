@@ -1,5 +1,5 @@
 /** A kubelet of the embedded cluster as its API server sees it: the node it registers, and the pods that it runs. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import type { Json } from "../../support/api_objects.ts";
 import { KubeletRun, load, NODE, PODS } from "../../support/kubelet_run.ts";
 

@@ -1,5 +1,5 @@
 /** What a kubelet has to tell: the newest of each matter, in order, until it is taken. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { WriteQueue, type WriteQueueOptions } from "../../../lib/embedded/kubelet/status_writer.ts";
 import { settleEventLoop, VirtualClock } from "../../support/virtual_clock.ts";
 

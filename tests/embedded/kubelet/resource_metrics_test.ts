@@ -1,5 +1,5 @@
 /** `/metrics/resource`: the summary's numbers in the text that metrics-server reads of a real kubelet. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { writeResourceMetrics } from "../../../lib/embedded/kubelet/resource_metrics.ts";
 import { KubeletRun, load } from "../../support/kubelet_run.ts";
 

@@ -1,5 +1,5 @@
 /** Does each check find what it is for? Recorded streams with one thing wrong in each. */
-import { assert } from "@std/assert";
+import { assert } from "#assert";
 import type { ContainerStatus, Pod, PodCondition } from "../../../lib/api/kubernetes.ts";
 import type { ContainerStats, PodStats } from "../../../lib/api/summary.ts";
 import { checkPodWatch } from "../../support/embedded/check_pod_watch.ts";

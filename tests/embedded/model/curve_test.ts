@@ -1,5 +1,5 @@
 /** Does each curve move as its name says, and by which clock? */
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "#assert";
 import { computeCurve, type Curve } from "../../../lib/embedded/model/load.ts";
 
 const at = (ms: number) => ({ ageMs: ms, podMs: ms, wallMs: ms });

@@ -1,5 +1,5 @@
 /** Do pods come up, end, fail, are turned away and go as they were seen to on a real node? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { constant, MI, ModelRun, SECOND } from "../../support/model_run.ts";
 
 const SMALL = { requests: { cpu: "100m", memory: "32Mi" }, limits: { cpu: "200m", memory: "64Mi" } };

@@ -1,5 +1,5 @@
 /** Does a CPU limit of the model hold a container back as the kernel does (L23)? */
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "#assert";
 import { computeHolding, nextPressure, NO_PRESSURE } from "../../../lib/embedded/model/meter.ts";
 import { computeSummary } from "../../../lib/embedded/model/summary.ts";
 import type { Meter } from "../../../lib/embedded/model/state.ts";

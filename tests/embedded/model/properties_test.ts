@@ -2,7 +2,7 @@
  * What holds for whatever runs on a node and whatever is done to it: the checks that recorded streams pass find nothing,
  * counters only grow, nobody passes a limit, and the same seed is the same run.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { checkPodWatch } from "../../support/embedded/check_pod_watch.ts";
 import { checkSummaries, type SeenSummary } from "../../support/embedded/check_summaries.ts";

@@ -1,5 +1,5 @@
 /** Do the checks, which the model's own runs pass, find anything in what a real kubelet answered and told? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { checkPodWatch } from "../../support/embedded/check_pod_watch.ts";
 import { checkSummaries } from "../../support/embedded/check_summaries.ts";
 import { readSummaries, readWatch } from "../../support/recorded.ts";

@@ -1,5 +1,5 @@
 /** Is a resize seen, admitted, deferred, refused and written as a 1.36.3 kubelet was seen to do it? */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { PodCondition } from "../../../lib/api/kubernetes.ts";
 import type { StatusChange } from "../../../lib/embedded/model/node.ts";
 import { constant, MI, ModelRun, SECOND } from "../../support/model_run.ts";

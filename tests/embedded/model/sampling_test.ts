@@ -1,5 +1,5 @@
 /** Is the summary as fresh, as old, as full of zeros and as random as a kubelet's? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { ContainerStats } from "../../../lib/api/summary.ts";
 import { computeSummary } from "../../../lib/embedded/model/summary.ts";
 import { constant, MI, ModelRun, SECOND } from "../../support/model_run.ts";

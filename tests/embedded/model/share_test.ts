@@ -1,5 +1,5 @@
 /** Does everyone get what it wants while there is enough, and its part by requests when there is not? */
-import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { assertAlmostEquals, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { shareCpu, type Want } from "../../../lib/embedded/model/requests.ts";
 

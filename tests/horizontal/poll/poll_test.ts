@@ -1,5 +1,5 @@
 /** Activation, cooldown and idle over time (R50 to R54). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import {
   cpu,
   createFold,

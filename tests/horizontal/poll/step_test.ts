@@ -1,5 +1,5 @@
 /** The table of the poll half, as a whole: every combination of its inputs against KEDA's switch, written down once more. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { type ActivationCase, type ActivationStep, chooseActivationStep } from "../../../lib/horizontal/activation.ts";
 
 const BOOLEANS = [false, true];

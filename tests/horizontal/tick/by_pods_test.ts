@@ -1,5 +1,5 @@
 /** What cpu and memory triggers ask for (R21, R25, R33 to R37). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { PodReading } from "../../../lib/model/replicas_decision.ts";
 import { type JointInput, proposeByPods } from "../../../lib/horizontal/joint/proposal.ts";
 import type { ResourceTrigger } from "../../../lib/model/scaled_object.ts";

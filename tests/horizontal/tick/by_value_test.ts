@@ -1,5 +1,5 @@
 /** What external triggers and formulas ask for (R38, R39). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { proposeByValue, type ValueInput } from "../../../lib/horizontal/replica_calculator.ts";
 import { TOLERANCE } from "../../support/tick_builders.ts";
 

@@ -1,5 +1,5 @@
 /** Ticks as the HPA controller of Kubernetes 1.36.3 makes them, without it: its answers are kept (tests/testdata/replicas). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { compare } from "../../verify/oracle/compare.ts";
 import type { Course, CourseResult } from "../../verify/oracle/course.ts";
 import { EXAMPLES } from "../../verify/oracle/examples.ts";

@@ -1,5 +1,5 @@
 /** Which pods count, and how (R33). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { PodReading } from "../../../lib/model/replicas_decision.ts";
 import { groupPods } from "../../../lib/horizontal/replica_calculator.ts";
 import { NOW, reading } from "../../support/tick_builders.ts";

@@ -1,5 +1,5 @@
 /** What is kept of needs and writes (R31, R44). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { ScaleEvent, ScalingHistory } from "../../../lib/model/replicas_state.ts";
 import { recordRescale, type Rescale, startHistory } from "../../../lib/horizontal/behavior.ts";
 import type { ScalingPolicy } from "../../../lib/model/scaled_object.ts";

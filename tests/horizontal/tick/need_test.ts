@@ -1,5 +1,5 @@
 /** What all triggers together ask for (R40). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { chooseNeed, type Proposal } from "../../../lib/horizontal/replica_calculator.ts";
 import { failed, proposal } from "../../support/tick_builders.ts";
 

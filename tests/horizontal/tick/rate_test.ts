@@ -1,5 +1,5 @@
 /** How far replicas may go at once (R41, R43). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { ScaleEvent, ScalingHistory } from "../../../lib/model/replicas_state.ts";
 import { type LimitedReplicas, limitRate, type RateInput } from "../../../lib/horizontal/behavior.ts";
 import type { ScalingPolicy, ScalingRules } from "../../../lib/model/scaled_object.ts";

@@ -1,5 +1,5 @@
 /** What holds of any course of ticks (R32, R40 to R45). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { ScalingHistory } from "../../../lib/model/replicas_state.ts";
 import { recordRescale } from "../../../lib/horizontal/behavior.ts";

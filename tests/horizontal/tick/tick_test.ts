@@ -1,5 +1,5 @@
 /** The tick half as a whole (R31, R32, R40 to R43) and what it says (R91, R94). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Conditions, ScalingHistory } from "../../../lib/model/replicas_state.ts";
 import { toRescaled } from "../../../lib/horizontal/conditions.ts";
 import { recordRescale, startHistory } from "../../../lib/horizontal/behavior.ts";

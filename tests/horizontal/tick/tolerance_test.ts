@@ -1,5 +1,5 @@
 /** The tolerance (R36). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { isWithin, toTolerance } from "../../../lib/horizontal/replica_calculator.ts";
 import { behavior } from "../../support/tick_builders.ts";
 

@@ -1,5 +1,5 @@
 /** Vertical first: replicas move only where both yardsticks of the pods agree (R83), and pods at their limit hold them (R85). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { PodReading } from "../../../lib/model/replicas_decision.ts";
 import { proposeByPods } from "../../../lib/horizontal/joint/proposal.ts";

@@ -1,5 +1,5 @@
 /** Stabilization (R41, R42). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { RecordedNeed } from "../../../lib/model/replicas_state.ts";
 import { type StabilizationInput, stabilize } from "../../../lib/horizontal/behavior.ts";
 import { behavior, NO_HISTORY, NOW } from "../../support/tick_builders.ts";

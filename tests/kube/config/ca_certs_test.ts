@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "#assert";
 import { createCaSource } from "../../../lib/kube/config/certificates.ts";
 import { readTls } from "../../support/tls.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "#assert";
 import { createExecCredential } from "../../../lib/kube/config/credential_sources.ts";
 import type { ExecConfig } from "../../../lib/kube/config/kubeconfig.ts";
 import { parseKubeconfig } from "../../../lib/kube/config/parse_kubeconfig.ts";

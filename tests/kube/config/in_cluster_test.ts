@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { loadInCluster } from "../../../lib/kube/config/load.ts";
 import { readTls } from "../../support/tls.ts";
 

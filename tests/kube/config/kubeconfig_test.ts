@@ -1,5 +1,5 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { stringify } from "@std/yaml";
+import { assertEquals, assertStringIncludes, assertThrows } from "#assert";
+import { stringify } from "../../../lib/runtime/yaml.ts";
 import { getContext, type KubeContext, mergeKubeconfigs, type User } from "../../../lib/kube/config/kubeconfig.ts";
 import { parseKubeconfig } from "../../../lib/kube/config/parse_kubeconfig.ts";
 

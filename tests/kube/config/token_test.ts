@@ -1,5 +1,5 @@
 /** A token that no header can hold is refused where it is read, and nothing that podfit says shows one. */
-import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "#assert";
 import fc from "fast-check";
 import { createGivenCredential } from "../../../lib/kube/config/credential_sources.ts";
 import { parseToken } from "../../../lib/kube/config/credential.ts";

@@ -1,5 +1,5 @@
 /** Is there advice where a policy could be better, and does what it says come about in the core? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { advise } from "../../../lib/resources/pod_resource_autoscaler/warnings.ts";
 import { PROFILE_NAMES } from "../../../lib/resources/pod_resource_autoscaler/profiles.ts";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";

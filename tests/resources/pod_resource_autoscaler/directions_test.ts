@@ -1,5 +1,5 @@
 /** How a side's value for a direction is found: its own, the side's, the policy's for the direction, the policy's. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { FieldPolicy } from "../../../lib/model/autoscaler.ts";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { type Edits, SIDE, toManifest } from "../../support/manifests.ts";

@@ -2,7 +2,7 @@
  * The document's example autoscaler (cpu and memory, requests and limits, all bounded and stepped) on a Burstable pod:
  * it follows a load up and down again and never locks itself in (C32, C34).
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
 import { computeQosClass, type ResourceField } from "../../../lib/units/resources.ts";
 import { container, MI, MINUTE, pod, policy, SECOND, side } from "../../support/builders.ts";

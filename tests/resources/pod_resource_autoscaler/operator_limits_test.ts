@@ -1,5 +1,5 @@
 /** What the operator does not let a manifest ask for, and how its author hears of it. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { applyOperatorLimits, NO_OPERATOR_LIMITS } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { MI, policy, SECOND, side } from "../../support/builders.ts";
 

@@ -1,5 +1,5 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parse } from "@std/yaml";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
+import { parse } from "../../../lib/runtime/yaml.ts";
 import fc from "fast-check";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";

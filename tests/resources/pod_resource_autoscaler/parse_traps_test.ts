@@ -1,5 +1,5 @@
 /** What parseAutoscaler() makes of every value that somebody might write into a field, and of random manifests (C7, C8). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import type { Problem } from "../../../lib/units/untrusted.ts";

@@ -1,5 +1,5 @@
 /** A profile is a policy under one word: what it fills in, what goes before it, and what it comes to. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Autoscaler, ProfileName } from "../../../lib/model/autoscaler.ts";
 import {
   fillPolicy,

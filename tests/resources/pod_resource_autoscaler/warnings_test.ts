@@ -1,5 +1,5 @@
 /** Is there a warning of limits that hold their requests above the threshold (C32, C34), and of no others? */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "#assert";
 import { warnOfDelay, warnOfLimits, warnOfTargets } from "../../../lib/resources/pod_resource_autoscaler/warnings.ts";
 import type { Autoscaler, FieldPolicy } from "../../../lib/model/autoscaler.ts";
 import { container, MI, pod, policy, SECOND, side, type SideOverrides } from "../../support/builders.ts";

@@ -1,5 +1,5 @@
 /** What parseAuthentication() makes of TriggerAuthentications and ClusterTriggerAuthentications. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { parseAuthentication } from "../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import { toAuthentication } from "../../support/authentications.ts";
 import type { Edits } from "../../support/manifests.ts";

@@ -1,5 +1,5 @@
 /** What parseScaledObject() makes of a behavior: filled in field by field as the API server does it (R5). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Behavior } from "../../../lib/model/scaled_object.ts";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { Edits } from "../../support/manifests.ts";

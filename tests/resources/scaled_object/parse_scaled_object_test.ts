@@ -1,5 +1,5 @@
 /** What parseScaledObject() makes of good and bad ScaledObjects: values, defaults, problems with paths, warnings. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
 import type { ScaledObject } from "../../../lib/model/scaled_object.ts";
 import { BAD_SCALED_OBJECTS } from "../../support/bad_scaled_objects.ts";

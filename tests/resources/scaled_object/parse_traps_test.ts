@@ -1,5 +1,5 @@
 /** parseScaledObject() and parseAuthentication() with every value that somebody might write into a field, and with random objects (R3). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { parseAuthentication } from "../../../lib/resources/trigger_authentication/trigger_authentication.ts";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";

@@ -1,5 +1,5 @@
 /** What parseScaledObject() makes of the triggers: targets, thresholds, sources and metric names. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { toMetricName } from "../../../lib/resources/scaled_object/triggers.ts";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";

@@ -1,4 +1,4 @@
-import { assert } from "@std/assert";
+import { assert } from "#assert";
 import { type ContainerRun, simulate } from "../../../lib/simulate/simulate.ts";
 import type { Load } from "../../../lib/simulate/load.ts";
 import { container, MI, pod, resources } from "../../support/builders.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { ContainerRun, Simulation } from "../../../lib/simulate/simulate.ts";
 import { container, MI, pod, resources } from "../../support/builders.ts";
 import { cpu, factsOf, scaledObject } from "../../support/replicas_fold.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { parseCsvLoads } from "../../../lib/simulate/load/csv.ts";
 import type { Load } from "../../../lib/simulate/load.ts";
 

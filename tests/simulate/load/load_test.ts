@@ -1,4 +1,4 @@
-import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "#assert";
 import { addNoise, cutLoad, type Load, toLoad } from "../../../lib/simulate/load.ts";
 
 const RAMP = toLoad({ cpu: [[0, 0], [100, 1000]], memory: [[0, 50], [50, 50]] });

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { fetchPrometheusLoads, type PrometheusRange } from "../../../lib/simulate/load/prometheus.ts";
 
 const RANGE: PrometheusRange = { url: "http://prom:9090/", query: "cpu", from: 1_000_000, to: 1_600_000 };

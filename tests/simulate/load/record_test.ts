@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { decideSize } from "../../../lib/vertical/decide.ts";
 import { NEW_POD_STATE } from "../../../lib/model/state.ts";
 import { type PodLine, toRecord } from "../../../lib/record/record.ts";

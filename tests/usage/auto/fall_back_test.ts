@@ -1,5 +1,5 @@
 /** Which of two sources reads a node, and when that changes (C54). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import * as fc from "fast-check";
 import type { FailureReason, PodUsage, Reading } from "../../../lib/api/usage.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 /** Is a mount read within bounds, and nothing beside it (L61)? */
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "#assert";
 import { MAX_FILE_BYTES, MAX_NAMES, openCgroupFiles } from "../../../lib/usage/cgroup/files.ts";
 import { CgroupReader } from "../../../lib/usage/cgroup/watch.ts";
 import { ID, plant, POD, RECORDED, treeV2, UID } from "../../support/cgroup_trees.ts";

@@ -1,5 +1,5 @@
 /** Whatever the files hold, a point has believable numbers or there is none (L61). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { CgroupReader } from "../../../lib/usage/cgroup/watch.ts";
 import { ID, movedV1, POD, toFiles, type Tree, treeV2, UID } from "../../support/cgroup_trees.ts";

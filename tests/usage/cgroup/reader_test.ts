@@ -1,5 +1,5 @@
 /** What is read of a container's cgroups, wherever a node keeps them (L61)? */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import type { Point } from "../../../lib/api/usage.ts";
 import { CgroupReader, type CgroupReading } from "../../../lib/usage/cgroup/watch.ts";
 import type { UsagePod } from "../../../lib/usage/source.ts";

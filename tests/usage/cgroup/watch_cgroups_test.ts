@@ -1,5 +1,5 @@
 /** When are a node's cgroups read, and what of a node that is another (L61)? */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Reading } from "../../../lib/api/usage.ts";
 import { VIRTUAL_START_AT, VirtualClock } from "../../support/virtual_clock.ts";
 import { watchCgroups } from "../../../lib/usage/cgroup/watch.ts";

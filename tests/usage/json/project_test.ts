@@ -1,5 +1,5 @@
 /** Does projectJson() give what JSON.parse gives, of what a shape names, and does it survive anything else? */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "#assert";
 import fc from "fast-check";
 import { isRecord } from "../../../lib/units/untrusted.ts";
 import {

@@ -1,5 +1,5 @@
 /** What is believed of metrics.k8s.io, and what is left out (C54). */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "#assert";
 import {
   parsePodMetrics,
   parsePodMetricsList,

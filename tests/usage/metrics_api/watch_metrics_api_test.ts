@@ -1,5 +1,5 @@
 /** How metrics.k8s.io is asked for the usage of many nodes, what is made of the answer, and what is said of none (C54). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Reading } from "../../../lib/api/usage.ts";
 import type { Transport } from "../../../lib/kube/transport.ts";
 import { VIRTUAL_START_AT, VirtualClock } from "../../support/virtual_clock.ts";

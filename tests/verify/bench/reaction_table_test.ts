@@ -1,5 +1,5 @@
 /** Is the table of the reaction bench held against its bars (L62)? */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { readMedian, type StepResult, type Subject, writeReport } from "./reaction_table.ts";
 
 const GOOD: Readonly<Record<Subject, readonly StepResult[]>> = {

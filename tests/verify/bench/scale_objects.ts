@@ -1,5 +1,5 @@
 /** What of the scale bench's world is few, created by the API of whoever serves it: definition, namespaces, autoscalers. */
-import { parseAll } from "@std/yaml";
+import { parseAll } from "../../../lib/runtime/yaml.ts";
 import { systemClock } from "../../../lib/runtime/clock.ts";
 import type { ObjectsClient } from "../../../lib/embedded/objects_client.ts";
 import { type JsonObject, textAt } from "../../../lib/embedded/json.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { writeTrials } from "./scale_out_table.ts";
 
 Deno.test("writeTrials() shows each trial and the medians", () => {

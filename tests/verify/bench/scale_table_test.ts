@@ -1,5 +1,5 @@
 /** What the scale bench prints and when it calls a goal missed. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { type Cost, type SizeResult, writeReport } from "./scale_table.ts";
 
 function cost(cpuSeconds: number, rssMiB: number): Cost {

@@ -1,5 +1,5 @@
 /** What a process has used, by the kernel's two pages. */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "#assert";
 import { parseUsage, readUsage } from "./scale_usage.ts";
 
 const STAT = "4242 (a b) c) S 1 4242 4242 0 -1 4194560 9999 8888 7 6 1234 66 5 4 20 0 12 0 555 1000000 30000\n";

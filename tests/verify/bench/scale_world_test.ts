@@ -1,5 +1,5 @@
 /** The cluster that the scale bench measures in: two processes make the same of it, and podfit has nothing to resize. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import {
   listAutoscalers,

@@ -1,5 +1,5 @@
 /** The short form of `deno task chaos`: each scenario of virtual time, once, under one seed. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { SCENARIOS } from "./scenarios/all.ts";
 import { describeFailures, play, Stage, summarize } from "./stage.ts";
 

@@ -1,5 +1,5 @@
 /** The witness sees what it is there for: nothing of a run's "0" means anything otherwise. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { type Json, podObject } from "../../support/api_objects.ts";
 import { PlainCluster } from "./plain_cluster.ts";

@@ -1,5 +1,5 @@
 /** The short form of `deno task fuzz`: 2,000 cases under one seed, and that a failure is found and made small. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { projectObject } from "../../../lib/kube/list.ts";
 import { edited } from "./hostile.ts";

@@ -1,5 +1,5 @@
 /** Do made-up courses meet what they are to meet (section 14 of the contract), and are they the same for the same seed? */
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "#assert";
 import type { Course, CoursePod, CourseTick, HpaRules } from "./course.ts";
 import { generateCourse } from "./generate.ts";
 import { readLines } from "./lines.ts";

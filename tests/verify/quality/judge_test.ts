@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "#assert";
 import { CONTROLLERS, judge } from "./judge.ts";
 import { drawPlot } from "./plot.ts";
 import { writeBars, writeTables } from "./report.ts";

@@ -1,4 +1,4 @@
-import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { assertAlmostEquals, assertEquals } from "#assert";
 import type { Curve } from "./curve.ts";
 import { type Run, scoreRun, type Size } from "./score.ts";
 

@@ -1,5 +1,5 @@
 /** The ledger sees where podfit counts what was not, and misses what was. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createMetrics } from "../../../lib/daemon/metrics/metrics.ts";
 import { type Answers, countDisagreements, noteAnswer } from "./ledger.ts";
 

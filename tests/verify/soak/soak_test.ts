@@ -1,5 +1,5 @@
 /** The short form of `deno task soak`: five virtual minutes of 50 pods, with one fault. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { growth, soak } from "./soak.ts";
 
 Deno.test("podfit's counters agree with what the API server saw, through pods that come and go and a fault", async () => {

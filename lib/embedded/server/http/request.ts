@@ -10,7 +10,7 @@ import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import type { Lister } from "./list.ts";
 import type { OpenWatch } from "./watch.ts";
-import { parse as parseYaml } from "@std/yaml";
+import { parse as parseYaml } from "../../../runtime/yaml.ts";
 
 // What a request for a resource and its answer consist of, between the handler and those who answer it.
 

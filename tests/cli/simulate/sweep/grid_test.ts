@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "#assert";
 import { DEFAULT_AXES, listCandidates, parseAxis } from "../../../../lib/cli/simulate/sweep/sweep.ts";
 import { parseAutoscaler } from "../../../../lib/resources/pod_resource_autoscaler/parse.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { parseManifestObjects } from "../../../../lib/cli/manifests/objects.ts";
 import { listCandidates, parseAxis, tryCandidates } from "../../../../lib/cli/simulate/sweep/sweep.ts";
 import { shareLoad, type Trial } from "../../../../lib/cli/simulate/sweep/try_policy.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createCountProgress } from "../../../../lib/cli/terminal/screen.ts";
 import { toCharacters } from "../../../../lib/cli/terminal/output.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { rank, type Scored } from "../../../../lib/cli/simulate/sweep/sweep.ts";
 
 Deno.test("rank() puts kills last, and otherwise goes by places in slack, throttling and resizes", () => {

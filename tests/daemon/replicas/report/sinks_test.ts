@@ -1,5 +1,5 @@
 /** What events, log and metrics say of passes through the fold of a ScaledObject. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type {
   Blocker,
   ReplicasObservation,

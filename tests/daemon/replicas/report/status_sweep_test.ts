@@ -1,5 +1,5 @@
 /** Which statuses of ScaledObjects are handed to the writer, and what is counted on the way (R90, R93). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { seedReplicasState, toScaledObjectStatus } from "../../../../lib/horizontal/status.ts";
 import { ReplicasSweep, type ScaledObjectSnapshot } from "../../../../lib/daemon/replicas/reports.ts";
 import { getComputeQueue } from "../../../../lib/runtime/event_loop.ts";

@@ -1,5 +1,5 @@
 /** Who may do what in the embedded API server: tokens, and rights out of the manifests that grant them. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { ADMIN } from "../../../../lib/embedded/server/http/access.ts";
 import type { Json } from "../../../support/api_objects.ts";
 import { readRefusal } from "../../../support/refusals.ts";

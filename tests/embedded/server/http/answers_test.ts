@@ -2,7 +2,7 @@
  * Answers of a real 1.36.3 that tests/e2e/embedded_answers_test.ts found the embedded API server not to give: what it
  * refuses and in which words, and what deletions, lists and subresources leave and show.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Json } from "../../../support/api_objects.ts";
 import { toManifest } from "../../../support/manifests.ts";
 import { expectOk, MERGE, podManifest, SimServer, STRATEGIC } from "../../../support/sim_server.ts";

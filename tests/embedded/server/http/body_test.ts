@@ -1,5 +1,5 @@
 /** What is wrong with the text of a body: fields written twice, numbers that no double holds, halves of characters. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "#assert";
 import { readBody } from "../../../../lib/embedded/server/http/request.ts";
 import { Refusal } from "../../../../lib/embedded/server/refusal.ts";
 import { SimServer } from "../../../support/sim_server.ts";

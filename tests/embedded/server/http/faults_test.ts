@@ -1,5 +1,5 @@
 /** What goes wrong with the embedded API server on demand, and that podfit's client sees it as the real thing. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { settleEventLoop } from "../../../support/virtual_clock.ts";
 import { CollectionFailure, fetchPage, type KubeObject } from "../../../../lib/kube/list.ts";
 import type { Fault } from "../../../../lib/embedded/server/http/faults.ts";

@@ -1,5 +1,5 @@
 /** The real kubectl against the embedded API server, as a user would meet it. Ignored where there is no kubectl. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { systemClock } from "../../../../lib/runtime/clock.ts";
 import { createApiServer } from "../../../../lib/embedded/server/http/handler.ts";
 import { serve, toKubeconfig } from "../../../../lib/embedded/server/http/serve.ts";

@@ -1,5 +1,5 @@
 /** Lists and watches of the embedded API server, asked by hand and by the client that podfit uses. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { KubeObject } from "../../../../lib/kube/list.ts";
 import { watchList } from "../../../../lib/kube/watch.ts";
 import { settleEventLoop } from "../../../support/virtual_clock.ts";

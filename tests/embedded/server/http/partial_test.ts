@@ -1,5 +1,5 @@
 /** Metadata alone, as informers of Go's metadata client ask for it: protobuf first, then JSON. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { settleEventLoop } from "../../../support/virtual_clock.ts";
 import type { Json } from "../../../support/api_objects.ts";
 import { expectOk, podManifest, SimServer } from "../../../support/sim_server.ts";

@@ -1,5 +1,5 @@
 /** The embedded API server over real connections: TLS that clients trust, kubeconfigs, another certificate. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import { connect } from "../../../../lib/kube/http_transport.ts";
 import { fetchPage, type KubeObject } from "../../../../lib/kube/list.ts";
 import { systemClock } from "../../../../lib/runtime/clock.ts";

@@ -1,5 +1,5 @@
 /** Autoscalers in the embedded API server: served, completed and checked as the definition says. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import { parseAutoscaler } from "../../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import type { Json } from "../../../support/api_objects.ts";
 import { expectOk, MERGE, SimServer } from "../../../support/sim_server.ts";

@@ -1,5 +1,5 @@
 /** What the embedded API server makes of manifests, updates and deletions, as a real one does. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "#assert";
 import type { Json } from "../../../support/api_objects.ts";
 import { expectOk, MERGE, podManifest, secondsAfterStart, SimServer } from "../../../support/sim_server.ts";
 

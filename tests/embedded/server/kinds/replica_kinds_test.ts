@@ -1,5 +1,5 @@
 /** HorizontalPodAutoscalers, Secrets and ConfigMaps of the embedded API server, as a real one of 1.36.3 answered. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Json } from "../../../support/api_objects.ts";
 import { type Answer, MERGE, SimServer } from "../../../support/sim_server.ts";
 

@@ -1,5 +1,5 @@
 /** Field ownership in the embedded API server, against what a real one recorded for the same writes. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Json } from "../../../support/api_objects.ts";
 import { expectOk, MERGE, podManifest, secondsAfterStart, SimServer } from "../../../support/sim_server.ts";
 import { type OwnedFields, parseResizeEntries } from "../../../../lib/units/managed_fields.ts";

@@ -1,5 +1,5 @@
 /** Patches that are merged into plain JSON: strategic merge as kubectl and podfit send it, and JSON merge patch. */
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "#assert";
 import { mergePatch, strategicMerge } from "../../../../lib/embedded/server/write/patch.ts";
 import { Refusal } from "../../../../lib/embedded/server/refusal.ts";
 import type { Json } from "../../../support/api_objects.ts";

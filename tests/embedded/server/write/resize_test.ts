@@ -1,7 +1,7 @@
 /**
  * `pods/resize` of the embedded API server against what a real one of 1.36.3 answered, letter by letter.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "#assert";
 import type { Json } from "../../../support/api_objects.ts";
 import { readRefusal } from "../../../support/refusals.ts";
 import { type Answer, MERGE, podManifest, SimServer } from "../../../support/sim_server.ts";

@@ -2,7 +2,7 @@
  * `/scale` of the embedded API server, as a real one of 1.36.3 answered the same requests (tests/e2e/support/
  * scale_requests.ts has them all).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import type { Json } from "../../../support/api_objects.ts";
 import { type Answer, MERGE, SimServer, STRATEGIC } from "../../../support/sim_server.ts";
 

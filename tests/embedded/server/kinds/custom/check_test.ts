@@ -2,7 +2,7 @@
  * What the schema of a definition finds wrong with an object. The answers of the table are those of Kubernetes 1.36.3 to
  * the same manifests, word for word.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "#assert";
 import { createChecks } from "../../../../../lib/embedded/server/kinds/custom/check.ts";
 import { prune } from "../../../../../lib/embedded/server/kinds/custom/types.ts";
 import type { Json } from "../../../../support/api_objects.ts";
