@@ -1,16 +1,21 @@
 // deno-lint-ignore-file no-console
 /**
- * Is every clause of the contract proven by tests?   deno task clauses [--mutate] [--only C33,C34] [--family C]
- *   without --mutate: how many tests name each clause; fails when one has none
- *   --mutate: makes each slip of tests/mutations.ts in a copy of the project, and the test that it names must fail.
- *             Slips that only a real cluster can see need KUBECONFIG; the cluster's CRD is put right again after each
+ * Do tests prove every clause of the contract?   deno task clauses [--mutate] [--only C33,C34] [--family C]
+ *   without --mutate: how many tests name each clause. It fails when a clause has none.
+ *   --mutate: makes mutants in a copy of the project, and tests of the clause must fail.
+ *             First each mutant that is written down in tests/mutations.ts, with the test that it names. Some need a real
+ *             cluster (KUBECONFIG). The cluster's CRD is put right again after each.
+ *             Then mutants that are made from the syntax of what the tests of a clause reach: see tools/mutants.
  *   --only, --family: these clauses, or those whose id begins with this letter
  */
 import { kubectl } from "../tests/e2e/support/kubectl.ts";
 import { MUTATIONS } from "../tests/mutations.ts";
+import { GENERATED } from "../tests/mutations/generated.ts";
+import { ACCEPTED_SURVIVORS } from "../tests/mutations/survivors.ts";
 import { systemClock } from "../lib/runtime/clock.ts";
 import { readClauseOptions } from "./clause_options.ts";
 import { listNamedClauses, readClauses } from "./contract.ts";
+import { type GeneratedVerdict, proveGenerated } from "./mutants/generated.ts";
 import {
   findTestFault,
   judgeMutant,
@@ -21,7 +26,7 @@ import {
   type TestRun,
   type Verdict,
 } from "./mutation.ts";
-import { readSources } from "./source_index.ts";
+import { readSources, type SourceIndex } from "./source_index.ts";
 import { TreeCopy } from "./tree_copy.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -46,8 +51,8 @@ async function main(args: readonly string[]): Promise<number> {
   const clauses = await readClauses(ROOT);
   const { isMutating, asked } = readClauseOptions(args, clauses);
   if (!isMutating) return await countTests(asked);
-  const strays = Object.keys(MUTATIONS).filter((clause) => !clauses.includes(clause));
-  if (strays.length > 0) throw new Error(`Cannot find ${strays.join(", ")} of tests/mutations.ts in the contract`);
+  const strays = [...Object.keys(MUTATIONS), ...Object.keys(GENERATED)].filter((clause) => !clauses.includes(clause));
+  if (strays.length > 0) throw new Error(`Cannot find ${strays.join(", ")} of tests/mutations in the contract`);
   return await prove(asked);
 }
 
@@ -72,14 +77,23 @@ async function* listTestFiles(folder: URL): AsyncGenerator<URL> {
 
 async function prove(clauses: readonly string[]): Promise<number> {
   const startMs = systemClock.monotonic();
-  const { mutants, unfit } = await placeAll(clauses);
+  const index = await readSources(ROOT);
+  const { mutants, unfit } = placeAll(clauses, index);
   for (const { clause, breaks, verdict } of unfit) console.log(`BROKEN ${clause}: ${breaks} (${verdict.why})`);
-  const judged = [...unfit, ...await judgeAll(mutants)];
+  const written = [...unfit, ...await judgeAll(mutants)];
+  const generated = await judgeGenerated(clauses, index);
+  const judged = [...written, ...generated];
+  const count = (all: readonly Judged[], kind: Verdict["kind"]) =>
+    all.filter(({ verdict }) => verdict.kind === kind).length;
   const { proven, killed, survived, skipped, broken } = tally(clauses, judged);
   const without = clauses.filter((clause) => !judged.some((one) => one.clause === clause));
   if (without.length > 0) console.log(`without a mutation: ${without.join(", ")}`);
   if (skipped > 0) console.log(`${skipped} skipped: they need a real cluster, set KUBECONFIG`);
   if (broken > 0) console.log(`${broken} broken: they prove nothing`);
+  console.log(
+    `killed: ${count(written, "killed")} written down, ${count(generated, "killed")} generated; not counted: ` +
+      `${count(generated, "elsewhere")} seen by other tests, ${count(generated, "accepted")} accepted survivors`,
+  );
   console.log(`${judged.length} mutants in ${((systemClock.monotonic() - startMs) / 60_000).toFixed(1)} minutes`);
   console.log(`clauses: ${proven.length} of ${clauses.length}, mutants: ${killed} killed, ${survived} survived`);
   return proven.length === clauses.length ? 0 : 1;
@@ -91,10 +105,10 @@ interface Unfit {
   readonly verdict: Extract<Verdict, { readonly kind: "broken" }>;
 }
 
-async function placeAll(
+function placeAll(
   clauses: readonly string[],
-): Promise<{ readonly mutants: readonly Mutant[]; readonly unfit: readonly Unfit[] }> {
-  const index = await readSources(ROOT);
+  index: SourceIndex,
+): { readonly mutants: readonly Mutant[]; readonly unfit: readonly Unfit[] } {
   const mutants: Mutant[] = [];
   const unfit: Unfit[] = [];
   for (const clause of clauses) {
@@ -136,6 +150,45 @@ async function judgeAll(mutants: readonly Mutant[]): Promise<readonly Judged[]> 
     });
   }
   return judged;
+}
+
+/** A clause that lacks some of the number in tests/mutations/generated.ts is not proven. */
+async function judgeGenerated(clauses: readonly string[], { texts }: SourceIndex): Promise<readonly Judged[]> {
+  using interrupt = listenForSignals();
+  await using copies = new AsyncDisposableStack();
+  const workers: TreeCopy[] = [];
+  for (let i = 0; i < WORKERS; i++) workers.push(copies.use(await TreeCopy.create(ROOT)));
+  const judged: Judged[] = [];
+  await proveGenerated({
+    asked: clauses,
+    needed: GENERATED,
+    texts,
+    workers,
+    signal: interrupt.signal,
+    shareOut: (items, act) => shareOut(items, workers, act),
+    report: (result) => {
+      const isAccepted = result.kind === "survived" && Object.hasOwn(ACCEPTED_SURVIVORS, result.candidate.mutant.key);
+      const kind = isAccepted ? "accepted" : result.kind;
+      judged.push({ clause: result.clause, verdict: { kind } });
+      console.log(describeGenerated(result, kind));
+    },
+  });
+  for (const clause of clauses) {
+    const killed = judged.filter((one) => one.clause === clause && one.verdict.kind === "killed").length;
+    const wanted = GENERATED[clause] ?? 0;
+    if (killed >= wanted) continue;
+    const why = `${killed} of ${wanted} generated mutants are killed, and there are no more to try`;
+    judged.push({ clause, verdict: { kind: "broken", why } });
+    console.log(`BROKEN ${clause}: ${why}`);
+  }
+  return judged;
+}
+
+function describeGenerated({ candidate, clause, test, why }: GeneratedVerdict, kind: Verdict["kind"]): string {
+  const { file, mutant } = candidate;
+  const code = mutant.code.replace(/\s+/g, " ");
+  const what = `${clause} ${file}:${mutant.line} ${mutant.key}${code === "" ? "" : ` -> ${code}`}`;
+  return kind === "survived" ? `SURVIVED ${what}` : `${kind} ${what}${test === "" ? "" : ` (${test}: ${why})`}`;
 }
 
 interface Running {
@@ -213,7 +266,9 @@ function describe({ clause, breaks, file, testFile, test }: Mutant, verdict: Ver
     case "survived":
       return `SURVIVED ${what} (tests/${testFile}: ${test})`;
     case "skipped":
-      return `skipped ${what}`;
+    case "accepted":
+    case "elsewhere":
+      return `${verdict.kind} ${what}`;
     case "broken":
       return `BROKEN ${what} (${verdict.why})`;
   }

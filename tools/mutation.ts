@@ -23,7 +23,7 @@ interface Slip {
 interface InDeclaration {
   /** A top-level function or constant of lib, or a member of a class: `delayed`, `Recorder.publish`. */
   readonly in: string;
-  /** Its file or folder, e.g. `lib/core/gate`. Needed only where lib has several of this name. */
+  /** Its file or folder. Needed only where lib has several of this name, and `find` occurs in more than one of them. */
   readonly under?: string;
 }
 
@@ -46,9 +46,12 @@ export interface PlacedMutation {
   readonly testFile: string;
 }
 
-/** `broken`: it proves nothing, `why` says what to put right. `skipped`: it needs a cluster, and there is none. */
+/**
+ * `broken`: it proves nothing, `why` says what to put right. `skipped`: it needs a cluster, and there is none. Of generated
+ * ones alone: `elsewhere`: only other tests than the clause's notice it; `accepted`: it survived, and a reason is given.
+ */
 export type Verdict =
-  | { readonly kind: "killed" | "survived" | "skipped" }
+  | { readonly kind: "killed" | "survived" | "skipped" | "elsewhere" | "accepted" }
   | { readonly kind: "broken"; readonly why: string };
 
 /** What a run of tests gave: outcomes, or why there are none. */
@@ -60,43 +63,52 @@ export interface Fault {
 
 /** Finds the file that a mutation is in and the file of its test, or says why it does not fit. */
 export function placeMutation(mutation: Mutation, index: SourceIndex): PlacedMutation | Fault {
-  const place = "in" in mutation ? findDeclaration(mutation, index) : findFile(mutation, index);
+  const place = findPlace(mutation, index);
   if ("fault" in place) return place;
   const { find, replace, test } = mutation;
-  const where = "in" in mutation ? `"${mutation.in}" of ${place.file}` : place.file;
-  const pattern = "in" in mutation ? toPattern(find) : new RegExp(RegExp.escape(find), "g");
-  const text = index.texts.get(place.file) ?? "";
-  const found = find.trim() === "" ? [] : [...text.slice(place.start, place.end).matchAll(pattern)];
-  const [match] = found;
-  if (match === undefined) return { fault: `"${find}" does not occur in ${where}` };
-  if (found.length > 1) return { fault: `"${find}" occurs ${found.length} times in ${where}` };
   if (find === replace) return { fault: "it changes nothing" };
   const testFile = findTestFile(mutation, index);
   if (typeof testFile !== "string") return testFile;
-  const at = place.start + match.index;
-  const mutated = text.slice(0, at) + replace + text.slice(at + match[0].length);
-  return { file: place.file, text: mutated, test, testFile };
+  const text = index.texts.get(place.file) ?? "";
+  return { file: place.file, text: text.slice(0, place.start) + replace + text.slice(place.end), test, testFile };
 }
 
-function findDeclaration({ in: name, under }: InDeclaration, { declarations }: SourceIndex): Place | Fault {
+/** Where `find` stands: at one place of one declaration. */
+function findPlace(mutation: Mutation, index: SourceIndex): Place | Fault {
+  const { find } = mutation;
+  const around = "in" in mutation ? listDeclarations(mutation, index) : findFile(mutation, index);
+  if ("fault" in around) return around;
+  const pattern = "in" in mutation ? toPattern(find) : new RegExp(RegExp.escape(find), "g");
+  const found = find.trim() === "" ? [] : around.flatMap((place) => listMatches(place, pattern, index));
+  const [first] = found;
+  if (first !== undefined && found.length === 1) return first;
+  const files = [...new Set((found.length > 0 ? found : around).map(({ file }) => file))];
+  const where = ("in" in mutation ? `"${mutation.in}" of ` : "") + files.join(", ");
+  return { fault: `"${find}" ${found.length === 0 ? "does not occur" : `occurs ${found.length} times`} in ${where}` };
+}
+
+function listMatches({ file, start, end }: Place, pattern: RegExp, { texts }: SourceIndex): readonly Place[] {
+  const matches = [...(texts.get(file) ?? "").slice(start, end).matchAll(pattern)];
+  return matches.map(({ index, 0: { length } }) => ({ file, start: start + index, end: start + index + length }));
+}
+
+/** All of the name: which one is meant shows by `find`. */
+function listDeclarations({ in: name, under }: InDeclaration, { declarations }: SourceIndex): readonly Place[] | Fault {
   const named = declarations.get(name) ?? [];
   if (named.length === 0) return { fault: `there is no function, method or constant "${name}" in lib` };
   // A hint that is not needed may be wrong, as the declaration may have been moved.
   const places = named.length > 1 && under !== undefined ? named.filter(({ file }) => isUnder(file, under)) : named;
-  const [place] = places;
-  if (place !== undefined && places.length === 1) return place;
-  const files = named.map(({ file }) => file).join(", ");
-  if (place === undefined) return { fault: `there is no "${name}" under ${under}, but in ${files}` };
-  return { fault: `"${name}" stands ${places.length} times in lib, say under which: ${files}` };
+  if (places.length > 0) return places;
+  return { fault: `there is no "${name}" under ${under}, but in ${named.map(({ file }) => file).join(", ")}` };
 }
 
 function isUnder(file: string, under: string): boolean {
   return file === under || file.startsWith(`${under}/`);
 }
 
-function findFile({ file }: InFile, { texts }: SourceIndex): Place | Fault {
+function findFile({ file }: InFile, { texts }: SourceIndex): readonly Place[] | Fault {
   const text = texts.get(file);
-  return text === undefined ? { fault: `there is no ${file}` } : { file, start: 0, end: text.length };
+  return text === undefined ? { fault: `there is no ${file}` } : [{ file, start: 0, end: text.length }];
 }
 
 /**
@@ -163,7 +175,7 @@ export function needsCluster({ testFile }: Pick<PlacedMutation, "testFile">): bo
 }
 
 export interface Tally {
-  /** Clauses whose mutants were all killed, and there is one at least. */
+  /** Clauses of which a mutant was killed and none survived, was skipped or is broken. */
   readonly proven: readonly string[];
   readonly killed: number;
   readonly survived: number;
@@ -175,7 +187,8 @@ export function tally(clauses: readonly string[], verdicts: readonly { clause: s
   const count = (kind: Verdict["kind"]) => verdicts.filter(({ verdict }) => verdict.kind === kind).length;
   const proven = clauses.filter((clause) => {
     const own = verdicts.filter((one) => one.clause === clause);
-    return own.length > 0 && own.every(({ verdict }) => verdict.kind === "killed");
+    const kinds = new Set(own.map(({ verdict }) => verdict.kind));
+    return kinds.has("killed") && !kinds.has("survived") && !kinds.has("skipped") && !kinds.has("broken");
   });
   const [killed, survived, skipped, broken] = [count("killed"), count("survived"), count("skipped"), count("broken")];
   return { proven, killed, survived, skipped, broken };

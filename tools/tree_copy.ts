@@ -3,7 +3,11 @@
  * disposal removes it.
  */
 import type { PlacedMutation, TestRun } from "./mutation.ts";
+import type { CoverJob, MutantJob, Result } from "./mutants/runner.ts";
 import { parseJunit, toFilter } from "./test_results.ts";
+
+/** A job that gives nothing for so long is stuck. */
+const STUCK_SECONDS = 90;
 
 export interface RunTests {
   readonly testFile: string;
@@ -74,6 +78,40 @@ export class TreeCopy implements AsyncDisposable {
     const decoder = new TextDecoder();
     const [words = ""] = /^.*\berror: .*$/m.exec(decoder.decode(stderr) + decoder.decode(stdout)) ?? [];
     return { fault: `tests/${testFile} gave no result, exit code ${code}: ${words.trim() || "no error is told"}` };
+  }
+
+  /** Of texts by path. They stay. */
+  async write(texts: ReadonlyMap<string, string>): Promise<void> {
+    for (const [file, text] of texts) await Deno.writeTextFile(`${this.root}/${file}`, text);
+  }
+
+  /** What the job gave until it ended, or was ended as it was stuck. */
+  async runJob(job: CoverJob | MutantJob, signal: AbortSignal): Promise<readonly Result[]> {
+    const [jobFile, resultFile] = [`${this.root}/.job.json`, `${this.root}/.results.jsonl`];
+    await Deno.writeTextFile(jobFile, JSON.stringify(job));
+    await Deno.writeTextFile(resultFile, "");
+    const { KUBECONFIG: _, ...env } = Deno.env.toObject();
+    const process = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--no-check", "-P=test", "tools/mutants/runner.ts", jobFile, resultFile],
+      cwd: this.root,
+      clearEnv: true,
+      env: { ...env, NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+      signal,
+    }).spawn();
+    let size = 0;
+    const guard = setInterval(() => {
+      const now = Deno.statSync(resultFile).size;
+      if (now === size) process.kill("SIGKILL");
+      size = now;
+    }, STUCK_SECONDS * 1000);
+    await process.status;
+    clearInterval(guard);
+    signal.throwIfAborted();
+    const lines = (await Deno.readTextFile(resultFile)).split("\n").filter((line) => line !== "");
+    return lines.map((line): Result => JSON.parse(line));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

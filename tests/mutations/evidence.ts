@@ -4,13 +4,6 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const EVIDENCE: Mutations = {
   L1: [
     {
-      breaks: "sizes by the newest sample",
-      in: "computeLowUsage",
-      find: "Math.max(usage, peakUsage ?? 0, olderPeakUsage ?? 0, seen ?? 0)",
-      replace: "usage",
-      test: "decideSize() sizes a scale-down by the peak of its streak, not by the newest sample (L1)",
-    },
-    {
       breaks: "remembers the peak of a streak for ever",
       in: "nextStreak",
       find: "peakUsage: usage,",
@@ -20,41 +13,6 @@ export const EVIDENCE: Mutations = {
     },
   ],
   L2: [
-    {
-      breaks: "takes no peak for too much",
-      in: "waitForPeak",
-      find: "peak * 100 <= percent * baseline",
-      replace: "true",
-      test: "decideSize() holds a scale-down until usage has been low for the whole window, and says so (L2)",
-    },
-    {
-      breaks: "sizes by the streak alone",
-      in: "computeLowUsage",
-      find: ", seen ?? 0)",
-      replace: ")",
-      test: "decideSize() sizes a scale-down by the peak of its window (L2)",
-    },
-    {
-      breaks: "believes a window that it has not watched",
-      in: "waitForWatching",
-      find: "until <= now",
-      replace: "true",
-      test: "decideSize() wants a quarter of an hour watched before a longer window counts as seen (L2)",
-    },
-    {
-      breaks: "wants the whole of a long window watched",
-      in: "computeWatchMs",
-      find: "Math.min(percentile === null ? windowMs : percentile.halfLifeMs, MAX_WATCH_MS)",
-      replace: "percentile === null ? windowMs : percentile.halfLifeMs",
-      test: "decideSize() wants a quarter of an hour watched before a longer window counts as seen (L2)",
-    },
-    {
-      breaks: "sees no gap",
-      in: "nextEvidence",
-      find: "at - before.until > silenceMs",
-      replace: "false",
-      test: "decideSize() begins to watch anew after a silence (L2)",
-    },
     {
       breaks: "forgets the peaks before a gap",
       in: "nextEvidence",
@@ -70,46 +28,11 @@ export const EVIDENCE: Mutations = {
       test: "decideSize() counts what an instance before used (L2)",
     },
     {
-      breaks: "shrinks a memory that is on its way up",
-      in: "waitForAge",
-      find: "until <= now",
-      replace: "true",
-      test: "decideSize() shrinks no instance's memory in its first minute, unless the window is 0 (L2)",
-    },
-    {
-      breaks: "waits a minute without a window too",
-      in: "waitForAge",
-      find: "down.windowMs === 0 || ",
-      replace: "",
-      test: "decideSize() shrinks no instance's memory in its first minute, unless the window is 0 (L2)",
-    },
-    {
       breaks: "names the first wait to end",
       in: "lowForLong",
       find: "wait.until >= until",
       replace: "until === -Infinity",
       test: "decideSize() goes by the longest of what several sides wait for (L2)",
-    },
-    {
-      breaks: "holds scale-ups, too",
-      in: "lowForLong",
-      find: 'direction === "up" ||',
-      replace: "",
-      test: "decideSize() goes up at once, whatever the window (L2)",
-    },
-    {
-      breaks: "keeps a peak for ever",
-      in: "nextPeaks",
-      find: "(known[from] ?? 0) < bucket - WINDOW_BUCKETS",
-      replace: "false",
-      test: "nextPeaks() keeps the highest of the window, and forgets it a thirtieth after it (L2)",
-    },
-    {
-      breaks: "has a window that is a thirtieth too short",
-      in: "nextPeaks",
-      find: "(known[from] ?? 0) < bucket - WINDOW_BUCKETS",
-      replace: "(known[from] ?? 0) <= bucket - WINDOW_BUCKETS",
-      test: "nextPeaks() keeps the highest of the window, and forgets it a thirtieth after it (L2)",
     },
     {
       breaks: "keeps the newest of a thirtieth",
@@ -118,20 +41,6 @@ export const EVIDENCE: Mutations = {
       replace: "(known[to + 1] ?? 0) > usage && known[to] !== bucket",
       test: "nextPeaks() keeps the higher of two in one thirtieth (L2)",
     },
-    {
-      breaks: "leaves a new peak out",
-      in: "nextPeaks",
-      find: " && !isHigher",
-      replace: "",
-      test: "nextPeaks() keeps the highest of the window, and forgets it a thirtieth after it (L2)",
-    },
-    {
-      breaks: "takes buckets of another window for its own",
-      in: "nextPeaks",
-      find: "before.windowMs === windowMs ? before.pairs : toOtherWindow(before, windowMs)",
-      replace: "before.pairs",
-      test: "nextPeaks() keeps what a window of another length has seen (L2)",
-    },
   ],
   L3: [
     {
@@ -139,43 +48,6 @@ export const EVIDENCE: Mutations = {
       in: "computeFieldCooldownEnd",
       find: "? raisedAt : resizedAt",
       replace: "? resizedAt : resizedAt",
-      test: "decideSize() lets an up wait for the last up, and a down for the last resize of either kind (L3)",
-    },
-    {
-      breaks: "lets a down wait for the last up alone",
-      in: "computeFieldCooldownEnd",
-      find: 'direction === "up" && rule.hasOwnCooldowns',
-      replace: "rule.hasOwnCooldowns",
-      test: "decideSize() lets a down wait for the last down, too (L3)",
-    },
-    {
-      breaks: "has directions where none was given",
-      in: "computeFieldCooldownEnd",
-      find: 'direction === "up" && rule.hasOwnCooldowns',
-      replace: 'direction === "up"',
-      test: "decideSize() lets both directions wait for the last resize where no direction has a cooldown (L3)",
-    },
-    {
-      breaks: "takes an entry for a scale-down",
-      in: "nextContainer",
-      under: "lib/vertical/pod_facts.ts",
-      find: "raisedAt: resizedAt, entryAt, revertedAt",
-      replace: "raisedAt: null, entryAt, revertedAt",
-      test: "decideSize() takes an entry of managedFields for a resize in either direction (L3)",
-    },
-    {
-      breaks: "takes a resize by somebody else for a scale-down",
-      in: "nextContainer",
-      under: "lib/vertical/pod_facts.ts",
-      find: "raisedAt: resizedAt === before.resizedAt ? before.raisedAt : resizedAt",
-      replace: "raisedAt: before.raisedAt",
-      test: "decideSize() lets an up wait for a resize by somebody else, which tells no direction (L3)",
-    },
-    {
-      breaks: "takes every accepted request for a scale-up",
-      in: "nextResizedContainer",
-      find: 'request.action === "scaleUp" ?',
-      replace: "true ?",
       test: "decideSize() lets an up wait for the last up, and a down for the last resize of either kind (L3)",
     },
     {
@@ -195,13 +67,6 @@ export const EVIDENCE: Mutations = {
   ],
   L4: [
     {
-      breaks: "holds each sample against the threshold",
-      in: "nextStreaks",
-      find: "rule.down.percentile === null ? usage : findEvidence(evidence, rule) ?? usage",
-      replace: "usage",
-      test: "decideSize() goes down by the percentile, not by a sample above it (L4)",
-    },
-    {
       breaks: "goes up by the percentile",
       in: "compareWithThresholds",
       find: "usage * 100 >=",
@@ -209,39 +74,11 @@ export const EVIDENCE: Mutations = {
       test: "decideSize() goes up by a sample, not by the percentile (L4)",
     },
     {
-      breaks: "believes the first samples",
-      in: "computeWatchMs",
-      find: "percentile.halfLifeMs",
-      replace: "0",
-      test: "decideSize() wants a half-life watched before a percentile counts (L4)",
-    },
-    {
       breaks: "weighs all samples alike",
       in: "nextHistogram",
       find: "2 ** ((at - from) / halfLifeMs)",
       replace: "1",
       test: "nextHistogram() halves the weight of a sample with each half-life (L4)",
-    },
-    {
-      breaks: "never lets a peak go",
-      in: "dropLightBuckets",
-      find: "weight > least",
-      replace: "weight > 0",
-      test: "nextHistogram() lets a peak go once it weighs next to nothing, and finds its buckets again below (L4)",
-    },
-    {
-      breaks: "reads from the wrong end",
-      in: "findPercentile",
-      find: "(100 - percent)",
-      replace: "percent",
-      test: "findPercentile() is within a bucket of 10 % of the exact percentile (L4)",
-    },
-    {
-      breaks: "takes the weights of another half-life as they stand",
-      in: "nextHistogram",
-      find: "isFar || before.halfLifeMs !== halfLifeMs",
-      replace: "isFar",
-      test: "nextHistogram() keeps relative weights when the half-life changes (L4)",
     },
     {
       breaks: "keeps what falls off the end as a bucket more",
@@ -265,20 +102,6 @@ export const EVIDENCE: Mutations = {
       find: "return { ...before, generation:",
       replace: "return { ...before, evidence: NO_EVIDENCE, generation:",
       test: "decideSize() keeps windows over a changed spec (L5)",
-    },
-    {
-      breaks: "lets peaks lie ahead of a clock that stepped back",
-      in: "rebasePeaks",
-      find: "last <= bucket",
-      replace: "true",
-      test: "rebasePeaks() lets no peak lie ahead of a clock that stepped back, nor forgets it (L5)",
-    },
-    {
-      breaks: "weighs new samples as nothing after a clock stepped back",
-      in: "rebaseHistogram",
-      find: "histogram.at <= now",
-      replace: "true",
-      test: "rebaseHistogram() weighs new samples as before after a clock stepped back (L5)",
     },
   ],
 };

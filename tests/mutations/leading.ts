@@ -4,53 +4,11 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const LEADING: Mutations = {
   C55: [
     {
-      breaks: "writes as long as no timer has told it",
-      in: "requireLeadership",
-      find: "if (!isLeading())",
-      replace: "if (false)",
-      test: "a resize that a leader was about to send when it was stopped is not sent when it wakes (C55)",
-    },
-    {
-      breaks: "asks when a request is made, and not when it goes out",
-      in: "requireLeadership",
-      find: "{ ...options, beforeSend }",
-      replace: "options",
-      test: "requireLeadership() sends nothing that was still being prepared when it ceased to lead (C55)",
-    },
-    {
-      breaks: "asks before the credential is read",
-      in: "HttpTransport.#sendOnce",
-      find: "beforeSend?.();",
-      replace: "",
-      test: "HttpTransport asks right before each time that it sends, and sends nothing when that throws (C55)",
-    },
-    {
-      breaks: "lets what is under way go on",
-      in: "requireLeadership",
-      find: "AbortSignal.any([request.signal, lost])",
-      replace: "request.signal",
-      test: "requireLeadership() ends what is under way when leadership is lost, and when its own signal says so (C55)",
-    },
-    {
-      breaks: "takes what was held back for unconfirmed",
-      in: "createSendResize",
-      find: 'if (error instanceof NotSent) return { kind: "withdrawn" };',
-      replace: "",
-      test: "a resize that a leader was about to send when it was stopped is not sent when it wakes (C55)",
-    },
-    {
       breaks: "counts a leadership from the answer",
       in: "createElection",
       find: "untilMs = tried.sinceMs +",
       replace: "untilMs = clock.monotonic() +",
       test: "answers that come late do not prolong a leadership, which counts from when a renewal was sent (C55)",
-    },
-    {
-      breaks: "stops later than others may start",
-      in: "RENEW_DEADLINE_MS",
-      find: "10_000",
-      replace: "16_000",
-      test: "a leader that is cut off stops by 10 s after its last renewal was sent, another starts after 15 s (C55)",
     },
     {
       breaks: "starts sooner than another must stop",
@@ -67,32 +25,11 @@ export const LEADING: Mutations = {
       test: "a leader that ends releases the Lease when its work has ended, and another leads within a retry (C55)",
     },
     {
-      breaks: "keeps the Lease when it ends",
-      in: "createElection",
-      find: "await claim.release(timeout.signal);",
-      replace: "",
-      test: "a leader that ends releases the Lease when its work has ended, and another leads within a retry (C55)",
-    },
-    {
       breaks: "takes a deleted Lease at once",
       in: "createLeaseClaim",
       find: "atMs: clock.monotonic(), isGone: true",
       replace: "atMs: -Infinity, isGone: true",
       test: "a leader restores the Lease that was deleted, and nobody leads meanwhile who knew of it (C55)",
-    },
-    {
-      breaks: "believes a duration that somebody else has written",
-      in: "parseLease",
-      find: "Math.max(writtenMs, durationMs)",
-      replace: "Math.max(writtenMs, 0)",
-      test: "parseLease() reads a Lease with a shorter one (C55)",
-    },
-    {
-      breaks: "takes an emptied Lease for a released one",
-      in: "parseLease",
-      find: "holder === null && seconds === RELEASED_SECONDS",
-      replace: "holder === null",
-      test: "parseLease() reads a Lease emptied by hand (C55)",
     },
     {
       breaks: "writes times that the API server refuses",
@@ -102,20 +39,6 @@ export const LEADING: Mutations = {
       test: "formatMicroTime() writes six digits, whatever the millisecond (C55)",
     },
     {
-      breaks: "goes by one sample of what it has not watched",
-      in: "seenTwice",
-      find: "(since !== null && until > since)",
-      replace: "since !== null",
-      test: "a new leader waits for two samples of a pod, where one podfit alone goes by one (C55)",
-    },
-    {
-      breaks: "lets memory at its limit wait for another sample",
-      in: "seenTwice",
-      find: ".filter((one) => !isUrgent(one, view))",
-      replace: "",
-      test: "findFirstObjection() goes by one sample of memory at its limit, though it leads anew (L11, C55)",
-    },
-    {
       breaks: "acts beside the leader",
       in: "createDaemon",
       find: "leadership === null || isOfPart ? newActor",
@@ -123,33 +46,11 @@ export const LEADING: Mutations = {
       test: "a standby knows the cluster, polls nothing, writes nothing, and is ready (C55)",
     },
     {
-      breaks: "sets replicas when it leads no more",
-      in: "createDaemon",
-      find: "newActor({ transport: requireLeadership(queued, term) }, term)",
-      replace: "newActor({ transport: queued }, term)",
-      test:
-        "a leader that was stopped between reading and writing a scale writes nothing when it wakes, and the next one once (R46, C55)",
-    },
-    {
       breaks: "renews its Lease when all other work is done",
       in: "createDaemon",
       find: "lease,\n    client: createClient({ origin, transport }),",
       replace: "lease,\n    client: createClient({ origin, transport: queued }),",
       test: "a leader renews its Lease however long its queue of work is (C55)",
-    },
-    {
-      breaks: "shows the gauges of its leadership for ever",
-      in: "createLeadership",
-      find: "metrics.standBy();",
-      replace: "",
-      test: "gauges of what is looked after are shown by the leader alone, and go with its leadership (C52, C55)",
-    },
-    {
-      breaks: "is ready without the right to the Lease",
-      in: "createLeadership",
-      find: "if (!election.isKnown()) {",
-      replace: "if (false) {",
-      test: "a podfit without the right to Leases is not ready, names the right, and does nothing (C54, C55)",
     },
   ],
 };

@@ -4,61 +4,11 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const PROFILES: Mutations = {
   L50: [
     {
-      breaks: "lets the profile override what is given",
-      in: "fillGiven",
-      find: "own === null && !above",
-      replace: "!above",
-      test: "what a manifest gives goes before its profile, field by field (L50)",
-    },
-    {
-      breaks: "keeps the profile's overrides of a field that is given for all",
-      in: "fillGiven",
-      find: "own === null && !above.either.has(key)",
-      replace: "own === null",
-      test: "a given field that sides inherit goes before the profile's own overrides of it (L50)",
-    },
-    {
-      breaks: "lets an idle pod's CPU fall to a millicore",
-      in: "toFieldBounds",
-      find: "profile === null ?",
-      replace: "profile !== null ?",
-      test: "a profile resizes no CPU below 10m and 25m, unless the manifest bounds the side there itself (L50)",
-    },
-    {
-      breaks: "raises a side above the max that is given",
-      in: "toFieldBounds",
-      find: " && least <= (given.max ?? Infinity)",
-      replace: "",
-      test: "a profile resizes no CPU below 10m and 25m, unless the manifest bounds the side there itself (L50)",
-    },
-    {
-      breaks: "misses the limit of a template without one",
-      in: "parseFieldPolicies",
-      find: "profile !== null && !named.has(key)",
-      replace: "false",
-      test: "profile balanced and a target are a whole manifest: every container, all four sides (L50)",
-    },
-    {
       breaks: "takes the sides that a profile fills in for named ones",
       in: "parseSpec",
       find: "listNamedFields(spec)",
       replace: 'listNamedFields(fillFromProfile(spec, "balanced"))',
       test: "profile latency and a target are a whole manifest: every container, all four sides (L50)",
-    },
-    {
-      breaks: "manages one container with a profile",
-      in: "parseContainers",
-      under: "lib/resources/pod_resource_autoscaler/parse.ts",
-      find: ': spec.has("profile")',
-      replace: ": false",
-      test: "profile thrifty and a target are a whole manifest: every container, all four sides (L50)",
-    },
-    {
-      breaks: "blames the CRD for a file",
-      in: "requireWithoutProfile",
-      find: "isStored ?",
-      replace: "!isStored ?",
-      test: "a stored autoscaler without policy and profile says that its CRD may be older than podfit (L50)",
     },
     {
       breaks: "gives a down the target of an up",
@@ -69,21 +19,6 @@ export const PROFILES: Mutations = {
         "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
     },
     {
-      breaks: "writes cooldowns of directions that were not given",
-      in: "toFieldPolicy",
-      find: "toDirectionPolicy(up, hasOwnCooldowns)",
-      replace: "toDirectionPolicy(up, true)",
-      test:
-        "the effective policy, written as the policy of a manifest without a profile, means the same but for least sizes (L50)",
-    },
-    {
-      breaks: "shows a policy where there is no profile",
-      in: "toStatusFacts",
-      find: "autoscaler === null || autoscaler.profile === null",
-      replace: "autoscaler === null",
-      test: "toStatusFacts() has the effective policy of a profile, and none without one (L50)",
-    },
-    {
       breaks: "keeps what a profile came to that is gone",
       in: "nextStatus",
       find: "effectivePolicy === null ? {} : { effectivePolicy }",
@@ -91,26 +26,10 @@ export const PROFILES: Mutations = {
       test: "nextStatus() writes the effective policy where there is a profile (L50)",
     },
     {
-      breaks: "resizes init containers",
-      in: "listContainers",
-      under: "lib/model/pod.ts",
-      find: 'kind !== "init" &&',
-      replace: "",
-      test: "Inventory makes * one contender per container and sidecar, none for init containers and excluded (L50)",
-    },
-    {
       breaks: "leaves no container out",
       in: "listContainers",
-      under: "lib/model/pod.ts",
       find: "!excludeContainers.includes(name)",
       replace: "excludeContainers !== null",
-      test: "Inventory makes * one contender per container and sidecar, none for init containers and excluded (L50)",
-    },
-    {
-      breaks: "gives all contenders one key",
-      in: "ContainerAutoscalers.#find",
-      find: "toAutoscalerKey(autoscaler.uid, containerName)",
-      replace: "autoscaler.uid",
       test: "Inventory makes * one contender per container and sidecar, none for init containers and excluded (L50)",
     },
     {
@@ -119,20 +38,6 @@ export const PROFILES: Mutations = {
       find: "known !== undefined",
       replace: "known === autoscaler",
       test: "Inventory tells of no change while the contenders of * are the same, and of a container more (L50)",
-    },
-    {
-      breaks: "keeps the contenders of a former spec",
-      in: "ContainerAutoscalers.list",
-      find: "this.#autoscaler !== autoscaler ||",
-      replace: "",
-      test: "Inventory gives * the rules of a changed spec (L50)",
-    },
-    {
-      breaks: "takes * for as good as an exact name",
-      in: "compareAutoscalers",
-      find: "a.isWildcard ? 1 : -1",
-      replace: "0",
-      test: "chooseOwner() takes an exact name before every container, though it is eligible later (L50) (C12)",
     },
     {
       breaks: "misses a baseline that nobody asked for",
@@ -175,17 +80,9 @@ export const PROFILES: Mutations = {
     {
       breaks: "takes a percentile of memory",
       in: "parseMemory",
-      under: "lib/resources/pod_resource_autoscaler/policy.ts",
       find: "if (down !== null) refusePercentile(down)",
       replace: "void refusePercentile",
       test: "parseAutoscaler() names spec.policy.memory.scaleDown.percentile when there is L54: a percentile of memory",
-    },
-    {
-      breaks: "takes a window of any length",
-      in: "parseScaleDown",
-      find: ", { max: DAY_MS }",
-      replace: "",
-      test: "parseAutoscaler() says what to write instead of what it refuses (L54)",
     },
     {
       breaks: "takes a window of scale-ups for nothing",
@@ -198,7 +95,6 @@ export const PROFILES: Mutations = {
     {
       breaks: "leaves out containers of an autoscaler of one",
       in: "parseContainers",
-      under: "lib/resources/pod_resource_autoscaler/parse.ts",
       find: "excludeContainers.length > 0 && !isWildcard",
       replace: 'excludeContainers.length > 0 && spec.has("profile")',
       test: "parseAutoscaler() names spec.excludeContainers when there is L54: containers left out beside one",

@@ -3,7 +3,6 @@ import type { Mutations } from "../../tools/mutation.ts";
 
 const ANNOTATIONS = "parseScaledObject() reads the annotations as KEDA does (R51, R55, R56, R76, R77)";
 const DEFAULTS = "parseScaledObject() fills in every default (R2)";
-const FIELDS = "parseScaledObject() reads every field of the spec, times in ms (R2)";
 const FILLED = "parseScaledObject() fills in nothing where there is no behavior, and all where it is empty (R5)";
 const METRICS_API = "parseScaledObject() reads metrics-api with its defaults, and everything it may have (R13, R15)";
 const PROMETHEUS = "parseScaledObject() reads prometheus with its defaults, and everything it may have (R14, R15)";
@@ -33,13 +32,6 @@ export const REPLICAS_RESOURCE: Mutations = {
       replace: "scope: Namespaced",
       test: "ClusterTriggerAuthentication has KEDA's names, scope, columns and subresources (R1, R91)",
     },
-    {
-      breaks: "takes any version",
-      in: "parseScaledObject",
-      find: 'root.word("apiVersion", ["keda.sh/v1alpha1"]);',
-      replace: "",
-      test: "parseScaledObject() names apiVersion when there is R1: another version",
-    },
   ],
   R2: [
     {
@@ -49,45 +41,9 @@ export const REPLICAS_RESOURCE: Mutations = {
       replace: "limitPolling(parseScaledObject(object), { ...limits, minPollIntervalMs: null })",
       test: "a pollingInterval under the operator's --min-poll-interval is raised to it, and Ready says so (R2)",
     },
-    {
-      breaks: "raises a longer pollingInterval, too",
-      in: "limitPolling",
-      find: ">= minPollIntervalMs",
-      replace: "> minPollIntervalMs",
-      test: "a pollingInterval that is no shorter than the operator's is as it was (R2)",
-    },
     { breaks: "polls more often", in: "DEFAULT_REPLICAS", find: "30_000", replace: "15_000", test: DEFAULTS },
     { breaks: "cools down sooner", in: "DEFAULT_REPLICAS", find: "300_000", replace: "30_000", test: DEFAULTS },
     { breaks: "goes further by default", in: "DEFAULT_REPLICAS", find: "100", replace: "1000", test: DEFAULTS },
-    {
-      breaks: "takes a minimum above the maximum",
-      in: "parseReplicas",
-      find: "minReplicas > maxReplicas",
-      replace: "minReplicas > maxReplicas + 1",
-      test: "parseScaledObject() names spec.minReplicaCount when there is R2: min above max",
-    },
-    {
-      breaks: "takes an explicit minimum of 0 for 0",
-      in: "parseReplicas",
-      find: "Math.max(1, minReplicas)",
-      replace: "minReplicas",
-      test:
-        "parseScaledObject() takes what KEDA's documentation shows for every feature (R2, R4, R10, R11, R12, R13, R14, R60)",
-    },
-    {
-      breaks: "takes idle replicas equal to the minimum",
-      in: "parseReplicas",
-      find: "idleReplicas >= floor",
-      replace: "idleReplicas > floor",
-      test: "parseScaledObject() names spec.idleReplicaCount when there is R2: idle equal to min",
-    },
-    {
-      breaks: "reads seconds as milliseconds",
-      in: "parseSecondsToMs",
-      find: "1000 * seconds",
-      replace: "seconds",
-      test: FIELDS,
-    },
     {
       breaks: "takes another kind by default",
       in: "parseScaleTarget",
@@ -112,13 +68,6 @@ export const REPLICAS_RESOURCE: Mutations = {
   ],
   R3: [
     {
-      breaks: "acts on what is invalid",
-      in: "parseScaledObject",
-      find: "spec !== null && problems.length === 0",
-      replace: "spec !== null",
-      test: "parseScaledObject() says what it is of an object that is invalid, deleting or paused (R3, R55)",
-    },
-    {
       breaks: "stops at the first part that is wrong",
       in: "parseScalingSpec",
       find: "const replicas = parseReplicas(spec);",
@@ -142,32 +91,11 @@ export const REPLICAS_RESOURCE: Mutations = {
       test: "parseScaledObject() takes 50 triggers and no more (R2, R4)",
     },
     {
-      breaks: "lets cpu and memory go to 0",
-      in: "checkResourceTriggers",
-      find: "replicas.minReplicas > 0",
-      replace: "replicas.minReplicas >= 0",
-      test: "parseScaledObject() refuses cpu and memory alone with min 0, and takes them beside another trigger (R4)",
-    },
-    {
-      breaks: "refuses min 0 beside a trigger that can go to 0",
-      in: "checkResourceTriggers",
-      find: "!types.every(isResourceType)",
-      replace: "!types.some(isResourceType)",
-      test: "parseScaledObject() refuses cpu and memory alone with min 0, and takes them beside another trigger (R4)",
-    },
-    {
       breaks: "refuses other kinds too",
       in: "checkResourceTriggers",
       find: 'target.apiVersion === "apps/v1" && ["Deployment", "StatefulSet"].includes(target.kind)',
       replace: "target.kind !== null",
       test: WARNINGS,
-    },
-    {
-      breaks: "takes a cached cron",
-      in: "parseTrigger",
-      find: 'isResourceType(type) || type === "cron"',
-      replace: "isResourceType(type)",
-      test: "parseScaledObject() names spec.triggers[0].useCachedMetrics when there is R4: useCachedMetrics with cron",
     },
     {
       breaks: "takes a utilization of anything",
@@ -186,25 +114,11 @@ export const REPLICAS_RESOURCE: Mutations = {
         "parseScaledObject() names spec.triggers[0].metadata.type when there is R4: metadata.type of cpu, which KEDA removed",
     },
     {
-      breaks: "takes a fallback of cpu",
-      in: "parseFallback",
-      find: "!hasFormula && types.every(isResourceType)",
-      replace: "hasFormula && types.every(isResourceType)",
-      test: "parseScaledObject() names spec.fallback when there is R4: a fallback for cpu alone",
-    },
-    {
       breaks: "does not warn of a key that nobody reads",
       in: "openMetadata",
       find: "!keys.includes(key)",
       replace: "keys.length === 0",
       test: WARNINGS,
-    },
-    {
-      breaks: "takes a fallback of a formula that is not there",
-      in: "parseFallback",
-      find: 'behavior === "scalingModifiers" && !hasFormula',
-      replace: 'behavior === "scalingModifiers" && hasFormula',
-      test: "lint names every problem of a ScaledObject on its line (R96, R3, R4)",
     },
   ],
   R5: [
@@ -237,22 +151,6 @@ export const REPLICAS_RESOURCE: Mutations = {
       test: "parseScaledObject() fills in each field of a direction for itself (R5)",
     },
     {
-      breaks: "takes a longer window",
-      in: "parseRules",
-      find: "max: 3600",
-      replace: "max: 7200",
-      test:
-        "parseScaledObject() names spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.stabilizationWindowSeconds when there is R5: a window beyond an hour",
-    },
-    {
-      breaks: "takes a longer period",
-      in: "parseScalingPolicy",
-      find: "max: 1800",
-      replace: "max: 3600",
-      test:
-        "parseScaledObject() names spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.policies[0].periodSeconds when there is R5: a policy of a period beyond half an hour",
-    },
-    {
       breaks: "takes a negative tolerance",
       in: "parseTolerance",
       find: "parsed.milli < 0n",
@@ -270,13 +168,6 @@ export const REPLICAS_RESOURCE: Mutations = {
   ],
   R10: [
     {
-      breaks: "takes a share for an amount",
-      in: "parseResourceTarget",
-      find: 'metricType === "Utilization"',
-      replace: 'metricType !== "Utilization"',
-      test: "parseScaledObject() reads cpu and memory as a share of requests or an amount (R10)",
-    },
-    {
       breaks: "takes a utilization of 0",
       in: "parseResourceTarget",
       find: "percent >= 1n",
@@ -284,26 +175,11 @@ export const REPLICAS_RESOURCE: Mutations = {
       test: "parseScaledObject() names spec.triggers[0].metadata.value when there is R10: a utilization of 0",
     },
     {
-      breaks: "does without a metricType",
-      in: "parseResourceTarget",
-      find: 'fields.report("metricType", \'Missing field "metricType": must be Utilization or AverageValue\');',
-      replace: "",
-      test: "parseScaledObject() names spec.triggers[0].metricType when there is R10: cpu without metricType",
-    },
-    {
       breaks: "looks at the whole pod though a container is named",
       in: "parseResourceTrigger",
       find: 'metadata.text("containerName")',
       replace: 'metadata.text("container")',
       test: "parseScaledObject() reads cpu and memory as a share of requests or an amount (R10)",
-    },
-    {
-      breaks: "takes a baseline of less than nothing",
-      in: "parsePositive",
-      under: "lib/resources/scaled_object/local_triggers.ts",
-      find: "parsed.milli <= 0n",
-      replace: "parsed.milli === 0n",
-      test: "parseScaledObject() names spec.triggers[0].metadata.baseline when there is R10: a negative baseline",
     },
   ],
   R11: [
@@ -332,27 +208,6 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
   ],
   R12: [
-    {
-      breaks: "counts pods where nodes are meant",
-      in: "parseWorkloadSource",
-      find: 'metadata.boolean("groupByNode") ?? false',
-      replace: "false",
-      test: "parseScaledObject() reads kubernetes-workload (R12)",
-    },
-    {
-      breaks: "has no activation of its own",
-      in: "parseWorkloadSource",
-      find: 'metadata.number("activationValue") ?? 0',
-      replace: "0",
-      test: "parseScaledObject() reads kubernetes-workload (R12)",
-    },
-    {
-      breaks: "does without a value",
-      in: "parseWorkloadSource",
-      find: '["podSelector", "value"]',
-      replace: '["podSelector"]',
-      test: "parseScaledObject() names spec.triggers[0].metadata.value when there is R12: no value",
-    },
     {
       breaks: "takes a negative value",
       in: "parseTargetMilli",
@@ -384,37 +239,6 @@ export const REPLICAS_RESOURCE: Mutations = {
       test: METRICS_API,
     },
     {
-      breaks: "asks the Service where its endpoints are meant",
-      in: "refuseAggregation",
-      find: "!== true",
-      replace: "!== null",
-      test:
-        "parseScaledObject() names spec.triggers[0].metadata.aggregateFromKubeServiceEndpoints when there is R13: the endpoints of a Service one by one",
-    },
-    {
-      breaks: "takes any location",
-      in: "parseLocation",
-      find: "text === null ? null : findLocationFault(text, format)",
-      replace: "null",
-      test:
-        "parseScaledObject() names spec.triggers[0].metadata.valueLocation when there is R13: a query in valueLocation",
-    },
-    {
-      breaks: "takes tls authentication",
-      in: "parseAuthModes",
-      find: 'given.includes("tls") ||',
-      replace: "",
-      test: "parseScaledObject() names spec.triggers[0].metadata.authMode when there is R13: tls authentication",
-    },
-    {
-      breaks: "asks without credentials where some are meant",
-      in: "parseAuthModes",
-      find: "!context.hasAuthentication && !hasOwn",
-      replace: "context.hasAuthentication && hasOwn",
-      test:
-        "parseScaledObject() names spec.triggers[0].metadata.authMode when there is R13: bearer without credentials",
-    },
-    {
       breaks: "takes authMode before authModes",
       in: "parseAuthModes",
       find: 'metadata.has("authModes") ? "authModes" : "authMode"',
@@ -424,13 +248,6 @@ export const REPLICAS_RESOURCE: Mutations = {
   ],
   R14: [
     {
-      breaks: "asks every machine at once",
-      in: "NEVER_ASKED",
-      find: ", MULTICAST",
-      replace: "",
-      test: "parseScaledObject() refuses to ask [ff02::1], which is a multicast address (R13, R14)",
-    },
-    {
       breaks: "reads a mapped address as none",
       in: "findAddressPurpose",
       find: "mapped !== null",
@@ -438,26 +255,11 @@ export const REPLICAS_RESOURCE: Mutations = {
       test: "parseScaledObject() refuses to ask [::ffff:169.254.169.254], which is a link-local address (R13, R14)",
     },
     {
-      breaks: "fails on no value by default",
-      in: "parsePrometheusSource",
-      find: '("ignoreNullValues") ?? true',
-      replace: '("ignoreNullValues") ?? false',
-      test: PROMETHEUS,
-    },
-    {
       breaks: "forgets the headers",
       in: "parseHeaders",
-      under: "lib/resources/scaled_object/http_triggers.ts",
       find: 'metadata.pairs("customHeaders")',
       replace: 'metadata.pairs("headers")',
       test: PROMETHEUS,
-    },
-    {
-      breaks: "does without a threshold",
-      in: "parsePrometheusSource",
-      find: '["serverAddress", "query", "threshold"]',
-      replace: '["serverAddress", "query"]',
-      test: "parseScaledObject() names spec.triggers[0].metadata.threshold when there is R14: no threshold",
     },
     {
       breaks: "asks without the identity that is meant",
@@ -465,14 +267,6 @@ export const REPLICAS_RESOURCE: Mutations = {
       find: '"awsRegion"',
       replace: '"region"',
       test: "parseScaledObject() names spec.triggers[0].metadata.awsRegion when there is R14: the identity of a cloud",
-    },
-    {
-      breaks: "takes a value with = in it",
-      in: "parsePairs",
-      find: "parts.length !== 2",
-      replace: "parts.length < 2",
-      test:
-        "parseScaledObject() names spec.triggers[0].metadata.customHeaders when there is R14: a header value with =",
     },
   ],
   R15: [
@@ -498,42 +292,11 @@ export const REPLICAS_RESOURCE: Mutations = {
       replace: "1000 * Number(ms)",
       test: "parseScaledObject() reads durations as Go does, or as milliseconds (R15)",
     },
-    {
-      breaks: "waits for no time at all",
-      in: "parseTimeoutMs",
-      find: "timeoutMs === 0 ? DEFAULT_TIMEOUT_MS :",
-      replace: "",
-      test: "parseScaledObject() reads durations as Go does, or as milliseconds (R15)",
-    },
-    {
-      breaks: "takes blanks for a value",
-      in: "findText",
-      under: "lib/resources/scaled_object/metadata.ts",
-      find: "value.trim()",
-      replace: "value",
-      test: METRICS_API,
-    },
   ],
   R16: [
     {
-      breaks: "leaves out a credential that it cannot read",
-      in: "parseSources",
-      find: "spec.report(key, `Cannot use source ${quote(key)}: ${instead}`);",
-      replace: "",
-      test: "parseAuthentication() refuses every other source by its name, and takes those that are empty (R16)",
-    },
-    {
-      breaks: "gives a ClusterTriggerAuthentication a namespace",
-      in: "parseObjectMetadata",
-      under: "lib/resources/trigger_authentication/trigger_authentication.ts",
-      find: 'kind === "ClusterTriggerAuthentication" ? null : namespace',
-      replace: "namespace",
-      test: "parseAuthentication() gives a ClusterTriggerAuthentication no namespace, whatever it has (R16)",
-    },
-    {
       breaks: "takes a path for a secret's name",
       in: "parseName",
-      under: "lib/resources/trigger_authentication/trigger_authentication.ts",
       find: "NAME_RULE",
       replace: "ANY_TEXT",
       test: "parseAuthentication() names every field that is missing or wrong (R16)",
@@ -558,27 +321,6 @@ export const REPLICAS_RESOURCE: Mutations = {
   ],
   R18: [
     {
-      breaks: "leaves a mark in a name",
-      in: "toMetricName",
-      find: "/[/.:%()]/g",
-      replace: "/[/.:%]/g",
-      test: "parseScaledObject() names metrics as KEDA does (R18)",
-    },
-    {
-      breaks: "counts triggers from 1",
-      in: "toMetricName",
-      find: "`s${index}-",
-      replace: "`s${index + 1}-",
-      test: "parseScaledObject() names metrics as KEDA does (R18)",
-    },
-    {
-      breaks: "leaves a comma in the name of a cron",
-      in: "toCronName",
-      find: '.replaceAll(",", "Cm")',
-      replace: "",
-      test: "parseScaledObject() names metrics as KEDA does (R18)",
-    },
-    {
       breaks: "names a workload without its namespace",
       in: "parseWorkloadSource",
       find: "`workload-${namespace}`",
@@ -587,20 +329,6 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
   ],
   R55: [
-    {
-      breaks: "takes a word that is no boolean for false",
-      in: "isSwitchedOn",
-      find: "?? true",
-      replace: "?? false",
-      test: ANNOTATIONS,
-    },
-    {
-      breaks: "is not paused by a number",
-      in: "parseAnnotations",
-      find: "annotations?.has(PAUSED_REPLICAS) ?? false",
-      replace: "false",
-      test: ANNOTATIONS,
-    },
     {
       breaks: "goes on where the number is none",
       in: "parseScaledObject",
@@ -627,14 +355,6 @@ export const REPLICAS_RESOURCE: Mutations = {
     },
   ],
   R60: [
-    {
-      breaks: "does without a target",
-      in: "parseModifiers",
-      find: '["formula", "target"].filter',
-      replace: '["formula"].filter',
-      test:
-        "parseScaledObject() names spec.advanced.scalingModifiers.target when there is R60: a formula without target",
-    },
     {
       breaks: "takes a target that is 0 in thousandths",
       in: "parseModifiers",
@@ -666,14 +386,6 @@ export const REPLICAS_RESOURCE: Mutations = {
       replace: 'hasAuthentication ? ["url", "valueLocation"]',
       test: "parseScaledObject() lets metrics-api and kubernetes-workload do without a target beside a formula (R60)",
     },
-    {
-      breaks: "takes an infinite target",
-      in: "parseFloatText",
-      find: "value !== null && Number.isFinite(value)",
-      replace: "value !== null",
-      test:
-        "parseScaledObject() names spec.advanced.scalingModifiers.activationTarget when there is R60: an activationTarget that is NaN",
-    },
   ],
   R76: [
     {
@@ -682,38 +394,6 @@ export const REPLICAS_RESOURCE: Mutations = {
       find: 'annotations?.get(key) === "true"',
       replace: "annotations?.has(key) ?? false",
       test: ANNOTATIONS,
-    },
-  ],
-  R77: [
-    {
-      breaks: "takes the word of the HPA's annotation",
-      in: "parseAnnotations",
-      find: "ignoresHpas: isTrue(OWNERSHIP)",
-      replace: "ignoresHpas: !isTrue(OWNERSHIP)",
-      test: ANNOTATIONS,
-    },
-  ],
-  R96: [
-    {
-      breaks: "passes over ScaledObjects",
-      in: "CHECKED_KINDS",
-      find: 'toKind("ScaledObject", "scaled object", parseScaledObject),',
-      replace: "",
-      test: "podfit lint counts what it checked by kind, and ends with 0 where no autoscaler is (R96)",
-    },
-    {
-      breaks: "says nothing of warnings",
-      in: "checkObject",
-      find: "warnings: parsed.warnings",
-      replace: "warnings: []",
-      test: "lint warns of what has no effect in a ScaledObject (R96, R4)",
-    },
-    {
-      breaks: "takes objects of several kinds for one",
-      in: "warnOfDuplicates",
-      find: "`${kind} ${name}`",
-      replace: "name",
-      test: "lint takes objects of one name and of several kinds for several, and warns of two of one kind (R96)",
     },
   ],
 };

@@ -2,31 +2,7 @@
 import type { Mutations } from "../../tools/mutation.ts";
 
 export const REPLICAS_SHELL: Mutations = {
-  R80: [
-    {
-      breaks: "scales before it knows who resizes the pods",
-      in: "createObserver",
-      find: " && mayDecide(namespace),",
-      replace: ",",
-      test:
-        "nothing is scaled while it is not known who resizes the pods: their size would be the wrong yardstick (R80, R81)",
-    },
-  ],
   R6: [
-    {
-      breaks: "believes that each kind has a scale",
-      in: "pickResource",
-      find: "resources?.has(`${plural}/scale`) !== true",
-      replace: "false",
-      test: "read() finds a kind without a scale, and one that is not there, out by discovery (R6)",
-    },
-    {
-      breaks: "takes a missing target for a failed GET",
-      in: "toReadFailure",
-      find: "error.code === 404",
-      replace: "error.code === 410",
-      test: "read() takes a missing target and a missing right for the target's, all else for a failed GET (R6, R30)",
-    },
     {
       breaks: "asks discovery each time",
       in: "createFindResource",
@@ -39,20 +15,6 @@ export const REPLICAS_SHELL: Mutations = {
       in: "createFindResource",
       find: "clock.timeout(timeoutMs)",
       replace: "clock.timeout(9 * timeoutMs)",
-      test: "read() looks a kind up once for all who wait, for 12 s, and again when it is asked next (R6)",
-    },
-    {
-      breaks: "looks a kind up for each who asks",
-      in: "createFindResource",
-      find: "running.set(apiVersion, looking);",
-      replace: "",
-      test: "read() looks a kind up once for all who wait, for 12 s, and again when it is asked next (R6)",
-    },
-    {
-      breaks: "keeps a lookup that failed",
-      in: "createFindResource",
-      find: "running.delete(apiVersion);",
-      replace: "",
       test: "read() looks a kind up once for all who wait, for 12 s, and again when it is asked next (R6)",
     },
   ],
@@ -79,95 +41,11 @@ export const REPLICAS_SHELL: Mutations = {
       test: "usage that asks for no more pods, or for more than there may be, has no tick of its own (R7)",
     },
     {
-      breaks: "ticks as often as some pod's usage is fresh",
-      in: "EarlyScalingCheck.onScalingLoop",
-      find: "+ MIN_SCALING_INTERVAL_MS",
-      replace: "",
-      test: "fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)",
-    },
-    {
-      breaks: "looks at what a load asks for with every reading",
-      in: "EarlyScalingCheck.wouldRaise",
-      find: "at + MIN_SCALING_INTERVAL_MS",
-      replace: "at",
-      test: "fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)",
-    },
-    {
-      breaks: "computes a tick for usage below the target",
-      in: "EarlyScalingCheck.wouldRaise",
-      find: "|| !isAboveTarget(this.#getUsage(), this.#targets)",
-      replace: "",
-      test: "fresh usage is looked at 5 s after a tick at the soonest, then at once (R7)",
-    },
-    {
       breaks: "leaves the grid where it was after a tick before its time",
       in: "restartBy",
       find: "next > at ? newLoop(at, half.interval.periodMs)",
       replace: "next > at ? { ...loop, servedAt: -Infinity }",
       test: "tickNow() begins the ticks anew, unless one is due already (R7)",
-    },
-    {
-      breaks: "has a thousand objects begin in one moment",
-      in: "createStartDelays",
-      find: "lastMs + START_INTERVAL_MS",
-      replace: "lastMs",
-      test: "objects that appear together begin one after the other, all within the period of ticks (R7)",
-    },
-    {
-      breaks: "ticks a new object at once",
-      in: "ReconcileSchedule.follow",
-      find: "newLoop(now + SCALING_LOOP_MS, SCALING_LOOP_MS)",
-      replace: "newLoop(now, SCALING_LOOP_MS)",
-      test: "take() gives the poll half at once, then each pollingInterval, and the tick half first after 15 s (R7)",
-    },
-    {
-      breaks: "loses a half that was cut short",
-      in: "requeueLoop",
-      find: "servedAt: at - 1",
-      replace: "servedAt: at",
-      test: "giveBack() has a half that did not run due once more, and no other one (R7)",
-    },
-    {
-      breaks: "does not poll an object that may run again",
-      in: "ScaledObjectController.#reconcile",
-      find: "this.#schedule.activateBy(clock.now(), clock.now());",
-      replace: "",
-      test: "an object whose scale could not be read is polled as soon as it is (R7, R30)",
-    },
-    {
-      breaks: "does not poll an object whose secret has come",
-      in: "ScaledObjectController.#runLoop",
-      find: 'if (due.loop === "tick") this.#schedule.activateBy(clock.now(), clock.now());',
-      replace: "",
-      test: "an object is polled at once when what stood in its way is gone (R7, R16, R30)",
-    },
-    {
-      breaks: "begins the ticks anew with each generation",
-      in: "ReconcileSchedule.follow",
-      find: "this.#scaling ??=",
-      replace: "this.#scaling =",
-      test: "follow() polls a new generation at once and leaves the ticks their grid (R7)",
-    },
-    {
-      breaks: "polls anew with each change of the status",
-      in: "ReconcileSchedule.follow",
-      find: "before?.generation !== facts.generation",
-      replace: "true",
-      test: "follow() leaves the grids alone where only the status has changed (R7)",
-    },
-    {
-      breaks: "dates a half by when it begins",
-      in: "findLastDue",
-      find: "startAt + Math.floor((now - startAt) / periodMs) * periodMs",
-      replace: "now",
-      test: "take() dates a late half by its due time, and makes up none that were missed (R7, R8)",
-    },
-    {
-      breaks: "does not follow a clock that was set",
-      in: "shiftInterval",
-      find: "grid.startAt + stepMs",
-      replace: "grid.startAt",
-      test: "step() moves both grids with a clock that was set (R7)",
     },
   ],
   R8: [
@@ -189,14 +67,6 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R20: [
     {
-      breaks: "reads nobody's usage that no autoscaler tracks",
-      in: "NodePoller.meter",
-      find: "entry.metered.set(pod.uid, pod);",
-      replace: "",
-      test:
-        "a cpu trigger scales 1 -> 4 -> 1 with a load that comes and goes, by usage that nobody else reads (R20, R30)",
-    },
-    {
       breaks: "reads metered pods as rarely as tracked ones",
       in: "PollSchedule.intervalMs",
       find: "Math.min(this.#getOwnMs(), this.#meteredMs)",
@@ -204,48 +74,11 @@ export const REPLICAS_SHELL: Mutations = {
       test:
         "a node is read as often as the most impatient of its tracked pods asks for, and each 5 s for metered ones (C20, R20)",
     },
-    {
-      breaks: "reads metered pods more often than the operator lets anybody",
-      in: "PollSchedule.constructor",
-      find: "Math.max(METERED_INTERVAL_MS, options.minPollIntervalMs ?? 0)",
-      replace: "METERED_INTERVAL_MS",
-      test: "for metered pods a node is not read more often than the operator lets autoscalers ask for (R20)",
-    },
-    {
-      breaks: "evaluates all pods with each reading",
-      in: "PollSchedule.beginRound",
-      find: "return false;",
-      replace: "return true;",
-      test: "pods are evaluated as often as they ask for, whatever their node is read for (C20, R20)",
-    },
-    {
-      breaks: "reads finished pods on",
-      in: "MeteredPods.#put",
-      find: "if (!pod.finished) ",
-      replace: "",
-      test: "a pod is read on the node that it comes to, and no more once it is finished or has left the set (R20)",
-    },
-    {
-      breaks: "stops for all when one wants the pods no more",
-      in: "MeteredPods.#release",
-      find: "users > 1",
-      replace: "users > 9",
-      test: "want() has usage of the set's pods read, of those that come later too, until nobody wants it (R20)",
-    },
   ],
   R30: [
     {
-      breaks: "takes absent replicas for one",
-      in: "toScale",
-      under: "lib/daemon/replicas/scale_client.ts",
-      find: "spec?.replicas ?? 0",
-      replace: "spec?.replicas ?? 1",
-      test: "read() takes spec.replicas, 0 where it is absent, and the selector of the status (R30)",
-    },
-    {
       breaks: "goes on with a selector of nothing, which lists every pod",
       in: "toReading",
-      under: "lib/daemon/replicas/scale_client.ts",
       find: 'text === ""',
       replace: 'text === "?"',
       test: "read() refuses a scale with a selector that is missing or does not parse as InvalidSelector (R30)",
@@ -267,65 +100,6 @@ export const REPLICAS_SHELL: Mutations = {
       test:
         "an activation that is refused as the API server is busy is tried again 15 s later, one that is forbidden at the next poll (R46)",
     },
-    {
-      breaks: "asks often for what is forbidden",
-      in: "isRetryable",
-      find: "answer.code === 409 ||",
-      replace: "answer.code === 403 ||",
-      test:
-        "an activation that is refused as the API server is busy is tried again 15 s later, one that is forbidden at the next poll (R46)",
-    },
-    {
-      breaks: "writes over whoever wrote meanwhile",
-      in: "putOnce",
-      find: "metadata: { namespace, name, uid, resourceVersion }",
-      replace: "metadata: { namespace, name, uid }",
-      test: "write() puts the scale, guarded by the resourceVersion and uid that were read (R46)",
-    },
-    {
-      breaks: "forces its number, as HPA does",
-      in: "writeScale",
-      find: "anew.replicas !== from.replicas",
-      replace: "false",
-      test: "write() drops what somebody else has decided meanwhile, and what conflicts twice (R46)",
-    },
-    {
-      breaks: "writes another target of the same name",
-      in: "writeScale",
-      find: "anew.uid !== from.uid",
-      replace: "false",
-      test: "write() drops what somebody else has decided meanwhile, and what conflicts twice (R46)",
-    },
-    {
-      breaks: "gives up at the first conflict",
-      in: "writeScale",
-      find: "first !== CONFLICT",
-      replace: "true",
-      test: "write() reads again after a conflict and writes once more where replicas are the same (R46)",
-    },
-    {
-      breaks: "does not hear that the API server is busy",
-      in: "putOnce",
-      find: "turn.report(findBusy(error))",
-      replace: "turn.report(null)",
-      test: "write() passes refusals on, and lets everybody wait who writes where the API server is busy (R46)",
-    },
-  ],
-  R55: [
-    {
-      breaks: "forgets what it could not write",
-      in: "ScaledObjectController.#handleChange",
-      find: 'this.#isChangePending = answer !== null && answer.kind !== "accepted";',
-      replace: "this.#isChangePending = false;",
-      test: "a paused-replicas that is refused once is written 15 s later (R46, R55)",
-    },
-    {
-      breaks: "writes a count of a pause again after each obstacle",
-      in: "ScaledObjectController.#handleChange",
-      find: "this.#isChangePending ? await this.#write(outcome.write, { object: looked.object, signal }) : null",
-      replace: "await this.#write(outcome.write, { object: looked.object, signal })",
-      test: "an obstacle that came and went leaves what was set by hand while paused (R55)",
-    },
   ],
   R50: [
     {
@@ -333,13 +107,6 @@ export const REPLICAS_SHELL: Mutations = {
       in: "createQueryLimits",
       find: "new Semaphore(MAX_PER_OBJECT)",
       replace: "new Semaphore(MAX_CONCURRENT)",
-      test: "of one object's triggers eight are asked at once, and of all 64 (R50)",
-    },
-    {
-      breaks: "asks everybody at once",
-      in: "createQueryLimits",
-      find: "using _slot = await all.acquire(options.signal);",
-      replace: "",
       test: "of one object's triggers eight are asked at once, and of all 64 (R50)",
     },
     {
@@ -352,47 +119,10 @@ export const REPLICAS_SHELL: Mutations = {
   ],
   R57: [
     {
-      breaks: "restores for ever what is refused",
-      in: "isRetryable",
-      find: "answer.code === 429 || answer.code >= 500",
-      replace: "true",
-      test: "an object is kept while its replicas cannot be restored for now, and let go where that is refused (R57)",
-    },
-    {
-      breaks: "lets the object go while the API server is busy",
-      in: "isRetryable",
-      find: "answer.code === 429 || answer.code >= 500",
-      replace: "answer.code === 429",
-      test: "an object is kept while its replicas cannot be restored for now, and let go where that is refused (R57)",
-    },
-    {
-      breaks: "leaves an invalid object's target as it is",
-      in: "createCheckBlockers",
-      find: "scaledObject ?? (isDeleting ? restoring : null)",
-      replace: "scaledObject",
-      test: "an object that is invalid when it is deleted restores its replicas too (R57)",
-    },
-    {
-      breaks: "leaves an invalid object's replicas as they are",
-      in: "toRestoringWrite",
-      find: "(scaledObject ?? restoring)?.",
-      replace: "scaledObject?.",
-      test:
-        "decideReplicas() restores the replicas of an object that has become invalid too, by what its status says (R57)",
-    },
-    {
       breaks: "restores what nobody has asked for",
       in: "parseRestoring",
       find: "!== true",
       replace: "=== false",
-      test:
-        "parseScaledObject() knows what to restore at the end of an object that is invalid, where both can be read (R57)",
-    },
-    {
-      breaks: "restores the default kind where the kind is invalid",
-      in: "parseRestoring",
-      find: "|| problems.length > 0",
-      replace: "",
       test:
         "parseScaledObject() knows what to restore at the end of an object that is invalid, where both can be read (R57)",
     },
@@ -402,34 +132,6 @@ export const REPLICAS_SHELL: Mutations = {
       find: "finalizers.includes(FINALIZER) !== scaledObject.restoresReplicas",
       replace: "!finalizers.includes(FINALIZER) && scaledObject.restoresReplicas",
       test: "KEDA's finalizer goes from an object that podfit controls and that restores nothing (R57)",
-    },
-    {
-      breaks: "removes the finalizers of others as well",
-      in: "createSetFinalizer",
-      find: ": others }",
-      replace: ": [] }",
-      test: "KEDA's finalizer goes from an object that podfit controls and that restores nothing (R57)",
-    },
-    {
-      breaks: "lets the object go before its replicas are restored",
-      in: "Finalization.#restore",
-      find: 'looked?.kind === "clear" ? looked.scale : null',
-      replace: "null",
-      test: "a deleted object restores its target's replicas once, and its finalizer goes (R57)",
-    },
-    {
-      breaks: "keeps a deleted object for ever",
-      in: "Finalization.tryFinalize",
-      find: "return await setFinalizer(facts, false, signal);",
-      replace: "return true;",
-      test: "a deleted object restores its target's replicas once, and its finalizer goes (R57)",
-    },
-    {
-      breaks: "keeps an object whose replicas may not be restored",
-      in: "Finalization.#restore",
-      find: "isRetryable(answer) && !this.#isTimedOut()",
-      replace: "!this.#isTimedOut()",
-      test: "an object whose replicas may not be restored is let go at once, and where that may pass after 5 min (R57)",
     },
     {
       breaks: "waits for ever where a write may pass, or does not at all",
@@ -445,13 +147,6 @@ export const REPLICAS_SHELL: Mutations = {
       replace: "void [facts, cause];",
       test: "an object whose replicas may not be restored is let go at once, and where that may pass after 5 min (R57)",
     },
-    {
-      breaks: "waits for an answer before it hears of an edit",
-      in: "ScaledObjectController.reconcileNow",
-      find: "this.#queries.cancel();",
-      replace: "",
-      test: "a question without an answer holds up neither an edit nor the end of its object (R50, R57)",
-    },
   ],
   R75: [
     {
@@ -461,43 +156,8 @@ export const REPLICAS_SHELL: Mutations = {
       replace: "const rival = rivals.find((hpa) => hpa.name === transfer?.name);",
       test: "findConflict() names an HPA of the same target (R75)",
     },
-    {
-      breaks: "does not say that KEDA is at work",
-      in: "toHpaConflict",
-      find: "owners.includes(uid)",
-      replace: "false",
-      test: "findConflict() says to stop KEDA where the HPA is owned by this very object (R75)",
-    },
-    {
-      breaks: "hears of a new HPA at the next half only",
-      in: "ScaledObjectCache.setHpa",
-      find: "this.#notifyObjectsOf(hpa.namespace, hpa.target);",
-      replace: "",
-      test: "an HPA of the target stops podfit within a watch event, and its end lets podfit go on (R75)",
-    },
-    {
-      breaks: "does not look again right before a write",
-      in: "writeScale",
-      find: "turn === null || !mayWrite()",
-      replace: "turn === null",
-      test: "write() sends nothing that is not wanted any more, nor once more after a conflict (R46, R75)",
-    },
   ],
   R76: [
-    {
-      breaks: "deletes an HPA for triggers that it cannot ask",
-      in: "createCheckBlockers",
-      find: "await looker.tryTriggers(object) ?? await transferHpa(toTransfer, looker, options)",
-      replace: "await transferHpa(toTransfer, looker, options)",
-      test: "an HPA is not taken over before the credentials of the triggers are there (R76)",
-    },
-    {
-      breaks: "takes any HPA over",
-      in: "isTransferred",
-      find: "object.hpaName === hpa.name && ",
-      replace: "",
-      test: "findConflict() takes an HPA over only where the annotation and its name are given (R76)",
-    },
     {
       breaks: "takes an HPA over that comes back",
       in: "isTransferred",
@@ -522,30 +182,8 @@ export const REPLICAS_SHELL: Mutations = {
       replace: "!== undefined",
       test: "findConflict() does not skip the check for an HPA annotated true, nor an object annotated false (R77)",
     },
-    {
-      breaks: "skips the check without a word",
-      in: "listIgnoredWarnings",
-      find: "isCheckDisabled || object.annotations.ignoresHpas",
-      replace: "isCheckDisabled && object.annotations.ignoresHpas",
-      test:
-        "findConflict() skips the check, with a warning, for an HPA annotated false and an object annotated true (R77)",
-    },
   ],
   R78: [
-    {
-      breaks: "lets the younger act",
-      in: "isOlder",
-      find: "one.createdAt < other.createdAt",
-      replace: "one.createdAt > other.createdAt",
-      test: "findConflict() lets the older of two ScaledObjects act, and of two of one age the first by name (R78)",
-    },
-    {
-      breaks: "has two of one age wait for each other",
-      in: "isOlder",
-      find: "one.name < other.name",
-      replace: "one.name !== other.name",
-      test: "findConflict() lets the older of two ScaledObjects act, and of two of one age the first by name (R78)",
-    },
     {
       breaks: "does not see pods in common",
       in: "findCurrentConflict",
@@ -562,13 +200,6 @@ export const REPLICAS_SHELL: Mutations = {
     },
   ],
   R90: [
-    {
-      breaks: "writes statuses of a namespace that it does not know any more",
-      in: "ReplicasSweep.#look",
-      find: "if (!this.#options.isKnown(facts.namespace)) return null;",
-      replace: "",
-      test: "a namespace that is not known stops the statuses of its own objects alone (R90)",
-    },
     {
       breaks: "writes no status while one namespace is not known",
       in: "ReplicasSweep.#look",

@@ -4,22 +4,6 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const REPLICAS_TICK: Mutations = {
   R25: [
     {
-      breaks: "misses a request where only the RuntimeClass has one",
-      in: "computePodLevelRequest",
-      find: "request === null && extra === 0n",
-      replace: "request === null",
-      test:
-        "computePodRequest() takes what the RuntimeClass adds for a request, where neither the pod nor a container has one (R25)",
-    },
-    {
-      breaks: "counts init containers that end",
-      in: "isRunning",
-      find: 'kind !== "init"',
-      replace: "kind !== null",
-      test:
-        "computePodRequest() is the sum over containers and native sidecars, without init containers that end (R25)",
-    },
-    {
       breaks: "does not count native sidecars",
       in: "isRunning",
       find: 'kind !== "init"',
@@ -43,58 +27,12 @@ export const REPLICAS_TICK: Mutations = {
         "computePodRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)",
     },
     {
-      breaks: "forgets the overhead",
-      in: "computePodLevelRequest",
-      find: "return (request ?? 0n) + extra",
-      replace: "return request ?? 0n",
-      test:
-        "computePodRequest() takes the pod's own request, with its overhead, but not where a container is named (R25)",
-    },
-    {
-      breaks: "takes limits of the pod for requests",
-      in: "hasPodLevelRequests",
-      find: 'podResources["memory.requests"] !== null',
-      replace: 'podResources["memory.requests"] !== undefined',
-      test: "computePodRequest() looks at the containers where the pod has limits of its own but no requests (R25)",
-    },
-    {
       breaks: "looks at the requests of pods that count alone",
       in: "proposeByPods",
       find: "findProblem(pods)",
       replace: "findProblem(groups.ready)",
       test:
         "proposeByPods() fails by one pod without a request, of any that the selector lists, but not for an average (R25)",
-    },
-    {
-      breaks: "needs requests for an average",
-      in: "proposeByPods",
-      find: 'const problem = trigger.target.kind === "Utilization" ? findProblem(pods) : null;',
-      replace: "const problem = findProblem(pods);",
-      test:
-        "proposeByPods() fails by one pod without a request, of any that the selector lists, but not for an average (R25)",
-    },
-    {
-      breaks: "takes bytes for thousandths",
-      in: "toMilliAmount",
-      find: "* 1000n",
-      replace: "",
-      test: "computePodRequest() is in thousandths of a byte for memory (R21, R25)",
-    },
-  ],
-  R31: [
-    {
-      breaks: "starts without a need",
-      in: "startHistory",
-      find: "needs: [{ replicas, at: now }]",
-      replace: "needs: []",
-      test: "tick() at first sight takes what is there for needed, so that nothing falls for one window (R31)",
-    },
-    {
-      breaks: "takes an old need for now's",
-      in: "startHistory",
-      find: "at: now",
-      replace: "at: 0",
-      test: "tick() at first sight takes what is there for needed, so that nothing falls for one window (R31)",
     },
   ],
   R32: [
@@ -119,29 +57,8 @@ export const REPLICAS_TICK: Mutations = {
       replace: "if (replicas < minReplicas && input.behavior === null) {",
       test: "tick() comes back within the bounds at once, whatever rules and metrics are (R32, E14)",
     },
-    {
-      breaks: "may go to 0",
-      in: "computeDesiredReplicas",
-      find: "Math.max(1, input.minReplicas)",
-      replace: "input.minReplicas",
-      test: "tick() has 1 as its least minimum (R32, R41)",
-    },
   ],
   R33: [
-    {
-      breaks: "counts deleting pods",
-      in: "groupPods",
-      find: "pod.isDeleting ||",
-      replace: "",
-      test: "groupPods(): a deleting one is ignored (R33)",
-    },
-    {
-      breaks: "counts failed pods",
-      in: "groupPods",
-      find: '|| pod.phase === "Failed"',
-      replace: "",
-      test: "groupPods(): a failed one is ignored (R33)",
-    },
     {
       breaks: "takes pending pods for missing",
       in: "groupPods",
@@ -150,48 +67,11 @@ export const REPLICAS_TICK: Mutations = {
       test: "groupPods(): a pending one is unready for every resource (R33)",
     },
     {
-      breaks: "looks at readiness for memory",
-      in: "groupPods",
-      find: 'type === "cpu" &&',
-      replace: "",
-      test: "groupPods(): one without a condition Ready is unready for cpu (R33)",
-    },
-    {
       breaks: "takes a pod without start for old",
       in: "isUnready",
       find: "if (startAt === null || ready === null) return true;",
       replace: "if (ready === null) return true; if (startAt === null) return false;",
       test: "groupPods(): one without a start is unready for cpu (R33)",
-    },
-    {
-      breaks: "takes a start of exactly 300 s ago for young",
-      in: "isUnready",
-      find: "startAt + INITIALIZATION_MS > now",
-      replace: "startAt + INITIALIZATION_MS >= now",
-      test: "groupPods(): one that started exactly 300 s ago may have a sample that begins before its transition (R33)",
-    },
-    {
-      breaks: "refuses a sample that begins at the transition",
-      in: "isUnready",
-      find: "metric.at < ready.at + metric.windowMs",
-      replace: "metric.at <= ready.at + metric.windowMs",
-      test:
-        "groupPods(): one that started less than 300 s ago counts with a sample that begins at its transition (R33)",
-    },
-    {
-      breaks: "forgets the sample's window",
-      in: "isUnready",
-      find: "ready.at + metric.windowMs",
-      replace: "ready.at",
-      test:
-        "groupPods(): one that started less than 300 s ago is unready with a sample that begins before its transition (R33)",
-    },
-    {
-      breaks: "takes a pod for never ready that turned False 30 s after its start",
-      in: "isUnready",
-      find: "ready.at < startAt + INITIAL_READINESS_MS",
-      replace: "ready.at <= startAt + INITIAL_READINESS_MS",
-      test: "groupPods(): one that turned False 30 s after its start was ready once, and counts (R33)",
     },
     {
       breaks: "takes Unknown for False",
@@ -210,13 +90,6 @@ export const REPLICAS_TICK: Mutations = {
       test: "proposeByPods() cuts utilization to a whole percent before it is held against the target (R34)",
     },
     {
-      breaks: "divides by no requests",
-      in: "toUsageRatio",
-      find: "requests === 0n ? null :",
-      replace: "",
-      test: "proposeByPods() fails where requests add up to nothing (R34)",
-    },
-    {
       breaks: "sums usage as doubles",
       in: "toUsageRatio",
       find: "Number(100n * usage / requests)",
@@ -232,35 +105,11 @@ export const REPLICAS_TICK: Mutations = {
       replace: "Number(usage) / pods.length",
       test: "proposeByPods() cuts an average to a thousandth before it is held against the target (R35)",
     },
-    {
-      breaks: "holds the sum against the target",
-      in: "toUsageRatio",
-      find: "usage / BigInt(pods.length)",
-      replace: "usage",
-      test: "proposeByPods() cuts an average to a thousandth before it is held against the target (R35)",
-    },
   ],
   R36: [
     {
-      breaks: "is beyond the tolerance at its upper end",
-      in: "isWithin",
-      under: "lib/horizontal/replica_calculator.ts",
-      find: "ratio <= 1 + up",
-      replace: "ratio < 1 + up",
-      test: "proposeByPods() leaves replicas where usage is at either end of the tolerance (R36)",
-    },
-    {
-      breaks: "is beyond the tolerance at its lower end",
-      in: "isWithin",
-      under: "lib/horizontal/replica_calculator.ts",
-      find: "1 - down <= ratio",
-      replace: "1 - down < ratio",
-      test: "proposeByPods() leaves replicas where usage is at either end of the tolerance (R36)",
-    },
-    {
       breaks: "takes one tolerance for both directions",
       in: "isWithin",
-      under: "lib/horizontal/replica_calculator.ts",
       find: "1 - down <= ratio",
       replace: "1 - up <= ratio",
       test: "proposeByPods() tells the tolerance up from that down (R36)",
@@ -283,13 +132,6 @@ export const REPLICAS_TICK: Mutations = {
         "proposeByPods() rounds up, from the pods that are ready: unready ones count for nothing on the way down (R37)",
     },
     {
-      breaks: "forgets the unready pods on the way up",
-      in: "fillIn",
-      find: "[...missing, ...unready].map(idle)",
-      replace: "missing.map(idle)",
-      test: "proposeByPods() takes unready pods to use nothing on the way up (R37)",
-    },
-    {
       breaks: "takes missing pods to use no more than their request on the way down",
       in: "toAssumedUsage",
       find: "BigInt(Math.max(100, target.percent))",
@@ -298,56 +140,11 @@ export const REPLICAS_TICK: Mutations = {
         "proposeByPods() takes missing pods to use all of their request on the way down, or the target above 100 % (R37)",
     },
     {
-      breaks: "takes missing pods to use the target on the way down",
-      in: "toAssumedUsage",
-      find: "Math.max(100, target.percent)",
-      replace: "target.percent",
-      test:
-        "proposeByPods() takes missing pods to use all of their request on the way down, or the target above 100 % (R37)",
-    },
-    {
-      breaks: "fills missing pods in at the target",
-      in: "fillIn",
-      find: "if (ratio === 1) return [];",
-      replace: "",
-      test: "proposeByPods() fills nobody in where usage is exactly at the target (R37)",
-    },
-    {
       breaks: "fills unready pods in on the way down",
       in: "fillIn",
       find: "return missing.map((pod)",
       replace: "return [...missing, ...unready].map((pod)",
       test: "proposeByPods() leaves unready pods out where missing ones are filled in on the way down (R37)",
-    },
-    {
-      breaks: "lets those filled in turn the direction",
-      in: "proposeWithFilledIn",
-      find: "|| isTurned",
-      replace: "",
-      test:
-        "proposeByPods() leaves replicas where those filled in bring usage within tolerance, or turn it round (R37)",
-    },
-    {
-      breaks: "lets the number of pods turn the direction",
-      in: "proposeWithFilledIn",
-      find: "isAgainst ? replicas : proposed",
-      replace: "proposed",
-      test: "proposeByPods() leaves replicas where the number of pods alone would turn the direction (R37)",
-    },
-    {
-      breaks: "rounds to the nearest",
-      in: "toReplicas",
-      find: "Math.ceil(exact)",
-      replace: "Math.round(exact)",
-      test: "proposeByPods() may ask for more below the target, where more pods stand than shall be (R37)",
-      testFile: "core/replicas/tick/by_pods_test.ts",
-    },
-    {
-      breaks: "takes no pods for none that is needed",
-      in: "proposeByPods",
-      find: "if (groups.ready.length === 0) return",
-      replace: "if (groups.ready.length < 0) return",
-      test: "proposeByPods() fails without pods, and with none left (R37)",
     },
   ],
   R38: [
@@ -357,27 +154,6 @@ export const REPLICAS_TICK: Mutations = {
       find: "target * statusReplicas",
       replace: "target * 10",
       test: "proposeByValue() compares with the pods that there are, and within tolerance proposes these (R38, E12)",
-    },
-    {
-      breaks: "has no tolerance",
-      in: "proposeByAverage",
-      find: "isWithin(ratio, tolerance) ? statusReplicas :",
-      replace: "",
-      test: "proposeByValue() compares with the pods that there are, and within tolerance proposes these (R38, E12)",
-    },
-    {
-      breaks: "proposes more than the field holds",
-      in: "toReplicas",
-      find: "exact > MAX_REPLICAS ? MAX_REPLICAS :",
-      replace: "",
-      test: "proposeByValue() proposes at most 2^31 - 1 (R38, R39)",
-    },
-    {
-      breaks: "scales in by a negative average",
-      in: "proposeByAverage",
-      find: "valueMilli < 0n ? MAX_VALUE : valueMilli",
-      replace: "valueMilli",
-      test: "proposeByValue() takes a negative average for the largest value there is, as the controller does (R38)",
     },
   ],
   R39: [
@@ -395,50 +171,8 @@ export const REPLICAS_TICK: Mutations = {
       replace: "return toValueProposal(readyPods ?? 0, ratio, readyPods ?? 0);",
       test: "proposeByValue() of a whole value within tolerance proposes what shall be, whatever is ready (R39)",
     },
-    {
-      breaks: "takes no pods for none that is ready",
-      in: "countReadyPods",
-      find: "if (pods.length === 0) return null;",
-      replace: "",
-      test: "countReadyPods() tells no pods at all from none that is ready (R39)",
-    },
-    {
-      breaks: "counts ready pods that do not run",
-      in: "countReadyPods",
-      find: 'phase === "Running" &&',
-      replace: "",
-      test: "countReadyPods() counts pods that run and are Ready, deleting ones too (R39)",
-    },
   ],
   R40: [
-    {
-      breaks: "takes the smallest proposal",
-      in: "chooseNeed",
-      find: "one.replicas > most.replicas ? one : most",
-      replace: "one.replicas < most.replicas ? one : most",
-      test: "chooseNeed() takes the largest proposal, and the first of those that are equal (R40)",
-    },
-    {
-      breaks: "lets replicas fall though one failed",
-      in: "chooseNeed",
-      find: "(first === undefined || decider.replicas >= replicas)",
-      replace: "(first === undefined || decider.replicas >= 0)",
-      test: "chooseNeed() goes on with a failure where replicas would not fall (R40, E11)",
-    },
-    {
-      breaks: "stops at a failure where replicas would stay",
-      in: "chooseNeed",
-      find: "decider.replicas >= replicas",
-      replace: "decider.replicas > replicas",
-      test: "chooseNeed() goes on with a failure where replicas would not fall (R40, E11)",
-    },
-    {
-      breaks: "needs fewer than none",
-      in: "chooseNeed",
-      find: "Math.max(0, decider.replicas)",
-      replace: "decider.replicas",
-      test: "chooseNeed() needs no less than nothing (R40)",
-    },
     {
       breaks: "has the last failure's reason",
       in: "chooseNeed",
@@ -448,13 +182,6 @@ export const REPLICAS_TICK: Mutations = {
     },
   ],
   R41: [
-    {
-      breaks: "does not count a need of exactly 300 s",
-      in: "stabilizeWithoutBehavior",
-      find: "at < now - DOWN_WINDOW_MS",
-      replace: "at <= now - DOWN_WINDOW_MS",
-      test: "stabilize() without behavior takes the largest need of 300 s, that of exactly 300 s too (R41)",
-    },
     {
       breaks: "records what it made of the need",
       in: "stabilizeWithoutBehavior",
@@ -469,29 +196,8 @@ export const REPLICAS_TICK: Mutations = {
       replace: "if (behavior === null) return { desired: stabilized, limit: null };",
       test: "limitRate() without behavior lets replicas double, or become 4 (R41, E7)",
     },
-    {
-      breaks: "holds 1 replica to 2",
-      in: "limitWithoutBehavior",
-      find: "Math.max(2 * replicas, 4)",
-      replace: "2 * replicas",
-      test: "limitRate() without behavior lets replicas double, or become 4 (R41, E7)",
-    },
-    {
-      breaks: "falls below the minimum",
-      in: "limitWithoutBehavior",
-      find: 'if (stabilized < minReplicas) return { desired: minReplicas, limit: "TooFewReplicas" };',
-      replace: "",
-      test: "limitRate() without behavior keeps within min and max, and lets replicas fall at once (R41)",
-    },
   ],
   R42: [
-    {
-      breaks: "counts a need of exactly the window's age",
-      in: "stabilizeWithBehavior",
-      find: "at > cutoff",
-      replace: "at >= cutoff",
-      test: "stabilize() does not count a need of exactly the window's age (R42, E10)",
-    },
     {
       breaks: "takes the down window for both directions",
       in: "stabilizeWithBehavior",
@@ -506,22 +212,8 @@ export const REPLICAS_TICK: Mutations = {
       replace: "Math.max(need, least)",
       test: "stabilize() looks at both windows whatever the direction (R42)",
     },
-    {
-      breaks: "reuses a slot that one window still sees",
-      in: "stabilizeWithBehavior",
-      find: "at < upCutoff && at < downCutoff",
-      replace: "at < upCutoff || at < downCutoff",
-      test: "stabilize() reuses the last slot that is older than both windows (R42, R44)",
-    },
   ],
   R43: [
-    {
-      breaks: "cuts percents on the way up",
-      in: "computeUpLimit",
-      find: "Math.ceil(start",
-      replace: "Math.floor(start",
-      test: "limitRate() rounds percents up on the way up and cuts them on the way down, in doubles (R43, E8, E9)",
-    },
     {
       breaks: "multiplies before it divides",
       in: "computeUpLimit",
@@ -535,55 +227,6 @@ export const REPLICAS_TICK: Mutations = {
       find: "Math.trunc(start",
       replace: "Math.ceil(start",
       test: "limitRate() rounds percents up on the way up and cuts them on the way down, in doubles (R43, E8, E9)",
-    },
-    {
-      breaks: "reckons from what there is now",
-      in: "computePeriodStart",
-      find: "replicas - sum(ups) + sum(downs)",
-      replace: "replicas",
-      test: "limitRate() reckons from the replicas at the period's start, by the changes of both directions (R43)",
-    },
-    {
-      breaks: "forgets the changes of the other direction",
-      in: "computePeriodStart",
-      find: "- sum(ups) + sum(downs)",
-      replace: "- sum(ups)",
-      test: "limitRate() reckons from the replicas at the period's start, by the changes of both directions (R43)",
-    },
-    {
-      breaks: "counts a change of exactly the period's age",
-      in: "computePeriodStart",
-      find: "at > now - periodMs",
-      replace: "at >= now - periodMs",
-      test: "limitRate() counts changes strictly younger than the period, each policy its own (R43)",
-    },
-    {
-      breaks: "takes Min for Max on the way down",
-      in: "computeDownLimit",
-      find: 'select === "Min" ? Math.max(...limits) : Math.min(...limits)',
-      replace: "Math.min(...limits)",
-      test: "limitRate() lets the largest of the policies count, or the smallest change by Min (R43)",
-    },
-    {
-      breaks: "scales though it is Disabled",
-      in: "computeUpLimit",
-      find: 'if (select === "Disabled") return now.replicas;',
-      replace: "",
-      test: "limitRate() Disabled keeps replicas in that direction, and in no other (R43, E14)",
-    },
-    {
-      breaks: "turns the direction where the period is used up",
-      in: "limitRate",
-      find: "Math.max(replicas, computeUpLimit(history, input, behavior.scaleUp))",
-      replace: "computeUpLimit(history, input, behavior.scaleUp)",
-      test: "limitRate() leaves replicas where the period is used up, and never turns the direction (R43)",
-    },
-    {
-      breaks: "goes beyond the maximum",
-      in: "limitRate",
-      find: 'maxReplicas > most ? [most, "ScaleUpLimit"] : [maxReplicas, "TooManyReplicas"]',
-      replace: '[most, "ScaleUpLimit"]',
-      test: "limitRate() keeps within min and max, which is the limit where it is the tighter one or equal (R43)",
     },
   ],
   R44: [
@@ -601,13 +244,6 @@ export const REPLICAS_TICK: Mutations = {
       find: "marked.findLastIndex(",
       replace: "marked.findIndex(",
       test: "recordRescale() overwrites the last one that is older than the longest period of its direction (R44)",
-    },
-    {
-      breaks: "marks an event of exactly the longest period's age",
-      in: "storeEvent",
-      find: "one.at < cutoff",
-      replace: "one.at <= cutoff",
-      test: "recordRescale() adds where none is that old, though other policies no longer see it (R44)",
     },
     {
       breaks: "forgets marks",
@@ -639,70 +275,14 @@ export const REPLICAS_TICK: Mutations = {
       replace: "recordNeed({ ...history, ups: [], downs: [] }, ",
       test: "tick() keeps its events through a spell without behavior (R44, R45)",
     },
-    {
-      breaks: "starts anew each time",
-      in: "computeDesiredReplicas",
-      find: "history ?? startHistory(replicas, now)",
-      replace: "startHistory(replicas, now)",
-      test: "tick() goes by the needs and writes of before a changed spec (R45)",
-    },
   ],
   R83: [
-    {
-      breaks: "scales out by the pods' birth",
-      in: "combineRuns",
-      find: "const lo = Math.min(full.replicas, born.replicas);",
-      replace: "const lo = born.replicas;",
-      test: "proposeByPods() leaves replicas between lo and hi to the pods' own size: VerticalFirst (R83, E15)",
-    },
     {
       breaks: "scales in by what pods can grow to",
       in: "combineRuns",
       find: "raised === null ? born.replicas :",
       replace: "raised === null ? full.replicas :",
       test: "proposeByPods() scales in to hi only when even pods of birth size would fall short of it (R83, E15)",
-    },
-    {
-      breaks: "has a lo above hi",
-      in: "combineRuns",
-      find: "Math.min(full.replicas, born.replicas)",
-      replace: "full.replicas",
-      test: "proposeByPods() takes lo for no more than hi, where a surge of pods turns the runs round (R83)",
-    },
-    {
-      breaks: "looks at ready pods alone for whether pods can grow",
-      in: "isSplit",
-      find: "[ready, unready, missing]",
-      replace: "[ready]",
-      test: "proposeByPods() looks at the yardsticks of unready and missing pods too (R83)",
-    },
-    {
-      breaks: "goes to hi where replicas lie between",
-      in: "combineRuns",
-      find: "if (replicas > hi)",
-      replace: "if (replicas !== hi)",
-      test: "proposeByPods() leaves replicas between lo and hi to the pods' own size: VerticalFirst (R83, E15)",
-    },
-    {
-      breaks: "does not raise the usage of pods at their limit",
-      in: "proposeByPods",
-      find: "isRaised && pod.isClipped ?",
-      replace: "isRaised && !pod.isClipped ?",
-      test: "proposeByPods() scales in by the usage of a pod at its limit as if it were full-grown (R83, R85)",
-    },
-    {
-      breaks: "scales out by pods at their limit",
-      in: "combineRuns",
-      find: "Math.min(raised.replicas, replicas)",
-      replace: "raised.replicas",
-      test: "proposeByPods() never scales out by a pod at its limit, it holds: VerticalUp (R83, R85)",
-    },
-    {
-      breaks: "counts a pod at its limit with less than it uses",
-      in: "proposeByPods",
-      find: "max(pod.metric.milli, requestsOf(pod).full)",
-      replace: "requestsOf(pod).full",
-      test: "proposeByPods() counts a pod at its limit with no less than it uses (R83, R85)",
     },
     {
       breaks: "lets pods at their limit count on the way up",

@@ -1,72 +1,28 @@
 /** Slips in how triggers are asked for their values, and with which credentials (section 2 of the contract of replicas). */
 import type { Mutations } from "../../tools/mutation.ts";
 
-const SHARED = "read() asks once for both halves that are due in the same second, and counts once (R8)";
-const ANEW = "read() asks anew in another second, and for the same half (R8)";
 const COUNTS = "read() counts pods of the object's namespace, or their nodes (R12)";
 const GJSON = "findAtPath() finds keys, indices, escaped characters and lengths as GJSON does (R13)";
 const REFUSED = "parseJsonPath() refuses other syntax of GJSON by its name (R13)";
 const KEYS = "toTriggerRequest() sends an API key by header or query, under KEDA's names by default (R13, R16)";
 const STATUSES = "createAskTrigger() takes any 2xx of prometheus, and of metrics-api only 200 (R13, R14)";
 const ASKED = "toTriggerRequest() asks prometheus as KEDA does, each parameter escaped (R14)";
-const EMPTY =
-  "parsePrometheusAnswer() takes no series and no value for 0, or for an error if ignoreNullValues is false, and counts them as empty (R14)";
 const SERIES = "parseExposition() takes the first series with the selector's name and labels (R15)";
 const ELSEWHERE = "a redirect to another host carries no credential, nor does one back (R15)";
-const LEAK = "a redirect that would bring credentials in its URL to another host is not followed (R15)";
 const CLUSTER =
   "resolveCredentials() reads secrets of a ClusterTriggerAuthentication in podfit's own namespace and nowhere else (R16)";
 const TENANT = "resolveCredentials() reads no secret of podfit's own namespace for anything of a tenant's (R16)";
 const SECRETS = "createAskTrigger() shows no secret on any way (R16)";
 const VARIABLES =
   "resolveCredentials() reads variables of a container of the target: by value, secret, config map and envFrom (R16)";
-const CACHED = "read() gives a tick the last poll's value of a cached trigger, and no other trigger's (R19)";
 
 export const REPLICAS_TRIGGERS: Mutations = {
-  R8: [
-    {
-      breaks: "asks again for the other half",
-      in: "listServed",
-      find: "last.second === second",
-      replace: "last.second > second",
-      test: SHARED,
-    },
-    {
-      breaks: "counts a shared reading twice",
-      in: "listServed",
-      find: "isCounted: false",
-      replace: "isCounted: true",
-      test: SHARED,
-    },
-    {
-      breaks: "shares over the second's end",
-      in: "toSecond",
-      under: "lib/triggers/reader.ts",
-      find: "Math.floor(now / 1000)",
-      replace: "Math.round(now / 1000)",
-      test: ANEW,
-    },
-    {
-      breaks: "gives the same half its own reading again",
-      in: "listServed",
-      find: "last.half !== half && ",
-      replace: "",
-      test: ANEW,
-    },
-  ],
   R12: [
     {
       breaks: "counts pods of another namespace",
       in: "askOnce",
       find: "const { namespace } = object;",
       replace: "const { name: namespace } = object;",
-      test: COUNTS,
-    },
-    {
-      breaks: "never counts nodes",
-      in: "fetchTriggerValue",
-      find: "isByNode: source.isByNode",
-      replace: "isByNode: false",
       test: COUNTS,
     },
   ],
@@ -88,7 +44,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "finds what objects inherit",
       in: "findAtPath",
-      under: "lib/resources/scaled_object/json_path.ts",
       find: "Object.hasOwn(current, key)",
       replace: "key in current",
       test: GJSON,
@@ -101,17 +56,8 @@ export const REPLICAS_TRIGGERS: Mutations = {
       test: GJSON,
     },
     {
-      breaks: "takes wildcards for keys",
-      in: "findFault",
-      under: "lib/resources/scaled_object/json_path.ts",
-      find: "[*?]",
-      replace: "[*]",
-      test: REFUSED,
-    },
-    {
       breaks: "takes a length in the middle",
       in: "findFault",
-      under: "lib/resources/scaled_object/json_path.ts",
       find: '=== "#" && !isLast',
       replace: '=== "##" && !isLast',
       test: REFUSED,
@@ -147,13 +93,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
   ],
   R14: [
     {
-      breaks: "takes only 200 of prometheus",
-      in: "isAnswer",
-      find: "status <= 299",
-      replace: "status <= 200",
-      test: STATUSES,
-    },
-    {
       breaks: "leaves the namespace out",
       in: "toPrometheusUrl",
       find: '["namespace", source.namespace]',
@@ -169,20 +108,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
       test: ASKED,
     },
     {
-      breaks: "does not count an empty answer",
-      in: "parsePrometheusAnswer",
-      find: "value: 0, isEmpty: true",
-      replace: "value: 0, isEmpty: false",
-      test: EMPTY,
-    },
-    {
-      breaks: "takes nothing for 0 always",
-      in: "parsePrometheusAnswer",
-      find: "if (ignoresNullValues) return { ok: true, value: 0, isEmpty: true }",
-      replace: "return { ok: true, value: 0, isEmpty: true }",
-      test: EMPTY,
-    },
-    {
       breaks: "takes the first of several series",
       in: "parsePrometheusAnswer",
       find: "second !== undefined",
@@ -191,26 +116,11 @@ export const REPLICAS_TRIGGERS: Mutations = {
         "parsePrometheusAnswer() refuses several series, scalars and what has another shape, whatever ignoreNullValues says, and quotes nothing (R14)",
     },
     {
-      breaks: "has a null value be 0",
-      in: "toSampleValue",
-      find: "return -1",
-      replace: "return 0",
-      test: "parsePrometheusAnswer() takes a null value for -1 (R14)",
-    },
-    {
       breaks: "verifies nothing by the ca",
       in: "resolveAuth",
       find: 'source.kind === "prometheus" && ca !== null',
       replace: "ca === null",
       test: "resolveAuth() has a ca outdo unsafeSsl for prometheus with an authentication only (R14)",
-    },
-    {
-      breaks: "sends basic before bearer",
-      in: "toPrometheusHeaders",
-      find: 'if (modes.includes("bearer")) return [toBearer(read, false)];',
-      replace: "",
-      test:
-        "toTriggerRequest() sends one kind of authentication to prometheus: bearer, else basic, else custom (R14, R16)",
     },
   ],
   R15: [
@@ -228,20 +138,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
       find: "UNTRUSTED_RULES",
       replace: "{ ...UNTRUSTED_RULES, isPlain: false }",
       test: "parseLocatedValue() refuses YAML with an alias (R13, R15)",
-    },
-    {
-      breaks: "has a directive bring merge keys back",
-      in: "checkPlain",
-      find: '|| typeof key.value === "symbol"',
-      replace: "",
-      test: "parseLocatedValue() refuses YAML with a merge key by a directive (R13, R15)",
-    },
-    {
-      breaks: "takes YAML of very many values",
-      in: "UNTRUSTED_RULES",
-      find: "16_384",
-      replace: "65_536",
-      test: "parseLocatedValue() refuses YAML with too many values (R13, R15)",
     },
     { breaks: "takes the last series", in: "parseExposition", find: "&& found === null", replace: "", test: SERIES },
     {
@@ -271,35 +167,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
       find: "from.origin === to.origin",
       replace: "from.hostname === to.hostname",
       test: ELSEWHERE,
-    },
-    {
-      breaks: "follows with the key in the URL",
-      in: "isLeak",
-      find: "values.includes(secret) ||",
-      replace: "",
-      test: LEAK,
-    },
-    {
-      breaks: "looks at the URL as it is written only",
-      in: "isLeak",
-      find: "[url.href, decode(url.href)]",
-      replace: "[url.href]",
-      test: LEAK,
-    },
-    {
-      breaks: "reads on for ever",
-      in: "MAX_BYTES",
-      under: "lib/triggers/http_client.ts",
-      find: "2 ** 20",
-      replace: "2 ** 25",
-      test: "a trigger that answers more than 1 MiB fails, and one that answers just that does not (R15)",
-    },
-    {
-      breaks: "has a timeout for each redirect",
-      in: "createAskTrigger",
-      find: "signal: AbortSignal.any([signal, timeout.signal])",
-      replace: "signal",
-      test: "createAskTrigger() has one timeout for all redirects of a question (R15)",
     },
   ],
   R16: [
@@ -334,7 +201,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
     {
       breaks: "passes on what fetch says",
       in: "describeFailure",
-      under: "lib/triggers/http_client.ts",
       find: '"the connection failed"',
       replace: "words",
       test: SECRETS,
@@ -353,59 +219,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
       replace: "let index = 0; index < before; index++",
       test: VARIABLES,
     },
-    {
-      breaks: "forgets prefixes",
-      in: "createFindVariable",
-      find: "key: name.slice(prefix.length)",
-      replace: "key: name",
-      test: VARIABLES,
-    },
-    {
-      breaks: "writes while a parameter is missing",
-      in: "checkParameters",
-      find: "return read.ok ? resolved",
-      replace: "return true ? resolved",
-      test: "read() is obstructed while a secret or a parameter is missing, and heals by itself (R16)",
-    },
-    {
-      breaks: "keeps blanks around a token",
-      in: "findParameter",
-      find: "credentials[name]?.trim()",
-      replace: "credentials[name]",
-      test:
-        "toTriggerRequest() sends one kind of authentication to prometheus: bearer, else basic, else custom (R14, R16)",
-    },
-  ],
-  R19: [
-    {
-      breaks: "takes the cached value for every trigger",
-      in: "listServed",
-      find: "trigger.isCached &&",
-      replace: "",
-      test: CACHED,
-    },
-    {
-      breaks: "takes the cached value for polls too",
-      in: "listServed",
-      find: '&& half === "tick"',
-      replace: "",
-      test: CACHED,
-    },
-    {
-      breaks: "keeps what a tick got",
-      in: "createTriggerReader",
-      find: 'if (half === "poll") known.polled',
-      replace: "known.polled",
-      test:
-        "read() asks for a cached trigger while no poll has been, and a poll of the same second asks nothing twice (R19)",
-    },
-    {
-      breaks: "keeps values over a new generation",
-      in: "createTriggerReader",
-      find: "${object.uid} ${object.generation}",
-      replace: "${object.uid}",
-      test: "read() keeps nothing over a new generation, or another object of the name (R19)",
-    },
   ],
   R50: [
     {
@@ -422,22 +235,6 @@ export const REPLICAS_TRIGGERS: Mutations = {
       find: "listExternalTriggers(object)",
       replace: "object.triggers",
       test: "read() leaves cpu and memory triggers to others (R50)",
-    },
-  ],
-  R70: [
-    {
-      breaks: "asks once",
-      in: "askTwice",
-      find: 'first.kind !== "failed" ||',
-      replace: 'first.kind === "failed" ||',
-      test: "read() asks no third time, and gives the second failure (R70)",
-    },
-    {
-      breaks: "repeats with the credentials that failed",
-      in: "askTwice",
-      find: "pass.credentials.forget(trigger);",
-      replace: "",
-      test: "read() repeats a failed query once at once, with credentials read afresh (R70)",
     },
   ],
 };

@@ -2,7 +2,6 @@
 import type { Mutations } from "../../tools/mutation.ts";
 
 const SWITCH = "replicas are set only where somebody says so, and by a podfit that sees whole workloads (R1)";
-const KINDS = "checkCluster() asks for ScaledObjects where replicas are set, and there alone (R1)";
 const DEFINITIONS = "the definitions of keda.sh come with replicas, unless KEDA's are there, and are ours (R1)";
 const OFF = "podfit is told of scaledObjects, which are off (R1)";
 const RULES = "deploy/helm/templates/_rules.tpl";
@@ -20,50 +19,6 @@ export const REPLICAS_WAY_IN: Mutations = {
       find: 'lastOr("scaledObjects", "false")',
       replace: 'lastOr("scaledObjects", "true")',
       test: SWITCH,
-    },
-    {
-      breaks: "lets an agent of one node count replicas",
-      in: "checkReplicas",
-      find: "node === null && pod === null",
-      replace: "pod === null",
-      test: SWITCH,
-    },
-    {
-      breaks: "lets a sidecar count replicas",
-      in: "checkReplicas",
-      find: "node === null && pod === null",
-      replace: "node === null",
-      test: SWITCH,
-    },
-    {
-      breaks: "hands the switch on whatever it says",
-      in: "createReplicasOptions",
-      find: "if (!scaledObjects)",
-      replace: "if (scaledObjects)",
-      test:
-        "readReplicas() hands replicas on only where they are asked for, with podfit's own namespace unless named (R1)",
-    },
-    {
-      breaks: "takes podfit's namespace over the one that is named",
-      in: "createReplicasOptions",
-      find: "clusterObjectNamespace ?? server.namespace",
-      replace: "server.namespace",
-      test:
-        "readReplicas() hands replicas on only where they are asked for, with podfit's own namespace unless named (R1)",
-    },
-    {
-      breaks: "asks for ScaledObjects where replicas are off",
-      in: "checkCluster",
-      find: "(scaledObjects ?",
-      replace: "(!scaledObjects ?",
-      test: KINDS,
-    },
-    {
-      breaks: "starts without the definitions",
-      in: "checkCluster",
-      find: "(scaledObjects ?",
-      replace: "(false ?",
-      test: KINDS,
     },
     {
       breaks: "installs the definitions where replicas are off",

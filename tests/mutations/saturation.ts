@@ -4,27 +4,6 @@ import type { Mutations } from "../../tools/mutation.ts";
 export const SATURATION: Mutations = {
   L20: [
     {
-      breaks: "has usage at the limit for all that was wanted",
-      in: "computeHeldBack",
-      find: "isSaturated: isFull || ",
-      replace: "isSaturated: ",
-      test: "computeHeldBack() takes 95 % of the limit for full, with or without a measure (L20)",
-    },
-    {
-      breaks: "needs half of the time to be lost",
-      in: "SATURATED_SHARE",
-      find: "0.1",
-      replace: "0.5",
-      test: "computeHeldBack() takes a tenth of the time held back for saturated (L20)",
-    },
-    {
-      breaks: "takes waiting for the node's CPU for the limit's doing",
-      in: "computeHeldBackShare",
-      find: "(isBusy || throttled !== null && throttled > 0) ? full : null",
-      replace: "true ? full : null",
-      test: "computeHeldBack() lets `full` count for a limit that is set and half used, or that throttled (L20)",
-    },
-    {
       breaks: "measures limits that are not set",
       in: "computeHeldBackShare",
       find: "return cpuLimitMillicores !== null && (isBusy",
@@ -32,24 +11,10 @@ export const SATURATION: Mutations = {
       test: "computeHeldBack() lets `full` count for a limit that is set and half used, or that throttled (L20)",
     },
     {
-      breaks: "takes the difference across a change of the unit",
-      in: "computePsiShare",
-      find: "if (before.fullHint?.unit !== after.fullHint?.unit) return null;",
-      replace: "",
-      test: "computeHeldBack() spans no change of the unit, and no counter that started over (L20)",
-    },
-    {
       breaks: "believes a total against the kernel's own means",
       in: "computePsiShare",
       find: "hint.percent * MAX_PSI_FADE < share * 100",
       replace: "hint.percent < 0",
-      test: "computeHeldBack() doubts a total that the kernel's own means do not bear out (L20)",
-    },
-    {
-      breaks: "loses more than all of an interval",
-      in: "computePsiShare",
-      find: "|| grownNs > (elapsedMs + resolutionMs) * NS_PER_MS",
-      replace: "",
       test: "computeHeldBack() doubts a total that the kernel's own means do not bear out (L20)",
     },
     {
@@ -66,51 +31,13 @@ export const SATURATION: Mutations = {
       replace: '"ns" as "us" | "ns"',
       test: "parsePressure() gives the same time of the kernel's microseconds and of the runtime's nanoseconds (L20)",
     },
-    {
-      breaks: "reads zeros as never held back",
-      in: "parsePressure",
-      find: "if (largest === 0) return null;",
-      replace: "",
-      test: "parsePressure() takes zeros, which a kernel without PSI gives for ever for no measure (L20)",
-    },
   ],
   L21: [
-    {
-      breaks: "asks for as much as was used",
-      in: "computeHeldBack",
-      find: "cpuMillicores / (1 - heldBack)",
-      replace: "cpuMillicores",
-      test:
-        "computeHeldBack() divides usage by the time that was left, up to four times usage and the node's CPUs (L21)",
-    },
-    {
-      breaks: "asks for more than a sample can say",
-      in: "computeHeldBack",
-      find: "demandMillicores: Math.min(asked, most)",
-      replace: "demandMillicores: asked",
-      test:
-        "computeHeldBack() divides usage by the time that was left, up to four times usage and the node's CPUs (L21)",
-    },
-    {
-      breaks: "asks for more than the node has",
-      in: "computeHeldBack",
-      find: "nodeMillicores ?? Infinity",
-      replace: "Infinity",
-      test:
-        "computeHeldBack() divides usage by the time that was left, up to four times usage and the node's CPUs (L21)",
-    },
     {
       breaks: "takes the sum over CPUs for time",
       in: "computeThrottledShare",
       find: "? usedNs / largestNs",
       replace: "? 1",
-      test: "computeHeldBack() shares throttled time out over the CPUs that ran the container (L21)",
-    },
-    {
-      breaks: "has less than one CPU throttled",
-      in: "computeThrottledShare",
-      find: "Math.max(1, cpus)",
-      replace: "cpus",
       test: "computeHeldBack() shares throttled time out over the CPUs that ran the container (L21)",
     },
     {
@@ -143,20 +70,6 @@ export const SATURATION: Mutations = {
       test: "decideSize() sizes requests and limits by demand after one saturated sample (L21, L22)",
     },
     {
-      breaks: "keeps no earlier counters",
-      in: "nextSampling",
-      find: "before: anchor.pressure",
-      replace: "before: null",
-      test: "behind a limit 50m -> 2000m takes at most three resizes where the node measures pressure (L20, L21, L22)",
-    },
-    {
-      breaks: "does not say why it went so far",
-      in: "proposeByThresholds",
-      find: "formatHeldBack(rule.resource, view.sampling.sample)",
-      replace: '""',
-      test: "a request says how much was used and asked for, and so does its record (L21)",
-    },
-    {
       breaks: "hides what a limit hides from those who ask",
       in: "explainHold",
       find: 'words === ""',
@@ -165,27 +78,6 @@ export const SATURATION: Mutations = {
     },
   ],
   L22: [
-    {
-      breaks: "waits for a streak behind the limit",
-      in: "isStreakFull",
-      find: "streak.isSaturated ||",
-      replace: "",
-      test: "decideSize() sizes requests and limits by demand after one saturated sample (L21, L22)",
-    },
-    {
-      breaks: "sizes by a second that holds a step in part",
-      in: "nextStreaks",
-      find: "isSaturated: isSaturated && isSure }",
-      replace: "isSaturated }",
-      test: "isStreakFull() waits for a second sample where a step may have begun within a short one (L22)",
-    },
-    {
-      breaks: "waits as long for a second sample of a slow source",
-      in: "isLoadStepPossible",
-      find: "at - from <= SHORT_INTERVAL_MS &&",
-      replace: "",
-      test: "isStreakFull() waits for a second sample where a step may have begun within a short one (L22)",
-    },
     {
       breaks: "waits at the limit as well",
       in: "isLoadStepPossible",
@@ -208,39 +100,11 @@ export const SATURATION: Mutations = {
       test: "isStreakFull() has a saturated streak of cpu for full while its newest sample is, and no other (L22)",
     },
     {
-      breaks: "scales down what a limit holds back",
-      in: "nextStreaks",
-      find: '|| isSaturated && direction === "down"',
-      replace: "",
-      test: "nextStreaks() ends a down streak of cpu at a saturated sample, and none of memory (L20, L22)",
-    },
-    {
       breaks: "starts memory's streak anew with each resize behind the limit",
       in: "keepStreaksOverPatch",
       find: 'changes.every((key) => key.startsWith("cpu.")) ? keepMemoryStreaks(streaks) : NO_STREAKS',
       replace: "changes.length > 9 ? keepMemoryStreaks(streaks) : NO_STREAKS",
       test: "decideSize() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L22)",
-    },
-    {
-      breaks: "starts memory's streak anew once the size is in force",
-      in: "keepStreaksInForce",
-      find: "isOwn && isCpuAlone ? keepMemoryStreaks(streaks)",
-      replace: "isOwn && !isCpuAlone ? keepMemoryStreaks(streaks)",
-      test: "decideSize() keeps memory's streak over the resizes that a saturated CPU brings, and fills it (L22)",
-    },
-    {
-      breaks: "keeps streaks over any resize of CPU",
-      in: "keepStreaksOverPatch",
-      find: "isSaturated && changes",
-      replace: "changes",
-      test: "decideSize() ends memory's streak with a resize that no saturated sample brought (L22)",
-    },
-    {
-      breaks: "keeps streaks over a resize by anybody",
-      in: "keepStreaksInForce",
-      find: "isOwn && isCpuAlone",
-      replace: "isCpuAlone",
-      test: "decideSize() ends memory's streak when somebody else changes CPU (L22)",
     },
   ],
   L23: [
@@ -252,39 +116,11 @@ export const SATURATION: Mutations = {
       test: "computeHolding() gives PSI as it was published: 0.92 for two threads at 168m, 0.75 for four at 500m (L23)",
     },
     {
-      breaks: "throttles by a full node",
-      in: "computeHolding",
-      find: "throttled: isLimited ? stalled : 0",
-      replace: "throttled: stalled",
-      test: "computeHolding() throttles by the limit alone, and stalls by a full node as well (L23)",
-    },
-    {
-      breaks: "counts throttled time of one CPU",
-      in: "nextMeter",
-      find: "got.throttled * got.cpus * MILLICORES",
-      replace: "got.throttled * MILLICORES",
-      test: "the model throttles as the kernel was recorded to: two-busy-168m (L23)",
-    },
-    {
       breaks: "counts the demand that was not met as throttled, which is in another unit",
       in: "nextMeter",
       find: "got.throttled * got.cpus * MILLICORES",
       replace: "got.unmetMillicores",
       test: "the model throttles as the kernel was recorded to: part-150m (L23)",
-    },
-    {
-      breaks: "has all of a container run on one CPU",
-      in: "nextMeter",
-      find: "got.millicores / got.cpus",
-      replace: "got.millicores",
-      test: "a meter tells what the busiest CPU has run, and PSI of the same time (L23)",
-    },
-    {
-      breaks: "lets the means of 10 s last for a minute",
-      in: "nextPressure",
-      find: "windowMs: 10_000",
-      replace: "windowMs: 60_000",
-      test: "nextPressure() fades the means over 10, 60 and 300 s, in steps of any length (L23)",
     },
     {
       breaks: "serves cAdvisor's totals in nanoseconds",

@@ -80,10 +80,16 @@ Deno.test("placeMutation() finds", async (t) => {
       LIMITS.replace("step = 3", "step = 4"),
     ],
     [
-      "one of two constants by its folder",
-      { in: "LIMIT", under: "lib/sim", find: "4", replace: "5" },
+      "one of two constants by what is in it",
+      { in: "LIMIT", find: "4", replace: "5" },
       "lib/sim/limits.ts",
       "const LIMIT = 5;\n",
+    ],
+    [
+      "one of two constants by its folder",
+      { in: "LIMIT", under: "lib/sim", find: "const", replace: "let" },
+      "lib/sim/limits.ts",
+      "let LIMIT = 4;\n",
     ],
     [
       "a function that was moved from where the hint says",
@@ -116,9 +122,14 @@ Deno.test("placeMutation() refuses", async (t) => {
     ["a function that is not there", { in: "gone" }, 'there is no function, method or constant "gone" in lib'],
     ["a class as a whole", { in: "Count" }, 'there is no function, method or constant "Count" in lib'],
     [
-      "a name that stands twice",
-      { in: "LIMIT", find: "3" },
-      `"LIMIT" stands 2 times in lib, say under which: ${limits}`,
+      "what stands in two declarations of the name",
+      { in: "LIMIT", find: "const" },
+      `"const" occurs 2 times in "LIMIT" of ${limits}`,
+    ],
+    [
+      "what stands in none of them",
+      { in: "LIMIT", find: "5" },
+      `"5" does not occur in "LIMIT" of ${limits}`,
     ],
     [
       "a hint that is wrong where it is needed",

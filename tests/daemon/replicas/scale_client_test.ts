@@ -51,7 +51,13 @@ function open(answers: readonly (() => Response | Promise<Response>)[]) {
     },
   });
   const clock = new VirtualClock();
-  const turn = { isLate: false, refund() {}, report: (busy: unknown) => void notes.push(busy), [Symbol.dispose]() {} };
+  let givenBack = 0;
+  const turn = {
+    isLate: false,
+    refund: () => void givenBack++,
+    report: (busy: unknown) => void notes.push(busy),
+    [Symbol.dispose]() {},
+  };
   const scales = createScaleClient({ client, clock, acquirePermit: () => Promise.resolve(turn) });
   const signal = new AbortController().signal;
   const read = (target: Target = WEB) => scales.get({ namespace: "shop", target }, signal);
@@ -59,7 +65,7 @@ function open(answers: readonly (() => Response | Promise<Response>)[]) {
   const wanted: ScaleWrite = { from, replicas: 5, half: "tick", at: 0, reason: "ScaledOut", message: "" };
   const write = (mayWrite = () => true) =>
     scales.write({ namespace: "shop", target: WEB, write: wanted, mayWrite, signal });
-  return { asked, notes, clock, read, write };
+  return { asked, notes, clock, read, write, countGivenBack: () => givenBack };
 }
 
 const json = (object: Json) => () => Response.json(object);
@@ -197,6 +203,7 @@ Deno.test("write() passes refusals on, and lets everybody wait who writes where 
 Deno.test("write() sends nothing that is not wanted any more, nor once more after a conflict (R46, R75)", async () => {
   const first = open([json(scale())]);
   assertEquals([await first.write(() => false), first.asked], [{ kind: "dropped" }, []]);
+  assertEquals(first.countGivenBack(), 1, "the turn serves another write");
   let looks = 0;
   const second = open([refuse(409), json(scale({ version: "8" })), json(scale())]);
   assertEquals([await second.write(() => looks++ === 0), second.asked.length], [{ kind: "dropped" }, 2]);
