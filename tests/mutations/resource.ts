@@ -26,9 +26,9 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "matches pods of every namespace",
-      in: "ClusterCache.#match",
-      find: "this.#autoscalers.get(pod.namespace)?.values() ?? []",
-      replace: "[...this.#autoscalers.values()].flatMap((all) => [...all.values()])",
+      in: "SelectorIndex.move",
+      find: "this.#namespaces.get(namespace)",
+      replace: "[...this.#namespaces.values()][0]",
       test: "Inventory keeps namespaces apart (C1)",
     },
   ],

@@ -4,7 +4,7 @@
  */
 import type { Autoscaler, WorkloadKind } from "../../model/autoscaler.ts";
 import type { PodFacts } from "../../model/pod.ts";
-import { matches, type Selector } from "../../units/selector.ts";
+import type { Selector } from "../../units/selector.ts";
 import type { Problem } from "../../units/untrusted.ts";
 import type { AutoscalerFacts, Resolution, TrackedPod, WorkloadFacts } from "./facts.ts";
 import {
@@ -16,35 +16,45 @@ import {
   limitAutoscalers,
   toChangedSpec,
 } from "./matching.ts";
-import { deleteWithin, isTargetOf, Workloads, type WorkloadScope } from "./tables.ts";
+import { type OnMovedInSet, type PodSet, type PodSetHandle, SelectorIndex } from "./selector_index.ts";
+import { replaceAllObjects, Table, toWorkloadKey, Workloads, type WorkloadScope } from "./tables.ts";
 
-// Who is tracked, where, and by whom: autoscalers, workloads and pods as the watches show them, and the matches that
-// follow (C10 to C15). Knows no API: it is given typed facts, and notifies its listener of the pods that changed.
-
-/** Which pods are eligible, and who hears of changes. */
+/** Which pods are eligible, and who is notified of changes. */
 interface ClusterCacheOptions {
-  /** C11: only pods annotated pra.kedify.io/reconcile=enabled. */
+  /** Only pods with the annotation `pra.kedify.io/reconcile: enabled` are eligible. */
   readonly requiresAnnotation: boolean;
-  /** So many autoscalers contend for a container: each costs the same as another (16). */
+  /** The most autoscalers for one container; 16 by default. */
   readonly maxContenders?: number;
-  /** A tracked pod is new, changed, or has other contenders. */
+  /** A tracked pod is new, changed, or has other autoscalers. */
   readonly onChanged: (tracked: TrackedPod) => void;
-  /** A pod is no longer tracked: nothing is reverted, what was known of it is dropped. */
+  /** A pod is no longer tracked. */
   readonly onDropped: (pod: PodFacts) => void;
-  /** A pod came, changed or went, tracked or not; `null` = it was not there, or is not any more. */
+  /** A pod was added, changed or removed, tracked or not; `null` = it did not exist before, or does not now. */
   readonly onMoved?: (before: PodFacts | null, after: PodFacts | null) => void;
+  /** The same for the pods of one set of `podSets`. */
+  readonly onMovedInSet?: OnMovedInSet;
 }
 
-/** What is tracked, kept current by every change that it is given. */
+/** What the watches have reported, and the matches between autoscalers and pods. */
 export class ClusterCache {
+  /** The pods of every selector in use: those of autoscalers, and those that others acquire. */
+  readonly podSets: SelectorIndex;
   readonly #options: ClusterCacheOptions;
-  readonly #autoscalers = new Map<string, Map<string, AutoscalerEntry>>();
+  readonly #autoscalers = new Table<AutoscalerEntry>();
   readonly #workloads = new Workloads();
-  readonly #pods = new Map<string, Map<string, PodFacts>>();
+  readonly #pods = new Table<PodFacts>();
   readonly #trackedPods = new Map<string, TrackedPod>();
+  readonly #groups = new Map<PodSet, AutoscalerGroup>();
 
   constructor(options: ClusterCacheOptions) {
     this.#options = options;
+    this.podSets = new SelectorIndex({
+      listPods: (namespace) => this.#pods.list(namespace),
+      onMoved: (set, before, after) => {
+        this.#moveInGroup(set, before, after);
+        options.onMovedInSet?.(set, before, after);
+      },
+    });
   }
 
   get trackedPods(): ReadonlyMap<string, TrackedPod> {
@@ -52,90 +62,86 @@ export class ClusterCache {
   }
 
   *listAutoscalers(): Generator<AutoscalerFacts> {
-    for (const inNamespace of this.#autoscalers.values()) {
-      for (const { facts } of inNamespace.values()) yield facts;
-    }
+    for (const { facts } of this.#autoscalers.all()) yield facts;
   }
 
   findAutoscaler(uid: string, namespace: string): AutoscalerFacts | null {
-    return this.#autoscalers.get(namespace)?.get(uid)?.facts ?? null;
+    return this.#autoscalers.find(namespace, uid)?.facts ?? null;
   }
 
   setAutoscaler(facts: AutoscalerFacts): void {
     const entry = this.#placeAutoscaler(facts);
-    if (entry !== null) this.#rematch(entry);
+    if (entry !== null) this.#rematch([entry]);
   }
 
   removeAutoscaler({ uid, namespace }: Pick<AutoscalerFacts, "uid" | "namespace">): void {
-    const entry = this.#autoscalers.get(namespace)?.get(uid);
-    if (entry === undefined) return;
-    deleteWithin(this.#autoscalers, namespace, uid);
-    this.#rematch(entry);
+    const entry = this.#autoscalers.find(namespace, uid);
+    if (entry === null) return;
+    this.#autoscalers.delete(namespace, uid);
+    this.#rematch([entry]);
   }
 
-  /** All there are in the namespace, `null` = in all; gives those that are no more. Pods are matched once for all. */
+  /** `all`: every autoscaler of the namespace, `null` = of all namespaces. Returns those that no longer exist. */
   replaceAutoscalers(namespace: string | null, all: readonly AutoscalerFacts[]): readonly AutoscalerFacts[] {
     const known = new Set(all.map(({ uid }) => uid));
-    const gone = [...this.listAutoscalers()].filter((one) =>
-      (namespace === null || one.namespace === namespace) && !known.has(one.uid)
-    );
-    for (const one of gone) deleteWithin(this.#autoscalers, one.namespace, one.uid);
-    const changed = all.filter((one) => this.#placeAutoscaler(one) !== null);
-    this.#retrackAll([...gone, ...changed]);
-    return gone;
+    const gone = this.#autoscalers.listWithin(namespace).filter(({ facts }) => !known.has(facts.uid));
+    for (const { facts } of gone) this.#autoscalers.delete(facts.namespace, facts.uid);
+    this.#rematch([...gone, ...all.flatMap((one) => this.#placeAutoscaler(one) ?? [])]);
+    return gone.map(({ facts }) => facts);
   }
 
   setWorkload(facts: WorkloadFacts): void {
-    if (this.#workloads.set(facts)) this.#rematchTargeting(facts);
+    if (this.#workloads.set(facts)) this.#rematchTargeting([facts]);
   }
 
   removeWorkload(facts: WorkloadFacts): void {
-    if (this.#workloads.remove(facts)) this.#rematchTargeting(facts);
+    if (this.#workloads.remove(facts)) this.#rematchTargeting([facts]);
   }
 
-  /** All there are of the kind in the namespace, `null` = in all. */
+  /** `all`: every workload of the kind in the namespace, `null` = in all namespaces. */
   replaceWorkloads(scope: WorkloadScope, all: readonly WorkloadFacts[]): void {
-    this.#retrackAll(this.#workloads.replace(scope, all));
+    this.#rematchTargeting(this.#workloads.replace(scope, all));
   }
 
-  /** Which pods are a workload's; `null` when it is not there, or has no selector to use. */
+  /** Returns the selector of a workload's pods; `null` if the workload does not exist or its selector is invalid. */
   findSelector(workload: Pick<WorkloadFacts, "kind" | "namespace" | "name">): Selector | null {
     return this.#workloads.find(workload)?.selector ?? null;
   }
 
   setPod(pod: PodFacts): void {
-    const inNamespace = this.#pods.get(pod.namespace) ?? new Map<string, PodFacts>();
-    const before = inNamespace.get(pod.uid) ?? null;
-    // A generation never goes back but with all of etcd: what was done since is undone, and nothing is remembered of it.
+    const before = this.#pods.find(pod.namespace, pod.uid);
+    // A generation decreases only when etcd was restored from a backup. What is remembered of the pod is wrong then.
     if ((before?.generation ?? 0) > (pod.generation ?? 0)) this.#drop(pod.uid);
     this.#options.onMoved?.(before, pod);
-    this.#pods.set(pod.namespace, inNamespace.set(pod.uid, pod));
+    this.#pods.set(pod.namespace, pod.uid, pod);
+    this.podSets.move(before, pod);
     this.#retrack(pod);
   }
 
   removePod({ uid, namespace }: Pick<PodFacts, "uid" | "namespace">): void {
-    this.#options.onMoved?.(this.#pods.get(namespace)?.get(uid) ?? null, null);
-    deleteWithin(this.#pods, namespace, uid);
-    for (const entry of this.#autoscalers.get(namespace)?.values() ?? []) removePodFromEntry(entry, uid);
+    const before = this.#pods.find(namespace, uid);
+    this.#options.onMoved?.(before, null);
+    this.#pods.delete(namespace, uid);
+    this.podSets.move(before, null);
     this.#drop(uid);
   }
 
-  /** All there are in the namespace, `null` = in all. */
+  /** `all`: every pod of the namespace, `null` = of all namespaces. */
   replacePods(namespace: string | null, all: readonly PodFacts[]): void {
-    const known = new Set(all.map(({ uid }) => uid));
-    for (const pod of [...this.listPods(namespace)]) if (!known.has(pod.uid)) this.removePod(pod);
-    for (const pod of all) this.setPod(pod);
+    replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
+      set: (pod) => this.setPod(pod),
+      remove: (pod) => this.removePod(pod),
+    });
   }
 
-  *listPods(namespace: string | null): Generator<PodFacts> {
-    const all = namespace === null ? this.#pods.values() : [this.#pods.get(namespace) ?? new Map<string, PodFacts>()];
-    for (const inNamespace of all) yield* inNamespace.values();
+  listPods(namespace: string | null): Iterable<PodFacts> {
+    return namespace === null ? this.#pods.all() : this.#pods.list(namespace);
   }
 
-  /** Kinds that autoscalers of the namespace name which would contend for its pods. */
+  /** Returns the kinds of the targets of the namespace's autoscalers that are valid and not paused. */
   listTargetKinds(namespace: string): ReadonlySet<WorkloadKind> {
     const kinds = new Set<WorkloadKind>();
-    for (const { facts: { autoscaler } } of this.#autoscalers.get(namespace)?.values() ?? []) {
+    for (const { facts: { autoscaler } } of this.#autoscalers.list(namespace)) {
       if (autoscaler?.target && !autoscaler.paused) kinds.add(autoscaler.target.kind);
     }
     return kinds;
@@ -143,10 +149,10 @@ export class ClusterCache {
 
   resolve({ uid, namespace, autoscaler }: AutoscalerFacts): Resolution {
     const selector = autoscaler === null ? null : this.#workloads.findSelector(autoscaler);
-    const entry = this.#autoscalers.get(namespace)?.get(uid);
+    const entry = this.#autoscalers.find(namespace, uid);
     return {
       selector,
-      matched: entry?.matched.size ?? 0,
+      matched: entry?.group?.matched ?? 0,
       tracked: entry?.tracked ?? new Map(),
       crowdedOut: entry?.crowdedOut.size ?? 0,
       isTargetMissing: autoscaler !== null && selector === null,
@@ -154,86 +160,118 @@ export class ClusterCache {
     };
   }
 
-  /** `null` when nothing has changed that decides who is tracked. */
+  /** Returns `null` if nothing has changed that decides which pods are tracked. */
   #placeAutoscaler(facts: AutoscalerFacts): AutoscalerEntry | null {
-    const inNamespace = this.#autoscalers.get(facts.namespace) ?? new Map<string, AutoscalerEntry>();
-    this.#autoscalers.set(facts.namespace, inNamespace);
-    const before = inNamespace.get(facts.uid);
-    if (before === undefined) {
+    const before = this.#autoscalers.find(facts.namespace, facts.uid);
+    if (before === null) {
       const entry = newAutoscalerEntry(facts);
-      inNamespace.set(facts.uid, entry);
+      this.#autoscalers.set(facts.namespace, facts.uid, entry);
       return entry;
     }
-    // A status write comes back as a change too; only the spec decides who is tracked.
+    // A status write arrives as a change too; only the spec decides which pods are tracked.
     const isSame = isSameSpec(before.facts, facts);
     before.facts = { ...facts, autoscaler: isSame ? before.facts.autoscaler : toChangedSpec(before.facts, facts) };
     return isSame ? null : before;
   }
 
-  #rematchTargeting(workload: WorkloadFacts): void {
-    for (const entry of this.#autoscalers.get(workload.namespace)?.values() ?? []) {
-      const { autoscaler } = entry.facts;
-      if (autoscaler !== null && isTargetOf(workload, autoscaler)) this.#rematch(entry);
+  #rematchTargeting(workloads: readonly WorkloadFacts[]): void {
+    const targets = new Set(workloads.map(toWorkloadKey));
+    const namespaces = new Set(workloads.map(({ namespace }) => namespace));
+    const entries = [...namespaces].flatMap((namespace) => [...this.#autoscalers.list(namespace)]);
+    this.#rematch(
+      entries.filter(({ facts: { namespace, autoscaler } }) =>
+        autoscaler?.target && targets.has(toWorkloadKey({ ...autoscaler.target, namespace }))
+      ),
+    );
+  }
+
+  /** Tracks the pods again that matched the changed autoscalers before, or match them now: each pod once. */
+  #rematch(changed: readonly AutoscalerEntry[]): void {
+    const pods = new Set<PodFacts>();
+    for (const entry of changed) {
+      for (const pod of entry.group?.handle.set.pods.values() ?? []) pods.add(pod);
+      this.#regroup(entry);
+      for (const pod of entry.group?.handle.set.pods.values() ?? []) pods.add(pod);
     }
+    for (const pod of pods) this.#retrack(pod);
   }
 
-  /** Tracks anew after one autoscaler has changed: only pods that matched it, or do now, can be tracked otherwise. */
-  #rematch(entry: AutoscalerEntry): void {
-    this.#updateSelector(entry);
-    for (const pod of this.listPods(entry.facts.namespace)) {
-      if (entry.matched.has(pod.uid) || this.#isMatch(pod, entry.selector)) this.#retrack(pod);
+  /** Moves the autoscaler to the group of the selector that it has now. */
+  #regroup(entry: AutoscalerEntry): void {
+    const { facts: { uid, namespace, autoscaler }, group: before } = entry;
+    const isActive = autoscaler !== null && !autoscaler.paused && this.#autoscalers.find(namespace, uid) === entry;
+    const selector = isActive ? this.#workloads.findSelector(autoscaler) : null;
+    const after = selector === null ? null : this.#openGroup(namespace, selector);
+    if (after === before) return;
+    entry.tracked.clear();
+    entry.crowdedOut.clear();
+    entry.group = after;
+    after?.entries.add(entry);
+    before?.entries.delete(entry);
+    if (before?.entries.size !== 0) return;
+    this.#groups.delete(before.handle.set);
+    before.handle[Symbol.dispose]();
+  }
+
+  #openGroup(namespace: string, selector: Selector): AutoscalerGroup {
+    const handle = this.podSets.acquire(namespace, selector, null);
+    const known = this.#groups.get(handle.set);
+    if (known !== undefined) {
+      handle[Symbol.dispose]();
+      return known;
     }
+    const group: AutoscalerGroup = { handle, entries: new Set(), matched: 0 };
+    for (const pod of handle.set.pods.values()) if (this.#isEligible(pod)) group.matched++;
+    this.#groups.set(handle.set, group);
+    return group;
   }
 
-  #retrackAll(changed: readonly { readonly namespace: string }[]): void {
-    for (const namespace of new Set(changed.map((one) => one.namespace))) {
-      for (const entry of this.#autoscalers.get(namespace)?.values() ?? []) this.#updateSelector(entry);
-      for (const pod of this.listPods(namespace)) this.#retrack(pod);
+  #moveInGroup(set: PodSet, before: PodFacts | null, after: PodFacts | null): void {
+    const group = this.#groups.get(set);
+    if (group === undefined) return;
+    if (before !== null && this.#isEligible(before)) group.matched--;
+    if (after !== null && this.#isEligible(after)) group.matched++;
+    if (before === null || after !== null) return;
+    for (const { tracked, crowdedOut } of group.entries) {
+      tracked.delete(before.uid);
+      crowdedOut.delete(before.uid);
     }
-  }
-
-  #updateSelector(entry: AutoscalerEntry): void {
-    const { autoscaler } = entry.facts;
-    entry.selector = autoscaler === null || autoscaler.paused ? null : this.#workloads.findSelector(autoscaler);
-  }
-
-  #isMatch(pod: PodFacts, selector: Selector | null): boolean {
-    return selector !== null && this.#isEligible(pod) && matches(selector, pod.labels);
   }
 
   #retrack(pod: PodFacts): void {
-    const contenders = this.#match(pod);
-    if (contenders.length === 0) return this.#drop(pod.uid);
+    const autoscalers = this.#match(pod);
+    if (autoscalers.length === 0) return this.#drop(pod.uid);
     const before = this.#trackedPods.get(pod.uid);
-    if (before?.pod === pod && isSameAutoscalers(before.autoscalers, contenders)) return;
-    const tracked: TrackedPod = { pod, autoscalers: contenders };
+    if (before?.pod === pod && isSameAutoscalers(before.autoscalers, autoscalers)) return;
+    const tracked: TrackedPod = { pod, autoscalers };
     this.#trackedPods.set(pod.uid, tracked);
     this.#options.onChanged(tracked);
   }
 
-  /** Notes which autoscalers the pod matches, and gives those that contend for it. */
+  /** Updates which autoscalers track the pod, and returns those that count for it. */
   #match(pod: PodFacts): readonly Autoscaler[] {
-    let contenders = NO_MATCHES;
-    for (const entry of this.#autoscalers.get(pod.namespace)?.values() ?? []) {
-      const { facts: { autoscaler }, selector, matched, tracked, crowdedOut, perContainer } = entry;
-      const isMatch = this.#isMatch(pod, selector);
-      if (isMatch) matched.add(pod.uid);
-      else matched.delete(pod.uid);
-      const own = isMatch && autoscaler !== null ? perContainer.list(autoscaler, pod) : NO_MATCHES;
+    const isEligible = this.#isEligible(pod);
+    let all = NO_MATCHES;
+    for (const { facts: { autoscaler }, tracked, crowdedOut, perContainer } of this.#listMatching(pod)) {
+      const own = isEligible && autoscaler !== null ? perContainer.list(autoscaler, pod) : NO_MATCHES;
       if (own.length > 0) tracked.set(pod.uid, pod);
       else tracked.delete(pod.uid);
-      if (crowdedOut.size > 0) crowdedOut.delete(pod.uid);
-      if (own.length > 0) contenders = contenders.length === 0 ? own : [...contenders, ...own];
+      crowdedOut.delete(pod.uid);
+      if (own.length > 0) all = all.length === 0 ? own : [...all, ...own];
     }
-    const kept = limitAutoscalers(contenders, this.#options.maxContenders ?? DEFAULT_MAX_AUTOSCALERS);
-    if (kept.length < contenders.length) this.#markCrowdedOut(pod, new Set(kept.map(({ uid }) => uid)));
+    const kept = limitAutoscalers(all, this.#options.maxContenders ?? DEFAULT_MAX_AUTOSCALERS);
+    if (kept.length < all.length) this.#markCrowdedOut(pod, new Set(kept.map(({ uid }) => uid)));
     return kept.length === 1 ? kept : kept.toSorted(compareNames);
   }
 
-  #markCrowdedOut({ uid, namespace }: PodFacts, kept: ReadonlySet<string>): void {
-    for (const { facts, tracked, crowdedOut } of this.#autoscalers.get(namespace)?.values() ?? []) {
-      if (tracked.has(uid) && !kept.has(facts.uid)) crowdedOut.add(uid);
+  #markCrowdedOut(pod: PodFacts, kept: ReadonlySet<string>): void {
+    for (const { facts, tracked, crowdedOut } of this.#listMatching(pod)) {
+      if (tracked.has(pod.uid) && !kept.has(facts.uid)) crowdedOut.add(pod.uid);
     }
+  }
+
+  *#listMatching({ uid }: PodFacts): Generator<AutoscalerEntry> {
+    for (const set of this.podSets.setsOf(uid)) yield* this.#groups.get(set)?.entries ?? [];
   }
 
   #drop(uid: string): void {
@@ -252,18 +290,22 @@ const NO_PROBLEMS: readonly Problem[] = [];
 
 const NO_MATCHES: readonly Autoscaler[] = [];
 
-// What the inventory keeps of one autoscaler.
+/** The autoscalers of one selector. */
+interface AutoscalerGroup {
+  readonly handle: PodSetHandle;
+  readonly entries: Set<AutoscalerEntry>;
+  /** The number of eligible pods in the set. */
+  matched: number;
+}
 
-/** Kept current pod by pod: asking every pod for every autoscaler would take seconds where there are many of both. */
+/** Kept up to date pod by pod: with many autoscalers and pods, computing it on demand would take seconds. */
 interface AutoscalerEntry {
   facts: AutoscalerFacts;
-  /** What its pods have to meet; `null` when it contends for none: paused, invalid, or its target is missing. */
-  selector: Selector | null;
-  /** UIDs of eligible pods. */
-  readonly matched: Set<string>;
-  /** Those of them that have the container, or one of those that EVERY_CONTAINER stands for. */
+  /** `null` = it matches no pods: it is paused, invalid or deleted, or its target is missing. */
+  group: AutoscalerGroup | null;
+  /** By UID, the eligible pods of the group that have the autoscaler's container. */
   readonly tracked: Map<string, PodFacts>;
-  /** UIDs of those for which too many others go first. */
+  /** UIDs of those for which the limit of autoscalers is used up by others of higher rank. */
   readonly crowdedOut: Set<string>;
   readonly perContainer: ContainerAutoscalers;
 }
@@ -271,16 +313,9 @@ interface AutoscalerEntry {
 function newAutoscalerEntry(facts: AutoscalerFacts): AutoscalerEntry {
   return {
     facts,
-    selector: null,
-    matched: new Set(),
+    group: null,
     tracked: new Map(),
     crowdedOut: new Set(),
     perContainer: new ContainerAutoscalers(),
   };
-}
-
-function removePodFromEntry({ matched, tracked, crowdedOut }: AutoscalerEntry, uid: string): void {
-  matched.delete(uid);
-  tracked.delete(uid);
-  crowdedOut.delete(uid);
 }

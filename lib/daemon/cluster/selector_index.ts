@@ -29,12 +29,13 @@ export interface PodSetHandle extends Disposable {
   readonly set: PodSet;
 }
 
-/** What is kept current, and who hears of it. */
+/** A pod was added to the set or has changed; `null` = it was not in the set before, or is not now. Must not throw. */
+export type OnMovedInSet = (set: PodSet, before: PodFacts | null, after: PodFacts | null) => void;
+
 interface SelectorIndexOptions {
   /** All pods there are in the namespace: asked once for each selector that nobody held before. */
   readonly listPods: (namespace: string) => Iterable<PodFacts>;
-  /** A pod came to the set or has changed; `null` = it left. Must not throw. */
-  readonly onMoved?: (set: PodSet, before: PodFacts | null, after: PodFacts | null) => void;
+  readonly onMoved?: OnMovedInSet;
 }
 
 interface IndexedPodSet extends PodSet {
@@ -79,9 +80,13 @@ export class SelectorIndex {
     const uid = (after ?? before)?.uid;
     const namespace = (after ?? before)?.namespace;
     if (uid === undefined || namespace === undefined) return;
+    const sets = this.#namespaces.get(namespace);
     const was = this.#setsOf.get(uid) ?? NO_SETS;
-    const room = this.#namespaces.get(namespace);
-    const is = after === null || room === undefined ? NO_SETS : findSets(room, after);
+    const is = after === null || sets === undefined
+      ? NO_SETS
+      : before?.labels === after.labels
+      ? was
+      : findSets(sets, after.labels);
     if (is.length > 0) this.#setsOf.set(uid, is);
     else this.#setsOf.delete(uid);
     for (const set of was) if (!is.includes(set)) this.#remove(set, uid);
@@ -156,7 +161,7 @@ export class SelectorIndex {
   }
 }
 
-function findSets(room: NamespaceSets, { labels }: PodFacts): readonly IndexedPodSet[] {
+function findSets(room: NamespaceSets, labels: PodFacts["labels"]): readonly IndexedPodSet[] {
   const found: IndexedPodSet[] = [];
   for (const set of room.others) if (matches(set.selector, labels)) found.push(set);
   for (const [key, value] of Object.entries(labels)) {

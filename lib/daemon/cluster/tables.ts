@@ -35,7 +35,9 @@ export class Table<T> {
   }
 
   delete(place: string, key: string): void {
-    deleteWithin(this.#rows, place, key);
+    const inPlace = this.#rows.get(place);
+    inPlace?.delete(key);
+    if (inPlace?.size === 0) this.#rows.delete(place);
   }
 }
 
@@ -47,15 +49,6 @@ export function replaceAllObjects<T extends { readonly uid: string }>(
   const uids = new Set(all.map(({ uid }) => uid));
   for (const one of known) if (!uids.has(one.uid)) remove(one);
   for (const one of all) set(one);
-}
-
-// Maps of maps, such as objects by namespace and uid: namespaces come and go, and of one that is gone nothing stays.
-
-/** Deletes the key from the inner map, and with its last key the inner map. */
-export function deleteWithin<Outer, Inner, T>(maps: Map<Outer, Map<Inner, T>>, outer: Outer, inner: Inner): void {
-  const map = maps.get(outer);
-  map?.delete(inner);
-  if (map?.size === 0) maps.delete(outer);
 }
 
 // The workloads as the watches show them, and what an autoscaler's target comes to (C10).
@@ -119,11 +112,6 @@ export class Workloads {
   }
 }
 
-/** Whether the autoscaler's target is this workload. */
-export function isTargetOf({ kind, namespace, name }: WorkloadFacts, autoscaler: Autoscaler): boolean {
-  return autoscaler.namespace === namespace && autoscaler.target?.kind === kind && autoscaler.target.name === name;
-}
-
-function toWorkloadKey({ kind, namespace, name }: Pick<WorkloadFacts, "kind" | "namespace" | "name">): string {
+export function toWorkloadKey({ kind, namespace, name }: Pick<WorkloadFacts, "kind" | "namespace" | "name">): string {
   return `${kind}/${namespace}/${name}`;
 }

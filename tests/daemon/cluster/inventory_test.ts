@@ -214,7 +214,7 @@ Deno.test("replaceWorkloads() takes the list for all there is of its kind, and t
 });
 
 /** Counts how often a pod's labels are looked at: what matching costs, whatever the machine. */
-Deno.test("Inventory matches each pod once per list of autoscalers, and no pod in a sweep", () => {
+Deno.test("Inventory matches each pod once for all autoscalers of one selector, and no pod in a sweep", () => {
   const { inventory } = new Book();
   let looks = 0;
   const labels = { app: "web" };
@@ -232,9 +232,67 @@ Deno.test("Inventory matches each pod once per list of autoscalers, and no pod i
     (_, i) => autoscaler({ name: `web-${i}`, target: null, selector: selector("web") }),
   );
   inventory.replaceAutoscalers("shop", all);
-  assertEquals(looks, 50 * 20);
+  assertEquals(looks, 50);
   for (const one of inventory.listAutoscalers()) assertEquals(inventory.resolve(one).matched, 50);
-  assertEquals(looks, 50 * 20);
+  assertEquals(looks, 50);
+});
+
+/** Evaluations of selectors for a pod that is added, changed in its status, changed in its labels and removed. */
+function countEvaluations(otherAutoscalers: number): number {
+  let evaluations = 0;
+  const counted = (app: string): Selector => {
+    const { requirements, source } = selector(app);
+    return {
+      source,
+      get requirements() {
+        evaluations++;
+        return requirements;
+      },
+    };
+  };
+  const others = Array.from({ length: otherAutoscalers }, (_, i) => `other-${i}`);
+  const { inventory, ...book } = new Book();
+  inventory.replaceAutoscalers(
+    null,
+    ["web", ...others].map((app) =>
+      autoscaler({ name: app, uid: app, key: app, target: null, selector: counted(app) })
+    ),
+  );
+  evaluations = 0;
+  inventory.setPod(webPod());
+  inventory.setPod(webPod({ phase: "Running" }));
+  inventory.setPod(webPod({ labels: { app: "web", tier: "back" } }));
+  inventory.removePod(webPod());
+  assertEquals(book.told, ["web-1: web", "web-1: web", "web-1: web", "web-1 dropped"]);
+  return evaluations;
+}
+
+Deno.test("Inventory evaluates no selector of autoscalers for other pods, however many there are", () => {
+  assertEquals(countEvaluations(0), 3);
+  assertEquals(countEvaluations(1_000), 3);
+});
+
+Deno.test("Inventory counts the pods of a selector that others follow too, whoever was first", () => {
+  const { inventory } = filled();
+  const matched = (one: AutoscalerFacts) => inventory.resolve(one).matched;
+  const [first, second] = ["first", "second"].map((uid) =>
+    autoscaler({ uid, name: uid, key: uid, target: null, selector: selector("late") })
+  );
+  if (first === undefined || second === undefined) throw new Error("Two autoscalers were made");
+  const follower = inventory.podSets.acquire("shop", selector("late"), "object");
+  inventory.setPod(webPod({ uid: "late", labels: { app: "late" } }));
+  inventory.setPod(webPod({ uid: "done", labels: { app: "late" }, finished: true }));
+  inventory.setAutoscaler(first);
+  inventory.setAutoscaler(second);
+  assertEquals([matched(first), matched(second), follower.set.pods.size], [1, 1, 2]);
+  inventory.removeAutoscaler(first);
+  inventory.setPod(webPod({ uid: "done", labels: { app: "late" } }));
+  assertEquals([matched(first), matched(second)], [0, 2]);
+  follower[Symbol.dispose]();
+  inventory.removePod({ namespace: "shop", uid: "late" });
+  assertEquals([matched(second), inventory.podSets.setsOf("done").length], [1, 1]);
+  inventory.removeAutoscaler(second);
+  assertEquals(inventory.podSets.setsOf("done"), [], "no selector is kept that is not in use");
 });
 
 const EVERY = { containerName: "*", isWildcard: true };
