@@ -184,7 +184,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       evaluator.drop(pod.uid);
       health.forgetPod(pod.uid);
     },
-    onMoved: (before, after) => replicas?.movePod(before, after),
+    onMovedInSet: (set, before, after) => replicas?.movePodInSet(set, before, after),
     onHeadroom: (node) => nodes.evaluateNow(node, evaluator.waitingForHeadroom),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);

@@ -31,7 +31,7 @@ interface ClusterCacheOptions {
   readonly onDropped: (pod: PodFacts) => void;
   /** A pod was added, changed or removed, tracked or not; `null` = it did not exist before, or does not now. */
   readonly onMoved?: (before: PodFacts | null, after: PodFacts | null) => void;
-  /** The same for the pods of one set of `podSets`. */
+  /** The same for each set of `podSets` that the pod is in. */
   readonly onMovedInSet?: OnMovedInSet;
 }
 

@@ -17,6 +17,7 @@ import { type AutoscalerFacts, type NodeFacts, type Scope, seesWholeNodes, type 
 import { Watches, type WatchesOptions } from "./feeds.ts";
 import { findStaleResource, isEnoughForStatus, isEnoughToDecide } from "./freshness.ts";
 import { ScaledObjectCache } from "./scaled_objects.ts";
+import type { OnMovedInSet } from "./selector_index.ts";
 
 // What is so in the cluster: the watches, the inventory that follows from them, and whether enough is known to judge.
 // It changes nothing anywhere and runs by itself, so that a standby can observe before it may act.
@@ -59,13 +60,16 @@ export interface ObserverListener {
   onAutoscalerGone(autoscaler: AutoscalerFacts): void;
   /** A node has more room than before. */
   onHeadroom(node: string): void;
-  /** A pod came, changed or went, tracked or not; `null` = it was not there, or is not any more. */
-  onMoved?(before: PodFacts | null, after: PodFacts | null): void;
+  /** A pod of one of the cache's pod sets was added to it, has changed or has left it. */
+  readonly onMovedInSet?: OnMovedInSet;
 }
 
 /** The cluster as it is known at this moment. */
 export interface Observer {
-  readonly cache: Pick<ClusterCache, "trackedPods" | "listAutoscalers" | "resolve" | "listPods" | "findSelector">;
+  readonly cache: Pick<
+    ClusterCache,
+    "trackedPods" | "listAutoscalers" | "resolve" | "listPods" | "findSelector" | "podSets"
+  >;
   /** ScaledObjects and what stands beside them; none where they are not watched. */
   readonly scaledObjects: ScaledObjectCache;
   /** False while not everything is known that decisions about replicas depend on in the namespace. */
@@ -115,9 +119,9 @@ export function createObserver(
   const inventory = new ClusterCache({
     requiresAnnotation,
     ...(maxContenders !== undefined && { maxContenders }),
-    onMoved(before, after) {
-      rooms.movePod(before, after);
-      for (const listener of listeners) listener.onMoved?.(before, after);
+    onMoved: (before, after) => rooms.movePod(before, after),
+    onMovedInSet(set, before, after) {
+      for (const listener of listeners) listener.onMovedInSet?.(set, before, after);
     },
     onChanged(tracked) {
       for (const listener of listeners) listener.onTracked(tracked);

@@ -161,6 +161,37 @@ export class SelectorIndex {
   }
 }
 
+/** Acquires sets of an index for a part that ends before the index does. Disposal releases those that are still held. */
+export class PodSetScope implements Pick<SelectorIndex, "setsOf" | "acquire">, Disposable {
+  readonly #index: SelectorIndex;
+  readonly #held = new Set<PodSetHandle>();
+
+  constructor(index: SelectorIndex) {
+    this.#index = index;
+  }
+
+  setsOf(uid: string): readonly PodSet[] {
+    return this.#index.setsOf(uid);
+  }
+
+  acquire(namespace: string, selector: Selector, holder: string | null): PodSetHandle {
+    const { set, [Symbol.dispose]: release } = this.#index.acquire(namespace, selector, holder);
+    const handle: PodSetHandle = {
+      set,
+      [Symbol.dispose]: () => {
+        this.#held.delete(handle);
+        release();
+      },
+    };
+    this.#held.add(handle);
+    return handle;
+  }
+
+  [Symbol.dispose](): void {
+    for (const handle of this.#held) handle[Symbol.dispose]();
+  }
+}
+
 function findSets(room: NamespaceSets, labels: PodFacts["labels"]): readonly IndexedPodSet[] {
   const found: IndexedPodSet[] = [];
   for (const set of room.others) if (matches(set.selector, labels)) found.push(set);
@@ -208,8 +239,8 @@ const HPA_TARGET_KINDS: ReadonlyMap<string, WorkloadKind> = new Map([
   ["apps/StatefulSet", "statefulset"],
 ]);
 
-/** Holds the sets of one namespace's HPAs once somebody asks for them. Disposal lets go of all. */
-export class HpaPodSets implements Disposable {
+/** Holds the sets of a namespace's HPAs once `refresh` was called for it, for as long as the scope of `sets` lasts. */
+export class HpaPodSets {
   readonly #options: HpaPodSetsOptions;
   /** By namespace and uid. */
   readonly #rows = new Table<HpaRow>();
@@ -233,10 +264,6 @@ export class HpaPodSets implements Disposable {
       held[Symbol.dispose]();
     }
     for (const hpa of hpas.values()) if (this.#rows.find(namespace, hpa.uid) === null) this.#add(hpa);
-  }
-
-  [Symbol.dispose](): void {
-    for (const { held } of this.#rows.listWithin(null)) held[Symbol.dispose]();
   }
 
   #add({ uid, namespace, target }: HpaFacts): void {

@@ -21,7 +21,7 @@ import type { AskTrigger } from "../../triggers/value.ts";
 import { formatName } from "../cluster/facts.ts";
 import type { Observer } from "../cluster/observer.ts";
 import type { ScaledObjectListener } from "../cluster/scaled_objects.ts";
-import { HpaPodSets, SelectorIndex } from "../cluster/selector_index.ts";
+import { HpaPodSets, type OnMovedInSet, PodSetScope } from "../cluster/selector_index.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { OnFailure } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -148,8 +148,7 @@ interface ScaledObjectControllers extends Pick<MeteredPods, "recordReading"> {
   readonly list: () => Iterable<ScaledObjectSnapshot>;
   /** What vertical is told of a pod (R86). */
   readonly getContext: (pod: PodFacts, now: number) => Pick<SizeInput, "scaleInPending" | "scaledInAt">;
-  /** A pod came, changed or went; `null` = it was not there, or is not any more. */
-  readonly movePod: (before: PodFacts | null, after: PodFacts | null) => void;
+  readonly movePodInSet: OnMovedInSet;
   /** Runs until the signal aborts, and until what was sent is answered. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
@@ -178,10 +177,7 @@ function createScaledObjectControllers(options: ScaledObjectControllersOptions):
     getCapacity: (node) => observer.nodes.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
     onFresh: ({ holders }) => holders.forEach((holder) => rows.get(holder)?.runner.onFreshUsage()),
   });
-  const sets = new SelectorIndex({
-    listPods: (namespace) => cache.listPods(namespace),
-    onMoved: (set, before, after) => metered.move(set, before, after),
-  });
+  const sets = new PodSetScope(cache.podSets);
   const hpaPods = new HpaPodSets({ clock, objects, sets, findSelector: (workload) => cache.findSelector(workload) });
   const fetches = new Semaphore(MAX_CONCURRENT_FETCHES);
   const templates = createTemplates(options);
@@ -278,7 +274,7 @@ function createScaledObjectControllers(options: ScaledObjectControllersOptions):
 
   return {
     recordReading: (reading) => metered.recordReading(reading),
-    movePod: (before, after) => sets.move(before, after),
+    movePodInSet: (set, before, after) => metered.move(set, before, after),
     *list() {
       for (const { runner: { facts, state } } of rows.values()) yield { facts, state };
     },
@@ -296,7 +292,7 @@ function createScaledObjectControllers(options: ScaledObjectControllersOptions):
       return {};
     },
     async run(signal) {
-      using _hpaPods = hpaPods;
+      using _sets = sets;
       await using _tasks = tasks;
       using _subscription = objects.subscribe(listener);
       await untilAborted(signal);
