@@ -126,10 +126,13 @@ export class ClusterCache {
     this.#drop(uid);
   }
 
-  /** `all`: every pod of the namespace, `null` = of all namespaces. */
+  /** `all`: every pod of the namespace, `null` = of all namespaces. Pods that the cache has as they are do not change. */
   replacePods(namespace: string | null, all: readonly PodFacts[]): void {
     replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
-      set: (pod) => this.setPod(pod),
+      set: (pod) => {
+        const before = this.#pods.find(pod.namespace, pod.uid);
+        if (before === null || !isSameVersion(before, pod)) this.setPod(pod);
+      },
       remove: (pod) => this.removePod(pod),
     });
   }
@@ -289,6 +292,11 @@ export class ClusterCache {
 const NO_PROBLEMS: readonly Problem[] = [];
 
 const NO_MATCHES: readonly Autoscaler[] = [];
+
+/** The generation is compared too: after etcd was restored from a backup, a resourceVersion can occur a second time. */
+function isSameVersion(a: PodFacts, b: PodFacts): boolean {
+  return a.resourceVersion !== "" && a.resourceVersion === b.resourceVersion && a.generation === b.generation;
+}
 
 /** The autoscalers of one selector. */
 interface AutoscalerGroup {

@@ -1,4 +1,4 @@
-import { assertEquals, assertNotEquals } from "#assert";
+import { assert, assertEquals, assertNotEquals } from "#assert";
 import type { PodFacts } from "../../../lib/model/pod.ts";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
 import type { AutoscalerFacts, WorkloadFacts } from "../../../lib/daemon/cluster/facts.ts";
@@ -270,6 +270,30 @@ function countEvaluations(otherAutoscalers: number): number {
 Deno.test("Inventory evaluates no selector of autoscalers for other pods, however many there are", () => {
   assertEquals(countEvaluations(0), 3);
   assertEquals(countEvaluations(1_000), 3);
+});
+
+Deno.test("replacePods() leaves pods of an equal resourceVersion as they are, and takes in what differs", () => {
+  const book = new Book();
+  const { inventory } = book;
+  inventory.setAutoscaler(autoscaler());
+  inventory.setWorkload(workload());
+  const listed = (uid: string, overrides: Partial<PodFacts> = {}) =>
+    webPod({ uid, name: uid, resourceVersion: "7", generation: 2, ...overrides });
+  inventory.replacePods(null, ["a", "b", "c", "d", "e"].map((uid) => listed(uid)));
+  assertEquals(book.take(), ["a: web", "b: web", "c: web", "d: web", "e: web"]);
+  const before = inventory.trackedPods.get("a");
+  inventory.replacePods(null, [
+    listed("a"),
+    listed("b", { resourceVersion: "8" }),
+    listed("c", { generation: 1 }),
+    listed("e"),
+    listed("f"),
+  ]);
+  assertEquals(book.take(), ["d dropped", "b: web", "c dropped", "c: web", "f: web"]);
+  assert(inventory.trackedPods.get("a") === before, "the same object: requests for it stay current");
+  inventory.replacePods("other", []);
+  inventory.replacePods("shop", [listed("a"), listed("f")]);
+  assertEquals(book.take(), ["b dropped", "c dropped", "e dropped"]);
 });
 
 Deno.test("Inventory counts the pods of a selector that others follow too, whoever was first", () => {
