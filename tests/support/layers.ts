@@ -68,7 +68,7 @@ export const LAYERS: LayerRules["layers"] = {
   cli: { layers: [...ALL, "project"], packages: ["commander", "yaml"] },
   daemon: {
     layers: [...PURE, "model", "resources", "vertical", "horizontal", "record", "runtime", "kube", "usage", "triggers"],
-    packages: ["hono", "node:crypto", "node:stream", "node:tls", "node:zlib"],
+    packages: ["hono", "node:crypto", "node:process", "node:stream", "node:tls", "node:zlib"],
   },
   embedded: {
     layers: [...PURE, "embedded/model", "usage", "kube", "runtime"],

@@ -119,19 +119,25 @@ export const FAMILIES = {
     labels: ["namespace", "name", "reason"],
   },
   buildInfo: { kind: "gauge", name: "podfit_build_info", help: "1, with the versions", labels: ["version", "deno"] },
+  cpu: {
+    kind: "counter",
+    name: "process_cpu_seconds_total",
+    help: "CPU time of the process, user and system",
+    labels: [],
+  },
   residentMemory: {
     kind: "gauge",
-    name: "podfit_process_resident_memory_bytes",
+    name: "process_resident_memory_bytes",
     help: "Resident memory of the process",
     labels: [],
   },
-  heap: { kind: "gauge", name: "podfit_process_heap_bytes", help: "JavaScript heap in use", labels: [] },
   startTime: {
     kind: "gauge",
-    name: "podfit_process_start_time_seconds",
+    name: "process_start_time_seconds",
     help: "When the process started, Unix time",
     labels: [],
   },
+  heap: { kind: "gauge", name: "podfit_heap_bytes", help: "JavaScript heap in use", labels: [] },
   loopBlock: {
     kind: "gauge",
     name: "podfit_loop_block_seconds",

@@ -2,6 +2,8 @@
  * What `/metrics` shows: one method per thing that is counted or measured. `forget` removes all series of one
  * autoscaler. `countRequests` counts the answers of the API server.
  */
+// deno-lint-ignore podfit/output -- only the CPU time is read, nothing is printed
+import { cpuUsage } from "node:process";
 import type { FailureReason } from "../../api/usage.ts";
 import type { Transport } from "../../kube/transport.ts";
 import type { Direction } from "../../model/decision.ts";
@@ -105,6 +107,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const replicas = createReplicaMetrics(ofReplicas);
   families.buildInfo.record({ version: options.version, deno: Deno.version.deno }, 1);
   families.startTime.record({}, (options.startedAt ?? performance.timeOrigin) / 1000);
+  let cpuSeconds = 0;
 
   function forgetStatuses(): void {
     const { total, scalingActive, active } = families;
@@ -115,6 +118,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     contentType: CONTENT_TYPE,
     *render() {
       const { rss, heapUsed } = Deno.memoryUsage();
+      const { user, system } = cpuUsage();
+      families.cpu.record({}, (user + system) / 1e6 - cpuSeconds);
+      cpuSeconds = (user + system) / 1e6;
       families.residentMemory.record({}, rss);
       families.heap.record({}, heapUsed);
       if (options.takeLoopBlockMs) families.loopBlock.record({}, options.takeLoopBlockMs() / 1000);

@@ -1,4 +1,5 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "#assert";
+import { cpuUsage } from "node:process";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "#assert";
 import { createMetrics, type FieldChange, type Metrics } from "../../../lib/daemon/metrics/metrics.ts";
 
 const CART = { namespace: "shop", name: "cart" };
@@ -178,7 +179,7 @@ Deno.test("podfit's own figures show what they were told", () => {
   for (
     const line of [
       `podfit_build_info{version="1.2.3",deno="${Deno.version.deno}"} 1`,
-      "podfit_process_start_time_seconds 1.5",
+      "process_start_time_seconds 1.5",
       "podfit_log_lines_dropped_total 3",
       "podfit_loop_block_seconds 0.25",
       'podfit_api_requests_total{verb="patch",resource="pods/resize",code="200"} 1',
@@ -194,8 +195,21 @@ Deno.test("podfit's own figures show what they were told", () => {
     ]
   ) assertStringIncludes(text, `\n${line}\n`);
   assertEquals(text.includes('source="kubelet"'), false);
-  assertMatch(text, /^podfit_process_resident_memory_bytes [1-9]\d{6,}$/m);
-  assertMatch(text, /^podfit_process_heap_bytes [1-9]\d{5,}$/m);
+  assertMatch(text, /^process_resident_memory_bytes [1-9]\d{6,}$/m);
+  assertMatch(text, /^podfit_heap_bytes [1-9]\d{5,}$/m);
+});
+
+Deno.test("process_cpu_seconds_total is the CPU time of the process since it started, at each scrape", () => {
+  const metrics = createMetrics({ version: "1.2.3" });
+  const scrape = () => Number(/^process_cpu_seconds_total (.+)$/m.exec(read(metrics))?.[1]);
+  const ofProcess = () => (cpuUsage().user + cpuUsage().system) / 1e6;
+  for (let scrapes = 0; scrapes < 3; scrapes++) {
+    const [before, shown, after] = [ofProcess(), scrape(), ofProcess()];
+    assert(before <= shown + 1e-6 && shown <= after + 1e-6, `${before} <= ${shown} <= ${after}`);
+    let busy = 0;
+    for (let i = 0; i < 1e6; i++) busy += Math.sqrt(i);
+    assert(busy > 0);
+  }
 });
 
 Deno.test("createMetrics() keeps figures apart from those of another", () => {

@@ -116,7 +116,7 @@ function fill(unit: string, last: string): string {
 async function watchCosts(podfit: PodfitProcess, forMs: number): Promise<string> {
   let [resident, blockedS] = [0, 0];
   const isOver = await until(async () => {
-    resident = Math.max(resident, await podfit.readMetric("podfit_process_resident_memory_bytes") || 0);
+    resident = Math.max(resident, await podfit.readMetric("process_resident_memory_bytes") || 0);
     blockedS = Math.max(blockedS, await podfit.readMetric("podfit_loop_block_seconds") || 0);
     return podfit.code !== null;
   }, forMs);
