@@ -77,15 +77,15 @@ interface MetricsRoutesOptions {
   readonly checkReader?: CheckReader | null;
   readonly clock?: Pick<Clock, "timeout">;
   /** How many pages may be under way; 4 by default. */
-  readonly mostPages?: number;
+  readonly maxPages?: number;
 }
 
 /** The page for Prometheus, compressed where the reader takes it. */
 export function metricsRoutes(
   metrics: Pick<Metrics, "contentType" | "render">,
-  { checkReader = null, clock = systemClock, mostPages = 4 }: MetricsRoutesOptions = {},
+  { checkReader = null, clock = systemClock, maxPages = 4 }: MetricsRoutesOptions = {},
 ): readonly Route[] {
-  const pages = new Semaphore(mostPages);
+  const pages = new Semaphore(maxPages);
   const headers = { "content-type": metrics.contentType };
   return [{
     path: METRICS_PATH,

@@ -188,7 +188,7 @@ Deno.test("/metrics is made for so many readers at once; the next waits for 10 s
     yield "a 1\n";
     yield "b 2\n";
   };
-  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, mostPages: 2 });
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, maxPages: 2 });
   const handler = createHandler([routes]);
   const get = () => handler(new Request("http://podfit/metrics"));
   const [first, second] = [await get(), await get()];
@@ -215,7 +215,7 @@ Deno.test("/metrics gives back its place when a page breaks off", async () => {
     yield "a 1\n";
     throw new Error("no registry");
   };
-  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { mostPages: 1 });
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { maxPages: 1 });
   const handler = createHandler([routes]);
   for (let time = 0; time < 3; time++) {
     const response = await handler(new Request("http://podfit/metrics"));
@@ -230,7 +230,7 @@ Deno.test("/metrics over the network makes few pages for many who stop to read, 
     made++;
     for (let piece = 0; piece < 300; piece++) yield `${"#".repeat(2 ** 16)}\n`;
   };
-  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, mostPages: 2 });
+  const routes = metricsRoutes({ contentType: "text/plain", render: page }, { clock, maxPages: 2 });
   await using server = serve(createHandler([routes]), LOCAL);
   const statuses: string[] = [];
   const clients = await Promise.all(Array.from({ length: 20 }, async () => {
