@@ -1,112 +1,182 @@
 /**
  * The controller of one ScaledObject: it runs the activation loop and the scaling loop, writes /scale, and handles the
  * end of the object. It alone writes the object's state.
+ *
+ *     Running <-- nothing blocks ----- Blocked
+ *        |                                ^
+ *        |   a blocker is found           |     A reconcile checks for blockers first. Then it writes what a change
+ *        +--------------------------------+     of the object asks for. Then each loop that is due asks its triggers,
+ *        |                                |     decides and writes.
+ *        |   the object is being deleted  |
+ *        +--> Ending <--------------------+     Ending restores the replicas once and removes the finalizer.
+ *               |
+ *               +--> Ended                      Any state ends when the API server has removed the object.
  */
+import { decideReplicas } from "../../horizontal/decide.ts";
+import { toTransferredNotice } from "../../horizontal/events.ts";
+import { needsTemplate } from "../../horizontal/initial_requests.ts";
 import { SCALING_LOOP_MS } from "../../horizontal/pod_metrics.ts";
+import { seedReplicasState } from "../../horizontal/status.ts";
 import type { PodFacts } from "../../model/pod.ts";
-import type { ScaleAnswer, ScaleWrite } from "../../model/replicas_decision.ts";
+import type {
+  Blocker,
+  ReplicasObservation,
+  ReplicasOutcome,
+  ScaleAnswer,
+  ScaleWrite,
+  TriggerReadings,
+} from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
-import type { ScaledObject, ScaledObjectFacts } from "../../model/scaled_object.ts";
+import { listResourceTriggers, type ScaledObject, type ScaledObjectFacts } from "../../model/scaled_object.ts";
 import { type Clock, watchClockSteps } from "../../runtime/clock.ts";
+import type { Semaphore } from "../../runtime/limits.ts";
 import type { TriggerReader } from "../../triggers/reader.ts";
+import type { HpaFacts } from "../cluster/parse_objects.ts";
 import { isSameObject } from "../cluster/scaled_objects.ts";
-import { FINALIZER, needsFinalizerChange, type SetFinalizer } from "./conflicts.ts";
 import {
   type BlockerCheckResult,
-  type CheckBlockers,
-  type DueLoop,
-  EarlyScalingCheck,
-  type FetchedReadings,
-  type FetchReadings,
-  type ReadingsRequest,
-  ReconcileSchedule,
-  ReplicaDecisions,
+  checkBlockers,
+  type CheckBlockersContext,
+  findCurrentConflict,
+  toTriggerFailed,
   type UnblockedResult,
-} from "./reconcile.ts";
+} from "./blockers.ts";
+import { FINALIZER, needsFinalizerChange, type SetFinalizer } from "./conflicts.ts";
 import type { ReplicasSink } from "./reports.ts";
+import { type DueLoop, EarlyScalingCheck, ReconcileSchedule } from "./schedule.ts";
 import { isRetryable, type ScaleClient } from "./scale_client.ts";
-import type { ComputeUsage, MeteredPods, TargetPods } from "./target_pods.ts";
+import type { ComputeUsage, MeteredPods, TargetPods, WorkloadUsage } from "./target_pods.ts";
+import type { Templates } from "./templates.ts";
 
-// The life of one ScaledObject: its halves by their clocks, one at a time (R7, R8), what stands in their way, its
-// writes, and its end. It alone writes the object's state.
+/** What the controllers of all ScaledObjects share. */
+export interface ControllerParts extends CheckBlockersContext {
+  readonly clock: Clock;
+  readonly scales: ScaleClient;
+  readonly computeUsage: ComputeUsage;
+  readonly metered: Pick<MeteredPods, "get">;
+  readonly templates: Pick<Templates, "fetch">;
+  /** Limits for how many objects templates are fetched at the same time. */
+  readonly fetches: Semaphore;
+  readonly setFinalizer: SetFinalizer;
+  readonly sink: Pick<Required<ReplicasSink>, "onPass">;
+  /** A deleted object's replicas could not be restored. */
+  readonly onUnrestored: (facts: ScaledObjectFacts, cause: string) => void;
+  /** Asked right before each write. */
+  readonly isLeading: () => boolean;
+  /** False while what the namespace's objects depend on is not known: then nothing is done. */
+  readonly canScale: (namespace: string) => boolean;
+}
+
+interface ScaledObjectControllerOptions {
+  readonly facts: ScaledObjectFacts;
+  readonly pods: TargetPods;
+  readonly reader: TriggerReader;
+  /** Epoch ms. The activation loop is due then, the scaling loop 15 s later. */
+  readonly startAt: number;
+}
+
+type ControllerState =
+  | { readonly kind: "Running" }
+  /** "check" = the check before each reconcile found it. "triggers" = the triggers of a loop cannot be asked. */
+  | { readonly kind: "Blocked"; readonly by: "check" | "triggers" }
+  | { readonly kind: "Ending"; readonly startedMs: number; readonly isRestored: boolean }
+  | { readonly kind: "Ended" };
+
+/** What one loop decides on: `triggers` has the readings of that loop. */
+type LoopReadings =
+  | WorkloadUsage & { readonly kind: "gathered"; readonly triggers: TriggerReadings }
+  /** An authentication or a secret is missing. */
+  | { readonly kind: "obstructed"; readonly message: string };
+
+interface DecisionContext {
+  /** When the loop was due, or when the observation was made, epoch ms. */
+  readonly now: number;
+  readonly lateMs?: number;
+  /** The HPA that was deleted before the decision. */
+  readonly transferred?: HpaFacts | null;
+}
+
+/** How long to wait while too little of the namespace is known. */
+const UNKNOWN_RETRY_MS = 1_000;
+
+/** How long to wait after a failure that no loop repeats. */
+const RETRY_MS = SCALING_LOOP_MS;
+
+/** How long the end of an object waits for an API server that cannot restore the replicas now. */
+const MAX_RESTORE_MS = 5 * 60_000;
 
 /** Runs until its signal aborts, or the object is gone. */
 export class ScaledObjectController {
-  readonly #options: ScaledObjectControllerOptions;
+  readonly #parts: ControllerParts;
+  readonly #pods: TargetPods;
+  readonly #reader: TriggerReader;
   readonly #schedule = new ReconcileSchedule();
-  readonly #takeStep: () => number;
-  #facts: ScaledObjectFacts;
-  readonly #decisions: ReplicaDecisions;
-  /** Something has changed that is to be looked at now, and whether the object itself has. */
-  #mustReconcile = true;
-  #hasObjectChanged = true;
-  /** The last change was not passed on yet, or what it asks for is not written. */
-  #isChangePending = true;
-  #blockedBy: "look" | "triggers" | null = null;
-  #retryAt = Infinity;
-  #hasCoupledTrigger = false;
-  #isEnded = false;
-  #wakeUp = new AbortController();
-  readonly #queries: TriggerQueries;
-  readonly #finalization: Finalization;
   readonly #earlyCheck: EarlyScalingCheck;
-  readonly #blockers: Blockers;
-  readonly #listPods = () => [...this.#options.pods.set?.pods.values() ?? []];
+  readonly #takeStep: () => number;
+  #state: ControllerState = { kind: "Running" };
+  #facts: ScaledObjectFacts;
+  #replicas: ReplicasState;
+  #hasDecided = false;
+  /** The last change of the object: "unseen" = no reconcile has seen it. "unwritten" = /scale does not show it yet. */
+  #change: "unseen" | "unwritten" | "none" = "unseen";
+  /** A reconcile is due then, whatever the schedule says, epoch ms. -Infinity = now, Infinity = never. */
+  #reconcileAt = -Infinity;
+  /** When the triggers were read last, one was coupled to the size of the pods. */
+  #hasCoupledTrigger = false;
+  /** Of the HPA that was deleted for this object. */
+  #transferredUid: string | null = null;
+  #warnings: readonly string[] = [];
+  /** Ends the sleep between two reconciles. */
+  #wakeUp = new AbortController();
+  /** Cancels the questions to triggers: a change or the end does not wait for answers. */
+  #questions = new AbortController();
 
-  constructor(options: ScaledObjectControllerOptions) {
-    this.#options = options;
-    this.#facts = options.facts;
-    this.#decisions = new ReplicaDecisions({ ...options, getFacts: () => this.#facts });
-    this.#takeStep = watchClockSteps(options.clock);
-    this.#queries = new TriggerQueries(options.fetchReadings);
-    const [passes, listPods] = [this.#decisions, this.#listPods];
-    const foresight = this.#earlyCheck = new EarlyScalingCheck({ ...options, decisions: passes, pods: listPods });
-    this.#blockers = new Blockers({
-      ...options,
-      decisions: passes,
-      earlyCheck: foresight,
-      listPods,
-      queries: this.#queries,
+  constructor(parts: ControllerParts, { facts, pods, reader, startAt }: ScaledObjectControllerOptions) {
+    this.#parts = parts;
+    this.#pods = pods;
+    this.#reader = reader;
+    this.#facts = facts;
+    this.#replicas = seedReplicasState(facts.status);
+    this.#takeStep = watchClockSteps(parts.clock);
+    this.#earlyCheck = new EarlyScalingCheck({
+      clock: parts.clock,
+      computeUsage: parts.computeUsage,
+      metered: parts.metered,
+      pods: this.#listPods,
+      preview: (observation, now) =>
+        decideReplicas(this.#replicas, { now, object: this.#facts, observation, dryRun: false }),
     });
-    this.#finalization = new Finalization({
-      ...options,
-      decisions: passes,
-      checkBlockers: (signal) => this.#blockers.check(this.#facts, signal),
-      write: (write, of) => this.#write(write, of),
-    });
-    this.#schedule.follow(null, options.facts, options.startAt);
+    this.#schedule.follow(null, facts, startAt);
   }
 
   get facts(): ScaledObjectFacts {
     return this.#facts;
   }
 
-  /** `null` before the first pass. */
+  /** `null` before the first decision. */
   get state(): ReplicasState | null {
-    return this.#decisions.state;
+    return this.#hasDecided ? this.#replicas : null;
   }
 
-  /** Some trigger was coupled when it was read last (R80). */
   get hasCoupledTrigger(): boolean {
     return this.#hasCoupledTrigger;
   }
 
-  /** The object as the watch shows it now. Gives whether more than its status has changed. */
+  /** Takes the object as the watch shows it now. Returns whether more than its status has changed. */
   put(facts: ScaledObjectFacts): boolean {
     const before = this.#facts;
     this.#facts = facts;
     if (isSameObject(before, facts)) return false;
-    this.#schedule.follow(before, facts, this.#options.clock.now());
-    this.#hasObjectChanged = true;
+    this.#schedule.follow(before, facts, this.#parts.clock.now());
+    this.#change = "unseen";
     this.reconcileNow();
     return true;
   }
 
-  /** Looks again now at what stands in the way. */
   reconcileNow(): void {
-    this.#mustReconcile = true;
+    this.#reconcileAt = -Infinity;
     this.#wakeUp.abort();
-    this.#queries.cancel();
+    this.#questions.abort();
   }
 
   /** Usage of some of the target's pods is fresh. */
@@ -114,13 +184,23 @@ export class ScaledObjectController {
     if (this.#earlyCheck.onFreshUsage()) this.#wakeUp.abort();
   }
 
+  /** The object was removed from the API server. */
+  onDeleted(): void {
+    if (!this.#facts.isDeleting) {
+      this.#facts = { ...this.#facts, isDeleting: true };
+      this.#decide({ kind: "deleted", scale: null }, { now: this.#parts.clock.now() });
+    }
+    this.#enter({ kind: "Ended" });
+    this.#wakeUp.abort();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, isKnown } = this.#options;
-    while (!signal.aborted && !this.#isEnded) {
+    const { clock, canScale } = this.#parts;
+    while (!signal.aborted && this.#state.kind !== "Ended") {
       this.#wakeUp = new AbortController();
       this.#followClockStep();
       const now = clock.now();
-      const dueAt = isKnown(this.#facts.namespace) ? this.#getNextAt(now) : now + UNKNOWN_RETRY_MS;
+      const dueAt = canScale(this.#facts.namespace) ? this.#getDueAt(now) : now + UNKNOWN_RETRY_MS;
       const nextAt = Math.min(dueAt, this.#earlyCheck.dueAt);
       if (nextAt > now) {
         await clock.sleep(nextAt - now, AbortSignal.any([signal, this.#wakeUp.signal])).catch(() => {});
@@ -129,309 +209,261 @@ export class ScaledObjectController {
     }
   }
 
-  /** The object was removed from the API server. */
-  onDeleted(): void {
-    if (!this.#facts.isDeleting) {
-      this.#facts = { ...this.#facts, isDeleting: true };
-      this.#decisions.decide({ kind: "deleted", scale: null }, { now: this.#options.clock.now() });
-    }
-    this.#isEnded = true;
-    this.#wakeUp.abort();
-  }
-
-  #getNextAt(now: number): number {
-    if (this.#mustReconcile) return now;
-    if (this.#facts.isDeleting) return this.#retryAt;
-    return Math.min(this.#retryAt, this.#schedule.getNextAt(now));
+  #getDueAt(now: number): number {
+    return this.#facts.isDeleting ? this.#reconcileAt : Math.min(this.#reconcileAt, this.#schedule.getNextAt(now));
   }
 
   async #reconcile(signal: AbortSignal): Promise<void> {
-    this.#isChangePending ||= this.#hasObjectChanged;
-    this.#mustReconcile = this.#hasObjectChanged = false;
-    this.#retryAt = Infinity;
-    if (this.#facts.isDeleting) {
-      if (!await this.#finalization.tryFinalize(this.#facts, signal)) this.#retry();
-      return;
-    }
-    const { clock } = this.#options;
-    const looked = await this.#blockers.check(this.#facts, signal);
-    const wasObstructed = this.#blockedBy === "look";
-    if (looked.kind === "obstructed") {
+    const { clock, dryRun, setFinalizer } = this.#parts;
+    if (this.#change === "unseen") this.#change = "unwritten";
+    const isUnwritten = this.#change === "unwritten";
+    this.#reconcileAt = Infinity;
+    if (this.#facts.isDeleting) return await this.#end(signal);
+    const checked = await this.#checkBlockers(signal);
+    if (checked.kind === "blocked") {
       this.#schedule.takeDue(clock.now());
-      return this.#block(looked, "look");
+      return this.#block("check", checked.blocker);
     }
-    if (wasObstructed) this.#blockedBy = null;
-    if (needsFinalizerChange(this.#facts) && !this.#options.dryRun) {
-      const isSet = await this.#options.setFinalizer(this.#facts, looked.object.restoresReplicas, signal);
-      if (!isSet) this.#retry();
+    const wasBlocked = this.#state.kind === "Blocked" && this.#state.by === "check";
+    if (wasBlocked) this.#enter({ kind: "Running" });
+    if (needsFinalizerChange(this.#facts) && !dryRun) {
+      if (!await setFinalizer(this.#facts, checked.object.restoresReplicas, signal)) this.#retry();
     }
-    let current: BlockerCheckResult | null = looked;
-    if (this.#isChangePending || wasObstructed || looked.transferred !== null) {
-      current = await this.#handleChange(looked, signal) ? null : looked;
+    let current: BlockerCheckResult | null = checked;
+    if (isUnwritten || wasBlocked || checked.transferred !== null) {
+      current = await this.#handleChange(checked, isUnwritten, signal) ? null : checked;
       this.#schedule.activateBy(clock.now(), clock.now());
     }
-    for (const one of this.#schedule.takeDue(clock.now())) {
+    for (const due of this.#schedule.takeDue(clock.now())) {
       if (signal.aborted) return;
-      if (this.#hasObjectChanged) {
-        this.#schedule.requeue(one);
+      if (this.#hasUnseenChange()) {
+        this.#schedule.requeue(due);
         continue;
       }
-      current ??= await this.#blockers.check(this.#facts, signal);
-      if (current.kind === "obstructed") return this.#block(current, "look");
-      const hasWritten: boolean = await this.#runLoop(one, { ...current, signal });
+      current ??= await this.#checkBlockers(signal);
+      if (current.kind === "blocked") return this.#block("check", current.blocker);
+      const hasWritten = await this.#runLoop(due, current, signal);
       if (hasWritten) current = null;
     }
   }
 
-  #block({ blocker }: Extract<BlockerCheckResult, { kind: "obstructed" }>, by: "look" | "triggers"): void {
-    const { clock } = this.#options;
-    this.#blockedBy = by;
-    // Halves look again by themselves.
-    if (this.#schedule.getNextAt(clock.now()) === Infinity) this.#retryAt = clock.now() + RETRY_MS;
-    this.#decisions.decide({ kind: "obstructed", obstacle: blocker }, { now: clock.now() });
+  /** Does not reject. */
+  async #checkBlockers(signal: AbortSignal): Promise<BlockerCheckResult> {
+    const tryTriggers = async (object: ScaledObject) => {
+      const readings = await this.#askTriggers(object, { loop: "tick", at: this.#parts.clock.now() }, signal);
+      if (readings === null) return "the ScaledObject has changed meanwhile";
+      return readings.kind === "obstructed" ? readings.message : null;
+    };
+    const checked = await checkBlockers({
+      facts: this.#facts,
+      transferredUid: this.#transferredUid,
+      tryTriggers,
+      pods: this.#pods,
+      signal,
+    }, this.#parts);
+    this.#warnings = checked.warnings;
+    this.#earlyCheck.setUnblocked(checked.kind === "clear" ? checked : null);
+    if (checked.kind === "clear" && checked.transferred !== null) this.#transferredUid = checked.transferred.uid;
+    return checked;
   }
 
-  /** Gives whether replicas were, or may have been, written. */
-  async #handleChange(looked: UnblockedResult, signal: AbortSignal): Promise<boolean> {
-    const [now, { transferred }] = [this.#options.clock.now(), looked];
-    const outcome = this.#decisions.decide({ kind: "changed", scale: looked.scale }, { now, transferred });
-    // Once written, it stays as it is set by hand, whatever came in the way and went (R55).
-    const answer = this.#isChangePending ? await this.#write(outcome.write, { object: looked.object, signal }) : null;
-    this.#isChangePending = answer !== null && answer.kind !== "accepted";
-    if (this.#isChangePending) this.#retry();
+  #block(by: "check" | "triggers", blocker: Blocker): void {
+    const { clock } = this.#parts;
+    this.#enter({ kind: "Blocked", by });
+    // A loop that is due later checks again by itself.
+    if (this.#schedule.getNextAt(clock.now()) === Infinity) this.#retry();
+    this.#decide({ kind: "obstructed", obstacle: blocker }, { now: clock.now() });
+  }
+
+  /** Returns whether replicas were, or may have been, written. */
+  async #handleChange(
+    { object, scale, transferred }: UnblockedResult,
+    isUnwritten: boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { write } = this.#decide({ kind: "changed", scale }, { now: this.#parts.clock.now(), transferred });
+    // A change is written once. After that, replicas that somebody set by hand stay, whatever blocks in between.
+    const answer = isUnwritten ? await this.#write(write, object, signal) : null;
+    const hasFailed = answer !== null && answer.kind !== "accepted";
+    if (!this.#hasUnseenChange()) this.#change = hasFailed ? "unwritten" : "none";
+    if (hasFailed) this.#retry();
     return answer !== null;
   }
 
-  async #runLoop(due: DueLoop, of: UnblockedResult & { readonly signal: AbortSignal }): Promise<boolean> {
-    const { reader, clock } = this.#options;
-    const { object, scale, signal } = of;
-    const lateMs = clock.now() - due.at;
-    const gathered = await this.#queries.fetch({ object, reader, pods: this.#listPods, due, signal });
-    if (gathered === null || this.#hasObjectChanged) {
+  /** Returns whether replicas were, or may have been, written. */
+  async #runLoop(due: DueLoop, { object, scale }: UnblockedResult, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#parts;
+    const { loop, at: now } = due;
+    const lateMs = clock.now() - now;
+    const readings = await this.#askTriggers(object, due, signal);
+    if (readings === null || this.#hasUnseenChange()) {
       this.#schedule.requeue(due);
       return false;
     }
-    if (gathered.kind === "obstructed") {
-      const obstacle = { kind: "check", reason: "TriggerFailed", message: gathered.message } as const;
-      this.#block({ kind: "obstructed", blocker: obstacle, warnings: [] }, "triggers");
+    if (readings.kind === "obstructed") {
+      this.#block("triggers", toTriggerFailed(readings.message));
       return false;
     }
-    const { triggers, readyPods } = gathered;
-    this.#hasCoupledTrigger = gathered.isCoupled ?? this.#hasCoupledTrigger;
-    if (this.#blockedBy === "triggers") {
-      this.#blockedBy = null;
-      this.#decisions.decide({ kind: "changed", scale }, { now: due.at });
-      if (due.loop === "tick") this.#schedule.activateBy(clock.now(), clock.now());
+    const { triggers, readyPods } = readings;
+    this.#hasCoupledTrigger = readings.isCoupled ?? this.#hasCoupledTrigger;
+    if (this.#state.kind === "Blocked" && this.#state.by === "triggers") {
+      this.#enter({ kind: "Running" });
+      this.#decide({ kind: "changed", scale }, { now });
+      if (loop === "tick") this.#schedule.activateBy(clock.now(), clock.now());
     }
-    const outcome = this.#decisions.decideLoop(due, { scale, triggers, readyPods, lateMs });
-    if (outcome.report?.half === "tick") this.#earlyCheck.onScalingLoop(outcome.report);
-    const answer = await this.#write(outcome.write, { object, signal });
-    const isPutOff = due.loop === "poll" && answer !== null && isRetryable(answer);
-    if (isPutOff) this.#schedule.activateBy(clock.now() + RETRY_MS, clock.now());
+    const observation: ReplicasObservation = loop === "poll"
+      ? { kind: loop, scale, triggers, readyPods: readyPods ?? 0 }
+      : { kind: loop, scale, triggers, readyPods };
+    const { report, write } = this.#decide(observation, { now, lateMs });
+    if (report?.half === "tick") this.#earlyCheck.onScalingLoop(report);
+    const answer = await this.#write(write, object, signal);
+    if (loop === "poll" && answer !== null && isRetryable(answer)) {
+      this.#schedule.activateBy(clock.now() + RETRY_MS, clock.now());
+    }
     return answer !== null;
   }
 
-  #retry(): void {
-    this.#retryAt = this.#options.clock.now() + RETRY_MS;
+  /** Resolves to `null` when a change cancelled the questions. Rejects with the signal's reason only. */
+  async #askTriggers(object: ScaledObject, due: DueLoop, signal: AbortSignal): Promise<LoopReadings | null> {
+    const { signal: cancelled } = this.#questions = new AbortController();
+    try {
+      return await this.#fetchReadings(object, due, AbortSignal.any([signal, cancelled]));
+    } catch (error) {
+      if (signal.aborted || !cancelled.aborted) throw error;
+      return null;
+    }
   }
 
-  /** `null` where nothing was to be written. */
-  async #write(
-    write: ScaleWrite | null,
-    { object, signal }: { readonly object: ScaledObject; readonly signal: AbortSignal },
-  ): Promise<ScaleAnswer | null> {
+  async #fetchReadings(object: ScaledObject, { loop, at }: DueLoop, signal: AbortSignal): Promise<LoopReadings> {
+    const external = await this.#reader.read(object, loop, { now: at, signal });
+    if (external.kind === "obstructed") return external;
+    const resources = loop === "tick" ? listResourceTriggers(object) : [];
+    if (resources.length > 0) await this.#fetchTemplates(object, signal);
+    const usage = await this.#parts.computeUsage({ object, resources, pods: this.#listPods, at, signal });
+    return { ...usage, kind: "gathered", triggers: new Map([...external.readings, ...usage.triggers]) };
+  }
+
+  /** Only for pods that were resized before podfit saw them. */
+  async #fetchTemplates(object: ScaledObject, signal: AbortSignal): Promise<void> {
+    const { metered, fetches, templates } = this.#parts;
+    const unknown = this.#listPods().filter((pod) => needsTemplate(pod, metered.get(pod.uid).recorded));
+    if (unknown.length === 0) return;
+    using _slot = await fetches.acquire(signal);
+    await templates.fetch(object, unknown, signal);
+  }
+
+  #decide(observation: ReplicasObservation, context: DecisionContext): ReplicasOutcome {
+    const { clock, sink, dryRun } = this.#parts;
+    const { now, lateMs = 0, transferred = null } = context;
+    const startedMs = clock.monotonic();
+    const before = this.#replicas;
+    const warnings = this.#warnings.length > 0 ? { warnings: this.#warnings } : {};
+    const input = { now, object: this.#facts, observation, dryRun, ...warnings };
+    const decided = decideReplicas(before, input);
+    const outcome = transferred === null ? decided : addTransferNotice(decided, transferred);
+    this.#replicas = outcome.state;
+    this.#hasDecided = true;
+    sink.onPass({ before, input, outcome, tookMs: clock.monotonic() - startedMs, lateMs });
+    return outcome;
+  }
+
+  /** Resolves to `null` where nothing was to be written. */
+  async #write(write: ScaleWrite | null, object: ScaledObject, signal: AbortSignal): Promise<ScaleAnswer | null> {
     if (write === null) return null;
-    const { scales, mayWrite, pods, clock } = this.#options;
-    const isCurrent = () =>
-      !this.#hasObjectChanged && mayWrite(object, { pods, transferredUid: this.#blockers.transferredUid });
+    const { scales, clock } = this.#parts;
     const { namespace, target } = object;
-    const answer = await scales.write({ namespace, target, write, mayWrite: isCurrent, signal });
-    this.#decisions.decide({ kind: "answered", write, answer }, { now: clock.now() });
+    const answer = await scales.write({ namespace, target, write, mayWrite: () => this.#mayWrite(object), signal });
+    this.#decide({ kind: "answered", write, answer }, { now: clock.now() });
     this.#earlyCheck.onAnswer(answer);
     return answer;
   }
+
+  #mayWrite(object: ScaledObject): boolean {
+    const { isLeading, canScale } = this.#parts;
+    if (this.#hasUnseenChange() || !isLeading() || !canScale(object.namespace)) return false;
+    const query = { object, set: this.#pods.set, transferredUid: this.#transferredUid };
+    return findCurrentConflict(query, this.#parts).blocker === null;
+  }
+
+  /**
+   * Restores the replicas once and removes the finalizer. It removes it also where the API server does not let the
+   * replicas be restored: otherwise the object and its namespace could not be deleted.
+   */
+  async #end(signal: AbortSignal): Promise<void> {
+    const { clock, dryRun, setFinalizer } = this.#parts;
+    const facts = this.#facts;
+    const ending = this.#state.kind === "Ending"
+      ? this.#state
+      : { kind: "Ending", startedMs: clock.monotonic(), isRestored: false } as const;
+    this.#enter(ending);
+    if (!ending.isRestored && !await this.#restore(facts, ending.startedMs, signal)) return this.#retry();
+    this.#enter({ ...ending, isRestored: true });
+    this.#pods[Symbol.dispose]();
+    if (dryRun || !facts.finalizers.includes(FINALIZER)) return;
+    if (!await setFinalizer(facts, false, signal)) this.#retry();
+  }
+
+  /** Returns whether the replicas are restored, or cannot be. */
+  async #restore(facts: ScaledObjectFacts, startedMs: number, signal: AbortSignal): Promise<boolean> {
+    const { clock, onUnrestored } = this.#parts;
+    const isTimedOut = () => clock.monotonic() - startedMs >= MAX_RESTORE_MS;
+    const object = facts.scaledObject ?? facts.restoring;
+    const checked = object === null ? null : await this.#checkBlockers(signal);
+    const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";
+    if (isUnread && (signal.aborted || !isTimedOut())) return false;
+    const scale = checked?.kind === "clear" ? checked.scale : null;
+    const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.now() });
+    if (isUnread) {
+      onUnrestored(facts, "the target's scale cannot be read");
+      return true;
+    }
+    const answer = object === null ? null : await this.#write(write, object, signal);
+    if (answer === null || answer.kind === "accepted") return true;
+    if (signal.aborted || (isRetryable(answer) && !isTimedOut())) return false;
+    onUnrestored(facts, answer.kind === "dropped" ? "somebody else writes them" : answer.message);
+    return true;
+  }
+
+  #enter(state: ControllerState): void {
+    if (this.#state.kind !== "Ended") this.#state = state;
+  }
+
+  #retry(): void {
+    if (this.#reconcileAt > -Infinity) this.#reconcileAt = this.#parts.clock.now() + RETRY_MS;
+  }
+
+  #hasUnseenChange(): boolean {
+    return this.#change === "unseen";
+  }
+
+  readonly #listPods = (): readonly PodFacts[] => [...this.#pods.set?.pods.values() ?? []];
 
   #followClockStep(): void {
     const stepMs = this.#takeStep();
     if (stepMs === 0) return;
     this.#schedule.followClockStep(stepMs);
-    this.#decisions.followClockStep(stepMs);
+    this.#replicas = shiftReplicasState(this.#replicas, stepMs);
     this.#earlyCheck.followClockStep(stepMs);
-    if (this.#retryAt < Infinity) this.#retryAt += stepMs;
+    this.#reconcileAt += stepMs;
   }
 }
 
-// What the runner of one ScaledObject is made of.
-
-/** What every runner shares. */
-export interface ControllerParts {
-  readonly clock: Clock;
-  readonly dryRun: boolean;
-  readonly scales: ScaleClient;
-  readonly checkBlockers: CheckBlockers;
-  readonly fetchReadings: FetchReadings;
-  readonly computeUsage: ComputeUsage;
-  readonly metered: Pick<MeteredPods, "get">;
-  readonly setFinalizer: SetFinalizer;
-  /** A deleted object's replicas could not be restored (R57). */
-  readonly onUnrestored: (facts: ScaledObjectFacts, cause: string) => void;
-  readonly sink: Pick<Required<ReplicasSink>, "onPass">;
-  /** Right before each write: whether this podfit leads, and nobody else writes. */
-  readonly mayWrite: (
-    object: ScaledObject,
-    of: { readonly pods: TargetPods; readonly transferredUid: string | null },
-  ) => boolean;
-  /** False while what the namespace's objects depend on is not known (any more): then nothing is done. */
-  readonly isKnown: (namespace: string) => boolean;
+function addTransferNotice(outcome: ReplicasOutcome, hpa: HpaFacts): ReplicasOutcome {
+  const { name, minReplicas: min, maxReplicas: max, desiredReplicas } = hpa;
+  const notice = toTransferredNotice({ name, min, max, desired: desiredReplicas ?? 0 });
+  return { ...outcome, notices: [...outcome.notices, notice] };
 }
 
-/** What is one runner's own. */
-interface ScaledObjectControllerOptions extends ControllerParts {
-  readonly facts: ScaledObjectFacts;
-  readonly pods: TargetPods;
-  readonly reader: TriggerReader;
-  /** When it begins, epoch ms: its polls then, its ticks 15 s later (R7). */
-  readonly startAt: number;
-}
-
-/** How long to wait where too little is known, or something failed that no half repeats. */
-const UNKNOWN_RETRY_MS = 1_000;
-
-const RETRY_MS = SCALING_LOOP_MS;
-
-// Questions to triggers of one object that are not waited for any more once something has changed: an edit or the end
-// does not wait for an answer.
-
-/** One half at a time. */
-class TriggerQueries {
-  readonly #fetchReadings: FetchReadings;
-  #current = new AbortController();
-
-  constructor(gather: FetchReadings) {
-    this.#fetchReadings = gather;
-  }
-
-  /** `null` = it was cut short. Rejects as `gather` does. */
-  async fetch(request: ReadingsRequest): Promise<FetchedReadings | null> {
-    const { signal } = this.#current = new AbortController();
-    try {
-      return await this.#fetchReadings({ ...request, signal: AbortSignal.any([request.signal, signal]) });
-    } catch (error) {
-      if (request.signal.aborted || !signal.aborted) throw error;
-      return null;
-    }
-  }
-
-  /** Asks all of them, and forgets what they say: `null`, or what they lack to be asked at all. */
-  async checkAll(request: Omit<ReadingsRequest, "due">, at: number): Promise<string | null> {
-    const gathered = await this.fetch({ ...request, due: { loop: "tick", at } });
-    if (gathered === null) return "the ScaledObject has changed meanwhile";
-    return gathered.kind === "obstructed" ? gathered.message : null;
-  }
-
-  cancel(): void {
-    this.#current.abort();
-  }
-}
-
-// Looks for the runner of one object, and remembers what a look leaves: the HPA that was taken over, what passes warn
-// of, and what foresight goes by.
-
-interface BlockersOptions extends Pick<ScaledObjectControllerOptions, "checkBlockers" | "reader" | "pods" | "clock"> {
-  readonly queries: TriggerQueries;
-  readonly decisions: ReplicaDecisions;
-  readonly earlyCheck: EarlyScalingCheck;
-  readonly listPods: () => readonly PodFacts[];
-}
-
-/** One look at a time. */
-class Blockers {
-  readonly #options: BlockersOptions;
-  #transferredUid: string | null = null;
-
-  constructor(options: BlockersOptions) {
-    this.#options = options;
-  }
-
-  /** Of the HPA that was deleted for this object. */
-  get transferredUid(): string | null {
-    return this.#transferredUid;
-  }
-
-  /** Does not reject. */
-  async check(facts: ScaledObjectFacts, signal: AbortSignal): Promise<BlockerCheckResult> {
-    const { checkBlockers, reader, pods, clock, queries, decisions, earlyCheck, listPods } = this.#options;
-    const tryTriggers = (object: ScaledObject) =>
-      queries.checkAll({ object, reader, pods: listPods, signal }, clock.now());
-    const looked = await checkBlockers({ facts, transferredUid: this.#transferredUid, tryTriggers, pods, signal });
-    decisions.warnings = looked.warnings;
-    earlyCheck.setUnblocked(looked.kind === "clear" ? looked : null);
-    if (looked.kind === "clear" && looked.transferred !== null) this.#transferredUid = looked.transferred.uid;
-    return looked;
-  }
-}
-
-// The end of a ScaledObject (R57): what is to be restored is restored, once, and the finalizer goes. It goes also
-// where the API server does not let the replicas be restored, as nobody could delete the object or its namespace else.
-
-/** How long what may pass is waited for. */
-const MAX_RESTORE_MS = 5 * 60_000;
-
-/** Whose end it is; `write` gives `null` where nothing was to be written. */
-interface FinalizationOptions
-  extends Pick<ScaledObjectControllerOptions, "clock" | "dryRun" | "pods" | "setFinalizer" | "onUnrestored"> {
-  readonly decisions: ReplicaDecisions;
-  readonly checkBlockers: (signal: AbortSignal) => Promise<BlockerCheckResult>;
-  readonly write: (
-    write: ScaleWrite | null,
-    of: { readonly object: ScaledObject; readonly signal: AbortSignal },
-  ) => Promise<ScaleAnswer | null>;
-}
-
-/** Of one object. */
-class Finalization {
-  readonly #options: FinalizationOptions;
-  #startedMs: number | null = null;
-  #isSettled = false;
-
-  constructor(options: FinalizationOptions) {
-    this.#options = options;
-  }
-
-  /** Tries once; gives whether nothing is left to do. */
-  async tryFinalize(facts: ScaledObjectFacts, signal: AbortSignal): Promise<boolean> {
-    const { dryRun, pods, setFinalizer } = this.#options;
-    if (!this.#isSettled && !await this.#restore(facts, signal)) return false;
-    this.#isSettled = true;
-    pods[Symbol.dispose]();
-    if (dryRun || !facts.finalizers.includes(FINALIZER)) return true;
-    return await setFinalizer(facts, false, signal);
-  }
-
-  /** Gives whether that is settled, one way or the other. */
-  async #restore(facts: ScaledObjectFacts, signal: AbortSignal): Promise<boolean> {
-    const { clock, decisions, checkBlockers, write } = this.#options;
-    this.#startedMs ??= clock.monotonic();
-    const object = facts.scaledObject ?? facts.restoring;
-    const looked = object === null ? null : await checkBlockers(signal);
-    const isUnread = looked?.kind === "obstructed" && looked.blocker.kind === "scale";
-    if (isUnread && (signal.aborted || !this.#isTimedOut())) return false;
-    const scale = looked?.kind === "clear" ? looked.scale : null;
-    const outcome = decisions.decide({ kind: "deleted", scale }, { now: clock.now() });
-    if (isUnread) return this.#giveUp(facts, "the target's scale cannot be read");
-    const answer = object === null ? null : await write(outcome.write, { object, signal });
-    if (answer === null || answer.kind === "accepted") return true;
-    if (signal.aborted || (isRetryable(answer) && !this.#isTimedOut())) return false;
-    return this.#giveUp(facts, answer.kind === "dropped" ? "somebody else writes them" : answer.message);
-  }
-
-  #isTimedOut(): boolean {
-    const { clock } = this.#options;
-    return this.#startedMs !== null && clock.monotonic() - this.#startedMs >= MAX_RESTORE_MS;
-  }
-
-  #giveUp(facts: ScaledObjectFacts, cause: string): true {
-    this.#options.onUnrestored(facts, cause);
-    return true;
-  }
+/** The same state once the clock was set by `stepMs`. */
+function shiftReplicasState(state: ReplicasState, stepMs: number): ReplicasState {
+  const { history, lastActiveAt, scaledInAt } = state;
+  const stepAll = <T extends { readonly at: number }>(all: readonly T[]) =>
+    all.map((one) => ({ ...one, at: one.at + stepMs }));
+  return {
+    ...state,
+    // In whole seconds, as it is stored.
+    lastActiveAt: lastActiveAt === null ? null : lastActiveAt + Math.round(stepMs / 1000) * 1000,
+    scaledInAt: scaledInAt === null ? null : scaledInAt + stepMs,
+    history: history && { needs: stepAll(history.needs), ups: stepAll(history.ups), downs: stepAll(history.downs) },
+  };
 }

@@ -1,7 +1,7 @@
 /** A tick that would raise replicas does not wait for its time (R7). */
 import { assert, assertEquals } from "#assert";
 import { SCALING_LOOP_MS } from "../../../lib/horizontal/pod_metrics.ts";
-import { EarlyScalingCheck } from "../../../lib/daemon/replicas/reconcile.ts";
+import { EarlyScalingCheck } from "../../../lib/daemon/replicas/schedule.ts";
 
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { deployment } from "../../e2e/support/workloads.ts";
@@ -78,10 +78,8 @@ Deno.test("fresh usage is looked at 5 s after a tick at the soonest, then at onc
   const object = scaledObjectWith([cpuTrigger()]);
   const foresight = new EarlyScalingCheck({
     clock,
-    decisions: {
-      preview() {
-        throw new Error("usage below the target raises nothing");
-      },
+    preview() {
+      throw new Error("usage below the target raises nothing");
     },
     computeUsage: () => Promise.reject(new Error("nobody needs it")),
     pods: () => [],

@@ -1,7 +1,7 @@
 /** When the halves of an object are due (R7). */
 import { assertEquals } from "#assert";
 import { parseScaledObject } from "../../../lib/resources/scaled_object/scaled_object.ts";
-import { ReconcileSchedule } from "../../../lib/daemon/replicas/reconcile.ts";
+import { ReconcileSchedule } from "../../../lib/daemon/replicas/schedule.ts";
 import { scaledObject, workloadTrigger } from "../../support/replicas_run.ts";
 
 const START = Date.parse("2026-11-20T11:00:00.250Z");
