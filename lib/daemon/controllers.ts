@@ -4,7 +4,6 @@
  */
 import type { ApiClient } from "../kube/client.ts";
 import type { Term } from "../kube/leader_election.ts";
-import type { OperatorLimits } from "../resources/pod_resource_autoscaler/parse.ts";
 import { CircuitBreaker } from "../runtime/backoff.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log, LogFields } from "../runtime/log.ts";
@@ -16,7 +15,7 @@ import type { CheckResult, FailureLog, OnFailure, Runnable } from "./health.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { createPermits, type WriteRate } from "./permits.ts";
 import { createSendResize } from "./pods/actuator.ts";
-import { combineSinks, type EvaluationSink, PodController } from "./pods/controller.ts";
+import { combineSinks, type EvaluationSink, PodController, PodStates } from "./pods/controller.ts";
 import { NodePoller } from "./pods/poller.ts";
 import {
   createEventSink,
@@ -29,67 +28,76 @@ import { createOomFloorSink, OomFloors, SiblingIndex } from "./pods/siblings.ts"
 import { UsageHealth } from "./pods/usage_health.ts";
 import type { ReplicasManager, ReplicasSettings } from "./replicas/manager.ts";
 import { createCountLimited, isStatusOurs, Recommendations } from "./status/facts.ts";
-import { createStatusSink, LastScales } from "./status/last_scales.ts";
+import { createStatusSink, type LastScales } from "./status/last_scales.ts";
 import { createLimitGauges, createStatusOutputs } from "./status/listeners.ts";
 import { StatusLoop, StatusSweep } from "./status/sweep.ts";
 
-// What is done about it: usage is polled, pods are evaluated and resized, and people hear of it in events, status, log
-// and metrics. An actor stands on an observer, runs once, and takes what it remembers of pods with it when it ends.
-
-/** What an actor is built of, and whom it notifies. */
 interface ControllersOptions {
   readonly observer: Observer;
   readonly client: ApiClient;
   readonly watchUsage: WatchUsage;
-  readonly dryRun: boolean;
-  /** How many resizes may begin. */
-  readonly pace: WriteRate;
-  /** Replicas are set as well (R1). */
-  readonly replicas?: ReplicasSettings;
-  readonly limits?: OperatorLimits;
   readonly scope: Scope;
-  /** Where resizes are noted; its own by default. */
-  readonly lastScales?: LastScales;
+  readonly dryRun: boolean;
+  /** How many resizes may start per second. */
+  readonly pace: WriteRate;
+  /** `null` = ScaledObjects are left alone. */
+  readonly replicas: ReplicasSettings | null;
+  /** No node is read more often for metered pods, ms; `null` = no limit. */
+  readonly minPollIntervalMs: number | null;
+  /** Resizes are recorded here. */
+  readonly lastScales: LastScales;
   /** A reporter writes the statuses, here or in another podfit. */
-  readonly isStatusElsewhere?: boolean;
+  readonly isStatusElsewhere: boolean;
   /** Which podfit this is, in events. */
   readonly instance: string;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Who takes every evaluation, after events, log, metrics and status. */
+  /** They receive every evaluation after events, log, metrics and status. */
   readonly sinks: readonly EvaluationSink[];
   readonly onTrouble: OnFailure;
-  /** Logs what `onTrouble` is told, and warnings among notices. */
-  readonly troubleLog: Pick<FailureLog, "report">;
-  /** The leadership that it acts by; without one nobody else acts. */
-  readonly term?: Pick<Term, "isLeading">;
+  /** Logs failures, and warnings among notices. */
+  readonly failureLog: Pick<FailureLog, "report">;
+  /** The leadership that the controllers run for; `null` = there is no leader election for pods. */
+  readonly term: Pick<Term, "isLeading"> | null;
 }
 
 const NO_STATUS_WRITER = { findLast: () => null, write: () => null, forget() {} };
 
-/** Builds an actor; nothing runs before `run` is called. */
+/** Returns the controllers; nothing runs before `run` is called. */
 export function createControllers(options: ControllersOptions): Runnable {
-  const { observer, client, clock, random, log, metrics, onTrouble, troubleLog, term } = options;
-  const { lastScales = new LastScales(clock), isStatusElsewhere = false } = options;
+  const { observer, client, scope, dryRun, lastScales, instance, clock, random, log, metrics, onTrouble, term } =
+    options;
   const { cache, isKnown } = observer;
-  const madeMs = clock.monotonic();
-  const statusLoop = new StatusLoop(clock);
-  const brake = new CircuitBreaker({ clock, random });
-  const { instance } = options;
-  const onNotice = troubleLog.report;
-  const recorder = new EventRecorder({ client, clock, random, log, metrics, brake, onNotice, onTrouble, instance });
-  const refusals = new RefusalReporter({ clock, recorder, onTrouble, isKnown });
-  const mode = toMode(options.scope);
-  const peekState = (uid: string) => evaluator.peekState(uid);
-  const siblings = new SiblingIndex({ readStanding: peekState });
-  const killFloors = new OomFloors();
-  const takeTurn = createPermits({ clock, pace: options.pace, brake });
+  const createdMs = clock.monotonic();
+  const mode = toMode(scope);
   const isLeading = () => term?.isLeading() !== false;
-  const evaluator: PodController = new PodController({
+  const circuitBreaker = new CircuitBreaker({ clock, random });
+  const acquirePermit = createPermits({ clock, pace: options.pace, circuitBreaker });
+  const recorder = new EventRecorder({
+    client,
     clock,
-    acquirePermit: takeTurn,
+    random,
+    log,
+    metrics,
+    brake: circuitBreaker,
+    onNotice: options.failureLog.report,
+    onTrouble,
+    instance,
+  });
+
+  const states = new PodStates(clock);
+  const peekState = (uid: string) => states.peek(uid);
+  const siblings = new SiblingIndex({ readStanding: peekState });
+  const oomFloors = new OomFloors();
+  const refusals = new RefusalReporter({ clock, recorder, onTrouble, isKnown });
+  // It is created last, because it reads usage with the node poller. The parts above ask it only while they run.
+  let replicas: ReplicasManager | null = null;
+  const controller = new PodController({
+    clock,
+    states,
+    acquirePermit,
     actuate: createSendResize({
       client,
       clock,
@@ -100,7 +108,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       createLogSink(log),
       createMetricsSink({ metrics, isKnown }),
       createStatusSink({ lastScales, isKnown }),
-      createOomFloorSink(killFloors),
+      createOomFloorSink(oomFloors),
       refusals.sink,
       createSkippedPodSink(log),
       ...options.sinks,
@@ -108,16 +116,16 @@ export function createControllers(options: ControllersOptions): Runnable {
     findSiblings: (tracked, now) => siblings.find(tracked, now),
     getContext(pod, now) {
       const { revision, nodeName } = pod;
-      const floors = killFloors.find(revision, now);
+      const floors = oomFloors.find(revision, now);
       return {
         ...(floors !== undefined && { killFloors: floors }),
         ...(observer.nodes.get(nodeName ?? "")?.memoryPressure === true && { memoryPressure: true }),
         ...(mode === "sidecar" && { isSidecar: true }),
-        ...(term !== undefined && { ledSince: now - (clock.monotonic() - madeMs) }),
+        ...(term !== null && { ledSince: now - (clock.monotonic() - createdMs) }),
         ...replicas?.getContext(pod, now),
       };
     },
-    dryRun: options.dryRun,
+    dryRun,
     canDecide: observer.canDecide,
     surroundings: observer.surroundings,
     onError({ pod }, error) {
@@ -126,12 +134,55 @@ export function createControllers(options: ControllersOptions): Runnable {
     },
   });
   const health = new UsageHealth({ readStanding: peekState, clock });
-  const recommendations = new Recommendations({ readState: (uid) => evaluator.findState(uid) });
-  const isNodeLocal = isPartial(options.scope);
-  const onProgress = statusLoop.recordProgress;
-  const outlets = isStatusElsewhere
-    ? null
-    : createStatusOutputs({ ...options, cache, brake, recorder, isNodeLocal, onProgress });
+  const nodes = new NodePoller({
+    clock,
+    random,
+    log,
+    metrics,
+    watchUsage: options.watchUsage,
+    controller,
+    facts: observer.nodes,
+    areListed: observer.areNodesListed,
+    health,
+    onTrouble,
+    minPollIntervalMs: options.minPollIntervalMs,
+    onReading: (reading) => replicas?.recordReading(reading),
+  });
+  if (options.replicas !== null) {
+    replicas = options.replicas.create({
+      settings: options.replicas,
+      observer,
+      client,
+      clock,
+      random,
+      log,
+      metrics,
+      dryRun,
+      brake: circuitBreaker,
+      recorder,
+      acquirePermit,
+      nodes,
+      findPodState: peekState,
+      isLeading,
+      onTrouble,
+    });
+  }
+
+  const statusLoop = new StatusLoop(clock);
+  const recommendations = new Recommendations({ readState: (uid) => states.find(uid) });
+  const isNodeLocal = isPartial(scope);
+  const outputs = options.isStatusElsewhere ? null : createStatusOutputs({
+    client,
+    clock,
+    random,
+    metrics,
+    cache,
+    recorder,
+    brake: circuitBreaker,
+    isNodeLocal,
+    onProgress: statusLoop.recordProgress,
+    onTrouble,
+  });
   const status = new StatusSweep({
     clock,
     random,
@@ -145,34 +196,11 @@ export function createControllers(options: ControllersOptions): Runnable {
     canReport: observer.canReportStatus,
     findStale: observer.findStale,
     isOurs: (autoscaler) => isStatusOurs(mode, cache.resolve(autoscaler).tracked.values()),
-    writer: outlets?.writer ?? NO_STATUS_WRITER,
-    listeners: [createLimitGauges({ metrics, cache }), ...outlets?.listeners ?? []],
+    writer: outputs?.writer ?? NO_STATUS_WRITER,
+    listeners: [createLimitGauges({ metrics, cache }), ...outputs?.listeners ?? []],
     onTrouble,
   });
-  const nodes = new NodePoller({
-    clock,
-    random,
-    log,
-    metrics,
-    watchUsage: options.watchUsage,
-    controller: evaluator,
-    facts: observer.nodes,
-    areListed: observer.areNodesListed,
-    health,
-    onTrouble,
-    minPollIntervalMs: options.limits?.minPollIntervalMs ?? null,
-    onReading: (reading) => replicas?.recordReading(reading),
-  });
-  const replicas: ReplicasManager | null = options.replicas === undefined ? null : options.replicas.create({
-    ...options,
-    settings: options.replicas,
-    brake,
-    recorder,
-    acquirePermit: takeTurn,
-    nodes,
-    findPodState: peekState,
-    isLeading,
-  });
+
   const listener: ObserverListener = {
     onTracked(tracked) {
       siblings.put(tracked);
@@ -181,11 +209,11 @@ export function createControllers(options: ControllersOptions): Runnable {
     onDropped(pod) {
       nodes.remove(pod.uid, pod.nodeName);
       siblings.remove(pod.uid);
-      evaluator.drop(pod.uid);
+      controller.drop(pod.uid);
       health.forgetPod(pod.uid);
     },
     onMovedInSet: (set, before, after) => replicas?.movePodInSet(set, before, after),
-    onHeadroom: (node) => nodes.evaluateNow(node, evaluator.waitingForHeadroom),
+    onHeadroom: (node) => nodes.evaluateNow(node, controller.waitingForHeadroom),
     onAutoscalerGone(autoscaler) {
       status.forget(autoscaler.uid);
       refusals.forget(autoscaler);
@@ -207,12 +235,12 @@ export function createControllers(options: ControllersOptions): Runnable {
     const recording = recorder.run(closing.signal);
     try {
       // Ends after the nodes, when every answer is folded in.
-      await using _evaluator = evaluator;
+      await using _controller = controller;
       await using _nodes = nodes;
       const sweeping = statusLoop.run(status, {
         signal,
         before: () => metrics.setTracked({ pods: cache.trackedPods.size, nodePollers: nodes.size }),
-        after: () => refusals.sweep((forMs) => evaluator.listQueued(forMs)),
+        after: () => refusals.sweep((forMs) => controller.listQueued(forMs)),
       });
       await Promise.all([sweeping, replicas?.run(signal)]);
     } finally {

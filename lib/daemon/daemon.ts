@@ -4,14 +4,15 @@
  */
 import { createClient } from "../kube/client.ts";
 import type { Term } from "../kube/leader_election.ts";
-import type { ApiServer } from "../kube/transport.ts";
-import type { OperatorLimits } from "../resources/pod_resource_autoscaler/parse.ts";
+import type { ApiServer, Transport } from "../kube/transport.ts";
+import { NO_OPERATOR_LIMITS, type OperatorLimits } from "../resources/pod_resource_autoscaler/parse.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { getComputeQueue, queueCalls } from "../runtime/event_loop.ts";
 import type { Log } from "../runtime/log.ts";
 import { untilAborted } from "../runtime/tasks.ts";
 import type { WatchUsage } from "../usage/source.ts";
 import { isPartial, type Scope } from "./cluster/facts.ts";
+import { DEFAULT_MAX_AUTOSCALERS } from "./cluster/matching.ts";
 import { createObserver, type ObserverListener } from "./cluster/observer.ts";
 import { createControllers } from "./controllers.ts";
 import { type CheckResult, FailureLog, type OnFailure } from "./health.ts";
@@ -23,10 +24,6 @@ import type { FlightRecorder } from "./recorder.ts";
 import type { ReplicasSettings } from "./replicas/manager.ts";
 import { LastScales } from "./status/last_scales.ts";
 import { createReporter } from "./status/reporter.ts";
-
-// The composition root: an observer that knows the cluster and an actor that stands on it, run together until the
-// signal aborts. Ends with an error only where starting makes no sense; whatever fails later is retried where it
-// failed.
 
 /** The cluster, its part that is looked after, and what the process brings along. */
 export interface DaemonOptions {
@@ -71,79 +68,124 @@ export interface Daemon {
   readonly run: () => Promise<void>;
 }
 
-/** Builds a daemon; nothing runs before `run` is called. */
+/** Returns a daemon; nothing runs before `run` is called. */
 export function createDaemon(options: DaemonOptions): Daemon {
-  const { server: { origin, transport: plain }, metrics, signal, flightRecorder } = options;
+  const { server: { origin }, watchUsage, scope, dryRun, requiresAnnotation, instance, lease, flightRecorder } =
+    options;
+  const { clock, random, log, metrics, signal } = options;
+  const { pace = DEFAULT_WRITE_RATE, limits = NO_OPERATOR_LIMITS, maxContenders = DEFAULT_MAX_AUTOSCALERS } = options;
   const sinks = [...options.sinks ?? [], ...(flightRecorder ? [flightRecorder.sink] : [])];
-  const transport = countRequests(plain, metrics);
-  // What an actor asks and writes is part of the work. Leases, lists and watches wait for none of it.
-  const queued = queueCalls(getComputeQueue(options.clock), transport);
-  const troubleLog = new FailureLog(options);
-  const onTrouble = combineListeners([troubleLog.report, ...(options.onTrouble ? [options.onTrouble] : [])]);
-  const { lease, scope, replicas: wanted, ...rest } = options;
-  const replicas = wanted === undefined || isPartial(scope) ? undefined : wanted;
-  if (wanted !== undefined && replicas === undefined) {
-    options.log.warn(
-      "Replicas are set by a podfit for the whole cluster or for namespaces only: ScaledObjects are left alone",
-    );
-  }
+  const transport = countRequests(options.server.transport, metrics);
+  // Requests of the controllers wait for their turn in the queue of work. Leases, lists and watches do not wait.
+  const queued = queueCalls(getComputeQueue(clock), transport);
+  const failureLog = new FailureLog({ log, clock });
+  const onTrouble = combineListeners([failureLog.report, ...(options.onTrouble ? [options.onTrouble] : [])]);
+  const replicas = findReplicasSettings(options);
   const observer = createObserver({
-    ...rest,
-    scope,
     origin,
     transport,
+    scope,
+    requiresAnnotation,
+    limits,
+    maxContenders,
+    seesReplicas: replicas !== null,
+    clock,
+    random,
+    log,
+    metrics,
     onTrouble,
-    seesReplicas: replicas !== undefined,
   });
-  // Who looks after a part of the pods resizes them whoever leads: the Lease is for the statuses that all parts share.
+  // A podfit for a part of the pods resizes them without the Lease. The Lease is for the statuses, which all parts share.
   const isOfPart = isPartial(scope);
-  const lastScales = new LastScales(options.clock);
-  const ofPart = isOfPart ? { lastScales, isStatusElsewhere: lease !== undefined } : {};
-  const settings = replicas === undefined ? {} : { replicas: withFlightRecorder(replicas, flightRecorder) };
-  const common = { ...rest, scope, observer, sinks, onTrouble, troubleLog };
-  const newActor = (server: Pick<ApiServer, "transport">, term?: Term) => {
-    const client = createClient({ origin, ...server });
-    const led = term === undefined ? {} : { term };
-    return createControllers({ pace: DEFAULT_WRITE_RATE, ...common, ...settings, ...ofPart, ...led, client });
-  };
-  const newReporter = (term: Term) => {
-    const client = createClient({ origin, transport: requireLeadership(queued, term) });
-    const isOwn = (uid: string) => observer.cache.trackedPods.has(uid);
-    return createReporter({ ...common, origin, transport, client, term, lastScales, isOwn });
-  };
+  const sharedScales = new LastScales(clock);
+  const newControllers = (send: Transport, term: Term | null) =>
+    createControllers({
+      observer,
+      client: createClient({ origin, transport: send }),
+      watchUsage,
+      scope,
+      dryRun,
+      pace,
+      replicas,
+      minPollIntervalMs: limits.minPollIntervalMs,
+      lastScales: isOfPart ? sharedScales : new LastScales(clock),
+      isStatusElsewhere: isOfPart && lease !== undefined,
+      instance,
+      clock,
+      random,
+      log,
+      metrics,
+      sinks,
+      onTrouble,
+      failureLog,
+      term,
+    });
+  const newReporter = (term: Term) =>
+    createReporter({
+      origin,
+      transport,
+      client: createClient({ origin, transport: requireLeadership(queued, term) }),
+      term,
+      scope,
+      requiresAnnotation,
+      limits,
+      maxContenders,
+      instance,
+      clock,
+      random,
+      log,
+      metrics,
+      lastScales: sharedScales,
+      isOwn: (uid) => observer.cache.trackedPods.has(uid),
+      onTrouble,
+      troubleLog: failureLog,
+    });
   const leadership = lease === undefined ? null : createLeadership({
-    ...common,
     lease,
     client: createClient({ origin, transport }),
+    clock,
+    random,
+    log,
     metrics: isOfPart ? { setLeading: metrics.setLeading, standBy: metrics.forgetStatuses } : metrics,
-    createActor: (term) =>
-      isOfPart ? newReporter(term) : newActor({ transport: requireLeadership(queued, term) }, term),
+    onTrouble,
+    createRunnable: (term) => isOfPart ? newReporter(term) : newControllers(requireLeadership(queued, term), term),
   });
-  const actors = [leadership, leadership === null || isOfPart ? newActor({ transport: queued }) : null]
-    .filter((actor) => actor !== null);
-  const sweepTroubles = async (ending: AbortSignal) => {
-    // Whoever stands by watches too. What an actor knows of a deleted autoscaler it forgets itself.
+  const parts = [leadership, leadership === null || isOfPart ? newControllers(queued, null) : null]
+    .filter((part) => part !== null);
+  const sweepFailures = async (ending: AbortSignal) => {
+    // A standby watches too. Controllers forget a deleted autoscaler themselves.
     using _subscription = observer.subscribe({
       ...EMPTY_LISTENER,
       onDropped: (pod) => flightRecorder?.dropPod(pod),
       onAutoscalerGone: (gone) => metrics.forget(gone),
     });
     while (!ending.aborted) {
-      troubleLog.sweep();
-      await options.clock.sleep(SWEEP_MS, ending).catch(() => {});
+      failureLog.sweep();
+      await clock.sleep(SWEEP_MS, ending).catch(() => {});
     }
   };
   return {
-    isAlive: () => actors.map((actor) => actor.isAlive()).find(({ ok }) => !ok) ?? { ok: true, message: "ok" },
+    isAlive: () => parts.map((part) => part.isAlive()).find(({ ok }) => !ok) ?? { ok: true, message: "ok" },
     isReady() {
-      const verdict = observer.isReady();
-      return verdict.ok && leadership !== null && !isOfPart ? leadership.isReady() : verdict;
+      const result = observer.isReady();
+      return result.ok && leadership !== null && !isOfPart ? leadership.isReady() : result;
     },
     run() {
-      const others = [sweepTroubles, ...(flightRecorder ? [flightRecorder.run] : [])];
-      return endInTime(runTogether([observer.run, ...actors.map(({ run }) => run), ...others], signal), options);
+      const others = [sweepFailures, ...(flightRecorder ? [flightRecorder.run] : [])];
+      return endInTime(runTogether([observer.run, ...parts.map(({ run }) => run), ...others], signal), options);
     },
   };
+}
+
+/** `null` where ScaledObjects are left alone. A flight recorder records their decisions too. */
+function findReplicasSettings({ replicas, scope, flightRecorder, log }: DaemonOptions): ReplicasSettings | null {
+  if (replicas === undefined) return null;
+  if (isPartial(scope)) {
+    log.warn("Replicas are set by a podfit for the whole cluster or for namespaces only: ScaledObjects are left alone");
+    return null;
+  }
+  if (flightRecorder === undefined) return replicas;
+  return { ...replicas, sinks: [...replicas.sinks ?? [], flightRecorder.replicasSink] };
 }
 
 const SWEEP_MS = 1_000;
@@ -168,11 +210,6 @@ async function endInTime(
     .then(() => log.warn("Leaving behind what the API server has not answered", { seconds: SHUTDOWN_MS / 1000 }))
     .catch(() => ended);
   await Promise.race([ended, tooLate]);
-}
-
-function withFlightRecorder(replicas: ReplicasSettings, flightRecorder: FlightRecorder | undefined): ReplicasSettings {
-  if (flightRecorder === undefined) return replicas;
-  return { ...replicas, sinks: [...replicas.sinks ?? [], flightRecorder.replicasSink] };
 }
 
 function combineListeners(listeners: readonly OnFailure[]): OnFailure {

@@ -30,7 +30,7 @@ interface LeadershipOptions {
   readonly metrics: Pick<Metrics, "setLeading" | "standBy">;
   readonly onTrouble: OnFailure;
   /** Called once for each leadership. */
-  readonly createActor: (term: Term) => Runnable;
+  readonly createRunnable: (term: Term) => Runnable;
 }
 
 /** An actor that acts while this process leads. */
@@ -46,7 +46,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   const { lease: { namespace, name, identity }, client, clock, random, log, metrics, onTrouble } = options;
   const subject = `${namespace}/${name}`;
   const fields = { lease: subject, identity };
-  let actor: Runnable | null = null;
+  let running: Runnable | null = null;
   let failure = "";
   let isRefused = false;
 
@@ -92,11 +92,11 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       },
     },
     async lead(term) {
-      actor = options.createActor(term);
+      running = options.createRunnable(term);
       try {
-        await actor.run(term.signal);
+        await running.run(term.signal);
       } finally {
-        actor = null;
+        running = null;
         metrics.setLeading(name, false);
         metrics.standBy();
       }
@@ -104,7 +104,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   });
 
   return {
-    isAlive: () => actor?.isAlive() ?? { ok: true, message: "ok" },
+    isAlive: () => running?.isAlive() ?? { ok: true, message: "ok" },
     isReady() {
       if (election.isLeading()) return { ok: true, message: "ok" };
       if (!election.isKnown()) {

@@ -45,7 +45,7 @@ export const DEFAULT_WRITE_RATE: WriteRate = { perSecond: 100, burst: 200 };
 interface PermitsOptions {
   readonly clock: Clock;
   readonly pace: WriteRate;
-  readonly brake: CircuitBreaker;
+  readonly circuitBreaker: CircuitBreaker;
 }
 
 /** Each PATCH costs the API server an admission. */
@@ -55,7 +55,7 @@ const MAX_CONCURRENT = 32;
 const LATE_MS = 5_000;
 
 /** Turns of one process. */
-export function createPermits({ clock, pace, brake }: PermitsOptions): AcquirePermit {
+export function createPermits({ clock, pace, circuitBreaker }: PermitsOptions): AcquirePermit {
   const limit = new Semaphore(MAX_CONCURRENT);
   const rate = new TokenBucket({ ...pace, clock });
   return async (signal, urgency) => {
@@ -64,16 +64,16 @@ export function createPermits({ clock, pace, brake }: PermitsOptions): AcquirePe
     try {
       stack.use(await limit.acquire(signal, urgency));
       await rate.take(signal, urgency);
-      const pass = stack.use(await brake.acquire(signal));
-      const turn = stack.move();
+      const requestPermit = stack.use(await circuitBreaker.acquire(signal));
+      const held = stack.move();
       return {
         isLate: clock.monotonic() - askedMs > LATE_MS,
         report(busy) {
           if (busy !== null) rate.drain();
-          pass.report(busy);
+          requestPermit.report(busy);
         },
         refund: () => rate.giveBack(),
-        [Symbol.dispose]: () => turn.dispose(),
+        [Symbol.dispose]: () => held.dispose(),
       };
     } catch (error) {
       if (signal.aborted) return null;

@@ -3,7 +3,7 @@ import { abortable } from "../../lib/runtime/tasks.ts";
 import type { Observation, SizeOutcome } from "../../lib/model/decision.ts";
 import type { Answer, ResizeRequest } from "../../lib/model/resize_request.ts";
 import type { AcquirePermit, ResizePermit } from "../../lib/daemon/permits.ts";
-import { PodController } from "../../lib/daemon/pods/controller.ts";
+import { PodController, PodStates } from "../../lib/daemon/pods/controller.ts";
 import type { Surroundings } from "../../lib/daemon/cluster/observer.ts";
 import type { TrackedPod } from "../../lib/daemon/cluster/facts.ts";
 import { pod, point, policy, SECOND, START, usage } from "../support/builders.ts";
@@ -36,8 +36,10 @@ class Desk {
   #observedAt = START;
   turn: AcquirePermit = () => Promise.resolve(newTurn());
   answer: () => Promise<Answer> = () => Promise.resolve(ACCEPTED);
+  readonly states = new PodStates(this.clock);
   readonly evaluator = new PodController({
     clock: this.clock,
+    states: this.states,
     acquirePermit: (signal, options) => this.turn(signal, options),
     actuate: (request) => {
       this.requests.push(request);
@@ -84,7 +86,7 @@ class Desk {
 
   /** When the newest sample of the pod was seen. */
   sampledAt(uid: string): number | undefined {
-    return this.evaluator.findState(uid)?.views["uid-of-web"]?.sampling.sample?.seenAt;
+    return this.states.find(uid)?.views["uid-of-web"]?.sampling.sample?.seenAt;
   }
 }
 
@@ -92,7 +94,7 @@ Deno.test("evaluate() sends a request and folds its answer in", async () => {
   const desk = new Desk();
   await desk.poll(3, BUSY);
   assertEquals(desk.requests.map(({ to }) => to["cpu.requests"]), [200], "capped at the limit");
-  assertEquals(desk.evaluator.findState("busy")?.generation, 2);
+  assertEquals(desk.states.find("busy")?.generation, 2);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
@@ -100,7 +102,7 @@ Deno.test("evaluate() begins anew for a pod that was dropped and came back (C11)
   const desk = new Desk();
   await desk.poll(3, OTHER);
   desk.evaluator.drop("other");
-  assertEquals(desk.evaluator.findState("other"), null);
+  assertEquals(desk.states.find("other"), null);
   await desk.poll(3, OTHER);
   assertEquals(
     desk.requests.length,
@@ -116,7 +118,7 @@ Deno.test("evaluate() brings no state back for a pod dropped during its PATCH, a
   desk.evaluator.evaluate([BUSY], () => CHANGED);
   desk.evaluator.drop("busy");
   await release();
-  assertEquals(desk.evaluator.findState("busy"), null);
+  assertEquals(desk.states.find("busy"), null);
   assertEquals(desk.outcomes.filter(({ scaled }) => scaled !== null).length, 1);
 });
 
@@ -126,7 +128,7 @@ Deno.test("evaluate() sends the requests of one round together", async () => {
   await desk.poll(3, BUSY, OTHER);
   assertEquals(desk.requests.map(({ uid }) => uid), ["busy", "other"]);
   await release();
-  assertEquals(desk.evaluator.findState("other")?.generation, 2);
+  assertEquals(desk.states.find("other")?.generation, 2);
 });
 
 Deno.test("evaluate() goes on sampling while a request is not answered, and sends no second one (C23, C41)", async () => {
@@ -170,7 +172,7 @@ Deno.test("evaluate() folds every answer in, also when another one fails, and se
   desk.answer = () => count++ === 0 ? Promise.reject(new Error("broken")) : Promise.resolve(ACCEPTED);
   await desk.poll(3, BUSY, OTHER);
   assertEquals(desk.errors, ["busy: broken"]);
-  assertEquals(desk.evaluator.findState("other")?.generation, 2);
+  assertEquals(desk.states.find("other")?.generation, 2);
   await desk.poll(1, BUSY);
   assertEquals(desk.requests.map(({ uid }) => uid), ["busy", "other", "busy"]);
 });
@@ -178,11 +180,11 @@ Deno.test("evaluate() folds every answer in, also when another one fails, and se
 Deno.test("evaluate() passes a pod by whose contenders are not all known, and keeps what it knew of it (C12)", async () => {
   const desk = new Desk();
   await desk.poll(3, BUSY);
-  const before = desk.evaluator.peekState("busy");
+  const before = desk.states.peek("busy");
   desk.canDecide = false;
   await desk.poll(3, BUSY, OTHER);
-  assertEquals([desk.requests.length, desk.evaluator.peekState("busy") === before], [1, true]);
-  assertEquals(desk.evaluator.findState("other"), null);
+  assertEquals([desk.requests.length, desk.states.peek("busy") === before], [1, true]);
+  assertEquals(desk.states.find("other"), null);
 });
 
 Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates nothing after that", async () => {
@@ -196,7 +198,7 @@ Deno.test("an Evaluator that is disposed of waits for its answers, and evaluates
   assertEquals(isOver, false);
   await release();
   await over;
-  assertEquals([desk.evaluator.findState("busy")?.generation, desk.observed.at(-1)], [2, "answered"]);
+  assertEquals([desk.states.find("busy")?.generation, desk.observed.at(-1)], [2, "answered"]);
   await desk.poll(1, BUSY);
   assertEquals(desk.observed.at(-1), "answered");
 });
@@ -222,7 +224,7 @@ Deno.test("evaluate() decides anew where a turn comes late, and sends what is wa
   await give(newTurn(true));
   assertEquals(desk.requests.map(({ resourceVersion }) => resourceVersion), ["101"]);
   assertEquals(desk.observed.slice(-2), ["changed", "answered"]);
-  assertEquals(desk.evaluator.findState("busy")?.generation, 2);
+  assertEquals(desk.states.find("busy")?.generation, 2);
 });
 
 Deno.test("evaluate() sends nothing late that is wanted no more, and counts it as no failure (C23)", async () => {

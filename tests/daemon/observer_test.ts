@@ -3,6 +3,7 @@ import { assert, assertEquals } from "#assert";
 import { DEFAULT_WRITE_RATE } from "../../lib/daemon/permits.ts";
 import { FailureLog } from "../../lib/daemon/health.ts";
 import { createControllers } from "../../lib/daemon/controllers.ts";
+import { LastScales } from "../../lib/daemon/status/last_scales.ts";
 import { WHOLE_CLUSTER } from "../../lib/daemon/cluster/facts.ts";
 import { createMetrics } from "../../lib/daemon/metrics/metrics.ts";
 import { createObserver } from "../../lib/daemon/cluster/observer.ts";
@@ -68,8 +69,13 @@ Deno.test("createObserver() observes alone, and an actor started on it acts unti
       watchUsage: watchKubelets({ fetchSummary }, { clock, random }),
       dryRun: false,
       pace: DEFAULT_WRITE_RATE,
-      troubleLog: new FailureLog({ log, clock }),
+      failureLog: new FailureLog({ log, clock }),
       scope: WHOLE_CLUSTER,
+      replicas: null,
+      minPollIntervalMs: null,
+      lastScales: new LastScales(clock),
+      isStatusElsewhere: false,
+      term: null,
       instance: "test",
       sinks: [],
     }).run(signal);

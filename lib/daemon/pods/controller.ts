@@ -9,7 +9,7 @@ import { type PackedState, packState, unpackState } from "../../model/packed_sta
 import type { PodFacts, Siblings } from "../../model/pod.ts";
 import { computeAddedRequests } from "../../model/pod_amounts.ts";
 import type { Answer, ResizeRequest } from "../../model/resize_request.ts";
-import { NEW_POD_STATE, type PodState, type ReadableState } from "../../model/state.ts";
+import { NEW_POD_STATE, type PodState } from "../../model/state.ts";
 import { type Clock, watchClockSteps } from "../../runtime/clock.ts";
 import { stepClock } from "../../vertical/clock_steps.ts";
 import { decideSize } from "../../vertical/decide.ts";
@@ -27,6 +27,8 @@ import type { SendResize } from "./actuator.ts";
 /** How a pod is resized, and who hears of its evaluations. */
 interface PodControllerOptions {
   readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** Written by this controller alone. */
+  readonly states: PodStates;
   /** Before each request: one whose turn comes late is decided anew. */
   readonly acquirePermit: AcquirePermit;
   readonly actuate: SendResize;
@@ -70,17 +72,7 @@ export class PodController implements AsyncDisposable {
 
   constructor(options: PodControllerOptions) {
     this.#options = options;
-    this.#states = new PodStates(options.clock);
-  }
-
-  /** What is remembered of the pod; `null` before its first evaluation. */
-  findState(uid: string): PodState | null {
-    return this.#states.find(uid);
-  }
-
-  /** The same as far as others ask, at no cost. */
-  peekState(uid: string): ReadableState | null {
-    return this.#states.peek(uid);
+    this.#states = options.states;
   }
 
   /** UIDs of pods that wait for room on their node (L30). */
@@ -306,7 +298,7 @@ export function findAutoscaler(
 // What is remembered of every tracked pod between two evaluations, by uid.
 
 /** States are dated by the wall clock; what they measure is the time that passes: so they follow when it is set. */
-class PodStates {
+export class PodStates {
   readonly #packed = new Map<string, PackedState>();
   readonly #takeStep: () => number;
 

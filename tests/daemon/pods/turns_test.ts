@@ -7,7 +7,7 @@ import { VirtualClock } from "../../support/virtual_clock.ts";
 function newDesk(pace = { perSecond: 100, burst: 200 }) {
   const clock = new VirtualClock();
   const brake = new CircuitBreaker({ clock, random: () => 0 });
-  const takeTurn = createPermits({ clock, pace, brake });
+  const takeTurn = createPermits({ clock, pace, circuitBreaker: brake });
   const ending = new AbortController();
   const turns: { readonly turn: ResizePermit; readonly atMs: number }[] = [];
   const take = async ({ isUrgent = false } = {}) => {
