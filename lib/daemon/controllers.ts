@@ -87,7 +87,7 @@ export function createControllers(options: ControllersOptions): Runnable {
     instance,
   });
 
-  const states = new PodStates(clock);
+  const states = new PodStates();
   const peekState = (uid: string) => states.peek(uid);
   const siblings = new SiblingIndex({ readStanding: peekState });
   const oomFloors = new OomFloors();
@@ -113,7 +113,7 @@ export function createControllers(options: ControllersOptions): Runnable {
       createSkippedPodSink(log),
       ...options.sinks,
     ], ({ input: { pod } }, error) => fail("Cannot report evaluation", { pod: formatName(pod), error })),
-    findSiblings: (tracked, now) => siblings.find(tracked, now),
+    findSiblings: (tracked, input) => siblings.find(tracked, input),
     getContext(pod, now) {
       const { revision, nodeName } = pod;
       const floors = oomFloors.find(revision, now);

@@ -56,7 +56,7 @@ export interface FlightRecorder extends FlightRecords {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-export function createFlightRecorder(clock: Pick<Clock, "now" | "monotonic" | "sleep">): FlightRecorder {
+export function createFlightRecorder(clock: Pick<Clock, "steady" | "monotonic" | "sleep">): FlightRecorder {
   const pods = new Rings(POD_RULES);
   const objects = new Rings(REPLICAS_RULES);
   const watchers = new Map<string, Set<OnRecordLine>>();
@@ -90,12 +90,12 @@ export function createFlightRecorder(clock: Pick<Clock, "now" | "monotonic" | "s
         tell({ kind: "scaledObject", namespace, name }, () => toScaledObjectLine({ record, count: 1, since: now }));
       },
       onGone({ namespace, name, uid }) {
-        objects.markGone(uid, clock.now());
+        objects.markGone(uid, clock.steady());
         tellGone({ kind: "scaledObject", namespace, name });
       },
     },
     dropPod({ namespace, name, uid }) {
-      pods.markGone(uid, clock.now());
+      pods.markGone(uid, clock.steady());
       tellGone({ kind: "pod", namespace, name });
     },
     get: (subject) => shelfOf(subject).findLines(subject),
@@ -121,7 +121,7 @@ export function createFlightRecorder(clock: Pick<Clock, "now" | "monotonic" | "s
         while (pods.packOne() || objects.packOne()) await clock.sleep(0, signal).catch(() => {});
         if (clock.monotonic() - expiredMs >= EXPIRE_INTERVAL_MS) {
           expiredMs = clock.monotonic();
-          for (const shelf of [pods, objects]) shelf.expire(clock.now());
+          for (const shelf of [pods, objects]) shelf.expire(clock.steady());
         }
         await clock.sleep(PACK_INTERVAL_MS, signal).catch(() => {});
       }

@@ -162,7 +162,9 @@ function deactivate(facts: StepFacts): StepResult {
   }
   const cooledAt = computeCooldownEnd(facts);
   if (cooledAt > input.now) {
-    const message = `triggers are not active, and the cooldown lasts until ${formatTime(cooledAt)}`;
+    const message = `triggers are not active, and the cooldown lasts until ${
+      formatTime(cooledAt + (input.wallAheadMs ?? 0))
+    }`;
     return { ...INACTIVE_RESULT, active: COOLING_DOWN, reason: "ScalerCooldown", message };
   }
   const replicas = object.idleReplicas ?? 0;
@@ -171,9 +173,9 @@ function deactivate(facts: StepFacts): StepResult {
 }
 
 /** Never active counts from when the object was made. */
-function computeCooldownEnd({ before, object }: StepFacts): number {
+function computeCooldownEnd({ before, object, input: { wallAheadMs = 0 } }: StepFacts): number {
   return before.lastActiveAt === null
-    ? object.createdAt + object.initialCooldownMs
+    ? object.createdAt - wallAheadMs + object.initialCooldownMs
     : before.lastActiveAt + object.cooldownMs;
 }
 

@@ -295,7 +295,8 @@ function proposeForResource(trigger: ResourceTrigger, { observation, input, beha
   const reading = observation.triggers.get(trigger.index);
   const { replicas } = observation.scale;
   if (reading?.kind === "pods") {
-    return proposeByPods(trigger, { ...reading, replicas, now: input.now, tolerance: toTolerance(behavior) });
+    const wallNow = input.now + (input.wallAheadMs ?? 0);
+    return proposeByPods(trigger, { ...reading, replicas, now: wallNow, tolerance: toTolerance(behavior) });
   }
   const reason = trigger.container === null ? "FailedGetResourceMetric" : "FailedGetContainerResourceMetric";
   const cause = reading?.kind === "failed" ? reading.message : "it was not read";

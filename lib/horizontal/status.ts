@@ -62,14 +62,18 @@ interface Health {
 }
 
 /** An invalid object keeps what is known of it from better times, but for its triggers. */
-export function toScaledObjectStatus({ scaledObject }: ScaledObjectFacts, state: ReplicasState): ScaledObjectStatus {
+export function toScaledObjectStatus(
+  { scaledObject }: ScaledObjectFacts,
+  state: ReplicasState,
+  wallAheadMs = 0,
+): ScaledObjectStatus {
   const { originalReplicas, lastActiveAt, pausedReplicas } = state;
   return {
     ...(scaledObject === null
       ? {}
       : { ...toTargetStatus(scaledObject, state), ...toTriggersStatus(scaledObject, state) }),
     ...(originalReplicas === null ? {} : { originalReplicaCount: originalReplicas }),
-    ...(lastActiveAt === null ? {} : { lastActiveTime: formatTime(lastActiveAt) }),
+    ...(lastActiveAt === null ? {} : { lastActiveTime: formatTime(lastActiveAt + wallAheadMs) }),
     conditions: toStatusConditions(state),
     ...(pausedReplicas === null ? {} : { pausedReplicaCount: pausedReplicas }),
   };
@@ -152,7 +156,7 @@ export function guessResource({ kind }: Target): string {
 // R70, R90).
 
 /** Never throws; what makes no sense is not there. */
-export function seedReplicasState(status: unknown): ReplicasState {
+export function seedReplicasState(status: unknown, wallAheadMs = 0): ReplicasState {
   if (!isRecord(status)) return NEW_REPLICAS_STATE;
   const lastActiveAt = parseTime(status["lastActiveTime"]);
   const conditions = parseConditions(status["conditions"]);
@@ -165,7 +169,7 @@ export function seedReplicasState(status: unknown): ReplicasState {
       (health) => isRecord(health) ? toInt32(health["numberOfFailures"]) : null,
     ),
     activity: toEntries(status["triggersActivity"], findIsActive),
-    lastActiveAt: lastActiveAt === null ? null : toWholeSeconds(lastActiveAt),
+    lastActiveAt: lastActiveAt === null ? null : toWholeSeconds(lastActiveAt - wallAheadMs),
     isActive: findActive(conditions.Active),
     originalReplicas: toInt32(status["originalReplicaCount"]),
     targetResource: typeof resource === "string" && resource !== "" ? resource : null,

@@ -22,8 +22,10 @@ export type Direction = "up" | "down";
 
 /** Everything that one evaluation of a pod may look at, beside its state. */
 export interface SizeInput {
-  /** Wall clock, epoch ms. */
+  /** Steady time, epoch ms: the wall clock's steps do not change it. */
   readonly now: number;
+  /** How far the wall clock is ahead of `now`, ms; absent = 0. Times of the pod and of the API server are wall times. */
+  readonly wallAheadMs?: number;
   readonly pod: PodFacts;
   /** Autoscalers that match the pod and whose container it has: unpaused, valid, resolved (C12). */
   readonly contenders: readonly Autoscaler[];

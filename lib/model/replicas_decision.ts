@@ -19,8 +19,10 @@ import type { ScaledObjectFacts } from "./scaled_object.ts";
 
 /** Everything that one pass may look at, beside the state. */
 export interface ReplicasInput {
-  /** When the half was due (R7), or what happened was seen; wall clock, epoch ms. */
+  /** When the half was due (R7), or what happened was seen; steady time, epoch ms. */
   readonly now: number;
+  /** How far the wall clock is ahead of `now`, ms; absent = 0. Times of pods and of the API server are wall times. */
+  readonly wallAheadMs?: number;
   readonly object: ScaledObjectFacts;
   readonly observation: ReplicasObservation;
   /** `--dry-run`: nothing is written. */

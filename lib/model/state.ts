@@ -22,7 +22,7 @@ export interface PodState {
   readonly version: typeof STATE_VERSION;
   /** The pod's resourceVersion at the last evaluation: while it and the contenders stay, its facts are known. */
   readonly resourceVersion: string | null;
-  /** When the last evaluation was, epoch ms. A wall clock may step back: see `rebase`. */
+  /** When the last evaluation was, epoch ms of steady time. */
   readonly at: number;
   /** By container name: those that some contender targets, or in which a resize of podfit's is stuck for nobody any more. */
   readonly containers: Readonly<Record<string, ContainerState>>;

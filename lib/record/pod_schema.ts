@@ -412,6 +412,7 @@ export const inputSchema: v.GenericSchema<unknown, SizeInput> = v.strictObject({
   lowersMemoryLimits: flag,
   inFlight: flag,
   dryRun: flag,
+  wallAheadMs: v.exactOptional(number),
   isSidecar: v.exactOptional(flag),
   memoryPressure: v.exactOptional(flag),
   killFloors: v.exactOptional(dictionary(number)),

@@ -338,6 +338,7 @@ const input: v.GenericSchema<unknown, ReplicasInput> = v.strictObject({
   object: scaledObjectFactsSchema,
   observation,
   dryRun: flag,
+  wallAheadMs: v.exactOptional(number),
   warnings: v.exactOptional(v.array(text)),
 });
 

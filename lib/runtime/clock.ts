@@ -9,8 +9,13 @@
 // a test or a simulation can move time by hand.
 
 export interface Clock {
-  /** Gives the wall time in epoch ms; it may step in either direction. */
+  /**
+   * Returns the wall time, epoch ms. It may step in either direction: it is for what people read, for cron, and for the
+   * API.
+   */
   now(): number;
+  /** Returns the steady time, epoch ms: the wall time at the start plus the time since then. Decisions use it alone. */
+  steady(): number;
   /** Gives the ms since an arbitrary start; never steps. */
   monotonic(): number;
   /** Resolves after `ms`, or rejects with `signal.reason` as soon as the signal aborts. Leaves no timer behind. */
@@ -27,32 +32,25 @@ export interface Timeout extends Disposable {
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The clock of this machine. A wait of more than 24.8 days ends early, after these. */
-export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now(), sleep, timeout };
+export const systemClock: Clock = {
+  now: Date.now,
+  steady: () => Math.floor(performance.timeOrigin + performance.now()),
+  monotonic: () => performance.now(),
+  sleep,
+  timeout,
+};
+
+/**
+ * Returns by how much the wall clock is ahead of steady time, ms in whole seconds, the resolution of API timestamps. It
+ * is 0 until somebody sets the wall clock. Time of another clock minus this is comparable with steady time.
+ */
+export function computeWallAheadMs(clock: Pick<Clock, "now" | "steady">): number {
+  return Math.round((clock.now() - clock.steady()) / 1000) * 1000 + 0;
+}
 
 /** Makes the reason of a timeout's signal, on every clock: a TimeoutError, as `AbortSignal.timeout()` has it. */
 export function timeoutError(ms: number): DOMException {
   return new DOMException(`Timed out after ${ms} ms`, "TimeoutError");
-}
-
-// How far was the wall clock set, beside the time that has passed? An operator, NTP or a resumed machine sets it.
-
-/**
- * Gives a function that says by how much the clock was set since it was last asked, ms; negative where it was set back.
- * Below five seconds it is 0, and counts with what comes: clocks are slewed a little all the time.
- */
-export function watchClockSteps(clock: Pick<Clock, "now" | "monotonic">): () => number {
-  let lookedAt = clock.now();
-  let offsetMs = lookedAt - clock.monotonic();
-  return () => {
-    const now = clock.now();
-    // Asked for every pod: the other clock costs many times as much as this one.
-    if (now >= lookedAt && now < lookedAt + CHECK_INTERVAL_MS) return 0;
-    lookedAt = now;
-    const stepMs = Math.round(now - clock.monotonic() - offsetMs);
-    if (Math.abs(stepMs) < MIN_STEP_MS) return 0;
-    offsetMs += stepMs;
-    return stepMs;
-  };
 }
 
 // A clock that runs faster or slower than another: at speed 60, an hour of a simulation takes a minute.
@@ -64,8 +62,10 @@ export function watchClockSteps(clock: Pick<Clock, "now" | "monotonic">): () => 
 export function scaleClock(clock: Clock, speed: number): Clock {
   if (!(speed > 0) || !Number.isFinite(speed)) throw new RangeError(`Cannot scale a clock by ${speed}: not above 0`);
   const [startAt, startMs] = [clock.now(), clock.monotonic()];
+  const steadyAt = clock.steady();
   return {
     now: () => startAt + (clock.now() - startAt) * speed,
+    steady: () => startAt + (clock.steady() - steadyAt) * speed,
     monotonic: () => (clock.monotonic() - startMs) * speed,
     sleep: (ms, signal) => clock.sleep(ms / speed, signal),
     timeout: (ms) => clock.timeout(ms / speed),
@@ -94,8 +94,3 @@ function timeout(ms: number): Timeout {
   const timer = setTimeout(() => controller.abort(timeoutError(ms)), Math.min(ms, MAX_TIMER_MS));
   return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
 }
-
-const MIN_STEP_MS = 5_000;
-
-/** A step that ends in what would be the same second is seen in the next one. */
-const CHECK_INTERVAL_MS = 1_000;

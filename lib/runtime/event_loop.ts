@@ -53,6 +53,7 @@ export class LoopLag {
     };
     this.clock = {
       now: () => clock.now(),
+      steady: () => clock.steady(),
       monotonic: () => clock.monotonic(),
       timeout: (ms) => clock.timeout(ms),
       sleep,

@@ -9,7 +9,6 @@ import type { ContainerCase, Observation, SizeInput, SizeOutcome } from "../mode
 import { computeResizeStatus } from "../model/resize_status.ts";
 import type { AutoscalerView, PodState } from "../model/state.ts";
 import { nextAfterAnswer, nextAfterUnconfirmed, nextCommand, toScaleAction } from "./answers.ts";
-import { rebase } from "./clock_steps.ts";
 import { askChoices, askGates, type ChoiceResult, type GateResult } from "./gates/ask.ts";
 import { reportAnswerOutcome, reportEvaluation } from "./notices/notices.ts";
 import { addKilledProcesses, renewKillFloors } from "./oom.ts";
@@ -37,7 +36,7 @@ import { decideWithRecommended, hasRecommendedState } from "./recommend.ts";
 import { endScaleDownStreaks, type Sampled, sampleUsage } from "./streaks.ts";
 
 // The fold that the daemon is: decide(state, input) -> outcome, for one pod. The way of a decision is a line of steps,
-// a folder each: rebase the state to the clock, bring it up to the pod's facts, sample usage, propose, choose one
+// a folder each: bring the state up to the pod's facts, sample usage, propose, choose one
 // direction, size it, ask the gates, settle what is to be sent, and notify people of what has changed. Sampling and
 // streaks always advance. Pure: the live daemon, simulations, replays and tests drive this same function.
 
@@ -50,8 +49,7 @@ export function decideSize(before: PodState, input: SizeInput): SizeOutcome {
 
 type Answered = Extract<Observation, { kind: "answered" }>;
 
-function decideOnPod(before: PodState, input: SizeInput): SizeOutcome {
-  const state = rebase(before, input);
+function decideOnPod(state: PodState, input: SizeInput): SizeOutcome {
   return input.observation.kind === "answered"
     ? decideAfterAnswer(state, input, input.observation)
     : evaluatePod(endScaleDownStreaks(nextPodFacts(state, input), input), input);

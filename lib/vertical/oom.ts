@@ -58,7 +58,7 @@ export function nextEndings(before: ContainerState | undefined, context: EndingC
 export function addKilledProcesses(
   state: PodState,
   sampled: readonly Sampled[],
-  { pod, now, memoryPressure = false }: Pick<SizeInput, "pod" | "now" | "memoryPressure">,
+  { pod, now, wallAheadMs = 0, memoryPressure = false }: SizeInput,
 ): PodState {
   return changeSampledContainers(
     state,
@@ -68,7 +68,8 @@ export function addKilledProcesses(
       const container = findContainer(pod, name);
       const id = `${anchor.instance}#${anchor.oomKills}`;
       if (container === null || before.endings.some((one) => one.id === id)) return before;
-      const context = { pod, container, now, lastAt: state.at, usageBytes: sample.workingSetBytes, memoryPressure };
+      const usageBytes = sample.workingSetBytes;
+      const context = { pod, container, now, wallAheadMs, lastAt: state.at, usageBytes, memoryPressure };
       const limitBytes = computeLimitAtEnd(before, context);
       const kill: Ending = { id, at: now, kind: isKilledByNode(limitBytes, context) ? "node" : "oom", limitBytes };
       const endings = [...before.endings, kill].slice(-MAX_ENDINGS);
@@ -150,6 +151,7 @@ interface EndingContext {
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
   readonly now: number;
+  readonly wallAheadMs: number;
   /** The pod's last evaluation, epoch ms. */
   readonly lastAt: number;
   /** The newest working set that is known of the container, bytes; `null` = none. */
@@ -218,9 +220,10 @@ function toEnding(
   before: ContainerState | undefined,
   context: EndingContext,
 ): Ending {
-  const { now, lastAt } = context;
+  const { now, lastAt, wallAheadMs } = context;
+  const endedAt = finishedAt - wallAheadMs;
   // A node's clock may be behind ours or ahead: what the last evaluation did not show has happened since.
-  const at = Math.min(before === undefined ? finishedAt : Math.max(finishedAt, lastAt), now);
+  const at = Math.min(before === undefined ? endedAt : Math.max(endedAt, lastAt), now);
   const limitBytes = computeLimitAtEnd(before, context);
   const isKilled = reason === "OOMKilled";
   if (isKilled) return { id, at, kind: isKilledByNode(limitBytes, context) ? "node" : "oom", limitBytes };
@@ -244,11 +247,12 @@ function isKilledByNode(limitBytes: number | null, { memoryPressure, usageBytes 
   return memoryPressure && usageBytes !== null && usageBytes < limitBytes * NEAR_LIMIT_SHARE;
 }
 
-function isResizeRestart(resizedAt: number | null, at: number, { pod, container, now }: EndingContext): boolean {
+function isResizeRestart(resizedAt: number | null, at: number, context: EndingContext): boolean {
+  const { pod, container, now, wallAheadMs } = context;
   const own = pod.resizes.find(({ manager }) => manager === `podfit.${container.name}`);
   if (own === undefined) return false;
   const restarts = listOwnedFields(own.owned, container.name).some((side) => container.restartsOn[resourceOf(side)]);
-  return restarts && Math.abs(at - (resizedAt ?? Math.min(own.at, now))) <= RESIZE_RESTART_MS;
+  return restarts && Math.abs(at - (resizedAt ?? Math.min(own.at - wallAheadMs, now))) <= RESIZE_RESTART_MS;
 }
 
 /** A kill that podfit finds at its start and that some resize has followed needs no answer (L10). */

@@ -39,17 +39,17 @@ import { addPeak } from "./windows.ts";
 
 /** The same object when nothing has changed since the last evaluation. */
 export function nextPodFacts(state: PodState, input: SizeInput): PodState {
-  const { pod, contenders, now } = input;
+  const { pod, contenders, now, wallAheadMs = 0 } = input;
   if (isUnchanged(state, pod, contenders)) return state;
   const containers: Record<string, ContainerState> = {};
-  const seenAt = state.at;
+  const bounds: TimeBounds = { seenAt: state.at, now, wallAheadMs };
   for (const name of listTrackedContainers(pod, contenders)) {
     const container = findContainer(pod, name);
     if (container === null || Object.hasOwn(containers, name)) continue;
     const { generation } = state;
     const before = findContainerState(state, name);
     const ended = computeEndings(state, container, input);
-    containers[name] = nextContainer(before, { pod, container, generation, seenAt, now, ended });
+    containers[name] = nextContainer(before, { ...bounds, pod, container, generation, ended });
   }
   const views: Record<string, AutoscalerView> = {};
   for (const autoscaler of contenders) {
@@ -71,8 +71,8 @@ export function nextPodFacts(state: PodState, input: SizeInput): PodState {
     containers,
     views,
     generation: state.generation,
-    pendingSince: nextCondition(state.pendingSince, pod.pending, { seenAt, now }),
-    inProgressSince: nextCondition(state.inProgressSince, pod.inProgress, { seenAt, now }),
+    pendingSince: nextCondition(state.pendingSince, pod.pending, bounds),
+    inProgressSince: nextCondition(state.inProgressSince, pod.inProgress, bounds),
     differingSince: hasBareDifference(pod, state, now) ? state.differingSince ?? now : null,
     conflict: isConflictOpen(state.conflict, pod, now) ? state.conflict : null,
     command: state.command,
@@ -115,12 +115,12 @@ function listTrackedContainers(pod: PodFacts, contenders: readonly Autoscaler[])
 function nextCondition(
   before: ConditionSince | null,
   condition: ResizeCondition | null,
-  { seenAt, now }: { readonly seenAt: number; readonly now: number },
+  bounds: TimeBounds,
 ): ConditionSince | null {
   if (condition === null) return null;
   const { reason, since: at } = condition;
   if (before !== null && before.reason === reason && before.at === at) return before;
-  return { reason, at, since: at === null ? now : toLocalTime(at, { seenAt, now }) };
+  return { reason, at, since: at === null ? bounds.now : toLocalTime(at, bounds) };
 }
 
 /** Shared, as most evaluations show no kill. */
@@ -149,7 +149,7 @@ function addKillsToEvidence(
 function computeEndings(
   state: PodState,
   container: ContainerFacts,
-  { pod, now, memoryPressure = false }: SizeInput,
+  { pod, now, wallAheadMs = 0, memoryPressure = false }: SizeInput,
 ): EndingsState {
   const before = findContainerState(state, container.name);
   if (container.terminations.length === 0) return before ?? NOT_ENDED;
@@ -157,7 +157,7 @@ function computeEndings(
   for (const { container: name, sampling: { sample } } of Object.values(state.views)) {
     if (name === container.name && sample !== null) usageBytes = Math.max(usageBytes ?? 0, sample.workingSetBytes);
   }
-  return nextEndings(before, { pod, container, now, lastAt: state.at, usageBytes, memoryPressure });
+  return nextEndings(before, { pod, container, now, wallAheadMs, lastAt: state.at, usageBytes, memoryPressure });
 }
 
 function isConflictOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
@@ -205,14 +205,11 @@ function nextViewOfContainer(
 // What a container's facts make of its state: readiness, the size in force, restarts, the last resize (C24, C31, C42).
 
 /** What the state of a container follows from. */
-interface NextContainerContext {
+interface NextContainerContext extends TimeBounds {
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
   /** The highest that a PATCH of ours was answered with. */
   readonly generation: number;
-  /** When the pod was last evaluated, epoch ms; 0 = never. */
-  readonly seenAt: number;
-  readonly now: number;
   /** How the container's instances have ended. */
   readonly ended: EndingsState;
 }
@@ -222,16 +219,17 @@ const ENTRY_RESOLUTION_MS = 999;
 
 /** `before` is undefined for a container that is seen for the first time. */
 function nextContainer(before: ContainerState | undefined, context: NextContainerContext): ContainerState {
-  const { pod, container, seenAt, now, ended } = context;
+  const { pod, container, now, wallAheadMs, ended } = context;
   const entryAt = findResizeEntryAt(pod, container.name);
   const actual = getActualSize(container);
   if (before === undefined) {
-    const resizedAt = entryAt === null ? null : Math.min(entryAt + ENTRY_RESOLUTION_MS, now);
+    const firstSeen = { seenAt: 0, now, wallAheadMs };
+    const resizedAt = entryAt === null ? null : toLocalTime(entryAt + ENTRY_RESOLUTION_MS, firstSeen);
     return {
       instance: container.instance,
-      running: nextSince(null, container.runningAt, { seenAt: 0, now }),
-      podReady: nextSince(null, pod.readyAt, { seenAt: 0, now }),
-      readySince: container.ready ? Math.min(pod.containersReadyAt ?? now, now) : null,
+      running: nextSince(null, container.runningAt, firstSeen),
+      podReady: nextSince(null, pod.readyAt, firstSeen),
+      readySince: container.ready ? toLocalTime(pod.containersReadyAt ?? Infinity, firstSeen) : null,
       actual,
       countsFrom: resizedAt ?? 0,
       resizedAt,
@@ -250,8 +248,8 @@ function nextContainer(before: ContainerState | undefined, context: NextContaine
   return {
     ...before,
     instance: container.instance ?? before.instance,
-    running: nextSince(before.running, container.runningAt, { seenAt, now }),
-    podReady: nextSince(before.podReady, pod.readyAt, { seenAt, now }),
+    running: nextSince(before.running, container.runningAt, context),
+    podReady: nextSince(before.podReady, pod.readyAt, context),
     readySince: container.ready ? (isRestarted ? now : before.readySince ?? now) : null,
     actual,
     countsFrom: isSameSize(actual, before.actual) ? before.countsFrom : now,
@@ -264,18 +262,20 @@ function nextContainer(before: ContainerState | undefined, context: NextContaine
   };
 }
 
-/** What bounds a time of another clock, epoch ms of ours: when it was not yet so, 0 = unknown, and now. */
+/** What limits a time of another clock. */
 interface TimeBounds {
+  /** When the pod was last evaluated, steady epoch ms; 0 = never. */
   readonly seenAt: number;
   readonly now: number;
+  readonly wallAheadMs: number;
 }
 
 /**
  * A node's clock may be ahead of ours, or behind it: what is seen now has begun by now, and not before the pod was last
  * seen without it.
  */
-function toLocalTime(at: number, { seenAt, now }: TimeBounds): number {
-  return Math.min(Math.max(at, seenAt), now);
+function toLocalTime(at: number, { seenAt, now, wallAheadMs }: TimeBounds): number {
+  return Math.min(Math.max(at - wallAheadMs, seenAt), now);
 }
 
 function nextSince(before: Since | null, at: number | null, window: TimeBounds): Since | null {
@@ -290,12 +290,13 @@ function nextSince(before: Since | null, at: number | null, window: TimeBounds):
 function nextResizedAt(
   { resizedAt, ...before }: ContainerState,
   entryAt: number | null,
-  { pod, generation, now }: NextContainerContext,
+  { pod, generation, now, wallAheadMs }: NextContainerContext,
 ): number | null {
   const isNews = entryAt !== null && entryAt !== before.entryAt;
   if (isNews && pod.generation !== null && pod.generation > generation) return now;
-  const isLater = isNews && pod.generation === null && (resizedAt === null || entryAt > resizedAt);
-  return isLater ? Math.min(entryAt + ENTRY_RESOLUTION_MS, now) : resizedAt;
+  if (!isNews || pod.generation !== null) return resizedAt;
+  const at = entryAt - wallAheadMs;
+  return resizedAt === null || at > resizedAt ? Math.min(at + ENTRY_RESOLUTION_MS, now) : resizedAt;
 }
 
 /**

@@ -227,11 +227,11 @@ export function formatHeldBack(resource: Resource, sample: Sample | null): strin
 // may go down, too, where nothing goes up, as one resize has one direction.
 
 /** Whether siblings may matter to the pod now: it is new, and nobody has resized it. Cheap, for it is asked of every pod. */
-export function wantsSiblings(pod: PodFacts, contenders: readonly Autoscaler[], now: number): boolean {
+export function wantsSiblings(pod: PodFacts, contenders: readonly Autoscaler[], wallNow: number): boolean {
   for (const autoscaler of contenders) {
     if (autoscaler.newPods !== "inherit" || autoscaler.mode !== "apply") continue;
     const runningAt = findContainer(pod, autoscaler.containerName)?.runningAt ?? null;
-    if (runningAt === null || now - Math.min(runningAt, now) >= computeNewMs(autoscaler)) continue;
+    if (runningAt === null || wallNow - Math.min(runningAt, wallNow) >= computeNewMs(autoscaler)) continue;
     if (!isResized(pod, autoscaler.containerName)) return true;
   }
   return false;

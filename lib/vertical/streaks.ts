@@ -324,12 +324,12 @@ function listCpuFields({ sides }: Autoscaler): readonly FieldPolicy[] {
 function nextSilence(
   view: AutoscalerView,
   autoscaler: Autoscaler,
-  { input: { pod, now } }: SampleContext,
+  { input: { pod, now, wallAheadMs = 0 } }: SampleContext,
 ): AutoscalerView {
   const runningAt = findContainer(pod, view.container)?.runningAt ?? null;
   if (runningAt === null) return view;
   // A node's clock may be ahead of ours: what is seen now has begun by now.
-  const lastAt = Math.max(view.sampling.newAt, Math.min(runningAt, now));
+  const lastAt = Math.max(view.sampling.newAt, Math.min(runningAt - wallAheadMs, now));
   if (now - lastAt < computeSilenceMs(autoscaler)) return view;
   return {
     ...view,

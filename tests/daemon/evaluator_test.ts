@@ -36,7 +36,7 @@ class Desk {
   #observedAt = START;
   turn: AcquirePermit = () => Promise.resolve(newTurn());
   answer: () => Promise<Answer> = () => Promise.resolve(ACCEPTED);
-  readonly states = new PodStates(this.clock);
+  readonly states = new PodStates();
   readonly evaluator = new PodController({
     clock: this.clock,
     states: this.states,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "#assert";
-import { type Clock, systemClock } from "../../lib/runtime/clock.ts";
+import { type Clock, computeWallAheadMs, systemClock } from "../../lib/runtime/clock.ts";
 import { settleEventLoop, VIRTUAL_START_AT, VirtualClock } from "../support/virtual_clock.ts";
 
 /** The sanitizers prove "leaves no timer behind" for the real clock: an hour's sleep that leaked would fail its test. */
@@ -81,10 +81,33 @@ Deno.test("VirtualClock.setNow() steps the wall clock alone", async () => {
   const sleeping = clock.sleep(50).then(() => isAwake = true);
   clock.setNow(VIRTUAL_START_AT - HOUR_MS);
   await settleEventLoop();
-  assertEquals([clock.now(), clock.monotonic(), isAwake], [VIRTUAL_START_AT - HOUR_MS, 0, false]);
+  assertEquals([clock.now(), clock.steady(), clock.monotonic(), isAwake], [
+    VIRTUAL_START_AT - HOUR_MS,
+    VIRTUAL_START_AT,
+    0,
+    false,
+  ]);
   await clock.advance(50);
   await sleeping;
   assertEquals(clock.now(), VIRTUAL_START_AT - HOUR_MS + 50);
+});
+
+Deno.test("systemClock.steady() is the wall time while nobody sets the wall clock, in whole milliseconds", () => {
+  const steadyAt = systemClock.steady();
+  assert(Math.abs(steadyAt - systemClock.now()) < 1000, `${steadyAt} is not ${systemClock.now()}`);
+  assertEquals(Number.isInteger(steadyAt), true);
+});
+
+Deno.test("computeWallAheadMs() is how far the wall clock was set since the start, in whole seconds", () => {
+  const table = [
+    { now: 5_000, steady: 5_000, expected: 0 },
+    { now: 5_000, steady: 5_400, expected: 0 },
+    { now: 7_205_000, steady: 5_001, expected: 7_200_000 },
+    { now: 5_000, steady: 7_204_999, expected: -7_200_000 },
+  ];
+  for (const { now, steady, expected } of table) {
+    assertEquals(computeWallAheadMs({ now: () => now, steady: () => steady }), expected);
+  }
 });
 
 Deno.test("VirtualClock.advance() fails rather than hangs on an endless loop of zero sleeps", async () => {

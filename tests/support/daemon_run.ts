@@ -234,7 +234,11 @@ export class FakeKubelet {
     if (this.#measured === null || nowMs - this.#measured.atMs >= this.measuresEveryMs) {
       this.#measured = { atMs: nowMs, bytes: this.#measure() };
     }
-    return { kind: "summary", bytes: this.#measured.bytes, clockOffsetMs: this.aheadMs };
+    return {
+      kind: "summary",
+      bytes: this.#measured.bytes,
+      clockOffsetMs: this.#clock.now() + this.aheadMs - this.#clock.steady(),
+    };
   };
 
   #measure(): Uint8Array<ArrayBuffer> {

@@ -21,6 +21,7 @@ export class Pausable {
     this.#plain = clock;
     this.clock = {
       now: () => clock.now() + this.skewMs,
+      steady: () => clock.steady(),
       monotonic: () => clock.monotonic(),
       sleep: (ms, signal) => this.#sleep(ms, signal),
       timeout: (ms) => this.#timeout(ms),

@@ -29,7 +29,10 @@ export interface Load {
 }
 
 /** What node, namespace and version allow, and what replicas are about to do. */
-export type Surroundings = Pick<SizeInput, "room" | "limits" | "lowersMemoryLimits" | "scaleInPending" | "scaledInAt">;
+export type Surroundings = Pick<
+  SizeInput,
+  "ledSince" | "room" | "limits" | "lowersMemoryLimits" | "scaleInPending" | "scaledInAt"
+>;
 
 export interface StoryOptions {
   readonly surroundings?: Partial<Surroundings>;
@@ -46,6 +49,8 @@ export interface StoryOptions {
 
 export class Story {
   now: number;
+  /** How far podfit's wall clock is ahead of its steady time. */
+  wallAheadMs = 0;
   pod: PodFacts;
   contenders: readonly Autoscaler[];
   answer: NonNullable<StoryOptions["answer"]>;
@@ -107,6 +112,12 @@ export class Story {
     return this;
   }
 
+  /** Somebody sets podfit's wall clock; the clocks of the node and the API server stay. */
+  setWall(byMs: number): this {
+    this.wallAheadMs += byMs;
+    return this;
+  }
+
   /** The pod is seen changed: a newer resourceVersion, and what is given. */
   change(facts: Partial<PodFacts> = {}): SizeOutcome {
     const resourceVersion = String(Number(this.pod.resourceVersion) + 1);
@@ -143,6 +154,7 @@ export class Story {
     const { now, pod, contenders } = this;
     const input: SizeInput = deepFreeze({
       now,
+      ...(this.wallAheadMs !== 0 && { wallAheadMs: this.wallAheadMs }),
       pod,
       contenders,
       observation,

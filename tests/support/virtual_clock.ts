@@ -84,16 +84,21 @@ class Alarms {
 /** Rejections and timeouts are those of the real clock. */
 export class VirtualClock implements Clock {
   #wallAt: number;
+  readonly #startAt: number;
   #elapsedMs = 0;
   #sequence = 0;
   readonly #alarms = new Alarms();
 
   constructor(startAt = VIRTUAL_START_AT) {
-    this.#wallAt = startAt;
+    this.#wallAt = this.#startAt = startAt;
   }
 
   now(): number {
     return this.#wallAt;
+  }
+
+  steady(): number {
+    return this.#startAt + this.#elapsedMs;
   }
 
   monotonic(): number {

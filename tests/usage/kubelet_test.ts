@@ -216,12 +216,12 @@ function stalled(): ReadableStream<Uint8Array<ArrayBuffer>> {
 /** The clock is asked when the headers have come. */
 function headersClock() {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const now = () => {
+  const steady = () => {
     resolve();
     return VIRTUAL_START_AT;
   };
   return {
-    clock: { now, monotonic: () => 0, sleep: () => Promise.resolve() },
+    clock: { steady, monotonic: () => 0, sleep: () => Promise.resolve() },
     headersSeen: promise.then(() => settleEventLoop()),
   };
 }

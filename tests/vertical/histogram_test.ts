@@ -3,7 +3,6 @@ import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Histogram } from "../../lib/model/state.ts";
 import { findPercentile, nextHistogram } from "../../lib/vertical/windows.ts";
-import { rebaseHistogram } from "../../lib/vertical/clock_steps.ts";
 import { MINUTE, SECOND, START } from "../support/builders.ts";
 
 const HOUR = 60 * MINUTE;
@@ -54,18 +53,6 @@ Deno.test("nextHistogram() keeps relative weights when the half-life changes (L4
   }
   assert(isNear(findPercentile(histogram, 50), 100), `${findPercentile(histogram, 50)}`);
   assert(isNear(findPercentile(histogram, 90), 400), `${findPercentile(histogram, 90)}`);
-});
-
-Deno.test("rebaseHistogram() weighs new samples as before after a clock stepped back (L5)", () => {
-  const before = feed(new Array(40).fill(400), { halfLifeMs: 15 * MINUTE });
-  let after = rebaseHistogram(before, START - 24 * HOUR);
-  for (let index = 0; index < 240; index++) {
-    after = nextHistogram(after, { halfLifeMs: 15 * MINUTE }, {
-      at: START - 24 * HOUR + index * 15 * SECOND,
-      usage: 10,
-    });
-  }
-  assert(isNear(findPercentile(after, 50), 10), `${findPercentile(after, 50)}`);
 });
 
 Deno.test("nextHistogram() stays bounded and finite whatever comes, and no percentile leaves what was seen (L4)", () => {

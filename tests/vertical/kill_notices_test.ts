@@ -73,7 +73,7 @@ Deno.test("decideSize() tells of a kill again though the clock has stepped back 
   const story = new Story({ contenders: [UNMANAGED], load: { cpu: 60 } });
   story.wait(60 * MINUTE).poll();
   kill(story);
-  story.wait(-45 * MINUTE);
+  story.setWall(-45 * MINUTE).wait(15 * MINUTE);
   kill(story);
   assertEquals(told(story), [ONE, ONE]);
 });

@@ -3,7 +3,6 @@ import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { findPeak, nextPeaks } from "../../lib/vertical/windows.ts";
 import type { Peaks } from "../../lib/model/state.ts";
-import { rebasePeaks } from "../../lib/vertical/clock_steps.ts";
 import { MINUTE, SECOND, START } from "../support/builders.ts";
 
 const WINDOW = 15 * MINUTE;
@@ -41,13 +40,6 @@ Deno.test("nextPeaks() keeps what a window of another length has seen (L2)", () 
   const before = feed([[0, 90], [10 * MINUTE, 50]]);
   assertEquals(findPeak(nextPeaks(before, 60 * MINUTE, { at: START + 40 * MINUTE, usage: 10 })), 90);
   assertEquals(findPeak(nextPeaks(before, 5 * MINUTE, { at: START + 12 * MINUTE, usage: 10 })), 50);
-});
-
-Deno.test("rebasePeaks() lets no peak lie ahead of a clock that stepped back, nor forgets it (L5)", () => {
-  const before = feed([[0, 90], [14 * MINUTE, 50]]);
-  const back = rebasePeaks(before, START - 60 * MINUTE);
-  assertEquals(findPeak(back), 90);
-  assertEquals(findPeak(nextPeaks(back, WINDOW, { at: START - 60 * MINUTE + WINDOW + MINUTE, usage: 10 })), 10);
 });
 
 Deno.test("nextPeaks() is never below the true peak of the window, and holds at most 31 pairs (L2)", () => {

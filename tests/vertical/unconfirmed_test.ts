@@ -122,7 +122,7 @@ Deno.test("decideSize() keeps to the later of when an answer was lost and when t
 
 Deno.test("decideSize() notifies of what arrived after the wall clock stepped back, and dates nothing ahead (C45)", () => {
   const story = losing();
-  story.wait(-10 * SECOND);
+  story.setWall(-10 * SECOND);
   const now = story.now;
   arrive(story);
   assertEquals([story.notified(), story.scaled.map(({ at }) => at)], [["ScaleUp"], [now]]);
@@ -132,7 +132,7 @@ Deno.test("decideSize() notifies of what arrived after the wall clock stepped ba
 Deno.test("decideSize() waits no longer for an unconfirmed PATCH because the wall clock stepped back an hour (C45)", () => {
   const story = losing();
   story.answer = "hold";
-  story.wait(-60 * MINUTE).change();
+  story.setWall(-60 * MINUTE).change();
   assertEquals(story.state.unconfirmed.length, 1);
   story.wait(MINUTE).change();
   assertEquals(story.state.unconfirmed, []);

@@ -29,11 +29,15 @@ export interface ExplainOptions {
 }
 
 /** Lines of one pod, oldest first; `null` without any. */
-export function explainPod(lines: readonly PodLine[], { now, unknown = [] }: ExplainOptions): PodExplanation | null {
+export function explainPod(
+  lines: readonly PodLine[],
+  { now: wallNow, unknown = [] }: ExplainOptions,
+): PodExplanation | null {
   const newest = lines.at(-1);
   if (newest === undefined) return null;
   const { record: { input, outcome: { state } }, namespace, name } = newest;
-  const { pod, room } = input;
+  const { pod, room, wallAheadMs = 0 } = input;
+  const now = wallNow - wallAheadMs;
   const containers = explainSize(state, input).map((one) => explainContainer(one, { lines, pod }));
   const status = computeResizeStatus(pod, state, input.now);
   const explained = {

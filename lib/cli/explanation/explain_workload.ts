@@ -82,9 +82,10 @@ export function explainWorkload(
 ): WorkloadExplanation | null {
   const newest = lines.at(-1);
   if (newest === undefined) return null;
-  const { now, pods, unknown = [] } = options;
+  const { now: wallNow, pods, unknown = [] } = options;
   const { namespace, name, record: { input, outcome: { state } } } = newest;
   const object = input.object.scaledObject;
+  const now = wallNow - (input.wallAheadMs ?? 0);
   const report = findReport(lines);
   const explained = {
     kind: "scaledObject",
@@ -116,7 +117,7 @@ export function explainWorkload(
     isScaleInPending: state.isScaleInPending,
     conditions: state.conditions,
     writes: listWrites(lines),
-    pods: pods.map((line) => summarizePod(line, now)),
+    pods: pods.map((line) => summarizePod(line, wallNow)),
   } as const;
   const next = listReplicaNeeds({ ...explained, state, cooldownMs: object?.cooldownMs ?? 0 });
   return { ...explained, next, answer: formatWorkloadAnswer(explained, lines[0]?.since ?? now) };
@@ -151,7 +152,7 @@ const MAX_WRITES = 5;
 function summarizePod(line: PodLine, now: number): PodSummary {
   const { name, record: { input: { pod } } } = line;
   const explained = explainPod([line], { now });
-  const containers = explained?.containers.map((one) => summarizeContainer(one, now)) ?? [];
+  const containers = explained?.containers.map((one) => summarizeContainer(one, explained.now)) ?? [];
   const answer = containers.length === 0 ? explained?.answer ?? name : `${name}  ${containers.join(" | ")}`;
   return { name, isReady: pod.ready?.status === "True", answer };
 }

@@ -10,8 +10,7 @@ import type { PodFacts, Siblings } from "../../model/pod.ts";
 import { computeAddedRequests } from "../../model/pod_amounts.ts";
 import type { Answer, ResizeRequest } from "../../model/resize_request.ts";
 import { NEW_POD_STATE, type PodState } from "../../model/state.ts";
-import { type Clock, watchClockSteps } from "../../runtime/clock.ts";
-import { stepClock } from "../../vertical/clock_steps.ts";
+import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import { decideSize } from "../../vertical/decide.ts";
 import { isWaitingForNodeCapacity } from "../../vertical/notices/notices.ts";
 import { wantsSiblings } from "../../vertical/proposals.ts";
@@ -26,7 +25,7 @@ import type { SendResize } from "./actuator.ts";
 
 /** How a pod is resized, and who hears of its evaluations. */
 interface PodControllerOptions {
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: Pick<Clock, "now" | "steady" | "monotonic">;
   /** Written by this controller alone. */
   readonly states: PodStates;
   /** Before each request: one whose turn comes late is decided anew. */
@@ -35,7 +34,7 @@ interface PodControllerOptions {
   /** Takes every evaluation, and the one that folds in an answer. */
   readonly report: EvaluationSink;
   /** What the pod may inherit (L40): asked for new pods only. */
-  readonly findSiblings: (tracked: TrackedPod, now: number) => Siblings | null;
+  readonly findSiblings: (tracked: TrackedPod, input: Pick<SizeInput, "now" | "wallAheadMs">) => Siblings | null;
   /** What the pod's own object does not tell; absent where nothing is to be said. */
   readonly getContext: (pod: PodFacts, now: number) => EvaluationContext;
   readonly dryRun: boolean;
@@ -222,13 +221,14 @@ export class PodController implements AsyncDisposable {
   #toInput(tracked: TrackedPod, observation: Observation): SizeInput {
     const { clock, findSiblings, getContext, dryRun, surroundings } = this.#options;
     const { pod, autoscalers } = tracked;
-    const now = clock.now();
+    const [now, wallAheadMs] = [clock.steady(), computeWallAheadMs(clock)];
     return {
       now,
+      ...(wallAheadMs !== 0 && { wallAheadMs }),
       pod,
       contenders: autoscalers,
       observation,
-      siblings: wantsSiblings(pod, autoscalers, now) ? findSiblings(tracked, now) : null,
+      siblings: wantsSiblings(pod, autoscalers, now + wallAheadMs) ? findSiblings(tracked, { now, wallAheadMs }) : null,
       room: surroundings.headroom.find(pod),
       limits: surroundings.findLimits(pod.namespace),
       lowersMemoryLimits: surroundings.lowersMemoryLimits(pod.nodeName),
@@ -297,14 +297,8 @@ export function findAutoscaler(
 
 // What is remembered of every tracked pod between two evaluations, by uid.
 
-/** States are dated by the wall clock; what they measure is the time that passes: so they follow when it is set. */
 export class PodStates {
   readonly #packed = new Map<string, PackedState>();
-  readonly #takeStep: () => number;
-
-  constructor(clock: Pick<Clock, "now" | "monotonic">) {
-    this.#takeStep = watchClockSteps(clock);
-  }
 
   /** `null` before the pod's first evaluation. */
   find(uid: string): PodState | null {
@@ -314,11 +308,9 @@ export class PodStates {
 
   /** The same, without what only decisions need: costs nothing. It is overwritten with the next state: nobody keeps it. */
   peek(uid: string): PackedState | null {
-    this.#followClock();
     return this.#packed.get(uid) ?? null;
   }
 
-  /** `state` is of now. */
   put(uid: string, state: PodState): void {
     const before = this.#packed.get(uid) ?? null;
     const resting = packState(state, before);
@@ -327,11 +319,5 @@ export class PodStates {
 
   delete(uid: string): void {
     this.#packed.delete(uid);
-  }
-
-  #followClock(): void {
-    const stepMs = this.#takeStep();
-    if (stepMs === 0) return;
-    for (const [uid, resting] of this.#packed) this.put(uid, stepClock(unpackState(resting), stepMs));
   }
 }

@@ -3,6 +3,7 @@
  * are kept per revision of a workload.
  */
 import type { Autoscaler } from "../../model/autoscaler.ts";
+import type { SizeInput } from "../../model/decision.ts";
 import { KILL_FACTOR, KILL_FLOOR_MS, KILL_MS } from "../../model/container_history.ts";
 import {
   type ContainerFacts,
@@ -79,13 +80,16 @@ export class SiblingIndex {
     }
   }
 
-  /** What the pod's containers would inherit at `now`, epoch ms; `null` where nothing is known. */
-  find({ pod, autoscalers }: TrackedPod, now: number): Siblings | null {
+  /** What the pod's containers would inherit now; `null` where nothing is known. */
+  find(
+    { pod, autoscalers }: TrackedPod,
+    { now, wallAheadMs = 0 }: Pick<SizeInput, "now" | "wallAheadMs">,
+  ): Siblings | null {
     let siblings: Record<string, SiblingSize> | null = null;
     for (const { uid, containerName, newPods } of autoscalers) {
       const container = newPods === "inherit" ? findContainer(pod, containerName) : null;
       if (container === null || pod.revision === null) continue;
-      const found = this.#findSettled(uid, { pod, container, revision: pod.revision, now });
+      const found = this.#findSettled(uid, { pod, container, revision: pod.revision, wallNow: now + wallAheadMs });
       if (found.length === 0) continue;
       (siblings ??= {})[container.name] = {
         pods: found.length,
@@ -137,14 +141,15 @@ interface SiblingQuery {
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
   readonly revision: string;
-  readonly now: number;
+  /** Epoch ms; containers start at a wall time. */
+  readonly wallNow: number;
 }
 
 /** The container's size in a pod that runs and is not new itself. */
-function findSettledSize(pod: PodFacts, { container: { name }, now }: SiblingQuery): Resources | null {
+function findSettledSize(pod: PodFacts, { container: { name }, wallNow }: SiblingQuery): Resources | null {
   const container = findContainer(pod, name);
   if (container === null || container.runningAt === null) return null;
-  return isResized(pod, name) || now - container.runningAt >= SETTLED_MS ? getActualSize(container) : null;
+  return isResized(pod, name) || wallNow - container.runningAt >= SETTLED_MS ? getActualSize(container) : null;
 }
 
 function learnTemplates({ templates }: Revision, pod: PodFacts): void {

@@ -6,7 +6,7 @@ import type { Reading } from "../../api/usage.ts";
 import { type Autoscaler, computeSilenceMs, SILENCE_MS, toAutoscalerKey } from "../../model/autoscaler.ts";
 import { findContainer, listContainers, type PodFacts } from "../../model/pod.ts";
 import type { ReadableState } from "../../model/state.ts";
-import type { Clock } from "../../runtime/clock.ts";
+import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import { formatDuration } from "../../units/time.ts";
 import { MAX_FAILED_READS } from "../../usage/source.ts";
 import { getStateFor } from "../../vertical/recommend.ts";
@@ -27,12 +27,12 @@ export class UsageHealth {
   /** Since when a tracked pod has been without a view, monotonic ms. */
   readonly #unseen = new Map<string, number>();
   readonly #findPodState: (uid: string) => ReadableState | null;
-  readonly #clock: Pick<Clock, "now" | "monotonic">;
+  readonly #clock: Pick<Clock, "now" | "steady" | "monotonic">;
 
   constructor(
     { readStanding, clock }: {
       readonly readStanding: (uid: string) => ReadableState | null;
-      readonly clock: Pick<Clock, "now" | "monotonic">;
+      readonly clock: Pick<Clock, "now" | "steady" | "monotonic">;
     },
   ) {
     this.#findPodState = readStanding;
@@ -66,9 +66,9 @@ export class UsageHealth {
 
   readonly findUnread: FindUnread = (autoscaler, pods) => {
     let [count, why] = [0, ""];
-    const now = this.#clock.now();
+    const [now, wallAheadMs] = [this.#clock.steady(), computeWallAheadMs(this.#clock)];
     for (const pod of pods) {
-      const reason = this.#explain(autoscaler, pod, now);
+      const reason = this.#explain(autoscaler, pod, { now, wallAheadMs });
       if (reason === null) continue;
       if (count === 0) why = reason;
       count++;
@@ -76,7 +76,11 @@ export class UsageHealth {
     return { count, why };
   };
 
-  #explain(autoscaler: Autoscaler, pod: PodFacts, now: number): string | null {
+  #explain(
+    autoscaler: Autoscaler,
+    pod: PodFacts,
+    { now, wallAheadMs }: { readonly now: number; readonly wallAheadMs: number },
+  ): string | null {
     const failure = this.#failures.get(pod.nodeName ?? "");
     if (failure !== undefined && failure.count >= MAX_FAILED_READS) return failure.message;
     const state = this.#findPodState(pod.uid);
@@ -90,7 +94,7 @@ export class UsageHealth {
       // Nearly every pod ends here.
       if (now - view.sampling.newAt < limitMs) continue;
       const runningAt = findContainer(pod, name)?.runningAt ?? null;
-      if (runningAt === null || now - Math.min(runningAt, now) < limitMs) continue;
+      if (runningAt === null || now - Math.min(runningAt - wallAheadMs, now) < limitMs) continue;
       const words = `pod "${pod.name}" has had no new usage for ${formatDuration(limitMs)} or more`;
       return failure === undefined ? words : `${words}: ${failure.message}`;
     }

@@ -20,6 +20,7 @@ import { seedReplicasState } from "../../horizontal/status.ts";
 import type { PodFacts } from "../../model/pod.ts";
 import type {
   Blocker,
+  ReplicasInput,
   ReplicasObservation,
   ReplicasOutcome,
   ScaleAnswer,
@@ -28,7 +29,7 @@ import type {
 } from "../../model/replicas_decision.ts";
 import type { ReplicasState } from "../../model/replicas_state.ts";
 import { listResourceTriggers, type ScaledObject, type ScaledObjectFacts } from "../../model/scaled_object.ts";
-import { type Clock, watchClockSteps } from "../../runtime/clock.ts";
+import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import type { Semaphore } from "../../runtime/limits.ts";
 import type { TriggerReader } from "../../triggers/reader.ts";
 import type { HpaFacts } from "../cluster/parse_objects.ts";
@@ -112,7 +113,6 @@ export class ScaledObjectController {
   readonly #reader: TriggerReader;
   readonly #schedule = new ReconcileSchedule();
   readonly #earlyCheck: EarlyScalingCheck;
-  readonly #takeStep: () => number;
   #state: ControllerState = { kind: "Running" };
   #facts: ScaledObjectFacts;
   #replicas: ReplicasState;
@@ -136,15 +136,14 @@ export class ScaledObjectController {
     this.#pods = pods;
     this.#reader = reader;
     this.#facts = facts;
-    this.#replicas = seedReplicasState(facts.status);
-    this.#takeStep = watchClockSteps(parts.clock);
+    this.#replicas = seedReplicasState(facts.status, computeWallAheadMs(parts.clock));
     this.#earlyCheck = new EarlyScalingCheck({
       clock: parts.clock,
       computeUsage: parts.computeUsage,
       metered: parts.metered,
       pods: this.#listPods,
       preview: (observation, now) =>
-        decideReplicas(this.#replicas, { now, object: this.#facts, observation, dryRun: false }),
+        decideReplicas(this.#replicas, { ...this.#toTimes(now), object: this.#facts, observation, dryRun: false }),
     });
     this.#schedule.follow(null, facts, startAt);
   }
@@ -167,7 +166,7 @@ export class ScaledObjectController {
     const before = this.#facts;
     this.#facts = facts;
     if (isSameObject(before, facts)) return false;
-    this.#schedule.follow(before, facts, this.#parts.clock.now());
+    this.#schedule.follow(before, facts, this.#parts.clock.steady());
     this.#change = "unseen";
     this.reconcileNow();
     return true;
@@ -188,7 +187,7 @@ export class ScaledObjectController {
   onDeleted(): void {
     if (!this.#facts.isDeleting) {
       this.#facts = { ...this.#facts, isDeleting: true };
-      this.#decide({ kind: "deleted", scale: null }, { now: this.#parts.clock.now() });
+      this.#decide({ kind: "deleted", scale: null }, { now: this.#parts.clock.steady() });
     }
     this.#enter({ kind: "Ended" });
     this.#wakeUp.abort();
@@ -198,14 +197,13 @@ export class ScaledObjectController {
     const { clock, canScale } = this.#parts;
     while (!signal.aborted && this.#state.kind !== "Ended") {
       this.#wakeUp = new AbortController();
-      this.#followClockStep();
-      const now = clock.now();
+      const now = clock.steady();
       const dueAt = canScale(this.#facts.namespace) ? this.#getDueAt(now) : now + UNKNOWN_RETRY_MS;
       const nextAt = Math.min(dueAt, this.#earlyCheck.dueAt);
       if (nextAt > now) {
         await clock.sleep(nextAt - now, AbortSignal.any([signal, this.#wakeUp.signal])).catch(() => {});
       } else if (dueAt <= now) await this.#reconcile(signal);
-      else if (await this.#earlyCheck.wouldRaise(signal)) this.#schedule.scaleNow(clock.now());
+      else if (await this.#earlyCheck.wouldRaise(signal)) this.#schedule.scaleNow(clock.steady());
     }
   }
 
@@ -221,7 +219,7 @@ export class ScaledObjectController {
     if (this.#facts.isDeleting) return await this.#end(signal);
     const checked = await this.#checkBlockers(signal);
     if (checked.kind === "blocked") {
-      this.#schedule.takeDue(clock.now());
+      this.#schedule.takeDue(clock.steady());
       return this.#block("check", checked.blocker);
     }
     const wasBlocked = this.#state.kind === "Blocked" && this.#state.by === "check";
@@ -232,9 +230,9 @@ export class ScaledObjectController {
     let current: BlockerCheckResult | null = checked;
     if (isUnwritten || wasBlocked || checked.transferred !== null) {
       current = await this.#handleChange(checked, isUnwritten, signal) ? null : checked;
-      this.#schedule.activateBy(clock.now(), clock.now());
+      this.#schedule.activateBy(clock.steady(), clock.steady());
     }
-    for (const due of this.#schedule.takeDue(clock.now())) {
+    for (const due of this.#schedule.takeDue(clock.steady())) {
       if (signal.aborted) return;
       if (this.#hasUnseenChange()) {
         this.#schedule.requeue(due);
@@ -250,7 +248,7 @@ export class ScaledObjectController {
   /** Does not reject. */
   async #checkBlockers(signal: AbortSignal): Promise<BlockerCheckResult> {
     const tryTriggers = async (object: ScaledObject) => {
-      const readings = await this.#askTriggers(object, { loop: "tick", at: this.#parts.clock.now() }, signal);
+      const readings = await this.#askTriggers(object, { loop: "tick", at: this.#parts.clock.steady() }, signal);
       if (readings === null) return "the ScaledObject has changed meanwhile";
       return readings.kind === "obstructed" ? readings.message : null;
     };
@@ -271,8 +269,8 @@ export class ScaledObjectController {
     const { clock } = this.#parts;
     this.#enter({ kind: "Blocked", by });
     // A loop that is due later checks again by itself.
-    if (this.#schedule.getNextAt(clock.now()) === Infinity) this.#retry();
-    this.#decide({ kind: "obstructed", obstacle: blocker }, { now: clock.now() });
+    if (this.#schedule.getNextAt(clock.steady()) === Infinity) this.#retry();
+    this.#decide({ kind: "obstructed", obstacle: blocker }, { now: clock.steady() });
   }
 
   /** Returns whether replicas were, or may have been, written. */
@@ -281,7 +279,7 @@ export class ScaledObjectController {
     isUnwritten: boolean,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { write } = this.#decide({ kind: "changed", scale }, { now: this.#parts.clock.now(), transferred });
+    const { write } = this.#decide({ kind: "changed", scale }, { now: this.#parts.clock.steady(), transferred });
     // A change is written once. After that, replicas that somebody set by hand stay, whatever blocks in between.
     const answer = isUnwritten ? await this.#write(write, object, signal) : null;
     const hasFailed = answer !== null && answer.kind !== "accepted";
@@ -294,7 +292,7 @@ export class ScaledObjectController {
   async #runLoop(due: DueLoop, { object, scale }: UnblockedResult, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#parts;
     const { loop, at: now } = due;
-    const lateMs = clock.now() - now;
+    const lateMs = clock.steady() - now;
     const readings = await this.#askTriggers(object, due, signal);
     if (readings === null || this.#hasUnseenChange()) {
       this.#schedule.requeue(due);
@@ -309,7 +307,7 @@ export class ScaledObjectController {
     if (this.#state.kind === "Blocked" && this.#state.by === "triggers") {
       this.#enter({ kind: "Running" });
       this.#decide({ kind: "changed", scale }, { now });
-      if (loop === "tick") this.#schedule.activateBy(clock.now(), clock.now());
+      if (loop === "tick") this.#schedule.activateBy(clock.steady(), clock.steady());
     }
     const observation: ReplicasObservation = loop === "poll"
       ? { kind: loop, scale, triggers, readyPods: readyPods ?? 0 }
@@ -318,7 +316,7 @@ export class ScaledObjectController {
     if (report?.half === "tick") this.#earlyCheck.onScalingLoop(report);
     const answer = await this.#write(write, object, signal);
     if (loop === "poll" && answer !== null && isRetryable(answer)) {
-      this.#schedule.activateBy(clock.now() + RETRY_MS, clock.now());
+      this.#schedule.activateBy(clock.steady() + RETRY_MS, clock.steady());
     }
     return answer !== null;
   }
@@ -335,7 +333,7 @@ export class ScaledObjectController {
   }
 
   async #fetchReadings(object: ScaledObject, { loop, at }: DueLoop, signal: AbortSignal): Promise<LoopReadings> {
-    const external = await this.#reader.read(object, loop, { now: at, signal });
+    const external = await this.#reader.read(object, loop, { now: at + computeWallAheadMs(this.#parts.clock), signal });
     if (external.kind === "obstructed") return external;
     const resources = loop === "tick" ? listResourceTriggers(object) : [];
     if (resources.length > 0) await this.#fetchTemplates(object, signal);
@@ -358,7 +356,7 @@ export class ScaledObjectController {
     const startedMs = clock.monotonic();
     const before = this.#replicas;
     const warnings = this.#warnings.length > 0 ? { warnings: this.#warnings } : {};
-    const input = { now, object: this.#facts, observation, dryRun, ...warnings };
+    const input = { ...this.#toTimes(now), object: this.#facts, observation, dryRun, ...warnings };
     const decided = decideReplicas(before, input);
     const outcome = transferred === null ? decided : addTransferNotice(decided, transferred);
     this.#replicas = outcome.state;
@@ -367,13 +365,18 @@ export class ScaledObjectController {
     return outcome;
   }
 
+  #toTimes(now: number): Pick<ReplicasInput, "now" | "wallAheadMs"> {
+    const wallAheadMs = computeWallAheadMs(this.#parts.clock);
+    return wallAheadMs === 0 ? { now } : { now, wallAheadMs };
+  }
+
   /** Resolves to `null` where nothing was to be written. */
   async #write(write: ScaleWrite | null, object: ScaledObject, signal: AbortSignal): Promise<ScaleAnswer | null> {
     if (write === null) return null;
     const { scales, clock } = this.#parts;
     const { namespace, target } = object;
     const answer = await scales.write({ namespace, target, write, mayWrite: () => this.#mayWrite(object), signal });
-    this.#decide({ kind: "answered", write, answer }, { now: clock.now() });
+    this.#decide({ kind: "answered", write, answer }, { now: clock.steady() });
     this.#earlyCheck.onAnswer(answer);
     return answer;
   }
@@ -412,7 +415,7 @@ export class ScaledObjectController {
     const isUnread = checked?.kind === "blocked" && checked.blocker.kind === "scale";
     if (isUnread && (signal.aborted || !isTimedOut())) return false;
     const scale = checked?.kind === "clear" ? checked.scale : null;
-    const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.now() });
+    const { write } = this.#decide({ kind: "deleted", scale }, { now: clock.steady() });
     if (isUnread) {
       onUnrestored(facts, "the target's scale cannot be read");
       return true;
@@ -429,7 +432,7 @@ export class ScaledObjectController {
   }
 
   #retry(): void {
-    if (this.#reconcileAt > -Infinity) this.#reconcileAt = this.#parts.clock.now() + RETRY_MS;
+    if (this.#reconcileAt > -Infinity) this.#reconcileAt = this.#parts.clock.steady() + RETRY_MS;
   }
 
   #hasUnseenChange(): boolean {
@@ -437,33 +440,10 @@ export class ScaledObjectController {
   }
 
   readonly #listPods = (): readonly PodFacts[] => [...this.#pods.set?.pods.values() ?? []];
-
-  #followClockStep(): void {
-    const stepMs = this.#takeStep();
-    if (stepMs === 0) return;
-    this.#schedule.followClockStep(stepMs);
-    this.#replicas = shiftReplicasState(this.#replicas, stepMs);
-    this.#earlyCheck.followClockStep(stepMs);
-    this.#reconcileAt += stepMs;
-  }
 }
 
 function addTransferNotice(outcome: ReplicasOutcome, hpa: HpaFacts): ReplicasOutcome {
   const { name, minReplicas: min, maxReplicas: max, desiredReplicas } = hpa;
   const notice = toTransferredNotice({ name, min, max, desired: desiredReplicas ?? 0 });
   return { ...outcome, notices: [...outcome.notices, notice] };
-}
-
-/** The same state once the clock was set by `stepMs`. */
-function shiftReplicasState(state: ReplicasState, stepMs: number): ReplicasState {
-  const { history, lastActiveAt, scaledInAt } = state;
-  const stepAll = <T extends { readonly at: number }>(all: readonly T[]) =>
-    all.map((one) => ({ ...one, at: one.at + stepMs }));
-  return {
-    ...state,
-    // In whole seconds, as it is stored.
-    lastActiveAt: lastActiveAt === null ? null : lastActiveAt + Math.round(stepMs / 1000) * 1000,
-    scaledInAt: scaledInAt === null ? null : scaledInAt + stepMs,
-    history: history && { needs: stepAll(history.needs), ups: stepAll(history.ups), downs: stepAll(history.downs) },
-  };
 }

@@ -111,6 +111,7 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
 
   const statusLoop = new StatusLoop(clock);
   const sweep = new ReplicasSweep({
+    clock,
     compute,
     list: () => listSnapshots(rows),
     writer: new StatusWriter<ScaledObjectStatus>({
@@ -139,7 +140,6 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
   ], (error) => fail("Cannot report on ScaledObject", null, error));
 
   const metered = new MeteredPods({
-    clock,
     nodes: options.nodes,
     getCapacity: (node) => observer.nodes.get(node)?.capacity ?? { cpuMillicores: null, memoryBytes: null },
     onFresh: ({ holders }) => holders.forEach((holder) => rows.get(holder)?.controller.onFreshUsage()),
@@ -207,12 +207,12 @@ export function createReplicasManager(options: ReplicasManagerOptions): Replicas
       onAsked: (asked) => sink.onAsked({ ...asked, object: rows.get(uid)?.controller.facts ?? facts }),
     });
     const pods = new TargetPods({ index: sets, metered, uid });
-    const startAt = clock.now() + getStartDelay();
+    const startAt = clock.steady() + getStartDelay();
     const controller = new ScaledObjectController(parts, { facts, pods, reader, startAt });
     rows.set(uid, { controller, pods, reader });
     sink.onObject(facts);
     tasks.start(uid, async (signal) => {
-      const waitMs = startAt - clock.now();
+      const waitMs = startAt - clock.steady();
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       await controller.run(signal);
     });

@@ -13,6 +13,7 @@ import type {
   ScaledObjectFacts,
   Trigger,
 } from "../../model/scaled_object.ts";
+import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { Log, LogFields } from "../../runtime/log.ts";
 import { formatName } from "../cluster/facts.ts";
@@ -151,6 +152,7 @@ export function createReplicasMetrics(
 
 /** Where the objects come from, and who takes what follows. */
 interface ReplicasSweepOptions {
+  readonly clock: Pick<Clock, "now" | "steady">;
   readonly compute: RunQueued;
   readonly list: () => Iterable<ScaledObjectSnapshot>;
   readonly writer: Pick<StatusWriter<ScaledObjectStatus>, "write" | "forget">;
@@ -196,7 +198,7 @@ export class ReplicasSweep {
     if (!this.#options.isKnown(facts.namespace)) return null;
     const before = this.#settled.get(facts.uid);
     if (state === null || (before?.facts === facts && before.state === state && !pass.isLast)) return null;
-    const status = toScaledObjectStatus(facts, state);
+    const status = toScaledObjectStatus(facts, state, computeWallAheadMs(this.#options.clock));
     const writing = this.#options.writer.write({ object: facts, isStale: false, status }, pass);
     if (writing === null) this.#settled.set(facts.uid, seen);
     return writing instanceof Promise ? writing : null;

@@ -96,12 +96,6 @@ export class ReconcileSchedule {
     });
     return Math.min(...next);
   }
-
-  /** The clock was set by `stepMs`. */
-  followClockStep(stepMs: number): void {
-    this.#activation = this.#activation && shiftLoop(this.#activation, stepMs);
-    this.#scaling = this.#scaling && shiftLoop(this.#scaling, stepMs);
-  }
 }
 
 function newLoop(startAt: number, periodMs: number): LoopSchedule {
@@ -123,11 +117,7 @@ function requeueLoop(half: LoopSchedule, at: number): LoopSchedule {
   return half.servedAt === at ? { ...half, servedAt: at - 1 } : half;
 }
 
-function shiftLoop({ interval, servedAt }: LoopSchedule, stepMs: number): LoopSchedule {
-  return { interval: shiftInterval(interval, stepMs), servedAt: servedAt + stepMs };
-}
-
-// When are the halves of an object due (R7)? At exact distances from a start, by the wall clock: what a tick records
+// When are the halves of an object due (R7)? At exact distances from a start, by steady time: what a tick records
 // is dated by its due time, and a policy's period of 15 s must not see the tick before as younger. Due times that
 // passed while podfit was busy are not made up.
 
@@ -148,18 +138,13 @@ function findLastDue({ startAt, periodMs }: FixedInterval, now: number): number 
   return now < startAt ? null : startAt + Math.floor((now - startAt) / periodMs) * periodMs;
 }
 
-/** The same grid once the clock was set by `stepMs`: what it measures is the time that passes. */
-function shiftInterval(grid: FixedInterval, stepMs: number): FixedInterval {
-  return { ...grid, startAt: grid.startAt + stepMs };
-}
-
 // Would a tick raise replicas now? It is asked when usage of the target's pods is fresh: what a load needs does not
 // wait for the grid of ticks (R7). Asks nobody, writes nothing, and leaves the state as it is; what the tick then
 // comes to is its own.
 
 /** Of one object. */
 interface EarlyScalingCheckOptions {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "steady">;
   /** What `decideReplicas` would return at `now`, epoch ms; the state stays as it is. */
   readonly preview: (observation: ReplicasObservation, now: number) => ReplicasOutcome;
   readonly computeUsage: ComputeUsage;
@@ -206,14 +191,14 @@ export class EarlyScalingCheck {
   /** A tick has looked at all there is. */
   onScalingLoop(report: ReplicasReport): void {
     this.#isFresh = false;
-    this.#soonestAt = this.#options.clock.now() + MIN_SCALING_INTERVAL_MS;
+    this.#soonestAt = this.#options.clock.steady() + MIN_SCALING_INTERVAL_MS;
     this.#targets = computeTargetUsage(this.#getUsage(), report);
   }
 
   /** Rejects with the signal's reason only. */
   async wouldRaise(signal: AbortSignal): Promise<boolean> {
     const { clock, preview, computeUsage, pods } = this.#options;
-    const at = clock.now();
+    const at = clock.steady();
     this.#isFresh = false;
     this.#soonestAt = at + MIN_SCALING_INTERVAL_MS;
     // Costs little: most readings change nothing.
@@ -230,11 +215,6 @@ export class EarlyScalingCheck {
     if (this.#unblocked === null) return NO_USAGE;
     const rates = pods().map(({ uid }) => metered.get(uid).rates);
     return { resources: listResourceTriggers(this.#unblocked.object), rates };
-  }
-
-  /** The clock was set by `stepMs`. */
-  followClockStep(stepMs: number): void {
-    this.#soonestAt += stepMs;
   }
 }
 

@@ -13,7 +13,6 @@ import type { PodFacts } from "../../model/pod.ts";
 import type { TriggerReading } from "../../model/replicas_decision.ts";
 import { listResourceTriggers, type ResourceTrigger, type ScaledObject } from "../../model/scaled_object.ts";
 import type { ReadableState } from "../../model/state.ts";
-import { type Clock, watchClockSteps } from "../../runtime/clock.ts";
 import type { RunQueued } from "../../runtime/event_loop.ts";
 import type { CountPods } from "../../triggers/value.ts";
 import { formatSelector, type Selector } from "../../units/selector.ts";
@@ -159,7 +158,6 @@ function findVertical(
 
 /** Where usage is read. */
 interface MeteredPodsOptions {
-  readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly nodes: Pick<NodePoller, "meter" | "unmeter">;
   readonly getCapacity: (node: string) => NodeCapacity;
   /** A reading brought something new of pods of the set. Must not throw. */
@@ -190,14 +188,12 @@ const UNKNOWN_USAGE: PodUsage = { rates: null, recorded: null };
 /** One writer for all: the readings of nodes, and the moves of pods. */
 export class MeteredPods {
   readonly #options: MeteredPodsOptions;
-  readonly #takeStep: () => number;
   readonly #entries = new Map<string, MeteredPod>();
   /** How many want each set, and a list of it alone, which nearly all of its pods share. */
   readonly #wanted = new Map<PodSet, MeteredSet>();
 
   constructor(options: MeteredPodsOptions) {
     this.#options = options;
-    this.#takeStep = watchClockSteps(options.clock);
   }
 
   /** Has usage of the set's pods read until it is disposed of. */
@@ -225,7 +221,6 @@ export class MeteredPods {
 
   recordReading(reading: Reading): void {
     if (reading.kind === "failed") return;
-    this.#followClockStep();
     const { readAt } = reading;
     const capacity = this.#options.getCapacity(reading.node);
     const fresh = new Set<PodSet>();
@@ -241,14 +236,7 @@ export class MeteredPods {
   }
 
   get(uid: string): PodUsage {
-    this.#followClockStep();
     return this.#entries.get(uid) ?? UNKNOWN_USAGE;
-  }
-
-  #followClockStep(): void {
-    const stepMs = this.#takeStep();
-    if (stepMs === 0) return;
-    for (const entry of this.#entries.values()) entry.rates = entry.rates && shiftPodRates(entry.rates, stepMs);
   }
 
   /** `alone`: a list of the one set that the pod is in. */
@@ -282,17 +270,6 @@ export class MeteredPods {
     this.#wanted.delete(set);
     for (const uid of [...set.pods.keys()]) this.#remove(set, uid);
   }
-}
-
-// States are dated by the wall clock; what they measure is the time that passes.
-
-/** Of a sample only `seenAt` is ours: its own time is the node's. */
-function shiftPodRates({ containers }: PodRates, stepMs: number): PodRates {
-  return {
-    containers: Object.fromEntries(
-      Object.entries(containers).map(([name, one]) => [name, { ...one, seenAt: one.seenAt + stepMs }]),
-    ),
-  };
 }
 
 // Counts pods for kubernetes-workload triggers (R12): of selectors that are kept current, so that a poll costs little

@@ -57,7 +57,7 @@ export function createStatusSink({ lastScales, isKnown }: StatusSinkOptions): Ev
     const autoscaler = findAutoscaler(evaluation, scaled);
     if (autoscaler === null || !isKnown(autoscaler)) return;
     const { at, action, change } = scaled;
-    lastScales.record(autoscaler.uid, { at, action, change });
+    lastScales.record(autoscaler.uid, { at: at + (evaluation.input.wallAheadMs ?? 0), action, change });
   };
 }
 

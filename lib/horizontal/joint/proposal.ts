@@ -26,7 +26,7 @@ export interface JointInput {
   readonly pods: readonly PodReading[];
   /** spec.replicas, above 0. */
   readonly replicas: number;
-  /** The tick's due time, epoch ms. */
+  /** When the scaling loop was due, wall time, epoch ms: the start of a pod is compared with it. */
   readonly now: number;
   readonly tolerance: Tolerance;
 }

@@ -31,11 +31,9 @@ import {
 export function watchCgroups(files: CgroupFiles, options: WatchCgroupsOptions): WatchUsage {
   const { clock } = options;
   return async function* (node, watch) {
-    // A rate divides by the time between two points: their clock is never set, whatever becomes of the wall's.
-    const startedAt = clock.now() - clock.monotonic();
-    const now = () => Math.round(startedAt + clock.monotonic());
-    using reader = new CgroupReader(files, now);
-    yield* readAtInterval(() => toReading(node, { ...options, reader, now, watch }), { ...watch, clock });
+    // A rate divides by the time between two points.
+    using reader = new CgroupReader(files, () => clock.steady());
+    yield* readAtInterval(() => toReading(node, { ...options, reader, watch }), { ...watch, clock });
   };
 }
 
@@ -192,14 +190,12 @@ interface WatchCgroupsOptions {
 
 interface Context extends WatchCgroupsOptions {
   readonly reader: CgroupReader;
-  /** The time of the points, epoch ms. */
-  readonly now: () => number;
   readonly watch: WatchUsageOptions;
 }
 
-function toReading({ name }: UsageNode, { node, root, clock, reader, now, watch }: Context): Reading {
+function toReading({ name }: UsageNode, { node, root, clock, reader, watch }: Context): Reading {
   const startedMs = clock.monotonic();
-  const common = { node: name, readAt: clock.now() };
+  const common = { node: name, readAt: clock.steady() };
   const read = name === node
     ? reader.read(watch.pods())
     : { kind: "failed", why: `they are those of node "${node}"` } as const;
@@ -209,7 +205,7 @@ function toReading({ name }: UsageNode, { node, root, clock, reader, now, watch 
   }
   const { pods, skipped } = read;
   const durationMs = clock.monotonic() - startedMs;
-  return { ...common, kind: "usage", clockOffsetMs: now() - clock.now(), pods, skipped, durationMs };
+  return { ...common, kind: "usage", clockOffsetMs: 0, pods, skipped, durationMs };
 }
 
 const NO_CGROUPS =

@@ -122,7 +122,7 @@ export interface SummarySource extends Disposable {
 
 /** What both sources need: the clock to compare the node's with, and how long a summary may be. */
 interface SourceOptions {
-  readonly clock: Pick<Clock, "now" | "monotonic" | "sleep">;
+  readonly clock: Pick<Clock, "steady" | "monotonic" | "sleep">;
   /** What a node of its number of pods may have, by default. */
   readonly limitBytes?: number;
 }
@@ -163,7 +163,7 @@ function limitRereads(readCredential: GetCredential, clock: Pick<Clock, "monoton
 
 /** One question for a node's summary. */
 interface SummaryCall {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "steady">;
   readonly buffers: BufferPool;
   /** The queue in which answers are read. */
   readonly compute: RunQueued;
@@ -190,7 +190,7 @@ async function fetchAnswer(send: () => Promise<KubeletAnswer>, call: SummaryCall
   const limitBytes = call.limitBytes ?? toLimitBytes(node.maxPods);
   try {
     const answer = await send();
-    const clockOffsetMs = computeClockOffset(answer, clock.now());
+    const clockOffsetMs = computeClockOffset(answer, clock.steady());
     // A group of nodes may have answered together.
     await compute(() => {});
     if (answer.status !== 200) return await toRefusal(answer, call);

@@ -75,7 +75,7 @@ async function fetchReading(node: UsageNode, options: PollOptions): Promise<Read
     answering: fetchInTime(node, options),
   }));
   const answer = await answering;
-  const common = { node: node.name, readAt: clock.now() };
+  const common = { node: node.name, readAt: clock.steady() };
   if (answer.kind === "failed") return { ...common, ...answer };
   const { bytes, clockOffsetMs } = answer;
   const durationMs = clock.monotonic() - startedMs;

@@ -8,7 +8,7 @@ import { BodyTooLarge, readBytes, readErrorText } from "../../kube/body.ts";
 import { type ApiError, getErrorMessage, oneLine, toApiError } from "../../kube/errors.ts";
 import { parseJsonOrText } from "../../kube/list.ts";
 import type { ApiServer } from "../../kube/transport.ts";
-import type { Clock } from "../../runtime/clock.ts";
+import { type Clock, computeWallAheadMs } from "../../runtime/clock.ts";
 import { getComputeQueue } from "../../runtime/event_loop.ts";
 import { abortable } from "../../runtime/tasks.ts";
 import { readAtInterval, type UsageNode, type UsagePod, type WatchUsage, type WatchUsageOptions } from "../source.ts";
@@ -92,11 +92,13 @@ export function openMetricsApi(options: MetricsApiOptions): MetricsApi {
     try {
       const found = await abortable(Promise.all(listParts(pods, scope).map(read)), watch.signal);
       const durationMs = clock.monotonic() - startedMs;
-      return await compute(() => toReading(name, { pods, found, readAt: clock.now(), durationMs }));
+      return await compute(() =>
+        toReading(name, { pods, found, readAt: clock.steady(), wallAheadMs: computeWallAheadMs(clock), durationMs })
+      );
     } catch (error) {
       if (!watch.signal.aborted && !ending.signal.aborted) throw error;
       // Nobody looks at the reading: the watch ends, or all of them.
-      return toFailedReading(name, { reason: "unreachable", why: "podfit is ending", readAt: clock.now() });
+      return toFailedReading(name, { reason: "unreachable", why: "podfit is ending", readAt: clock.steady() });
     }
   }
 
@@ -140,16 +142,17 @@ interface Found {
   readonly pods: readonly UsagePod[];
   readonly found: readonly PodMetricsAnswer[];
   readonly readAt: number;
+  readonly wallAheadMs: number;
   readonly durationMs: number;
 }
 
 /** Failed when nothing was answered: of several namespaces those that were are read. */
-function toReading(node: string, { pods, found, readAt, durationMs }: Found): Reading {
+function toReading(node: string, { pods, found, readAt, wallAheadMs, durationMs }: Found): Reading {
   const usages = found.flatMap((one) => one.kind === "usage" ? [one] : []);
   const [failure] = found.flatMap((one) => one.kind === "failed" ? [one] : []);
   if (usages.length === 0 && failure !== undefined) return toFailedReading(node, { ...failure, readAt });
   const read = new Map<string, PodUsage>();
-  let clockOffsetMs = 0;
+  let clockOffsetMs = wallAheadMs;
   let skipped = 0;
   for (const pod of pods) {
     const answer = usages.find((one) => one.pods.has(toKey(pod)));
@@ -157,7 +160,9 @@ function toReading(node: string, { pods, found, readAt, durationMs }: Found): Re
     if (answer === undefined || metrics === undefined) continue;
     skipped += metrics.skipped;
     // That it is ahead is all that can be known of the node's clock.
-    if (metrics.at - readAt >= MIN_OFFSET_MS) clockOffsetMs = Math.max(clockOffsetMs, metrics.at - readAt);
+    if (metrics.at - wallAheadMs - readAt >= MIN_OFFSET_MS) {
+      clockOffsetMs = Math.max(clockOffsetMs, metrics.at - readAt);
+    }
     const points = listPoints(pod, metrics);
     if (points.length > 0) read.set(pod.uid, { usageBytes: null, points });
   }

@@ -85,10 +85,12 @@ function fresh({ input: { now }, view, container, proposals }: ResizeCandidate):
  * A new leader has not seen what the one before it saw: of a container that runs for longer than it leads it waits for two
  * samples in a row (C55).
  */
-function seenTwice({ input: { ledSince }, view, container, proposals }: ResizeCandidate): Objection | null {
+function seenTwice(
+  { input: { ledSince, wallAheadMs = 0 }, view, container, proposals }: ResizeCandidate,
+): Objection | null {
   if (ledSince === undefined || !isByUsage(proposals)) return null;
   const { since, until } = view.evidence;
-  if ((since !== null && until > since) || (container.runningAt ?? ledSince) >= ledSince) return null;
+  if ((since !== null && until > since) || (container.runningAt ?? Infinity) - wallAheadMs >= ledSince) return null;
   const sides = proposals.filter((one) => !isUrgent(one, view)).map(({ side }) => side);
   if (sides.length === 0) return null;
   return { kind: "hold", reason: "Warmup", message: "waiting for a second sample by a podfit that leads anew", sides };

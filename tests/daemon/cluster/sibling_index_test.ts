@@ -57,7 +57,7 @@ const NEW = member("new", { ageMs: 5 * SECOND });
 
 /** How many pods count, and their median cpu request. */
 function inherits(of: SiblingIndex, pod = NEW): readonly [number, number | null] | null {
-  const found: Siblings | null = of.find({ pod, autoscalers: [INHERIT] }, START);
+  const found: Siblings | null = of.find({ pod, autoscalers: [INHERIT] }, { now: START });
   return found?.main === undefined ? null : [found.main.pods, found.main.median["cpu.requests"]];
 }
 
@@ -142,7 +142,7 @@ Deno.test("read() gives the highest floor that a kill has left in a sibling, for
   });
   states.set("a", killed(300 * MI, START + 1)).set("b", killed(400 * MI, START + 1)).set("c", killed(500 * MI, START));
   const siblings = index(NEW, member("a"), member("b"), member("c"), member("d"));
-  assertEquals(siblings.find({ pod: NEW, autoscalers: [INHERIT] }, START)?.main?.floorBytes, 400 * MI);
+  assertEquals(siblings.find({ pod: NEW, autoscalers: [INHERIT] }, { now: START })?.main?.floorBytes, 400 * MI);
   states.clear();
 });
 

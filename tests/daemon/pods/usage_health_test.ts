@@ -13,7 +13,10 @@ import { container, MINUTE, pod, policy, START } from "../../support/builders.ts
 
 Deno.test("UsageHealth.unread() names a tracked pod that is never evaluated, after a minute (C51)", () => {
   let now = START;
-  const health = new UsageHealth({ readStanding: () => null, clock: { now: () => START, monotonic: () => now } });
+  const health = new UsageHealth({
+    readStanding: () => null,
+    clock: { now: () => START, steady: () => START, monotonic: () => now },
+  });
   assertEquals(health.findUnread(policy(), [pod()]).count, 0);
   now += MINUTE;
   const { count, why } = health.findUnread(policy(), [pod()]);
@@ -33,7 +36,10 @@ Deno.test("UsageHealth.unread() looks at each container that * stands for (L50)"
       Object.entries(newAt).map(([name, at]) => [`${every.uid}/${name}`, viewOf(name, at)]),
     ),
   });
-  const health = new UsageHealth({ readStanding: read, clock: { now: () => START, monotonic: () => 0 } });
+  const health = new UsageHealth({
+    readStanding: read,
+    clock: { now: () => START, steady: () => START, monotonic: () => 0 },
+  });
   assertEquals(health.findUnread(every, [pod({ containers })]).count, 0);
   newAt.proxy = START - 5 * MINUTE;
   const { count, why } = health.findUnread(every, [pod({ containers })]);

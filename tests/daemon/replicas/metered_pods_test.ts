@@ -8,10 +8,9 @@ import { parseSelectorText } from "../../../lib/units/selector.ts";
 import type { PodFacts } from "../../../lib/model/pod.ts";
 import { pod, point, SECOND, START } from "../../support/builders.ts";
 
-function open(pods: readonly PodFacts[], clock = new VirtualClock()) {
+function open(pods: readonly PodFacts[]) {
   const read = new Map<string, string>();
   const metered: MeteredPods = new MeteredPods({
-    clock,
     nodes: {
       meter: ({ uid, nodeName }) => void (nodeName !== null && read.set(uid, nodeName)),
       unmeter: ({ uid }) => void read.delete(uid),
@@ -84,7 +83,7 @@ for (const byMs of [7_200_000, -7_200_000]) {
   Deno.test(`a wall clock that is set ${byMs > 0 ? "forward" : "back"} by two hours makes no pod miss its usage (R23)`, async () => {
     const clock = new VirtualClock();
     const pods = [web("a"), web("b")];
-    const { metered, held } = open(pods, clock);
+    const { metered, held } = open(pods);
     using _wanted = metered.acquire(held.set);
     let taken = 0;
     const measure = async (uids: readonly string[]) => {
@@ -94,7 +93,7 @@ for (const byMs of [7_200_000, -7_200_000]) {
       metered.recordReading({
         kind: "usage",
         node: "node-1",
-        readAt: clock.now(),
+        readAt: clock.steady(),
         clockOffsetMs: 0,
         pods: new Map(uids.map((uid) => [uid, { usageBytes: null, points: [sample] }])),
         skipped: 0,
@@ -104,7 +103,7 @@ for (const byMs of [7_200_000, -7_200_000]) {
     const read = () =>
       pods.map((pod) => {
         const { rates } = metered.get(pod.uid);
-        return findPodMetric(rates, { pod, type: "cpu", container: null, now: clock.now() })?.milli ?? null;
+        return findPodMetric(rates, { pod, type: "cpu", container: null, now: clock.steady() })?.milli ?? null;
       });
     await measure(["a", "b"]);
     await measure(["a", "b"]);

@@ -72,13 +72,6 @@ Deno.test("follow() has nothing due of a paused object, and polls it at once and
   assertEquals(take(schedule, 76_000), ["poll@71", "tick@76"]);
 });
 
-Deno.test("step() moves both grids with a clock that was set (R7)", () => {
-  const schedule = begun();
-  take(schedule, 0);
-  schedule.followClockStep(-3_600_000);
-  assertEquals(take(schedule, -3_600_000 + 15_000), ["poll@-3590", "tick@-3585"]);
-});
-
 Deno.test("giveBack() has a half that did not run due once more, and no other one (R7)", () => {
   const schedule = begun();
   const due = schedule.takeDue(START + 15_007);

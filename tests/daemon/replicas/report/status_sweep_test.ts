@@ -24,6 +24,7 @@ class Desk {
   unknown: readonly string[] = [];
   list: readonly ScaledObjectSnapshot[] = [];
   readonly sweep = new ReplicasSweep({
+    clock: new VirtualClock(),
     compute: getComputeQueue(new VirtualClock()),
     list: () => this.list,
     writer: {
