@@ -3,17 +3,14 @@
  * against its type.
  */
 import * as v from "valibot";
-import type { PodUsage } from "../api/usage.ts";
-import type { Autoscaler, FieldPolicy } from "../model/autoscaler.ts";
-import type { Decision, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
-import type { PodFacts } from "../model/pod.ts";
-import type { NamespaceLimits } from "../model/pod_amounts.ts";
-import { HOLD_REASONS, LIMIT_REASONS, type Notice, type NoticeName, NOTICES } from "../model/reasons.ts";
-import type { Answer } from "../model/resize_request.ts";
+import type { SizeInput, SizeOutcome } from "../model/decision.ts";
+import { HOLD_REASONS, LIMIT_REASONS, type NoticeName, NOTICES } from "../model/reasons.ts";
 import { type PodState, type RecommendedState, STATE_VERSION } from "../model/state.ts";
+import { RESOURCE_FIELDS } from "../units/resources.ts";
 import {
   action,
   blockReason,
+  byField,
   containerKind,
   dictionary,
   direction,
@@ -29,6 +26,7 @@ import {
   resizeReason,
   resource,
   resources,
+  schemaOf,
   selector,
   side,
   stuckReason,
@@ -78,12 +76,7 @@ const container = v.strictObject({
   raisedAt: numberOrNull,
   entryAt: numberOrNull,
   revertedAt: numberOrNull,
-  refusals: v.strictObject({
-    "cpu.requests": v.exactOptional(sideRefusals),
-    "cpu.limits": v.exactOptional(sideRefusals),
-    "memory.requests": v.exactOptional(sideRefusals),
-    "memory.limits": v.exactOptional(sideRefusals),
-  }),
+  refusals: byField(sideRefusals),
   isInherited: flag,
   endings: v.array(v.strictObject({
     id: text,
@@ -149,52 +142,28 @@ const view = v.strictObject({
     newAt: number,
     warming: flag,
   }),
-  streaks: v.strictObject({
-    "cpu.requests": v.exactOptional(streak),
-    "cpu.limits": v.exactOptional(streak),
-    "memory.requests": v.exactOptional(streak),
-    "memory.limits": v.exactOptional(streak),
-  }),
+  streaks: byField(streak),
   evidence: v.strictObject({
     since: numberOrNull,
     until: number,
-    sides: v.strictObject({
-      "cpu.requests": v.exactOptional(sideEvidence),
-      "cpu.limits": v.exactOptional(sideEvidence),
-      "memory.requests": v.exactOptional(sideEvidence),
-      "memory.limits": v.exactOptional(sideEvidence),
-    }),
+    sides: byField(sideEvidence),
   }),
   wantedSince: numberOrNull,
   shortage: v.strictObject({
     atLimit: v.strictObject({ cpu: number, memory: number }),
     clipped: number,
-    held: v.strictObject({
-      "cpu.requests": v.exactOptional(number),
-      "cpu.limits": v.exactOptional(number),
-      "memory.requests": v.exactOptional(number),
-      "memory.limits": v.exactOptional(number),
-    }),
+    held: byField(number),
   }),
   limited: v.nullable(v.strictObject({ reason: v.picklist(LIMIT_REASONS), samples: number })),
   vetoedSince: numberOrNull,
   silentSince: numberOrNull,
-  notified: v.strictObject({
-    metrics: v.exactOptional(text),
-    stuck: v.exactOptional(text),
-    block: v.exactOptional(text),
-    restart: v.exactOptional(text),
-    "held cpu.requests": v.exactOptional(text),
-    "held cpu.limits": v.exactOptional(text),
-    "held memory.requests": v.exactOptional(text),
-    "held memory.limits": v.exactOptional(text),
-    shrink: v.exactOptional(text),
-    kill: v.exactOptional(text),
-    "baseline cpu.requests": v.exactOptional(text),
-    "baseline cpu.limits": v.exactOptional(text),
-    "baseline memory.requests": v.exactOptional(text),
-    "baseline memory.limits": v.exactOptional(text),
-  }),
+  notified: v.strictObject(v.entriesFromList(
+    [
+      ...["metrics", "stuck", "block", "restart", "shrink", "kill"] as const,
+      ...RESOURCE_FIELDS.flatMap((field) => [`baseline ${field}`, `held ${field}`] as const),
+    ],
+    v.exactOptional(text),
+  )),
 });
 
 const command = v.strictObject({
@@ -230,16 +199,16 @@ const shadow: v.GenericSchema<unknown, RecommendedState> = v.strictObject({
 });
 
 /** Accepts a state of the present version, and nothing else. */
-export const stateSchema: v.GenericSchema<unknown, PodState> = v.strictObject({
+export const stateSchema = schemaOf<PodState>()(v.strictObject({
   ...entries,
   shadow: v.nullable(shadow),
-});
+}));
 
 // The shape of the fold's input, as a schema: the compiler holds it against the type.
 
 const directionPolicy = { consecutiveSamples: number, cooldownMs: number, targetUtilizationPercent: number };
 
-const rule: v.GenericSchema<unknown, FieldPolicy> = v.strictObject({
+const rule = v.strictObject({
   key: side,
   resource,
   side: v.picklist(["requests", "limits"]),
@@ -256,7 +225,7 @@ const rule: v.GenericSchema<unknown, FieldPolicy> = v.strictObject({
   bounds: v.strictObject({ min: numberOrNull, max: numberOrNull, step: numberOrNull, stepPercent: numberOrNull }),
 });
 
-const autoscaler: v.GenericSchema<unknown, Autoscaler> = v.strictObject({
+const autoscaler = v.strictObject({
   namespace: text,
   name: text,
   uid: text,
@@ -289,7 +258,7 @@ const amounts = { cpuMillicores: number, memoryBytes: number };
 
 const ofResources = v.strictObject({ cpu: numberOrNull, memory: numberOrNull });
 
-const limits: v.GenericSchema<unknown, NamespaceLimits> = v.strictObject({
+const limits = v.strictObject({
   ranges: v.array(v.strictObject({
     name: text,
     type: v.picklist(["Container", "Pod"]),
@@ -303,7 +272,7 @@ const limits: v.GenericSchema<unknown, NamespaceLimits> = v.strictObject({
 
 const condition = v.strictObject({ reason: text, message: text, since: numberOrNull });
 
-const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
+const pod = v.strictObject({
   uid: text,
   namespace: text,
   name: text,
@@ -349,7 +318,7 @@ const pod: v.GenericSchema<unknown, PodFacts> = v.strictObject({
   })),
 });
 
-const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
+const usage = v.strictObject({
   usageBytes: numberOrNull,
   cpu: v.exactOptional(v.strictObject({
     at: number,
@@ -373,7 +342,7 @@ const usage: v.GenericSchema<unknown, PodUsage> = v.strictObject({
   })),
 });
 
-const answer: v.GenericSchema<unknown, Answer> = v.variant("kind", [
+const answer = v.variant("kind", [
   v.strictObject({ kind: v.literal("accepted"), generation: numberOrNull }),
   v.strictObject({ kind: v.literal("gone") }),
   v.strictObject({ kind: v.literal("conflict") }),
@@ -388,7 +357,7 @@ const answer: v.GenericSchema<unknown, Answer> = v.variant("kind", [
   }),
 ]);
 
-const observation: v.GenericSchema<unknown, Observation> = v.variant("kind", [
+const observation = v.variant("kind", [
   v.strictObject({
     kind: v.literal("usage"),
     usage,
@@ -401,7 +370,7 @@ const observation: v.GenericSchema<unknown, Observation> = v.variant("kind", [
 ]);
 
 /** Accepts what `decideSize` takes, and nothing else. */
-export const inputSchema: v.GenericSchema<unknown, SizeInput> = v.strictObject({
+export const inputSchema = schemaOf<SizeInput>()(v.strictObject({
   now: number,
   pod,
   contenders: v.array(autoscaler),
@@ -419,11 +388,11 @@ export const inputSchema: v.GenericSchema<unknown, SizeInput> = v.strictObject({
   ledSince: v.exactOptional(number),
   scaleInPending: v.exactOptional(dictionary(v.array(side))),
   scaledInAt: v.exactOptional(number),
-});
+}));
 
 // The shape of the fold's outcome, as a schema: the compiler holds it against the type.
 
-const decision: v.GenericSchema<unknown, Decision> = v.variant("kind", [
+const decision = v.variant("kind", [
   v.strictObject({ kind: v.literal("hold"), reason: v.picklist(HOLD_REASONS), message: text }),
   v.strictObject({
     kind: v.literal("blocked"),
@@ -442,14 +411,14 @@ const decision: v.GenericSchema<unknown, Decision> = v.variant("kind", [
   v.strictObject({ kind: v.literal("revert"), reason: blockReason, from: resources, to: resources }),
 ]);
 
-const notice: v.GenericSchema<unknown, Notice> = v.strictObject({
+const notice = v.strictObject({
   autoscaler: text,
   name: v.picklist(Object.keys(NOTICES) as NoticeName[]),
   message: text,
 });
 
 /** Accepts what `decideSize` returns, and nothing else. */
-export const outcomeSchema: v.GenericSchema<unknown, SizeOutcome> = v.strictObject({
+export const outcomeSchema = schemaOf<SizeOutcome>()(v.strictObject({
   state: stateSchema,
   decisions: v.array(v.strictObject({
     autoscaler: text,
@@ -470,4 +439,4 @@ export const outcomeSchema: v.GenericSchema<unknown, SizeOutcome> = v.strictObje
   })),
   enacted: v.nullable(v.strictObject({ autoscaler: text, action, tookMs: number })),
   implausible: number,
-});
+}));

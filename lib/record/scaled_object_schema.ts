@@ -5,40 +5,19 @@
 import * as v from "valibot";
 import { compileExpr } from "../formula/formula.ts";
 import {
-  type Blocker,
   CHECK_REASONS,
-  type PodReading,
   REPLICAS_NOTICES,
   REPLICAS_REASONS,
-  type ReplicasInput,
   type ReplicasNoticeName,
-  type ReplicasObservation,
-  type ReplicasOutcome,
-  type ReplicasReport,
-  type Scale,
-  type ScaleAnswer,
-  type ScaleWrite,
-  type TriggerReading,
-  type TriggerReadings,
 } from "../model/replicas_decision.ts";
+import { CONDITION_TYPES, REPLICAS_STATE_VERSION } from "../model/replicas_state.ts";
 import {
-  CONDITION_TYPES,
-  type Conditions,
-  REPLICAS_STATE_VERSION,
-  type ReplicasState,
-} from "../model/replicas_state.ts";
-import {
-  type Annotations,
-  type Behavior,
   EXTERNAL_TYPES,
   FALLBACK_BEHAVIORS,
-  type Formula,
   type ScaledObject,
   type ScaledObjectFacts,
-  type Trigger,
-  type TriggerSource,
 } from "../model/scaled_object.ts";
-import { type CronSchedule, parseCron } from "../units/cron.ts";
+import { parseCron } from "../units/cron.ts";
 import { REPLICAS_RECORD_VERSION, type ReplicasRecord } from "./record.ts";
 import {
   dictionary,
@@ -48,6 +27,7 @@ import {
   number,
   numberOrNull,
   readyCondition,
+  schemaOf,
   selector,
   text,
   textOrNull,
@@ -57,7 +37,7 @@ import {
 // thousandths are strings of digits, a schedule is its text, and a formula is its text and the names in it, both
 // parsed again.
 
-const schedule: v.GenericSchema<unknown, CronSchedule> = v.pipe(
+const schedule = v.pipe(
   text,
   v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
     const parsed = parseCron(value);
@@ -69,7 +49,7 @@ const schedule: v.GenericSchema<unknown, CronSchedule> = v.pipe(
 
 const metricType = v.picklist(["AverageValue", "Value"]);
 
-const formula: v.GenericSchema<unknown, Formula> = v.pipe(
+const formula = v.pipe(
   v.strictObject({
     text,
     program: v.strictObject({ names: v.array(text) }),
@@ -94,7 +74,7 @@ const http = {
 
 const pairs = v.array(v.tuple([text, text]));
 
-const source: v.GenericSchema<unknown, TriggerSource> = v.variant("kind", [
+const source = v.variant("kind", [
   v.strictObject({
     kind: v.literal("cron"),
     timezone: text,
@@ -127,7 +107,7 @@ const source: v.GenericSchema<unknown, TriggerSource> = v.variant("kind", [
 
 const common = { index: number, name: textOrNull };
 
-const trigger: v.GenericSchema<unknown, Trigger> = v.variant("kind", [
+const trigger = v.variant("kind", [
   v.strictObject({
     ...common,
     kind: v.literal("resource"),
@@ -166,9 +146,9 @@ const rules = v.strictObject({
   tolerance: v.nullable(double),
 });
 
-const behavior: v.GenericSchema<unknown, Behavior> = v.strictObject({ scaleUp: rules, scaleDown: rules });
+const behavior = v.strictObject({ scaleUp: rules, scaleDown: rules });
 
-const annotations: v.GenericSchema<unknown, Annotations> = v.strictObject({
+const annotations = v.strictObject({
   isPaused: flag,
   pausedReplicas: numberOrNull,
   isScaleInPaused: flag,
@@ -178,7 +158,7 @@ const annotations: v.GenericSchema<unknown, Annotations> = v.strictObject({
   ignoresHpas: flag,
 });
 
-const scaledObject: v.GenericSchema<unknown, ScaledObject> = v.strictObject({
+const scaledObject = schemaOf<ScaledObject>()(v.strictObject({
   uid: text,
   namespace: text,
   name: text,
@@ -202,12 +182,12 @@ const scaledObject: v.GenericSchema<unknown, ScaledObject> = v.strictObject({
   formula: v.nullable(formula),
   triggers: v.array(trigger),
   annotations,
-});
+}));
 
 const problems = v.array(v.strictObject({ path: text, message: text }));
 
 /** Accepts a ScaledObject as it was seen, and nothing else. */
-const scaledObjectFactsSchema: v.GenericSchema<unknown, ScaledObjectFacts> = v.strictObject({
+const scaledObjectFactsSchema = v.strictObject({
   uid: text,
   namespace: text,
   name: text,
@@ -232,13 +212,13 @@ const reason = v.picklist(REPLICAS_REASONS);
 
 const condition = v.strictObject({ status: v.picklist(["True", "False", "Unknown"]), reason: text, message: text });
 
-const conditions: v.GenericSchema<unknown, Conditions> = v.strictObject(
+const conditions = v.strictObject(
   v.entriesFromList(CONDITION_TYPES, v.exactOptional(condition)),
 );
 
 const scaleEvents = v.array(v.strictObject({ change: number, at: number, isOutdated: flag }));
 
-const state: v.GenericSchema<unknown, ReplicasState> = v.strictObject({
+const state = v.strictObject({
   version: v.literal(REPLICAS_STATE_VERSION),
   history: v.nullable(v.strictObject({
     needs: v.array(v.strictObject({ replicas: number, at: number })),
@@ -258,7 +238,7 @@ const state: v.GenericSchema<unknown, ReplicasState> = v.strictObject({
   notified: dictionary(text),
 });
 
-const scale: v.GenericSchema<unknown, Scale> = v.strictObject({
+const scale = v.strictObject({
   replicas: number,
   statusReplicas: number,
   resourceVersion: text,
@@ -266,7 +246,7 @@ const scale: v.GenericSchema<unknown, Scale> = v.strictObject({
   resource: v.exactOptional(text),
 });
 
-const podReading: v.GenericSchema<unknown, PodReading> = v.strictObject({
+const podReading = v.strictObject({
   name: text,
   phase: text,
   isDeleting: flag,
@@ -285,19 +265,19 @@ const podReading: v.GenericSchema<unknown, PodReading> = v.strictObject({
   isClipped: flag,
 });
 
-const reading: v.GenericSchema<unknown, TriggerReading> = v.variant("kind", [
+const reading = v.variant("kind", [
   v.strictObject({ kind: v.literal("value"), value: double, isCounted: flag }),
   v.strictObject({ kind: v.literal("failed"), message: text, isCounted: flag }),
   v.strictObject({ kind: v.literal("pods"), pods: v.array(podReading), isCoupled: flag }),
 ]);
 
 /** A Map is the list of its entries in JSON. */
-const triggers: v.GenericSchema<unknown, TriggerReadings> = v.pipe(
+const triggers = v.pipe(
   v.array(v.tuple([number, reading])),
   v.transform((entries) => new Map(entries)),
 );
 
-const write: v.GenericSchema<unknown, ScaleWrite> = v.strictObject({
+const write = v.strictObject({
   from: scale,
   replicas: number,
   half: v.picklist(["poll", "tick", "paused", "restore"]),
@@ -306,14 +286,14 @@ const write: v.GenericSchema<unknown, ScaleWrite> = v.strictObject({
   message: text,
 });
 
-const answer: v.GenericSchema<unknown, ScaleAnswer> = v.variant("kind", [
+const answer = v.variant("kind", [
   v.strictObject({ kind: v.literal("accepted"), replicas: number }),
   v.strictObject({ kind: v.literal("dropped") }),
   v.strictObject({ kind: v.literal("refused"), code: number, message: text }),
   v.strictObject({ kind: v.literal("unanswered"), message: text }),
 ]);
 
-const obstacle: v.GenericSchema<unknown, Blocker> = v.variant("kind", [
+const obstacle = v.variant("kind", [
   v.strictObject({ kind: v.literal("invalid") }),
   v.strictObject({ kind: v.literal("check"), reason: v.picklist(CHECK_REASONS), message: text }),
   v.strictObject({
@@ -324,7 +304,7 @@ const obstacle: v.GenericSchema<unknown, Blocker> = v.variant("kind", [
   v.strictObject({ kind: v.literal("scale"), message: text }),
 ]);
 
-const observation: v.GenericSchema<unknown, ReplicasObservation> = v.variant("kind", [
+const observation = v.variant("kind", [
   v.strictObject({ kind: v.literal("changed"), scale }),
   v.strictObject({ kind: v.literal("obstructed"), obstacle }),
   v.strictObject({ kind: v.literal("poll"), scale, triggers, readyPods: number }),
@@ -333,7 +313,7 @@ const observation: v.GenericSchema<unknown, ReplicasObservation> = v.variant("ki
   v.strictObject({ kind: v.literal("deleted"), scale: v.nullable(scale) }),
 ]);
 
-const input: v.GenericSchema<unknown, ReplicasInput> = v.strictObject({
+const input = v.strictObject({
   now: number,
   object: scaledObjectFactsSchema,
   observation,
@@ -342,7 +322,7 @@ const input: v.GenericSchema<unknown, ReplicasInput> = v.strictObject({
   warnings: v.exactOptional(v.array(text)),
 });
 
-const report: v.GenericSchema<unknown, ReplicasReport> = v.strictObject({
+const report = v.strictObject({
   half: v.picklist(["poll", "tick"]),
   replicas: number,
   desired: number,
@@ -369,7 +349,7 @@ const report: v.GenericSchema<unknown, ReplicasReport> = v.strictObject({
   stabilized: numberOrNull,
 });
 
-const outcome: v.GenericSchema<unknown, ReplicasOutcome> = v.strictObject({
+const outcome = v.strictObject({
   state,
   write: v.nullable(write),
   notices: v.array(v.strictObject({
@@ -380,9 +360,9 @@ const outcome: v.GenericSchema<unknown, ReplicasOutcome> = v.strictObject({
 });
 
 /** Accepts a record of the present version, and nothing else. */
-export const replicasRecordSchema: v.GenericSchema<unknown, ReplicasRecord> = v.strictObject({
+export const replicasRecordSchema = schemaOf<ReplicasRecord>()(v.strictObject({
   version: v.literal(REPLICAS_RECORD_VERSION),
   before: state,
   input,
   outcome,
-});
+}));

@@ -2,19 +2,10 @@
  * Schemas that several records share: numbers, resources, requests, selectors. They are written with valibot.
  */
 import * as v from "valibot";
-import type { Pressure } from "../api/usage.ts";
-import type { Action } from "../model/autoscaler.ts";
-import type { ReadyCondition } from "../model/pod.ts";
-import {
-  BLOCK_REASONS,
-  type BlockReason,
-  REFUSAL_REASONS,
-  RESIZE_REASONS,
-  type StuckReason,
-} from "../model/reasons.ts";
-import type { ResizeRequest } from "../model/resize_request.ts";
-import { RESOURCE_FIELDS, type Resources } from "../units/resources.ts";
-import type { LabelExpression, Selector } from "../units/selector.ts";
+import { BLOCK_REASONS, REFUSAL_REASONS, RESIZE_REASONS } from "../model/reasons.ts";
+import type { Program } from "../model/scaled_object.ts";
+import type { CronSchedule } from "../units/cron.ts";
+import { RESOURCE_FIELDS } from "../units/resources.ts";
 import { isRecord } from "../units/untrusted.ts";
 
 // What the schemas of states, inputs and outcomes share.
@@ -38,45 +29,64 @@ export function dictionary<T>(schema: v.GenericSchema<unknown, T>): v.GenericSch
   );
 }
 
+/** `T` with every optional field required, at every depth. */
+type Complete<T> = T extends string | number | bigint | boolean | null | undefined | CronSchedule | Program ? T
+  : T extends ReadonlyMap<infer K, infer V> ? ReadonlyMap<Complete<K>, Complete<V>>
+  : { readonly [K in keyof T]-?: Complete<T[K]> };
+
+/** `S` where the schema's output is `T`, optional fields included, else `never`. */
+type Exact<T, S extends v.GenericSchema> = [Complete<T>, Complete<v.InferOutput<S>>] extends
+  [Complete<v.InferOutput<S>>, Complete<T>] ? S : never;
+
+/** Returns a function that takes only a schema whose output is exactly `T`: the compiler checks the schema there. */
+export function schemaOf<T>() {
+  return <S extends v.GenericSchema<unknown, T>>(schema: S & Exact<T, S>): v.GenericSchema<unknown, T> => schema;
+}
+
 /** JSON has no others: every number of a record is finite. */
 export const number = v.pipe(v.number(), v.finite());
 
 export const numberOrNull = v.nullable(number);
 
 /** A bigint, which is a string of digits in JSON. */
-export const integer: v.GenericSchema<unknown, bigint> = v.pipe(
+export const integer = v.pipe(
   v.string(),
   v.regex(/^-?\d{1,40}$/, "Invalid type: Expected an integer as a string"),
   v.transform((digits) => BigInt(digits)),
 );
 
 /** Any double: those that JSON does not know are their names. */
-export const double: v.GenericSchema<unknown, number> = v.union([
+export const double = v.union([
   v.number(),
   v.pipe(v.picklist(["NaN", "Infinity", "-Infinity"]), v.transform(Number)),
 ]);
 
 export const side = v.picklist(RESOURCE_FIELDS);
 
+/** An object with at most one value for each resource field. */
+export function byField<const S extends v.GenericSchema>(schema: S) {
+  return v.strictObject(v.entriesFromList(RESOURCE_FIELDS, v.exactOptional(schema)));
+}
+
 export const resource = v.picklist(["cpu", "memory"]);
 
 export const direction = v.picklist(["up", "down"]);
 
-export const action: v.GenericSchema<unknown, Action> = v.picklist(["scaleUp", "scaleDown"]);
+export const action = v.picklist(["scaleUp", "scaleDown"]);
 
-export const requestAction: v.GenericSchema<unknown, Action | "revert"> = v.picklist([
+export const requestAction = v.picklist([
   "scaleUp",
   "scaleDown",
   "revert",
 ]);
 
-export const blockReason: v.GenericSchema<unknown, BlockReason> = v.picklist(BLOCK_REASONS);
+export const blockReason = v.picklist(BLOCK_REASONS);
 
 export const resizeReason = v.picklist(RESIZE_REASONS);
 
 export const refusalReason = v.picklist(REFUSAL_REASONS);
 
-export const stuckReason: v.GenericSchema<unknown, StuckReason> = v.picklist([
+export const stuckReason = v.picklist([
   "ResizeDeferred",
   "ResizeInfeasible",
   "ResizeError",
@@ -84,21 +94,16 @@ export const stuckReason: v.GenericSchema<unknown, StuckReason> = v.picklist([
 
 export const containerKind = v.picklist(["container", "sidecar", "init"]);
 
-export const resources: v.GenericSchema<unknown, Resources> = v.strictObject({
-  "cpu.requests": numberOrNull,
-  "cpu.limits": numberOrNull,
-  "memory.requests": numberOrNull,
-  "memory.limits": numberOrNull,
-});
+export const resources = v.strictObject(v.entriesFromList(RESOURCE_FIELDS, numberOrNull));
 
-export const pressure: v.GenericSchema<unknown, Pressure> = v.strictObject({
+export const pressure = v.strictObject({
   fullNs: numberOrNull,
   fullHint: v.exactOptional(v.strictObject({ unit: v.picklist(["us", "ns"]), percent: number })),
   throttledNs: numberOrNull,
   largestCpuNs: numberOrNull,
 });
 
-export const readyCondition: v.GenericSchema<unknown, ReadyCondition> = v.strictObject({
+export const readyCondition = v.strictObject({
   status: v.picklist(["True", "False", "Unknown"]),
   at: number,
 });
@@ -124,19 +129,19 @@ const requestEntries = {
   reflex: v.nullable(reflex),
 };
 
-export const request: v.GenericSchema<unknown, ResizeRequest> = v.strictObject(requestEntries);
+export const request = v.strictObject(requestEntries);
 
 export const unconfirmedRequest = v.strictObject({ ...requestEntries, at: number });
 
 const operator = v.picklist(["In", "NotIn", "Exists", "DoesNotExist"]);
 
-const expression: v.GenericSchema<unknown, LabelExpression> = v.strictObject({
+const expression = v.strictObject({
   key: text,
   operator,
   values: v.exactOptional(v.array(text)),
 });
 
-export const selector: v.GenericSchema<unknown, Selector> = v.strictObject({
+export const selector = v.strictObject({
   requirements: v.array(v.strictObject({ key: text, operator, values: v.array(text) })),
   source: v.strictObject({
     matchLabels: v.exactOptional(dictionary(text)),
