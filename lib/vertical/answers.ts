@@ -13,7 +13,7 @@ import {
   type Refusals,
   type SideRefusals,
 } from "../model/container_history.ts";
-import type { EnactedResize, Observation, ScaleAction, SizeInput } from "../model/decision.ts";
+import type { EnactedResize, Observation, ScaleAction, SizeInput, SizeOutcome } from "../model/decision.ts";
 import { type ContainerFacts, findContainer, type PodFacts } from "../model/pod.ts";
 import type { RefusalReason, StuckReason } from "../model/reasons.ts";
 import { describeChange, listChangedFields, type Refused, type ResizeRequest } from "../model/resize_request.ts";
@@ -46,8 +46,22 @@ export interface AnswerOutcome {
   readonly refused: { readonly request: ResizeRequest; readonly answer: Refused } | null;
 }
 
+/** A pod whose requests are settled as far as the observation shows it. */
+interface SettledPod extends AnswerOutcome, Pick<SizeOutcome, "scaled" | "enacted"> {}
+
+/** The state after an answer, or after what the pod shows of requests: unconfirmed ones, and the last accepted one. */
+export function settlePod(state: PodState, input: SizeInput): SettledPod {
+  const { observation } = input;
+  if (observation.kind === "answered") {
+    const answer = nextAfterAnswer(state, input, observation);
+    return { ...answer, scaled: toScaleAction(answer), enacted: null };
+  }
+  const late = nextAfterUnconfirmed(state, input);
+  return { ...late, scaled: toScaleAction(late), ...nextCommand(late.state, input) };
+}
+
 /** What a scale action moved; `null` for a revert, which is none, and where nothing was accepted. */
-export function toScaleAction({ accepted }: AnswerOutcome): ScaleAction | null {
+function toScaleAction({ accepted }: AnswerOutcome): ScaleAction | null {
   if (accepted === null || accepted.request.action === "revert") return null;
   const { at, request: { autoscaler, container, action, from, to } } = accepted;
   // Fields that only go back to what is in force are no part of the action.
@@ -62,7 +76,7 @@ export function toScaleAction({ accepted }: AnswerOutcome): ScaleAction | null {
 // What the API server's answer to a PATCH does to the state (C40, C42, C44, C45).
 
 /** An accepted request starts the cooldown, a refused one makes its size wait, a conflict waits for the newer pod. */
-export function nextAfterAnswer(
+function nextAfterAnswer(
   state: PodState,
   { now }: SizeInput,
   { request, answer }: AnsweredObservation,
@@ -92,7 +106,7 @@ export function nextAfterAnswer(
 // the commanded size in its spec. Then it counts as accepted, like any other.
 
 /** What the pod shows of them: the one that arrived is accepted, those that can no longer arrive are forgotten. */
-export function nextAfterUnconfirmed(state: PodState, { pod, contenders, now }: SizeInput): AnswerOutcome {
+function nextAfterUnconfirmed(state: PodState, { pod, contenders, now }: SizeInput): AnswerOutcome {
   const unknown: UnconfirmedRequest[] = [];
   for (const one of state.unconfirmed) {
     if (!contenders.some(({ uid }) => uid === one.autoscaler)) continue;
@@ -109,7 +123,7 @@ export function nextAfterUnconfirmed(state: PodState, { pod, contenders, now }: 
 // What became of the accepted PATCH: it is in force, or never will be (C45).
 
 /** A command that was replaced, reverted, or whose autoscaler is gone ends without being enacted. */
-export function nextCommand(
+function nextCommand(
   state: PodState,
   { pod, contenders, now }: SizeInput,
 ): { readonly state: PodState; readonly enacted: EnactedResize | null } {

@@ -103,8 +103,7 @@ function listOwnedCases(state: PodState, input: SizeInput): readonly ContainerCa
 function explainCase(it: ContainerCase): ExplainedContainer {
   const assessments = assessFields(it.autoscaler.sides, it.view, getActualSize(it.container));
   const choices = listChoices(proposeSizes(it), it.autoscaler);
-  const { vetoedSince } = it.view;
-  const { decision } = toContainerDecision({ it, asked: askChoices(it, choices)?.asked ?? null, vetoedSince });
+  const { decision } = toContainerDecision(it, askChoices(it, choices).asked, it.view.vetoedSince);
   if (choices.length > 0) {
     return { it, assessments, decision, trials: choices.map((choice) => tryChoice(it, choice, true)) };
   }
@@ -118,10 +117,7 @@ const DIRECTIONS: readonly Direction[] = ["up", "down"];
 
 function tryChoice(it: ContainerCase, choice: Choice, isWanted: boolean): ChoiceTrial {
   const caps: CapStep[] = [];
-  const candidate = newCandidate(it, choice, {
-    ahead: null,
-    noteCap: (key, cap, fitted) => void caps.push({ key, cap, ...fitted }),
-  });
+  const candidate = newCandidate(it, choice, (key, cap, fitted) => void caps.push({ key, cap, ...fitted }));
   const { direction, proposals } = choice;
   return { direction, isWanted, proposals, candidate, caps, gates: askEveryGate(candidate) };
 }

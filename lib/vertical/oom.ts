@@ -3,7 +3,6 @@
  *
  * Each kill is answered once. The memory limit that killed leaves a floor for one day.
  */
-import type { Autoscaler } from "../model/autoscaler.ts";
 import {
   type Ending,
   ENDINGS_MS,
@@ -51,48 +50,18 @@ export function nextEndings(before: ContainerState | undefined, context: EndingC
   return { endings, reflex, killFloor };
 }
 
-/**
- * The state after new samples: a process that was killed for memory and was not the container's first is a kill like any
- * other, though the container runs on (L13). Only a source that reads the container's own cgroup counts them.
- */
-export function addKilledProcesses(
-  state: PodState,
-  sampled: readonly Sampled[],
-  { pod, now, wallAheadMs = 0, memoryPressure = false }: SizeInput,
-): PodState {
-  return changeSampledContainers(
-    state,
-    sampled,
-    (before, { view: { container: name, sampling: { anchor, sample } } }) => {
-      if (!sample?.oomKills || anchor === null) return before;
-      const container = findContainer(pod, name);
-      const id = `${anchor.instance}#${anchor.oomKills}`;
-      if (container === null || before.endings.some((one) => one.id === id)) return before;
-      const usageBytes = sample.workingSetBytes;
-      const context = { pod, container, now, wallAheadMs, lastAt: state.at, usageBytes, memoryPressure };
-      const limitBytes = computeLimitAtEnd(before, context);
-      const kill: Ending = { id, at: now, kind: isKilledByNode(limitBytes, context) ? "node" : "oom", limitBytes };
-      const endings = [...before.endings, kill].slice(-MAX_ENDINGS);
-      return {
-        ...before,
-        endings,
-        killFloor: nextKillFloor(before.killFloor, kill, { reflex: before.reflex, context }),
-      };
-    },
-  );
-}
-
-/**
- * The state after new samples: a floor lasts for a day from the last time that the container used as much as killed it,
- * so that a load which comes back once a day or once an hour is not killed again when the kill itself is a day ago; and
- * memory next to its limit leaves a floor as a kill does (L12).
- */
-export function renewKillFloors(state: PodState, sampled: readonly Sampled[], now: number): PodState {
-  return changeSampledContainers(state, sampled, (before, { autoscaler, view: { sampling: { sample } } }) => {
-    if (sample === null) return before;
-    const killFloor = renewKillFloor(before, { usage: sample.workingSetBytes, autoscaler, now });
-    return killFloor === before.killFloor ? before : { ...before, killFloor };
-  });
+/** The state after new samples: kills that only the samples show, and floors that the usage renews. */
+export function nextEndingsFromSamples(state: PodState, sampled: readonly Sampled[], input: SizeInput): PodState {
+  let containers: Record<string, ContainerState> | null = null;
+  for (const one of sampled) {
+    if (!one.isNewSample) continue;
+    const name = one.view.container;
+    const before = findContainerState({ containers: containers ?? state.containers }, name);
+    if (before === undefined) continue;
+    const after = renewKillFloor(addKilledProcess(before, one, { input, lastAt: state.at }), one, input.now);
+    if (after !== before) (containers ??= { ...state.containers })[name] = after;
+  }
+  return containers === null ? state : { ...state, containers };
 }
 
 // The answer to an OOM kill (L10, L11, L13): the limit goes up at once, however little usage was ever read. Each kill
@@ -160,47 +129,52 @@ interface EndingContext {
   readonly memoryPressure: boolean;
 }
 
-/** The state with each container that has a new sample changed; the same object when none is. */
-function changeSampledContainers(
-  state: PodState,
-  sampled: readonly Sampled[],
-  change: (before: ContainerState, one: Sampled) => ContainerState,
-): PodState {
-  let containers: Record<string, ContainerState> | null = null;
-  for (const one of sampled) {
-    const name = one.view.container;
-    const before = one.isNewSample
-      ? findContainerState({ containers: containers ?? state.containers }, name)
-      : undefined;
-    const after = before && change(before, one);
-    if (after === undefined || after === before) continue;
-    containers ??= { ...state.containers };
-    containers[name] = after;
-  }
-  return containers === null ? state : { ...state, containers };
+/**
+ * A process that was killed for memory and was not the container's first is a kill like any other, though the container
+ * runs on (L13). Only a source that reads the container's own cgroup counts them.
+ */
+function addKilledProcess(
+  before: ContainerState,
+  { view: { container: name, sampling: { anchor, sample } } }: Sampled,
+  { input, lastAt }: { readonly input: SizeInput; readonly lastAt: number },
+): ContainerState {
+  if (!sample?.oomKills || anchor === null) return before;
+  const { pod, now, wallAheadMs = 0, memoryPressure = false } = input;
+  const container = findContainer(pod, name);
+  const id = `${anchor.instance}#${anchor.oomKills}`;
+  if (container === null || before.endings.some((one) => one.id === id)) return before;
+  const usageBytes = sample.workingSetBytes;
+  const context = { pod, container, now, wallAheadMs, lastAt, usageBytes, memoryPressure };
+  const limitBytes = computeLimitAtEnd(before, context);
+  const kill: Ending = { id, at: now, kind: isKilledByNode(limitBytes, context) ? "node" : "oom", limitBytes };
+  const endings = [...before.endings, kill].slice(-MAX_ENDINGS);
+  return { ...before, endings, killFloor: nextKillFloor(before.killFloor, kill, { reflex: before.reflex, context }) };
 }
 
-interface KillFloorUse {
-  readonly usage: number;
-  readonly autoscaler: Autoscaler;
-  readonly now: number;
-}
-
+/**
+ * A floor lasts for a day from the last time that the container used as much as killed it, so that a load which comes
+ * back once a day or once an hour is not killed again when the kill itself is a day ago; and memory next to its limit
+ * leaves a floor as a kill does (L12).
+ */
 function renewKillFloor(
-  { killFloor, actual }: ContainerState,
-  { usage, autoscaler, now }: KillFloorUse,
-): KillFloor | null {
+  container: ContainerState,
+  { autoscaler, view: { sampling: { sample } } }: Sampled,
+  now: number,
+): ContainerState {
+  if (sample === null) return container;
+  const { killFloor, actual } = container;
+  const usage = sample.workingSetBytes;
   const floor = killFloor === null || killFloor.until <= now ? null : killFloor;
   const limit = actual["memory.limits"];
   const isNear = autoscaler.oom === "raise" && limit !== null && isNearLimit(usage, limit) &&
     autoscaler.sides.some(({ key }) => key === "memory.limits");
-  const bytes = Math.max(floor?.bytes ?? 0, isNear ? (limit ?? 0) * KILL_FACTOR : 0);
-  if (bytes === 0 || !(isNear || usage >= bytes / KILL_FACTOR)) return killFloor;
+  const bytes = Math.max(floor?.bytes ?? 0, isNear ? limit * KILL_FACTOR : 0);
+  if (bytes === 0 || !(isNear || usage >= bytes / KILL_FACTOR)) return container;
   const until = now + KILL_FLOOR_MS;
   // Written once an hour, not at each sample.
   return floor !== null && bytes === floor.bytes && until - floor.until < KILL_FLOOR_RENEW_MS
-    ? killFloor
-    : { bytes, until };
+    ? container
+    : { ...container, killFloor: { bytes, until } };
 }
 
 /** A floor in use is renewed this often, ms. */

@@ -5,34 +5,85 @@
  */
 import { type Autoscaler, findBaseline } from "../model/autoscaler.ts";
 import { listAllRefusals, type Refusal } from "../model/container_history.ts";
-import { type ContainerCase, type ContainerDecision, type Decision, newResizeRequest } from "../model/decision.ts";
+import {
+  type ContainerCase,
+  type ContainerDecision,
+  type Decision,
+  newResizeRequest,
+  type SizeInput,
+  type SizeOutcome,
+} from "../model/decision.ts";
 import { findContainer, getActualSize } from "../model/pod.ts";
+import { explainOtherPodfit } from "../model/ownership.ts";
 import { computeQosAfter } from "../model/pod_amounts.ts";
 import { type HoldReason, LIMIT_REASONS, type LimitReason, type ResizeReason } from "../model/reasons.ts";
 import { listChangedFields, type ResizeRequest } from "../model/resize_request.ts";
 import { isStuck, listStuckFields, STUCK_REASONS, type StuckResize, toReverted } from "../model/resize_status.ts";
-import { type AutoscalerView, findContainerState, type LimitedScaleUp, NO_STREAKS } from "../model/state.ts";
+import {
+  type AutoscalerView,
+  findContainerState,
+  type LimitedScaleUp,
+  NO_STREAKS,
+  type PodState,
+} from "../model/state.ts";
 import { isSameSize, type ResourceField, type Resources } from "../units/resources.ts";
 import { formatDuration } from "../units/time.ts";
-import type { GateResult } from "./gates/ask.ts";
+import { type ChoicesResult, type GateResult, toWaiting } from "./gates/ask.ts";
 import { isResizeTimedOut } from "./gates/gates.ts";
 import { clearHeldCounts, nextHeldCounts, type ScaleUpAnswer } from "./pressure.ts";
 import { explainPair, formatHeldBack, isAfterOom, listVetoedScaleDowns, type Proposal } from "./proposals.ts";
 import type { ResizeCandidate } from "./sizing/candidate.ts";
-import { isSampleCounted } from "./streaks.ts";
+import { isSampleCounted, type Sampled } from "./streaks.ts";
 
 // From what passed the gates to one request for the pod, and to a decision for each container that was asked about.
 
-/** A case, and how its proposals fared; `asked` is `null` where there were none. */
-export interface CaseResult {
+/** A case that was due, what is proposed for it, and how its choices fared. */
+export interface CaseResult extends ChoicesResult {
   readonly it: ContainerCase;
-  readonly asked: GateResult | null;
-  /** Since when a side at its bound has held the scale-downs of another resource, epoch ms; `null` = none does (L34). */
-  readonly vetoedSince: number | null;
+  readonly proposals: readonly Proposal[];
+}
+
+/** What a pod's cases come to. */
+interface PodOutcome extends Pick<SizeOutcome, "decisions" | "request"> {
+  readonly views: PodState["views"];
+}
+
+/** One request at most, a decision for each container that was asked about, and the next view of each autoscaler. */
+export function toOutcome({ input, sampled, cases, results }: OutcomeContext): PodOutcome {
+  const first = chooseLongestWanted(results);
+  const request = first === null ? proposeRevert(cases, listWaitingForDeferred(results)) : toResizeRequest(first);
+  const decisions = results.map((result) => {
+    const { it, asked } = result;
+    const isBehind = first !== null && asked?.kind === "passed" && asked.candidate !== first;
+    return toContainerDecision(it, isBehind ? toWaiting(asked, first.container.name) : asked, findVetoedSince(result));
+  });
+  if (first === null && request !== null) decisions.push(toRevertDecision(request));
+  decisions.push(...listNotOwnerDecisions(sampled, { cases, input }));
+  return { request, decisions, views: nextViews(sampled, results) };
+}
+
+interface OutcomeContext {
+  readonly input: SizeInput;
+  readonly sampled: readonly Sampled[];
+  readonly cases: readonly ContainerCase[];
+  /** Of the cases that were due. */
+  readonly results: readonly CaseResult[];
+}
+
+/** The views after the samples, and after how the cases of their autoscalers fared. */
+function nextViews(sampled: readonly Sampled[], results: readonly CaseResult[]): PodState["views"] {
+  const views: Record<string, AutoscalerView> = {};
+  for (const { autoscaler, view, isNewSample } of sampled) {
+    const result = results.find(({ it }) => it.autoscaler === autoscaler);
+    const next = isNewSample ? nextLimitedView(view, autoscaler, result?.up ?? null) : view;
+    const vetoedSince = result === undefined ? view.vetoedSince : findVetoedSince(result);
+    views[autoscaler.key] = vetoedSince === next.vetoedSince ? next : { ...next, vetoedSince };
+  }
+  return views;
 }
 
 /** One resize in flight per pod: the proposals that have stood longest go first (C12). `null` when nothing passed. */
-export function chooseLongestWanted(weighed: readonly CaseResult[]): ResizeCandidate | null {
+function chooseLongestWanted(weighed: readonly CaseResult[]): ResizeCandidate | null {
   let first: ResizeCandidate | null = null;
   for (const { asked } of weighed) {
     if (asked?.kind !== "passed") continue;
@@ -42,7 +93,7 @@ export function chooseLongestWanted(weighed: readonly CaseResult[]): ResizeCandi
 }
 
 /** Containers whose proposals nothing holds up but a resize of the pod that waits for room (L31). */
-export function listWaitingForDeferred(weighed: readonly CaseResult[]): readonly string[] {
+function listWaitingForDeferred(weighed: readonly CaseResult[]): readonly string[] {
   let names = NO_NAMES;
   for (const { it, asked } of weighed) {
     if (asked?.kind !== "stopped" || asked.decision.kind !== "blocked") continue;
@@ -52,7 +103,7 @@ export function listWaitingForDeferred(weighed: readonly CaseResult[]): readonly
 }
 
 /** The PATCH for a candidate that passed every gate. */
-export function toResizeRequest(candidate: ResizeCandidate): ResizeRequest {
+function toResizeRequest(candidate: ResizeCandidate): ResizeRequest {
   const { action, base, to, changes, proposals, container: { spec }, input: { room } } = candidate;
   const reason = findResizeReason(candidate);
   const reflex = proposals[0]?.reflex ?? null;
@@ -64,7 +115,11 @@ export function toResizeRequest(candidate: ResizeCandidate): ResizeRequest {
 }
 
 /** What is said of a case that was asked about. */
-export function toContainerDecision({ it, asked, vetoedSince }: CaseResult): ContainerDecision {
+export function toContainerDecision(
+  it: ContainerCase,
+  asked: GateResult | null,
+  vetoedSince: number | null,
+): ContainerDecision {
   const { autoscaler: { uid: autoscaler }, container: { name: container }, isNewSample } = it;
   if (asked === null) return { autoscaler, container, decision: explainHold(it), candidates: [], isNewSample };
   if (asked.kind === "stopped") {
@@ -80,19 +135,38 @@ export function toContainerDecision({ it, asked, vetoedSince }: CaseResult): Con
 }
 
 /** A revert stands beside what else was decided about its container. */
-export function toRevertDecision({ autoscaler, container, from, to, stuck }: ResizeRequest): ContainerDecision {
+function toRevertDecision({ autoscaler, container, from, to, stuck }: ResizeRequest): ContainerDecision {
   const decision = { kind: "revert", reason: stuck ?? "ResizeError", from, to } as const;
   return { autoscaler, container, decision, candidates: [], isNewSample: false };
+}
+
+/** The decisions for contenders that do not own their container. */
+function listNotOwnerDecisions(
+  sampled: readonly Sampled[],
+  { cases, input }: { readonly cases: readonly ContainerCase[]; readonly input: SizeInput },
+): readonly ContainerDecision[] {
+  if (cases.length === sampled.length) return [];
+  const foreign = explainOtherPodfit(input);
+  const others = sampled.filter(({ autoscaler, isDue }) => isDue && !cases.some((it) => it.autoscaler === autoscaler));
+  return others.map(({ autoscaler: { uid, containerName }, isNewSample }) => {
+    const owner = cases.find((it) => it.container.name === containerName)?.autoscaler.name;
+    const message = foreign ?? `autoscaler "${owner}" goes first for this container`;
+    return {
+      autoscaler: uid,
+      container: containerName,
+      decision: { kind: "hold", reason: "NotOwner", message },
+      candidates: [],
+      isNewSample,
+    };
+  });
 }
 
 // A veto (C32): a side that wants up and is at its bound holds every scale-down of its container, for as long as it
 // lasts. After a while the words of the decision say so, and what an autoscaler may say against it (L34).
 
 /** Since when a side at its bound has held the scale-downs of another resource, epoch ms; `null` = none does. */
-export function findVetoedSince(
-  { autoscaler, view, input: { now } }: ContainerCase,
-  proposals: readonly Proposal[],
-  asked: GateResult | null,
+function findVetoedSince(
+  { it: { autoscaler, view, input: { now } }, proposals, asked }: CaseResult,
 ): number | null {
   if (asked?.kind !== "stopped" || asked.decision.kind !== "hold" || asked.decision.reason !== "AtBound") return null;
   if (autoscaler.veto !== "all" || proposals.every(({ direction }) => direction === "down")) return null;
@@ -107,7 +181,7 @@ export function findVetoedSince(
 export const MIN_LIMITED_SAMPLES = 2;
 
 /** The view after a new sample; `up`: how the wanted scale-up fared, `null` where none is, or another owns the container. */
-export function nextLimitedView(view: AutoscalerView, autoscaler: Autoscaler, up: GateResult | null): AutoscalerView {
+function nextLimitedView(view: AutoscalerView, autoscaler: Autoscaler, up: GateResult | null): AutoscalerView {
   const limited = up === null ? null : nextLimited(view.limited, up);
   const held = up === null
     ? clearHeldCounts(view.shortage)
@@ -130,7 +204,7 @@ export function findScaleUpLimit(
  * The request to revert, for the first container that can; `null` when there is nothing to give up. What waits for room
  * goes back at once where it holds up one of `heldBack`, other containers of the pod (L31).
  */
-export function proposeRevert(cases: readonly ContainerCase[], heldBack: readonly string[] = []): ResizeRequest | null {
+function proposeRevert(cases: readonly ContainerCase[], heldBack: readonly string[] = []): ResizeRequest | null {
   const [sponsor] = cases;
   if (sponsor === undefined || !isStuck(sponsor.status)) return null;
   for (const it of [...cases, ...listOrphans(cases, sponsor)]) {

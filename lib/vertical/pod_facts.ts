@@ -19,10 +19,6 @@ import {
   type ConditionSince,
   type ContainerState,
   findContainerState,
-  NO_EVIDENCE,
-  NO_SHORTAGE,
-  NO_STREAKS,
-  NOTHING_REPORTED,
   type PodState,
   type Since,
   STATE_VERSION,
@@ -30,17 +26,15 @@ import {
 import { listOwnedFields } from "../units/managed_fields.ts";
 import { isSameSize } from "../units/resources.ts";
 import { type EndingsState, nextEndings, NOT_ENDED } from "./oom.ts";
-import { newSampling } from "./samples.ts";
-import { keepStreaksInForce, NOTHING_WANTED } from "./streaks.ts";
-import { addPeak } from "./windows.ts";
+import { nextView } from "./streaks.ts";
 
 // How the facts of a pod move its state on, before anything is decided: contenders that came or went, conflicts that
 // are over, streaks that a restart or another size ends (C11, C13, C16, C31).
 
-/** The same object when nothing has changed since the last evaluation. */
+/** The same object when nothing has changed since the last evaluation, and for the answer to a request. */
 export function nextPodFacts(state: PodState, input: SizeInput): PodState {
   const { pod, contenders, now, wallAheadMs = 0 } = input;
-  if (isUnchanged(state, pod, contenders)) return state;
+  if (input.observation.kind === "answered" || isUnchanged(state, pod, contenders)) return state;
   const containers: Record<string, ContainerState> = {};
   const bounds: TimeBounds = { seenAt: state.at, now, wallAheadMs };
   for (const name of listTrackedContainers(pod, contenders)) {
@@ -56,13 +50,8 @@ export function nextPodFacts(state: PodState, input: SizeInput): PodState {
     const container = findContainerState({ containers }, autoscaler.containerName);
     if (container === undefined) continue;
     const before = findContainerState(state, autoscaler.containerName);
-    const killed = listNewKills(before, container);
-    const view = addKillsToEvidence(nextView(state.views[autoscaler.key], autoscaler, now), autoscaler, {
-      killed,
-      now,
-    });
     const isOwn = state.command?.container === autoscaler.containerName;
-    views[autoscaler.key] = before === undefined ? view : nextViewOfContainer(view, { before, container, isOwn, now });
+    views[autoscaler.key] = nextView(state.views[autoscaler.key], autoscaler, { before, container, isOwn, now });
   }
   return {
     version: STATE_VERSION,
@@ -123,28 +112,6 @@ function nextCondition(
   return { reason, at, since: at === null ? bounds.now : toLocalTime(at, bounds) };
 }
 
-/** Shared, as most evaluations show no kill. */
-const NO_KILLS: readonly number[] = [];
-
-/** The memory limits at which the container was killed since the last evaluation, bytes. */
-function listNewKills(before: ContainerState | undefined, { endings }: ContainerState): readonly number[] {
-  if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
-  const known = new Set(before?.endings.map(({ id }) => id));
-  return endings.flatMap(({ id, kind, limitBytes }) =>
-    kind === "oom" && limitBytes !== null && !known.has(id) ? [limitBytes] : []
-  );
-}
-
-/** A kill says that so much memory was used, though no poll has brought a sample of it (L10). */
-function addKillsToEvidence(
-  view: AutoscalerView,
-  { sides }: Autoscaler,
-  { killed, now }: { readonly killed: readonly number[]; readonly now: number },
-): AutoscalerView {
-  if (killed.length === 0) return view;
-  return { ...view, evidence: addPeak(view.evidence, sides, { at: now, bytes: Math.max(...killed) }) };
-}
-
 /** Most containers never end. */
 function computeEndings(
   state: PodState,
@@ -163,43 +130,6 @@ function computeEndings(
 function isConflictOpen(conflict: PodState["conflict"], pod: PodFacts, now: number): boolean {
   if (conflict === null || conflict.resourceVersion !== pod.resourceVersion) return false;
   return now - conflict.at < CONFLICT_MS;
-}
-
-function nextView(before: AutoscalerView | undefined, autoscaler: Autoscaler, now: number): AutoscalerView {
-  if (before === undefined || before.container !== autoscaler.containerName) {
-    return {
-      generation: autoscaler.generation,
-      container: autoscaler.containerName,
-      dueAt: now,
-      sampling: newSampling(now),
-      streaks: NO_STREAKS,
-      evidence: NO_EVIDENCE,
-      wantedSince: null,
-      shortage: NO_SHORTAGE,
-      limited: null,
-      vetoedSince: null,
-      silentSince: null,
-      notified: NOTHING_REPORTED,
-    };
-  }
-  if (before.generation === autoscaler.generation) return before;
-  return { ...before, generation: autoscaler.generation, dueAt: now, streaks: NO_STREAKS, wantedSince: null };
-}
-
-function nextViewOfContainer(
-  view: AutoscalerView,
-  { before, container, isOwn, now }: {
-    readonly before: ContainerState;
-    readonly container: ContainerState;
-    readonly isOwn: boolean;
-    readonly now: number;
-  },
-): AutoscalerView {
-  const isRestarted = before.instance !== null && before.instance !== container.instance;
-  if (isRestarted) return { ...view, ...NOTHING_WANTED, sampling: newSampling(now, true) };
-  if (isSameSize(before.actual, container.actual)) return view;
-  const streaks = keepStreaksInForce(view.streaks, { before: before.actual, after: container.actual, isOwn });
-  return { ...view, ...NOTHING_WANTED, streaks };
 }
 
 // What a container's facts make of its state: readiness, the size in force, restarts, the last resize (C24, C31, C42).

@@ -12,7 +12,7 @@ import {
   findBaseline,
 } from "../model/autoscaler.ts";
 import { NO_REFUSALS, type OomResponse } from "../model/container_history.ts";
-import type { ContainerCase, ContainerDecision, Decision, Direction, SizeInput } from "../model/decision.ts";
+import type { ContainerCase, Decision, Direction, SizeInput } from "../model/decision.ts";
 import { chooseOwner, explainOtherPodfit, findReadyAt, type OwnershipContext } from "../model/ownership.ts";
 import {
   findContainer,
@@ -65,27 +65,6 @@ export function isDecisionDue(it: ContainerCase): boolean {
   const { isDue, input: { observation }, view } = it;
   if (isDue) return true;
   return observation.kind === "changed" && (view.wantedSince !== null || findOomVerdict(it)?.kind === "raise");
-}
-
-/** The decisions for contenders that do not own their container. */
-export function listNotOwnerDecisions(
-  sampled: readonly Sampled[],
-  { cases, input }: { readonly cases: readonly ContainerCase[]; readonly input: SizeInput },
-): readonly ContainerDecision[] {
-  if (cases.length === sampled.length) return [];
-  const foreign = explainOtherPodfit(input);
-  const others = sampled.filter(({ autoscaler, isDue }) => isDue && !cases.some((it) => it.autoscaler === autoscaler));
-  return others.map(({ autoscaler: { uid, containerName }, isNewSample }) => {
-    const owner = cases.find((it) => it.container.name === containerName)?.autoscaler.name;
-    const message = foreign ?? `autoscaler "${owner}" goes first for this container`;
-    return {
-      autoscaler: uid,
-      container: containerName,
-      decision: { kind: "hold", reason: "NotOwner", message },
-      candidates: [],
-      isNewSample,
-    };
-  });
 }
 
 // What is wanted of a side of a container, before anything is asked whether it may be.

@@ -4,10 +4,10 @@
  * Nothing of it is sent. Autoscalers in mode apply decide on the pod itself.
  */
 import type { Autoscaler } from "../model/autoscaler.ts";
-import type { ContainerDecision, SizeInput, SizeOutcome } from "../model/decision.ts";
+import type { ContainerDecision, Observation, SizeInput, SizeOutcome } from "../model/decision.ts";
 import { isOfSidecar } from "../model/ownership.ts";
 import { type ContainerFacts, getActualSize, type PodFacts } from "../model/pod.ts";
-import { describeChange, listChangedFields } from "../model/resize_request.ts";
+import { describeChange, listChangedFields, type ResizeRequest } from "../model/resize_request.ts";
 import {
   type AutoscalerView,
   NEW_POD_STATE,
@@ -22,34 +22,82 @@ import { requestOrLimitOf, RESOURCE_FIELDS, type Resources } from "../units/reso
 // at once, so that one recommendation leads on to the next. Nothing of it is sent. The contenders in mode apply decide
 // about the pod itself, as if the others were not there.
 
-/** Some contender recommends, or did. Nobody else pays for it. */
-export function hasRecommendedState({ shadow }: PodState, { contenders }: SizeInput): boolean {
-  if (shadow !== null) return true;
-  for (const { mode } of contenders) if (mode === "recommend") return true;
-  return false;
+/** A decision to be made. */
+interface DecisionInput {
+  readonly state: PodState;
+  readonly input: SizeInput;
 }
 
-/** Both folds, and one outcome of them. */
-export function decideWithRecommended(before: PodState, input: SizeInput, fold: DecideOnPod): SizeOutcome {
-  const applying = input.contenders.filter(({ mode }) => mode === "apply");
-  const recommending = input.contenders.filter(({ mode }) => mode === "recommend");
-  const known = adoptViews(before, before.shadow?.state ?? null, applying);
-  const real = fold(known, { ...input, contenders: applying });
+/** The recommended state, and the input of the pod that is there, with the contenders that recommend. */
+export interface Recommendation {
+  readonly shadow: RecommendedState;
+  readonly input: SizeInput;
+}
+
+/** What is decided about the pod that is there, and what about the recommended one; `null` where there is none. */
+export function splitByMode(
+  before: PodState,
+  input: SizeInput,
+): { readonly applying: DecisionInput; readonly recommending: Recommendation | null } {
+  if (!hasRecommendedState(before, input)) return { applying: { state: before, input }, recommending: null };
+  const [applies, recommends] = [listOfMode(input, "apply"), listOfMode(input, "recommend")];
+  const known = adoptViews(before, before.shadow?.state ?? null, applies);
+  const own = { ...input, contenders: applies };
   // The answer to a request is about the pod itself.
-  if (input.observation.kind === "answered") return real;
-  if (recommending.length === 0) return { ...real, state: { ...real.state, shadow: null } };
+  if (input.observation.kind === "answered") return { applying: { state: known, input: own }, recommending: null };
+  if (recommends.length === 0) {
+    return { applying: { state: { ...known, shadow: null }, input: own }, recommending: null };
+  }
   const shadow = before.shadow ?? NEW_RECOMMENDED_STATE;
-  const seen = { ...shadow, state: adoptViews(shadow.state, before, recommending) };
-  const own = {
-    ...input,
-    contenders: recommending,
-    siblings: null,
-    inFlight: false,
-    dryRun: false,
-    // What resizes nothing may be said by whoever sees the pod.
-    isSidecar: isOfSidecar(input.pod),
+  const recommending: Recommendation = {
+    shadow: { ...shadow, state: adoptViews(shadow.state, before, recommends) },
+    input: {
+      ...input,
+      contenders: recommends,
+      siblings: null,
+      inFlight: false,
+      dryRun: false,
+      // What resizes nothing may be said by whoever sees the pod.
+      isSidecar: isOfSidecar(input.pod),
+    },
   };
-  return combine(real, evaluateRecommended(seen, own, fold));
+  return { applying: { state: known, input: own }, recommending };
+}
+
+/** The decision about the recommended pod. */
+export function toRecommendedInput(
+  { shadow, input }: Recommendation,
+  observation: Observation = input.observation,
+): DecisionInput {
+  return { state: shadow.state, input: { ...input, pod: toRecommendedPod(input.pod, shadow), observation } };
+}
+
+/** As if the API server had accepted the request. */
+export function toAcceptedInput(recommendation: Recommendation, request: ResizeRequest): DecisionInput {
+  const answer = { kind: "accepted", generation: recommendation.shadow.generation + 1 } as const;
+  return toRecommendedInput(recommendation, { kind: "answered", request, answer });
+}
+
+/** The recommended pod in the size of an accepted request; `state` is that after its answer. */
+export function applyRecommended(
+  { shadow, input }: Recommendation,
+  { container, to }: ResizeRequest,
+  state: PodState,
+): Recommendation {
+  return { shadow: { sizes: { ...shadow.sizes, [container]: to }, generation: shadow.generation + 1, state }, input };
+}
+
+/** One outcome: of the pod that is there, and of what was decided first about the recommended one. */
+export function mergeRecommended(real: SizeOutcome, outcome: SizeOutcome, shadow: RecommendedState): SizeOutcome {
+  // Nothing restarts. What the accepted requests would be published as is not in the first outcome.
+  const notices = outcome.notices.filter(({ name }) => name !== "ResizeMayRestart");
+  return {
+    ...real,
+    state: { ...real.state, shadow },
+    decisions: [...real.decisions, ...outcome.decisions.map(toRecommendedDecision)],
+    notices: [...real.notices, ...notices],
+    implausible: real.implausible + outcome.implausible,
+  };
 }
 
 // A pod as it would be had every recommended resize been applied (L51): the pod that is there, with the sizes of its
@@ -86,51 +134,15 @@ export function listViewsOf<V extends ReadableView>(
   return own;
 }
 
-/** The fold for one pod: of `decideSize`, without shadows. */
-type DecideOnPod = (before: PodState, input: SizeInput) => SizeOutcome;
-
-interface RecommendedOutcome {
-  readonly shadow: RecommendedState;
-  readonly outcome: SizeOutcome;
+/** Some contender recommends, or did. Nobody else pays for it. */
+function hasRecommendedState({ shadow }: PodState, { contenders }: SizeInput): boolean {
+  if (shadow !== null) return true;
+  for (const { mode } of contenders) if (mode === "recommend") return true;
+  return false;
 }
 
-/** The fold on the shadow, and every resize that it asks for: at most one for each contender. */
-function evaluateRecommended(before: RecommendedState, input: SizeInput, fold: DecideOnPod): RecommendedOutcome {
-  const outcome = fold(before.state, { ...input, pod: toRecommendedPod(input.pod, before) });
-  let shadow: RecommendedState = { ...before, state: outcome.state };
-  let { request } = outcome;
-  for (let left = input.contenders.length; request !== null && left > 0; left--) {
-    const generation: number = shadow.generation + 1;
-    const answer = { kind: "accepted", generation } as const;
-    const pod = toRecommendedPod(input.pod, shadow);
-    const answered: SizeOutcome = fold(shadow.state, {
-      ...input,
-      pod,
-      observation: { kind: "answered", request, answer },
-    });
-    const sizes: RecommendedState["sizes"] = { ...shadow.sizes, [request.container]: request.to };
-    shadow = { sizes, generation, state: answered.state };
-    const enacted = fold(shadow.state, {
-      ...input,
-      pod: toRecommendedPod(input.pod, shadow),
-      observation: { kind: "changed" },
-    });
-    shadow = { ...shadow, state: enacted.state };
-    request = enacted.request;
-  }
-  return { shadow, outcome };
-}
-
-function combine(real: SizeOutcome, { shadow, outcome }: RecommendedOutcome): SizeOutcome {
-  // Nothing restarts. What the accepted requests would be published as is left behind in `evaluate`.
-  const notices = outcome.notices.filter(({ name }) => name !== "ResizeMayRestart");
-  return {
-    ...real,
-    state: { ...real.state, shadow },
-    decisions: [...real.decisions, ...outcome.decisions.map(toRecommendedDecision)],
-    notices: [...real.notices, ...notices],
-    implausible: real.implausible + outcome.implausible,
-  };
+function listOfMode({ contenders }: SizeInput, mode: Autoscaler["mode"]): readonly Autoscaler[] {
+  return contenders.filter((one) => one.mode === mode);
 }
 
 /** What would be resized is blocked by the mode, as by --dry-run. */

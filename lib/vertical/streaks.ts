@@ -10,17 +10,20 @@ import type { Direction, SizeInput } from "../model/decision.ts";
 import { findContainer, getActualSize } from "../model/pod.ts";
 import {
   type AutoscalerView,
+  type ContainerState,
   type Evidence,
   findContainerState,
   isStreakFull,
+  NO_EVIDENCE,
   NO_SHORTAGE,
   NO_STREAKS,
+  NOTHING_REPORTED,
   type PodState,
   type Sample,
   type Sampling,
   type Streak,
 } from "../model/state.ts";
-import type { ResourceField, Resources } from "../units/resources.ts";
+import { isSameSize, type ResourceField, type Resources } from "../units/resources.ts";
 import { isNearLimit, nextAtLimitCounts } from "./pressure.ts";
 import {
   fillsLimit,
@@ -31,7 +34,7 @@ import {
   type PodCpuContext,
   type SamplingStep,
 } from "./samples.ts";
-import { findEvidence, nextEvidence } from "./windows.ts";
+import { addPeak, findEvidence, nextEvidence } from "./windows.ts";
 
 // Sampling and streaks of every contender, each when it is due (C20 to C23, C31). They advance whatever the gates say
 // of a resize.
@@ -47,14 +50,57 @@ export interface Sampled {
   readonly isImplausible: boolean;
 }
 
-/** One per contender that has a view, in the order of the contenders. */
-export function sampleUsage(state: PodState, input: SizeInput): readonly Sampled[] {
+/** A pod after the observation. */
+interface SampledPod {
+  /** The views in it are those of `sampled` before their sample. */
+  readonly state: PodState;
+  /** One per contender that has a view, in the order of the contenders. */
+  readonly sampled: readonly Sampled[];
+  /** How many points were skipped as implausible. */
+  readonly implausible: number;
+}
+
+/** Adds the observation to the view of each contender that is due. */
+export function sampleUsage(before: PodState, input: SizeInput): SampledPod {
+  const state = endScaleDownStreaks(before, input);
   const sampled: Sampled[] = [];
+  let implausible = 0;
   for (const autoscaler of input.contenders) {
     const view = state.views[autoscaler.key];
-    if (view !== undefined) sampled.push(sampleAutoscaler(view, autoscaler, { state, input }));
+    if (view === undefined) continue;
+    const one = sampleAutoscaler(view, autoscaler, { state, input });
+    if (one.isImplausible) implausible++;
+    sampled.push(one);
   }
-  return sampled;
+  return { state, sampled, implausible };
+}
+
+// A view after the facts of its container: a new one, one of another policy, another instance or another size.
+
+/** What the view of an autoscaler follows from. */
+interface NextViewContext {
+  /** Undefined for a container that is seen for the first time. */
+  readonly before: ContainerState | undefined;
+  readonly container: ContainerState;
+  /** podfit has commanded the container's size. */
+  readonly isOwn: boolean;
+  readonly now: number;
+}
+
+/** The view of an autoscaler after the facts of its container; `view` is undefined for a new autoscaler. */
+export function nextView(
+  view: AutoscalerView | undefined,
+  autoscaler: Autoscaler,
+  { before, container, isOwn, now }: NextViewContext,
+): AutoscalerView {
+  const killed = listNewKills(before, container);
+  const known = addKillsToEvidence(nextViewOfPolicy(view, autoscaler, now), autoscaler, { killed, now });
+  if (before === undefined) return known;
+  const isRestarted = before.instance !== null && before.instance !== container.instance;
+  if (isRestarted) return { ...known, ...NOTHING_WANTED, sampling: newSampling(now, true) };
+  if (isSameSize(before.actual, container.actual)) return known;
+  const streaks = keepStreaksInForce(known.streaks, { before: before.actual, after: container.actual, isOwn });
+  return { ...known, ...NOTHING_WANTED, streaks };
 }
 
 // One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
@@ -126,7 +172,7 @@ export function keepStreaksOverPatch(streaks: Streaks, changes: readonly Resourc
 }
 
 /** Once such a size is in force: what its PATCH has left of memory's. `isOwn`: podfit has commanded it. */
-export function keepStreaksInForce(
+function keepStreaksInForce(
   streaks: Streaks,
   { before, after, isOwn }: { readonly before: Resources; readonly after: Resources; readonly isOwn: boolean },
 ): Streaks {
@@ -160,6 +206,49 @@ export function endScaleDownStreaks(state: PodState, { now, scaledInAt, contende
     views[key] = { ...view, streaks, wantedSince: isWanted ? view.wantedSince : null };
   }
   return { ...state, views, scaledIn: { at: scaledInAt, since: Math.min(scaledInAt, now) } };
+}
+
+/** Shared, as most evaluations show no kill. */
+const NO_KILLS: readonly number[] = [];
+
+/** The memory limits at which the container was killed since the last evaluation, bytes. */
+function listNewKills(before: ContainerState | undefined, { endings }: ContainerState): readonly number[] {
+  if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
+  const known = new Set(before?.endings.map(({ id }) => id));
+  return endings.flatMap(({ id, kind, limitBytes }) =>
+    kind === "oom" && limitBytes !== null && !known.has(id) ? [limitBytes] : []
+  );
+}
+
+/** A kill says that so much memory was used, though no poll has brought a sample of it (L10). */
+function addKillsToEvidence(
+  view: AutoscalerView,
+  { sides }: Autoscaler,
+  { killed, now }: { readonly killed: readonly number[]; readonly now: number },
+): AutoscalerView {
+  if (killed.length === 0) return view;
+  return { ...view, evidence: addPeak(view.evidence, sides, { at: now, bytes: Math.max(...killed) }) };
+}
+
+function nextViewOfPolicy(before: AutoscalerView | undefined, autoscaler: Autoscaler, now: number): AutoscalerView {
+  if (before === undefined || before.container !== autoscaler.containerName) {
+    return {
+      generation: autoscaler.generation,
+      container: autoscaler.containerName,
+      dueAt: now,
+      sampling: newSampling(now),
+      streaks: NO_STREAKS,
+      evidence: NO_EVIDENCE,
+      wantedSince: null,
+      shortage: NO_SHORTAGE,
+      limited: null,
+      vetoedSince: null,
+      silentSince: null,
+      notified: NOTHING_REPORTED,
+    };
+  }
+  if (before.generation === autoscaler.generation) return before;
+  return { ...before, generation: autoscaler.generation, dueAt: now, streaks: NO_STREAKS, wantedSince: null };
 }
 
 interface SampleContext {

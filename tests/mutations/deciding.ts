@@ -63,9 +63,9 @@ export const DECIDING: Mutations = {
     },
     {
       breaks: "keeps the streaks over a change of the size in force",
-      in: "nextViewOfContainer",
-      find: "if (isSameSize(before.actual, container.actual)) return view;",
-      replace: "if (before !== null) return view;",
+      in: "nextView",
+      find: "if (isSameSize(before.actual, container.actual)) return known;",
+      replace: "if (before !== undefined) return known;",
       test: "decideSize() ends the streaks when anybody changes the size in force (C31)",
     },
     {
@@ -94,7 +94,7 @@ export const DECIDING: Mutations = {
     },
     {
       breaks: "lets a cooling side veto nothing",
-      in: "chooseRequest",
+      in: "decideOnPod",
       find: "proposeSizes(it)",
       replace:
         "proposeSizes(it).filter(({ side }) => (it.containerState.resizedAt ?? -Infinity) + (it.autoscaler.sides.find(({ key }) => key === side)?.up.cooldownMs ?? 0) <= it.input.now)",

@@ -22,9 +22,9 @@ export const EVIDENCE: Mutations = {
     },
     {
       breaks: "begins anew with each instance",
-      in: "nextViewOfContainer",
-      find: "if (isRestarted) return { ...view,",
-      replace: "if (isRestarted) return { ...view, evidence: NO_EVIDENCE,",
+      in: "nextView",
+      find: "if (isRestarted) return { ...known,",
+      replace: "if (isRestarted) return { ...known, evidence: NO_EVIDENCE,",
       test: "decideSize() counts what an instance before used (L2)",
     },
     {
@@ -98,7 +98,7 @@ export const EVIDENCE: Mutations = {
   L5: [
     {
       breaks: "begins anew with a changed spec",
-      in: "nextView",
+      in: "nextViewOfPolicy",
       find: "return { ...before, generation:",
       replace: "return { ...before, evidence: NO_EVIDENCE, generation:",
       test: "decideSize() keeps windows over a changed spec (L5)",

@@ -251,9 +251,9 @@ export const REPLICAS_JOINT: Mutations = {
     },
     {
       breaks: "keeps the count over another limit",
-      in: "nextViewOfContainer",
-      find: "return { ...view, ...NOTHING_WANTED, streaks };",
-      replace: "return { ...view, streaks, wantedSince: null };",
+      in: "nextView",
+      find: "return { ...known, ...NOTHING_WANTED, streaks };",
+      replace: "return { ...known, streaks, wantedSince: null };",
       test: AT_LIMIT,
     },
   ],

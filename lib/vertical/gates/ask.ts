@@ -21,13 +21,49 @@ export type GateResult = PassedOrStopped & {
   readonly objections: readonly Objection[];
 };
 
-/** `ahead`: the container of the same pod that is resized first. */
-export function askGates(it: ContainerCase, choice: Choice, ahead: string | null = null): GateResult {
+/** How the choices of a case fared. */
+export interface ChoicesResult {
+  /** What counts: the first choice that passes, or what stopped them all; `null` where there is no choice. */
+  readonly asked: GateResult | null;
+  /** How the scale-up fared, which is the first choice where there is one (L34); `null` where none is wanted. */
+  readonly up: GateResult | null;
+}
+
+/** A choice that is blocked says more than one that has nowhere to go. */
+export function askChoices(it: ContainerCase, choices: readonly Choice[]): ChoicesResult {
+  let asked: GateResult | null = null;
+  let up: GateResult | null = null;
+  for (const choice of choices) {
+    const result = askGates(it, choice);
+    if (choice === choices[0] && choice.direction === "up") up = result;
+    if (result.kind === "passed") return { asked: result, up };
+    const isHeld = asked?.kind === "stopped" && asked.decision.kind === "hold";
+    if (asked === null || (isHeld && result.decision.kind === "blocked")) asked = result;
+  }
+  return { asked, up };
+}
+
+/** The result of a candidate that passed, once another container of the pod is resized before it (C12). */
+export function toWaiting({ candidate, objections }: PassedResult, ahead: string): GateResult {
+  const objection = GATES.siblingDone({ ...candidate, ahead });
+  return objection === null
+    ? { kind: "passed", candidate, objections }
+    : toStopped(objection, { action: candidate.action, objections: [...objections, objection] });
+}
+
+/** What the first gate of the list that objects says; `null` when the candidate may go. */
+export function findFirstObjection(candidate: ResizeCandidate): Objection | null {
+  return findObjection(candidate)?.objection ?? null;
+}
+
+export type PassedResult = Extract<GateResult, { kind: "passed" }>;
+
+function askGates(it: ContainerCase, choice: Choice): GateResult {
   let furthest: FoundObjection | null = null;
   const objections: Objection[] = [];
   for (let left = choice;;) {
     const { proposals } = left;
-    const candidate = newCandidate(it, left, { ahead });
+    const candidate = newCandidate(it, left);
     const found = findObjection(candidate);
     if (found === null) return { kind: "passed", candidate, objections };
     const objection = addPartners(found.objection, proposals);
@@ -40,29 +76,6 @@ export function askGates(it: ContainerCase, choice: Choice, ahead: string | null
     }
     left = { ...left, proposals: rest };
   }
-}
-
-/** How the choices of a case fared: the first that passes, or what stopped them. */
-export interface ChoiceResult {
-  readonly choice: Choice;
-  readonly asked: GateResult;
-}
-
-/** `null` where there is no choice. A choice that is blocked says more than one that has nowhere to go. */
-export function askChoices(it: ContainerCase, choices: readonly Choice[]): ChoiceResult | null {
-  let stopped: ChoiceResult | null = null;
-  for (const choice of choices) {
-    const asked = askGates(it, choice);
-    if (asked.kind === "passed") return { choice, asked };
-    const isHeld = stopped?.asked.kind === "stopped" && stopped.asked.decision.kind === "hold";
-    if (stopped === null || (isHeld && asked.decision.kind === "blocked")) stopped = { choice, asked };
-  }
-  return stopped;
-}
-
-/** What the first gate of the list that objects says; `null` when the candidate may go. */
-export function findFirstObjection(candidate: ResizeCandidate): Objection | null {
-  return findObjection(candidate)?.objection ?? null;
 }
 
 type PassedOrStopped =

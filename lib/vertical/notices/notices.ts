@@ -46,15 +46,15 @@ import {
 
 /** The notices of an evaluation, and the state that remembers them. */
 export function reportEvaluation(evaluation: EvaluationResult): ReportedState {
-  const { state, input: { pod }, late, sampled, cases, asked, decisions } = evaluation;
+  const { state, input: { pod }, settled, sampled, cases, results, decisions } = evaluation;
   const draft = new NoticeDraft(state);
-  reportAnswer(late, pod.name, draft);
+  reportAnswer(settled, pod.name, draft);
   for (const one of sampled) reportUsage(one, evaluation, draft);
   for (const it of cases) {
     reportStuck(it, draft);
     reportOomKill(it, draft);
   }
-  for (const one of asked) reportHeldFields(one, decisions, draft);
+  for (const one of results) reportHeldFields(one, decisions, draft);
   for (const decision of decisions) reportBlock(decision, evaluation, draft);
   reportRestart(evaluation, draft);
   return draft.finish();
@@ -94,11 +94,11 @@ interface EvaluationResult {
   readonly input: SizeInput;
   readonly state: PodState;
   /** What a request without an answer turned out to be. */
-  readonly late: AnswerOutcome;
+  readonly settled: AnswerOutcome;
   readonly sampled: readonly Sampled[];
   readonly cases: readonly ContainerCase[];
   /** The cases that were asked about, and what gates said of them. */
-  readonly asked: readonly CaseResult[];
+  readonly results: readonly CaseResult[];
   readonly decisions: readonly ContainerDecision[];
   readonly request: ResizeRequest | null;
 }

@@ -52,12 +52,12 @@ export interface ResizeCandidate extends ContainerCase {
   readonly to: Resources;
   /** The fields in which `to` differs from the spec. */
   readonly changes: readonly ResourceField[];
-  /** The container of the same pod that is resized first; `null` = none. */
+  /** The container of the same pod that is resized first; `null` = none, or not chosen yet. */
   readonly ahead: string | null;
 }
 
 /** Sizes the proposals of a choice together. */
-export function newCandidate(it: ContainerCase, choice: Choice, { ahead, noteCap }: SizingOptions): ResizeCandidate {
+export function newCandidate(it: ContainerCase, choice: Choice, noteCap?: OnCap): ResizeCandidate {
   const { direction, action, proposals } = choice;
   const { autoscaler, container, input: { pod } } = it;
   const actual = getActualSize(container);
@@ -102,7 +102,7 @@ export function newCandidate(it: ContainerCase, choice: Choice, { ahead, noteCap
     base,
     to,
     changes: listChangedFields(container.spec, to),
-    ahead,
+    ahead: null,
   };
 }
 
@@ -164,12 +164,6 @@ export function toResources(base: Resources, sized: readonly SizedField[]): Reso
   let to: Record<ResourceField, number | null> | null = null;
   for (const one of sized) if (one.kind === "moves") (to ??= { ...base })[one.key] = one.to;
   return to ?? base;
-}
-
-interface SizingOptions {
-  /** The container of the same pod that goes first; `null` = none. */
-  readonly ahead: string | null;
-  readonly noteCap?: OnCap;
 }
 
 /**
