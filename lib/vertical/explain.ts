@@ -140,10 +140,5 @@ interface GateAnswer {
 
 /** One per gate, in their order. */
 function askEveryGate(candidate: ResizeCandidate): readonly GateAnswer[] {
-  return Object.entries<Gate>(GATES).map(([name, ask]) => {
-    const gate = name as GateName;
-    // What sizing leaves where it is has not been commanded.
-    const isIdle = gate === "notCommanded" && candidate.moving.length === 0;
-    return { gate, objection: isIdle ? null : ask(candidate) };
-  });
+  return Object.entries<Gate>(GATES).map(([name, ask]) => ({ gate: name as GateName, objection: ask(candidate) }));
 }

@@ -10,6 +10,7 @@ import {
 } from "../../lib/model/state.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { listChangedFields } from "../../lib/model/resize_request.ts";
+import { type Gate, GATES, type Objection } from "../../lib/vertical/gates/gates.ts";
 import type { ResizeCandidate } from "../../lib/vertical/sizing/candidate.ts";
 import { NO_ENDINGS } from "../../lib/model/container_history.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";
@@ -60,6 +61,15 @@ export const VIEW: AutoscalerView = {
   silentSince: null,
   notified: {},
 };
+
+/** What the first gate of the list that objects says; `null` when the candidate may go. */
+export function findFirstObjection(asked: ResizeCandidate): Objection | null {
+  for (const gate of Object.values<Gate>(GATES)) {
+    const objection = gate(asked);
+    if (objection !== null) return objection;
+  }
+  return null;
+}
 
 export function candidate(differs: Differs): ResizeCandidate {
   const one = container(differs.container);

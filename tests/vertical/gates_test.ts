@@ -1,12 +1,11 @@
 /** Every reason for which a wanted resize must wait, one row each: what differs, and the reason (C24, C35, C41, C46). */
 import { assertEquals } from "#assert";
-import { findFirstObjection } from "../../lib/vertical/gates/ask.ts";
 import { GATES } from "../../lib/vertical/gates/gates.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";
 import type { Streak } from "../../lib/model/state.ts";
 import { BLOCK_REASONS, HOLD_REASONS } from "../../lib/model/reasons.ts";
 import { container, MI, resizeEntry, resources, SECOND, SIZE, START } from "../support/builders.ts";
-import { candidate, type Differs, SAMPLE, VIEW } from "./candidates.ts";
+import { candidate, type Differs, findFirstObjection, SAMPLE, VIEW } from "./candidates.ts";
 
 const stuck = (reason: string, agoMs: number) => ({ reason, message: "no room", since: START - agoMs });
 const BIG = { ...SIZE, "cpu.requests": 180 };

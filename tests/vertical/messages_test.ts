@@ -1,11 +1,10 @@
 /** The exact words of what stops a resize: each gate, and each cap that leaves a side no room (C32 to C36, C44, C46). */
 import { assertEquals } from "#assert";
-import { findFirstObjection } from "../../lib/vertical/gates/ask.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";
 import { type FitContext, fitSizes } from "../../lib/vertical/sizing/candidate.ts";
 import type { ResourceField, Resources } from "../../lib/units/resources.ts";
 import { MI, MINUTE, resources, SECOND, side, SIZE, START } from "../support/builders.ts";
-import { candidate, type Differs, SAMPLE, VIEW } from "./candidates.ts";
+import { candidate, type Differs, findFirstObjection, SAMPLE, VIEW } from "./candidates.ts";
 
 const condition = (reason: string, message = "no room") => ({ reason, message, since: START });
 const EQUAL = { ...SIZE, "cpu.requests": 200, "memory.requests": 256 * MI };

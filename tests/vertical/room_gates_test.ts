@@ -1,6 +1,5 @@
 /** What node, namespace and version hold, side by side with what goes on (L30 to L33). */
 import { assertEquals } from "#assert";
-import { findFirstObjection } from "../../lib/vertical/gates/ask.ts";
 import { NO_RESOURCES } from "../../lib/units/resources.ts";
 import {
   container,
@@ -16,7 +15,7 @@ import {
   START,
 } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
-import { candidate } from "./candidates.ts";
+import { candidate, findFirstObjection } from "./candidates.ts";
 
 const CPU = [
   side("cpu.requests"),

@@ -23,7 +23,7 @@ import {
   resourceOf,
 } from "../../units/resources.ts";
 import { isRecord } from "../../units/untrusted.ts";
-import { MIN_PROFILE_MILLICORES } from "./profiles.ts";
+import { findOwnField, MIN_PROFILE_MILLICORES } from "./profiles.ts";
 
 // Parses `spec.policy`, which a profile may have filled in: what holds for all sides, and each side with what it takes
 // from here (C36, L3).
@@ -35,8 +35,8 @@ export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null
   policy.require(["pollInterval", "consecutiveSamples", "cooldown"]);
   const pollIntervalMs = policy.durationMs("pollInterval");
   if (pollIntervalMs === 0) policy.report("pollInterval", "Cannot use pollInterval 0: must be greater, such as 10s");
-  const consecutiveSamples = policy.integer("consecutiveSamples", { min: 1 }) ?? INVALID_POLICY_VALUE;
-  const cooldownMs = policy.durationMs("cooldown") ?? INVALID_POLICY_VALUE;
+  const consecutiveSamples = policy.integer("consecutiveSamples", { min: 1 }) ?? INVALID_VALUE;
+  const cooldownMs = policy.durationMs("cooldown") ?? INVALID_VALUE;
   if (!policy.has("cpu") && !policy.has("memory")) {
     const sides = RESOURCE_FIELDS.join(", ");
     policy.reportWhole(`Cannot use policy without a side: add at least one of ${sides}`);
@@ -51,7 +51,7 @@ export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null
   const cpu = parseCpu(policy, resources);
   const memory = parseMemory(policy, resources);
   return {
-    pollIntervalMs: pollIntervalMs ?? INVALID_POLICY_VALUE,
+    pollIntervalMs: pollIntervalMs ?? INVALID_VALUE,
     cooldownMs,
     after: policy.word("after", ["running", "containerReady", "podReady"]) ?? "containerReady",
     delayMs: policy.durationMs("delay") ?? 15_000,
@@ -67,7 +67,9 @@ export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null
 export function listNamedFields(spec: Fields): ReadonlySet<ResourceField> {
   const policy = spec.get("policy");
   return new Set(
-    RESOURCE_FIELDS.filter((key) => isRecord(getOwnField(getOwnField(policy, resourceOf(key)), requestOrLimitOf(key)))),
+    RESOURCE_FIELDS.filter((key) =>
+      isRecord(findOwnField(findOwnField(policy, resourceOf(key)), requestOrLimitOf(key)))
+    ),
   );
 }
 
@@ -128,13 +130,9 @@ const POLICY_FIELDS = [
 ];
 
 /** Takes the place of a value with a problem. It is never seen, since an autoscaler with a problem is not returned. */
-const INVALID_POLICY_VALUE = 0;
+const INVALID_VALUE = 0;
 
 const QUARTER_HOUR_MS = 15 * 60_000;
-
-function getOwnField(object: unknown, key: string): unknown {
-  return isRecord(object) && Object.hasOwn(object, key) ? object[key] : null;
-}
 
 interface ResourcePolicyContext extends PolicyContext {
   readonly inherited: InheritedPolicy;
@@ -239,7 +237,7 @@ function parseFieldPolicy(fields: Fields, context: FieldPolicyContext): FieldPol
   const { key, inherited } = context;
   fields.require(["scaleUpThreshold", "scaleDownThreshold", "targetUtilization"]);
   const own: OwnFieldValues = {
-    targetUtilization: fields.integer("targetUtilization", { min: 1, max: 100 }) ?? INVALID_FIELD_VALUE,
+    targetUtilization: fields.integer("targetUtilization", { min: 1, max: 100 }) ?? INVALID_VALUE,
     consecutiveSamples: fields.integer("consecutiveSamples", { min: 1 }),
     cooldownMs: fields.durationMs("cooldown"),
   };
@@ -311,9 +309,6 @@ const SCALE_DOWN_KEYS = [...SCALE_UP_KEYS, "percentile", "halfLife"];
 
 const HOUR_MS = 3_600_000;
 
-/** Takes the place of a value with a problem. It is never seen, since an autoscaler with a problem is not returned. */
-const INVALID_FIELD_VALUE = 0;
-
 interface OwnFieldValues {
   readonly targetUtilization: number;
   readonly consecutiveSamples: number | null;
@@ -332,7 +327,7 @@ function parseThresholds(fields: Fields, { key, profile }: FieldPolicyContext): 
     const cause = `not greater than scaleDownThreshold ${down}${hint}`;
     fields.report("scaleUpThreshold", `Cannot use scaleUpThreshold ${up}: ${cause}`);
   }
-  return { scaleUpThresholdPercent: up ?? INVALID_FIELD_VALUE, scaleDownThresholdPercent: down ?? INVALID_FIELD_VALUE };
+  return { scaleUpThresholdPercent: up ?? INVALID_VALUE, scaleDownThresholdPercent: down ?? INVALID_VALUE };
 }
 
 function parseDirection(fields: Fields | null): Omit<DirectionValues, "windowMs"> {

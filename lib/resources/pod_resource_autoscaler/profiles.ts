@@ -167,14 +167,14 @@ function fillGiven(profile: PolicyFields, given: Given, above: GivenAbove): Give
   const filled: Record<string, unknown> = { ...given };
   const either = addGivenKeys(above.either, given);
   for (const [key, value] of Object.entries(profile)) {
-    const own = findOwnValue(given, key);
+    const own = findOwnField(given, key);
     if (typeof value !== "object") {
       if (own === null && !above.either.has(key)) filled[key] = value;
     } else if (own === null || isRecord(own)) {
       filled[key] = fillGiven(value, own ?? {}, {
         either: key === "scaleUp" || key === "scaleDown" ? new Set([...either, ...above[key]]) : either,
-        scaleUp: addGivenKeys(above.scaleUp, findOwnValue(given, "scaleUp")),
-        scaleDown: addGivenKeys(above.scaleDown, findOwnValue(given, "scaleDown")),
+        scaleUp: addGivenKeys(above.scaleUp, findOwnField(given, "scaleUp")),
+        scaleDown: addGivenKeys(above.scaleDown, findOwnField(given, "scaleDown")),
       });
     }
   }
@@ -183,11 +183,12 @@ function fillGiven(profile: PolicyFields, given: Given, above: GivenAbove): Give
 
 function addGivenKeys(names: ReadonlySet<string>, given: unknown): ReadonlySet<string> {
   if (!isRecord(given)) return names;
-  return new Set([...names, ...[...INHERITED_KEYS].filter((key) => findOwnValue(given, key) !== null)]);
+  return new Set([...names, ...[...INHERITED_KEYS].filter((key) => findOwnField(given, key) !== null)]);
 }
 
-function findOwnValue(object: Given, key: string): unknown {
-  return (Object.hasOwn(object, key) ? object[key] : null) ?? null;
+/** The value that an object of a manifest has of its own; `null` where it has none, or is not an object. */
+export function findOwnField(object: unknown, key: string): unknown {
+  return (isRecord(object) && Object.hasOwn(object, key) ? object[key] : null) ?? null;
 }
 
 function toResourcePolicy({ sides }: Autoscaler, resource: "cpu" | "memory"): PolicyFields | null {

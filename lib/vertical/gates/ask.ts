@@ -51,11 +51,6 @@ export function toWaiting({ candidate, objections }: PassedResult, ahead: string
     : toStopped(objection, { action: candidate.action, objections: [...objections, objection] });
 }
 
-/** What the first gate of the list that objects says; `null` when the candidate may go. */
-export function findFirstObjection(candidate: ResizeCandidate): Objection | null {
-  return findObjection(candidate)?.objection ?? null;
-}
-
 export type PassedResult = Extract<GateResult, { kind: "passed" }>;
 
 function askGates(it: ContainerCase, choice: Choice): GateResult {

@@ -150,7 +150,8 @@ function memoryFree({ sized }: ResizeCandidate): Objection | null {
 /** A size that the spec has already needs no PATCH; while the kubelet is at work on it, that is said. */
 function notCommanded(candidate: ResizeCandidate): Objection | null {
   const { changes, container, to, moving } = candidate;
-  if (changes.length > 0) return null;
+  // What sizing leaves where it is has not been commanded.
+  if (changes.length > 0 || moving.length === 0) return null;
   const message = `${describeChange(getActualSize(container), to, moving)} is commanded already`;
   return resizeIdle(candidate) ?? { kind: "hold", reason: "AtTarget", message, sides: moving };
 }

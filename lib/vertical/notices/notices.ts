@@ -18,7 +18,6 @@ import {
   type NoticeTopic,
   type PodState,
   type Reported,
-  type Reported as Edges,
   toViewKey,
 } from "../../model/state.ts";
 import { RESOURCE_FIELDS, type ResourceField, resourceOf } from "../../units/resources.ts";
@@ -320,7 +319,7 @@ class NoticeDraft {
   }
 
   /** What the view remembers now; undefined for a contender without a view. */
-  findReported(key: string): Edges | undefined {
+  findReported(key: string): Reported | undefined {
     return (this.#views ?? this.#state.views)[key]?.notified;
   }
 
