@@ -283,7 +283,10 @@ const WARMUP = toHold("Warmup", "waiting for the first samples");
 
 const NEW_SIZE = toHold("Warmup", "waiting for a sample of the new size");
 
-const NO_BASELINE = toHold("BaselineUnavailable", "no configured side has a request or limit to compare with");
+const NO_BASELINE = toHold(
+  "BaselineUnavailable",
+  "no configured resource field has a request or limit to compare usage with",
+);
 
 const STREAK_SHORT = toHold("StreakShort", "outside the thresholds, but not for enough samples yet");
 

@@ -49,7 +49,7 @@ const DECISIONS: readonly [string, Autoscaler["sides"], number, Load, PodFacts["
     3,
     { cpu: 90 },
     BARE,
-    "no configured side has a request or limit to compare with",
+    "no configured resource field has a request or limit to compare usage with",
   ],
   [
     "that the container does not run",

@@ -22,7 +22,7 @@ Deno.test("decideSize() holds a scale-down while replicas are about to fall, and
   const decision = story.decision();
   assertEquals(
     decision?.kind === "blocked" ? decision.message : null,
-    "cpu.requests would scale down, but replicas are about to: they go first",
+    "cpu.requests would scale down, but the number of replicas is about to fall first",
   );
   assertEquals(story.notices, []);
   story.surroundings = { ...story.surroundings, scaleInPending: {} };

@@ -62,13 +62,13 @@ const NOTICES: readonly [keyof typeof words, Notice, Notice["name"], string][] =
     "metricsUnavailable",
     words.metricsUnavailable(SUBJECT, 60 * SECOND),
     "MetricsUnavailable",
-    'no new usage of container "main" of pod "web-1" for 60s: it is not resized until there is',
+    'no new usage of container "main" of pod "web-1" for 60s: the container is not resized until there is',
   ],
   [
     "metricsUnavailable",
     words.metricsUnavailable(SUBJECT, 60_499),
     "MetricsUnavailable",
-    'no new usage of container "main" of pod "web-1" for 60s: it is not resized until there is',
+    'no new usage of container "main" of pod "web-1" for 60s: the container is not resized until there is',
   ],
   [
     "metricsRecovered",
@@ -80,14 +80,14 @@ const NOTICES: readonly [keyof typeof words, Notice, Notice["name"], string][] =
     "baselineUnavailable",
     words.baselineUnavailable(SUBJECT, "cpu.requests"),
     "BaselineUnavailable",
-    'cpu.requests of container "main" of pod "web-1" is missing or zero: nothing to compare usage with, the side is ' +
+    'cpu.requests of container "main" of pod "web-1" is missing or zero: there is nothing to compare usage with, so the field is ' +
     "skipped; set it in the pod template or remove policy.cpu.requests",
   ],
   [
     "baselineAvailable",
     words.baselineAvailable(SUBJECT, "memory.limits"),
     "BaselineAvailable",
-    'memory.limits of container "main" of pod "web-1" is there again',
+    'memory.limits of container "main" of pod "web-1" is set again',
   ],
   [
     "resizeStuck",

@@ -184,7 +184,7 @@ function parseContainers(spec: Fields): Pick<Spec, "containerName" | "isWildcard
   const isWildcard = spec.has("containerName") ? spec.get("containerName") === EVERY_CONTAINER : spec.has("profile");
   const excludeContainers = spec.texts("excludeContainers", { ...LABEL_RULE, most: MAX_EXCLUDED }) ?? [];
   if (excludeContainers.length > 0 && !isWildcard) {
-    spec.report("excludeContainers", `Cannot use excludeContainers beside one container: set containerName "*"`);
+    spec.report("excludeContainers", `Cannot use excludeContainers with one container: set containerName "*"`);
   }
   const containerName = isWildcard ? EVERY_CONTAINER : spec.text("containerName", CONTAINER_RULE) ?? "";
   return { containerName, isWildcard, excludeContainers };

@@ -39,7 +39,7 @@ export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null
   const cooldownMs = policy.durationMs("cooldown") ?? INVALID_VALUE;
   if (!policy.has("cpu") && !policy.has("memory")) {
     const sides = RESOURCE_FIELDS.join(", ");
-    policy.reportWhole(`Cannot use policy without a side: add at least one of ${sides}`);
+    policy.reportWhole(`Cannot use policy without a resource field: add at least one of ${sides}`);
   }
   const inherited: InheritedPolicy = {
     consecutiveSamples,
@@ -323,7 +323,7 @@ function parseThresholds(fields: Fields, { key, profile }: FieldPolicyContext): 
   const up = fields.integer("scaleUpThreshold", { min: 1, max });
   const down = fields.integer("scaleDownThreshold", { min: 0, max });
   if (up !== null && down !== null && up <= down) {
-    const hint = profile === null ? "" : `, give both beside profile ${profile}`;
+    const hint = profile === null ? "" : `, give both with profile ${profile}`;
     const cause = `not greater than scaleDownThreshold ${down}${hint}`;
     fields.report("scaleUpThreshold", `Cannot use scaleUpThreshold ${up}: ${cause}`);
   }

@@ -93,7 +93,12 @@ function seenTwice(
   if ((since !== null && until > since) || (container.runningAt ?? Infinity) - wallAheadMs >= ledSince) return null;
   const sides = proposals.filter((one) => !isUrgent(one, view)).map(({ side }) => side);
   if (sides.length === 0) return null;
-  return { kind: "hold", reason: "Warmup", message: "waiting for a second sample by a podfit that leads anew", sides };
+  return {
+    kind: "hold",
+    reason: "Warmup",
+    message: "waiting for a second sample: podfit has just become the leader",
+    sides,
+  };
 }
 
 /** Memory at its limit does not live to see the end of a cooldown, or another sample (L11). */
@@ -445,7 +450,7 @@ function scaledInFirst(
   const held = scaleInPending[container.name] ?? [];
   const sides = proposals.map(({ side }) => side).filter((side) => held.includes(side));
   if (sides.length === 0) return null;
-  const message = `${sides.join(", ")} would scale down, but replicas are about to: they go first`;
+  const message = `${sides.join(", ")} would scale down, but the number of replicas is about to fall first`;
   return { kind: "blocked", reason: "ScaleInPending", message, sides };
 }
 

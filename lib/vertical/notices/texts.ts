@@ -24,8 +24,8 @@ export interface NoticeSubject {
 /** Usage has stayed away for that long, ms. */
 export function metricsUnavailable({ autoscaler, container, pod }: NoticeSubject, silentMs: number): Notice {
   const seconds = Math.round(silentMs / 1000);
-  const message = `no new usage of container "${container}" of pod "${pod}" for ${seconds}s: it is not resized until ` +
-    "there is";
+  const message = `no new usage of container "${container}" of pod "${pod}" for ${seconds}s: the container is not ` +
+    "resized until there is";
   return { autoscaler, name: "MetricsUnavailable", message };
 }
 
@@ -37,14 +37,15 @@ export function metricsRecovered({ autoscaler, container, pod }: NoticeSubject):
 
 /** A configured side has nothing to compare usage with (C37). */
 export function baselineUnavailable({ autoscaler, container, pod }: NoticeSubject, key: ResourceField): Notice {
-  const message = `${key} of container "${container}" of pod "${pod}" is missing or zero: nothing to compare usage ` +
-    `with, the side is skipped; set it in the pod template or remove policy.${key}`;
+  const message =
+    `${key} of container "${container}" of pod "${pod}" is missing or zero: there is nothing to compare ` +
+    `usage with, so the field is skipped; set it in the pod template or remove policy.${key}`;
   return { autoscaler, name: "BaselineUnavailable", message };
 }
 
 /** It has again. */
 export function baselineAvailable({ autoscaler, container, pod }: NoticeSubject, key: ResourceField): Notice {
-  const message = `${key} of container "${container}" of pod "${pod}" is there again`;
+  const message = `${key} of container "${container}" of pod "${pod}" is set again`;
   return { autoscaler, name: "BaselineAvailable", message };
 }
 

@@ -88,7 +88,7 @@ Deno.test("parseAutoscaler() says what to write instead of what it refuses (L54)
     [memory({ percentile: 95 }), "Cannot use percentile of memory: it is for CPU alone, memory rests on the peak of a"],
     [{ "spec.policy.scaleDown": { window: "25h" } }, `Cannot use "25h" as window: must be at most 24h`],
     [{ "spec.policy.scaleUp": { window: "1h" } }, "Cannot use window of scaleUp: only scaleDown has a window"],
-    [{ "spec.excludeContainers": ["log"] }, `Cannot use excludeContainers beside one container: set containerName "*"`],
+    [{ "spec.excludeContainers": ["log"] }, `Cannot use excludeContainers with one container: set containerName "*"`],
     [{ "spec.policy.cpu.scaleDown": { halfLife: "1h" } }, "Cannot use halfLife without percentile: add percentile"],
     [
       { "spec.policy.cpu.scaleDown": { percentile: 90, halfLife: "59s" } },

@@ -109,7 +109,7 @@ Deno.test("fillPolicy() leaves what is no policy to the parser, and names of an 
 Deno.test("a threshold that contradicts the profile's other one is a problem that says so (L50)", () => {
   const [problem] = refuse({ ...toShort("balanced"), "spec.policy": { cpu: { requests: { scaleUpThreshold: 60 } } } });
   assertEquals(problem?.path, "spec.policy.cpu.requests.scaleUpThreshold");
-  assertStringIncludes(problem?.message ?? "", "give both beside profile balanced");
+  assertStringIncludes(problem?.message ?? "", "give both with profile balanced");
 });
 
 Deno.test("a stored autoscaler without policy and profile says that its CRD may be older than podfit (L50)", () => {
