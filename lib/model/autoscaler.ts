@@ -8,18 +8,15 @@
 import type { RequestOrLimit, Resource, ResourceField, Resources } from "../units/resources.ts";
 import type { Selector } from "../units/selector.ts";
 
-// An autoscaler with every field parsed and every default and override resolved. `parse_autoscaler.ts` makes it of the
-// custom resource and refuses what is invalid, so nobody checks it again.
-
-/** What a resize does; the direction in which every changed side moves, and `lastScaleAction` of the status. */
+/** What a resize does; the direction in which every changed field moves, and `lastScaleAction` of the status. */
 export type Action = "scaleUp" | "scaleDown";
 
 export type WorkloadKind = "deployment" | "daemonset" | "statefulset";
 
-/** Stands for every container and native sidecar of a pod, in `containerName`. */
+/** In `containerName`: every container and native sidecar of the pod. */
 export const EVERY_CONTAINER = "*";
 
-/** A policy under one word (L50); what the manifest gives overrides it. */
+/** The name of a built-in policy. Values in the manifest override its values. */
 export type ProfileName = "latency" | "balanced" | "thrifty";
 
 /** Names of fields are those of the custom resource, with a unit; `crds/` describes them. */
@@ -30,41 +27,41 @@ export interface Autoscaler {
   readonly generation: number;
   readonly paused: boolean;
   readonly priority: number;
-  /** Exactly one of target and selector is set (C2). */
+  /** Exactly one of target and selector is set. */
   readonly target: { readonly kind: WorkloadKind; readonly name: string } | null;
   readonly selector: Selector | null;
   readonly containerName: string;
   /**
-   * Tells contenders of one pod apart: the uid, and where `containerName` was EVERY_CONTAINER, the container that this
-   * one stands for as well.
+   * Identifies an autoscaler within one pod: its uid. Where `containerName` was EVERY_CONTAINER, the container name is
+   * added.
    */
   readonly key: string;
-  /** `containerName` is EVERY_CONTAINER in the manifest: an exact name goes first at equal priority (L50). */
+  /** `containerName` is EVERY_CONTAINER in the manifest: an exact name goes first at equal priority. */
   readonly isWildcard: boolean;
   /** Those that EVERY_CONTAINER leaves out. */
   readonly excludeContainers: readonly string[];
   readonly profile: ProfileName | null;
-  /** `computeTargetSize`: everything is decided and nothing resized (L51). */
+  /** `recommend`: everything is decided and nothing is resized. */
   readonly mode: "apply" | "recommend";
-  /** `inherit`: a new pod gets the size of its siblings (L40). */
+  /** `inherit`: a new pod gets the size of its siblings. */
   readonly newPods: "template" | "inherit";
-  /** `resource`: a side that wants up and cannot holds its own resource only (L34). */
+  /** `resource`: a field that must grow and cannot blocks only the scale-downs of the same resource. */
   readonly veto: "all" | "resource";
-  /** What an OOM kill does beside being told of: `raiseToMinimum` = the limit goes up at once (L11). */
+  /** `raise`: the memory limit goes up at once after an OOM kill. */
   readonly oom: "raise" | "ignore";
-  /** `measure`: CPU that a limit has held back counts as demand (L21). */
+  /** `measure`: CPU that a limit throttled counts as demand. */
   readonly throttling: "measure" | "ignore";
-  /** Memory may be scaled down where that restarts the container (L6). */
+  /** Memory may be scaled down where that restarts the container. */
   readonly restartToShrink: boolean;
   readonly pollIntervalMs: number;
   readonly cooldownMs: number;
   readonly after: ResizeAfter;
   readonly delayMs: number;
-  /** The managed sides in the order of SIDE_KEYS; at least one. */
+  /** The managed fields in the order of RESOURCE_FIELDS; at least one. */
   readonly sides: readonly FieldPolicy[];
 }
 
-/** When and to what one side of a resource is resized. */
+/** When one resource field is resized, and to which size. */
 export interface FieldPolicy {
   readonly key: ResourceField;
   readonly resource: Resource;
@@ -74,38 +71,38 @@ export interface FieldPolicy {
   readonly up: DirectionPolicy;
   readonly down: ScaleDownPolicy;
   /**
-   * A cooldown was given for one direction: then a scale-up waits for the last scale-up only (L3). Else both directions
-   * wait for the last resize (C36).
+   * A cooldown was given for one direction: then a scale-up waits for the last scale-up only. Else both directions wait
+   * for the last resize.
    */
   readonly hasOwnCooldowns: boolean;
-  /** A profile manages the side where the container has it: nothing is missing where it has not. */
+  /** A profile manages the field only if the container has it. If not, nothing is reported as missing. */
   readonly isOptional: boolean;
   readonly bounds: Bounds;
 }
 
-/** What a side does in one direction: its value for the direction, its own, or the policy's, in this order (C36, L3). */
+/** What a field does in one direction: the value given for the direction, else the field's own, else the policy's. */
 export interface DirectionPolicy {
   readonly consecutiveSamples: number;
   readonly cooldownMs: number;
   readonly targetUtilizationPercent: number;
 }
 
-/** What a scale-down rests on, beside its streak. */
+/** The conditions of a scale-down in addition to its streak. */
 export interface ScaleDownPolicy extends DirectionPolicy {
-  /** How long usage must have been low (L2); 0 = the streak alone. */
+  /** How long usage must have been low, in ms; 0 = only the streak counts. */
   readonly windowMs: number;
-  /** Takes the place of the peak (L4); `null` = the peak. CPU only. */
+  /** Used instead of the peak; `null` = the peak. CPU only. */
   readonly percentile: Percentile | null;
 }
 
-/** A percentile of samples whose weight halves with age. */
+/** A percentile of samples. The weight of a sample halves with each half-life. */
 export interface Percentile {
   /** 50 to 100. */
   readonly percent: number;
   readonly halfLifeMs: number;
 }
 
-/** The bounds of one side, in millicores or bytes; `null` for no bound. */
+/** The bounds of one field, in millicores or bytes; `null` for no bound. */
 export interface Bounds {
   readonly min: number | null;
   readonly max: number | null;
@@ -113,28 +110,29 @@ export interface Bounds {
   readonly stepPercent: number | null;
 }
 
-/** The `key` of a contender that stands for one container of EVERY_CONTAINER. */
+/** Returns the `key` of an autoscaler for one container of EVERY_CONTAINER. */
 export function toAutoscalerKey(uid: string, container: string): string {
   return `${uid}/${container}`;
 }
 
-// One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
-// a row it has. What a full streak leads to is for the proposals.
-
-/** The request or limit in force that usage is compared with; a zero is as good as none (C37). */
+/**
+ * Returns the request or limit in force that usage is compared with; `null` if it is missing or zero.
+ * Clauses: C37, C30, C31.
+ */
 export function findBaseline(rule: FieldPolicy, actual: Resources): number | null {
   return actual[rule.key] || null;
 }
 
-// How long a container may go without new usage before its source counts as gone (C22).
-
-/** A sample first seen so long ago is acted on no more, ms. */
+/** A sample that was first seen longer ago than this causes no resize, in ms. */
 export const SILENCE_MS = 60_000;
 
-/** After so long without anything new the streaks end, ms: a poll interval above a third of it is no silence. */
+/**
+ * Returns how long usage may be absent before the streaks end, in ms. It is at least three poll intervals.
+ * Clauses: C22.
+ */
 export function computeSilenceMs({ pollIntervalMs }: Pick<Autoscaler, "pollIntervalMs">): number {
   return Math.max(SILENCE_MS, 3 * pollIntervalMs);
 }
 
-/** What must be true of a container or its pod before it is resized (C23); sampling does not wait for it. */
+/** The condition that a container or its pod must meet before a resize. Sampling does not wait for it. */
 type ResizeAfter = "running" | "containerReady" | "podReady";

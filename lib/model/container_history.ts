@@ -1,6 +1,5 @@
 /**
- * What is remembered of a container's past: how its instances ended, which OOM kill was answered, and which sizes were
- * refused.
+ * A container's past: how its instances ended, which OOM kill was answered, and which sizes were refused.
  *
  * Plain data with the constants that say how long each counts.
  */
@@ -8,67 +7,61 @@ import type { ResourceField } from "../units/resources.ts";
 import type { Action } from "./autoscaler.ts";
 import type { RefusalReason, StuckReason } from "./reasons.ts";
 
-// How a container's instances ended, as far as later decisions depend on it (L7, L10): plain data, and how much is
-// kept.
-
 /** One instance of a container that has ended. */
 export interface Ending {
-  /** Its containerID: a kill is answered once (L10). */
+  /** Its containerID, so that each kill is answered once. */
   readonly id: string;
-  /** Epoch ms, by our clock where the end was watched. */
+  /** Epoch ms, by podfit's clock if podfit saw the end. */
   readonly at: number;
   readonly kind: EndingKind;
   /**
-   * The memory limit in force then, bytes; `null` = none. A kill at the limit (`oom`) is a sample of memory of that size,
-   * too: usage was at least this, whatever the last poll had said (L10).
+   * The memory limit in force at that time, in bytes; `null` = none. A kill at the limit (`oom`) also counts as a
+   * sample of memory: usage was at least the limit.
    */
   readonly limitBytes: number | null;
 }
 
-/** The answer to the last OOM kill (L11). */
+/** The answer to the last OOM kill. */
 export interface OomResponse {
   /** The `id` of the kill that was answered. */
   readonly kill: string;
   /** The instance that ran when the answer was accepted; `null` where podfit has not seen it. */
   readonly instance: string | null;
-  /** How often in a row it was sent because the size had not reached the pod's cgroup. */
+  /** How many times in a row it was sent because the size had not reached the pod's cgroup. */
   readonly resends: number;
 }
 
-/** The least that a scale-down leaves of a memory limit after an OOM kill (L12). */
+/** The least that a scale-down leaves of a memory limit after an OOM kill. */
 export interface KillFloor {
   readonly bytes: number;
   /** Epoch ms. */
   readonly until: number;
 }
 
-/** Two restarts within this long are a crash loop (L7), ms: so long an ending is kept. */
+/** Two restarts within this time are a crash loop, in ms. An ending is kept for as long. */
 export const ENDINGS_MS = 30 * 60_000;
 
-/** A kill is answered, and counts as one of a row, for this long (L10, L11), ms. */
+/** A kill is answered, and counts as part of a series, for this long, in ms. */
 export const KILL_MS = 10 * 60_000;
 
-/** For so long the limit stays above the one that killed (L12), ms. */
+/** For this long the limit stays above the one that killed, in ms. */
 export const KILL_FLOOR_MS = 24 * 60 * 60_000;
 
-/** The growth of a limit after a kill, and its floor (L11, L12). */
+/** The growth of a limit after a kill, and its floor. */
 export const KILL_FACTOR = 1.2;
 
 /** Shared, so that a container that has not ended costs no memory for it. */
 export const NO_ENDINGS: readonly Ending[] = Object.freeze([]);
 
-/** A kill by the kernel, whoever ran out of memory. */
+/** Returns whether the kernel killed it, because of its limit or because of the node. */
 export function isKill({ kind }: Ending): boolean {
   return kind === "oom" || kind === "node";
 }
 
-// Why a side of a container waits (C44, C47). A side may wait for one reason of each kind at once: a server that is
-// busy says nothing about the quota that refused a size before.
-
-/** Reasons that are not about the size: whatever is wanted of the side waits. */
+/** Reasons that are not about the size: whatever is wanted of the field waits. */
 export type EverythingReason = Extract<RefusalReason, "RetryLater" | "Rights" | "Unsupported">;
 
-/** The API server refused this size: it waits, and so does what goes as far or further. */
+/** The API server refused this size. This size and any size further in that direction wait. */
 export interface SizeRefusal extends RefusalWait {
   readonly kind: "size";
   readonly reason: SizeReason;
@@ -76,45 +69,54 @@ export interface SizeRefusal extends RefusalWait {
   readonly to: number;
 }
 
-/** One reason to wait, of one side. */
+/** One reason to wait, of one field. */
 export type Refusal = EverythingRefusal | SizeRefusal | GivenUpRefusal;
 
-/** At most one of each kind. */
+/**
+ * At most one of each kind. They are separate: a server that is busy does not change a quota that refused a size
+ * before.
+ */
 export interface SideRefusals {
   readonly everything?: EverythingRefusal;
   readonly size?: SizeRefusal;
   readonly givenUp?: GivenUpRefusal;
 }
 
-/** By side; a side that waits for nothing is absent. */
+/** By field. A field without a refusal is absent. */
 export type Refusals = Readonly<Partial<Record<ResourceField, SideRefusals>>>;
 
 /** Shared, so that a container without refusals costs no memory for them. */
 export const NO_REFUSALS: Refusals = Object.freeze({});
 
-/** Those of a side, in no particular order. */
+/**
+ * Returns the refusals of one field, in no particular order.
+ * Clauses: C44, C47.
+ */
 export function listRefusals({ everything, size, givenUp }: SideRefusals): readonly Refusal[] {
   return [everything, size, givenUp].filter((one) => one !== undefined);
 }
 
-/** Those of a container. */
+/** Returns the refusals of all fields of a container. */
 export function listAllRefusals(refusals: Refusals): readonly Refusal[] {
   return Object.values(refusals).flatMap(listRefusals);
 }
 
-/** `oom`: killed at its memory limit; `node`: killed because its node ran out of memory; `crash`: an exit code but 0. */
+/**
+ * `oom`: killed at its memory limit; `node`: killed because its node ran out of memory; `crash`: any exit code except
+ * 0.
+ */
 type EndingKind = "oom" | "node" | "crash" | "exit";
 
-/** Reasons that are about the size: a smaller change may pass. */
+/** Reasons that concern the size: a smaller change may be accepted. */
 type SizeReason = Exclude<RefusalReason, EverythingReason>;
 
-/** Holds back every resize of the side. */
+/** Blocks every resize of the field. */
 interface EverythingRefusal extends RefusalWait {
   readonly kind: "everything";
   readonly reason: EverythingReason;
 }
 
-/** The kubelet could not enact this size, and podfit reverted it: it waits like a refused one. */
+/** The kubelet could not apply this size, and podfit reverted it. It waits like a refused size. */
 interface GivenUpRefusal extends RefusalWait {
   readonly kind: "givenUp";
   readonly reason: StuckReason;
@@ -123,12 +125,12 @@ interface GivenUpRefusal extends RefusalWait {
 
 interface RefusalWait {
   readonly message: string;
-  /** When it may be tried again, epoch ms, and how long that was from the refusal on. */
+  /** When it may be tried again, epoch ms. `waitMs` is the length of that wait. */
   readonly until: number;
   readonly waitMs: number;
-  /** What was refused; of what was given up, the action that had led to it. */
+  /** The refused action; for a size that was reverted, the action that led to it. */
   readonly action: Action | "revert";
-  /** What must be unchanged for the refusal to hold. */
+  /** The refusal ends when one of these changes. */
   readonly podGeneration: number | null;
   /** The autoscaler's uid. */
   readonly autoscaler: string;

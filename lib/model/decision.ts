@@ -14,49 +14,46 @@ import type { Answer, ResizeRequest } from "./resize_request.ts";
 import type { ResizeStatus } from "./resize_status.ts";
 import type { AutoscalerView, ContainerState, PodState } from "./state.ts";
 
-// What the fold is given and what it returns: the input of one evaluation, and its outcome. Plain JSON, in which
-// decisions and requests name their autoscaler by uid.
-
-/** Every side of one resize moves in the same direction (C32). */
+/** All fields of one resize move in the same direction. */
 export type Direction = "up" | "down";
 
-/** Everything that one evaluation of a pod may look at, beside its state. */
+/** Everything that one evaluation of a pod may read in addition to its state. */
 export interface SizeInput {
-  /** Steady time, epoch ms: the wall clock's steps do not change it. */
+  /** The time of the evaluation: steady time, epoch ms. Steps of the wall clock do not change it. */
   readonly now: number;
   /** How far the wall clock is ahead of `now`, ms; absent = 0. Times of the pod and of the API server are wall times. */
   readonly wallAheadMs?: number;
   readonly pod: PodFacts;
-  /** Autoscalers that match the pod and whose container it has: unpaused, valid, resolved (C12). */
+  /** Autoscalers that match the pod and whose container it has: unpaused, valid, resolved. */
   readonly contenders: readonly Autoscaler[];
   readonly observation: Observation;
-  /** By container: what the pod's siblings have (L40); `null` where nobody asks for it, or nothing is known. */
+  /** By container: the sizes of the pod's siblings; `null` = not needed or not known. */
   readonly siblings: Siblings | null;
-  /** What the pod's node has left (L30); `null` = not known: refusals are believed. */
+  /** What the pod's node has left; `null` = not known, and the API server's refusals count. */
   readonly room: Headroom | null;
-  /** Limit ranges and quotas of the pod's namespace (L32); `null` = none are known. */
+  /** Limit ranges and quotas of the pod's namespace; `null` = none are known. */
   readonly limits: NamespaceLimits | null;
-  /** False where API server or kubelet lower no memory limit without a restart: before Kubernetes 1.34 (L33). */
+  /** False if the API server or the kubelet cannot lower a memory limit without a restart: before Kubernetes 1.34. */
   readonly lowersMemoryLimits: boolean;
-  /** A request of the pod has been sent and not answered yet: it is sampled, and not resized (C23, C41). */
+  /** A request of the pod has been sent and not answered yet: the pod is sampled and not resized. */
   readonly inFlight: boolean;
-  /** One more gate: decide everything, resize nothing. */
+  /** Decide everything, send nothing. */
   readonly dryRun: boolean;
-  /** podfit runs in the pod itself, and sizes it where it has the label (C17). */
+  /** podfit runs in the pod itself. It resizes the pod only if the pod has the label. */
   readonly isSidecar?: boolean;
-  /** The node has condition MemoryPressure (L13). */
+  /** The node has condition MemoryPressure. */
   readonly memoryPressure?: boolean;
-  /** By container: what scale-downs leave of its memory limit because siblings were OOM-killed, bytes (L14). */
+  /** By container: the lowest memory limit that a scale-down may set because siblings were OOM-killed, in bytes. */
   readonly killFloors?: Readonly<Record<string, number>>;
-  /** Since when this podfit leads, where another may have led before, epoch ms (C55); absent = nobody else acts. */
+  /** Since when this podfit is the leader, epoch ms; absent = without leader election. */
   readonly ledSince?: number;
-  /** By container: sides that do not go down because replicas are about to (R86). */
+  /** By container: fields that must not shrink because replicas are about to be removed. */
   readonly scaleInPending?: Readonly<Record<string, readonly ResourceField[]>>;
-  /** When replicas of the pod's workload last fell by a trigger that is coupled with its size, epoch ms (R86). */
+  /** When replicas of the pod's workload were last removed by a trigger that is coupled with its size, epoch ms. */
   readonly scaledInAt?: number;
 }
 
-/** What made the pod be evaluated. */
+/** Why the pod is evaluated. */
 export type Observation =
   | {
     readonly kind: "usage";
@@ -64,11 +61,11 @@ export type Observation =
     readonly clockOffsetMs: number;
     readonly capacity: NodeCapacity;
   }
-  /** The pod or its contenders changed. */
+  /** The pod or its matching autoscalers changed. */
   | { readonly kind: "changed" }
-  /** Time has passed; the usage source had nothing for the pod. */
+  /** Time has passed, and there was no usage of the pod. */
   | { readonly kind: "tick" }
-  /** The API server's answer to a request, or what stands for one. */
+  /** The API server's answer to a request, or a substitute for an answer. */
   | { readonly kind: "answered"; readonly request: ResizeRequest; readonly answer: Answer };
 
 /** What the node has; `null` = unknown. */
@@ -77,7 +74,10 @@ export interface NodeCapacity {
   readonly memoryBytes: number | null;
 }
 
-/** hold: nothing is wanted. blocked: wanted, but a gate objects. resize: go. revert: give up a stuck resize (C47). */
+/**
+ * hold: no change is wanted. blocked: a change is wanted, and a gate objects. resize: it is sent. revert: a stuck
+ * resize is taken back.
+ */
 export type Decision =
   | { readonly kind: "hold"; readonly reason: HoldReason; readonly message: string }
   | {
@@ -85,32 +85,32 @@ export type Decision =
     readonly action: Action;
     readonly reason: BlockReason;
     readonly message: string;
-    /** When it ends by itself, epoch ms, where that is known. */
+    /** When the block ends without a further change, epoch ms, if known. */
     readonly until?: number;
   }
   | {
     readonly kind: "resize";
     readonly action: Action;
-    /** What else than usage led to it. */
+    /** The cause, if it is not usage. */
     readonly reason?: ResizeReason;
     readonly from: Resources;
     readonly to: Resources;
   }
   | { readonly kind: "revert"; readonly reason: BlockReason; readonly from: Resources; readonly to: Resources };
 
-/** The decision about one container for one of its contenders. */
+/** The decision about one container for one matching autoscaler. */
 export interface ContainerDecision {
   /** The autoscaler's uid. */
   readonly autoscaler: string;
   readonly container: string;
   readonly decision: Decision;
-  /** Sides with a full streak in the wanted direction that sizing would move, sent or blocked (C52). */
+  /** Fields with a full streak that sizing would move, whether sent or blocked. */
   readonly candidates: readonly ResourceField[];
-  /** False when only standing proposals were put to the gates again. */
+  /** False if no new sample was read and earlier proposals were asked again. */
   readonly isNewSample: boolean;
 }
 
-/** What an evaluation comes to: the shell stores the state, sends the request and passes the rest on. */
+/** The result of an evaluation: the caller stores the state, sends the request and publishes the rest. */
 export interface SizeOutcome {
   readonly state: PodState;
   readonly decisions: readonly ContainerDecision[];
@@ -122,7 +122,7 @@ export interface SizeOutcome {
   readonly implausible: number;
 }
 
-/** An accepted PATCH that changed the pod: the cooldown starts, lastScale* is written. */
+/** An accepted PATCH that changed the pod: the cooldown starts, and lastScale* is written. */
 export interface ScaleAction {
   /** The autoscaler's uid. */
   readonly autoscaler: string;
@@ -134,7 +134,7 @@ export interface ScaleAction {
   readonly deltas: readonly { readonly key: ResourceField; readonly from: number; readonly to: number }[];
 }
 
-/** A commanded resize that the pod's status shows to be in force (C45). */
+/** A commanded resize that the pod's status shows to be in force. */
 export interface EnactedResize {
   /** The autoscaler's uid. */
   readonly autoscaler: string;
@@ -143,13 +143,11 @@ export interface EnactedResize {
   readonly tookMs: number;
 }
 
-// One container with the autoscaler that owns it, and all that a decision about it may look at.
-
-/** A container that has an owner, at one evaluation. */
+/** A container with its owning autoscaler, at one evaluation. */
 export interface ContainerCase {
   readonly input: SizeInput;
   readonly state: PodState;
-  /** Where the pod's resize stands. */
+  /** The status of the pod's resize. */
   readonly status: ResizeStatus;
   readonly autoscaler: Autoscaler;
   readonly view: AutoscalerView;
@@ -160,7 +158,7 @@ export interface ContainerCase {
   readonly isNewSample: boolean;
 }
 
-/** The request for a resize of the case's container, guarded by the pod as it was seen. */
+/** Returns the request for a resize of the case's container. It carries the pod's resourceVersion and generation. */
 export function newResizeRequest(
   { autoscaler, container, input: { pod } }: ContainerCase,
   resize: ResizeChange,
@@ -177,7 +175,7 @@ export function newResizeRequest(
   };
 }
 
-/** What the decision adds to a request; the case has the rest. */
+/** The part of a request that the decision adds; the case has the rest. */
 type ResizeChange = Pick<
   ResizeRequest,
   "action" | "from" | "to" | "changes" | "stuck" | "givesUp" | "reason" | "why" | "reflex"

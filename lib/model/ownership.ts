@@ -1,16 +1,15 @@
 /**
- * Who may resize this container: this podfit or the one inside the pod, and which of several matching autoscalers?
+ * Who may resize this container: this podfit or the one inside the pod, and for which matching autoscaler?
+ *
+ * The owner has the highest priority. Equal ones are ordered: an exact container name, the earliest readiness, the
+ * smaller name.
  */
 import type { Autoscaler } from "./autoscaler.ts";
 import type { SizeInput } from "./decision.ts";
 import type { ContainerFacts, PodFacts } from "./pod.ts";
 import type { ContainerState } from "./state.ts";
 
-// Which of several autoscalers resizes a container (C12): highest priority, then one that names the container before
-// one that stands for every container (L50), then the one that may act earliest, then the smaller name. Chosen anew at
-// each evaluation; the others keep their streaks.
-
-/** The container that is contended for, and when. */
+/** The container that autoscalers match, and the time. */
 export interface OwnershipContext {
   readonly now: number;
   readonly pod: PodFacts;
@@ -18,7 +17,10 @@ export interface OwnershipContext {
   readonly containerState: Pick<ContainerState, "running" | "readySince" | "podReady" | "resizedAt">;
 }
 
-/** The owner among contenders for one container; `null` when there are none. */
+/**
+ * Returns the owner among the matching autoscalers of one container; `null` if there are none.
+ * Clauses: C12, L50.
+ */
 export function chooseOwner(contenders: readonly Autoscaler[], context: OwnershipContext): Autoscaler | null {
   let owner: Autoscaler | null = null;
   for (const contender of contenders) {
@@ -34,9 +36,10 @@ export function computeEligibleAt(autoscaler: Autoscaler, { now, containerState 
   return Math.max(start + autoscaler.delayMs, computeCooldownEnd(containerState, autoscaler.cooldownMs), now);
 }
 
-// When a container may be resized at the earliest: its readiness and the cooldown of its last resize (C24, C36, C42).
-
-/** When the gate `after` opened, before `delay`, epoch ms; `null` while it is shut (C24). */
+/**
+ * Returns when the gate `after` opened, before `delay`, epoch ms; `null` while it is shut.
+ * Clauses: C24, C36, C42.
+ */
 export function findReadyAt(
   { after }: Pick<Autoscaler, "after">,
   { running, readySince, podReady }: Pick<ContainerState, "running" | "readySince" | "podReady">,
@@ -47,20 +50,20 @@ export function findReadyAt(
     case "containerReady":
       return readySince;
     case "podReady":
-      // A restart within a pod that stays Ready begins a new delay too (C43).
+      // A restart within a pod that stays Ready begins a new delay too.
       return podReady === null ? null : Math.max(podReady.since, running?.since ?? 0);
   }
 }
 
-// Which podfit resizes a pod (C17)? One with the label `podfit.dev/mode: sidecar` is resized by the podfit in it and
-// by no other; one without it by any other. A sidecar leaves a pod without the label alone: others do not know of it.
-
-/** Whether the podfit in the pod resizes it, if there is one. */
+/**
+ * Returns whether the podfit in the pod resizes it, if there is one.
+ * Clauses: C17.
+ */
 export function isOfSidecar({ labels }: Pick<PodFacts, "labels">): boolean {
   return labels[MODE_LABEL] === SIDECAR_MODE;
 }
 
-/** Why another podfit than this one resizes the pod; `null` where this one does. */
+/** Returns why another podfit resizes the pod; `null` if this one does. */
 export function explainOtherPodfit({ pod, isSidecar = false }: Pick<SizeInput, "pod" | "isSidecar">): string | null {
   if (isOfSidecar(pod) === isSidecar) return null;
   return isSidecar
@@ -77,7 +80,10 @@ function compareAutoscalers(a: Autoscaler, b: Autoscaler, context: OwnershipCont
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 
-/** When a cooldown ends, epoch ms; -Infinity when it never began (C36, C42). */
+/**
+ * Returns when a cooldown ends, epoch ms; -Infinity when it never began.
+ * Clauses: C36, C42.
+ */
 function computeCooldownEnd({ resizedAt }: Pick<ContainerState, "resizedAt">, cooldownMs: number): number {
   return resizedAt === null ? -Infinity : resizedAt + cooldownMs;
 }

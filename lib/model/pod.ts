@@ -8,9 +8,6 @@ import { listOwnedFields, type ResizeEntry } from "../units/managed_fields.ts";
 import type { Amounts, QosClass, Resource, Resources } from "../units/resources.ts";
 import { type Autoscaler, EVERY_CONTAINER } from "./autoscaler.ts";
 
-// What the core knows of a pod: the few fields of the API object that decisions depend on, parsed at the edge by
-// `read_pod.ts`. Times are epoch ms as the writer's clock had them (API server or node).
-
 /** A pod as far as decisions depend on it; plain JSON. */
 export interface PodFacts {
   readonly uid: string;
@@ -28,7 +25,7 @@ export interface PodFacts {
    */
   readonly revision: string | null;
   readonly labels: Readonly<Record<string, string>>;
-  /** Annotation pra.kedify.io/reconcile is "enabled" (C11). */
+  /** Annotation pra.kedify.io/reconcile is "enabled". */
   readonly optedIn: boolean;
   readonly deleting: boolean;
   /** Phase Succeeded or Failed. */
@@ -39,17 +36,17 @@ export interface PodFacts {
   readonly qosClass: QosClass | null;
   /** spec.resources, when set: the QoS class then depends on it alone. */
   readonly podResources: Resources | null;
-  /** What it counts for on its node, overhead included (L30). */
+  /** What it counts for on its node, overhead included. */
   readonly requests: Amounts;
-  /** What its RuntimeClass adds to the containers; `null` = nothing. */
+  /** Added by the RuntimeClass to the containers' amounts; `null` = nothing. */
   readonly overhead: Amounts | null;
   readonly pending: ResizeCondition | null;
   readonly inProgress: ResizeCondition | null;
-  /** status.phase; empty when it is not told. */
+  /** status.phase; empty if absent. */
   readonly phase: string;
   /** status.startTime. */
   readonly startAt: number | null;
-  /** The condition Ready as it stands (R33); `null` without one. */
+  /** The condition Ready; `null` if absent. */
   readonly ready: ReadyCondition | null;
   /** lastTransitionTime of condition Ready, while it is True. */
   readonly readyAt: number | null;
@@ -68,11 +65,11 @@ export interface PodFacts {
 /** The condition Ready of a pod. */
 export interface ReadyCondition {
   readonly status: "True" | "False" | "Unknown";
-  /** lastTransitionTime, epoch ms; 0 when it is not told. */
+  /** lastTransitionTime, epoch ms; 0 if absent. */
   readonly at: number;
 }
 
-/** PodResizePending or PodResizeInProgress; there is no condition once the resize is done (KEP-1287). */
+/** PodResizePending or PodResizeInProgress. The condition disappears when the resize is complete (KEP-1287). */
 export interface ResizeCondition {
   readonly reason: string;
   readonly message: string;
@@ -85,11 +82,11 @@ export interface ContainerFacts {
   /** `sidecar`: an init container with restartPolicy Always; `init`: a plain one, never resized. */
   readonly kind: "container" | "sidecar" | "init";
   readonly spec: Resources;
-  /** status.containerStatuses[].resources, believed whole (C30); `null` when not reported. */
+  /** status.containerStatuses[].resources, believed whole; `null` when not reported. */
   readonly reported: Resources | null;
   /** status.containerStatuses[].allocatedResources: requests only; `null` when not reported. */
   readonly allocated: Resources | null;
-  /** resizePolicy says RestartContainer for that resource. */
+  /** True where resizePolicy is RestartContainer. */
   readonly restartsOn: Readonly<Record<Resource, boolean>>;
   readonly runningAt: number | null;
   readonly ready: boolean;
@@ -99,35 +96,40 @@ export interface ContainerFacts {
   readonly terminations: readonly Termination[];
 }
 
-/** The end of one instance of a container, as the kubelet tells it. */
+/** The end of one instance of a container, from the pod's status. */
 export interface Termination {
   /** Its containerID. */
   readonly id: string;
   /** `OOMKilled`, `Error`, `Completed` and the like. */
   readonly reason: string;
   readonly exitCode: number;
-  /** By the node's clock; 0 when it is not told. */
+  /** By the node's clock; 0 if absent. */
   readonly finishedAt: number;
 }
 
 /** Shared: most containers never end. */
 export const NO_TERMINATIONS: readonly Termination[] = Object.freeze([]);
 
-/** The size that is in force: what the kubelet reports, else what the spec says (C30). */
+/**
+ * Returns the size in force: what the kubelet reports, else the spec.
+ * Clauses: C30.
+ */
 export function getActualSize(container: ContainerFacts): Resources {
   return container.reported ?? container.spec;
 }
 
-/** The container that an autoscaler may resize (C15): never a plain init container. */
+/**
+ * Returns the container that an autoscaler may resize: never a plain init container.
+ * Clauses: C15.
+ */
 export function findContainer(pod: PodFacts, name: string): ContainerFacts | null {
   return pod.containers.find((container) => container.name === name && container.kind !== "init") ?? null;
 }
 
-// Which containers of a pod does an autoscaler stand for (C15, L50)?
-
 /**
- * Gives the names, each once: the one that the autoscaler names, or with EVERY_CONTAINER those of all containers and
+ * Returns the names, each once: the one that the autoscaler names, or with EVERY_CONTAINER those of all containers and
  * native sidecars that it does not leave out. Empty where the pod has none of them.
+ * Clauses: C15, L50.
  */
 export function listContainers(
   { containerName, excludeContainers }: Pick<Autoscaler, "containerName" | "excludeContainers">,
@@ -141,23 +143,26 @@ export function listContainers(
   return [...names];
 }
 
-// What is known of the other pods of a pod's workload (L40): the shell finds them, and the size that they have come
-// to.
-
-/** By container name; a container is absent where no sibling says anything of it. */
+/** By container name. A container without a size from siblings is absent. */
 export type Siblings = Readonly<Record<string, SiblingSize>>;
 
 /** The size of a container in the siblings of its pod. */
 export interface SiblingSize {
   /** How many siblings it is the size of. */
   readonly pods: number;
-  /** The median in force, each side by itself; of an even number the lower one. `null` where most have no such side. */
+  /**
+   * The median size in force, computed for each field; for an even number the lower one. `null` where most siblings
+   * lack the field.
+   */
   readonly median: Resources;
-  /** The highest floor that an OOM kill of one of them has left of its memory limit, bytes; 0 = none (L12). */
+  /** The highest floor that an OOM kill of one of them has left of its memory limit, bytes; 0 = none. */
   readonly floorBytes: number;
 }
 
-/** Whether anybody has resized the container since the pod was made: else its size is its template's. */
+/**
+ * Returns whether the container was resized since the pod was created. If not, its size is the template's.
+ * Clauses: L40.
+ */
 export function isResized({ resizes }: PodFacts, container: string): boolean {
   return resizes.length > 0 && resizes.some(({ owned }) => listOwnedFields(owned, container).length > 0);
 }

@@ -1,8 +1,11 @@
 /**
- * What does a pod count for as a whole, and what do its node and its namespace allow it?
+ * How much does a pod count for as a whole, and how much do its node and its namespace allow?
  *
  * The sums are those of the scheduler, the kubelet and the quota controller. The checks are those of the LimitRanger
  * admission plugin.
+ *
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/component-helpers/resource/helpers.go
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/admission/limitranger/admission.go
  */
 import { formatAmount } from "../units/quantity.ts";
 import {
@@ -18,16 +21,10 @@ import {
 } from "../units/resources.ts";
 import type { ContainerFacts, PodFacts } from "./pod.ts";
 
-// What a pod counts for as a whole, as scheduler, kubelet, quotas and limit ranges add its containers up: all that run
-// together, or an init container beside the sidecars started before it if that is more (KEP-753); what the pod's own
-// `resources` say instead of that (KEP-2837). A container counts with the largest of what it asks for, was given and
-// has (KEP-1287).
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/component-helpers/resource/helpers.go
-
 /** What is added up: containers first, init containers in the order in which they start. */
 export type SummedPod = Pick<PodFacts, "containers" | "podResources">;
 
-/** Millicores or bytes of that side, without the pod's overhead. */
+/** Millicores or bytes of that field, without the pod's overhead. */
 export function sumPod({ containers, podResources }: SummedPod, key: ResourceField): number {
   const own = podResources?.[key] ?? null;
   if (own !== null) return own;
@@ -41,13 +38,16 @@ export function sumPod({ containers, podResources }: SummedPod, key: ResourceFie
   return Math.max(running, peak);
 }
 
-/** How much of that side the container may have at most while the pod counts for no more than `limit`; may be negative. */
+/**
+ * Returns how much of that field the container may have at most while the pod counts for no more than `limit`; may be
+ * negative.
+ */
 export function computeMaxAmount(
   { containers, podResources }: SummedPod,
   container: ContainerFacts,
   { key, limit }: { readonly key: ResourceField; readonly limit: number },
 ): number {
-  // The containers of such a pod share what it has as a whole.
+  // All containers of such a pod share the pod's own amount.
   if ((podResources?.[key] ?? null) !== null) return Infinity;
   let [running, sidecars, peak, isStarted] = [0, 0, 0, false];
   for (const one of containers) {
@@ -63,42 +63,41 @@ export function computeMaxAmount(
   return limit - Math.max(running, peak);
 }
 
-// How much of its node a pod may still ask for (L30), and how much a resize would take.
-
 /**
- * What requests leave of the node's allocatable: for a pod on it, beyond what it counts for itself. Negative where more
- * is asked for than there is: then some resize waits.
+ * The node's allocatable minus the requests on it, without the pod in question. Negative if requests exceed it: then a
+ * resize waits.
  */
 export type Headroom = Amounts;
 
-/** The room of the side's resource; only requests take any. */
+/**
+ * Returns the headroom for the field's resource; infinite for limits.
+ * Clauses: L30.
+ */
 export function getHeadroom(room: Headroom, key: ResourceField): number {
   if (key === "cpu.requests") return room.cpuMillicores;
   return key === "memory.requests" ? room.memoryBytes : Infinity;
 }
 
-/** What the pod would count for beyond what it does now, with that container at that size; never below 0. */
+/** Returns how much more the pod would count with that container at that size; never below 0. */
 export function computeAddedRequests(pod: PodFacts, name: string, to: Resources): Amounts {
   const containers = pod.containers.map((one) => one.name === name ? { ...one, spec: to } : one);
   const grow = (key: ResourceField) => Math.max(0, sumPod({ ...pod, containers }, key) - sumPod(pod, key));
   return { cpuMillicores: grow("cpu.requests"), memoryBytes: grow("memory.requests") };
 }
 
-// The QoS class of a pod as a resize would leave it (C35).
-
-/** The class the pod would have with that container at that size. */
+/**
+ * Returns the class the pod would have with that container at that size.
+ * Clauses: C35.
+ */
 export function computeQosAfter(pod: PodFacts, container: ContainerFacts, to: Resources): QosClass {
   const containers = pod.containers.map((one) => one === container ? to : one.spec);
   return computeQosClass({ podResources: pod.podResources, containers });
 }
 
-// Whether the size of a pod's containers has reached the pod's own cgroup. A kubelet without the fix of issue 138760
-// leaves it as it was where no container that a resize changes is running, and says that the resize is done.
-// https://github.com/kubernetes/kubernetes/issues/138760
-
 /**
- * By how much the memory limit of the pod's cgroup is below the sum of its containers' limits, bytes; 0 = it is not, or
- * nobody knows. With resources of the pod itself the sum is not its limit.
+ * Returns by how much the memory limit of the pod's cgroup is below the sum of its containers' limits, in bytes; 0 = it
+ * is not, or not known. A kubelet without the fix of issue 138760 leaves the cgroup unchanged if no resized container
+ * is running. If the pod itself has resources, the sum is not its limit.
  */
 export function computeCgroupShortfall({ memoryLimitBytes, podResources, containers }: PodFacts): number {
   if (memoryLimitBytes === null || podResources !== null) return 0;
@@ -114,14 +113,10 @@ export function computeCgroupShortfall({ memoryLimitBytes, podResources, contain
   return shortfall < MIN_SHORTFALL_BYTES ? 0 : shortfall;
 }
 
-// What a namespace allows its pods (L32): its limit ranges and quotas, as far as a resize may meet them. Every
-// container of a pod is held against the ranges at each resize, and what it lacks is filled in from their defaults.
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/admission/limitranger/admission.go
-
 /** The limits of one namespace; `null` in their place = none are known. */
 export interface NamespaceLimits {
   readonly ranges: readonly LimitRangeRule[];
-  /** By side: what the tightest quota has left; `null` = no quota counts it. */
+  /** By field: what the tightest quota has left; `null` = no quota applies. */
   readonly quota: Resources;
 }
 
@@ -135,14 +130,18 @@ export interface LimitRangeRule {
   readonly max: ResourceAmounts;
   /** Limit through request at most; a plain number. */
   readonly maxLimitRequestRatio: ResourceAmounts;
-  /** Filled into a container that lacks the side. */
+  /** Filled into a container that lacks the field. */
   readonly defaults: Resources;
 }
 
 /** Millicores and bytes; `null` = not given. */
 export type ResourceAmounts = Readonly<Record<Resource, number | null>>;
 
-/** The first that the API server would find with the container at that size; `null` = it would accept the pod. */
+/**
+ * Returns the first violation that the API server would find with the container at that size; `null` = it would accept
+ * the pod.
+ * Clauses: L32.
+ */
 export function findLimitRangeViolation(
   { ranges }: NamespaceLimits,
   pod: PodFacts,
@@ -164,12 +163,12 @@ function findCountedAmount({ spec, allocated, reported }: ContainerFacts, key: R
   return Math.max(asked, allocated?.[key] ?? 0, reported?.[key] ?? 0);
 }
 
-/** The kernel rounds a limit down to whole pages; less than this is no sign, bytes. */
+/** The kernel rounds a limit down to whole pages, so a smaller difference means nothing; bytes. */
 const MIN_SHORTFALL_BYTES = 1024 * 1024;
 
 /** What of a pod a limit range would change or refuse. */
 interface LimitRangeViolation {
-  /** The side that is outside; `null` where something is missing. */
+  /** The field that is outside; `null` where something is missing. */
   readonly key: ResourceField | null;
   readonly message: string;
 }
@@ -226,7 +225,7 @@ function checkSize(rule: LimitRangeRule, size: Resources, who: string): LimitRan
   return null;
 }
 
-/** What is allowed, in words, where that is not met. A limit need not be given for `min`, nor a request for `max`. */
+/** Returns the allowed range as text if the size is outside it. `min` needs no limit, and `max` needs no request. */
 function checkField(rule: LimitRangeRule, size: Resources, key: ResourceField): string | null {
   const resource = resourceOf(key);
   const [isLimit, amount] = [requestOrLimitOf(key) === "limits", size[key]];

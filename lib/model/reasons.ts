@@ -5,9 +5,6 @@
  */
 import type { Problem } from "../units/untrusted.ts";
 
-// The one vocabulary (contract C53): why a wanted resize did not happen, or that it did. The same word stands in logs,
-// metric labels, conditions and explanations; NOTICES gives the event that a reason is published as.
-
 export const HOLD_REASONS = [
   "Warmup",
   "StreakShort",
@@ -20,10 +17,10 @@ export const HOLD_REASONS = [
   "NotOwner",
 ] as const;
 
-/** A word of HOLD_REASONS. */
+/** A reason of HOLD_REASONS. */
 export type HoldReason = typeof HOLD_REASONS[number];
 
-/** Why the API server refused a PATCH (C44). */
+/** Why the API server refused a PATCH. */
 export const REFUSAL_REASONS = [
   "NodeCapacity",
   "Quota",
@@ -34,7 +31,7 @@ export const REFUSAL_REASONS = [
   "RetryLater",
 ] as const;
 
-/** A word of REFUSAL_REASONS. */
+/** A reason of REFUSAL_REASONS. */
 export type RefusalReason = typeof REFUSAL_REASONS[number];
 
 /** Why a resize that is wanted does not happen now. */
@@ -57,12 +54,12 @@ export const BLOCK_REASONS = [
   "DryRun",
 ] as const;
 
-/** A word of BLOCK_REASONS. */
+/** A reason of BLOCK_REASONS. */
 export type BlockReason = typeof BLOCK_REASONS[number];
 
 /**
- * What holds a scale-up until somebody makes room for it: it does not pass by itself. The condition Limited and the
- * saturation of a pod follow from these (L53, R84).
+ * Reasons that hold a scale-up until an administrator provides capacity. The condition Limited and the saturation of a
+ * pod follow from them.
  */
 export const LIMIT_REASONS = [
   "AtBound",
@@ -78,13 +75,13 @@ export const LIMIT_REASONS = [
   "Invalid",
 ] as const satisfies readonly (HoldReason | BlockReason)[];
 
-/** A word of LIMIT_REASONS. */
+/** A reason of LIMIT_REASONS. */
 export type LimitReason = typeof LIMIT_REASONS[number];
 
-/** What makes a resize another than the next one by usage: the pod is new, and gets the size of its siblings (L40). */
+/** What makes a resize another than the next one by usage: the pod is new, and gets the size of its siblings. */
 export const RESIZE_REASONS = ["Inherited"] as const;
 
-/** A word of RESIZE_REASONS. */
+/** A reason of RESIZE_REASONS. */
 export type ResizeReason = typeof RESIZE_REASONS[number];
 
 /** Why the kubelet has not applied a resize (KEP-1287). */
@@ -96,7 +93,7 @@ export const AUTOSCALER_REASONS = ["InvalidSpec", "TargetNotFound", "ContainerNo
 /** The name of an event, without its prefix. */
 export type NoticeName = keyof typeof NOTICES;
 
-/** Event names without the prefix `PodResourceAutoscaler`, and their types (C50). */
+/** Event names without the prefix `PodResourceAutoscaler`, and their types. */
 export const NOTICES = {
   ScaleUp: "Normal",
   ScaleDown: "Normal",
@@ -141,17 +138,15 @@ export interface Notice {
   readonly message: string;
 }
 
-// What passes by itself, e.g. after another resource has moved, and does not end a refusal that was published.
-
 /** Of holds and blocks. */
 export const PASSING_REASONS: ReadonlySet<HoldReason | BlockReason> = new Set(
   ["Warmup", "StreakShort", "MetricsUnavailable", "NotRunning", "Cooldown", "Delay", "NotReady"] as const,
 );
 
-// Computes the status of an autoscaler from facts about it (C5, C51). It is level-based: computed as a whole each
-// time, and written when it differs. https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition
-
-/** Joins problems to one sentence, each with its path. */
+/**
+ * Joins problems to one sentence, each with its path.
+ * Clauses: C5, C51.
+ */
 export function formatProblems(problems: readonly Problem[]): string {
   return problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }

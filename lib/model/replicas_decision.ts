@@ -10,16 +10,9 @@ import type { ReadyCondition } from "./pod.ts";
 import type { ReplicasState } from "./replicas_state.ts";
 import type { ScaledObjectFacts } from "./scaled_object.ts";
 
-// What one pass of a ScaledObject through its fold may look at, and what comes of it:
-//
-// decideReplicas(state, input) -> { state, write, notices, report }
-//
-// One state per object and one writer. The poll half activates and deactivates, the tick half does what the HPA does;
-// the shell calls them by their clocks (R7) and never both at once (R8).
-
-/** Everything that one pass may look at, beside the state. */
+/** Everything that one reconcile may read in addition to the state. */
 export interface ReplicasInput {
-  /** When the half was due (R7), or what happened was seen; steady time, epoch ms. */
+  /** When the loop was due, or when the change was seen: steady time, epoch ms. */
   readonly now: number;
   /** How far the wall clock is ahead of `now`, ms; absent = 0. Times of pods and of the API server are wall times. */
   readonly wallAheadMs?: number;
@@ -27,14 +20,14 @@ export interface ReplicasInput {
   readonly observation: ReplicasObservation;
   /** `--dry-run`: nothing is written. */
   readonly dryRun: boolean;
-  /** What the message of condition Ready warns of, beside: checks of other HPAs that were skipped (R77). */
+  /** Other warnings for the message of condition Ready, for example checks of other HPAs that were skipped. */
   readonly warnings?: readonly string[];
 }
 
 export type ReplicasObservation =
-  /** The object or podfit appeared, the spec or an annotation changed, or an obstacle is gone. No trigger is asked. */
+  /** The object or podfit appeared, the spec or an annotation changed, or a blocker is gone. No trigger is queried. */
   | { readonly kind: "changed"; readonly scale: Scale }
-  /** Neither half runs until it is gone. */
+  /** Neither loop runs until the blocker is gone. */
   | { readonly kind: "obstructed"; readonly obstacle: Blocker }
   /** `triggers` has one for each external trigger, by its index. */
   | { readonly kind: "poll"; readonly scale: Scale; readonly triggers: TriggerReadings; readonly readyPods: number }
@@ -53,10 +46,10 @@ export type TriggerReadings = ReadonlyMap<number, TriggerReading>;
 
 /** What asking one trigger gave. */
 export type TriggerReading =
-  /** As the source has it, not rounded (R17). `isSampleCounted`: it is no repetition of one that was counted (R8, R70). */
+  /** The value of the source, not rounded. `isCounted`: it does not repeat a value that was counted. */
   | { readonly kind: "value"; readonly value: number; readonly isCounted: boolean }
   | { readonly kind: "failed"; readonly message: string; readonly isCounted: boolean }
-  /** Of a cpu or memory trigger; `isCoupled` (R80). */
+  /** For a cpu or memory trigger; `isCoupled`: its target is coupled with the size of the pods. */
   | { readonly kind: "pods"; readonly pods: readonly PodReading[]; readonly isCoupled: boolean };
 
 /** The target's subresource scale. */
@@ -71,47 +64,44 @@ export interface Scale {
   readonly resource?: string;
 }
 
-/** Why nothing is done with an object. */
+/** Why an object is not scaled. */
 export type Blocker =
   | { readonly kind: "invalid" }
   /** ScaledObjectCheckFailed: no target, no /scale, no right, another HPA, a missing secret, an authentication that is not there. */
   | { readonly kind: "check"; readonly reason: CheckReason; readonly message: string }
-  /** AmbiguousSelector (R78), InvalidSelector (R30). */
+  /** AmbiguousSelector, InvalidSelector. */
   | { readonly kind: "selector"; readonly reason: "AmbiguousSelector" | "InvalidSelector"; readonly message: string }
   /** GET scale failed: FailedGetScale. */
   | { readonly kind: "scale"; readonly message: string };
 
-/** PUT of scale: from what was read to what shall be. */
+/** A PUT of scale: the number that was read, and the new one. */
 export interface ScaleWrite {
   readonly from: Scale;
   readonly replicas: number;
   readonly half: "poll" | "tick" | "paused" | "restore";
-  /** When the half was due (R7): stamps what is recorded once the write is accepted, however late the answer comes. */
+  /** When the loop was due. It dates what is recorded once the write is accepted, however late the answer comes. */
   readonly at: number;
   readonly reason: ReplicasReason;
-  /** What the event and the log say of it. */
+  /** The message of the event and of the log line. */
   readonly message: string;
 }
 
 /** What became of a write. */
 export type ScaleAnswer =
   | { readonly kind: "accepted"; readonly replicas: number }
-  /** Somebody else wrote meanwhile, and replicas are others (R46). */
+  /** Somebody else wrote meanwhile, and replicas are others. */
   | { readonly kind: "dropped" }
   | { readonly kind: "refused"; readonly code: number; readonly message: string }
   | { readonly kind: "unanswered"; readonly message: string };
 
-/** What a pass comes to: the shell stores the state, sends the write and passes the rest on. */
+/** The result of a reconcile: the caller stores the state, sends the write and publishes the rest. */
 export interface ReplicasOutcome {
   readonly state: ReplicasState;
   readonly write: ScaleWrite | null;
   readonly notices: readonly ReplicasNotice[];
-  /** For log and metrics; `null` where no half ran. */
+  /** For log and metrics; `null` if no loop ran. */
   readonly report: ReplicasReport | null;
 }
-
-// A pod of the target as one cpu or memory trigger sees it: how the pod stands, what it uses, and what that is held
-// against. All amounts are in thousandths (millicores; thousandths of a byte), as the HPA controller computes (R21).
 
 /** One pod that the target's selector lists, deleting and finished ones too. */
 export interface PodReading {
@@ -123,44 +113,45 @@ export interface PodReading {
   readonly startAt: number | null;
   /** The condition Ready; `null` without one. */
   readonly ready: ReadyCondition | null;
-  /** `null` = missing (R23). */
+  /** `null` = missing. */
   readonly metric: PodMetric | null;
-  /** What Utilization is held against (R25, R82): of an uncoupled pod both are the same. AverageValue does not look at it. */
+  /** What Utilization is held against: of an uncoupled pod both are the same. AverageValue does not look at it. */
   readonly requests: PodRequests | { readonly problem: RequestProblem };
-  /** Its usage understates what it wants, as its CPU limit is too small (R85): it counts with max(usage, full) in the run that gives hi. */
+  /**
+   * Its CPU limit is too small, so its usage is below its demand: for the high estimate it counts with max(usage,
+   * maximum request).
+   */
   readonly isClipped: boolean;
 }
 
 /** What a pod, or one container of it, used. */
 export interface PodMetric {
   readonly milli: bigint;
-  /** The end of the sample, by the node's clock, epoch ms (R22). */
+  /** The end of the sample, by the node's clock, epoch ms. */
   readonly at: number;
   readonly windowMs: number;
 }
 
-/** A pod's yardsticks (R82): born <= full. */
+/** The two requests that a pod's usage may be compared with: initial request <= maximum request. */
 export interface PodRequests {
   readonly born: bigint;
   readonly full: bigint;
 }
 
-/** Why a pod has no request to be held against: that makes the metric of the trigger an error (R25, R82). */
+/** Why a pod has no request to be held against: that makes the metric of the trigger an error. */
 export interface RequestProblem {
   readonly reason: "NoRequest" | "NoContainer" | "BaselineUnavailable";
   /** Names the pod and the container. */
   readonly message: string;
 }
 
-// What a pass of a ScaledObject tells log, metrics and people who ask why (R94).
-
-/** What one half found and did. */
+/** What one loop found and did. */
 export interface ReplicasReport {
   readonly half: "poll" | "tick";
   readonly replicas: number;
-  /** After this pass, if what it writes is accepted. */
+  /** The number of replicas after this reconcile, if its write is accepted. */
   readonly desired: number;
-  /** `null` = nothing was wanted. */
+  /** `null` = no change was wanted. */
   readonly reason: ReplicasReason | null;
   readonly message: string;
   readonly triggers: readonly TriggerReport[];
@@ -170,7 +161,7 @@ export interface ReplicasReport {
   readonly stabilized: number | null;
 }
 
-/** What one trigger said. */
+/** The result of one trigger. */
 export interface TriggerReport {
   /** That of a formula is 0, as in KEDA's metrics. */
   readonly index: number;
@@ -178,20 +169,23 @@ export interface TriggerReport {
   readonly type: string;
   /** Its metric's name; that of a cpu or memory trigger is `cpu`, `memoryCoordinate`. */
   readonly metricName: string;
-  /** The value that counted: that of fallback too (R71), and of a cpu or memory trigger the sum over its pods. `null` = there was none. */
+  /**
+   * The value that counted: that of fallback too, and of a cpu or memory trigger the sum over its pods. `null` = there
+   * was none.
+   */
   readonly value: number | null;
   /** Why asking it failed; `null` = it did not. */
   readonly error: string | null;
-  /** `null` = it says nothing of activity. */
+  /** `null` = the trigger has no activity. */
   readonly isActive: boolean | null;
-  /** Of the tick half only. */
+  /** Only in the scaling loop. */
   readonly proposal: ProposalReport | null;
 }
 
-/** How the tick half came to a trigger's proposal. */
+/** How the scaling loop computed a trigger's proposal. */
 export interface ProposalReport {
   readonly replicas: number;
-  /** Where they differ the trigger is coupled (R83). */
+  /** Where they differ the trigger is coupled. */
   readonly lo: number;
   readonly hi: number;
   /** Of usage to target, by the run that decided; `null` where there is none. */
@@ -200,8 +194,6 @@ export interface ProposalReport {
   readonly unready: number;
   readonly missing: number;
 }
-
-// Why replicas are what they are: part of the one vocabulary (C53, R94).
 
 export const REPLICAS_REASONS = [
   "ScaledOut",
@@ -232,7 +224,7 @@ export const REPLICAS_REASONS = [
   "Rights",
 ] as const;
 
-/** A word of REPLICAS_REASONS. */
+/** A reason of REPLICAS_REASONS. */
 export type ReplicasReason = typeof REPLICAS_REASONS[number];
 
 /** Why a check failed. */
@@ -245,8 +237,6 @@ export const CHECK_REASONS = [
 ] as const satisfies readonly ReplicasReason[];
 
 type CheckReason = typeof CHECK_REASONS[number];
-
-// The events of ScaledObjects (R92): KEDA's names, and HPA's.
 
 /** Names and types. */
 export const REPLICAS_NOTICES = {

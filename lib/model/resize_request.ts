@@ -10,9 +10,6 @@ import type { Action } from "./autoscaler.ts";
 import type { OomResponse } from "./container_history.ts";
 import type { RefusalReason, ResizeReason, StuckReason } from "./reasons.ts";
 
-// A PATCH of pods/resize as data: what the fold asks for, and what the API server answered. The shell sends it and
-// feeds the answer back as an observation.
-
 /** At most one per pod at a time. */
 export interface ResizeRequest {
   /** The autoscaler's uid, and the generation of its spec that this was decided by. */
@@ -20,7 +17,7 @@ export interface ResizeRequest {
   readonly autoscalerGeneration: number;
   readonly container: string;
   readonly kind: "container" | "sidecar" | "init";
-  /** `revert`: gives up a stuck resize (C47), which is no scale action. */
+  /** `revert`: takes back a stuck resize, and does not count as a scale action. */
   readonly action: Action | "revert";
   /** The pod as it was decided on: the PATCH is refused for another one. */
   readonly uid: string;
@@ -36,13 +33,13 @@ export interface ResizeRequest {
   /** `null` for one by usage, and for a revert. */
   readonly reason: ResizeReason | null;
   /**
-   * The size that the spec had, where a scale-up takes back sides that waited for room (L31): they wait like refused
-   * ones. `null` = it takes back none, or room is known and says when they go.
+   * The size that the spec had, if a scale-up takes back fields that waited for headroom: they wait like refused ones.
+   * `null` = none is taken back, or headroom is known and decides.
    */
   readonly givesUp: Resources | null;
-  /** In words, for the event: what was used of what. */
+  /** The cause as text, for the event. */
   readonly why: string;
-  /** What is remembered of an answer to an OOM kill once it is accepted (L11); `null` for any other request. */
+  /** What is remembered of an answer to an OOM kill once it is accepted; `null` for any other request. */
   readonly reflex: OomResponse | null;
 }
 
@@ -53,26 +50,24 @@ export type Answer =
   | { readonly kind: "gone" }
   /** The pod has changed since the decision. */
   | { readonly kind: "conflict" }
-  /** Never sent: the pod, or who contends for it, has changed while it waited for a free slot. */
+  /** Never sent: the pod or its matching autoscalers changed while the request waited for a free slot. */
   | { readonly kind: "withdrawn" }
   /** No answer came: the request may have arrived or not. */
   | { readonly kind: "unconfirmed"; readonly message: string }
   | Refused;
 
-/** The API server said no; nothing has changed. */
+/** The API server refused the request, and nothing changed. */
 export interface Refused {
   readonly kind: "refused";
   readonly reason: RefusalReason;
   readonly message: string;
   /** Resources that the refusal names; empty = all that were to change. */
   readonly resources: readonly Resource[];
-  /** How long to wait as the server asked, ms; `null` = our own back-off. */
+  /** How long to wait as the server asked, ms; `null` = podfit's own back-off. */
   readonly waitMs: number | null;
 }
 
-// How two sizes of a container differ: the sides, and the words that events, log and status have for it.
-
-/** The sides in which they differ, in the order of SIDE_KEYS. */
+/** Returns the fields in which two sizes differ, in the order of RESOURCE_FIELDS. */
 export function listChangedFields(from: Resources, to: Resources): readonly ResourceField[] {
   return from === to ? NO_CHANGES : RESOURCE_FIELDS.filter((key) => from[key] !== to[key]);
 }
@@ -84,7 +79,7 @@ export function describeChange(from: Resources, to: Resources, keys: readonly Re
   );
 }
 
-/** The amount of a side as it stands in a pod's spec: `50m`, `96Mi`; `none` where the side is absent. */
+/** Formats the amount of a field as in a pod's spec: `50m`, `96Mi`; `none` if the field is absent. */
 export function formatFieldAmount(key: ResourceField, amount: number | null): string {
   return amount === null ? "none" : formatAmount(amount, resourceOf(key));
 }

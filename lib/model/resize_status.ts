@@ -11,10 +11,7 @@ import { type ContainerFacts, getActualSize, type PodFacts } from "./pod.ts";
 import type { StuckReason } from "./reasons.ts";
 import type { PodState } from "./state.ts";
 
-// Where a pod's resize stands (C41), read from generation, conditions and values; pod-wide, since the kubelet admits
-// and applies a pod's resizes as one (KEP-1287).
-
-/** Where the resize of a pod stands; idle when there is none. */
+/** The status of the pod's resize; idle if there is none. */
 export type ResizeStatus = { readonly kind: "idle" } | UnfinishedResize<"inProgress"> | StuckResize;
 
 /** The kubelet cannot apply it as things are. */
@@ -27,12 +24,15 @@ export const STUCK_REASONS: Readonly<Record<StuckResize["kind"], StuckReason>> =
   error: "ResizeError",
 };
 
-/** Whether the kubelet waits for something that podfit may have to give up. */
+/**
+ * Returns whether the kubelet waits for something that podfit may have to give up.
+ * Clauses: C41.
+ */
 export function isStuck(status: ResizeStatus): status is StuckResize {
   return status.kind !== "idle" && status.kind !== "inProgress";
 }
 
-/** What holds for the pod as a whole: the first that applies of generations, conditions, values. */
+/** Returns the status of the whole pod: the first that applies of generations, conditions and values. */
 export function computeResizeStatus(pod: PodFacts, state: PodState, now: number): ResizeStatus {
   const reported = computeReportedStatus(pod, state, now);
   if (reported.kind !== "idle") return reported;
@@ -43,7 +43,7 @@ export function computeResizeStatus(pod: PodFacts, state: PodState, now: number)
   return { kind: "idle" };
 }
 
-/** Spec and reported size of some container differ, and nothing says that a resize is under way. */
+/** Returns whether spec and reported size of some container differ without a resize condition. */
 export function hasBareDifference(pod: PodFacts, state: PodState, now: number): boolean {
   return computeReportedStatus(pod, state, now).kind === "idle" &&
     pod.containers.some((container) =>
@@ -51,7 +51,10 @@ export function hasBareDifference(pod: PodFacts, state: PodState, now: number): 
     );
 }
 
-/** No condition, every generation observed, the container's values equal (C45). */
+/**
+ * No condition, every generation observed, the container's values equal.
+ * Clauses: C45.
+ */
 export function isEnacted(pod: PodFacts, container: ContainerFacts, generation: number): boolean {
   if (pod.pending !== null || pod.inProgress !== null) return false;
   if (pod.observedGeneration !== null && pod.observedGeneration < generation) return false;
@@ -59,10 +62,10 @@ export function isEnacted(pod: PodFacts, container: ContainerFacts, generation: 
   return container.reported !== null && isSameSize(container.spec, container.reported);
 }
 
-// Ways out of a stuck resize (C47): fields that podfit wrote and the kubelet cannot enact go back to what is in force,
-// so that the node's scheduler and the pod's other resizes are not held up. At most once per cooldown.
-
-/** The sides of the container that podfit was the last to write and that are not enacted. */
+/**
+ * Returns the fields of the container that podfit was the last to write and that are not enacted.
+ * Clauses: C47.
+ */
 export function listStuckFields(pod: PodFacts, container: ContainerFacts): readonly ResourceField[] {
   const actual = getActualSize(container);
   return pod.resizes.filter(({ manager }) => manager === `podfit.${container.name}`)
@@ -71,8 +74,9 @@ export function listStuckFields(pod: PodFacts, container: ContainerFacts): reado
 }
 
 /**
- * Whether all that waits for room in the pod is of podfit's own making, in this container: then it may be taken back
- * together with what can go now (L31).
+ * Returns whether everything in the pod that waits for headroom was written by podfit in this container. Then it may be
+ * taken back.
+ * Clauses: L31.
  */
 export function isOwnResizeWaiting(pod: PodFacts, container: ContainerFacts): boolean {
   const own = listStuckFields(pod, container);
@@ -84,7 +88,7 @@ export function isOwnResizeWaiting(pod: PodFacts, container: ContainerFacts): bo
   });
 }
 
-/** The container's spec with these of its sides at what is in force. */
+/** Returns the container's spec with these fields at the size in force. */
 export function toReverted(container: ContainerFacts, sides: readonly ResourceField[]): Resources {
   if (sides.length === 0) return container.spec;
   const to: Record<ResourceField, number | null> = { ...container.spec };
@@ -95,14 +99,14 @@ export function toReverted(container: ContainerFacts, sides: readonly ResourceFi
 interface UnfinishedResize<Kind> {
   readonly kind: Kind;
   readonly message: string;
-  /** Epoch ms, by our clock as well as it can be known. */
+  /** Epoch ms, by podfit's clock as far as it is known. */
   readonly since: number;
 }
 
 /** A bare difference of values blocks this long, then it is taken for the runtime's own rounding. */
 const DIFFERENCE_MS = 30_000;
 
-/** What the pod itself shows: generations, conditions, allocation. */
+/** Returns the status that the pod itself shows: generations, conditions, allocation. */
 function computeReportedStatus(pod: PodFacts, state: PodState, now: number): ResizeStatus {
   const generation = Math.max(pod.generation ?? 0, state.generation);
   if (pod.observedGeneration !== null && generation > pod.observedGeneration) {

@@ -8,9 +8,6 @@ import type { CronSchedule } from "../units/cron.ts";
 import type { Selector } from "../units/selector.ts";
 import type { Problem } from "../units/untrusted.ts";
 
-// A ScaledObject as the rest of podfit knows it: valid, with every default filled in, times in ms (R2).
-// `parse_scaled_object.ts` makes it out of the API's object and its annotations; what is invalid never gets here.
-
 /** One valid ScaledObject. */
 export interface ScaledObject {
   readonly uid: string;
@@ -23,16 +20,16 @@ export interface ScaledObject {
   readonly pollIntervalMs: number;
   readonly cooldownMs: number;
   readonly initialCooldownMs: number;
-  /** minReplicaCount; the tick half's own is max(1, this). */
+  /** minReplicaCount. The scaling loop uses max(1, this). */
   readonly minReplicas: number;
   readonly maxReplicas: number;
   /** idleReplicaCount; `null` = not set. */
   readonly idleReplicas: number | null;
   readonly fallback: Fallback | null;
   readonly restoresReplicas: boolean;
-  /** horizontalPodAutoscalerConfig.name: which HPA `transfersHpa` is about (R76). */
+  /** horizontalPodAutoscalerConfig.name: which HPA `transfersHpa` is about. */
   readonly hpaName: string | null;
-  /** `null` when the manifest has none at all, which is not the same as an empty one (R41). Without what R56 makes of it. */
+  /** `null` if the manifest has none, which differs from an empty one. */
   readonly behavior: Behavior | null;
   /** `null` = the triggers count each for itself. */
   readonly formula: Formula | null;
@@ -46,11 +43,14 @@ export interface Target {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
-  /** envSourceContainerName, which nothing here reads: KEDA does for settings that end in FromEnv. `null` = not given. */
+  /**
+   * envSourceContainerName, which podfit does not use: KEDA uses it for settings that end in FromEnv. `null` = not
+   * given.
+   */
   readonly envContainer: string | null;
 }
 
-/** What stands for the value of a trigger that has failed too often (R70, R71). */
+/** The value of a trigger that has failed too often. */
 export interface Fallback {
   /** Active once more failures in a row than this. */
   readonly failureThreshold: number;
@@ -58,7 +58,7 @@ export interface Fallback {
   readonly behavior: FallbackBehavior;
 }
 
-/** In KEDA's words. */
+/** KEDA's names. */
 export const FALLBACK_BEHAVIORS = [
   "static",
   "currentReplicas",
@@ -69,20 +69,20 @@ export const FALLBACK_BEHAVIORS = [
 
 export type FallbackBehavior = typeof FALLBACK_BEHAVIORS[number];
 
-/** What people steer by annotation. */
+/** Settings given as annotations. */
 export interface Annotations {
-  /** autoscaling.keda.sh/paused or -replicas (R55). */
+  /** autoscaling.keda.sh/paused or -replicas. */
   readonly isPaused: boolean;
   /** autoscaling.keda.sh/paused-replicas; `null` = not there. */
   readonly pausedReplicas: number | null;
-  /** autoscaling.keda.sh/paused-scale-in and -scale-out (R56). */
+  /** autoscaling.keda.sh/paused-scale-in and -scale-out. */
   readonly isScaleInPaused: boolean;
   readonly isScaleOutPaused: boolean;
-  /** autoscaling.keda.sh/force-activation (R51). */
+  /** autoscaling.keda.sh/force-activation. */
   readonly isForcedActive: boolean;
-  /** scaledobject.keda.sh/transfer-hpa-ownership (R76). */
+  /** scaledobject.keda.sh/transfer-hpa-ownership. */
   readonly transfersHpa: boolean;
-  /** validations.keda.sh/hpa-ownership is "true" (R77). */
+  /** validations.keda.sh/hpa-ownership is "true". */
   readonly ignoresHpas: boolean;
 }
 
@@ -97,22 +97,19 @@ export interface ScaledObjectFacts {
   /** metadata.deletionTimestamp is set. */
   readonly isDeleting: boolean;
   readonly finalizers: readonly string[];
-  /** `null` when it is invalid: then `problems` says why. */
+  /** `null` if it is invalid: `problems` has the causes. */
   readonly scaledObject: ScaledObject | null;
-  /** Of an invalid one whose replicas are to be restored when it is deleted (R57): its target, and no trigger. */
+  /** For an invalid object whose replicas are restored at its deletion: the target without triggers. */
   readonly restoring: ScaledObject | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** What the operator's limits have changed of it, for Ready's message. */
   readonly limited?: readonly string[];
-  /** Paused, even where the rest is invalid (R55). */
+  /** Paused, even if the rest is invalid. */
   readonly isPaused: boolean;
   /** As the API server has it: of any shape. */
   readonly status: unknown;
 }
-
-// What a ScaledObject scales by: its triggers, each of one kind (R10 to R18). Amounts of metrics are in thousandths
-// ("milli"), as bigint.
 
 export type Trigger = ResourceTrigger | ExternalTrigger;
 
@@ -123,14 +120,14 @@ interface CommonTrigger {
   readonly name: string | null;
 }
 
-/** CPU or memory of the target's pods, in relation to what they ask for or as an average (R10). */
+/** CPU or memory of the target's pods, relative to their requests or as an average. */
 export interface ResourceTrigger extends CommonTrigger {
   readonly kind: "resource";
   readonly type: "cpu" | "memory";
   /** KEP-1610's container; `null` = the pod as a whole. */
   readonly container: string | null;
   readonly target: ResourceTarget;
-  /** metadata.baseline (R82); `null` = not given. */
+  /** metadata.baseline; `null` = not given. */
   readonly baseline: Baseline | null;
 }
 
@@ -139,21 +136,21 @@ export type ResourceTarget =
   /** Thousandths of a core or byte, per pod. */
   | { readonly kind: "AverageValue"; readonly milli: bigint };
 
-/** What a coupled trigger takes for a pod's request: that amount, the one it was born with, or the one it has. */
+/** The request that a coupled trigger compares usage with: a fixed amount, the initial request, or the present one. */
 export type Baseline = { readonly kind: "amount"; readonly milli: bigint } | { readonly kind: "born" | "live" };
 
 /** A value that is asked for elsewhere. */
 export interface ExternalTrigger extends CommonTrigger {
   readonly kind: "external";
   readonly type: ExternalType;
-  /** `s0-prometheus` and the like (R18). */
+  /** `s0-prometheus` and the like. */
   readonly metricName: string;
   readonly metricType: MetricType;
-  /** Rounded as R17 has it, never below 1; `null` only where a formula has a target of its own (R60). */
+  /** Rounded, never below 1; `null` only if a formula has a target itself. */
   readonly targetMilli: bigint | null;
   /** Active strictly above this. */
   readonly activation: number;
-  /** useCachedMetrics (R19). */
+  /** useCachedMetrics. */
   readonly isCached: boolean;
   readonly source: TriggerSource;
   readonly authentication: AuthenticationRef | null;
@@ -163,7 +160,7 @@ export const EXTERNAL_TYPES = ["cron", "kubernetes-workload", "metrics-api", "pr
 
 export type ExternalType = typeof EXTERNAL_TYPES[number];
 
-/** triggers[].authenticationRef (R16). */
+/** triggers[].authenticationRef. */
 export interface AuthenticationRef {
   readonly kind: "TriggerAuthentication" | "ClusterTriggerAuthentication";
   readonly name: string;
@@ -175,7 +172,7 @@ export type TriggerSource = CronSource | WorkloadSource | MetricsApiSource | Pro
 /** R11: desiredReplicas from start until end, else 0; the target is 1. */
 interface CronSource {
   readonly kind: "cron";
-  /** An IANA name that this runtime knows. */
+  /** An IANA name that the runtime accepts. */
   readonly timezone: string;
   readonly start: CronSchedule;
   readonly end: CronSchedule;
@@ -223,20 +220,15 @@ interface HttpSource {
 
 export type AuthMode = "apiKey" | "basic" | "bearer" | "custom";
 
-// The triggers of a ScaledObject by kind, in the order of the manifest.
-
-/** Those whose value is asked for elsewhere. */
+/** Returns the triggers whose value comes from outside the cluster. */
 export function listExternalTriggers({ triggers }: Pick<ScaledObject, "triggers">): readonly ExternalTrigger[] {
   return triggers.filter((trigger) => trigger.kind === "external");
 }
 
-/** Those that look at pods. */
+/** Returns the triggers that read the target's pods. */
 export function listResourceTriggers({ triggers }: Pick<ScaledObject, "triggers">): readonly ResourceTrigger[] {
   return triggers.filter((trigger) => trigger.kind === "resource");
 }
-
-// How fast replicas may follow the metrics, with every field filled in as the API server fills them in (R5).
-// https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#configurable-scaling-behavior
 
 /** Both directions: where one is given, the other one is filled in whole. */
 export interface Behavior {
@@ -265,7 +257,7 @@ const PERIOD_MS = 15_000;
 
 const ALL_AT_ONCE: ScalingPolicy = { type: "Percent", value: 100, periodMs: PERIOD_MS };
 
-/** What the API server fills in for a `behavior` that says nothing (R5). */
+/** The API server's default for an empty `behavior`. */
 export const DEFAULT_BEHAVIOR: Behavior = {
   scaleUp: {
     windowMs: 0,
@@ -276,13 +268,11 @@ export const DEFAULT_BEHAVIOR: Behavior = {
   scaleDown: { windowMs: 300_000, select: "Max", policies: [ALL_AT_ONCE], tolerance: null },
 };
 
-// advanced.scalingModifiers: one value computed from those of the external triggers (R60 to R63).
-
 /** A formula that compiles, with its target. */
 export interface Formula {
   readonly text: string;
   readonly program: Program;
-  /** The text of `target` as a double; what it is compared with is `targetMilli`. */
+  /** The text of `target` as a double. Values are compared with `targetMilli`. */
   readonly target: number;
   /** trunc(1000 * target), never below 1. */
   readonly targetMilli: bigint;
@@ -294,37 +284,36 @@ export interface Formula {
 /** How a value of an external metric is compared with its target: by pod, or as a whole. */
 export type MetricType = "AverageValue" | "Value";
 
-// A compiled formula: the numeric part of the language of github.com/expr-lang/expr 1.17.8 (R62).
-
 /** A program that can be run any number of times. Holds no state. */
 export interface Program {
   /** The names that it uses and does not define, each once, in the order of their first use. */
   readonly names: readonly string[];
-  /** Never throws. `null` stands for nil: of a trigger that has failed (R71). */
+  /** Never throws. `null` is nil, for a trigger that has failed. */
   readonly run: (values: Readonly<Record<string, number | null>>) => ProgramResult;
 }
 
-/** A double (integers of the language are converted last), nil, or why there is no number. */
+/** A double (integers are converted at the end), nil, or why the number is missing. */
 export type ProgramResult =
   | { readonly kind: "number"; readonly value: number }
   | { readonly kind: "nil" }
   | { readonly kind: "error"; readonly message: string };
 
-// The words of events on ScaledObjects, KEDA's where it has them (R76, R92).
-
-/** `apps/v1.Deployment shop/web`. */
+/**
+ * `apps/v1.Deployment shop/web`.
+ * Clauses: R76, R92.
+ */
 export function formatTarget({ namespace, name, scaledObject }: ScaledObjectFacts): string {
   if (scaledObject === null) return `target of ${namespace}/${name}`;
   return `${formatTargetKind(scaledObject.target)} ${namespace}/${scaledObject.target.name}`;
 }
 
-/** `apps/v1.Deployment`, as status.scaleTargetKind has it; of the core group `/v1.ReplicationController`. */
+/** Formats `apps/v1.Deployment`, as in status.scaleTargetKind; for the core group `/v1.ReplicationController`. */
 export function formatTargetKind({ apiVersion, kind }: Pick<Target, "apiVersion" | "kind">): string {
   const { group, version } = splitApiVersion(apiVersion);
   return `${group}/${version}.${kind}`;
 }
 
-/** `apps/v1` has both, `v1` no group. */
+/** Splits `apps/v1` into both parts; `v1` has no group. */
 export function splitApiVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const slash = apiVersion.indexOf("/");
   return { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1) };

@@ -11,24 +11,24 @@ import type { Ending, KillFloor, OomResponse, Refusals } from "./container_histo
 import type { LimitReason } from "./reasons.ts";
 import type { ResizeRequest } from "./resize_request.ts";
 
-// What the fold remembers of one pod between two decisions: plain JSON with a format version, so that it can be shown,
-// recorded and replayed. Nothing in it is ever changed in place; `next...` functions return the state that follows.
-
-/** The version of PodState's shape. A record of another version is refused by its parser. */
+/** The version of PodState's shape. The parser refuses a record of another version. */
 export const STATE_VERSION = 4;
 
-/** The state of one pod; JSON keeps it whole. */
+/** The state of one pod. It survives JSON unchanged. */
 export interface PodState {
   readonly version: typeof STATE_VERSION;
-  /** The pod's resourceVersion at the last evaluation: while it and the contenders stay, its facts are known. */
+  /**
+   * The pod's resourceVersion at the last evaluation. While it and the matching autoscalers stay, the pod's facts are
+   * known.
+   */
   readonly resourceVersion: string | null;
-  /** When the last evaluation was, epoch ms of steady time. */
+  /** When the last evaluation was, epoch ms. */
   readonly at: number;
-  /** By container name: those that some contender targets, or in which a resize of podfit's is stuck for nobody any more. */
+  /** By container name: containers that an autoscaler targets, or that have a stuck resize of podfit. */
   readonly containers: Readonly<Record<string, ContainerState>>;
-  /** By the key of an autoscaler: what each contender has sampled of its container. */
+  /** By the key of a matching autoscaler: what it has sampled of its container. */
   readonly views: Readonly<Record<string, AutoscalerView>>;
-  /** The highest generation that a PATCH of ours was answered with; a watch may still show an older one. */
+  /** The highest generation in the answer to a PATCH of podfit. A watch may still show an older one. */
   readonly generation: number;
   /** Since when the pod has its conditions PodResizePending and PodResizeInProgress; `null` = it has none. */
   readonly pendingSince: ConditionSince | null;
@@ -39,31 +39,31 @@ export interface PodState {
   readonly conflict: { readonly resourceVersion: string; readonly at: number } | null;
   /** The accepted PATCH that is not yet enacted. */
   readonly command: Command | null;
-  /** Requests on one resourceVersion that got no answer: the pod will show whether one arrived, and which. */
+  /** Requests on one resourceVersion that got no answer. The pod will show whether one arrived, and which. */
   readonly unconfirmed: readonly UnconfirmedRequest[];
-  /** The pod as contenders in mode recommend would have it (L51); `null` without any. */
+  /** The recommended state of autoscalers in mode recommend; `null` without any. */
   readonly shadow: RecommendedState | null;
-  /** The last fall of its workload's replicas that has ended its scale-downs' streaks (R86); `null` = none has. */
+  /** The last removal of its workload's replicas that ended its streaks down; `null` = none has. */
   readonly scaledIn: Since | null;
 }
 
-/** What became of a pod in which every recommended resize was accepted and enacted at once (L51). */
+/** The state of the pod if every recommended resize had been accepted and applied at once. */
 export interface RecommendedState {
-  /** By container: the size that it would have. A container that was never resized has the pod's own. */
+  /** By container: the recommended size. A container that was never resized is absent. */
   readonly sizes: Readonly<Record<string, Resources>>;
   /** Its generation: 1, and one more with each resize. */
   readonly generation: number;
-  /** Of the recommending contenders; it has no shadow of its own. */
+  /** The state of the autoscalers that recommend. Its `shadow` is `null`. */
   readonly state: PodState;
 }
 
-/** A request that may have arrived or not (C45). */
+/** A request that may have arrived or not. */
 export interface UnconfirmedRequest extends ResizeRequest {
   /** When the answer failed to come, epoch ms. */
   readonly at: number;
 }
 
-/** A resize that was accepted and is not yet seen in force (C45). */
+/** A resize that was accepted and is not yet seen in force. */
 export interface Command {
   readonly container: string;
   /** The autoscaler's uid. */
@@ -74,195 +74,186 @@ export interface Command {
   readonly to: Resources;
 }
 
-/** What is remembered of a container, whoever contends for it. */
+/** What is remembered of a container, for all autoscalers. */
 export interface ContainerState {
   readonly instance: string | null;
-  /** Since when the gate of each `after` is open (C24); `null` while it is shut. */
+  /** Since when the gate of each `after` is open; `null` while it is closed. */
   readonly running: Since | null;
   readonly readySince: number | null;
   readonly podReady: Since | null;
-  /** The size in force when last seen; its change ends the streaks (C31). */
+  /** The size in force when last seen; its change ends the streaks. */
   readonly actual: Resources;
-  /** A sample counts when at least half of its interval lies after this (C31), epoch ms. */
+  /** A sample counts if at least half of its interval is after this time, epoch ms. */
   readonly countsFrom: number;
-  /** The last resize of the container (C42), and the managedFields time it was last read from, epoch ms. */
+  /** The last resize of the container, and the managedFields time it was last read from, epoch ms. */
   readonly resizedAt: number | null;
-  /** The last scale-up of the container (L3), epoch ms; an entry of managedFields tells no direction, and counts as one. */
+  /** The last scale-up of the container, epoch ms. An entry of managedFields has no direction and counts as one. */
   readonly raisedAt: number | null;
   readonly entryAt: number | null;
-  /** When a stuck resize was last reverted (C47), epoch ms. */
+  /** When a stuck resize was last reverted, epoch ms. */
   readonly revertedAt: number | null;
-  /** What the API server refused, or was given up, by side (C44, C47). */
+  /** By field: sizes that the API server refused, or that were taken back. */
   readonly refusals: Refusals;
-  /** It was given the size of its siblings: that happens once (L40). */
+  /** It was given the size of its siblings, which happens once. */
   readonly isInherited: boolean;
-  /** How its instances have ended in the last half hour, at most a dozen, oldest first (L7, L10). */
+  /** How its instances ended in the last half hour: at most twelve, oldest first. */
   readonly endings: readonly Ending[];
-  /** The answer to the last OOM kill; `null` before there was one (L11). */
+  /** The answer to the last OOM kill; `null` before there was one. */
   readonly reflex: OomResponse | null;
   readonly killFloor: KillFloor | null;
 }
 
-/** A state that another clock has dated: it is never taken to begin later than it was first seen. */
+/** A time from another clock. `since` is never later than when podfit first saw it. */
 export interface Since {
   readonly at: number;
   readonly since: number;
 }
 
-/** The same of a condition about a resize, which begins anew with another reason. */
+/** The same for a resize condition. Another reason starts it again. */
 export interface ConditionSince {
   readonly reason: string;
   readonly at: number | null;
   readonly since: number;
 }
 
-/** What one contender has seen of its container. */
+/** What one matching autoscaler has sampled of its container. */
 export interface AutoscalerView {
-  /** The autoscaler's generation: a changed spec restarts the streaks (C16). */
+  /** The autoscaler's generation: a changed spec restarts the streaks. */
   readonly generation: number;
   readonly container: string;
-  /** When the next evaluation of this contender is due, epoch ms. */
+  /** When the next evaluation for this autoscaler is due, epoch ms. */
   readonly dueAt: number;
   readonly sampling: Sampling;
   readonly streaks: Readonly<Partial<Record<ResourceField, Streak>>>;
-  /** What scale-downs rest on beside their streaks (L2, L4). */
+  /** The peaks and percentiles that scale-downs depend on, in addition to their streaks. */
   readonly evidence: Evidence;
   /** Since when some streak has been full without a break, epoch ms; `null` while none is. */
   readonly wantedSince: number | null;
-  /** For how long it has been short of what it wants, as replicas look at it (R84, R85). */
+  /** For how many samples the container has had too little, as the number of replicas uses it. */
   readonly shortage: Shortage;
-  /** What holds its scale-ups, and for how many samples in a row (L53); `null` while nothing does. */
+  /** The reason that holds its scale-ups, and for how many samples in a row; `null` without one. */
   readonly limited: LimitedScaleUp | null;
-  /** Since when a side at its bound has held the scale-downs of another resource (L34), epoch ms; `null` = none does. */
+  /** Since when a field at its bound has held the scale-downs of another resource, epoch ms; `null` = none does. */
   readonly vetoedSince: number | null;
-  /** Since when there has been no new usage, once that lasted too long (C22), epoch ms; `null` while usage comes. */
+  /** Since when there has been no new usage, once that lasted too long, epoch ms; `null` while usage arrives. */
   readonly silentSince: number | null;
-  /** What people have been notified of, and what has not ended since. */
+  /** What was reported and has not ended. */
   readonly notified: Reported;
 }
 
-/** A scale-up has been held by what does not pass by itself. */
+/** A scale-up is held by a reason that needs an administrator. */
 export interface LimitedScaleUp {
-  /** Of the newest such sample. */
+  /** The reason at the newest such sample. */
   readonly reason: LimitReason;
   readonly samples: number;
 }
 
-/** Samples in a row on the same side of a threshold (C31). */
+/** Samples in a row beyond the same threshold. */
 export interface Streak {
   readonly direction: "up" | "down";
   readonly count: number;
-  /** Highest usage of the side since the last whole `consecutiveSamples`, and of those before (L1). */
+  /** Highest usage of the field since the last whole `consecutiveSamples`, and in the one before. */
   readonly peakUsage: number;
   readonly olderPeakUsage: number | null;
-  /** The newest sample showed a CPU side (L22), or memory (L11), at its limit: one is enough to go up. */
+  /** The newest sample showed CPU or memory at its limit: one sample is enough to scale up. */
   readonly isSaturated: boolean;
-  /** Highest usageBytes since the last whole `consecutiveSamples`, and of those before; `null` without any (C46). */
+  /** Highest usageBytes since the last whole `consecutiveSamples`, and of those before; `null` without any. */
   readonly peakUsageBytes: number | null;
   readonly olderPeakUsageBytes: number | null;
 }
 
-/** How far the sampling of a container has come. */
+/** The progress of a container's sampling. */
 export interface Sampling {
   /** The older point of the next rate. */
   readonly anchor: Anchor | null;
-  /** The same of the pod's own counter, a series apart from it (L60); its instance is the container's. */
+  /** The same for the pod's own counter, a separate series; its instance is the container's. */
   readonly witness: Anchor | null;
   readonly sample: Sample | null;
   /** When something new was last seen, or sampling began: receive time, epoch ms. */
   readonly newAt: number;
-  /** The next point only warms up, a rate too: the container was seen to restart, or was not seen for long. */
+  /** The next point only warms up: the container restarted, or was not seen for long. */
   readonly warming: boolean;
 }
 
-/** A point that a later one is held against; `counterNs` is 0 for a source of rates. */
+/** A point that a later one is compared with; `counterNs` is 0 if the source returns rates. */
 export interface Anchor {
   readonly instance: string;
   readonly at: number;
   readonly counterNs: number;
   readonly pressure: Pressure | null;
-  /** As of its point (L13); absent where the source counts none. */
+  /** The count at its point; absent if the source does not count kills. */
   readonly oomKills?: number;
 }
 
-/** One usage of one container. `at` and `from` are times of the source's clock, `seenAt` is one of ours. */
+/** One usage of one container. `at` and `from` are times of the source's clock; `seenAt` is podfit's time. */
 export interface Sample {
   readonly at: number;
   readonly from: number;
   readonly seenAt: number;
   readonly cpuMillicores: number;
-  /** The share of the interval, 0 to 1, in which the CPU limit held it back; `null` = not measured (L20). */
+  /** The share of the interval, 0 to 1, in which the CPU limit throttled it; `null` = not measured. */
   readonly heldBack: number | null;
-  /** At its CPU limit, or held back by it. */
+  /** At its CPU limit, or throttled by it. */
   readonly isSaturated: boolean;
-  /** What it would have used without the limit, never less than it used (L21). */
+  /** What it would have used without the limit; never less than what it used. */
   readonly demandMillicores: number;
   readonly workingSetBytes: number;
   readonly usageBytes: number | null;
   readonly podUsageBytes: number | null;
-  /** Processes killed for memory within the interval that the container has survived (L13); absent = none known of. */
+  /** Processes killed for memory within the interval while the container ran on; absent = not known. */
   readonly oomKills?: number;
 }
 
-// What a scale-down rests on beside its streak (L1, L2, L4): for how long usage has been watched without a gap, and
-// per side the peak of its window or a percentile of what was seen. It belongs to the container, not to an instance of
-// it: a restart, another size and a changed spec leave it as it is.
-
-/** The evidence of one contender; plain JSON. */
+/**
+ * The evidence for scale-downs of one autoscaler; plain JSON. It belongs to the container: a restart, another size and
+ * a changed spec keep it.
+ */
 export interface Evidence {
   /** Since when usage has come without a gap, epoch ms; `null` before the first sample. */
   readonly since: number | null;
   /** When the newest sample was seen, epoch ms. */
   readonly until: number;
-  /** Sides whose rule has a window or a percentile. */
+  /** Fields whose rule has a window or a percentile. */
   readonly sides: Readonly<Partial<Record<ResourceField, Peaks | Histogram>>>;
 }
 
-// The peak of usage within a window (L2), as one peak per thirtieth of it: whatever the window's length, a bounded
-// list of numbers. An empty thirtieth is no gap, and the effective window is up to a thirtieth longer.
-
-/** Peaks of one window; plain JSON. */
+/** The peaks of one window, one for each thirtieth of it; plain JSON. An empty thirtieth does not break the window. */
 export interface Peaks {
   readonly kind: "peaks";
   readonly windowMs: number;
   /**
-   * Pairs of a bucket and the peak in it, oldest first, each peak below the one before: a lower one before a higher one
-   * will never be the highest again.
+   * Pairs of a bucket and its peak, oldest first. Each peak is below the one before, since a lower one before a higher
+   * one never becomes the highest again.
    */
   readonly pairs: readonly number[];
 }
 
-// A percentile of CPU usage of which old samples weigh less and less (L4), in a state of bounded size: buckets 10 %
-// apart below the largest sample that still weighs anything. The field's recommenders keep histograms likewise:
-// https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/pkg/recommender/util/decaying_histogram.go
-
-/** Weights of buckets; plain JSON. */
+/**
+ * A percentile of CPU usage with decaying weights; plain JSON. Buckets are 10 % apart. VPA's histogram works likewise:
+ * https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/pkg/recommender/util/decaying_histogram.go
+ */
 export interface Histogram {
   readonly kind: "histogram";
-  /** A sample of this time weighs 1, one a half-life later 2, epoch ms. */
+  /** A sample at this time weighs 1, one a half-life later weighs 2; epoch ms. */
   readonly at: number;
   readonly halfLifeMs: number;
   /** The exponent of the first bucket: it holds usage in (RATIO^(top-1), RATIO^top], the next one what is below. */
   readonly top: number;
-  /** From the top down; as many as are needed. The last of BUCKETS holds all that is smaller, too. */
+  /** From the top down. The last of BUCKETS also holds everything smaller. */
   readonly weights: readonly number[];
 }
 
-// For how many samples in a row a container has been short of what it wants: what is remembered of it (R84, R85).
-
-/** Counts of samples in a row; plain JSON. */
+/** Counts of samples in a row in which the container had too little; plain JSON. */
 export interface Shortage {
   /** Usage was at the limit in force. */
   readonly atLimit: Readonly<Record<Resource, number>>;
-  /** CPU was at its limit, or measured as held back by it (L20). */
+  /** CPU was at its limit, or was throttled by it. */
   readonly clipped: number;
-  /** By request: a scale-up with a full streak was held by what does not pass by itself. */
+  /** By request: a scale-up with a full streak was held by a reason that needs an administrator. */
   readonly held: Readonly<Partial<Record<ResourceField, number>>>;
 }
 
-// What people have been notified of: a matter is news when it begins and when it ends, not at each evaluation.
-
-/** What a person may be notified of, each apart from the others. */
+/** The topics of reports, each independent of the others. */
 export type NoticeTopic =
   | "metrics"
   | "stuck"
@@ -273,19 +264,16 @@ export type NoticeTopic =
   | `baseline ${ResourceField}`
   | `held ${ResourceField}`;
 
-/** By topic, what was last published and still stands; nothing where nothing does. */
+/** By topic: the last report that has not ended. A topic without one is absent. */
 export type Reported = Readonly<Partial<Record<NoticeTopic, string>>>;
 
-// What can be read of a pod's state while it rests (`rest.ts`): how the pod stands, without what only its next
-// decision needs.
-
-/** A whole state is one as well. */
+/** The parts of a state that can be read while it is packed. A whole state is one as well. */
 export interface ReadableState extends Omit<PodState, "views" | "shadow"> {
   readonly views: Readonly<Record<string, ReadableView>>;
   readonly shadow: (Omit<RecommendedState, "state"> & { readonly state: ReadableState }) | null;
 }
 
-/** How one contender stands. */
+/** The parts of a view that can be read while it is packed. */
 export interface ReadableView extends Omit<AutoscalerView, "sampling" | "evidence"> {
   readonly sampling: Pick<Sampling, "newAt">;
 }
@@ -308,23 +296,26 @@ export const NEW_POD_STATE: PodState = {
   scaledIn: null,
 };
 
-/** Shared, so that a view without streaks costs no memory for them. */
+/** Shared, so that a view without streaks needs no memory for them. */
 export const NO_STREAKS: AutoscalerView["streaks"] = Object.freeze({});
 
-/** Shared, so that a view that has seen nothing costs no memory for it. */
+/** Shared, so that a view without samples needs no memory for it. */
 export const NO_EVIDENCE: Evidence = Object.freeze({ since: null, until: 0, sides: Object.freeze({}) });
 
-/** Shared, so that a container that lacks nothing costs no memory for it. */
+/** Shared, so that a container that has enough needs no memory for it. */
 export const NO_SHORTAGE: Shortage = Object.freeze({
   atLimit: Object.freeze({ cpu: 0, memory: 0 }),
   clipped: 0,
   held: Object.freeze({}),
 });
 
-/** Shared, so that a view of which nobody was notified costs no memory for it. */
+/** Shared, so that a view without reports needs no memory for it. */
 export const NOTHING_REPORTED: Reported = Object.freeze({});
 
-/** Undefined while no contender targets the container. A container may be named `constructor`, as a property of every object. */
+/**
+ * Returns the container's state; undefined if no autoscaler targets it. A container may be named `constructor`, so only
+ * own properties count.
+ */
 export function findContainerState(
   { containers }: Pick<PodState, "containers">,
   name: string,
@@ -333,8 +324,8 @@ export function findContainerState(
 }
 
 /**
- * The key of the view that a request, decision or notice of an autoscaler is about: they name the autoscaler by its uid
- * and the container.
+ * Returns the key of the view for a request, decision or notice. They name the autoscaler by its uid, and the
+ * container.
  */
 export function toViewKey(
   { views }: Pick<PodState, "views">,
@@ -343,24 +334,27 @@ export function toViewKey(
   return views[autoscaler]?.container === container ? autoscaler : toAutoscalerKey(autoscaler, container);
 }
 
-// One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
-// a row it has. What a full streak leads to is for the proposals.
-
-/** Whether the side's streak has as many samples as its rule asks for; a saturated one is full at once (L22). */
+/**
+ * Returns whether the field's streak has as many samples as its rule asks for. A saturated streak is full at once.
+ * Clauses: L22, C30, C31.
+ */
 export function isStreakFull(rule: FieldPolicy, streaks: AutoscalerView["streaks"]): boolean {
   const streak = streaks[rule.key];
   return streak !== undefined && (streak.isSaturated || streak.count >= rule[streak.direction].consecutiveSamples);
 }
 
-// For how many samples in a row has a container been short of what it wants (R84, R85)? The law itself does not ask:
-// replicas do, before they scale out or in.
-
-/** Whether a scale-up of the side has a full streak. */
+/**
+ * Returns whether a scale-up of the field has a full streak.
+ * Clauses: R84, R85.
+ */
 export function isScaleUpWanted(rule: FieldPolicy, streaks: AutoscalerView["streaks"]): boolean {
   return streaks[rule.key]?.direction === "up" && isStreakFull(rule, streaks);
 }
 
-/** Whether the pod cannot get what it wants of that request, as far as the last samples say (R84). */
+/**
+ * Returns whether the pod cannot get the request that it needs, according to the last samples.
+ * Clauses: R84.
+ */
 export function isSaturated(
   rule: FieldPolicy,
   { streaks, shortage }: Pick<AutoscalerView, "streaks" | "shortage">,
@@ -368,10 +362,10 @@ export function isSaturated(
   return isScaleUpWanted(rule, streaks) && (shortage.held[rule.key] ?? 0) >= computeShortSamples(rule);
 }
 
-/** How many samples in a row make a side saturated, or its container's CPU clipped. */
+/** Returns how many samples in a row make a field saturated, or its container's CPU throttled. */
 export function computeShortSamples({ up }: FieldPolicy): number {
   return Math.max(MIN_SHORT_SAMPLES, up.consecutiveSamples);
 }
 
-/** So many samples in a row count, at least. */
+/** The fewest samples in a row that count. */
 const MIN_SHORT_SAMPLES = 2;

@@ -36,20 +36,20 @@ import {
 } from "../units/resources.ts";
 import { keepStreaksOverPatch, NOTHING_WANTED } from "./streaks.ts";
 
-// An accepted PATCH (C42): it starts the cooldown of its container, ends the streaks there, and is commanded until the
-// pod shows it in force. One that changed nothing is no action, and counts as refused.
-
-/** The state after an answer, and what the answer came to. */
+/** The state after an answer, and whether a request was accepted or refused. */
 export interface AnswerOutcome {
   readonly state: PodState;
   readonly accepted: { readonly request: ResizeRequest; readonly at: number } | null;
   readonly refused: { readonly request: ResizeRequest; readonly answer: Refused } | null;
 }
 
-/** A pod whose requests are settled as far as the observation shows it. */
+/** The state after all requests whose outcome is known. */
 interface SettledPod extends AnswerOutcome, Pick<SizeOutcome, "scaled" | "enacted"> {}
 
-/** The state after an answer, or after what the pod shows of requests: unconfirmed ones, and the last accepted one. */
+/**
+ * Returns the state after an answer, or after what the pod shows of earlier requests.
+ * Clauses: C42.
+ */
 export function settlePod(state: PodState, input: SizeInput): SettledPod {
   const { observation } = input;
   if (observation.kind === "answered") {
@@ -60,11 +60,11 @@ export function settlePod(state: PodState, input: SizeInput): SettledPod {
   return { ...late, scaled: toScaleAction(late), ...nextCommand(late.state, input) };
 }
 
-/** What a scale action moved; `null` for a revert, which is none, and where nothing was accepted. */
+/** Returns the change of a scale action; `null` for a revert, and if nothing was accepted. */
 function toScaleAction({ accepted }: AnswerOutcome): ScaleAction | null {
   if (accepted === null || accepted.request.action === "revert") return null;
   const { at, request: { autoscaler, container, action, from, to } } = accepted;
-  // Fields that only go back to what is in force are no part of the action.
+  // Fields that only go back to the size in force are not part of the action.
   const moved = listChangedFields(from, to);
   const deltas = moved.flatMap((key) => {
     const [before, after] = [from[key], to[key]];
@@ -73,9 +73,10 @@ function toScaleAction({ accepted }: AnswerOutcome): ScaleAction | null {
   return { autoscaler, container, action, at, change: describeChange(from, to, moved), deltas };
 }
 
-// What the API server's answer to a PATCH does to the state (C40, C42, C44, C45).
-
-/** An accepted request starts the cooldown, a refused one makes its size wait, a conflict waits for the newer pod. */
+/**
+ * Returns the state after an answer. An accepted request starts the cooldown, a refused size waits, and a conflict
+ * waits for the newer pod.
+ */
 function nextAfterAnswer(
   state: PodState,
   { now }: SizeInput,
@@ -89,7 +90,7 @@ function nextAfterAnswer(
       // Either way the watch is behind: the newer pod decides, or its end.
       return withoutResult({ ...state, conflict: { resourceVersion: request.resourceVersion, at: now } });
     case "withdrawn":
-      // What has changed is on its way as an observation of its own.
+      // The change arrives as an observation.
       return withoutResult(state);
     case "unconfirmed": {
       const { message } = answer;
@@ -102,10 +103,10 @@ function nextAfterAnswer(
   }
 }
 
-// Requests without an answer (C45): did one arrive? The pod shows it: a newer entry of podfit's in managedFields and
-// the commanded size in its spec. Then it counts as accepted, like any other.
-
-/** What the pod shows of them: the one that arrived is accepted, those that can no longer arrive are forgotten. */
+/**
+ * Returns the state after what the pod shows of unconfirmed requests: one that arrived is accepted, and those that can
+ * no longer arrive are dropped.
+ */
 function nextAfterUnconfirmed(state: PodState, { pod, contenders, now }: SizeInput): AnswerOutcome {
   const unknown: UnconfirmedRequest[] = [];
   for (const one of state.unconfirmed) {
@@ -120,9 +121,10 @@ function nextAfterUnconfirmed(state: PodState, { pod, contenders, now }: SizeInp
   return { state: isSame ? state : { ...state, unconfirmed: unknown }, accepted: null, refused: null };
 }
 
-// What became of the accepted PATCH: it is in force, or never will be (C45).
-
-/** A command that was replaced, reverted, or whose autoscaler is gone ends without being enacted. */
+/**
+ * Returns the state without its command once the pod shows it in force. A command that was replaced or reverted, or
+ * whose autoscaler is gone, ends without being enacted.
+ */
 function nextCommand(
   state: PodState,
   { pod, contenders, now }: SizeInput,
@@ -144,13 +146,10 @@ function nextCommand(
   };
 }
 
-// What waits after an answer (C44, C47): sizes that the API server refused, or that were given up because the kubelet
-// could not enact them. Each further time the wait doubles, as long as pod and autoscaler are the same but for
-// podfit's own resizes.
-
 /**
  * After a refused PATCH: the resources it names wait, or all that were to change when it names none of them. A server
  * that is busy is so for every resource.
+ * Clauses: C44, C47.
  */
 export function addRefusals(
   refusals: Refusals,
@@ -168,7 +167,7 @@ export function addRefusals(
       continue;
     }
     const to = request.to[key];
-    // A side that was not to change is not refused, and a limit needs no room (L31).
+    // A field that was not to change is not refused, and a limit needs no headroom.
     if (!request.changes.includes(key) || to === null) continue;
     if (reason === "NodeCapacity" && isLimitWithRequest(key, request)) continue;
     const wait = newWait(request, refusals[key]?.size, { reason, message, askedMs: waitMs, now });
@@ -178,8 +177,8 @@ export function addRefusals(
 }
 
 /**
- * After an accepted PATCH: what the API server refused of its resources is forgotten, and that it was busy; the others
- * wait on. podfit's own resize is no change of the pod that would free a waiting size.
+ * Returns the refusals after an accepted PATCH. Those of its resources end, and so does `RetryLater`; the others wait
+ * on. podfit's own resize does not count as a change of the pod that ends a refusal.
  */
 export function dropAcceptedRefusals(refusals: Refusals, request: ResizeRequest, generation: number | null): Refusals {
   const changed = new Set(request.changes.map(resourceOf));
@@ -233,12 +232,12 @@ interface Acceptance {
   readonly generation: number | null;
 }
 
-/** For an answer, and for a request without one that turns out to have arrived. */
+/** Returns the state after an accepted request, including one whose answer was lost. */
 function nextAfterAccepted(state: PodState, { request, at, generation }: Acceptance): AnswerOutcome {
   if (generation !== null && generation === request.generation) {
     return nextAfterRefused(state, { request, answer: UNCHANGED_ANSWER, now: at });
   }
-  // Its last contender may have gone while the answer was on its way: it is an action all the same.
+  // Its last autoscaler may have gone while the answer was on its way: it is an action all the same.
   const container = findContainerState(state, request.container);
   const views: Record<string, AutoscalerView> = {};
   for (const [key, view] of Object.entries(state.views)) {
@@ -260,7 +259,7 @@ function nextAfterAccepted(state: PodState, { request, at, generation }: Accepta
   return { state: next, accepted: { request, at }, refused: null };
 }
 
-/** What a refusal names waits, or the whole pod for a server that is busy; nothing else changes. */
+/** Returns the state after a refused request: the named resources wait, or the whole pod if the server is busy. */
 function nextAfterRefused(
   state: PodState,
   { request, answer, now }: { readonly request: ResizeRequest; readonly answer: Refused; readonly now: number },
@@ -363,7 +362,10 @@ const FIRST_RETRY_MS = 5_000;
 
 const MAX_RETRY_MS = 60_000;
 
-/** After a scale-up that took back sides that waited for room (L31): they wait as after a revert, the others go on. */
+/**
+ * Returns the refusals after a scale-up that took back fields that waited for headroom: they wait as after a revert.
+ * Clauses: L31.
+ */
 function addTakenBack(
   refusals: Refusals,
   request: ResizeRequest,
@@ -391,7 +393,7 @@ function listRefused(changes: readonly ResourceField[], named: readonly Resource
   return new Set(both.length > 0 ? both : changed);
 }
 
-/** What a revert takes back of the resource was a scale-up when some side of it falls. */
+/** Returns whether a revert takes back a scale-up of the resource: some field of it falls. */
 function wasUp({ changes, from, to }: ResizeRequest, resource: Resource): boolean {
   return changes.some((key) => resourceOf(key) === resource && (from[key] ?? 0) > (to[key] ?? 0));
 }
@@ -412,7 +414,8 @@ function newWait<Reason extends RefusalReason | StuckReason>(
   const isAgain = before !== undefined && before.reason === reason && before.podGeneration === request.generation &&
     before.autoscaler === request.autoscaler && before.autoscalerGeneration === request.autoscalerGeneration &&
     now < before.until + MAX_WAIT_MS;
-  // An overloaded server asks everybody for the same few seconds (API Priority and Fairness): our own wait grows beside it.
+  // An overloaded server asks every client for the same few seconds (API Priority and Fairness), so podfit's wait also
+  // grows.
   const waitMs = Math.max(askedMs ?? 0, computeBackoffMs(reason, isAgain ? before.waitMs : null));
   return {
     reason,

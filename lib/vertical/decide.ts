@@ -25,7 +25,10 @@ import {
 } from "./recommend.ts";
 import { sampleUsage } from "./streaks.ts";
 
-/** The outcome of one evaluation of a pod. Autoscalers of mode recommend decide about a copy of the pod. Never throws. */
+/**
+ * Returns the outcome of one evaluation of a pod. Autoscalers of mode recommend decide about a copy of the pod. Never
+ * throws.
+ */
 export function decideSize(before: PodState, input: SizeInput): SizeOutcome {
   const { applying, recommending } = splitByMode(before, input);
   const outcome = decideOnPod(applying);

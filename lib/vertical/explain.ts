@@ -28,24 +28,23 @@ import { getPodFor, getStateFor } from "./recommend.ts";
 import { newCandidate, type ResizeCandidate } from "./sizing/candidate.ts";
 import type { CAPS, Fitted } from "./sizing/caps.ts";
 
-// A pod as it stands after an evaluation, for people who ask why: what is wanted of each container or would be, how it
-// is sized by each cap, and what each gate says. It asks what `decideSize` asks, of the state that came of it, and
-// changes nothing.
-
 /** A container with its owner. */
 export interface ExplainedContainer {
   readonly it: ContainerCase;
   readonly assessments: readonly FieldAssessment[];
-  /** What an evaluation would come to now. */
+  /** The decision of an evaluation now. */
   readonly decision: Decision;
-  /** What is wanted, in the order in which it is asked; or what would come of a side that left its thresholds now, up and down. */
+  /**
+   * The wanted changes in the order in which they are asked. If there are none: what a field would do that crossed its
+   * threshold now, up and down.
+   */
   readonly trials: readonly ChoiceTrial[];
 }
 
 /** One choice through caps and gates. */
 export interface ChoiceTrial {
   readonly direction: Direction;
-  /** False: nothing is wanted; it is as if usage had just passed the thresholds. */
+  /** False: no change is wanted, and usage is assumed to have just crossed the thresholds. */
   readonly isWanted: boolean;
   readonly proposals: readonly Proposal[];
   readonly candidate: ResizeCandidate;
@@ -53,13 +52,13 @@ export interface ChoiceTrial {
   readonly gates: readonly GateAnswer[];
 }
 
-/** What one cap made of a side. */
+/** What one cap made of a field. */
 export interface CapStep extends Fitted {
   readonly key: ResourceField;
   readonly cap: keyof typeof CAPS;
 }
 
-/** One per container that has an owner; `state` is that of the outcome. */
+/** Returns one explanation for each container with an owner; `state` is the one of the outcome. */
 export function explainSize(state: PodState, input: SizeInput): readonly ExplainedContainer[] {
   const inFlight = input.observation.kind === "answered" ? false : input.inFlight;
   return MODES.flatMap((mode) => {
@@ -75,14 +74,9 @@ export function getThresholdPercent(rule: FieldPolicy, direction: Direction): nu
   return direction === "up" ? rule.scaleUpThresholdPercent : rule.scaleDownThresholdPercent;
 }
 
-// What each gate by itself says of a candidate, for people who ask why: the decision goes by the first objection
-// alone.
-
 export type GateName = keyof typeof GATES;
 
-// Every configured side as it stands with the newest sample: for proposals, and for those who show or explain one.
-
-/** As `assessFields`, from a pod's state; empty while nothing is known. */
+/** As `assessFields`, from a pod's state; empty if nothing was sampled. */
 export function assessAutoscaler(autoscaler: Autoscaler, state: PodState, pod: PodFacts): readonly FieldAssessment[] {
   const view = getStateFor(autoscaler, state).views[autoscaler.key];
   const container = findContainer(getPodFor(autoscaler, pod, state), autoscaler.containerName);
@@ -122,7 +116,7 @@ function tryChoice(it: ContainerCase, choice: Choice, isWanted: boolean): Choice
   return { direction, isWanted, proposals, candidate, caps, gates: askEveryGate(candidate) };
 }
 
-/** As if the usage of every side were just beyond its threshold. */
+/** As if the usage of every field were just beyond its threshold. */
 function proposeAtThreshold({ autoscaler, container }: ContainerCase, direction: Direction): readonly Proposal[] {
   return autoscaler.sides.flatMap((rule) => {
     const baseline = findBaseline(rule, getActualSize(container));
@@ -132,13 +126,13 @@ function proposeAtThreshold({ autoscaler, container }: ContainerCase, direction:
   });
 }
 
-/** One gate's answer; `null` = it lets the candidate pass. */
+/** One gate's answer; `null` = it does not object. */
 interface GateAnswer {
   readonly gate: GateName;
   readonly objection: Objection | null;
 }
 
-/** One per gate, in their order. */
+/** Returns one answer for each gate, in their order. */
 function askEveryGate(candidate: ResizeCandidate): readonly GateAnswer[] {
   return Object.entries<Gate>(GATES).map(([name, ask]) => ({ gate: name as GateName, objection: ask(candidate) }));
 }

@@ -23,17 +23,17 @@ import { RESIZE_UNIT, resourceOf } from "../units/resources.ts";
 import { isNearLimit } from "./pressure.ts";
 import type { Sampled } from "./streaks.ts";
 
-// The terminations that a pod shows, as endings of the container (L7, L10, L12): when each was, why, and at which
-// limit. What is new since the last evaluation has happened since; what podfit finds at its start is as old as the
-// node says.
-
 /** What is remembered of the ends of a container. */
 export type EndingsState = Pick<ContainerState, "endings" | "reflex" | "killFloor">;
 
 /** Never having ended. */
 export const NOT_ENDED: EndingsState = Object.freeze({ endings: NO_ENDINGS, reflex: null, killFloor: null });
 
-/** The same object when the pod shows no new end; `before` is undefined for a container that is seen for the first time. */
+/**
+ * Returns the endings after what the pod shows; the same object if it shows no new one. `before` is undefined for a new
+ * container.
+ * Clauses: L7, L10, L12.
+ */
 export function nextEndings(before: ContainerState | undefined, context: EndingContext): EndingsState {
   const { container: { terminations }, now } = context;
   const known = before ?? NOT_ENDED;
@@ -50,7 +50,7 @@ export function nextEndings(before: ContainerState | undefined, context: EndingC
   return { endings, reflex, killFloor };
 }
 
-/** The state after new samples: kills that only the samples show, and floors that the usage renews. */
+/** Returns the state after new samples: kills that only the samples show, and floors that the usage renews. */
 export function nextEndingsFromSamples(state: PodState, sampled: readonly Sampled[], input: SizeInput): PodState {
   let containers: Record<string, ContainerState> | null = null;
   for (const one of sampled) {
@@ -64,13 +64,13 @@ export function nextEndingsFromSamples(state: PodState, sampled: readonly Sample
   return containers === null ? state : { ...state, containers };
 }
 
-// The answer to an OOM kill (L10, L11, L13): the limit goes up at once, however little usage was ever read. Each kill
-// is answered once, by its containerID; one that cannot be answered has a word for why, which people are notified of.
-
-/** Why a kill has no answer (L13); `unreached`: the pod's cgroup does not get the size. */
+/** Why a kill has no answer; `unreached`: the pod's cgroup does not get the size. */
 export type UnansweredReason = "ignored" | "unmanaged" | "unlimited" | "atMax" | "node" | "unreached";
 
-/** `null` where there was no kill for so long, or nothing is left to do about it. */
+/**
+ * Returns what to do about the newest kill; `null` if there was none in that time, or if it is answered.
+ * Clauses: L10, L11, L13.
+ */
 export function findOomVerdict(it: ContainerCase, withinMs = KILL_MS): OomVerdict | null {
   const { endings } = it.containerState;
   if (endings === NO_ENDINGS || endings.length === 0) return null;
@@ -91,7 +91,7 @@ export function findOomVerdict(it: ContainerCase, withinMs = KILL_MS): OomVerdic
   if (isShort && it.input.now - (it.containerState.resizedAt ?? -Infinity) < RESEND_MS) return null;
   const resends = isShort ? (reflex?.resends ?? 0) + 1 : 0;
   const wanted = kill.limitBytes + computeGrowthBytes(kill, endings);
-  // An equal size would be no change, and write nothing.
+  // An equal size would not be a change.
   const to = isShort ? Math.max(wanted, limit + RESIZE_UNIT.memory) : wanted;
   const isVain = resends > MAX_RESENDS && !isLongRunning(it);
   if (isShort && (isVain || Math.min(to, most) <= limit)) return unanswered("unreached");
@@ -102,10 +102,10 @@ export function findOomVerdict(it: ContainerCase, withinMs = KILL_MS): OomVerdic
   return { kind: "raise", kill, from: limit, to, most, reflex: answer };
 }
 
-// Below which memory limit the kernel, and so the kubelet, would refuse a container (C46): what is in use now or was
-// during the streak, page cache included.
-
-/** What a memory limit keeps after OOM kills of the container, or of its siblings (L12, L14), bytes; 0 = none. */
+/**
+ * Returns the memory limit that must remain after OOM kills of the container or of its siblings, in bytes; 0 = none.
+ * Clauses: L12, L14, C46.
+ */
 export function computeKillFloor(
   { containerState: { killFloor }, container, input: { now, killFloors } }: ContainerCase,
 ): number {
@@ -115,7 +115,7 @@ export function computeKillFloor(
   return Math.max(own, siblings);
 }
 
-/** What endings are read with. */
+/** The facts that an ending is judged by. */
 interface EndingContext {
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
@@ -125,13 +125,14 @@ interface EndingContext {
   readonly lastAt: number;
   /** The newest working set that is known of the container, bytes; `null` = none. */
   readonly usageBytes: number | null;
-  /** The node says that it runs out of memory. */
+  /** The node has condition MemoryPressure. */
   readonly memoryPressure: boolean;
 }
 
 /**
- * A process that was killed for memory and was not the container's first is a kill like any other, though the container
- * runs on (L13). Only a source that reads the container's own cgroup counts them.
+ * Returns the container after the processes that were killed while it ran on. Only a source that reads the container's
+ * own cgroup counts them.
+ * Clauses: L13.
  */
 function addKilledProcess(
   before: ContainerState,
@@ -152,9 +153,9 @@ function addKilledProcess(
 }
 
 /**
- * A floor lasts for a day from the last time that the container used as much as killed it, so that a load which comes
- * back once a day or once an hour is not killed again when the kill itself is a day ago; and memory next to its limit
- * leaves a floor as a kill does (L12).
+ * Renews the floor for a day if the container uses as much as killed it, so that a load that returns daily is not
+ * killed again. Memory next to its limit also sets a floor.
+ * Clauses: L12.
  */
 function renewKillFloor(
   container: ContainerState,
@@ -183,10 +184,10 @@ const KILL_FLOOR_RENEW_MS = 60 * 60_000;
 /** Back-off lets a container end six times in the first ten minutes, and twice as often with resizes that clear it. */
 const MAX_ENDINGS = 12;
 
-/** So long after a resize an end by an exit code is taken for the restart that the resize asked for (L7), ms. */
+/** So long after a resize an end by an exit code is taken for the restart that the resize asked for, ms. */
 const RESIZE_RESTART_MS = 60_000;
 
-/** Below this share of its limit a container is no likely victim of its own limit (L13). */
+/** Below this share of its limit a container was probably not killed because of its limit. */
 const NEAR_LIMIT_SHARE = 0.8;
 
 function toEnding(
@@ -196,7 +197,7 @@ function toEnding(
 ): Ending {
   const { now, lastAt, wallAheadMs } = context;
   const endedAt = finishedAt - wallAheadMs;
-  // A node's clock may be behind ours or ahead: what the last evaluation did not show has happened since.
+  // A node's clock may be behind podfit's or ahead: an end that the last evaluation did not show has happened since.
   const at = Math.min(before === undefined ? endedAt : Math.max(endedAt, lastAt), now);
   const limitBytes = computeLimitAtEnd(before, context);
   const isKilled = reason === "OOMKilled";
@@ -205,7 +206,10 @@ function toEnding(
   return { id, at, kind: isAsked ? "exit" : "crash", limitBytes };
 }
 
-/** The smaller of the last seen and the present one: the change that shows the end may show a raised limit, too. */
+/**
+ * Returns the smaller of the last and the present limit, in bytes: the pod that shows the end may already show a raised
+ * limit.
+ */
 function computeLimitAtEnd(before: ContainerState | undefined, { container, pod }: EndingContext): number | null {
   const limit = getActualSize(container)["memory.limits"];
   if (limit === null) return null;
@@ -213,8 +217,8 @@ function computeLimitAtEnd(before: ContainerState | undefined, { container, pod 
 }
 
 /**
- * Usage alone cannot tell: a sample is up to 20 s old, and a process takes a gigabyte in less. Where the node says nothing,
- * the limit is to blame.
+ * Returns whether the node ran out of memory. Usage alone does not show it: a sample is up to 20 s old, and a process
+ * takes a gigabyte in less. Without a sign from the node the limit is the cause.
  */
 function isKilledByNode(limitBytes: number | null, { memoryPressure, usageBytes }: EndingContext): boolean {
   if (limitBytes === null) return true;
@@ -229,7 +233,10 @@ function isResizeRestart(resizedAt: number | null, at: number, context: EndingCo
   return restarts && Math.abs(at - (resizedAt ?? Math.min(own.at - wallAheadMs, now))) <= RESIZE_RESTART_MS;
 }
 
-/** A kill that podfit finds at its start and that some resize has followed needs no answer (L10). */
+/**
+ * Returns the answer to a kill before podfit's start that a resize has followed; `null` if there is none.
+ * Clauses: L10.
+ */
 function findEarlierOomResponse(added: readonly Ending[], { pod, container }: EndingContext): OomResponse | null {
   const kill = added.findLast(({ kind }) => kind === "oom");
   if (kill === undefined) return null;
@@ -260,7 +267,7 @@ type OomVerdict = RaiseVerdict | { readonly kind: "unanswered"; readonly kill: E
 interface RaiseVerdict {
   readonly kind: "raise";
   readonly kill: Ending;
-  /** The limit as it stands in the spec, the wanted one, and what bounds let it become, bytes. */
+  /** The limit in the spec, the wanted limit, and the highest that bounds allow; bytes. */
   readonly from: number;
   readonly to: number;
   readonly most: number;
@@ -275,12 +282,15 @@ const MIN_GROWTH_BYTES = 100 * 1024 * 1024;
 const MAX_RESENDS = 3;
 
 /**
- * A resize ends the back-off, and of the start that follows at once podfit hears too late (docs/kubernetes-138760.md): it is sent again
- * to a run that lives for this long, or to the one after the next back-off, of 10 s at least; ms.
+ * A resize ends the back-off, and podfit sees the start that follows too late (docs/kubernetes-138760.md). The size is
+ * sent again to a run of at least this length, or after the next back-off of at least 10 s; ms.
  */
 const RESEND_MS = 5_000;
 
-/** A run that lives for this long gets it however often it was sent in vain: a resize reaches the cgroup of one that lives, ms. */
+/**
+ * A run of this length gets the size however often it was sent in vain: the cgroup of a running container follows a
+ * resize; ms.
+ */
 const LONG_RUNNING_MS = 10_000;
 
 function isLongRunning(
@@ -290,8 +300,8 @@ function isLongRunning(
 }
 
 /**
- * A fifth of the limit or 100Mi, twice as much for each larger limit that has killed within ten minutes before; bytes. A
- * second kill at the same limit says nothing new.
+ * Returns a fifth of the limit or 100Mi, doubled for each larger limit that killed in the ten minutes before; bytes. A
+ * second kill at the same limit adds nothing.
  */
 function computeGrowthBytes({ limitBytes, at }: Ending, endings: readonly Ending[]): number {
   const limit = limitBytes ?? 0;

@@ -35,20 +35,21 @@ import { explainPair, formatHeldBack, isAfterOom, listVetoedScaleDowns, type Pro
 import type { ResizeCandidate } from "./sizing/candidate.ts";
 import { isSampleCounted, type Sampled } from "./streaks.ts";
 
-// From what passed the gates to one request for the pod, and to a decision for each container that was asked about.
-
-/** A case that was due, what is proposed for it, and how its choices fared. */
+/** A case that was due, its proposals, and the gates' answers. */
 export interface CaseResult extends ChoicesResult {
   readonly it: ContainerCase;
   readonly proposals: readonly Proposal[];
 }
 
-/** What a pod's cases come to. */
+/** The outcome of all cases of a pod. */
 interface PodOutcome extends Pick<SizeOutcome, "decisions" | "request"> {
   readonly views: PodState["views"];
 }
 
-/** One request at most, a decision for each container that was asked about, and the next view of each autoscaler. */
+/**
+ * Returns at most one request, a decision for each container that was asked about, and the next view of each
+ * autoscaler.
+ */
 export function toOutcome({ input, sampled, cases, results }: OutcomeContext): PodOutcome {
   const first = chooseLongestWanted(results);
   const request = first === null ? proposeRevert(cases, listWaitingForDeferred(results)) : toResizeRequest(first);
@@ -66,11 +67,11 @@ interface OutcomeContext {
   readonly input: SizeInput;
   readonly sampled: readonly Sampled[];
   readonly cases: readonly ContainerCase[];
-  /** Of the cases that were due. */
+  /** The results of the cases that were due. */
   readonly results: readonly CaseResult[];
 }
 
-/** The views after the samples, and after how the cases of their autoscalers fared. */
+/** Returns the views after the samples and the gates' answers. */
 function nextViews(sampled: readonly Sampled[], results: readonly CaseResult[]): PodState["views"] {
   const views: Record<string, AutoscalerView> = {};
   for (const { autoscaler, view, isNewSample } of sampled) {
@@ -82,7 +83,10 @@ function nextViews(sampled: readonly Sampled[], results: readonly CaseResult[]):
   return views;
 }
 
-/** One resize in flight per pod: the proposals that have stood longest go first (C12). `null` when nothing passed. */
+/**
+ * Returns the candidate whose proposals are oldest, since only one resize is in flight per pod; `null` if none passed.
+ * Clauses: C12.
+ */
 function chooseLongestWanted(weighed: readonly CaseResult[]): ResizeCandidate | null {
   let first: ResizeCandidate | null = null;
   for (const { asked } of weighed) {
@@ -92,7 +96,10 @@ function chooseLongestWanted(weighed: readonly CaseResult[]): ResizeCandidate | 
   return first;
 }
 
-/** Containers whose proposals nothing holds up but a resize of the pod that waits for room (L31). */
+/**
+ * Returns the containers that only a resize of the pod that waits for headroom blocks.
+ * Clauses: L31.
+ */
 function listWaitingForDeferred(weighed: readonly CaseResult[]): readonly string[] {
   let names = NO_NAMES;
   for (const { it, asked } of weighed) {
@@ -102,19 +109,19 @@ function listWaitingForDeferred(weighed: readonly CaseResult[]): readonly string
   return names;
 }
 
-/** The PATCH for a candidate that passed every gate. */
+/** Returns the PATCH for a candidate that passed every gate. */
 function toResizeRequest(candidate: ResizeCandidate): ResizeRequest {
   const { action, base, to, changes, proposals, container: { spec }, input: { room } } = candidate;
   const reason = findResizeReason(candidate);
   const reflex = proposals[0]?.reflex ?? null;
-  // Where room is known, it decides when what was taken back is asked for again (L31).
+  // If headroom is known, it decides when a field that was taken back is asked for again.
   const givesUp = action === "scaleUp" && base !== spec && room === null ? spec : null;
   const why = explainMoves(candidate);
   const resize = { action, from: base, to, changes, stuck: null, givesUp, reason, why, reflex };
   return newResizeRequest(candidate, resize);
 }
 
-/** What is said of a case that was asked about. */
+/** Returns the decision about a case that was asked about. */
 export function toContainerDecision(
   it: ContainerCase,
   asked: GateResult | null,
@@ -129,18 +136,18 @@ export function toContainerDecision(
   const { action, base, to, moving, proposals } = asked.candidate;
   const reason = findResizeReason(asked.candidate);
   const decision = { kind: "resize", action, ...(reason !== null && { reason }), from: base, to } as const;
-  // A kill is a sample of its own (L10): it is counted where it is acted on (C52).
+  // A kill counts as a new sample when podfit acts on it.
   const isNew = isNewSample || isAfterOom(proposals);
   return { autoscaler, container, decision, candidates: moving, isNewSample: isNew };
 }
 
-/** A revert stands beside what else was decided about its container. */
+/** Returns the decision of a revert, in addition to the container's own decision. */
 function toRevertDecision({ autoscaler, container, from, to, stuck }: ResizeRequest): ContainerDecision {
   const decision = { kind: "revert", reason: stuck ?? "ResizeError", from, to } as const;
   return { autoscaler, container, decision, candidates: [], isNewSample: false };
 }
 
-/** The decisions for contenders that do not own their container. */
+/** Returns the decisions for autoscalers that do not own their container. */
 function listNotOwnerDecisions(
   sampled: readonly Sampled[],
   { cases, input }: { readonly cases: readonly ContainerCase[]; readonly input: SizeInput },
@@ -161,10 +168,9 @@ function listNotOwnerDecisions(
   });
 }
 
-// A veto (C32): a side that wants up and is at its bound holds every scale-down of its container, for as long as it
-// lasts. After a while the words of the decision say so, and what an autoscaler may say against it (L34).
-
-/** Since when a side at its bound has held the scale-downs of another resource, epoch ms; `null` = none does. */
+/**
+ * Returns since when a field at its bound has held the scale-downs of another resource, epoch ms; `null` = none does.
+ */
 function findVetoedSince(
   { it: { autoscaler, view, input: { now } }, proposals, asked }: CaseResult,
 ): number | null {
@@ -173,14 +179,13 @@ function findVetoedSince(
   return listVetoedScaleDowns(proposals).length === 0 ? null : view.vetoedSince ?? now;
 }
 
-// For how many samples in a row has a scale-up been held by what does not pass by itself (L53)? What passes in
-// between, such as a cooldown or the next try of a refused size, neither counts nor ends it: it ends with the wish, or
-// with an accepted resize.
-
-/** So many samples in a row make a pod count as limited. */
+/** This many samples in a row make a pod limited. */
 export const MIN_LIMITED_SAMPLES = 2;
 
-/** The view after a new sample; `up`: how the wanted scale-up fared, `null` where none is, or another owns the container. */
+/**
+ * Returns the view after a new sample; `up`: the gates' answer to the scale-up, `null` without one. Cooldowns and
+ * retries of a refused size neither count nor end the count.
+ */
 function nextLimitedView(view: AutoscalerView, autoscaler: Autoscaler, up: GateResult | null): AutoscalerView {
   const limited = up === null ? null : nextLimited(view.limited, up);
   const held = up === null
@@ -190,19 +195,20 @@ function nextLimitedView(view: AutoscalerView, autoscaler: Autoscaler, up: GateR
   return { ...view, limited, shortage: held };
 }
 
-/** What holds the scale-ups of a contender, once it has for long enough; `null` while they are free, or none is wanted. */
+/**
+ * Returns what holds the scale-ups of an autoscaler, once it lasts; `null` if they are free, or none is wanted.
+ * Clauses: L53.
+ */
 export function findScaleUpLimit(
   { limited, wantedSince }: Pick<AutoscalerView, "limited" | "wantedSince">,
 ): LimitReason | null {
   return limited !== null && wantedSince !== null && limited.samples >= MIN_LIMITED_SAMPLES ? limited.reason : null;
 }
 
-// Ways out of a stuck resize (C47): fields that podfit wrote and the kubelet cannot enact go back to what is in force,
-// so that the node's scheduler and the pod's other resizes are not held up. At most once per cooldown.
-
 /**
- * The request to revert, for the first container that can; `null` when there is nothing to give up. What waits for room
- * goes back at once where it holds up one of `heldBack`, other containers of the pod (L31).
+ * Returns the request that takes back a stuck resize, for the first container that can; `null` if there is none. A
+ * resize that waits for headroom is taken back at once if it blocks one of `heldBack`, other containers of the pod.
+ * Clauses: L31.
  */
 function proposeRevert(cases: readonly ContainerCase[], heldBack: readonly string[] = []): ResizeRequest | null {
   const [sponsor] = cases;
@@ -234,7 +240,10 @@ function proposeRevert(cases: readonly ContainerCase[], heldBack: readonly strin
 /** Shared, as most evaluations have none. */
 const NO_NAMES: readonly string[] = [];
 
-/** A kill waits for nobody (L11). */
+/**
+ * Returns since when the candidate is wanted; an OOM kill is first.
+ * Clauses: L11.
+ */
 function getWantedSince({ view, proposals }: ResizeCandidate): number {
   return isAfterOom(proposals) ? -Infinity : view.wantedSince ?? Infinity;
 }
@@ -249,13 +258,11 @@ function explainMoves({ sized, proposals }: ResizeCandidate): string {
     const why = proposals.find(({ side }) => side === one.key)?.why ?? one.key;
     return [one.cappedBy === null ? why : `${why}, capped by ${one.cappedBy}`];
   });
-  // Sides that answer one kill have one reason.
+  // Fields that answer one kill have one reason.
   return [...new Set(whys)].join("; ");
 }
 
-// Why nothing is wanted of a container, in few words: the numbers are in the state, for those who ask.
-
-/** The first that applies; every case without a proposal has one. */
+/** Returns why no change is wanted: the first cause that applies. */
 function explainHold(it: ContainerCase): Decision {
   const { input, view, container, containerState, autoscaler } = it;
   const { sample } = view.sampling;
@@ -296,10 +303,10 @@ function toHold(reason: HoldReason, message: string): Extract<Decision, { kind: 
   return { kind: "hold", reason, message };
 }
 
-/** So long a veto is no passing thing, ms. */
+/** After this time the message mentions a veto, in ms. */
 const LONG_VETO_MS = 10 * 60_000;
 
-/** The decision, with the veto in its words once that has stood for 10 minutes. */
+/** Returns the decision; its message mentions a veto that has lasted for 10 minutes. */
 function addVetoText(decision: Decision, now: number, vetoedSince: number | null): Decision {
   if (decision.kind !== "hold" || vetoedSince === null || now - vetoedSince < LONG_VETO_MS) return decision;
   const forLong = formatDuration(Math.floor((now - vetoedSince) / 60_000) * 60_000);
@@ -313,7 +320,7 @@ function nextLimited(before: LimitedScaleUp | null, up: GateResult): LimitedScal
   return isLimitReason(reason) ? { reason, samples: (before?.samples ?? 0) + 1 } : before;
 }
 
-/** Of one side of the scale-up. */
+/** For one field of the scale-up. */
 function toScaleUpAnswer({ objections }: GateResult, key: ResourceField): ScaleUpAnswer {
   const { reason = null } = objections.find(({ sides }) => sides.includes(key)) ?? {};
   return isLimitReason(reason) ? "limit" : reason === "Cooldown" ? "cooldown" : "other";
@@ -330,8 +337,8 @@ function isLimitReason(reason: string | null): reason is LimitReason {
 }
 
 /**
- * Containers that podfit resized for an autoscaler that is gone, and whose resize is stuck: it holds up the whole pod, so
- * the first contender that is left gives it up.
+ * Returns containers with a stuck resize whose autoscaler is gone. It blocks the whole pod, so the first remaining
+ * autoscaler takes it back.
  */
 function listOrphans(cases: readonly ContainerCase[], sponsor: ContainerCase): readonly ContainerCase[] {
   const orphans: ContainerCase[] = [];
@@ -354,7 +361,9 @@ function isRevertDue(it: ContainerCase, status: StuckResize, heldBack: readonly 
   return isResizeTimedOut(it, status);
 }
 
-/** A refused revert waits like any refused size; a refused scale does not hold it up, unless everything is refused. */
+/**
+ * A refused revert waits like a refused size. A refused scale action does not block it, unless everything is refused.
+ */
 function isHoldingRevert({ kind, action, until }: Refusal, now: number): boolean {
   return now < until && (kind === "everything" || action === "revert");
 }

@@ -28,10 +28,10 @@ import { isSameSize } from "../units/resources.ts";
 import { type EndingsState, nextEndings, NOT_ENDED } from "./oom.ts";
 import { nextView } from "./streaks.ts";
 
-// How the facts of a pod move its state on, before anything is decided: contenders that came or went, conflicts that
-// are over, streaks that a restart or another size ends (C11, C13, C16, C31).
-
-/** The same object when nothing has changed since the last evaluation, and for the answer to a request. */
+/**
+ * Returns the state after the pod's facts; the same object if nothing changed, and for the answer to a request.
+ * Clauses: C11, C13, C16, C31.
+ */
 export function nextPodFacts(state: PodState, input: SizeInput): PodState {
   const { pod, contenders, now, wallAheadMs = 0 } = input;
   if (input.observation.kind === "answered" || isUnchanged(state, pod, contenders)) return state;
@@ -71,12 +71,12 @@ export function nextPodFacts(state: PodState, input: SizeInput): PodState {
   };
 }
 
-/** A conflict is over when a newer pod arrives, or after this, in ms: the watch may have missed it. */
+/** A conflict ends when a newer pod arrives, or after this time, in ms, since the watch may have missed it. */
 const CONFLICT_MS = 30_000;
 
 /**
- * The same pod and contenders as at the last evaluation, and nothing in the state that time alone moves on. Most
- * evaluations of most pods are so.
+ * Returns whether pod and autoscalers are the same as at the last evaluation and nothing in the state depends on time
+ * alone. Most evaluations end here.
  */
 function isUnchanged(state: PodState, pod: PodFacts, contenders: readonly Autoscaler[]): boolean {
   const { views } = state;
@@ -92,7 +92,10 @@ function isUnchanged(state: PodState, pod: PodFacts, contenders: readonly Autosc
   return true;
 }
 
-/** Containers that are contended for, and those in which a resize of podfit's is stuck for nobody any more (C47). */
+/**
+ * Returns containers that are targeted, and those with a stuck resize of podfit.
+ * Clauses: C47.
+ */
 function listTrackedContainers(pod: PodFacts, contenders: readonly Autoscaler[]): readonly string[] {
   const names = contenders.map(({ containerName }) => containerName);
   if (pod.pending === null && pod.inProgress === null) return names;
@@ -100,7 +103,7 @@ function listTrackedContainers(pod: PodFacts, contenders: readonly Autoscaler[])
   return [...names, ...stuck.map(({ name }) => name)];
 }
 
-/** A condition begins anew with another reason, whatever its time says. */
+/** Returns since when the condition holds. Another reason starts it again, whatever its time is. */
 function nextCondition(
   before: ConditionSince | null,
   condition: ResizeCondition | null,
@@ -132,13 +135,11 @@ function isConflictOpen(conflict: PodState["conflict"], pod: PodFacts, now: numb
   return now - conflict.at < CONFLICT_MS;
 }
 
-// What a container's facts make of its state: readiness, the size in force, restarts, the last resize (C24, C31, C42).
-
 /** What the state of a container follows from. */
 interface NextContainerContext extends TimeBounds {
   readonly pod: PodFacts;
   readonly container: ContainerFacts;
-  /** The highest that a PATCH of ours was answered with. */
+  /** The highest that a PATCH of podfit was answered with. */
   readonly generation: number;
   /** How the container's instances have ended. */
   readonly ended: EndingsState;
@@ -192,7 +193,7 @@ function nextContainer(before: ContainerState | undefined, context: NextContaine
   };
 }
 
-/** What limits a time of another clock. */
+/** What bounds a time of another clock, epoch ms of podfit: when it was not yet so, 0 = unknown, and now. */
 interface TimeBounds {
   /** When the pod was last evaluated, steady epoch ms; 0 = never. */
   readonly seenAt: number;
@@ -201,8 +202,8 @@ interface TimeBounds {
 }
 
 /**
- * A node's clock may be ahead of ours, or behind it: what is seen now has begun by now, and not before the pod was last
- * seen without it.
+ * Returns podfit's time for a node's time. The node's clock may be ahead or behind: what is seen now began by now, and
+ * not before the pod was last seen without it.
  */
 function toLocalTime(at: number, { seenAt, now, wallAheadMs }: TimeBounds): number {
   return Math.min(Math.max(at - wallAheadMs, seenAt), now);
@@ -214,8 +215,8 @@ function nextSince(before: Since | null, at: number | null, window: TimeBounds):
 }
 
 /**
- * Another entry in a pod newer than our last PATCH shows a resize by somebody else since the last evaluation: it counts
- * from now, for the API server's clock may be far behind ours, or ahead of it.
+ * Returns when the container was last resized. A new managedFields entry in a pod newer than podfit's last PATCH is a
+ * resize by another client. It counts from now, since the API server's clock may differ.
  */
 function nextResizedAt(
   { resizedAt, ...before }: ContainerState,
@@ -230,9 +231,9 @@ function nextResizedAt(
 }
 
 /**
- * The time of the newest entry of podfit for the container, or of anybody who has a field of it: a person may change one
- * field while podfit keeps the others. Where there is neither, because a third took every field over, of the newest
- * resize by anybody but podfit for another container (C42). Epoch ms; `null` without any.
+ * Returns the time of the newest managedFields entry of podfit, or of another manager that has a field of the
+ * container; else of the newest resize by another client. Epoch ms; `null` without any.
+ * Clauses: C42.
  */
 function findResizeEntryAt(pod: PodFacts, container: string): number | null {
   let own: number | null = null;

@@ -16,18 +16,18 @@ import {
 import type { ResourceField, Resources } from "../units/resources.ts";
 import { fillsLimit } from "./samples.ts";
 
-// One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
-// a row it has. What a full streak leads to is for the proposals.
-
-/** Whether the next allocation may be the last; both in bytes. */
+/**
+ * Returns whether the next allocation may be the last; both in bytes.
+ * Clauses: C30, C31.
+ */
 export function isNearLimit(usage: number, limit: number): boolean {
   return usage * 100 >= NEAR_LIMIT_PERCENT * limit;
 }
 
-// For how many samples in a row has a container been short of what it wants (R84, R85)? The law itself does not ask:
-// replicas do, before they scale out or in.
-
-/** The counts of samples at limits after one more. */
+/**
+ * Returns the counts of samples at limits after one more.
+ * Clauses: R84, R85.
+ */
 export function nextAtLimitCounts(before: Shortage, { sample, actual, isCpuAlone }: LimitSample): Shortage {
   const isCpuFull = actual !== null && fillsLimit(sample.cpuMillicores, actual["cpu.limits"]);
   const isClipped = actual !== null && (isCpuFull || sample.isSaturated);
@@ -43,10 +43,12 @@ export function nextAtLimitCounts(before: Shortage, { sample, actual, isCpuAlone
     : { atLimit: { cpu, memory }, clipped, held };
 }
 
-/** What a scale-up of a side met: `limit` does not pass by itself, `cooldown` does, `other` says nothing. */
+/** What a scale-up of a field met: `limit` needs an administrator, `cooldown` ends alone, `other` counts as neither. */
 export type ScaleUpAnswer = "limit" | "cooldown" | "other";
 
-/** The counts of held requests after one more sample; `answer` says how the scale-up of a side that is wanted fared. */
+/**
+ * Returns the counts of held requests after one more sample. `answer` returns what a wanted scale-up of a field met.
+ */
 export function nextHeldCounts(
   { streaks, shortage }: AutoscalerView,
   { sides }: Pick<Autoscaler, "sides">,
@@ -67,19 +69,22 @@ export function clearHeldCounts(before: Shortage): Shortage {
   return before.held === NO_SHORTAGE.held ? before : { ...before, held: NO_SHORTAGE.held };
 }
 
-/** A container at so much of its memory limit is next to being killed, percent (L11). */
+/** A container at this much of its memory limit is next to being killed, percent. */
 const NEAR_LIMIT_PERCENT = 95;
 
 /** What one more sample is held against. */
 interface LimitSample {
   readonly sample: Sample;
-  /** The size in force; `null` = the sample is of another one, and says nothing of this. */
+  /** The size in force; `null` = the sample belongs to an earlier size. */
   readonly actual: Resources | null;
-  /** Memory is not in it (L60). */
+  /** Memory is not in it. */
   readonly isCpuAlone: boolean;
 }
 
-/** What passes by itself neither counts nor ends it; a cooldown counts once usage has been at the limit for as long. */
+/**
+ * Returns the count after one more sample. A block that ends alone neither counts nor ends it; a cooldown counts once
+ * usage has been at the limit for as long.
+ */
 function computeHeldCount({ atLimit, held }: Shortage, rule: FieldPolicy, answer: ScaleUpAnswer): number {
   const before = held[rule.key] ?? 0;
   const needed = computeShortSamples(rule);

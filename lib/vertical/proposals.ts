@@ -38,9 +38,11 @@ import { computeKillFloor, findOomVerdict } from "./oom.ts";
 import { findUsage, type Sampled } from "./streaks.ts";
 import { findEvidence } from "./windows.ts";
 
-// Which containers of a pod are decided about, and for whom: one case per container, its owner's (C12).
-
-/** One case per container that some contender targets and the pod has; none in a pod that another podfit resizes. */
+/**
+ * Returns one case for each container that an autoscaler targets and the pod has; none if another podfit resizes the
+ * pod.
+ * Clauses: C12.
+ */
 export function listCases(
   sampled: readonly Sampled[],
   { input, state, status }: CasesContext,
@@ -60,47 +62,50 @@ export function listCases(
   return cases;
 }
 
-/** A case is decided when it is due, and whenever something changed while proposals stand (C22, C40) or a kill does (L10). */
+/**
+ * Returns whether the case is decided now: it is due, or something changed while there are proposals or a kill.
+ * Clauses: C22, C40, L10.
+ */
 export function isDecisionDue(it: ContainerCase): boolean {
   const { isDue, input: { observation }, view } = it;
   if (isDue) return true;
   return observation.kind === "changed" && (view.wantedSince !== null || findOomVerdict(it)?.kind === "raise");
 }
 
-// What is wanted of a side of a container, before anything is asked whether it may be.
-
-/** What is wanted of one side: where to, why, and how urgently. */
+/** What is wanted of one field: the amount, the cause and the urgency. */
 export interface Proposal {
   readonly side: ResourceField;
   readonly direction: Direction;
   /** The recommendation: millicores or bytes, before any cap, not rounded. */
   readonly amount: number;
-  /** In words, for the event: `cpu.requests at 107 %`. */
+  /** The cause as text, for the event: `cpu.requests at 107 %`. */
   readonly why: string;
   readonly cause: ProposalCause;
-  /** It moves with the other side of its resource or not at all (L35). */
+  /** It moves with the other field of its resource or not at all. */
   readonly isPaired?: boolean;
-  /** What an answer to an OOM kill leaves behind once it is accepted (L11). */
+  /** What an answer to an OOM kill leaves behind once it is accepted. */
   readonly reflex?: OomResponse;
 }
 
 /**
- * Whether a choice rests on samples of usage: all proposals of one have the same urgency. What does not waits for no sample,
- * cooldown or delay, and takes no steps.
+ * Returns whether a choice depends on samples of usage; all proposals of a choice have the same cause. One that does
+ * not waits for no sample, cooldown or delay, and is not limited by steps.
  */
 export function isByUsage(proposals: readonly Proposal[]): boolean {
   const first = proposals[0];
   return first === undefined || first.cause === "usage";
 }
 
-/** Whether a choice answers an OOM kill: all proposals of one have the same urgency. */
+/** Returns whether a choice answers an OOM kill; all proposals of a choice have the same cause. */
 export function isAfterOom([first]: readonly Proposal[]): boolean {
   return first?.cause === "oom";
 }
 
-// Every rule that may want something of a container is asked, and of all proposals one direction is chosen.
-
-/** In the order of the proposers, pairs settled (L35); most cases have none, and then it is always the same array. */
+/**
+ * Returns the proposals in the order of the proposers, with pairs settled. Without proposals it is always the same
+ * array.
+ * Clauses: L35.
+ */
 export function proposeSizes(it: ContainerCase): readonly Proposal[] {
   let all = NO_PROPOSALS;
   for (const proposer of PROPOSERS) {
@@ -110,7 +115,7 @@ export function proposeSizes(it: ContainerCase): readonly Proposal[] {
   return pairUp(it, all);
 }
 
-/** A direction, and one proposal for each side that is to move in it. */
+/** A direction, and one proposal for each field that is to move in it. */
 export interface Choice {
   readonly direction: Direction;
   readonly action: Action;
@@ -118,8 +123,9 @@ export interface Choice {
 }
 
 /**
- * Of the most urgent proposals, any that goes up wins; else those that go down (C32). Where two are about one side the
- * larger amount counts, in either direction. `null` when there are none.
+ * Returns the most urgent proposals of one direction: up if any goes up, else down. If two concern one field the larger
+ * amount counts. `null` without proposals.
+ * Clauses: C32.
  */
 export function chooseDirection(proposals: readonly Proposal[]): Choice | null {
   const first = proposals[0];
@@ -138,8 +144,9 @@ export function chooseDirection(proposals: readonly Proposal[]): Choice | null {
 }
 
 /**
- * The choices to be asked in their order, until one passes. A wish to go up holds every scale-down (C32), or with
- * `veto: resource` those of its own resource only: then what else goes down is a second choice (L34).
+ * Returns the choices in the order in which they are asked, until one passes. A wanted scale-up blocks every
+ * scale-down, or with `veto: resource` only those of its resource: then the other scale-downs are a second choice.
+ * Clauses: C32, L34.
  */
 export function listChoices(proposals: readonly Proposal[], { veto }: Pick<Autoscaler, "veto">): readonly Choice[] {
   const first = chooseDirection(proposals);
@@ -149,30 +156,29 @@ export function listChoices(proposals: readonly Proposal[], { veto }: Pick<Autos
   return second === null ? [first] : [first, second];
 }
 
-/** The scale-downs of resources of which no side wants up. */
+/** Returns the scale-downs of resources of which no field must grow. */
 export function listVetoedScaleDowns(proposals: readonly Proposal[]): readonly Proposal[] {
   return proposals.filter(({ side }) =>
     !proposals.some((one) => one.direction === "up" && resourceOf(one.side) === resourceOf(side))
   );
 }
 
-// The size that usage asks for, before anything caps it (C33).
-
-/** usage / target in the unit of usage, not rounded. */
+/**
+ * usage / target in the unit of usage, not rounded.
+ * Clauses: C33.
+ */
 export function computeTargetSize({ targetUtilizationPercent }: DirectionPolicy, usage: number): number {
   return usage * 100 / targetUtilizationPercent;
 }
 
-// Every configured side as it stands with the newest sample: for proposals, and for those who show or explain one.
-
-/** One side with the newest sample. */
+/** One field with the newest sample. */
 export interface FieldAssessment {
   readonly key: ResourceField;
   /** Measured, in millicores or bytes; `null` while no rate is known. */
   readonly usage: number | null;
-  /** What it is judged and sized by: usage, or of CPU more where a limit holds it back (L21). */
+  /** What it is judged and sized by: usage, or of CPU more where a limit holds it back. */
   readonly demand: number | null;
-  /** The request or limit in force; `null` when it is missing or zero (C37). */
+  /** The request or limit in force; `null` when it is missing or zero. */
   readonly baseline: number | null;
   readonly utilizationPercent: number | null;
   /** How many samples in a row have pointed in one direction. */
@@ -181,7 +187,7 @@ export interface FieldAssessment {
   readonly wanted: Direction | null;
 }
 
-/** One per rule, in their order. */
+/** Returns one assessment for each rule, in their order. */
 export function assessFields(
   rules: readonly FieldPolicy[],
   view: AutoscalerView,
@@ -190,9 +196,10 @@ export function assessFields(
   return rules.map((rule) => assessField(rule, view, actual));
 }
 
-// What a CPU limit hid, in words: for proposals, and for those who ask why nothing is wanted (L21).
-
-/** `, held back 60 % of the time: demand 420m`; empty while demand is what was used, and for memory. */
+/**
+ * Formats `, held back 60 % of the time: demand 420m`; empty if demand equals usage, and for memory.
+ * Clauses: L21.
+ */
 export function formatHeldBack(resource: Resource, sample: Sample | null): string {
   if (resource !== "cpu" || sample === null) return "";
   const { heldBack, demandMillicores, cpuMillicores } = sample;
@@ -201,11 +208,11 @@ export function formatHeldBack(resource: Resource, sample: Sample | null): strin
   return `, held back ${Math.round(heldBack * 100)} % of the time: demand ${formatAmount(demand, "cpu")}`;
 }
 
-// A new pod gets the size that its siblings have come to (L40), before its own usage says anything: once, after its
-// `after` and `delay` or a few seconds of running, whichever comes first. Memory and limits go up only; a CPU request
-// may go down, too, where nothing goes up, as one resize has one direction.
-
-/** Whether siblings may matter to the pod now: it is new, and nobody has resized it. Cheap, for it is asked of every pod. */
+/**
+ * Returns whether the sizes of siblings may matter to the pod: it is new and was never resized. `wallNow` is epoch ms of
+ * the wall clock. Cheap, since it is called for every pod.
+ * Clauses: L40.
+ */
 export function wantsSiblings(pod: PodFacts, contenders: readonly Autoscaler[], wallNow: number): boolean {
   for (const autoscaler of contenders) {
     if (autoscaler.newPods !== "inherit" || autoscaler.mode !== "apply") continue;
@@ -216,13 +223,11 @@ export function wantsSiblings(pod: PodFacts, contenders: readonly Autoscaler[], 
   return false;
 }
 
-// Requests and limits that may only move together (L35): in a Guaranteed pod a side that moved alone would turn the
-// pod Burstable, which a resize may not do (C35). So the two sides of a resource that are both managed are one pair.
-
 /**
- * Proposals with pairs settled: up when either side wants up, down only when both want down, and each proposal stands
- * for both sides. To the larger desired: by the side that wants most a pair would go to and fro for ever, with the
- * document's bands 133m, 143m, 133m, 143m.
+ * Returns the proposals with pairs settled. In a Guaranteed pod a field that moved alone would change the QoS class, so
+ * request and limit move together: up if either must grow, down if both can shrink, to the larger amount. With the
+ * field that needs most alone, a pair could alternate: 133m, 143m, 133m.
+ * Clauses: L35, C35.
  */
 export function pairUp(it: ContainerCase, proposals: readonly Proposal[]): readonly Proposal[] {
   if (proposals.length === 0) return proposals;
@@ -237,7 +242,7 @@ export function pairUp(it: ContainerCase, proposals: readonly Proposal[]): reado
   return settled;
 }
 
-/** Why a pair stays where it is though one side would scale down; `null` where no pair is the reason. */
+/** Returns why a pair stays where it is though one field would scale down; `null` where no pair is the reason. */
 export function explainPair(it: ContainerCase): Extract<Decision, { readonly kind: "hold" }> | null {
   const { autoscaler: { sides }, view: { streaks } } = it;
   for (const resource of listPairs(it)) {
@@ -261,7 +266,7 @@ interface CasesContext {
 
 const NO_CASES: readonly ContainerCase[] = [];
 
-/** Most containers have one contender, and most pods one container. */
+/** Most containers have one autoscaler, and most pods one container. */
 function findOwningSample(sampled: readonly Sampled[], context: OwnershipContext): Sampled | null {
   const { name } = context.container;
   const only = sampled[0];
@@ -271,7 +276,7 @@ function findOwningSample(sampled: readonly Sampled[], context: OwnershipContext
   return contenders.find(({ autoscaler }) => autoscaler === owner) ?? null;
 }
 
-/** What makes a side be proposed: usage, an OOM kill (L11), or that the pod is new (L40). */
+/** What makes a field be proposed: usage, an OOM kill, or that the pod is new. */
 type ProposalCause = "usage" | "newPod" | "oom";
 
 /** Of proposals that disagree the more urgent ones count. */
@@ -280,7 +285,7 @@ const URGENCY: Readonly<Record<ProposalCause, number>> = { usage: 0, newPod: 1, 
 /** Shared, as most evaluations propose nothing. */
 const NO_PROPOSALS: readonly Proposal[] = [];
 
-/** Looks at a case and returns what it wants; at most one proposal per side. */
+/** Returns what it wants for a case; at most one proposal for each field. */
 type Proposer = (it: ContainerCase) => readonly Proposal[];
 
 /** All rules, in no order of rank: urgency decides between them. */
@@ -292,10 +297,10 @@ function toChoice(direction: Direction, proposals: readonly Proposal[]): Choice 
 
 const NO_CHOICES: readonly Choice[] = [];
 
-// The rule of the document: a side whose streak is full wants usage / target (C31, C33). A scale-down is sized by the
-// most that its evidence shows, never by the newest sample alone (L1).
-
-/** One proposal per side with a full streak; none while nothing is known. */
+/**
+ * Returns one proposal for each field with a full streak. Scale-downs use the peak of their evidence, never the newest
+ * sample alone.
+ */
 function proposeByThresholds({ autoscaler, view, container }: ContainerCase): readonly Proposal[] {
   if (view.wantedSince === null) return NO_PROPOSALS;
   const actual = getActualSize(container);
@@ -316,7 +321,10 @@ function proposeByThresholds({ autoscaler, view, container }: ContainerCase): re
   return proposals;
 }
 
-/** A percentile stands for what was used (L4); else the peak of the streak, or of the window where that is higher. */
+/**
+ * Returns the percentile, else the peak of the streak, or of the window if that is higher.
+ * Clauses: L4.
+ */
 function computeLowUsage(rule: FieldPolicy, { streaks, evidence }: AutoscalerView, usage: number): number {
   const seen = findEvidence(evidence, rule);
   if (rule.down.percentile !== null) return seen ?? usage;
@@ -324,7 +332,7 @@ function computeLowUsage(rule: FieldPolicy, { streaks, evidence }: AutoscalerVie
   return Math.max(usage, peakUsage ?? 0, olderPeakUsage ?? 0, seen ?? 0);
 }
 
-/** The side of one rule. */
+/** Returns the assessment of one rule's field. */
 function assessField(
   rule: FieldPolicy,
   { sampling: { sample }, streaks }: AutoscalerView,
@@ -345,13 +353,16 @@ function assessField(
   };
 }
 
-/** After so long it inherits, whatever `after` and `delay` say, ms: the sooner, the less it suffers from its template. */
+/** After this time a new pod gets the size of its siblings, whatever `after` and `delay` are; ms. */
 const INHERIT_AFTER_MS = 5_000;
 
-/** For so long, and for two polls more, a container is new, ms: what held it up until then is left to the law. */
+/** A container is new for this time and two polls more, in ms. After that only its own usage counts. */
 const NEW_MS = 60_000;
 
-/** One proposal per managed side that differs from its siblings'; none once the container has inherited or is no longer new. */
+/**
+ * Returns one proposal for each managed field that differs from its siblings'; none once the container has inherited or
+ * is no longer new.
+ */
 function proposeInheritance(it: ContainerCase): readonly Proposal[] {
   const { autoscaler, container, containerState, input } = it;
   if (autoscaler.newPods !== "inherit" || input.siblings === null || !isInheritanceDue(it, input)) return NO_PROPOSALS;
@@ -372,7 +383,10 @@ function proposeInheritance(it: ContainerCase): readonly Proposal[] {
   return proposals.length === 0 ? NO_PROPOSALS : proposals;
 }
 
-/** No memory limit is inherited that has killed a sibling (L12, L14). */
+/**
+ * No memory limit is inherited that has killed a sibling.
+ * Clauses: L12, L14.
+ */
 function findInheritedAmount(
   key: ResourceField,
   { median, floorBytes }: SiblingSize,
@@ -395,15 +409,15 @@ function isInheritanceDue({ autoscaler, container, containerState }: ContainerCa
   return now - running.since >= INHERIT_AFTER_MS || (start !== null && now >= start + autoscaler.delayMs);
 }
 
-/** A restart, or another QoS class, is no fair price for a smaller request. */
+/** Returns whether a smaller request would cause neither a restart nor another QoS class. */
 function mayShrink(key: ResourceField, { container, input: { pod } }: ContainerCase): boolean {
   return key === "cpu.requests" && !container.restartsOn.cpu && pod.qosClass !== "Guaranteed";
 }
 
-// The answer to an OOM kill (L10, L11, L13): the limit goes up at once, however little usage was ever read. Each kill
-// is answered once, by its containerID; one that cannot be answered has a word for why, which people are notified of.
-
-/** The limit, and the request in the same ratio, each where it is managed; nothing where no kill waits for an answer. */
+/**
+ * Returns the memory limit, and the request in the same ratio, for each that is managed; empty if no kill is
+ * unanswered.
+ */
 function proposeAfterOom(it: ContainerCase): readonly Proposal[] {
   const verdict = findOomVerdict(it);
   if (verdict?.kind !== "raise") return NO_PROPOSALS;
@@ -413,7 +427,7 @@ function proposeAfterOom(it: ContainerCase): readonly Proposal[] {
   for (const { key, resource, bounds } of it.autoscaler.sides) {
     const amount = getActualSize(it.container)[key];
     if (resource !== "memory" || amount === null || amount >= (bounds.max ?? Infinity)) continue;
-    // The request follows what the limit may become.
+    // The request follows the limit's new size.
     const wanted = key === "memory.limits" ? to : amount * Math.min(to, most) / from;
     proposals.push({ side: key, direction: "up", amount: wanted, why, cause: "oom", reflex });
   }
@@ -424,7 +438,7 @@ const RESOURCES: readonly Resource[] = ["cpu", "memory"];
 
 const NO_PAIRS: readonly Resource[] = [];
 
-/** The resources whose request and limit are managed, and tied to each other by the pod's class. */
+/** Returns the resources whose request and limit are both managed and tied by the pod's QoS class. */
 function listPairs({ autoscaler: { sides }, container, input: { pod } }: ContainerCase): readonly Resource[] {
   if (pod.qosClass !== "Guaranteed" || sides.length === 1) return NO_PAIRS;
   const actual = getActualSize(container);
@@ -432,20 +446,20 @@ function listPairs({ autoscaler: { sides }, container, input: { pod } }: Contain
     const [request, limit] = [`${resource}.requests`, `${resource}.limits`] as const;
     if (!actual[request] || !actual[limit]) return false;
     if (findFieldPolicy(sides, request) === undefined || findFieldPolicy(sides, limit) === undefined) return false;
-    // Where spec.resources of the pod is set, it alone makes the class, and nothing ties its containers' sides.
+    // If spec.resources of the pod is set, it alone makes the class, and its containers' fields are independent.
     const apart = { ...container.spec, [limit]: (container.spec[limit] ?? 0) + RESIZE_UNIT[resource] };
     return computeQosAfter(pod, container, apart) !== "Guaranteed";
   });
 }
 
-/** Those of one pair that count. */
+/** Returns the proposals that count for a pair. */
 function listPairProposals(proposals: readonly Proposal[]): readonly Proposal[] {
   const up = proposals.filter(({ direction }) => direction === "up");
   if (up.length > 0) return up;
   return new Set(proposals.map(({ side }) => side)).size === 2 ? proposals : [];
 }
 
-/** On the way up the other side may be in its band, with a lower target: the pair goes to where both have theirs. */
+/** On the way up the other field may be in its band, with a lower target: the pair goes to where both have theirs. */
 function computePairAmount({ side, direction, cause, amount }: Proposal, rules: readonly FieldPolicy[]): number {
   const target = findFieldPolicy(rules, side)?.up.targetUtilizationPercent;
   const other = findFieldPolicy(rules, counterpartOf(side))?.up.targetUtilizationPercent;

@@ -18,23 +18,22 @@ import {
 } from "../model/state.ts";
 import { requestOrLimitOf, RESOURCE_FIELDS, type Resources } from "../units/resources.ts";
 
-// Mode recommend (L51): such contenders decide on a shadow of the pod, in which their resizes are accepted and enacted
-// at once, so that one recommendation leads on to the next. Nothing of it is sent. The contenders in mode apply decide
-// about the pod itself, as if the others were not there.
-
 /** A decision to be made. */
 interface DecisionInput {
   readonly state: PodState;
   readonly input: SizeInput;
 }
 
-/** The recommended state, and the input of the pod that is there, with the contenders that recommend. */
+/** The recommended state, and the input of the pod that is there, with the autoscalers that recommend. */
 export interface Recommendation {
   readonly shadow: RecommendedState;
   readonly input: SizeInput;
 }
 
-/** What is decided about the pod that is there, and what about the recommended one; `null` where there is none. */
+/**
+ * Returns what to decide on the real pod, and on the recommended one; `null` without one.
+ * Clauses: L51.
+ */
 export function splitByMode(
   before: PodState,
   input: SizeInput,
@@ -57,14 +56,14 @@ export function splitByMode(
       siblings: null,
       inFlight: false,
       dryRun: false,
-      // What resizes nothing may be said by whoever sees the pod.
+      // Nothing is resized, so any podfit that sees the pod may recommend.
       isSidecar: isOfSidecar(input.pod),
     },
   };
   return { applying: { state: known, input: own }, recommending };
 }
 
-/** The decision about the recommended pod. */
+/** Returns the decision on the recommended pod. */
 export function toRecommendedInput(
   { shadow, input }: Recommendation,
   observation: Observation = input.observation,
@@ -72,13 +71,13 @@ export function toRecommendedInput(
   return { state: shadow.state, input: { ...input, pod: toRecommendedPod(input.pod, shadow), observation } };
 }
 
-/** As if the API server had accepted the request. */
+/** Returns the same with the request accepted by the API server. */
 export function toAcceptedInput(recommendation: Recommendation, request: ResizeRequest): DecisionInput {
   const answer = { kind: "accepted", generation: recommendation.shadow.generation + 1 } as const;
   return toRecommendedInput(recommendation, { kind: "answered", request, answer });
 }
 
-/** The recommended pod in the size of an accepted request; `state` is that after its answer. */
+/** Returns the recommended pod in the size of an accepted request; `state` is the one after its answer. */
 export function applyRecommended(
   { shadow, input }: Recommendation,
   { container, to }: ResizeRequest,
@@ -87,9 +86,9 @@ export function applyRecommended(
   return { shadow: { sizes: { ...shadow.sizes, [container]: to }, generation: shadow.generation + 1, state }, input };
 }
 
-/** One outcome: of the pod that is there, and of what was decided first about the recommended one. */
+/** Returns the outcome of the real pod with the first outcome of the recommended one. */
 export function mergeRecommended(real: SizeOutcome, outcome: SizeOutcome, shadow: RecommendedState): SizeOutcome {
-  // Nothing restarts. What the accepted requests would be published as is not in the first outcome.
+  // Nothing restarts.
   const notices = outcome.notices.filter(({ name }) => name !== "ResizeMayRestart");
   return {
     ...real,
@@ -100,27 +99,27 @@ export function mergeRecommended(real: SizeOutcome, outcome: SizeOutcome, shadow
   };
 }
 
-// A pod as it would be had every recommended resize been applied (L51): the pod that is there, with the sizes of its
-// shadow in spec and status, and no resize under way.
-
-/** The size that a container was given; `null` when it has none of its own. Own properties only. */
+/**
+ * Returns the recommended size of a container; `null` if it has none. Only own properties count.
+ * Clauses: L51.
+ */
 export function findRecommendedSize(sizes: RecommendedState["sizes"], container: string): Resources | null {
   return Object.hasOwn(sizes, container) ? sizes[container] ?? null : null;
 }
 
-/** What is remembered for an autoscaler: of mode recommend it stands in the shadow. */
+/** Returns the state for an autoscaler: the recommended one in mode recommend. */
 export function getStateFor({ mode }: Pick<Autoscaler, "mode">, state: PodState): PodState;
 export function getStateFor({ mode }: Pick<Autoscaler, "mode">, state: ReadableState): ReadableState;
 export function getStateFor({ mode }: Pick<Autoscaler, "mode">, state: ReadableState): ReadableState {
   return mode === "recommend" ? state.shadow?.state ?? NEW_POD_STATE : state;
 }
 
-/** The pod that an autoscaler decides about. */
+/** Returns the pod for an autoscaler: the recommended one in mode recommend. */
 export function getPodFor({ mode }: Pick<Autoscaler, "mode">, pod: PodFacts, state: PodState): PodFacts {
   return mode === "recommend" ? toRecommendedPod(pod, state.shadow ?? NEW_RECOMMENDED_STATE) : pod;
 }
 
-/** The views of all containers that an autoscaler stands for; most have one. `state`: as `getStateFor` gives it. */
+/** Returns the views of all containers of an autoscaler; most have one. `state`: as `getStateFor` returns it. */
 export function listViewsOf<V extends ReadableView>(
   { uid }: Pick<Autoscaler, "uid">,
   { views }: { readonly views: Readonly<Record<string, V>> },
@@ -134,7 +133,7 @@ export function listViewsOf<V extends ReadableView>(
   return own;
 }
 
-/** Some contender recommends, or did. Nobody else pays for it. */
+/** Returns whether some autoscaler recommends, or did. Other pods skip the work. */
 function hasRecommendedState({ shadow }: PodState, { contenders }: SizeInput): boolean {
   if (shadow !== null) return true;
   for (const { mode } of contenders) if (mode === "recommend") return true;
@@ -145,7 +144,7 @@ function listOfMode({ contenders }: SizeInput, mode: Autoscaler["mode"]): readon
   return contenders.filter((one) => one.mode === mode);
 }
 
-/** What would be resized is blocked by the mode, as by --dry-run. */
+/** Returns the decision; a resize is blocked by the mode, as by --dry-run. */
 function toRecommendedDecision(decided: ContainerDecision): ContainerDecision {
   const { decision } = decided;
   if (decision.kind !== "resize") return decided;
@@ -154,7 +153,11 @@ function toRecommendedDecision(decided: ContainerDecision): ContainerDecision {
   return { ...decided, decision: { kind: "blocked", action, reason: "DryRun", message } };
 }
 
-/** A contender whose mode has changed keeps what it saw: windows outlive it, streaks end with the changed spec (L54). */
+/**
+ * Returns the state with the views of autoscalers whose mode has changed: windows stay, and streaks end with the
+ * changed spec.
+ * Clauses: L54.
+ */
 function adoptViews(state: PodState, from: PodState | null, contenders: readonly Autoscaler[]): PodState {
   let views: Record<string, AutoscalerView> | null = null;
   for (const { key } of contenders) {
@@ -164,14 +167,14 @@ function adoptViews(state: PodState, from: PodState | null, contenders: readonly
   return views === null ? state : { ...state, views };
 }
 
-/** A shadow in which nothing was resized yet. */
+/** A recommended state without a resize. */
 const NEW_RECOMMENDED_STATE: RecommendedState = { sizes: {}, generation: 1, state: NEW_POD_STATE };
 
-/** What the recommending contenders decide about. */
+/** Returns the pod that the recommending autoscalers decide on. */
 function toRecommendedPod(pod: PodFacts, { sizes, generation }: RecommendedState): PodFacts {
   return {
     ...pod,
-    // Another size is another pod.
+    // Another size is another version of the pod.
     resourceVersion: `${pod.resourceVersion}+${generation}`,
     generation,
     observedGeneration: generation,
@@ -183,14 +186,14 @@ function toRecommendedPod(pod: PodFacts, { sizes, generation }: RecommendedState
         : toResized(container, findRecommendedSize(sizes, container.name) ?? container.spec)
     ),
     resizes: [],
-    // Of the pod that is there.
+    // It belongs to the cgroup of the real pod.
     memoryLimitBytes: null,
   };
 }
 
 function toResized(container: ContainerFacts, size: Resources): ContainerFacts {
   const [real, wouldBe] = [getActualSize(container)["memory.limits"], size["memory.limits"]];
-  // The kernel goes by the limit that is there: above it the kill would not have been.
+  // The kernel uses the real limit: with a larger recommended one the kill would not have happened.
   const isSpared = real !== null && (wouldBe === null || wouldBe > real);
   const terminations = isSpared
     ? container.terminations.filter(({ reason }) => reason !== "OOMKilled")

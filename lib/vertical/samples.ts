@@ -10,11 +10,7 @@ import type { NodeCapacity } from "../model/decision.ts";
 import type { ContainerFacts, PodFacts } from "../model/pod.ts";
 import type { Anchor, Sample, Sampling } from "../model/state.ts";
 
-// From points of a container to samples of its usage (C21, C22): a CPU rate needs two points of one container
-// instance, so the first one only warms up; repeats are no samples, and a counter that starts over warms up again.
-// Only the source's own times are compared.
-
-/** What one more point comes to. */
+/** The result of one more point. */
 export type SamplingStep =
   | { readonly kind: "sample"; readonly sampling: Sampling; readonly sample: Sample }
   /** Nothing new: a repeat, or too close to the anchor to make a rate. */
@@ -26,18 +22,21 @@ export type SamplingStep =
   /** More than the node has. */
   | { readonly kind: "implausible" };
 
-/** When a point came, and what it is held against. */
+/** When a point arrived, and what it is compared with. */
 export interface PointContext {
   readonly now: number;
   readonly capacity: NodeCapacity;
   readonly podUsageBytes: number | null;
   /** The container's CPU limit in force; `null` = none. */
   readonly cpuLimitMillicores: number | null;
-  /** Whether what the limit held back counts (`throttling`). */
+  /** Whether throttled CPU counts (`throttling`). */
   readonly throttling: Autoscaler["throttling"];
 }
 
-/** Sampling that has seen nothing yet; `warming`: the next point counts for nothing but as an anchor. */
+/**
+ * Returns sampling without points; `warming`: the next point is only an anchor.
+ * Clauses: C21, C22.
+ */
 export function newSampling(now: number, warming = false): Sampling {
   return { anchor: null, witness: null, sample: null, newAt: now, warming };
 }
@@ -58,11 +57,11 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
     pressure: point.pressure,
     ...(isCount(point.oomKills) && { oomKills: point.oomKills }),
   };
-  // Memory would need one point only; but streaks of memory that are one ahead would scale down what cpu vetoes next.
+  // Memory needs only one point, but its streak would be one sample ahead and scale down what CPU vetoes next.
   if (anchor === null) return isOverMemory(point, context) ? { kind: "implausible" } : toWarmUp(here, context.now);
   if (anchor.instance !== point.instance) return toRestarted(here, context.now);
   const elapsedMs = point.at - anchor.at;
-  // After a silence an older time is no repeat: the node's clock has stepped back.
+  // After a silence an older time is not a repeat: the node's clock has stepped back.
   if (sampling.warming && elapsedMs < 0) return toWarmUp(here, context.now);
   if (elapsedMs < 0) return { kind: "nothing" };
   if (counterNs < anchor.counterNs) return toRestarted(here, context.now);
@@ -88,22 +87,25 @@ export function nextSampling(sampling: Sampling, point: Point, context: PointCon
   };
 }
 
-// The pod's own CPU counter as a second witness (L60): the kubelet refreshes it apart from its containers', so in a
-// pod with one running container it often knows first what that one uses. A series of its own: no rate mixes the two.
-
-/** When the pod's point came, and what it is held against. */
+/** When the pod's point arrived, and what it is compared with. */
 export interface PodCpuContext extends PointContext {
   readonly silenceMs: number;
   /** Since when the container runs, epoch ms by its node: before, the counter was another's. */
   readonly runningAt: number;
 }
 
-/** Whether nothing else runs in the pod. */
+/**
+ * Returns whether no other container runs in the pod.
+ * Clauses: L60.
+ */
 export function isOnlyRunning({ containers }: PodFacts, { name }: ContainerFacts): boolean {
   return containers.every((one) => one.name === name || one.runningAt === null);
 }
 
-/** `sampling` has the container's own point of this reading in it already. */
+/**
+ * Returns the pod CPU series after one more point of the pod's own counter. The kubelet often refreshes it before the
+ * container's. The two series never mix. `sampling` already has the container's point of this reading.
+ */
 export function nextPodCpuSeries(sampling: Sampling, cpu: PodCpu, context: PodCpuContext): PodCpuStep {
   const { anchor, witness, sample: last } = sampling;
   if (anchor === null || sampling.warming || cpu.at < context.runningAt) return { sampling, sample: null };
@@ -120,17 +122,14 @@ export function nextPodCpuSeries(sampling: Sampling, cpu: PodCpu, context: PodCp
     (context.capacity.cpuMillicores ?? Infinity);
   if (isImplausible || !isNewInterval(last, { from: witness.at, at: cpu.at })) return { sampling: moved, sample: null };
   const held = computePointHeldBack(cpu, { elapsedMs, cpuMillicores, before: witness.pressure }, context);
-  // The container's own series measures what holds it back, and this one does not: it would ask for less.
+  // Only the container's series measures throttling; this one would ask for less.
   if (held.isSaturated && held.heldBack === null && anchor.pressure !== null) return { sampling: moved, sample: null };
-  // Memory is not in it: that of the newest sample stands.
+  // The pod's counter has no memory: that of the newest sample stays.
   const sample: Sample = { ...last, at: cpu.at, from: witness.at, seenAt: context.now, cpuMillicores, ...held };
   return { sampling: { ...moved, sample, newAt: context.now }, sample };
 }
 
-// What held a container's CPU back between two points (L20, L21): the share of the interval, and the CPU that it would
-// have used otherwise. PSI where the source has it, else throttled time; without either nothing is made up.
-
-/** The CPU limit that was in force, and whether what it hides counts (`throttling: measure`). */
+/** The CPU limit in force, and whether throttling counts (`throttling: measure`). */
 export interface CpuLimitContext {
   readonly cpuLimitMillicores: number | null;
   readonly nodeMillicores: number | null;
@@ -146,7 +145,11 @@ export interface UsageInterval {
   readonly after: Pressure | null;
 }
 
-/** What was asked of the CPU: usage itself where nothing says more. */
+/**
+ * Returns the share of the interval in which the limit throttled the container, and its demand in millicores: usage if
+ * nothing was measured. PSI is used if the source has it, else throttled time.
+ * Clauses: L20, L21.
+ */
 export function computeHeldBack(interval: UsageInterval, context: CpuLimitContext): HeldBack {
   const { cpuMillicores } = interval;
   const { cpuLimitMillicores, nodeMillicores, measures } = context;
@@ -163,7 +166,10 @@ export function computeHeldBack(interval: UsageInterval, context: CpuLimitContex
   };
 }
 
-/** Whether usage is at the limit for the whole of its interval (L20); both in millicores. */
+/**
+ * Returns whether usage is at the limit for the whole of its interval; both in millicores.
+ * Clauses: L20.
+ */
 export function fillsLimit(cpuMillicores: number, cpuLimitMillicores: number | null): boolean {
   return cpuLimitMillicores !== null && cpuMillicores >= FULL_LIMIT_SHARE * cpuLimitMillicores;
 }
@@ -174,7 +180,7 @@ const MIN_RESOLUTIONS = 4;
 /** More than any node has (64 TiB), and a hundred times as much is still a safe integer: a target may be 1 %. */
 const MAX_AMOUNT = 2 ** 46;
 
-/** A source that gives rates itself (metrics.k8s.io, a cgroup reader): each later point is a sample. */
+/** Returns the step for a source of rates (metrics.k8s.io, a cgroup reader): each later point is a sample. */
 function nextRateSampling(
   sampling: Sampling,
   { point, millicores, windowMs }: { point: Point; millicores: number; windowMs: number },
@@ -191,7 +197,7 @@ function nextRateSampling(
   if (millicores > (context.capacity.cpuMillicores ?? MAX_AMOUNT) || isOverMemory(point, context)) {
     return { kind: "implausible" };
   }
-  // Who gives rates gives no counters of what was held back: usage near the limit is all there is.
+  // A source of rates has no throttling counters: only usage near the limit shows it.
   const held = computePointHeldBack(point, { elapsedMs: windowMs, cpuMillicores: millicores, before: null }, context);
   const sample = newSample(point, { from: point.at - windowMs, cpuMillicores: millicores, ...held }, context);
   return {
@@ -230,12 +236,15 @@ function toRestarted(anchor: Sampling["anchor"], now: number): SamplingStep {
   return { kind: "restarted", sampling: { ...newSampling(now, anchor === null), anchor } };
 }
 
-/** Zeros after zeros are silence: a container exits once, and a source that reports nothing else is none. */
+/**
+ * Returns whether the zeros follow zeros. That is silence: a container exits once, and a source without data reports
+ * zeros.
+ */
 function toZeroed({ anchor, warming }: Sampling, now: number): SamplingStep {
   return anchor === null && warming ? { kind: "nothing" } : toRestarted(null, now);
 }
 
-/** What held back what was used, as `throttling` lets it count. */
+/** Returns the throttling of a point, if `throttling` lets it count. */
 function computePointHeldBack(
   { pressure, resolutionMs }: Pick<Point, "pressure" | "resolutionMs">,
   usage: { readonly elapsedMs: number; readonly cpuMillicores: number; readonly before: Point["pressure"] },
@@ -267,30 +276,30 @@ function newSample(
   };
 }
 
-/** Sampling after the pod's point, and a sample of CPU alone where there is one that says something new. */
+/** Sampling after the pod's point, and a sample of CPU alone if there is a new one. */
 interface PodCpuStep {
   readonly sampling: Sampling;
   readonly sample: Sample | null;
 }
 
-/** It overlaps the newest sample by less than half of itself. */
+/** Returns whether it overlaps the newest sample by less than half of itself. */
 function isNewInterval(last: Sample, { from, at }: Pick<Sample, "from" | "at">): boolean {
   return Math.min(last.at, at) - Math.max(last.from, from) < (at - from) / 2;
 }
 
-/** The part of a sample that says what held the CPU back. */
+/** The throttling part of a sample. */
 type HeldBack = Pick<Sample, "heldBack" | "isSaturated" | "demandMillicores">;
 
 /** Usage is no more than this share of a limit that does not hold it back. */
 const FULL_LIMIT_SHARE = 0.95;
 
-/** Held back for this share of the time is no accident of one burst. */
+/** Throttling for at least this share of the time is more than one burst. */
 const SATURATED_SHARE = 0.1;
 
 /** Below this share of its limit a container waits for the node's CPU, not for its quota. */
 const BUSY_SHARE = 0.5;
 
-/** The most that one sample may say beyond what was used: a wrong measure does no more harm than a wrong step. */
+/** Demand is at most this multiple of usage: a wrong measure does no more harm than a wrong step. */
 const MAX_DEMAND_TIMES = 4;
 
 /** How far PSI's own means may lie below the share of its total: they have begun to fade by the end of the interval. */
@@ -298,7 +307,7 @@ const MAX_PSI_FADE = 20;
 
 const NS_PER_MS = 1e6;
 
-/** 0 to 1; `null` = nothing measures it, or what does is about the node and not the limit. */
+/** Returns 0 to 1; `null` = nothing measures it, or the measure concerns the node and not the limit. */
 function computeHeldBackShare(interval: UsageInterval, context: CpuLimitContext): number | null {
   const { before, after } = interval;
   if (before === null || after === null) return null;
@@ -327,8 +336,8 @@ function computePsiShare({ elapsedMs, resolutionMs }: UsageInterval, { before, a
 }
 
 /**
- * Throttled time sums over the CPUs that ran the container: two busy threads at 168m gave 1.84 s a second. Where no CPU
- * of them is told apart (cgroup v2) they may have been all of the node's.
+ * Returns the share from throttled time, which sums over CPUs: two busy threads at 168m gave 1.84 s a second. If the
+ * CPUs are not reported separately (cgroup v2), all CPUs of the node may have added to it.
  */
 function computeThrottledShare(interval: UsageInterval, { nodeMillicores }: CpuLimitContext): number | null {
   const { before, after, elapsedMs, cpuMillicores } = interval;
@@ -344,7 +353,7 @@ function computeThrottledShare(interval: UsageInterval, { nodeMillicores }: CpuL
   return cpus === null ? null : Math.min(grownNs / (elapsedMs * NS_PER_MS * Math.max(1, cpus)), 1);
 }
 
-/** How far a counter has come; `null` where it is not counted or has started over. */
+/** Returns the growth of a counter; `null` if it is missing or has started again. */
 function computeGrowth(before: number | null, after: number | null): number | null {
   return before === null || after === null || !(after >= before && after < Infinity) ? null : after - before;
 }

@@ -36,17 +36,14 @@ import {
 } from "./samples.ts";
 import { addPeak, findEvidence, nextEvidence } from "./windows.ts";
 
-// Sampling and streaks of every contender, each when it is due (C20 to C23, C31). They advance whatever the gates say
-// of a resize.
-
-/** A contender after the observation. */
+/** A matching autoscaler after the observation. */
 export interface Sampled {
   readonly autoscaler: Autoscaler;
   readonly view: AutoscalerView;
   /** Its pollInterval has passed. */
   readonly isDue: boolean;
   readonly isNewSample: boolean;
-  /** Its point was skipped: no node has so much. */
+  /** Its point was skipped: no node has this much. */
   readonly isImplausible: boolean;
 }
 
@@ -54,13 +51,16 @@ export interface Sampled {
 interface SampledPod {
   /** The views in it are those of `sampled` before their sample. */
   readonly state: PodState;
-  /** One per contender that has a view, in the order of the contenders. */
+  /** One per autoscaler that has a view, in the order of the autoscalers. */
   readonly sampled: readonly Sampled[];
   /** How many points were skipped as implausible. */
   readonly implausible: number;
 }
 
-/** Adds the observation to the view of each contender that is due. */
+/**
+ * Adds the observation to the view of each autoscaler that is due.
+ * Clauses: C20 to C23, C31.
+ */
 export function sampleUsage(before: PodState, input: SizeInput): SampledPod {
   const state = endScaleDownStreaks(before, input);
   const sampled: Sampled[] = [];
@@ -75,8 +75,6 @@ export function sampleUsage(before: PodState, input: SizeInput): SampledPod {
   return { state, sampled, implausible };
 }
 
-// A view after the facts of its container: a new one, one of another policy, another instance or another size.
-
 /** What the view of an autoscaler follows from. */
 interface NextViewContext {
   /** Undefined for a container that is seen for the first time. */
@@ -87,7 +85,7 @@ interface NextViewContext {
   readonly now: number;
 }
 
-/** The view of an autoscaler after the facts of its container; `view` is undefined for a new autoscaler. */
+/** Returns the view of an autoscaler after the facts of its container; `view` is undefined for a new autoscaler. */
 export function nextView(
   view: AutoscalerView | undefined,
   autoscaler: Autoscaler,
@@ -103,12 +101,10 @@ export function nextView(
   return { ...known, ...NOTHING_WANTED, streaks };
 }
 
-// One sample against the thresholds of each side (C30, C31): in which direction it points, and for how many samples in
-// a row it has. What a full streak leads to is for the proposals.
-
 /**
- * The number that the side is judged and sized by, millicores or bytes: of CPU the demand, which is never below usage
- * (L21). `null` while no rate is known.
+ * The number that the field is judged and sized by, millicores or bytes: of CPU the demand, which is never below usage.
+ * `null` while no rate is known.
+ * Clauses: L21, C30, C31.
  */
 export function findUsage(rule: FieldPolicy, sample: Sample | null): number | null {
   if (sample === null) return null;
@@ -116,8 +112,9 @@ export function findUsage(rule: FieldPolicy, sample: Sample | null): number | nu
 }
 
 /**
- * Thresholds are inclusive. Compared without dividing, so that exactly 75 % is 75 %. `low`: what the lower threshold is
- * held against, where that is not the usage itself (L4).
+ * Returns the direction of usage beyond a threshold; `null` within them. Thresholds are inclusive, and compared without
+ * dividing, so that exactly 75 % is 75 %. `low`: compared with the lower threshold if it is not the usage itself.
+ * Clauses: L4.
  */
 export function compareWithThresholds(
   rule: FieldPolicy,
@@ -130,7 +127,7 @@ export function compareWithThresholds(
   return null;
 }
 
-/** The streaks after one more sample that counts. */
+/** Returns the streaks after one more sample that counts. */
 export function nextStreaks(
   rules: readonly FieldPolicy[],
   streaks: AutoscalerView["streaks"],
@@ -146,7 +143,7 @@ export function nextStreaks(
     const isSaturated = rule.resource === "cpu"
       ? sample.isSaturated
       : answersKills && rule.key === "memory.limits" && isNearLimit(usage, baseline);
-    // What a limit holds back is no evidence that less would do (L1).
+    // Throttled usage does not show that less would be enough.
     if (direction === null || isSaturated && direction === "down") continue;
     const before = streaks[rule.key]?.direction === direction ? streaks[rule.key] : undefined;
     const isSure = before !== undefined || rule.resource !== "cpu" || !isLoadStepPossible(sample, actual["cpu.limits"]);
@@ -157,21 +154,28 @@ export function nextStreaks(
   return next ?? NO_STREAKS;
 }
 
-/** Whether at least half of the sample's interval lies after `from` (C31), both in the source's clock. */
+/**
+ * Returns whether at least half of the sample's interval is after `from`, both in the source's clock.
+ * Clauses: C31.
+ */
 export function isSampleCounted(sample: Sample, from: number): boolean {
   return from <= (sample.from + sample.at) / 2;
 }
 
-// Which streaks go on over a resize (L22). By the letter it ends all of its container (C31); but behind a limit each
-// sample may bring one, and a streak of memory that starts anew with each of them would never fill.
-
-/** After an accepted PATCH: memory's, if a saturated sample is what brought it and CPU is all that it changes. */
+/**
+ * Returns the streaks after an accepted PATCH. Memory's stay if a saturated sample caused it and only CPU changes:
+ * behind a limit each sample may cause a PATCH, and streaks of memory would never fill.
+ * Clauses: L22, C31.
+ */
 export function keepStreaksOverPatch(streaks: Streaks, changes: readonly ResourceField[]): Streaks {
   const isSaturated = streaks["cpu.requests"]?.isSaturated || streaks["cpu.limits"]?.isSaturated;
   return isSaturated && changes.every((key) => key.startsWith("cpu.")) ? keepMemoryStreaks(streaks) : NO_STREAKS;
 }
 
-/** Once such a size is in force: what its PATCH has left of memory's. `isOwn`: podfit has commanded it. */
+/**
+ * Returns the streaks once another size is in force: memory's stay if podfit changed only CPU. `isOwn`: podfit has
+ * commanded the size.
+ */
 function keepStreaksInForce(
   streaks: Streaks,
   { before, after, isOwn }: { readonly before: Resources; readonly after: Resources; readonly isOwn: boolean },
@@ -181,20 +185,18 @@ function keepStreaksInForce(
   return isOwn && isCpuAlone ? keepMemoryStreaks(streaks) : NO_STREAKS;
 }
 
-// For how many samples in a row has a container been short of what it wants (R84, R85)? The law itself does not ask:
-// replicas do, before they scale out or in.
-
-/** Of a view whose samples so far say nothing of what is now: another instance, another size, or silence. */
+/** The part of a view that ends with another instance, another size, or silence. */
 export const NOTHING_WANTED: Pick<AutoscalerView, "streaks" | "wantedSince" | "shortage"> = Object.freeze({
   streaks: NO_STREAKS,
   wantedSince: null,
   shortage: NO_SHORTAGE,
 });
 
-// Replicas of the pod's workload have fallen (R86): the survivors are about to get more, so what showed that less
-// would do begins anew. Said of each such fall once, however often its time is passed in.
-
-/** Streaks down end, and windows are watched anew from here (`findWindowWait`). The same object when there is nothing new. */
+/**
+ * Returns the state after replicas were removed: streaks down end, and windows start again (`findWindowWait`), since
+ * the remaining pods are about to get more. The same object without a new removal.
+ * Clauses: R86.
+ */
 export function endScaleDownStreaks(state: PodState, { now, scaledInAt, contenders }: SizeInput): PodState {
   if (scaledInAt === undefined || scaledInAt === state.scaledIn?.at) return state;
   const views: Record<string, AutoscalerView> = { ...state.views };
@@ -211,7 +213,7 @@ export function endScaleDownStreaks(state: PodState, { now, scaledInAt, contende
 /** Shared, as most evaluations show no kill. */
 const NO_KILLS: readonly number[] = [];
 
-/** The memory limits at which the container was killed since the last evaluation, bytes. */
+/** Returns the memory limits at which the container was killed since the last evaluation, bytes. */
 function listNewKills(before: ContainerState | undefined, { endings }: ContainerState): readonly number[] {
   if (endings.length === 0 || endings === before?.endings) return NO_KILLS;
   const known = new Set(before?.endings.map(({ id }) => id));
@@ -220,7 +222,10 @@ function listNewKills(before: ContainerState | undefined, { endings }: Container
   );
 }
 
-/** A kill says that so much memory was used, though no poll has brought a sample of it (L10). */
+/**
+ * Returns the view with the limits at which the container was killed as samples of memory: usage was at least that.
+ * Clauses: L10.
+ */
 function addKillsToEvidence(
   view: AutoscalerView,
   { sides }: Autoscaler,
@@ -277,7 +282,7 @@ function sampleAutoscaler(before: AutoscalerView, autoscaler: Autoscaler, contex
   return { autoscaler, view, isDue: true, isNewSample: false, isImplausible };
 }
 
-/** The first of the beat after `now`: missed evaluations are not made up, and the phase is kept. */
+/** Returns the first due time after `now`: missed evaluations are not repeated, and the phase is kept. */
 function nextDueAt(dueAt: number, pollIntervalMs: number, now: number): number {
   return dueAt + (Math.floor((now - dueAt) / pollIntervalMs) + 1) * pollIntervalMs;
 }
@@ -306,14 +311,14 @@ function takeSample(
     }
     return addPodCpu(step, view.sampling, { cpu: usage.cpu, context: { ...pointContext, silenceMs, runningAt } });
   }
-  // The source's clock was set forward, or nobody looked for so long: the mean says nothing about now.
+  // The source's clock was set forward, or there was no poll for this long: the mean does not describe the present.
   return { kind: "restarted", sampling: { ...newSampling(now), anchor: step.sampling.anchor } };
 }
 
 /** A sample, of the container or of its CPU alone as the pod's counter has it, or another step. */
 type UsageStep = SamplingStep | { readonly kind: "witness"; readonly sampling: Sampling; readonly sample: Sample };
 
-/** The pod's point moves its own series on; it counts where the container has nothing new. */
+/** Returns the step after the pod's point. It counts if the container has nothing new. */
 function addPodCpu(
   step: SamplingStep,
   before: Sampling,
@@ -376,7 +381,7 @@ function countSample(
   const answersKills = autoscaler.oom === "raise";
   const actual = getActualSize(container);
   const taken = { sample, actual, evidence: known, answersKills };
-  // Before the new size was in force the sample says nothing about it; a reset starts at 0 and always counts.
+  // A sample from before the new size was in force does not count; a reset starts at 0 and always counts.
   const isOfSize = isSampleCounted(sample, countsFrom + offsetMs);
   const streaks = isOfSize
     ? isWitness
@@ -393,7 +398,10 @@ function countSample(
   return { ...next, streaks, shortage, wantedSince: isWanted ? view.wantedSince ?? now : null };
 }
 
-/** Usage that no limit held back did not depend on the size: as far as it is too much for the new one it counts (L60). */
+/**
+ * Usage that no limit throttled did not depend on the size: as far as it is too much for the new one it counts.
+ * Clauses: L60.
+ */
 function addEarlyScaleUps(
   before: AutoscalerView["streaks"],
   autoscaler: Autoscaler,
@@ -417,14 +425,14 @@ function nextSilence(
 ): AutoscalerView {
   const runningAt = findContainer(pod, view.container)?.runningAt ?? null;
   if (runningAt === null) return view;
-  // A node's clock may be ahead of ours: what is seen now has begun by now.
+  // A node's clock may be ahead of podfit's: what is seen now has begun by now.
   const lastAt = Math.max(view.sampling.newAt, Math.min(runningAt - wallAheadMs, now));
   if (now - lastAt < computeSilenceMs(autoscaler)) return view;
   return {
     ...view,
     silentSince: view.silentSince ?? lastAt,
     ...NOTHING_WANTED,
-    // The anchor stays only to recognize repeats: a rate over the whole silence would say nothing about now.
+    // The anchor stays only to recognize repeats: a rate over the whole silence would not describe the present.
     sampling: { ...view.sampling, sample: null, warming: true },
   };
 }
@@ -435,16 +443,19 @@ interface StreakContext {
   readonly actual: Resources;
   /** With the sample in it. */
   readonly evidence: Evidence;
-  /** OOM kills are answered, and so is memory that is about to be killed (L11). */
+  /** OOM kills are answered, and so is memory that is about to be killed. */
   readonly answersKills?: boolean;
 }
 
-/** To wait for the next sample of so short a beat costs less than a resize that is too small, and its cooldown. */
+/**
+ * Up to this interval, waiting for the next sample costs less than a resize that is too small, and its cooldown; ms.
+ */
 const SHORT_INTERVAL_MS = 5_000;
 
 /**
- * Whether a step of load may lie within the sample: held back for a part of a short interval, in which less was used than
- * the limit. Its demand is a mean with what was before, so it counts as one of a streak and no more (L22).
+ * Returns whether load may have started within the sample: it was throttled for part of a short interval and used less
+ * than the limit. Its demand is a mean with the time before, so it counts only as one of a streak.
+ * Clauses: L22.
  */
 function isLoadStepPossible({ from, at, cpuMillicores }: Sample, limitMillicores: number | null): boolean {
   return at - from <= SHORT_INTERVAL_MS && !fillsLimit(cpuMillicores, limitMillicores);
@@ -468,7 +479,10 @@ function newStreak(direction: Direction, { usage, usageBytes, isSaturated }: Str
   };
 }
 
-/** A blocked streak may last for days: its peaks are renewed with every whole `consecutiveSamples`. */
+/**
+ * Returns the streak after one more sample. A blocked streak may last for days: its peaks are renewed with every whole
+ * `consecutiveSamples`.
+ */
 function nextStreak(before: Streak, rule: FieldPolicy, { usage, usageBytes, isSaturated }: StreakUsage): Streak {
   const { direction, peakUsage, olderPeakUsage, peakUsageBytes, olderPeakUsageBytes } = before;
   const count = before.count + 1;
@@ -499,7 +513,7 @@ function maxOrNull(a: number | null, b: number | null): number | null {
 
 type Streaks = AutoscalerView["streaks"];
 
-/** Those of memory, and no others. */
+/** Returns only the streaks of memory. */
 function keepMemoryStreaks(streaks: Streaks): Streaks {
   const { "memory.requests": requests, "memory.limits": limits } = streaks;
   if (requests === undefined && limits === undefined) return NO_STREAKS;

@@ -19,18 +19,20 @@ import {
 import type { ResourceField } from "../units/resources.ts";
 import { formatDuration } from "../units/time.ts";
 
-// What a scale-down rests on beside its streak (L1, L2, L4): for how long usage has been watched without a gap, and
-// per side the peak of its window or a percentile of what was seen. It belongs to the container, not to an instance of
-// it: a restart, another size and a changed spec leave it as it is.
-
-/** The evidence after a sample. */
+/**
+ * Returns the evidence after a sample.
+ * Clauses: L1, L2, L4.
+ */
 export function nextEvidence(before: Evidence, rules: readonly FieldPolicy[], seen: SeenUsage): Evidence {
   const { at, silenceMs } = seen;
   const isGap = before.since === null || at - before.until > silenceMs;
   return { since: isGap ? at : before.since, until: at, sides: nextEvidenceFields(before.sides, rules, seen) };
 }
 
-/** The evidence after usage that no sample shows, such as the limit at an OOM kill (L10), in bytes. */
+/**
+ * Returns the evidence after usage that no sample shows, such as the limit at an OOM kill, in bytes.
+ * Clauses: L10.
+ */
 export function addPeak(
   before: Evidence,
   rules: readonly FieldPolicy[],
@@ -43,17 +45,18 @@ export function addPeak(
   };
 }
 
-/** What a scale-down of the side is sized by; `null` where the streak alone counts. */
+/** Returns the amount that a scale-down of the field is sized by; `null` if only the streak counts. */
 export function findEvidence({ sides }: Evidence, { key, down }: FieldPolicy): number | null {
   const side = sides[key];
   if (side === undefined) return null;
   return side.kind === "peaks" ? findPeak(side) : findPercentile(side, down.percentile?.percent ?? 100);
 }
 
-// The peak of usage within a window (L2), as one peak per thirtieth of it: whatever the window's length, a bounded
-// list of numbers. An empty thirtieth is no gap, and the effective window is up to a thirtieth longer.
-
-/** The peaks after one more usage at `at`, epoch ms; `before` may be of another window, of which it keeps the peaks. */
+/**
+ * Returns the peaks after one more usage at `at`, epoch ms; `before` may be of another window, of which it keeps the
+ * peaks.
+ * Clauses: L2.
+ */
 export function nextPeaks(
   before: Peaks | undefined,
   windowMs: number,
@@ -68,7 +71,7 @@ export function nextPeaks(
   let [from, to] = [0, 0];
   while (to < known.length && (known[to + 1] ?? 0) > usage) to += 2;
   while (from < to && (known[from] ?? 0) < bucket - WINDOW_BUCKETS) from += 2;
-  // In the newest bucket a higher peak may stand already.
+  // The newest bucket may have a higher peak already.
   const isHigher = from === to || known[to - 2] !== bucket;
   if (before !== undefined && known === before.pairs && from === 0 && to === known.length && !isHigher) return before;
   const kept = known.slice(from, to);
@@ -76,7 +79,7 @@ export function nextPeaks(
   return { kind: "peaks", windowMs, pairs: isHigher ? kept.concat([bucket, usage]) : kept };
 }
 
-/** The highest usage within the window; `null` when there was none. */
+/** Returns the highest usage within the window; `null` when there was none. */
 export function findPeak({ pairs }: Peaks): number | null {
   return pairs[1] ?? null;
 }
@@ -85,11 +88,10 @@ export function toWindowBucket(at: number, windowMs: number): number {
   return Math.floor(at / (windowMs / WINDOW_BUCKETS));
 }
 
-// A percentile of CPU usage of which old samples weigh less and less (L4), in a state of bounded size: buckets 10 %
-// apart below the largest sample that still weighs anything. The field's recommenders keep histograms likewise:
-// https://github.com/kubernetes/autoscaler/blob/master/vertical-pod-autoscaler/pkg/recommender/util/decaying_histogram.go
-
-/** The histogram after one more usage at `at`, epoch ms. Weights of another half-life are kept as they are now. */
+/**
+ * Returns the histogram after one more usage at `at`, epoch ms. Weights of another half-life are kept.
+ * Clauses: L4.
+ */
 export function nextHistogram(
   before: Histogram | undefined,
   { halfLifeMs }: Pick<Percentile, "halfLifeMs">,
@@ -108,8 +110,8 @@ export function nextHistogram(
 }
 
 /**
- * The usage at or below which that percentile of the weight lies, between the edges of its bucket; `null` without any
- * sample.
+ * Returns the usage at or below which that percentile of the weight lies, between the edges of its bucket; `null`
+ * without any sample.
  */
 export function findPercentile({ top, weights }: Histogram, percent: number): number | null {
   const total = sumWeights(weights);
@@ -123,27 +125,28 @@ export function findPercentile({ top, weights }: Histogram, percent: number): nu
   return BUCKET_RATIO ** (top - weights.length);
 }
 
-// What a scale-down of a side still waits for, of its window (L2).
-
-/** `null` when usage has been low for long enough. */
+/**
+ * `null` when usage has been low for long enough.
+ * Clauses: L2.
+ */
 export function findWindowWait(rule: FieldPolicy, context: WindowContext): WindowWait | null {
   return waitForWatching(rule, context) ?? waitForAge(rule, context) ?? waitForPeak(rule, context);
 }
 
-/** However long a window is, so much of it must have been watched (L2), ms. */
+/** However long a window is, this much of it must have been watched, ms. */
 const MAX_WATCH_MS = 15 * 60_000;
 
 /** What came of one sample. */
 interface SeenUsage {
   /** Epoch ms. */
   readonly at: number;
-  /** After so long without a sample the time before counts as not watched, ms (C22). */
+  /** After so long without a sample the time before counts as not watched, ms. */
   readonly silenceMs: number;
-  /** Usage of the side, millicores or bytes; `null` = unknown. */
+  /** Usage of the field, millicores or bytes; `null` = unknown. */
   readonly usageOf: (rule: FieldPolicy) => number | null;
 }
 
-/** How long the side must have been watched before it goes down, ms; 0 = its streak is enough. */
+/** Returns how long the field must have been watched before it goes down, ms; 0 = its streak is enough. */
 function computeWatchMs({ down: { windowMs, percentile } }: FieldPolicy): number {
   return Math.min(percentile === null ? windowMs : percentile.halfLifeMs, MAX_WATCH_MS);
 }
@@ -166,7 +169,7 @@ function nextEvidenceFields(
       if (known !== undefined) (sides ??= {})[key] = known;
       continue;
     }
-    // Both sides of a resource see the same usage: with the same rule they share what they keep of it.
+    // Both fields of a resource have the same usage: with the same rule they share one object.
     const side: Peaks | Histogram = last !== null && hasSameWindow(last.rule, rule) && known === before[last.rule.key]
       ? last.side
       : percentile === null
@@ -186,7 +189,7 @@ function hasSameWindow(a: FieldPolicy, b: FieldPolicy): boolean {
 /** Into how many buckets a window is divided. */
 const WINDOW_BUCKETS = 30;
 
-/** A peak counts as seen when its bucket of the other window ended. */
+/** Returns the peaks in buckets of another window. A peak counts as seen when its old bucket ended. */
 function toOtherWindow({ windowMs: beforeMs, pairs }: Peaks, windowMs: number): readonly number[] {
   const ratio = beforeMs / windowMs;
   return pairs.map((one, index) => index % 2 === 0 ? Math.floor((one + 1) * ratio) : one);
@@ -199,7 +202,7 @@ const BUCKET_RATIO = 1.1;
 /** The top is the largest bucket that weighs more than this share of all. */
 const MIN_TOP_SHARE = 0.001;
 
-/** Beyond so many half-lives the reference moves on: weights stay far from the end of numbers. */
+/** Beyond this many half-lives the reference time moves on, so that weights stay finite. */
 const MAX_HALF_LIVES = 64;
 
 /** Usage of a microcore and less is one bucket: a logarithm has no zero. */
@@ -207,13 +210,13 @@ function toExponent(usage: number): number {
   return Math.ceil(Math.log(Math.max(usage, 0.001)) / Math.log(BUCKET_RATIO) - 1e-9);
 }
 
-/** The same weights, in which a sample of `at` weighs 1. */
+/** Returns the same weights, in which a sample of `at` weighs 1. */
 function rescale(histogram: Histogram, at: number): Histogram {
   const scale = 2 ** ((histogram.at - at) / histogram.halfLifeMs);
   return { ...histogram, at, weights: histogram.weights.map((weight) => weight * scale) };
 }
 
-/** A higher top leaves buckets before the first; what falls off the end goes into the last. */
+/** Returns the weights with empty buckets before the first. What falls off the end is added to the last. */
 function shiftWeights(weights: readonly number[], by: number): number[] {
   if (by === 0) return [...weights];
   const before = Math.min(by, HISTOGRAM_BUCKETS - 1);
@@ -222,7 +225,7 @@ function shiftWeights(weights: readonly number[], by: number): number[] {
   return rest > 0 ? [...shifted, rest] : shifted;
 }
 
-/** Drops buckets at the top that weigh next to nothing any more. */
+/** Drops buckets at the top whose weight is close to zero. */
 function dropLightBuckets(histogram: Histogram): Histogram {
   const { weights, top } = histogram;
   const least = sumWeights(weights) * MIN_TOP_SHARE;
@@ -242,13 +245,13 @@ interface WindowWait {
   readonly why: string;
 }
 
-/** The container, and what was seen of it. */
+/** The container, and its samples. */
 interface WindowContext {
   readonly now: number;
   readonly view: AutoscalerView;
   readonly container: ContainerFacts;
   readonly containerState: ContainerState;
-  /** When replicas last fell: from then on usage is another (R86). */
+  /** When replicas last fell: from then on usage is another. */
   readonly state: Pick<PodState, "scaledIn">;
 }
 

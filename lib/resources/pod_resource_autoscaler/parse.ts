@@ -21,14 +21,14 @@ import { listNamedFields, parseBounds, parsePolicy } from "./policy.ts";
 import { fillPolicy, PROFILE_NAMES } from "./profiles.ts";
 import { warnOfBounds, warnOfDelay, warnOfLimits, warnOfTargets } from "./warnings.ts";
 
-// Parses a PodResourceAutoscaler, as the API server or a file has it, into an Autoscaler: defaults applied, overrides
-// resolved (C36). Repeats every check of the custom resource definition, because an older one may be installed (C8).
-
 export type ParsedAutoscaler =
   | { readonly ok: true; readonly autoscaler: Autoscaler; readonly warnings: readonly NamedWarning[] }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Gives the autoscaler, or every problem with its path. Takes any value and never throws. */
+/**
+ * Returns the autoscaler, or every problem with its path. Takes any value and never throws.
+ * Clauses: C36, C8.
+ */
 export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   const problems: Problem[] = [];
   const known = ["apiVersion", "kind", "metadata", "spec", "status"];
@@ -52,13 +52,10 @@ export function parseAutoscaler(object: unknown): ParsedAutoscaler {
   return { ok: true, autoscaler: { ...identity, key: identity.uid, ...spec }, warnings };
 }
 
-// What the operator of podfit lets an autoscaler ask for, whatever its manifest says: a manifest is a tenant's, and
-// how often kubelets are read and how large a pod becomes is the cluster's.
-
 /** `null` = no limit. */
 export interface OperatorLimits {
   readonly minPollIntervalMs: number | null;
-  /** The most that any side of CPU goes up to, millicores. */
+  /** The most that any field of CPU goes up to, millicores. */
   readonly maxCpuMillicores: number | null;
   /** The same of memory, bytes. */
   readonly maxMemoryBytes: number | null;
@@ -70,7 +67,7 @@ export const NO_OPERATOR_LIMITS: OperatorLimits = {
   maxMemoryBytes: null,
 };
 
-/** Gives the autoscaler within the limits, and a warning for each value of its manifest that they change. */
+/** Returns the autoscaler within the limits, and a warning for each value of its manifest that they change. */
 export function applyOperatorLimits(
   autoscaler: Autoscaler,
   limits: OperatorLimits,
@@ -119,7 +116,7 @@ const MAX_EXCLUDED = 100;
 
 const CONTAINER_RULE = { ...LABEL_RULE, rule: `${LABEL_RULE.rule}, or "*" for every container` };
 
-/** A file has neither uid nor generation, and may leave the namespace to whoever applies it. */
+/** Returns the identity. A file has neither uid nor generation, and may have no namespace. */
 function parseIdentity(root: Fields): Identity | null {
   const metadata = root.object("metadata", null);
   if (metadata === null) return null;
@@ -133,7 +130,7 @@ function parseIdentity(root: Fields): Identity | null {
 
 interface SpecContext {
   readonly bounds: ReadonlyMap<ResourceField, Bounds>;
-  /** It comes from an API server, whose definition may have dropped fields. */
+  /** It comes from an API server, whose CRD may have dropped fields. */
   readonly isStored: boolean;
 }
 
@@ -166,7 +163,10 @@ function parseSpec(spec: Fields, { bounds, isStored }: SpecContext): Spec | null
   return policy === null ? null : { ...common, ...policy };
 }
 
-/** A profile fills in what is not given, and a definition older than podfit drops the profile (L50). */
+/**
+ * Requires a policy if the profile is missing. A CRD older than podfit drops the profile.
+ * Clauses: L50.
+ */
 function requireWithoutProfile(spec: Fields, isStored: boolean): void {
   const why = isStored ? "; one that was set is dropped by a CRD older than podfit: apply podfit's own CRD" : "";
   for (const key of ["containerName", "policy"].filter((key) => !spec.has(key))) {
@@ -174,7 +174,7 @@ function requireWithoutProfile(spec: Fields, isStored: boolean): void {
   }
 }
 
-/** The spec with a policy that its profile has filled in: one parser reads both. */
+/** Returns the spec with a policy that its profile has filled in: one parser reads both. */
 function fillFromProfile(spec: Fields, profile: ProfileName): Fields {
   return spec.with("policy", fillPolicy(profile, spec.get("policy")));
 }
@@ -232,7 +232,7 @@ function limitField(rule: FieldPolicy, limits: OperatorLimits): FieldPolicy {
   return { ...rule, bounds: { ...rule.bounds, max: most, min: min === null ? null : Math.min(min, most) } };
 }
 
-/** Of what somebody wrote: a side without bounds is none the wiser for a warning. */
+/** Warns about bounds that the manifest gives. A field without bounds gets no warning. */
 function warnOfField(rule: FieldPolicy, limits: OperatorLimits): readonly Problem[] {
   const { key, resource, bounds: { min, max } } = rule;
   const most = getMaxAmount(rule, limits);

@@ -25,10 +25,10 @@ import {
 import { isRecord } from "../../units/untrusted.ts";
 import { findOwnField, MIN_PROFILE_MILLICORES } from "./profiles.ts";
 
-// Parses `spec.policy`, which a profile may have filled in: what holds for all sides, and each side with what it takes
-// from here (C36, L3).
-
-/** Gives the policy; `null` when there is none. Problems are reported to `spec`; never throws. */
+/**
+ * Gives the policy; `null` when there is none. Problems are reported to `spec`; never throws.
+ * Clauses: C36, L3.
+ */
 export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null {
   const policy = spec.object("policy", POLICY_FIELDS);
   if (policy === null) return null;
@@ -63,7 +63,7 @@ export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null
   };
 }
 
-/** Gives the sides that the manifest names. Reports nothing: for that the policy is parsed. */
+/** Returns the fields that the manifest names. Reports no problems: parsing the policy does. */
 export function listNamedFields(spec: Fields): ReadonlySet<ResourceField> {
   const policy = spec.get("policy");
   return new Set(
@@ -73,9 +73,10 @@ export function listNamedFields(spec: Fields): ReadonlySet<ResourceField> {
   );
 }
 
-// Parses `spec.bounds`: the bounds of each side (C4), or what is wrong with them (C7).
-
-/** Gives the bounds of the sides that have some. Problems are reported to `spec`; never throws. */
+/**
+ * Returns the bounds of the fields that have some. Problems are reported to `spec`; never throws.
+ * Clauses: C4, C7.
+ */
 export function parseBounds(spec: Fields): ReadonlyMap<ResourceField, Bounds> {
   const found = new Map<ResourceField, Bounds>();
   const bounds = spec.object("bounds", ["cpu", "memory"]);
@@ -94,7 +95,7 @@ export function parseBounds(spec: Fields): ReadonlyMap<ResourceField, Bounds> {
   return found;
 }
 
-/** What stands under `spec.policy`. */
+/** The content of `spec.policy`. */
 type Policy = Pick<
   Autoscaler,
   | "pollIntervalMs"
@@ -111,7 +112,7 @@ type Policy = Pick<
 /** What a policy takes from elsewhere in the spec. */
 interface PolicyContext {
   readonly profile: ProfileName | null;
-  /** The sides that the manifest itself names: those of a profile are managed where the container has them. */
+  /** The fields that the manifest itself names: those of a profile are managed where the container has them. */
   readonly named: ReadonlySet<ResourceField>;
   readonly bounds: ReadonlyMap<ResourceField, Bounds>;
 }
@@ -166,9 +167,9 @@ function parseMemory(
 
 interface FieldPoliciesContext extends ResourcePolicyContext {
   readonly resource: Resource;
-  /** That of the resource; a side may have its own. */
+  /** That of the resource; a field may have its own. */
   readonly percentile: Percentile | null;
-  /** The window where none is given (L2). */
+  /** The window where none is given. */
   readonly windowMs: number;
 }
 
@@ -196,19 +197,16 @@ const FIELD_POLICY_KEYS = [
   "scaleDown",
 ];
 
-// Parses one side of a resource: thresholds and targets, and for each direction its own value, the side's, or the
-// policy's, in this order: side.scaleUp.X, side.X, policy.scaleUp.X, policy.X (C36, L3).
-
-/** What `scaleUp` or `scaleDown` says; `null` for what it leaves to others. */
+/** The values in `scaleUp` or `scaleDown`; `null` where another level decides. */
 interface DirectionValues {
   readonly targetUtilization: number | null;
   readonly consecutiveSamples: number | null;
   readonly cooldownMs: number | null;
-  /** Of a scale-down alone. */
+  /** Only for a scale-down. */
   readonly windowMs: number | null;
 }
 
-/** What a side takes from the policy. */
+/** What a field takes from the policy. */
 interface InheritedPolicy {
   readonly consecutiveSamples: number;
   readonly cooldownMs: number;
@@ -216,7 +214,7 @@ interface InheritedPolicy {
   readonly down: DirectionValues;
 }
 
-/** What a side takes from elsewhere in the spec. */
+/** What a field takes from elsewhere in the spec. */
 interface FieldPolicyContext {
   readonly key: ResourceField;
   readonly profile: ProfileName | null;
@@ -225,14 +223,14 @@ interface FieldPolicyContext {
   readonly inherited: InheritedPolicy;
   /** That of the resource. */
   readonly percentile: Percentile | null;
-  /** The window where none is given (L2). */
+  /** The window where none is given. */
   readonly windowMs: number;
 }
 
 /** The longest window and half-life. */
 const DAY_MS = 24 * 3_600_000;
 
-/** Gives the rule of a side. Problems are reported to `fields`; never throws. */
+/** Returns the rule of a field. Problems are reported to `fields`; never throws. */
 function parseFieldPolicy(fields: Fields, context: FieldPolicyContext): FieldPolicy {
   const { key, inherited } = context;
   fields.require(["scaleUpThreshold", "scaleDownThreshold", "targetUtilization"]);
@@ -261,7 +259,7 @@ function parseFieldPolicy(fields: Fields, context: FieldPolicyContext): FieldPol
   };
 }
 
-/** A profile has a least size of its own. */
+/** Returns the bounds of a field. A profile has its own minimum size. */
 function toFieldBounds({ key, profile, bounds }: FieldPolicyContext): Bounds {
   const given = bounds ?? NO_BOUNDS;
   const least = profile === null ? undefined : MIN_PROFILE_MILLICORES[key];
@@ -269,7 +267,7 @@ function toFieldBounds({ key, profile, bounds }: FieldPolicyContext): Bounds {
   return isFree ? { ...given, min: least } : given;
 }
 
-/** Gives what `scaleUp` says. It has no window, since an up is never held back. */
+/** Returns the values in `scaleUp`. It has no window, since a scale-up never waits for one. */
 function parseScaleUp(fields: Fields | null): DirectionValues {
   if (fields?.has("window")) {
     const cause = "only scaleDown has a window, a scale-up needs scaleUp.consecutiveSamples";
@@ -278,24 +276,30 @@ function parseScaleUp(fields: Fields | null): DirectionValues {
   return { ...parseDirection(fields), windowMs: null };
 }
 
-/** Gives what `scaleDown` says. */
+/** Returns the values in `scaleDown`. */
 function parseScaleDown(fields: Fields | null): DirectionValues {
   return { ...parseDirection(fields), windowMs: fields?.durationMs("window", { max: DAY_MS }) ?? null };
 }
 
-/** Gives the percentile that a `scaleDown` of CPU states, whose parts may come from `outer` (L4). */
+/**
+ * Returns the percentile of a CPU `scaleDown`. Its parts may come from `outer`.
+ * Clauses: L4.
+ */
 function parsePercentileFields(fields: Fields, outer: Percentile | null): Percentile | null {
   const percent = fields.integer("percentile", { min: 50, max: 100 }) ?? outer?.percent ?? null;
   const halfLifeMs = fields.durationMs("halfLife", { min: 60_000, max: DAY_MS }) ?? outer?.halfLifeMs ?? HOUR_MS;
   if (percent !== null) return { percent, halfLifeMs };
-  // A percentile with a problem of its own is there all the same.
+  // A percentile with a problem counts as given.
   if (fields.has("halfLife") && !fields.has("percentile")) {
     fields.report("halfLife", "Cannot use halfLife without percentile: add percentile, such as 90, or remove halfLife");
   }
   return null;
 }
 
-/** Reports a percentile of memory: a burst of two minutes an hour is invisible to it, and kills (L4, L54). */
+/**
+ * Reports a percentile of memory: a burst of two minutes an hour is invisible to it, and kills.
+ * Clauses: L4, L54.
+ */
 function refusePercentile(fields: Fields): void {
   for (const key of ["percentile", "halfLife"].filter((key) => fields.has(key))) {
     const cause = "it is for CPU alone, memory rests on the peak of a window: set scaleDown.window";
@@ -317,7 +321,10 @@ interface OwnFieldValues {
 
 type Thresholds = Pick<FieldPolicy, "scaleUpThresholdPercent" | "scaleDownThresholdPercent">;
 
-/** Usage can exceed a request, so a request's thresholds go further (L50). */
+/**
+ * Usage can exceed a request, so a request's thresholds go further.
+ * Clauses: L50.
+ */
 function parseThresholds(fields: Fields, { key, profile }: FieldPolicyContext): Thresholds {
   const max = requestOrLimitOf(key) === "requests" ? 200 : 100;
   const up = fields.integer("scaleUpThreshold", { min: 1, max });
@@ -360,7 +367,11 @@ function resolveDirection(own: OwnFieldValues, direction: DirectionValues, outer
   };
 }
 
-/** A side's own cooldown for both directions goes before those that the policy has for each (L3). */
+/**
+ * Returns whether the field has its own cooldowns. Its cooldown for both directions has priority over the policy's for
+ * each direction.
+ * Clauses: L3.
+ */
 function hasOwnCooldowns(
   own: OwnFieldValues,
   directions: readonly DirectionValues[],
@@ -370,7 +381,7 @@ function hasOwnCooldowns(
   return directions.some(isGiven) || (own.cooldownMs === null && [up, down].some(isGiven));
 }
 
-/** The bounds of a side without any. */
+/** The bounds of a field without any. */
 const NO_BOUNDS: Bounds = { min: null, max: null, step: null, stepPercent: null };
 
 /** Reports a resource that has neither requests nor limits. */

@@ -1,21 +1,18 @@
 /**
- * The profiles latency, balanced and thrifty, as policies in the words of `spec.policy`.
+ * The profiles latency, balanced and thrifty, as policies in the form of `spec.policy`.
  *
- * Fields of the manifest override those of the profile. `status.effectivePolicy` shows the result.
+ * Fields of the manifest override those of the profile. `status.effectivePolicy` shows the result. `after` and `delay`
+ * are not in a profile: the API server fills them in, so podfit cannot see who set them.
  */
 import type { Autoscaler, DirectionPolicy, FieldPolicy, ProfileName } from "../../model/autoscaler.ts";
 import { requestOrLimitOf, type ResourceField, resourceOf } from "../../units/resources.ts";
 import { formatDuration } from "../../units/time.ts";
 import { isRecord } from "../../units/untrusted.ts";
 
-// The profiles (L50): a policy under one word. Each is plain data in the words of `spec.policy`; what the manifest
-// gives is laid over it, and one parser reads the result. `after` and `delay` are left out, since the API server fills
-// them in wherever a manifest has a policy: nobody could tell whose they are.
-
-/** As the manifest has it. */
+/** A policy as in the manifest. */
 export type PolicyFields = { readonly [field: string]: string | number | boolean | PolicyFields };
 
-/** Memory is what kills: it shrinks on what a whole day has shown, to a limit that holds a burst of twice the peak. */
+/** Too little memory kills, so memory shrinks only after a whole day of usage, to a limit that holds twice the peak. */
 const MEMORY_POLICY: PolicyFields = {
   requests: {
     scaleUpThreshold: 95,
@@ -32,8 +29,8 @@ const MEMORY_POLICY: PolicyFields = {
 };
 
 /**
- * What the numbers rest on stands in docs/quality.md. A request may be exceeded, so an up waits until usage is about at
- * the request, and goes well above it at once; a down waits for a short window, and for one cooldown.
+ * docs/quality.md has the measurements. A request may be exceeded, so a scale-up waits until usage is near the request
+ * and then goes well above it. A scale-down waits for a short window and one cooldown.
  */
 export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {
   latency: {
@@ -100,8 +97,8 @@ export const PROFILES: Readonly<Record<ProfileName, PolicyFields>> = {
 };
 
 /**
- * Below these a millicore of rounding is more than the noise of a load, and an idle pod would be resized all day. Where
- * the manifest bounds the side by a min, or by a max below, its word counts.
+ * Below these sizes rounding by one millicore is more than the noise of a load, and an idle pod would be resized all
+ * day. A `min`, or a `max` below it, in the manifest has priority.
  */
 export const MIN_PROFILE_MILLICORES: Readonly<Partial<Record<ResourceField, number>>> = {
   "cpu.requests": 10,
@@ -111,25 +108,26 @@ export const MIN_PROFILE_MILLICORES: Readonly<Partial<Record<ResourceField, numb
 export const PROFILE_NAMES: readonly ProfileName[] = ["latency", "balanced", "thrifty"];
 
 /**
- * Gives the policy that a profile and what the manifest gives under `policy` come to, unparsed: given fields go before
- * those of the profile, each by itself. A given field that others inherit also goes before the profile's own overrides
- * of it: who writes `policy.cooldown: 5m` means all sides. Null is absent, as for Kubernetes; never throws.
+ * Returns the policy of a profile with the given fields laid over it, unparsed. A given field that others inherit also
+ * overrides the profile's own values for them: `policy.cooldown: 5m` applies to all fields. Null counts as absent, as
+ * in Kubernetes. Never throws.
+ * Clauses: L50.
  */
 export function fillPolicy(profile: ProfileName, given: unknown): unknown {
   if (given !== null && !isRecord(given)) return given;
   return fillGiven(PROFILES[profile], given ?? {}, { either: NO_KEYS, scaleUp: NO_KEYS, scaleDown: NO_KEYS });
 }
 
-// What a policy came to (L50), in the words of `spec.policy`, with every default and override resolved. Written to
-// `status.effectivePolicy`; as the policy of a manifest without a profile it means the same.
-
-/** Gives the policy of an autoscaler as plain data. */
+/**
+ * Returns the policy of an autoscaler as plain data.
+ * Clauses: L50.
+ */
 export function toEffectivePolicy(autoscaler: Autoscaler): PolicyFields {
   const { cpu, memory } = { cpu: toResourcePolicy(autoscaler, "cpu"), memory: toResourcePolicy(autoscaler, "memory") };
   const [first] = autoscaler.sides;
   return {
     pollInterval: formatDuration(autoscaler.pollIntervalMs),
-    // Every side states its own: this one is the policy's only where nothing else is said.
+    // Every field has its own value; the policy's value only applies where a field has none.
     consecutiveSamples: first?.up.consecutiveSamples ?? 1,
     cooldown: formatDuration(autoscaler.cooldownMs),
     after: autoscaler.after,
@@ -142,7 +140,7 @@ export function toEffectivePolicy(autoscaler: Autoscaler): PolicyFields {
   };
 }
 
-/** Fields that a side, or one of its directions, takes from above where it has none. */
+/** Fields that a field, or one of its directions, takes from above where it has none. */
 const INHERITED_KEYS: ReadonlySet<string> = new Set([
   "targetUtilization",
   "consecutiveSamples",
@@ -186,7 +184,7 @@ function addGivenKeys(names: ReadonlySet<string>, given: unknown): ReadonlySet<s
   return new Set([...names, ...[...INHERITED_KEYS].filter((key) => findOwnField(given, key) !== null)]);
 }
 
-/** The value that an object of a manifest has of its own; `null` where it has none, or is not an object. */
+/** Returns the value that an object of a manifest has of its own; `null` where it has none, or is not an object. */
 export function findOwnField(object: unknown, key: string): unknown {
   return (isRecord(object) && Object.hasOwn(object, key) ? object[key] : null) ?? null;
 }
@@ -204,7 +202,7 @@ function toFieldPolicy(rule: FieldPolicy): PolicyFields {
     scaleUpThreshold: rule.scaleUpThresholdPercent,
     scaleDownThreshold: rule.scaleDownThresholdPercent,
     targetUtilization: up.targetUtilizationPercent,
-    // A cooldown that is given for one direction changes what it counts from (L3).
+    // A cooldown given for one direction changes the time that it counts from.
     ...(hasOwnCooldowns ? {} : { cooldown: formatDuration(up.cooldownMs) }),
     scaleUp: toDirectionPolicy(up, hasOwnCooldowns),
     scaleDown: {

@@ -12,9 +12,6 @@ import { formatTime } from "../../units/time.ts";
 import type { Problem } from "../../units/untrusted.ts";
 import type { PolicyFields } from "./profiles.ts";
 
-// Computes the status of an autoscaler from facts about it (C5, C51). It is level-based: computed as a whole each
-// time, and written when it differs. https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition
-
 /** A condition as the API has it. */
 export interface Condition {
   readonly type: string;
@@ -35,9 +32,9 @@ export interface AutoscalerStatus {
   readonly lastScaleAction?: Action;
   readonly lastScaleResourceChange?: string;
   readonly scaling?: boolean;
-  /** What mode recommend has come to (L51). */
+  /** The recommendations of mode recommend. */
   readonly recommendations?: readonly Recommendation[];
-  /** What a profile came to (L50). */
+  /** What a profile came to. */
   readonly effectivePolicy?: PolicyFields;
 }
 
@@ -45,7 +42,7 @@ export interface AutoscalerStatus {
 export interface StatusFacts extends LimitedFacts {
   /** The generation of the spec that the facts are about. */
   readonly generation: number;
-  /** The resource of which nothing was heard for too long to know the facts; `null` when they are known. */
+  /** The resource whose list is stale for too long; `null` while the facts are known. */
   readonly stale: string | null;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
@@ -57,13 +54,13 @@ export interface StatusFacts extends LimitedFacts {
   readonly matched: number;
   /** How many of them have the container. */
   readonly tracked: number;
-  /** What mode recommend has come to; `null` in mode apply, and where not all pods are seen. */
+  /** The recommendations of mode recommend; `null` in mode apply, and if not all pods are seen. */
   readonly recommended: readonly Recommended[] | null;
   /** How many of the tracked pods have no usage. */
   readonly unread: number;
   /** Why the first of these has none. */
   readonly unreadWhy: string;
-  /** Each podfit knows the usage of its own pods, and this status is about the pods of all of them. */
+  /** Each podfit knows only the usage of its pods, and this status is about all pods. */
   readonly isUsageElsewhere?: boolean;
   readonly lastScale: LastScale | null;
   readonly cooldownMs: number;
@@ -76,12 +73,12 @@ export interface LastScale {
   /** Epoch ms. */
   readonly at: number;
   readonly action: Action;
-  /** What it changed, for people: `lastScaleResourceChange` of the status. */
+  /** The change as text: `lastScaleResourceChange` of the status. */
   readonly change: string;
 }
 
 /**
- * Gives the status at `now` (epoch ms) that follows `before`. A condition keeps its `lastTransitionTime` while its
+ * Returns the status at `now` (epoch ms) that follows `before`. A condition keeps its `lastTransitionTime` while its
  * status stays.
  */
 export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: number): AutoscalerStatus {
@@ -108,7 +105,7 @@ export function nextStatus(before: AutoscalerStatus, facts: StatusFacts, now: nu
   };
 }
 
-/** Says whether a resize is so far ahead of `now` that the wall clock must have been set back since. */
+/** Returns whether a resize is so far ahead of `now` that the wall clock must have been set back since. */
 export function isInFuture({ at }: LastScale, now: number): boolean {
   return at - now > MAX_CLOCK_SKEW_MS;
 }
@@ -120,9 +117,7 @@ export function describeContainer({ containerName }: Pick<StatusFacts, "containe
     : `a container "${containerName}"`;
 }
 
-// The condition Limited (L53): pods want more than they can be given. It is what alerts and replicas listen to.
-
-/** Whose scale-ups are held by what does not pass by itself. */
+/** Pods whose scale-ups are held by a reason that needs an administrator: the condition Limited. */
 export interface LimitFacts {
   /** The first such pod; `null` = none. */
   readonly first: { readonly pod: string; readonly reason: string } | null;
@@ -133,21 +128,22 @@ export interface LimitFacts {
 /** Nothing is held. */
 export const UNLIMITED: LimitFacts = { first: null, reasons: new Map() };
 
-// What an autoscaler in mode recommend would have: one entry per container in `status.recommendations` (L51). It is
-// written when some amount has moved by a twentieth, so that a status is no time series.
-
-/** The sizes of one container over all pods that were sampled. Each side stands for itself. */
+/** The sizes of one container over all pods that were sampled. Each field is computed alone. */
 export interface Recommended {
   readonly container: string;
   readonly min: Resources;
   /** The middle one; of an even number the lower. */
   readonly median: Resources;
   readonly max: Resources;
-  /** What pods start with; `null` while no pod is seen that nobody has resized. */
+  /** The size that pods start with; `null` if every pod that is seen was resized. */
   readonly template: Resources | null;
 }
 
-/** What to publish after `before` was: the same object while nothing has moved by enough. */
+/**
+ * Returns what to publish after `before`: the same object while no amount has moved by a twentieth, so that the status
+ * is not a time series.
+ * Clauses: L51.
+ */
 export function nextRecommended(
   before: readonly Recommended[] | null,
   now: readonly Recommended[],
@@ -157,17 +153,20 @@ export function nextRecommended(
     : now;
 }
 
-/** The middle one of each side; of an even number the lower. `null` where half of the sizes or more have no such side. */
+/**
+ * Returns the median of each field; for an even number the lower one. `null` where half of the sizes or more lack the
+ * field.
+ */
 export function computeMedianSize(sizes: readonly Resources[]): Resources {
   return computeRankedSize(sizes, (count) => Math.floor((count - 1) / 2));
 }
 
-/** The smallest of each side. */
+/** Returns the smallest of each field. */
 export function computeMinSize(sizes: readonly Resources[]): Resources {
   return computeRankedSize(sizes, () => 0);
 }
 
-/** The largest of each side. */
+/** Returns the largest of each field. */
 export function computeMaxSize(sizes: readonly Resources[]): Resources {
   return computeRankedSize(sizes, (count) => count - 1);
 }
@@ -179,7 +178,7 @@ const MAX_CLOCK_SKEW_MS = 60_000;
 
 type ConditionVerdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-/** What was true when it was last heard of may be so no more. The words stay the same however long that lasts. */
+/** Returns Unknown if the list is stale. The text does not depend on how long. */
 function toUnknownIfStale(verdict: ConditionVerdict, { stale }: StatusFacts): ConditionVerdict {
   if (stale === null) return verdict;
   const message =
@@ -266,7 +265,7 @@ interface LimitedFacts {
   readonly paused: boolean;
   readonly tracked: number;
   readonly limits: LimitFacts;
-  /** This podfit looks after one node or pod: nobody sees all pods of an autoscaler. */
+  /** This podfit is responsible for one node or pod, so none sees all pods of an autoscaler. */
   readonly isNodeLocal: boolean;
 }
 
@@ -299,7 +298,7 @@ function computeLimited(
   return { type, status: "True", reason: first.reason, message };
 }
 
-/** As the API has it: quantities by side and resource. */
+/** As the API has it: quantities by field and resource. */
 interface Recommendation {
   readonly container: string;
   readonly min: RecommendedSize;
@@ -308,13 +307,13 @@ interface Recommendation {
   readonly template?: RecommendedSize;
 }
 
-/** `requests` and `limits` as they stand in a pod. */
+/** `requests` and `limits` as in a pod. */
 type RecommendedSize = Readonly<Partial<Record<"requests" | "limits", Readonly<Record<string, string>>>>>;
 
-/** An amount that moves by less than this share is no news. */
+/** An amount that moves by less than this share is not published. */
 const MIN_CHANGE_SHARE = 0.05;
 
-/** The text of each; an amount is rounded up to what a resize would ask for. */
+/** Formats each size; an amount is rounded up as a resize would round it. */
 function toRecommendations(all: readonly Recommended[]): readonly Recommendation[] {
   return all.map(({ container, min, median, max, template }) => ({
     container,

@@ -9,13 +9,10 @@ import { counterpartOf, RESIZE_UNIT, type ResourceField } from "../../units/reso
 import { formatDuration } from "../../units/time.ts";
 import type { NamedWarning } from "../../units/untrusted.ts";
 
-// What is valid in an autoscaler and yet will not do what its author expects. Warnings are shown in the message of the
-// condition Ready, and by `podfit lint`; advice by `podfit lint` alone, as the document's own example would get some.
-
 /**
- * Warns of targets outside of their thresholds: accepted (C8), but a resize ends where the next one is due. An up whose
- * target lies below the down threshold is no such case where downs aim higher: it goes far, and the down that follows
- * settles it.
+ * Returns warnings about targets outside of their thresholds. They are accepted, but a resize ends where the next one
+ * is due. A scale-up target below the scale-down threshold is accepted if scale-downs aim higher.
+ * Clauses: C8.
  */
 export function warnOfTargets({ sides }: Rules): readonly NamedWarning[] {
   return sides.flatMap((side) => {
@@ -45,10 +42,10 @@ export function warnOfTargets({ sides }: Rules): readonly NamedWarning[] {
 }
 
 /**
- * Warns of limits that aim below the requests of their resource. A request is capped at its limit (C34): once the limit
- * is at its target, a request of the same size is still above its threshold, and its direction up holds every
- * scale-down of the container (C32), or with `veto: resource` those of its resource (L34). Warns only where the targets
- * alone lead there.
+ * Returns warnings about limits that aim below the requests of their resource. A request is capped at its limit: once
+ * the limit is at its target, the request is still above its threshold and blocks every scale-down of the container, or
+ * of its resource with `veto: resource`. Only targets that always lead there get a warning.
+ * Clauses: C34, C32, L34.
  */
 export function warnOfLimits({ sides, veto = "all" }: Rules): readonly NamedWarning[] {
   return sides.filter(({ side }) => side === "limits").flatMap((limit) => {
@@ -68,9 +65,10 @@ export function warnOfLimits({ sides, veto = "all" }: Rules): readonly NamedWarn
 }
 
 /**
- * Warns of memory limits that shrink on what an app uses while it starts. The window's default, and the rule that no
- * instance's memory shrinks in its first minute, keep it from that; `window: 0s` switches both off (L2), and then only
- * `delay` is left.
+ * Returns warnings about memory limits that shrink while an app starts. The default window prevents it, and so does the
+ * rule that memory does not shrink in an instance's first minute. `window: 0s` switches both off, and only `delay` is
+ * left.
+ * Clauses: L2.
  */
 export function warnOfDelay({ sides, delayMs }: Pick<Autoscaler, "sides" | "delayMs">): readonly NamedWarning[] {
   const isAtRisk = ({ key, down }: FieldPolicy) => key === "memory.limits" && down.windowMs === 0;
@@ -86,7 +84,7 @@ export function warnOfDelay({ sides, delayMs }: Pick<Autoscaler, "sides" | "dela
   }];
 }
 
-/** Warns of bounds for sides that the policy does not manage; `bounded` are the sides with bounds. */
+/** Returns warnings about bounds for fields that the policy does not manage; `bounded` are the fields with bounds. */
 export function warnOfBounds({ sides }: Rules, bounded: Iterable<ResourceField>): readonly NamedWarning[] {
   return [...bounded]
     .filter((key) => !sides.some((side) => side.key === key))
@@ -97,8 +95,8 @@ export function warnOfBounds({ sides }: Rules, bounded: Iterable<ResourceField>)
 }
 
 /**
- * Advises against a long wait on the way up: on real load curves that is most of the time in which a container has less
- * than it wants. One finding, at the first side, since most of them take the policy's.
+ * Returns advice against a long cooldown of scale-ups. On real load curves it causes most of the time in which a
+ * container has too little. One finding, at the first field, since most fields use the policy's cooldown.
  */
 export function adviseOnCooldown(
   { sides, cooldownMs }: Pick<Autoscaler, "sides" | "cooldownMs">,
@@ -117,10 +115,7 @@ export function adviseOnCooldown(
   }];
 }
 
-// What works and could be better, by the numbers of one autoscaler alone. `podfit lint` says it, and the condition
-// Ready does not: the document's own example would get some.
-
-/** Gives all advice, in the order of the fields. */
+/** Returns all advice, in the order of the fields. */
 export function advise(autoscaler: Autoscaler): readonly NamedWarning[] {
   return [
     ...adviseOnPolling(autoscaler),
@@ -141,24 +136,27 @@ const VETO_TEXT: Readonly<Record<Autoscaler["veto"], string>> = {
 
 const RESIZED_AGAIN = "a resize ends where the next sample asks to scale";
 
-/** As long as no instance's memory shrinks by default (L2). */
+/** As long as no instance's memory shrinks by default. */
 const MEMORY_START_MS = 60_000;
 
 /** As long as two samples of the kubelet take at most: a shorter wait loses little. */
 const LONG_COOLDOWN_MS = 30_000;
 
-/** A limit whose target is outside of its own thresholds never stays there, and warnOfTargets() warns of it. */
+/**
+ * Returns whether the limit's target blocks its request. A target outside of the limit's own thresholds is never kept,
+ * and warnOfTargets() reports it.
+ */
 function isBlocking(request: FieldPolicy, limit: FieldPolicy): boolean {
   const target = highestTarget(limit);
   return target >= request.scaleUpThresholdPercent && target < limit.scaleUpThresholdPercent;
 }
 
-/** Where a limit may come to rest with the most usage. */
+/** Returns the highest utilization at which a limit is left unchanged. */
 function highestTarget({ up, down }: FieldPolicy): number {
   return Math.max(up.targetUtilizationPercent, down.targetUtilizationPercent);
 }
 
-/** Says whether bounds keep the request below its limit in any case. */
+/** Returns whether bounds keep the request below its limit in any case. */
 function isBoundedApart(request: FieldPolicy, limit: FieldPolicy): boolean {
   return request.bounds.max !== null && limit.bounds.min !== null && request.bounds.max <= limit.bounds.min;
 }
@@ -187,7 +185,7 @@ function adviseOnPolling({ pollIntervalMs }: Autoscaler): readonly NamedWarning[
 function adviseOnSwings(rule: FieldPolicy): readonly NamedWarning[] {
   const { key, up, down, scaleUpThresholdPercent, scaleDownThresholdPercent: low } = rule;
   const target = up.targetUtilizationPercent;
-  // Beyond both is what the parser warns of.
+  // The parser warns if it is beyond both.
   if (target <= low && down.targetUtilizationPercent > low && down.windowMs === 0) {
     return [{
       rule: "swings",
@@ -247,7 +245,10 @@ function adviseOnBoundRange({ key, resource, bounds: { min, max } }: FieldPolicy
   }];
 }
 
-/** Where a request's bounds begin above where its limit's end: the request is capped at the limit (C34). */
+/**
+ * Where a request's bounds begin above where its limit's end: the request is capped at the limit.
+ * Clauses: C34.
+ */
 function adviseOnOrder({ sides }: Autoscaler): readonly NamedWarning[] {
   return sides.flatMap((rule) => {
     const { key, side, resource, bounds: { min } } = rule;

@@ -11,25 +11,21 @@ import type { Choice, Proposal } from "../proposals.ts";
 import { newCandidate, type ResizeCandidate } from "../sizing/candidate.ts";
 import { type Gate, GATES, type Objection } from "./gates.ts";
 
-// Takes a choice through the gates. Sides that a gate objects to are left out, and the rest is sized and asked about
-// again, until what is left passes every gate or nothing is left. Then the objection counts that came from furthest
-// down the list.
-
 /** How a choice fared: some of it passed every gate, or it was stopped. */
 export type GateResult = PassedOrStopped & {
-  /** All that gates said on the way, in the order in which sides were left out. */
+  /** All objections, in the order in which fields were left out. */
   readonly objections: readonly Objection[];
 };
 
 /** How the choices of a case fared. */
 export interface ChoicesResult {
-  /** What counts: the first choice that passes, or what stopped them all; `null` where there is no choice. */
+  /** The result that counts: the first choice that passes, or what stopped them all; `null` without a choice. */
   readonly asked: GateResult | null;
-  /** How the scale-up fared, which is the first choice where there is one (L34); `null` where none is wanted. */
+  /** How the scale-up fared, which is the first choice where there is one; `null` where none is wanted. */
   readonly up: GateResult | null;
 }
 
-/** A choice that is blocked says more than one that has nowhere to go. */
+/** Returns the results of the choices. If none passes, a block counts before a hold. */
 export function askChoices(it: ContainerCase, choices: readonly Choice[]): ChoicesResult {
   let asked: GateResult | null = null;
   let up: GateResult | null = null;
@@ -43,7 +39,10 @@ export function askChoices(it: ContainerCase, choices: readonly Choice[]): Choic
   return { asked, up };
 }
 
-/** The result of a candidate that passed, once another container of the pod is resized before it (C12). */
+/**
+ * Returns the result of a candidate that passed, after another container of the pod was chosen.
+ * Clauses: C12.
+ */
 export function toWaiting({ candidate, objections }: PassedResult, ahead: string): GateResult {
   const objection = GATES.siblingDone({ ...candidate, ahead });
   return objection === null
@@ -75,16 +74,19 @@ function askGates(it: ContainerCase, choice: Choice): GateResult {
 
 type PassedOrStopped =
   | { readonly kind: "passed"; readonly candidate: ResizeCandidate }
-  /** `candidates`: the sides that would have moved, or that wait (C52). */
+  /** `candidates`: the fields that would have moved, or that wait. */
   | { readonly kind: "stopped"; readonly decision: Decision; readonly candidates: readonly ResourceField[] };
 
 interface FoundObjection {
   readonly objection: Objection;
-  /** Of its gate in the list. */
+  /** Its gate's position in the list. */
   readonly position: number;
 }
 
-/** What holds one side of a pair holds the other (L35). */
+/**
+ * Returns the objection, which also holds the other field of a pair.
+ * Clauses: L35.
+ */
 function addPartners(objection: Objection, proposals: readonly Proposal[]): Objection {
   const partners = proposals.filter(({ isPaired, side }) =>
     isPaired && objection.sides.includes(counterpartOf(side)) && !objection.sides.includes(side)

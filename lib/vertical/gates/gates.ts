@@ -19,11 +19,7 @@ import { isByUsage, type Proposal } from "../proposals.ts";
 import type { ResizeCandidate, ShortReason, SizedField } from "../sizing/candidate.ts";
 import { findWindowWait } from "../windows.ts";
 
-// Why a wanted resize waits (C24, C32, C35, C41 to C44, C46): small named checks of a candidate, in the order in which
-// they are asked. The list is the specification: nothing else holds a resize back. Gates hold back the PATCH only,
-// never the sampling (C23).
-
-/** Objects to some sides of a candidate, or lets it pass: `null`. */
+/** Returns an objection to some fields of a candidate, or `null`. */
 export type Gate = (candidate: ResizeCandidate) => Objection | null;
 
 /** All gates by name, in the order in which they are asked. */
@@ -52,17 +48,13 @@ export const GATES = {
   siblingDone,
 } as const satisfies Readonly<Record<string, Gate>>;
 
-// What a gate says of a candidate that it does not let pass.
-
-/** Why these sides do not move now; the others are asked about again without them. */
+/** Why these fields do not move now. The others are asked about again without them. */
 export type Objection = HoldObjection | BlockObjection;
 
-// Ways out of a stuck resize (C47): fields that podfit wrote and the kubelet cannot enact go back to what is in force,
-// so that the node's scheduler and the pod's other resizes are not held up. At most once per cooldown.
-
 /**
- * Whether the kubelet has had its time. It counts from the container's last resize too: the condition may be about an
- * older one, of a sibling perhaps, and what was just sent would be given up at once, again and again.
+ * Returns whether the kubelet has had enough time. It also counts from the container's last resize: the condition may
+ * concern an older resize, and a new one must not be taken back at once.
+ * Clauses: C47.
  */
 export function isResizeTimedOut(
   { input: { now }, containerState: { resizedAt } }: ContainerCase,
@@ -71,9 +63,12 @@ export function isResizeTimedOut(
   return now - Math.max(status.since, resizedAt ?? -Infinity) >= RESIZE_TIMEOUT_MS[status.kind];
 }
 
-/** Nothing is resized by usage that is old (C22); of a container that does not run there is none, which `running` says. */
+/**
+ * Usage that is too old resizes nothing. A container that does not run has none, and `running` reports that.
+ * Clauses: C22.
+ */
 function fresh({ input: { now }, view, container, proposals }: ResizeCandidate): Objection | null {
-  // A kill says what was used, whatever was read (L10); a new pod goes by what others use (L40).
+  // A kill shows what was used, and a new pod uses its siblings' sizes.
   if (!isByUsage(proposals)) return null;
   const { sample } = view.sampling;
   if ((sample !== null && now - sample.seenAt < SILENCE_MS) || container.runningAt === null) return null;
@@ -82,8 +77,9 @@ function fresh({ input: { now }, view, container, proposals }: ResizeCandidate):
 }
 
 /**
- * A new leader has not seen what the one before it saw: of a container that runs for longer than it leads it waits for two
- * samples in a row (C55).
+ * A new leader has not seen the earlier samples: for a container that started before it led, it waits for two samples
+ * in a row.
+ * Clauses: C55.
  */
 function seenTwice(
   { input: { ledSince, wallAheadMs = 0 }, view, container, proposals }: ResizeCandidate,
@@ -101,7 +97,10 @@ function seenTwice(
   };
 }
 
-/** Memory at its limit does not live to see the end of a cooldown, or another sample (L11). */
+/**
+ * Memory at its limit is killed before a cooldown ends or another sample is read.
+ * Clauses: L11.
+ */
 function isUrgent({ side, direction }: Proposal, { streaks }: AutoscalerView): boolean {
   return side === "memory.limits" && direction === "up" && streaks[side]?.isSaturated === true;
 }
@@ -124,7 +123,10 @@ function cooledDown(candidate: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "Cooldown", message, until, sides };
 }
 
-/** A scale-down waits until usage has been low for the whole window, and was watched for long enough to tell (L2). */
+/**
+ * A scale-down waits until usage has been low for the whole window and was observed for long enough.
+ * Clauses: L2.
+ */
 function lowForLong(candidate: ResizeCandidate): Objection | null {
   const { input: { now }, direction, proposals, autoscaler, container, containerState, view, state } = candidate;
   if (direction === "up" || !isByUsage(proposals)) return null;
@@ -143,7 +145,10 @@ function lowForLong(candidate: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "ScaleDownWindow", message, ...known, sides };
 }
 
-/** A memory limit below what is in use would stay in error, and with it every other change of the pod (C46). */
+/**
+ * A memory limit below what is in use would fail, and block every other change of the pod.
+ * Clauses: C46.
+ */
 function memoryFree({ sized }: ResizeCandidate): Objection | null {
   for (const one of sized) {
     if (one.kind !== "holds" || one.reason !== "MemoryInUse") continue;
@@ -152,7 +157,7 @@ function memoryFree({ sized }: ResizeCandidate): Objection | null {
   return null;
 }
 
-/** A size that the spec has already needs no PATCH; while the kubelet is at work on it, that is said. */
+/** A size that the spec already has needs no PATCH. A resize in progress is reported. */
 function notCommanded(candidate: ResizeCandidate): Objection | null {
   const { changes, container, to, moving } = candidate;
   // What sizing leaves where it is has not been commanded.
@@ -161,7 +166,10 @@ function notCommanded(candidate: ResizeCandidate): Objection | null {
   return resizeIdle(candidate) ?? { kind: "hold", reason: "AtTarget", message, sides: moving };
 }
 
-/** With no container running, the pod's cgroup would keep its old limit for ever (C46; kubernetes issue 138760). */
+/**
+ * With no container running, the pod's cgroup would keep its old limit for ever (kubernetes issue 138760).
+ * Clauses: C46.
+ */
 function running({ container, moving }: ResizeCandidate): Objection | null {
   if (container.runningAt !== null) return null;
   const message = `container "${container.name}" is not running`;
@@ -197,16 +205,16 @@ function resizeIdle(candidate: ResizeCandidate): Objection | null {
       return { kind: "blocked", reason: "ResizeInProgress", message, sides: moving };
     }
     case "error": {
-      // One of ours may be overwritten by the next wanted size (C47).
+      // One of podfit may be overwritten by the next wanted size.
       if (isResizeTimedOut(candidate, status) && listStuckFields(pod, container).length > 0) return null;
       const message = `the kubelet cannot apply the pod's resize: ${status.message}`;
       return { kind: "blocked", reason: STUCK_REASONS.error, message, sides: moving };
     }
     case "deferred":
     case "infeasible": {
-      // A scale-down only frees resources: it may replace what is waiting for room.
+      // A scale-down only frees resources: it may replace a resize that waits for headroom.
       if (action === "scaleDown") return null;
-      // One of ours is taken back for what can go now; only what would wait for room again is held (L31).
+      // A resize of podfit is taken back for what can be applied now. Only fields that would wait again are held.
       const isReturned = status.kind === "deferred" && isOwnResizeWaiting(pod, container);
       const sides = isReturned ? listStillWaiting(candidate) : moving;
       if (sides.length === 0) return null;
@@ -222,7 +230,10 @@ function conflictSettled({ state, moving }: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "RetryLater", message, sides: moving };
 }
 
-/** Objects to the resource that is in the way; the other may go (L31). */
+/**
+ * Objects to the resource that is in the way; the other may go.
+ * Clauses: L31.
+ */
 function qosUnchanged(candidate: ResizeCandidate): Objection | null {
   const { input: { pod }, container, to } = candidate;
   const qosClass = computeQosAfter(pod, container, to);
@@ -233,7 +244,10 @@ function qosUnchanged(candidate: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "QoSInvariantBlocked", message, sides };
 }
 
-/** The moves of resources that would change the class by themselves; where only all together would, of the last one. */
+/**
+ * Returns the moves of resources that would change the class by themselves; where only all together would, of the last
+ * one.
+ */
 function listInTheWay({ input: { pod }, container, base, to, moving }: ResizeCandidate): readonly ResourceField[] {
   const alone = moving.filter((key) => {
     const [request, limit] = [`${resourceOf(key)}.requests`, `${resourceOf(key)}.limits`] as const;
@@ -259,7 +273,10 @@ function notDryRun({ input: { dryRun }, container, to, changes, moving }: Resize
   return { kind: "blocked", reason: "DryRun", message, sides: moving };
 }
 
-/** One resize in flight per pod (C12). */
+/**
+ * Only one resize of a pod is in flight.
+ * Clauses: C12.
+ */
 function siblingDone({ ahead, moving }: ResizeCandidate): Objection | null {
   if (ahead === null) return null;
   const message = `container "${ahead}" of the same pod is resized first`;
@@ -277,15 +294,12 @@ interface BlockObjection {
   readonly kind: "blocked";
   readonly reason: BlockReason;
   readonly message: string;
-  /** When it ends by itself, epoch ms, where that is known. */
+  /** When it ends on its own, epoch ms, where that is known. */
   readonly until?: number;
   readonly sides: readonly ResourceField[];
 }
 
-// The gate of sizes that wait (C44, C47): a refused size, or one that goes as far or further, waits; a smaller change,
-// or a changed pod or autoscaler, may go at once. The other sides still move.
-
-/** About every side that waits; with the words of the refusal that ends first. */
+/** Objects to every field that waits, with the message of the refusal that ends first. */
 function refusalsOver(candidate: ResizeCandidate): Objection | null {
   const sides: ResourceField[] = [];
   let first: Refusal | null = null;
@@ -301,7 +315,7 @@ function refusalsOver(candidate: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason, message, until, sides };
 }
 
-/** What holds back that amount of the side, the longest if there are several. */
+/** Returns the refusal that blocks that amount of the field; the longest if there are several. */
 function findRefusal(key: ResourceField, to: number, candidate: ResizeCandidate): Refusal | null {
   let longest: Refusal | null = null;
   for (const refusal of listRefusals(candidate.containerState.refusals[key] ?? {})) {
@@ -331,10 +345,10 @@ function isRefusalInForce(
   }
 }
 
-// Gates about what node, namespace and Kubernetes version allow (L30 to L33): each holds the sides that it is about,
-// so that the others go. They know before a PATCH is sent, so nothing is refused for them.
-
-/** Sizing found no room for these, or hardly any (L30, L32). */
+/**
+ * Sizing found too little headroom for these.
+ * Clauses: L30, L32.
+ */
 function enoughLeft({ sized }: ResizeCandidate): Objection | null {
   const short = sized.filter(isShort);
   const [first] = short;
@@ -361,17 +375,20 @@ type HeldField = Extract<SizedField, { kind: "holds" }>;
 
 type ShortField = HeldField & { readonly reason: ShortReason };
 
-/** Whether its bound or its target holds the side. */
+/** Returns whether the field is held by its bound or its target. */
 function isAtEnd(one: SizedField): one is HeldField {
   return one.kind === "holds" && (one.reason === "AtBound" || one.reason === "AtTarget");
 }
 
-/** Whether node or namespace hold the side. */
+/** Returns whether the field is held by the node or the namespace. */
 function isShort(one: SizedField): one is ShortField {
   return one.kind === "holds" && one.reason !== "MemoryInUse" && !isAtEnd(one);
 }
 
-/** A limit range is asked about every container of the pod at each resize (L32). */
+/**
+ * A limit range is asked about every container of the pod at each resize.
+ * Clauses: L32.
+ */
 function limitRangeKept({ input: { pod, limits }, container, to, moving }: ResizeCandidate): Objection | null {
   const violation = limits === null ? null : findLimitRangeViolation(limits, pod, { container, to });
   if (violation === null) return null;
@@ -379,7 +396,7 @@ function limitRangeKept({ input: { pod, limits }, container, to, moving }: Resiz
   return { kind: "blocked", reason: "LimitRange", message, sides: listFieldsOf(key, moving) };
 }
 
-/** The side itself, or what moves of its resource, or else everything. */
+/** Returns the field itself, else the moving fields of its resource, else all. */
 function listFieldsOf(key: ResourceField | null, moving: readonly ResourceField[]): readonly ResourceField[] {
   if (key === null) return moving;
   if (moving.includes(key)) return [key];
@@ -387,7 +404,10 @@ function listFieldsOf(key: ResourceField | null, moving: readonly ResourceField[
   return same.length > 0 ? same : moving;
 }
 
-/** Before Kubernetes 1.34 a memory limit goes down with a restart only (L33). */
+/**
+ * Before Kubernetes 1.34 a memory limit goes down with a restart only.
+ * Clauses: L33.
+ */
 function memoryLowered({ input, container, direction, moving }: ResizeCandidate): Objection | null {
   if (direction === "up" || input.lowersMemoryLimits || container.restartsOn.memory) return null;
   if (!moving.includes("memory.limits")) return null;
@@ -396,17 +416,19 @@ function memoryLowered({ input, container, direction, moving }: ResizeCandidate)
   return { kind: "blocked", reason: "Unsupported", message, sides: ["memory.limits"] };
 }
 
-/** Of the sides that move, those that wait for room already and would wait on: the same size, or one not known to fit. */
+/**
+ * Returns the moving fields that already wait for headroom and would wait again: the same size, or one that is not
+ * known to fit.
+ */
 function listStillWaiting({ input: { pod, room }, container, to, moving }: ResizeCandidate): readonly ResourceField[] {
   const own = listStuckFields(pod, container);
   return moving.filter((key) => own.includes(key) && (room === null || (to[key] ?? 0) >= (container.spec[key] ?? 0)));
 }
 
-// The gates of memory on its way down (L6, L7): not where that restarts the container, unless it is allowed to, and
-// not while the container ends again and again. A limit that comes down under a container that is in trouble makes it
-// worse.
-
-/** resizePolicy RestartContainer restarts for a smaller request, too (C43). */
+/**
+ * resizePolicy RestartContainer restarts for a smaller request, too.
+ * Clauses: C43.
+ */
 function restartAllowed(candidate: ResizeCandidate): Objection | null {
   const { autoscaler, container } = candidate;
   if (autoscaler.restartToShrink || !container.restartsOn.memory) return null;
@@ -440,9 +462,10 @@ function listShrinkingMemory({ direction, moving }: ResizeCandidate): readonly R
 
 const NO_FIELDS: readonly ResourceField[] = [];
 
-// The gate of what the pod's ScaledObject is about to do (R86).
-
-/** While replicas are about to fall their pods keep what they have: those that stay are about to get more (R86). */
+/**
+ * While replicas are about to be removed their pods keep their sizes: the remaining pods are about to get more.
+ * Clauses: R86.
+ */
 function scaledInFirst(
   { input: { scaleInPending = {} }, container, direction, proposals }: ResizeCandidate,
 ): Objection | null {
@@ -461,9 +484,10 @@ const RESIZE_TIMEOUT_MS: Readonly<Record<StuckResize["kind"], number>> = {
   infeasible: 0,
 };
 
-// When a container may be resized at the earliest: its readiness and the cooldown of its last resize (C24, C36, C42).
-
-/** When the cooldown of a side ends in that direction, epoch ms; -Infinity when it never began (C36, L3). */
+/**
+ * Returns when the cooldown of a field ends in that direction, epoch ms; -Infinity when it never began.
+ * Clauses: C36, L3.
+ */
 function computeFieldCooldownEnd(
   { resizedAt, raisedAt }: ContainerState,
   rule: FieldPolicy,
@@ -473,9 +497,7 @@ function computeFieldCooldownEnd(
   return at === null ? -Infinity : at + rule[direction].cooldownMs;
 }
 
-// How gates tell people what is left of a wait.
-
-/** Whole seconds, rounded up, so that nobody comes back too early. */
+/** Formats whole seconds, rounded up, so that a reader does not come back too early. */
 function formatWait(ms: number): string {
   return formatDuration(Math.ceil(ms / 1000) * 1000);
 }

@@ -40,10 +40,7 @@ import {
   resizeStuck,
 } from "./texts.ts";
 
-// What people are notified of, computed once at the end of an evaluation from what was before, what is after and what
-// was decided. Every event is published on the edge, and only here; no decision reads what was published.
-
-/** The notices of an evaluation, and the state that remembers them. */
+/** Returns the notices of an evaluation, and the state that remembers them. */
 export function reportEvaluation(evaluation: EvaluationResult): ReportedState {
   const { state, input: { pod }, settled, sampled, cases, results, decisions } = evaluation;
   const draft = new NoticeDraft(state);
@@ -59,17 +56,17 @@ export function reportEvaluation(evaluation: EvaluationResult): ReportedState {
   return draft.finish();
 }
 
-/** The notices of an answer to the request of a pod of that name, and the state that remembers them. */
+/** Returns the notices for the answer to a request, and the state that remembers them. */
 export function reportAnswerOutcome(settled: AnswerOutcome, pod: string): ReportedState {
   const draft = new NoticeDraft(settled.state);
   reportAnswer(settled, pod, draft);
   return draft.finish();
 }
 
-// What people are notified of when node, namespace or Kubernetes version hold a side while the others go on (L30 to
-// L33): once per side and reason, until the side moves or nothing is wanted of it any more.
-
-/** Whether some side of the pod waits for room on the node (L30). */
+/**
+ * Returns whether some field of the pod waits for headroom on the node.
+ * Clauses: L30, L30 to L33.
+ */
 export function isWaitingForNodeCapacity({ views }: PodState): boolean {
   for (const key in views) {
     const notified = views[key]?.notified ?? NOTHING_REPORTED;
@@ -78,9 +75,7 @@ export function isWaitingForNodeCapacity({ views }: PodState): boolean {
   return false;
 }
 
-// What people have been notified of: a matter is news when it begins and when it ends, not at each evaluation.
-
-/** `value` is what is now so of the topic, `null` = nothing. The same object when that is no news. */
+/** Returns the reports with `value` for the topic, `null` = ended. The same object if nothing changed. */
 export function nextReported(notified: Reported, topic: NoticeTopic, value: string | null): Reported {
   if ((notified[topic] ?? null) === value) return notified;
   if (value !== null) return { ...notified, [topic]: value };
@@ -88,7 +83,7 @@ export function nextReported(notified: Reported, topic: NoticeTopic, value: stri
   return Object.keys(rest).length === 0 ? NOTHING_REPORTED : rest;
 }
 
-/** One evaluation, before anybody was notified of it. */
+/** One evaluation before it is reported. */
 interface EvaluationResult {
   readonly input: SizeInput;
   readonly state: PodState;
@@ -96,7 +91,7 @@ interface EvaluationResult {
   readonly settled: AnswerOutcome;
   readonly sampled: readonly Sampled[];
   readonly cases: readonly ContainerCase[];
-  /** The cases that were asked about, and what gates said of them. */
+  /** The cases that were asked about, and the gates' answers. */
   readonly results: readonly CaseResult[];
   readonly decisions: readonly ContainerDecision[];
   readonly request: ResizeRequest | null;
@@ -110,7 +105,7 @@ function reportAnswer({ state, accepted, refused }: AnswerOutcome, pod: string, 
     if (!isStillBlocked(refusals, draft.findReported(key)?.block)) draft.report(key, "block", null);
     draft.publish(resized(request, pod));
   }
-  // A server that is busy is asked again soon: nobody need know.
+  // A busy server is asked again soon, so this is not reported.
   if (refused !== null && refused.answer.reason !== "RetryLater") {
     const { request, answer } = refused;
     draft.report(draft.toViewKey(request), "block", answer.reason, () => resizeRefused(request, pod, answer));
@@ -134,7 +129,7 @@ function reportUsage(
   const actual = getActualSize(container);
   for (const rule of sides) {
     const { key, isOptional } = rule;
-    // Nothing is missing where a profile manages what there is (L50).
+    // A profile manages only the fields that exist.
     if (isOptional) draft.report(viewKey, `baseline ${key}`, null);
     else if (findBaseline(rule, actual) === null) {
       draft.report(viewKey, `baseline ${key}`, "BaselineUnavailable", () => baselineUnavailable(subject, key));
@@ -147,7 +142,7 @@ function reportUsage(
   }
 }
 
-/** A stuck resize is news whether or not anything is wanted. */
+/** A stuck resize is reported whether or not a change is wanted. */
 function reportStuck({ status, autoscaler, container, input: { pod } }: ContainerCase, draft: NoticeDraft): void {
   if (status.kind === "inProgress") return;
   if (!isStuck(status)) return draft.report(autoscaler.key, "stuck", null);
@@ -159,7 +154,7 @@ function reportStuck({ status, autoscaler, container, input: { pod } }: Containe
 /** Blocks that the size of the pod or its usage makes: other resources may move meanwhile, and usage may be late. */
 const LASTING_BLOCKS: ReadonlySet<string> = new Set<BlockReason>(["QoSInvariantBlocked", "MemoryInUse"]);
 
-/** What was published has not ended with what passes. */
+/** Returns whether what was published lasts after a reason that passes. */
 function isStillBlocked(refusals: Refusals, block: string | undefined): boolean {
   return block !== undefined && (LASTING_BLOCKS.has(block) || hasRefusalFor(refusals, block));
 }
@@ -169,7 +164,7 @@ function reportBlock(
   { state, input: { pod, inFlight } }: EvaluationResult,
   draft: NoticeDraft,
 ): void {
-  // The answer to the request that is under way says more.
+  // The answer to the request in flight will say more.
   if (decision.kind === "resize" || decision.kind === "revert" || inFlight) return;
   const key = draft.toViewKey({ autoscaler, container });
   const before = draft.findReported(key);
@@ -183,7 +178,7 @@ function reportBlock(
   if (reason === "RestartRequired") {
     return reportRestartRequired({ autoscaler, container, pod: pod.name, why }, draft);
   }
-  // One that is published as stuck or held already is no news.
+  // One that is already reported as stuck or held is not reported again.
   const isSilent = name === undefined || before.stuck === reason || isFieldHeldReported(before, reason);
   const subject = { autoscaler, container, pod: pod.name };
   draft.report(
@@ -194,7 +189,10 @@ function reportBlock(
   );
 }
 
-/** Stays so as long as the pod and the policy do: one event is enough, whatever holds other resizes in between (L6). */
+/**
+ * It lasts as long as the pod and the policy: one event is enough.
+ * Clauses: L6.
+ */
 function reportRestartRequired(
   { why, ...subject }: NoticeSubject & { readonly why: string },
   draft: NoticeDraft,
@@ -205,13 +203,16 @@ function reportRestartRequired(
   draft.report(key, "shrink", "RestartRequired", () => blocked(subject, notice));
 }
 
-/** A kill that nothing answers: one event in ten minutes, with the count of those since (L13). */
+/**
+ * Reports a kill that is not answered: one event in ten minutes, with the count of those since.
+ * Clauses: L13.
+ */
 function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
   const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
   if (endings.length === 0) return;
   const [toldAt, told] = draft.findReported(autoscaler.key)?.kill?.split(" ") ?? [];
   if (toldAt !== undefined && Math.abs(now - Number(toldAt)) < KILL_MS) return;
-  // Those that came while nobody was told may be older by now.
+  // Kills that were not reported in between may be older by now.
   const verdict = findOomVerdict(it, toldAt === undefined ? KILL_MS : 2 * KILL_MS);
   if (verdict?.kind !== "unanswered" || verdict.kill.id === told) return;
   const before = endings.findLastIndex(({ id }) => id === told || id === reflex?.kill);
@@ -222,22 +223,23 @@ function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
 }
 
 /**
- * resizePolicy RestartContainer restarts for a changed request too, not only for a limit (C43). Once per action: a
- * request that met a conflict or a refusal and is made again for the same proposals is no news.
+ * resizePolicy RestartContainer also restarts for a changed request. Reported once for each action: a request that is
+ * sent again for the same proposals is not reported again.
+ * Clauses: C43.
  */
 function reportRestart({ request, cases, input: { now, pod } }: EvaluationResult, draft: NoticeDraft): void {
   if (request === null) return;
   const it = cases.find(({ container }) => container.name === request.container);
   const restarting = request.changes.filter((key) => it?.container.restartsOn[resourceOf(key)] === true);
   if (restarting.length === 0) return;
-  // A revert rests on no proposal: it is the same one as long as the pod is.
+  // A revert depends on no proposal: it is the same one as long as the pod is.
   const stood = request.reflex?.kill ?? it?.view.wantedSince ?? now;
   const since = request.action === "revert" ? request.generation : stood;
   const key = `${request.action} ${since}`;
   draft.report(draft.toViewKey(request), "restart", key, () => resizeMayRestart(request, pod.name, restarting));
 }
 
-/** What a gate knows before a PATCH is sent, and what does not pass by itself. */
+/** Reasons that a gate knows before a PATCH is sent and that need an administrator. */
 const LASTING_REASONS: ReadonlySet<string> = new Set<BlockReason>([
   "NodeCapacity",
   "Quota",
@@ -245,12 +247,12 @@ const LASTING_REASONS: ReadonlySet<string> = new Set<BlockReason>([
   "Unsupported",
 ]);
 
-/** Whether people know of a side that is held for that reason. */
+/** Returns whether it was reported that a field is held for that reason. */
 function isFieldHeldReported(notified: Reported, reason: string): boolean {
   return notified !== NOTHING_REPORTED && RESOURCE_FIELDS.some((key) => notified[`held ${key}`] === reason);
 }
 
-/** For one container that was asked about, and what was decided about it. */
+/** Reports the held fields of one container. */
 function reportHeldFields(weighed: CaseResult, decisions: readonly ContainerDecision[], draft: NoticeDraft): void {
   const { it, asked } = weighed;
   const { autoscaler: { uid, key: view }, container, input: { pod } } = it;
@@ -262,7 +264,7 @@ function reportHeldFields(weighed: CaseResult, decisions: readonly ContainerDeci
       const name = BLOCK_NOTICE[reason] ?? "ScaleFailed";
       const subject = { autoscaler: uid, container: container.name, pod: pod.name };
       objection.sides.forEach((side, index) => {
-        // Of several sides that one reason holds, people are told once.
+        // If one reason holds several fields, it is reported once.
         const say = index > 0 ? null : () => blocked(subject, { name, action, reason, why });
         draft.report(view, `held ${side}`, reason, say);
       });
@@ -279,12 +281,12 @@ function reportHeldFields(weighed: CaseResult, decisions: readonly ContainerDeci
 
 type LastingObjection = Extract<Objection, { kind: "blocked" }>;
 
-/** A refusal, which says when it is over, was told when it came. */
+/** Returns whether the objection lasts. A refusal, which has an end, was reported when it came. */
 function isLastingObjection(objection: Objection): objection is LastingObjection {
   return objection.kind === "blocked" && objection.until === undefined && LASTING_REASONS.has(objection.reason);
 }
 
-/** The side moves, or something else than what passes says why it does not. */
+/** Returns whether the field moves, or another lasting reason applies. */
 function isHoldOver(side: ResourceField, { it, asked }: CaseResult, decisions: readonly ContainerDecision[]): boolean {
   if (asked === null) {
     const own = decisions.find((one) => one.container === it.container.name && one.autoscaler === it.autoscaler.uid);
@@ -299,15 +301,13 @@ function toActionName(decision: { readonly kind: string; readonly action?: strin
   return decision.action ?? "scale";
 }
 
-// Collects notices, and what the views of a state remember of them.
-
-/** A state that remembers what was published, and the notices to publish. */
+/** A state that remembers the reports, and the notices to publish. */
 interface ReportedState {
   readonly state: PodState;
   readonly notices: readonly Notice[];
 }
 
-/** Takes notes of one evaluation; `end` gives what they come to. */
+/** Collects the reports of one evaluation; `finish` returns the result. */
 class NoticeDraft {
   readonly #state: PodState;
   readonly #notices: Notice[] = [];
@@ -318,7 +318,7 @@ class NoticeDraft {
     this.#state = state;
   }
 
-  /** What the view remembers now; undefined for a contender without a view. */
+  /** Returns the reports of the view; undefined if the autoscaler has none. */
   findReported(key: string): Reported | undefined {
     return (this.#views ?? this.#state.views)[key]?.notified;
   }
@@ -328,7 +328,7 @@ class NoticeDraft {
     return toViewKey(this.#state, subject);
   }
 
-  /** Publishes when `value` is news of the topic. Without words it is remembered in silence. */
+  /** Publishes if `value` is new for the topic. Without `say` it is only remembered. */
   report(key: string, topic: NoticeTopic, value: string | null, say: (() => Notice) | null = null): void {
     const view = (this.#views ?? this.#state.views)[key];
     if (view === undefined) return;
@@ -339,7 +339,7 @@ class NoticeDraft {
     if (say !== null) this.#notices.push(say());
   }
 
-  /** Publishes whatever was published before. */
+  /** Publishes in any case. */
   publish(notice: Notice): void {
     this.#notices.push(notice);
   }

@@ -12,8 +12,6 @@ import {
 import type { ResourceField } from "../../units/resources.ts";
 import type { UnansweredReason } from "../oom.ts";
 
-// The words of every event that the core publishes, one function each: what happened, to which object, what to do.
-
 /** The autoscaler's uid, and where it looks. */
 export interface NoticeSubject {
   readonly autoscaler: string;
@@ -35,7 +33,10 @@ export function metricsRecovered({ autoscaler, container, pod }: NoticeSubject):
   return { autoscaler, name: "MetricsRecovered", message };
 }
 
-/** A configured side has nothing to compare usage with (C37). */
+/**
+ * A configured field cannot be compared with usage.
+ * Clauses: C37.
+ */
 export function baselineUnavailable({ autoscaler, container, pod }: NoticeSubject, key: ResourceField): Notice {
   const message =
     `${key} of container "${container}" of pod "${pod}" is missing or zero: there is nothing to compare ` +
@@ -49,7 +50,7 @@ export function baselineAvailable({ autoscaler, container, pod }: NoticeSubject,
   return { autoscaler, name: "BaselineAvailable", message };
 }
 
-/** The kubelet cannot apply the resize of the pod, whoever made it. */
+/** The kubelet cannot apply the resize of the pod. */
 export function resizeStuck(
   { autoscaler, pod }: NoticeSubject,
   { reason, why }: { reason: string; why: string },
@@ -66,7 +67,10 @@ export function blocked(
   return { autoscaler, name, message };
 }
 
-/** `restarting`: the sides whose change the container's resizePolicy answers with a restart (C43). */
+/**
+ * `restarting`: the fields whose change restarts the container according to its resizePolicy.
+ * Clauses: C43.
+ */
 export function resizeMayRestart(request: ResizeRequest, pod: string, restarting: readonly ResourceField[]): Notice {
   const { autoscaler, container, from, to } = request;
   const message = `Resizing container "${container}" of pod "${pod}" may restart it ` +
@@ -74,16 +78,19 @@ export function resizeMayRestart(request: ResizeRequest, pod: string, restarting
   return { autoscaler, name: "ResizeMayRestart", message };
 }
 
-/** A kill that nothing answers, and why. */
+/** A kill that is not answered, and why. */
 export interface OomKillDetails {
   readonly why: UnansweredReason;
   /** The limit at the kill, bytes. */
   readonly limitBytes: number | null;
-  /** How many kills the event stands for. */
+  /** How many kills the event counts. */
   readonly count: number;
 }
 
-/** Killed for want of memory, and podfit does not raise the limit (L13). */
+/**
+ * Killed for want of memory, and podfit does not raise the limit.
+ * Clauses: L13.
+ */
 export function oomKilled(
   { autoscaler, container, pod }: NoticeSubject,
   { why, limitBytes, count }: OomKillDetails,
@@ -94,7 +101,7 @@ export function oomKilled(
   return { autoscaler, name: "OOMKilled", message };
 }
 
-/** The API server accepted it: ScaleUp, ScaleDown, or ResizePending for a stuck resize that was given up. */
+/** The API server accepted the request: ScaleUp, ScaleDown, or ResizePending for a stuck resize that was given up. */
 export function resized(request: ResizeRequest, pod: string): Notice {
   const { autoscaler, container, action, from, to, why, reason } = request;
   const [name, did] = ACTION_TEXT[reason ?? action];
@@ -102,7 +109,7 @@ export function resized(request: ResizeRequest, pod: string): Notice {
   return { autoscaler, name, message: `${did} container "${container}" of pod "${pod}": ${change} (${why})` };
 }
 
-/** The API server refused the PATCH; the event has its words. */
+/** The API server refused the PATCH; the event quotes it. */
 export function resizeRefused(request: ResizeRequest, pod: string, { reason, message: why }: Refused): Notice {
   const { autoscaler, container, from, to, changes } = request;
   const message = `Resize of container "${container}" of pod "${pod}" was refused (${reason}): ${why}; wanted ` +
@@ -110,7 +117,7 @@ export function resizeRefused(request: ResizeRequest, pod: string, { reason, mes
   return { autoscaler, name: "ScaleFailed", message };
 }
 
-/** The event of a block, and what is blocked why. */
+/** The event of a block, its action and its cause. */
 export interface BlockDetails {
   readonly name: NoticeName;
   readonly action: string;

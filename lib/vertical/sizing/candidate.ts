@@ -36,16 +36,14 @@ import {
   NO_FLOOR,
 } from "./caps.ts";
 
-// A choice that has been sized: what would be sent for it, and what the gates are asked about.
-
-/** A case whose choice has been sized. */
+/** A case with its sized choice. */
 export interface ResizeCandidate extends ContainerCase {
   readonly direction: Direction;
   readonly action: Action;
-  /** Of the sides that no gate has objected to yet. */
+  /** For the fields that no gate has objected to yet. */
   readonly proposals: readonly Proposal[];
   readonly sized: readonly SizedField[];
-  /** Sides that sizing moves. */
+  /** Fields that sizing moves. */
   readonly moving: readonly ResourceField[];
   /** What `to` is measured from: the spec, or where a pending resize is given up, the size in force. */
   readonly base: Resources;
@@ -83,7 +81,7 @@ export function newCandidate(it: ContainerCase, choice: Choice, noteCap?: OnCap)
   const moving: ResourceField[] = [];
   for (const one of sized) if (one.kind === "moves") moving.push(one.key);
   const { input, state, status, view, containerState, isDue, isNewSample } = it;
-  // Written out: V8 is slow with a spread before so many fields.
+  // Written out: V8 is slow with a spread before this many fields.
   return {
     input,
     state,
@@ -106,12 +104,10 @@ export function newCandidate(it: ContainerCase, choice: Choice, noteCap?: OnCap)
   };
 }
 
-// A side on its way to a size: what is proposed of it, and what comes of that.
-
-/** Why a side stays that node or namespace have nothing left for (L30, L32). */
+/** Why a field stays: the node or the namespace has too little left. */
 export type ShortReason = "NodeCapacity" | "Quota" | "LimitRange";
 
-/** Where a side goes, or why it stays. */
+/** Where a field goes, or why it stays. */
 export type SizedField =
   | {
     readonly kind: "moves";
@@ -126,26 +122,26 @@ export type SizedField =
     readonly message: string;
   };
 
-// How large the sides of a container become (C33, C34): each recommendation through the caps, requests and limits of a
-// resource as a pair in which the side that gives the other its room goes first. Only the sides given move.
-
-/** What the sides of a container are fitted to. */
+/** What the fields of a container are fitted to. */
 export interface FitContext {
   readonly direction: Direction;
-  /** What sides that do not move count with: the spec, or actual where a pending resize is given up (C41). */
+  /** What fields that do not move count with: the spec, or actual where a pending resize is given up. */
   readonly base: Resources;
   readonly memoryFloor: MemoryFloor;
-  /** How far node and namespace let a side go (L30, L32); as far as it likes where it is left out. */
+  /** How far node and namespace let a field go; as far as it likes where it is left out. */
   readonly allow?: (key: ResourceField) => Allowance;
-  /** What is left of a memory limit after an OOM kill, bytes (L12). */
+  /** What is left of a memory limit after an OOM kill, bytes. */
   readonly killFloorBytes?: number;
-  /** True when these sizes would make a pod Guaranteed that is not (C34). */
+  /** True when these sizes would make a pod Guaranteed that is not. */
   readonly makesGuaranteed: (to: Resources) => boolean;
-  /** Hears what each cap made of each side, in their order; nobody by default. */
+  /** Called with the result of each cap for each field, in their order. */
   readonly noteCap?: OnCap | undefined;
 }
 
-/** One result per mover, leaders first; `to` differs from actual in the wanted direction. */
+/**
+ * Returns one result for each mover, leaders first; `to` differs from actual in the wanted direction.
+ * Clauses: C33, C34.
+ */
 export function fitSizes(movers: readonly MovingField[], context: FitContext): readonly SizedField[] {
   const sized: SizedField[] = [];
   for (const side of context.direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST) {
@@ -159,7 +155,7 @@ export function fitSizes(movers: readonly MovingField[], context: FitContext): r
   return sized;
 }
 
-/** The container's resources with every move made; the same object when there is none. */
+/** Returns the container's resources with every move made; the same object when there is none. */
 export function toResources(base: Resources, sized: readonly SizedField[]): Resources {
   let to: Record<ResourceField, number | null> | null = null;
   for (const one of sized) if (one.kind === "moves") (to ??= { ...base })[one.key] = one.to;
@@ -167,8 +163,9 @@ export function toResources(base: Resources, sized: readonly SizedField[]): Reso
 }
 
 /**
- * Over a pending resize a scale-down starts from what is in force (C41), and a scale-up takes back what of podfit's waits
- * for room (L31); over a failed one of ours both do (C47).
+ * Returns the fields that are taken back. Over a pending resize a scale-down starts from the size in force, and a
+ * scale-up takes back podfit's fields that wait for headroom. Over a failed resize of podfit both do.
+ * Clauses: C41, L31, C47.
  */
 function listFieldsGivenUp(
   { status, container, input: { pod } }: ContainerCase,
@@ -181,25 +178,25 @@ function listFieldsGivenUp(
   return status.kind === "deferred" || status.kind === "infeasible" ? RESOURCE_FIELDS : [];
 }
 
-/** A side that is proposed to move. */
+/** A field that is proposed to move. */
 interface MovingField {
   readonly rule: FieldPolicy;
   /** The recommendation, millicores or bytes. */
   readonly amount: number;
-  /** The size in force: what steps and directions are measured from. */
+  /** The size in force: steps and directions are measured from it. */
   readonly actual: number;
-  /** It moves with the other side of its resource, which is a mover too, or not at all (L35). */
+  /** It moves with the other field of its resource, which is a mover too, or not at all. */
   readonly isPaired?: boolean;
-  /** An answer to an OOM kill goes as far as it needs (L11). */
+  /** An answer to an OOM kill goes as far as it needs. */
   readonly ignoresStep?: boolean;
 }
 
-/** What has become of the side so far; undefined while nothing has. */
+/** Returns the result for the field; undefined if it is not sized yet. */
 function findSizedField(sized: readonly SizedField[], key: ResourceField): SizedField | undefined {
   return sized.find((one) => one.key === key);
 }
 
-/** Puts it in the place of what was there for its side. */
+/** Replaces the result of its field. */
 function replaceSizedField(sized: SizedField[], by: SizedField): void {
   sized[sized.findIndex(({ key }) => key === by.key)] = by;
 }
@@ -215,7 +212,7 @@ const SHORT_REASONS: Readonly<Record<AllowedBy, ShortReason>> = {
   LimitRange: "LimitRange",
 };
 
-/** A limit makes room for its request on the way up, a request for its limit on the way down. */
+/** A limit grows before its request, and a request shrinks before its limit. */
 const LIMITS_FIRST = ["limits", "requests"] as const;
 
 const REQUESTS_FIRST = ["requests", "limits"] as const;
@@ -254,7 +251,7 @@ function findPartnerAmount(
   return amount === null ? null : { key, amount };
 }
 
-/** A request that would equal its limit on the way up, and a limit its request on the way down, stop one unit short of Guaranteed. */
+/** Keeps the pod Burstable: a request that would equal its limit, or a limit its request, stops one unit before. */
 function keepBurstable(movers: readonly MovingField[], sized: SizedField[], context: FitContext): void {
   const { direction, base, memoryFloor, makesGuaranteed } = context;
   const [, follower] = direction === "up" ? LIMITS_FIRST : REQUESTS_FIRST;
@@ -307,20 +304,20 @@ function explainShort(by: AllowedBy, { rule, direction, actual, allowance: { mos
   return by === "node" ? `the node has room for ${left} more` : `the namespace's quota has ${left} left`;
 }
 
-// How the request and the limit of a pair become one size (L35): each side goes through its own caps, and then both
-// are joined.
-
-/** The mover with what both sides of its pair allow: the bounds that they share, the smaller step. Others as they are. */
+/**
+ * Returns the mover with the bounds that both fields of its pair share, and the smaller step. A field without a pair is
+ * returned unchanged.
+ */
 function toPaired(mover: MovingField, movers: readonly MovingField[], direction: Direction): MovingField {
   const partner = findPartnerMover(mover, movers);
   if (partner === null) return mover;
   const bounds = intersectBounds(mover.rule.bounds, partner.rule.bounds);
-  // Kubelet and runtime may report the sides apart: the pair moves away from both.
+  // Kubelet and runtime may report the fields apart: the pair moves away from both.
   const actual = direction === "up" ? Math.max(mover.actual, partner.actual) : Math.min(mover.actual, partner.actual);
   return { ...mover, rule: { ...mover.rule, bounds }, actual };
 }
 
-/** Gives both sides of a pair the size that neither's caps forbid; where one holds, both do. */
+/** Gives both fields of a pair the size that the caps of both allow. If one is held, both are. */
 function joinPairs(movers: readonly MovingField[], sized: SizedField[], direction: Direction): void {
   for (const mover of movers) {
     const partner = findPartnerMover(mover, movers);

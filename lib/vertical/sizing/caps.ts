@@ -11,9 +11,6 @@ import { computeMaxAmount, getHeadroom, sumPod } from "../../model/pod_amounts.t
 import { formatAmount } from "../../units/quantity.ts";
 import { RESIZE_UNIT, type ResourceField, resourceOf } from "../../units/resources.ts";
 
-// What may stand between a recommendation and the size that is asked for (C33, C34, C46): named caps, each of which
-// takes a fitted size and gives it on, changed or not. The list is the order in which they apply.
-
 /** The last cap that changed a size. */
 export type CapName = "min" | "max" | "step" | "memory in use" | "OOM kill" | AllowedBy | ResourceField;
 
@@ -21,7 +18,7 @@ export type CapName = "min" | "max" | "step" | "memory in use" | "OOM kill" | Al
 export interface Fitted {
   /** Millicores or bytes. */
   readonly to: number;
-  /** `null` = nothing has: it is the recommendation, rounded. */
+  /** `null` = none: it is the recommendation, rounded. */
   readonly cappedBy: CapName | null;
 }
 
@@ -29,16 +26,16 @@ export interface Fitted {
 export interface CapContext {
   readonly rule: FieldPolicy;
   readonly direction: Direction;
-  /** The size in force: what steps and directions are measured from. */
+  /** The size in force: steps and directions are measured from it. */
   readonly actual: number;
-  /** The other side of the resource as it will be: `null` = there is none. */
+  /** The other field of the resource as it will be: `null` = there is none. */
   readonly partner: { readonly key: ResourceField; readonly amount: number } | null;
   readonly memoryFloor: MemoryFloor;
-  /** How far node and namespace let the side go. */
+  /** How far node and namespace let the field go. */
   readonly allowance: Allowance;
-  /** What is left of a memory limit after an OOM kill, bytes (L12). */
+  /** What is left of a memory limit after an OOM kill, bytes. */
   readonly killFloorBytes?: number;
-  /** It is no step on the way of usage: it goes as far as it needs. */
+  /** The amount is not from usage: it is not limited by steps. */
   readonly ignoresStep?: boolean;
 }
 
@@ -55,20 +52,20 @@ export const CAPS = {
   partner,
 } as const satisfies Readonly<Record<string, Cap>>;
 
-/** Whether `to` lies beyond `from` in that direction. */
+/**
+ * Returns whether `to` lies beyond `from` in that direction.
+ * Clauses: C33, C34, C46.
+ */
 export function moves(direction: Direction, from: number, to: number): boolean {
   return direction === "up" ? to > from : to < from;
 }
 
-// How far the cluster lets a side of a container go (L30, L32): the room of the node, the quotas and the limit ranges
-// of the namespace. Only what is known counts; the rest is left to the API server's refusal.
-
 /** Who allows no more. */
 export type AllowedBy = "node" | "Quota" | "LimitRange";
 
-/** The amounts that a side may have. */
+/** The amounts that a field may have. */
 export interface Allowance {
-  /** Infinity = nothing known is in the way; `by` whom. May lie below what the side has. */
+  /** Infinity = no known limit; `by` names the limit. It may be below the present size. */
   readonly most: number;
   readonly by: AllowedBy | null;
   /** The least that a limit range allows. */
@@ -78,7 +75,10 @@ export interface Allowance {
 /** Nothing known is in the way. */
 export const ALLOWS_ALL: Allowance = { most: Infinity, by: null, least: 0 };
 
-/** For one side of a container of the pod. */
+/**
+ * For one field of a container of the pod.
+ * Clauses: L30, L32.
+ */
 export function computeAllowance(
   { pod, room, limits }: Surroundings,
   container: ContainerFacts,
@@ -106,22 +106,20 @@ export function computeAllowance(
   return allowance;
 }
 
-// Below which memory limit the kernel, and so the kubelet, would refuse a container (C46): what is in use now or was
-// during the streak, page cache included.
-
 /** The least that a memory limit may go down to, in bytes. */
 export type MemoryFloor =
   | { readonly kind: "floor"; readonly bytes: number }
-  /** The usage source does not say what the page cache holds. */
+  /** The usage source does not report the page cache. */
   | { readonly kind: "unknown" };
 
 /** For a limit that goes up: no floor stops it. */
 export const NO_FLOOR: MemoryFloor = { kind: "floor", bytes: 0 };
 
 /**
- * The kernel refuses a limit at or below usage with page cache (usageBytes), and with it every other change of the pod
- * (kubelet: "cannot decrease memory limits"); so the floor is the streak's peak plus a margin, and the sum of the
- * pod's limits stays above what the pod uses.
+ * Returns the lowest memory limit, in bytes. The kernel refuses a limit at or below usage with page cache (kubelet:
+ * "cannot decrease memory limits"), and then blocks every other change of the pod. So the floor is the streak's peak
+ * plus a margin, and the sum of the pod's limits stays above what the pod uses.
+ * Clauses: C46.
  */
 export function computeMemoryFloor({ view, container, input: { pod } }: ContainerCase): MemoryFloor {
   const { usageBytes = null, podUsageBytes = null } = view.sampling.sample ?? {};
@@ -134,7 +132,7 @@ export function computeMemoryFloor({ view, container, input: { pod } }: Containe
   return { kind: "floor", bytes: Math.max(own, rest) };
 }
 
-/** Why a limit does not go down that the floor holds. */
+/** Returns why a limit does not go down that the floor holds. */
 export function explainFloor(floor: MemoryFloor): string {
   const why = floor.kind === "unknown"
     ? "the usage source does not tell the page cache"
@@ -150,8 +148,8 @@ function bounds({ to, cappedBy }: Fitted, { rule: { bounds: { min, max } } }: Ca
 }
 
 /**
- * Down by less than a unit is no move: one unit less would leave the side short of its target, and it would come back
- * up. What a bound asks for is another matter.
+ * A scale-down by less than a unit is dropped: the field would be short of its target and grow again. A bound is
+ * followed in any case.
  */
 function worthAUnit(fitted: Fitted, { rule, direction, actual }: CapContext): Fitted {
   const unit = RESIZE_UNIT[rule.resource];
@@ -167,18 +165,19 @@ function step({ to, cappedBy }: Fitted, { rule, direction, actual, ignoresStep =
   const stepped = clamp(to, actual - most, actual + most);
   const unit = RESIZE_UNIT[rule.resource];
   const rounded = Math.max(roundTowards(direction, { amount: stepped, actual, unit }), unit);
-  // Rounding may have passed a bound that is no whole unit.
+  // Rounding may have passed a bound that is not a whole unit.
   const bounded = clamp(rounded, min, max);
   if (!moves(direction, actual, bounded)) return { to: bounded, cappedBy: direction === "up" ? "max" : "min" };
   return { to: bounded, cappedBy: stepped < to || stepped > to ? "step" : cappedBy };
 }
 
-/** A step up to what is left is worth a resize from this on (L30). */
+/** A scale-up to the remaining capacity is sent if it is at least this much, in percent. */
 const WORTH_PERCENT = 5;
 
 /**
- * No further than node, quotas and limit ranges allow (L30, L32), in whole units. What is left changes all the time: for
- * less than 5 % of it no pod is resized.
+ * No further than node, quotas and limit ranges allow, in whole units. What is left changes all the time: for less than
+ * 5 % of it no pod is resized.
+ * Clauses: L30, L32.
  */
 function allowed(fitted: Fitted, { rule, direction, actual, allowance: { most, by, least } }: CapContext): Fitted {
   if (direction === "down") return fitted.to < least ? { to: least, cappedBy: "LimitRange" } : fitted;
@@ -188,7 +187,10 @@ function allowed(fitted: Fitted, { rule, direction, actual, allowance: { most, b
   return { to: (to - actual) * 100 >= actual * WORTH_PERCENT ? to : actual, cappedBy: by };
 }
 
-/** A memory limit goes down to no less than what is in use; not at all where that is not known (C46). */
+/**
+ * A memory limit does not go below what is in use, and does not go down if that is not known.
+ * Clauses: C46.
+ */
 function memoryInUse(fitted: Fitted, { rule, direction, actual, memoryFloor }: CapContext): Fitted {
   if (rule.key !== "memory.limits" || direction === "up") return fitted;
   if (memoryFloor.kind === "unknown") return { to: actual, cappedBy: "memory in use" };
@@ -196,14 +198,20 @@ function memoryInUse(fitted: Fitted, { rule, direction, actual, memoryFloor }: C
   return fitted.to < floor || floor >= actual ? { to: floor, cappedBy: "memory in use" } : fitted;
 }
 
-/** A limit that has killed is not gone back to for a day, nor near to it (L12). */
+/**
+ * A limit that has killed is not gone back to for a day, nor near to it.
+ * Clauses: L12.
+ */
 function killFloor(fitted: Fitted, { rule, direction, killFloorBytes = 0 }: CapContext): Fitted {
   if (rule.key !== "memory.limits" || direction === "up") return fitted;
   const floor = roundUp(killFloorBytes, RESIZE_UNIT.memory);
   return fitted.to < floor ? { to: floor, cappedBy: "OOM kill" } : fitted;
 }
 
-/** requests <= limits (C34). */
+/**
+ * requests <= limits.
+ * Clauses: C34.
+ */
 function partner(fitted: Fitted, { rule, partner }: CapContext): Fitted {
   if (partner === null) return fitted;
   const isBeyond = rule.side === "requests" ? fitted.to > partner.amount : fitted.to < partner.amount;
@@ -220,7 +228,7 @@ function roundTowards(
   return Math.min(up, Math.floor((actual - unit) / unit) * unit);
 }
 
-/** Floats such as 110.00000000000001 are 110: a billionth of a unit is no reason for one more. */
+/** Returns the amount rounded up. Floats such as 110.00000000000001 are 110. */
 function roundUp(amount: number, unit: number): number {
   return Math.ceil(amount / unit - 1e-9) * unit;
 }
