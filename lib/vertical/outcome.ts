@@ -87,9 +87,9 @@ function nextViews(sampled: readonly Sampled[], results: readonly CaseResult[]):
  * Returns the candidate whose proposals are oldest, since only one resize is in flight per pod; `null` if none passed.
  * Clauses: C12.
  */
-function chooseLongestWanted(weighed: readonly CaseResult[]): ResizeCandidate | null {
+function chooseLongestWanted(results: readonly CaseResult[]): ResizeCandidate | null {
   let first: ResizeCandidate | null = null;
-  for (const { asked } of weighed) {
+  for (const { asked } of results) {
     if (asked?.kind !== "passed") continue;
     if (first === null || getWantedSince(asked.candidate) < getWantedSince(first)) first = asked.candidate;
   }
@@ -100,9 +100,9 @@ function chooseLongestWanted(weighed: readonly CaseResult[]): ResizeCandidate | 
  * Returns the containers that only a resize of the pod that waits for headroom blocks.
  * Clauses: L31.
  */
-function listWaitingForDeferred(weighed: readonly CaseResult[]): readonly string[] {
+function listWaitingForDeferred(results: readonly CaseResult[]): readonly string[] {
   let names = NO_NAMES;
-  for (const { it, asked } of weighed) {
+  for (const { it, asked } of results) {
     if (asked?.kind !== "stopped" || asked.decision.kind !== "blocked") continue;
     if (asked.decision.reason === "ResizeDeferred") names = [...names, it.container.name];
   }

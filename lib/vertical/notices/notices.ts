@@ -210,12 +210,12 @@ function reportRestartRequired(
 function reportOomKill(it: ContainerCase, draft: NoticeDraft): void {
   const { autoscaler, container, containerState: { endings, reflex }, input: { now, pod } } = it;
   if (endings.length === 0) return;
-  const [toldAt, told] = draft.findReported(autoscaler.key)?.kill?.split(" ") ?? [];
-  if (toldAt !== undefined && Math.abs(now - Number(toldAt)) < KILL_MS) return;
+  const [reportedAt, reportedId] = draft.findReported(autoscaler.key)?.kill?.split(" ") ?? [];
+  if (reportedAt !== undefined && Math.abs(now - Number(reportedAt)) < KILL_MS) return;
   // Kills that were not reported in between may be older by now.
-  const verdict = findOomVerdict(it, toldAt === undefined ? KILL_MS : 2 * KILL_MS);
-  if (verdict?.kind !== "unanswered" || verdict.kill.id === told) return;
-  const before = endings.findLastIndex(({ id }) => id === told || id === reflex?.kill);
+  const verdict = findOomVerdict(it, reportedAt === undefined ? KILL_MS : 2 * KILL_MS);
+  if (verdict?.kind !== "unanswered" || verdict.kill.id === reportedId) return;
+  const before = endings.findLastIndex(({ id }) => id === reportedId || id === reflex?.kill);
   const count = endings.slice(before + 1).filter(isKill).length;
   const subject = { autoscaler: autoscaler.uid, container: container.name, pod: pod.name };
   const killed = { why: verdict.why, limitBytes: verdict.kill.limitBytes, count };
@@ -253,8 +253,8 @@ function isFieldHeldReported(notified: Reported, reason: string): boolean {
 }
 
 /** Reports the held fields of one container. */
-function reportHeldFields(weighed: CaseResult, decisions: readonly ContainerDecision[], draft: NoticeDraft): void {
-  const { it, asked } = weighed;
+function reportHeldFields(result: CaseResult, decisions: readonly ContainerDecision[], draft: NoticeDraft): void {
+  const { it, asked } = result;
   const { autoscaler: { uid, key: view }, container, input: { pod } } = it;
   if (asked !== null) {
     for (const objection of asked.objections) {
@@ -273,7 +273,7 @@ function reportHeldFields(weighed: CaseResult, decisions: readonly ContainerDeci
   const before = draft.findReported(view);
   if (before === undefined || before === NOTHING_REPORTED) return;
   for (const side of RESOURCE_FIELDS) {
-    if (before[`held ${side}`] !== undefined && isHoldOver(side, weighed, decisions)) {
+    if (before[`held ${side}`] !== undefined && isHoldOver(side, result, decisions)) {
       draft.report(view, `held ${side}`, null);
     }
   }
