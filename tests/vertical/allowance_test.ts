@@ -1,4 +1,7 @@
-/** How far node, quotas and limit ranges let a side go, and what sizing makes of it (L30, L32). */
+/**
+ * How far node, quotas and limit ranges let a field go, and the size that results.
+ * Clauses: L30, L32.
+ */
 import { assertEquals } from "#assert";
 import type { SizeInput } from "../../lib/model/decision.ts";
 import { ALLOWS_ALL, computeAllowance } from "../../lib/vertical/sizing/caps.ts";

@@ -1,4 +1,7 @@
-/** What an answer to a PATCH does: accepted, conflict, gone; commanded is not enacted (C40, C42, C45). */
+/**
+ * The state after an answer to a PATCH: accepted, conflict, gone. A commanded size is not yet in force.
+ * Clauses: C40, C42, C45.
+ */
 import { assertEquals } from "#assert";
 import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

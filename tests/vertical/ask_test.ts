@@ -1,4 +1,7 @@
-/** Which of several objections counts when each is about another side: the one from furthest down the list (C36, C44, C46). */
+/**
+ * If several objections concern different fields, the one from furthest down the list counts.
+ * Clauses: C36, C44, C46.
+ */
 import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import type { RefusalReason } from "../../lib/model/reasons.ts";

@@ -1,4 +1,7 @@
-/** Every side as it stands, and which direction is chosen of what is proposed (C30, C32). */
+/**
+ * The assessment of each field, and the direction that is chosen among proposals.
+ * Clauses: C30, C32.
+ */
 import { assertEquals } from "#assert";
 import { type AutoscalerView, NO_EVIDENCE, NO_SHORTAGE } from "../../lib/model/state.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";

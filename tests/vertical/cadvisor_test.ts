@@ -1,6 +1,7 @@
 /**
- * A recorded node, polled once a second: containers are read fresh for their first seconds, then cAdvisor refreshes
- * them each 10 to 19 s in whole seconds; at the switch time stands still while the counter grows (C21, C22).
+ * A recorded node, polled once a second. Containers are read fresh for their first seconds; then cAdvisor refreshes
+ * them every 10 to 19 s in whole seconds. At the switch time stays while the counter grows.
+ * Clauses: C21, C22.
  */
 import { assert, assertEquals } from "#assert";
 import recorded from "../testdata/usage/cadvisor_1hz.json" with { type: "json" };

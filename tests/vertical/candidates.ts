@@ -1,4 +1,6 @@
-/** A candidate for the gates: scales "main" up from 100m to 150m of cpu, and nothing is in its way unless said otherwise. */
+/**
+ * A candidate for the gates: scales "main" up from 100m to 150m of cpu, and nothing blocks it by default.
+ */
 import {
   type AutoscalerView,
   type ContainerState,

@@ -1,4 +1,7 @@
-/** From when a cooldown runs, also over a restart of podfit: by what managedFields remember (C42). */
+/**
+ * When a cooldown starts, also over a restart of podfit, where managedFields shows it.
+ * Clauses: C42.
+ */
 import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { container, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";

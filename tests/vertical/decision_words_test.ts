@@ -1,11 +1,14 @@
-/** The exact words of decisions that rest on usage: why nothing is wanted, and why a resize is sent (C22, C31, C37, C46). */
+/**
+ * The exact messages of decisions that depend on usage: why no change is wanted, and why a resize is sent.
+ * Clauses: C22, C31, C37, C46.
+ */
 import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { container, MI, pod, policy, resources, SECOND, side, SIZE } from "../support/builders.ts";
 import { type Load, Story } from "../support/story.ts";
 
-/** What is said of the first contender. */
+/** What is said of the first autoscaler. */
 function messageOf(story: Story): string {
   const decision = story.decision();
   return decision?.kind === "hold" || decision?.kind === "blocked" ? decision.message : "it is resized";
@@ -15,7 +18,7 @@ const LIMIT = [side("memory.limits", { targetUtilizationPercent: 80 })];
 const TALL = [container({ spec: resources({ "memory.requests": 10 * MI, "memory.limits": 1000 * MI }) })];
 const BARE = [container({ spec: resources({ "memory.requests": 10 * MI }) })];
 
-/** [sentence, sides, polls, load, containers, message] */
+/** [sentence, fields, polls, load, containers, message] */
 const DECISIONS: readonly [string, Autoscaler["sides"], number, Load, PodFacts["containers"], string][] = [
   [
     "how much memory is in use (C46)",
@@ -80,7 +83,7 @@ Deno.test("decideSize() says that usage of the new size is waited for, and that 
 
 const both = [side("cpu.requests"), side("memory.requests")];
 
-/** [sentence, sides, load, why] */
+/** [sentence, fields, load, why] */
 const WHYS: readonly [string, Autoscaler["sides"], Load, string][] = [
   ["what is used of what", [side("cpu.requests")], { cpu: 90 }, "cpu.requests at 90 %"],
   [

@@ -1,4 +1,7 @@
-/** Samples, cooldowns and targets of each direction (L3). */
+/**
+ * Samples, cooldowns and targets of each direction.
+ * Clauses: L3.
+ */
 import { assert, assertEquals } from "#assert";
 import type { DirectionPolicy, ScaleDownPolicy } from "../../lib/model/autoscaler.ts";
 import { MINUTE, policy, SECOND, side, START } from "../support/builders.ts";

@@ -1,4 +1,6 @@
-/** Do people who ask why hear what the fold has decided? */
+/**
+ * `explainSize` shows the same as `decideSize` decides.
+ */
 import { assert, assertEquals } from "#assert";
 import { explainSize } from "../../lib/vertical/explain.ts";
 import { GATES } from "../../lib/vertical/gates/gates.ts";
@@ -41,7 +43,7 @@ Deno.test("explainSize() asks every gate and every cap in their order, whatever 
   const newest = run.lines.pod("web").at(-1);
   assert(newest !== undefined);
   const { input, outcome } = newest.record;
-  // As if podfit had been told to resize nothing, too.
+  // As with --dry-run.
   const [examined] = explainSize(outcome.state, { ...input, dryRun: true });
   const [trial] = examined?.trials ?? [];
   assertEquals(trial?.gates.map(({ gate }) => gate), Object.keys(GATES));

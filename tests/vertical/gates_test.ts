@@ -1,4 +1,7 @@
-/** Every reason for which a wanted resize must wait, one row each: what differs, and the reason (C24, C35, C41, C46). */
+/**
+ * Every reason for which a wanted resize must wait, one row each: what differs, and the reason.
+ * Clauses: C24, C35, C41, C46.
+ */
 import { assertEquals } from "#assert";
 import { GATES } from "../../lib/vertical/gates/gates.ts";
 import { newSampling } from "../../lib/vertical/samples.ts";

@@ -1,13 +1,14 @@
 /**
- * A container passes from one autoscaler to another while a resize of the first is on its way: the second one finds
- * the cooldown and the resize in flight as they are, and no cause is answered twice (C12, C13, C40 to C42).
+ * A container changes its owner while a resize of the first is in flight. The second owner finds the cooldown and the
+ * resize in flight unchanged, and no cause is answered twice.
+ * Clauses: C12, C13, C40 to C42.
  */
 import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MINUTE, policy, SECOND, side } from "../support/builders.ts";
 import { Story, type StoryOptions } from "../support/story.ts";
 
-/** Both want as much as they can get, in steps that tell who took them: 10m the first, 7m the second. */
+/** Both want as much as they can get, in steps that show the owner: 10m the first, 7m the second. */
 const first = (overrides: Partial<Autoscaler> = {}) => stepping("first", 10, { priority: 5, ...overrides });
 const second = (overrides: Partial<Autoscaler> = {}) => stepping("second", 7, overrides);
 

@@ -1,4 +1,7 @@
-/** Percentiles of samples that weigh less with age, in a bounded state (L4). */
+/**
+ * Percentiles of samples whose weight decays, in a bounded state.
+ * Clauses: L4.
+ */
 import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Histogram } from "../../lib/model/state.ts";
@@ -28,7 +31,7 @@ Deno.test("findPercentile() is within a bucket of 10 % of the exact percentile (
 });
 
 Deno.test("nextHistogram() halves the weight of a sample with each half-life (L4)", () => {
-  // 100 for an hour, then 400: after a quarter of an hour of it, its weight is that of a half of what was before.
+  // 100 for an hour, then 400: after a quarter of an hour its weight is that of half of the time before.
   const usages = [...new Array(240).fill(100), ...new Array(60).fill(400)];
   const young = feed(usages, { halfLifeMs: 15 * MINUTE });
   const old = feed(usages, { halfLifeMs: 24 * HOUR });
@@ -45,7 +48,7 @@ Deno.test("nextHistogram() lets a peak go once it weighs next to nothing, and fi
 });
 
 Deno.test("nextHistogram() keeps relative weights when the half-life changes (L4)", () => {
-  // What 6 hours left at a half-life of one hour weighs as much as an hour and a half does now.
+  // What remains of 6 hours at a half-life of one hour weighs as much as an hour and a half now.
   let histogram = feed(new Array(6 * 240).fill(100), { halfLifeMs: HOUR });
   for (let index = 0; index < 240; index++) {
     const at = START + 6 * HOUR + index * 15 * SECOND;

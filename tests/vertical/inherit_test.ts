@@ -1,4 +1,7 @@
-/** A new pod gets the size of its siblings (L40). */
+/**
+ * A new pod gets the size of its siblings.
+ * Clauses: L40.
+ */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { decideSize } from "../../lib/vertical/decide.ts";

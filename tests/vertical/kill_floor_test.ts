@@ -1,4 +1,7 @@
-/** What an OOM kill leaves of a limit on its way down: for a day, for siblings too, and over a restart of podfit (L12, L14). */
+/**
+ * How an OOM kill limits scale-downs of a memory limit: for a day, for siblings too, and over a restart of podfit.
+ * Clauses: L12, L14.
+ */
 import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import {

@@ -1,4 +1,7 @@
-/** When people are told of an OOM kill that nothing answers (L13). */
+/**
+ * When an OOM kill without an answer is reported.
+ * Clauses: L13.
+ */
 import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import { container, MI, MINUTE, pod, policy, SECOND, side, SIZE } from "../support/builders.ts";
@@ -43,7 +46,7 @@ Deno.test("decideSize() tells of a kill at a limit that was raised to max (L13)"
   assertEquals(story.requests.length, 1);
 });
 
-/** [sentence, MemoryPressure, Mi in use, requests, told] */
+/** [sentence, MemoryPressure, Mi in use, requests, reported] */
 const NODE: readonly [string, boolean, number, number, number][] = [
   ["by a node without memory", true, 150, 0, 1],
   ["at its own limit on a node without memory", true, 250, 1, 0],

@@ -1,4 +1,7 @@
-/** What holds on any curve, under any policy with windows, percentiles and directions of its own (L1 to L4). */
+/**
+ * Properties on any usage curve, under any policy with windows, percentiles and values for each direction.
+ * Clauses: L1 to L4.
+ */
 import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Autoscaler, FieldPolicy } from "../../lib/model/autoscaler.ts";

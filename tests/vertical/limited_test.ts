@@ -1,4 +1,7 @@
-/** Which scale-ups count as held by what does not pass by itself, and for how long (L53). */
+/**
+ * Which scale-ups count as held by a reason that needs an administrator, and for how long.
+ * Clauses: L53.
+ */
 import { assertEquals } from "#assert";
 import { LIMIT_REASONS, type LimitReason } from "../../lib/model/reasons.ts";
 import { findScaleUpLimit, MIN_LIMITED_SAMPLES } from "../../lib/vertical/outcome.ts";
@@ -15,7 +18,7 @@ function limit(story: Story, name = "web"): LimitReason | null {
   return view === undefined ? null : findScaleUpLimit(view);
 }
 
-/** The limit after each of so many polls. */
+/** The limit after each of this many polls. */
 function follow(story: Story, polls: number): (LimitReason | null)[] {
   return Array.from({ length: polls }, () => {
     story.poll();

@@ -1,11 +1,14 @@
-/** How far a memory limit may go down: page cache, the streak's peak, the pod's sum (C46). */
+/**
+ * How far a memory limit may go down: page cache, the streak's peak, the pod's sum.
+ * Clauses: C46.
+ */
 import { assertEquals } from "#assert";
 import { container, MI, pod, policy, resources, SECOND, side } from "../support/builders.ts";
 import { type Load, Story, type StoryOptions } from "../support/story.ts";
 
 const LIMIT = [policy({ sides: [side("memory.limits", { targetUtilizationPercent: 80 })] })];
 
-/** A limit of 1000Mi; a wish down at target 80 %. */
+/** A limit of 1000Mi; a scale-down to target 80 % is wanted. */
 function story(load: Load, options: StoryOptions = {}): Story {
   const spec = resources({ "memory.requests": 10 * MI, "memory.limits": 1000 * MI });
   return new Story({ pod: pod({ containers: [container({ spec })] }), contenders: LIMIT, load, ...options });

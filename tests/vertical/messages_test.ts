@@ -1,4 +1,7 @@
-/** The exact words of what stops a resize: each gate, and each cap that leaves a side no room (C32 to C36, C44, C46). */
+/**
+ * The exact messages of what stops a resize: each gate, and each cap that leaves a field unchanged.
+ * Clauses: C32 to C36, C44, C46.
+ */
 import { assertEquals } from "#assert";
 import { newSampling } from "../../lib/vertical/samples.ts";
 import { type FitContext, fitSizes } from "../../lib/vertical/sizing/candidate.ts";

@@ -1,4 +1,7 @@
-/** What a limit range of the namespace finds wrong with a pod at a resize (L32). */
+/**
+ * Violations of the namespace's limit ranges by a resized pod.
+ * Clauses: L32.
+ */
 import { assertEquals } from "#assert";
 import { findLimitRangeViolation, type LimitRangeRule } from "../../lib/model/pod_amounts.ts";
 import { container, MI, pod, resources, SIZE } from "../support/builders.ts";
@@ -18,7 +21,10 @@ function range(rule: Partial<LimitRangeRule>): LimitRangeRule {
   };
 }
 
-/** [sentence, rule, change of the container's size, size of another container, the side that is found; undefined = none] */
+/**
+ * [sentence, rule, change of the container's size, size of another container, the field that is found; undefined =
+ * none]
+ */
 const ROWS: readonly [
   string,
   Partial<LimitRangeRule>,

@@ -1,4 +1,7 @@
-/** Memory that is next to its limit goes up at once: it does not live to see a streak or a cooldown end (L11). */
+/**
+ * Memory next to its limit goes up at once, since it may be killed before a streak or a cooldown ends.
+ * Clauses: L11.
+ */
 import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MI, MINUTE, policy, side } from "../support/builders.ts";

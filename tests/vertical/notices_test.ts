@@ -1,4 +1,7 @@
-/** What is told, and how often: on the edge, again after it ended (C37, C50); and the closed list of reasons (C53). */
+/**
+ * What is reported, and how often: when it begins, and again after it ended; and the closed list of reasons.
+ * Clauses: C37, C50, C53.
+ */
 import { assertEquals } from "#assert";
 import { AUTOSCALER_REASONS, BLOCK_NOTICE, BLOCK_REASONS, HOLD_REASONS, NOTICES } from "../../lib/model/reasons.ts";
 import { nextReported } from "../../lib/vertical/notices/notices.ts";

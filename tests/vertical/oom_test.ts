@@ -1,4 +1,7 @@
-/** The answer to an OOM kill: how far the limit goes up, when it is sent, and how often (L10, L11). */
+/**
+ * The answer to an OOM kill: how far the limit goes up, when it is sent, and how often.
+ * Clauses: L10, L11.
+ */
 import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
@@ -180,7 +183,7 @@ for (const [sentence, overrides, facts] of IGNORED) {
   });
 }
 
-/** What podfit finds at its start: [sentence, how long ago, who resized and when after it in seconds, Mi]. */
+/** Kills before podfit's start: [sentence, how long ago, who resized and when after it in seconds, Mi]. */
 const FOUND: readonly [string, number, [string, number] | null, number[]][] = [
   ["answers a kill of a minute ago", MINUTE, null, [356]],
   ["answers one after its own resize", MINUTE, ["podfit.main", -5], [356]],
@@ -318,7 +321,7 @@ Deno.test("kills end: each answer is larger than the last, and fits any demand a
         assert(now() > before, `killed at ${before}Mi, and again`);
         assert(++kills <= 8, `${kills} kills on the way from ${limit}Mi to ${demand}Mi`);
       }
-      // It rests: a load below the limit, and far below it, brings it no nearer than the floor (L12).
+      // It stays: a load below the limit, and far below it, brings it no nearer than the floor.
       const reached = now();
       story.use({ memory: 10 * MI, cache: 10 * MI });
       story.wait(31 * MINUTE);
@@ -375,7 +378,7 @@ Deno.test("decideSize() answers a killed process once, though the pod's own coun
   for (const oomKills of [0, 0, 1, null, null]) {
     story.wait(15 * SECOND);
     const reading = story.read();
-    // Without a number of its own the container's point is the one before, and the pod's alone is new.
+    // Without a new number the container's point is the one before, and only the pod's is new.
     if (oomKills !== null) points = reading.usage.points.map((one) => ({ ...one, oomKills }));
     const cpu = { at: story.now, resolutionMs: SECOND, counterNs: story.now * 1e3, pressure: null };
     story.observe({ ...reading, usage: { ...reading.usage, points, cpu } });

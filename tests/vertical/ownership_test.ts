@@ -1,4 +1,7 @@
-/** Who resizes a container: priority, next-eligible time, name; and what pausing and spec changes do (C12, C13, C16). */
+/**
+ * Who resizes a container: priority, next-eligible time, name; and the effect of pausing and spec changes.
+ * Clauses: C12, C13, C16.
+ */
 import { assertEquals } from "#assert";
 import { chooseOwner, computeEligibleAt } from "../../lib/model/ownership.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";

@@ -1,4 +1,7 @@
-/** Guaranteed pods whose requests and limits are both managed: a request and its limit move as one (L35). */
+/**
+ * Guaranteed pods whose requests and limits are both managed: a request and its limit move as one.
+ * Clauses: L35.
+ */
 import { assert, assertEquals, assertMatch } from "#assert";
 import * as fc from "fast-check";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
@@ -199,7 +202,7 @@ Deno.test("decideSize() pairs each container of a Guaranteed pod by itself, side
 
 Deno.test("decideSize() names the side in the way where a Guaranteed pod has one side managed (L35, C35)", () => {
   for (const [key, other] of [["cpu.requests", "cpu.limits"], ["cpu.limits", "cpu.requests"]] as const) {
-    // A request goes down by itself, a limit up: what keeps requests <= limits.
+    // A request goes down on its own, a limit up: what keeps requests <= limits.
     const story = tell(policy({ sides: [side(key)] }), { load: { cpu: key === "cpu.requests" ? 20 : 95 } });
     story.poll(10);
     const decision = story.decision();
@@ -233,7 +236,7 @@ Deno.test("decideSize() tells of a class in the way once, however often the othe
   assertEquals(story.notified().filter((name) => name === "QoSInvariantBlocked"), ["QoSInvariantBlocked"]);
 });
 
-/** Each pair may have its sides' percents, bounds, steps and streaks as it likes. */
+/** Each pair may have its fields' percents, bounds, steps and streaks as it likes. */
 const pairedPolicies = fc.constantFrom<readonly ResourceField[]>(
   RESOURCE_FIELDS,
   RESOURCE_FIELDS.slice(0, 2),

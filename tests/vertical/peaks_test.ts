@@ -1,4 +1,7 @@
-/** The peak of a window, kept as a peak per thirtieth of it (L2). */
+/**
+ * The peak of a window, kept as a peak per thirtieth of it.
+ * Clauses: L2.
+ */
 import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { findPeak, nextPeaks } from "../../lib/vertical/windows.ts";

@@ -1,4 +1,7 @@
-/** What a pod counts for on its node, and how much of that a container may have (L30). */
+/**
+ * How much a pod counts for on its node, and how much of that a container may have.
+ * Clauses: L30.
+ */
 import { assertEquals } from "#assert";
 import { computeAddedRequests, computeMaxAmount, sumPod } from "../../lib/model/pod_amounts.ts";
 import type { ContainerFacts } from "../../lib/model/pod.ts";

@@ -1,4 +1,7 @@
-/** What held a container's CPU back between two points, and what it would have used otherwise (L20, L21). */
+/**
+ * How much CPU a limit throttled between two points, and the usage without the limit.
+ * Clauses: L20, L21.
+ */
 import { assertAlmostEquals, assertEquals } from "#assert";
 import type { Pressure } from "../../lib/api/usage.ts";
 import { computeHeldBack, type CpuLimitContext, type UsageInterval } from "../../lib/vertical/samples.ts";

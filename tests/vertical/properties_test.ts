@@ -1,4 +1,7 @@
-/** What holds whatever the policy, the pod and the load: bounds, steps, requests <= limits, QoS, rest (C33 to C35). */
+/**
+ * Properties under any policy, pod and load: bounds, steps, requests <= limits, QoS, and that resizes end.
+ * Clauses: C33 to C35.
+ */
 import { assert, assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { ResizeRequest } from "../../lib/model/resize_request.ts";
@@ -11,7 +14,7 @@ import { type Load, Story } from "../support/story.ts";
 /** Fixed seeds: a failure is the same failure everywhere. */
 const RUNS = { seed: 20261120, numRuns: 300 };
 
-/** Polls a constant load until nothing was ordered for a while; throws when it does not end. */
+/** Polls a constant load until no request was sent for a while; throws if that never happens. */
 function settle(contender: Autoscaler, spec: Resources, load: Load): Story {
   const story = new Story({ pod: podOf(spec), contenders: [contender], load });
   for (let actions = 0; actions <= 2500; actions++) {

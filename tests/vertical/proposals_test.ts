@@ -1,4 +1,7 @@
-/** Wishes over time: what ends a streak, who vetoes, which sides move (C31, C32, C36). */
+/**
+ * Proposals over time: what ends a streak, which field vetoes, which fields move.
+ * Clauses: C31, C32, C36.
+ */
 import { assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MI, MINUTE, policy, SECOND, side, SIZE } from "../support/builders.ts";
@@ -47,7 +50,7 @@ Deno.test("decideSize() does not count a sample of which more than half lies bef
   story.poll(2);
   story.wait(3 * SECOND).changeContainer({ reported: { ...SIZE, "cpu.requests": 101 } });
   assertEquals(streak(story), 0);
-  // The point before lies 3s before the change: of 3 + 2 s not half, of the next 5 s all.
+  // The point before is 3 s before the change: half of 3 + 2 s is not after it, all of the next 5 s is.
   story.wait(2 * SECOND).observe(story.read());
   assertEquals(streak(story), 0);
   story.poll();

@@ -1,4 +1,7 @@
-/** When the gate `after` opens and closes over a container's life, and what a restart begins anew (C24, C43). */
+/**
+ * When the gate `after` opens and closes over a container's life, and what a restart starts again.
+ * Clauses: C24, C43.
+ */
 import { assertEquals } from "#assert";
 import { container, MINUTE, pod, policy, restartsOn, SECOND, side, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";
@@ -121,7 +124,7 @@ Deno.test("decideSize() lets the cooldown run on over a restart (C43)", () => {
   assertEquals(story.now - scaledAt, 2 * MINUTE);
 });
 
-/** [sentence, restarting resources, side that moves, whether it is told] */
+/** [sentence, restarting resources, field that moves, whether it is reported] */
 const RESTARTS: readonly [string, ReturnType<typeof restartsOn>, "cpu.requests" | "memory.requests", boolean][] = [
   ["notifies of a restart for a limit or request of that resource", restartsOn("memory"), "memory.requests", true],
   ["notifies of no restart for another resource", restartsOn("memory"), "cpu.requests", false],

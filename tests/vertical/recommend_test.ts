@@ -1,4 +1,7 @@
-/** Mode recommend: everything is decided and nothing is resized (L51). */
+/**
+ * Mode recommend: everything is decided and nothing is resized.
+ * Clauses: L51.
+ */
 import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { findRecommendedSize } from "../../lib/vertical/recommend.ts";

@@ -1,4 +1,7 @@
-/** What the API server refuses: who waits how long, what may go at once, what is told (C44). */
+/**
+ * After a refusal by the API server: which fields wait how long, what may go at once, what is reported.
+ * Clauses: C44.
+ */
 import { assertEquals } from "#assert";
 import type { Answer } from "../../lib/model/resize_request.ts";
 import type { RefusalReason } from "../../lib/model/reasons.ts";

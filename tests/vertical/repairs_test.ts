@@ -1,4 +1,6 @@
-/** What the fold once got wrong, one story each: a foreign hand, a busy server, a clock that is off, an owner who left. */
+/**
+ * Bugs that `decideSize` once had, one story each: another client, a busy server, a wrong clock, an owner that left.
+ */
 import { assertEquals } from "#assert";
 import { container, MI, MINUTE, pod, policy, resizeEntry, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

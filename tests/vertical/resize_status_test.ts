@@ -1,4 +1,7 @@
-/** Where a pod's resize stands, by generations, conditions and values; and what that holds back (C41, C45). */
+/**
+ * The status of a pod's resize, from generations, conditions and values; and what it blocks.
+ * Clauses: C41, C45.
+ */
 import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { computeResizeStatus, hasBareDifference, isEnacted } from "../../lib/model/resize_status.ts";

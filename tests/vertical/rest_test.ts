@@ -1,4 +1,6 @@
-/** What a state loses while it rests: nothing. */
+/**
+ * A packed state loses nothing.
+ */
 import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import type { Pressure } from "../../lib/api/usage.ts";

@@ -1,4 +1,7 @@
-/** Ways out of a stuck resize: which, when, for whose fields, how often (C47). */
+/**
+ * Stuck resizes that are taken back: which, when, for which fields, how often.
+ * Clauses: C47.
+ */
 import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
@@ -137,7 +140,7 @@ Deno.test("decideSize() gives up at most once per cooldown (C47)", () => {
   story.answer = { kind: "accepted", generation: 2 };
   story.pollToRequest();
   const returnedAt = story.now;
-  // The kubelet takes note, and somebody's hand brings the same resize again.
+  // The kubelet observes it, and another client sends the same resize again.
   story.change({ generation: 3, observedGeneration: 3 });
   story.pollToRequest();
   assertEquals(story.now - returnedAt, 2 * MINUTE);

@@ -1,4 +1,6 @@
-/** decideSize() is a fold: pure, repeatable, plain JSON, and it never throws whatever is observed. */
+/**
+ * decideSize() is pure and repeatable, its state is plain JSON, and it never throws on any observation.
+ */
 import { assertEquals } from "#assert";
 import * as fc from "fast-check";
 import { decideSize } from "../../lib/vertical/decide.ts";
@@ -104,7 +106,7 @@ Deno.test("decideSize() never throws, changes nothing it was given, answers alik
         });
         const outcome = decideSize(state, input);
         assertEquals(decideSize(state, input), outcome);
-        // Facts seen before are not looked at again; looking would change nothing.
+        // Facts that were read before are not read again; reading them would change nothing.
         if (observation.kind !== "answered") {
           assertEquals(decideSize({ ...state, resourceVersion: null }, input), outcome);
         }

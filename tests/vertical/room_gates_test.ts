@@ -1,4 +1,7 @@
-/** What node, namespace and version hold, side by side with what goes on (L30 to L33). */
+/**
+ * Fields that node, namespace and version hold, while the others go on.
+ * Clauses: L30 to L33.
+ */
 import { assertEquals } from "#assert";
 import { NO_RESOURCES } from "../../lib/units/resources.ts";
 import {

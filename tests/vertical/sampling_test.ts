@@ -1,4 +1,7 @@
-/** From points to samples: rates, repeats, restarts, and numbers that cannot be (C21, C22). */
+/**
+ * From points to samples: rates, repeats, restarts, and impossible numbers.
+ * Clauses: C21, C22.
+ */
 import { assertEquals } from "#assert";
 import { newSampling, nextSampling, type PointContext, type SamplingStep } from "../../lib/vertical/samples.ts";
 import type { Sampling } from "../../lib/model/state.ts";

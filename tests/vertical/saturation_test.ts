@@ -1,4 +1,6 @@
-/** What a sample at its CPU limit leads to: one is enough to go up, none to go down, and people are told both numbers. */
+/**
+ * A sample at its CPU limit: one is enough to go up, none to go down, and both numbers are reported.
+ */
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "#assert";
 import type { Point, Pressure } from "../../lib/api/usage.ts";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
@@ -17,7 +19,7 @@ const SIDES = [
   side("cpu.limits", { consecutiveSamples: 3 }),
 ];
 
-/** Polls of a container that runs so fast, and is held back for that share of the time. */
+/** Polls of a container that runs so fast, and is throttled for that share of the time. */
 class Held {
   readonly story: Story;
   #counterNs = 1e9;
@@ -63,7 +65,7 @@ class Held {
   }
 }
 
-/** Millicores that ran in 15 s, and the share of them that was held back; `null` = not measured. */
+/** Millicores that ran in 15 s, and the share of them that was throttled; `null` = not measured. */
 interface Ran {
   readonly cpu: number;
   readonly share: number | null;

@@ -1,4 +1,7 @@
-/** What the fold of a pod makes of its workload's replicas, which are about to fall, or have fallen (R86). */
+/**
+ * `decideSize` while replicas of the pod's workload are about to be removed, and after it.
+ * Clauses: R86.
+ */
 import { assert, assertEquals } from "#assert";
 import { endScaleDownStreaks } from "../../lib/vertical/streaks.ts";
 import type { ResourceField } from "../../lib/units/resources.ts";

@@ -1,4 +1,7 @@
-/** For how long a container has been short of what it wants, as replicas look at it (R84, R85). */
+/**
+ * For how many samples a container has had too little, as the number of replicas uses it.
+ * Clauses: R84, R85.
+ */
 import { assertEquals } from "#assert";
 import type { LimitReason } from "../../lib/model/reasons.ts";
 import { isSaturated, NO_SHORTAGE, type Shortage } from "../../lib/model/state.ts";
@@ -17,7 +20,7 @@ function saturated({ state, contenders: [autoscaler] }: Story, key = "cpu.reques
   return rule !== undefined && view !== undefined && isSaturated(rule, view);
 }
 
-/** Whether the request is saturated after each of so many polls. */
+/** Whether the request is saturated after each of this many polls. */
 function follow(story: Story, polls: number): boolean[] {
   return Array.from({ length: polls }, () => {
     story.poll();
@@ -103,7 +106,7 @@ Deno.test("decideSize() has a side saturated by what holds that side, not by wha
   assertEquals(["cpu.requests", "memory.requests"].map((key) => saturated(story, key)), [false, true]);
 });
 
-/** With a limit of 200m that nobody manages, and a cooldown that has just begun. */
+/** With a limit of 200m that is not managed, and a cooldown that has just begun. */
 function cooling(cpu: number, overrides: Parameters<typeof side>[1] = {}): Story {
   const story = new Story({ contenders: [managing({ bounds: { stepPercent: 10 }, ...overrides })], load: { cpu: 90 } });
   story.pollToRequest();

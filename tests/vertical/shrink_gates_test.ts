@@ -1,4 +1,7 @@
-/** What holds memory on its way down: a restart that nobody allowed (L6), and a container that ends again and again (L7). */
+/**
+ * Blocks of memory on its way down: a restart that is not allowed, and a container that ends repeatedly.
+ * Clauses: L6, L7.
+ */
 import { assertEquals } from "#assert";
 import type { Termination } from "../../lib/model/pod.ts";
 import { container, MI, MINUTE, pod, policy, resizeEntry, restartsOn, SECOND, side } from "../support/builders.ts";
@@ -17,7 +20,7 @@ Deno.test("decideSize() never takes memory from a container that this restarts, 
   });
   story.poll(6);
   assertEquals([story.requests.length, story.reason()], [0, "RestartRequired"]);
-  // In between something else is wanted, and nothing.
+  // In between another change is wanted, and none.
   story.use({ memory: 80 * MI }).poll(6);
   story.use(IDLE).poll(6);
   assertEquals(story.reason(), "RestartRequired");
@@ -83,7 +86,7 @@ for (const [sentence, ends, apartMs, forMs] of ENDS) {
     }
     const endedAt = story.now;
     story.use({ memory: 20 * MI });
-    // A kill leaves a floor too, which lets this much go (L12): none.
+    // A kill leaves a floor too, which lets this much go: none.
     const reasons = new Set<string>();
     while (story.now < endedAt + forMs + 30 * SECOND && story.requests.length === 0) {
       story.poll();

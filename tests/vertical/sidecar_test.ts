@@ -1,4 +1,7 @@
-/** Which podfit resizes a pod that may have one of its own (C17)? */
+/**
+ * Which podfit resizes a pod that may contain podfit itself?
+ * Clauses: C17.
+ */
 import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { ContainerDecision } from "../../lib/model/decision.ts";

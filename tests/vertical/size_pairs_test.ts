@@ -1,4 +1,7 @@
-/** Requests and limits together: requests <= limits, and a pod that is not Guaranteed stays so (C34). */
+/**
+ * Requests and limits together: requests <= limits, and a pod that is not Guaranteed stays so.
+ * Clauses: C34.
+ */
 import { assertEquals } from "#assert";
 import { fitSizes, type SizedField, toResources } from "../../lib/vertical/sizing/candidate.ts";
 import { computeTargetSize } from "../../lib/vertical/proposals.ts";

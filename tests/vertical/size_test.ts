@@ -1,4 +1,7 @@
-/** One side at a time: usage / target, bounds, step, rounding (C33). Amounts of memory are in Mi where it says so. */
+/**
+ * One field at a time: usage / target, bounds, step, rounding. Amounts of memory are in Mi where noted.
+ * Clauses: C33.
+ */
 import { assertEquals } from "#assert";
 import type { CapName } from "../../lib/vertical/sizing/caps.ts";
 import { type FitContext, fitSizes, type SizedField } from "../../lib/vertical/sizing/candidate.ts";

@@ -1,4 +1,7 @@
-/** Refusals that stand at once: of different kinds on one side, and of different sides of one resource (C44, C47). */
+/**
+ * Refusals at the same time: of different kinds on one field, and of different fields of one resource.
+ * Clauses: C44, C47.
+ */
 import { assertEquals } from "#assert";
 import type { RefusalReason } from "../../lib/model/reasons.ts";
 import type { Refused, ResizeRequest } from "../../lib/model/resize_request.ts";
@@ -15,7 +18,7 @@ const REQUEST = request();
 const LIMIT = request({ to: { ...SIZE, "cpu.limits": 300 }, changes: ["cpu.limits"] });
 const REVERT = request({ action: "revert", from: REQUEST.to, to: REQUEST.from, stuck: "ResizeInfeasible" });
 
-/** By side and kind, how many seconds after START each wait ends. */
+/** By field and kind, how many seconds after START each wait ends. */
 function endsOf(refusals: Refusals): string[] {
   return Object.entries(refusals).flatMap(([key, kinds]) =>
     Object.values(kinds).map(({ kind, until }) => `${key} ${kind} ${(until - START) / SECOND}`)

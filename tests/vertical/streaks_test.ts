@@ -1,4 +1,7 @@
-/** One sample against the thresholds, and streaks, one step at a time (C30, C31, C46). */
+/**
+ * One sample against the thresholds, and streaks, one step at a time.
+ * Clauses: C30, C31, C46.
+ */
 import { assertEquals } from "#assert";
 import { type AutoscalerView, NO_EVIDENCE } from "../../lib/model/state.ts";
 import { compareWithThresholds, findUsage, isSampleCounted, nextStreaks } from "../../lib/vertical/streaks.ts";

@@ -1,4 +1,7 @@
-/** When a contender's turn comes, and what silence does (C20, C22, C23). */
+/**
+ * When an autoscaler is due, and the effect of silence.
+ * Clauses: C20, C22, C23.
+ */
 import { assertEquals } from "#assert";
 import { decideSize } from "../../lib/vertical/decide.ts";
 import type { PodFacts } from "../../lib/model/pod.ts";

@@ -1,4 +1,7 @@
-/** Two autoscalers of two containers of one pod: both act, one resize in flight at a time (C12, C41). */
+/**
+ * Two autoscalers for two containers of one pod: both act, one resize in flight at a time.
+ * Clauses: C12, C41.
+ */
 import { assertEquals } from "#assert";
 import { container, pod, policy, SECOND, side } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

@@ -1,4 +1,7 @@
-/** A PATCH whose answer was lost: told when the pod shows that it arrived, sent again when it did not (C40, C45). */
+/**
+ * A PATCH whose answer was lost: reported when the pod shows that it arrived, sent again if it did not.
+ * Clauses: C40, C45.
+ */
 import { assertEquals } from "#assert";
 import type { PodFacts } from "../../lib/model/pod.ts";
 import { MINUTE, pod, policy, resizeEntry, SECOND, side } from "../support/builders.ts";

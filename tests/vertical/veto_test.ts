@@ -1,4 +1,7 @@
-/** How far a wish to go up reaches: over the whole container (C32), or over its own resource alone (L34). */
+/**
+ * Which scale-downs a wanted scale-up blocks: of the whole container, or only of its resource.
+ * Clauses: C32, L34.
+ */
 import { assertEquals, assertMatch } from "#assert";
 import type { Autoscaler } from "../../lib/model/autoscaler.ts";
 import { MI, MINUTE, policy, SECOND, side, type SideOverrides } from "../support/builders.ts";
@@ -72,7 +75,7 @@ Deno.test("decideSize() names a veto that has stood for 10 minutes, and what tak
     words(),
     /max leaves no room; it has held .* for 10m: with policy\.veto: resource it would hold its own only/,
   );
-  // It ends with the wish, and counts anew.
+  // It ends with the wanted scale-up, and counts again.
   story.use({ cpu: 60 }).poll(3);
   story.use({ cpu: 120 }).poll(3);
   assertEquals(words(), "cpu.requests stays at 100m: max leaves no room");

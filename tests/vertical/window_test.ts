@@ -1,4 +1,7 @@
-/** What a scale-down waits for before it may go, and what it is sized by (L1, L2, L4, L5). */
+/**
+ * How long a scale-down waits, and the usage that it is sized by.
+ * Clauses: L1, L2, L4, L5.
+ */
 import { assert, assertEquals } from "#assert";
 import { container, MI, MINUTE, pod, policy, SECOND, side, SIZE, START } from "../support/builders.ts";
 import { Story } from "../support/story.ts";

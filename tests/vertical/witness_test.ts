@@ -1,4 +1,7 @@
-/** The pod's own counter as a second witness of what its one container uses (L60). */
+/**
+ * The pod CPU series: the pod's own counter as a second source for its one container.
+ * Clauses: L60.
+ */
 import { assertAlmostEquals, assertEquals } from "#assert";
 import type { PodCpu } from "../../lib/api/usage.ts";
 import type { SizeOutcome } from "../../lib/model/decision.ts";
@@ -102,7 +105,7 @@ class Pair {
     this.story = story;
   }
 
-  /** Five seconds pass; who is named is read afresh. */
+  /** Five seconds pass; the named one is read again. */
   poll(millicores: number, reads: "container" | "pod" | "none"): SizeOutcome {
     const { story } = this;
     story.wait(5 * SECOND);

@@ -1,4 +1,7 @@
-/** The exact words of every event that the core publishes (C45, C50), and of what a resize changed. */
+/**
+ * The exact messages of every event about sizes, and the text of a change.
+ * Clauses: C45, C50.
+ */
 import { assertEquals } from "#assert";
 import { describeChange, listChangedFields } from "../../lib/model/resize_request.ts";
 import * as words from "../../lib/vertical/notices/texts.ts";

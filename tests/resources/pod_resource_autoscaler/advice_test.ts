@@ -1,4 +1,6 @@
-/** Is there advice where a policy could be better, and does what it says come about in the core? */
+/**
+ * There is advice where a policy could be better, and decisions behave as the advice says.
+ */
 import { assert, assertEquals } from "#assert";
 import { advise } from "../../../lib/resources/pod_resource_autoscaler/warnings.ts";
 import { PROFILE_NAMES } from "../../../lib/resources/pod_resource_autoscaler/profiles.ts";
@@ -7,7 +9,7 @@ import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
 import { policy, SECOND, side, type SideOverrides } from "../../support/builders.ts";
 import { toManifest } from "../../support/manifests.ts";
 
-/** Up from 80 %, down to 40 %, target 60 %, every 5s; no cooldown that is worth a word. */
+/** Up from 80 %, down to 40 %, target 60 %, every 5s; without a long cooldown. */
 function adviceOn(overrides: SideOverrides, more: Partial<Autoscaler> = {}): readonly string[] {
   return advise(policy({ cooldownMs: 0, sides: [side("cpu.requests", { cooldownMs: 0, ...overrides })], ...more }))
     .map(({ rule, path }) => `${rule} ${path}`);

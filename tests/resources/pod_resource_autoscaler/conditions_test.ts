@@ -34,7 +34,7 @@ const PROBLEMS = [{ path: "spec.a", message: "bad" }, { path: "spec.b", message:
 
 interface Row {
   readonly facts: Partial<StatusFacts>;
-  /** Ready, Active, Scaling, Metrics; and Limited, where it is not False. */
+  /** Ready, Active, Scaling, Metrics; and Limited if it is not False. */
   readonly expected: readonly [string, string, string, string, string?];
 }
 

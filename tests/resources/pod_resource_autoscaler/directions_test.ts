@@ -1,4 +1,6 @@
-/** How a side's value for a direction is found: its own, the side's, the policy's for the direction, the policy's. */
+/**
+ * A field's value for a direction: its own, else the field's, else the policy's for the direction, else the policy's.
+ */
 import { assertEquals } from "#assert";
 import type { FieldPolicy } from "../../../lib/model/autoscaler.ts";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";

@@ -1,6 +1,6 @@
 /**
- * The document's example autoscaler (cpu and memory, requests and limits, all bounded and stepped) on a Burstable pod:
- * it follows a load up and down again and never locks itself in (C32, C34).
+ * Kedify's documented example autoscaler on a Burstable pod: it follows a load up and down again and never gets stuck.
+ * Clauses: C32, C34.
  */
 import { assert, assertEquals } from "#assert";
 import type { Autoscaler } from "../../../lib/model/autoscaler.ts";
@@ -36,7 +36,7 @@ function example(spec = SPEC): Story {
   return new Story({ pod: pod({ containers: [container({ spec })] }), contenders: [EXAMPLE] });
 }
 
-/** Uses so much until a whole cooldown brings no more orders. */
+/** Uses this much until a whole cooldown brings no more orders. */
 function settleAt(story: Story, cpu: number, mebibytes: number): Story {
   story.use({ cpu, memory: mebibytes * MI });
   for (let actions = 0; actions < 200; actions++) {
@@ -51,7 +51,7 @@ function settleAt(story: Story, cpu: number, mebibytes: number): Story {
   throw new Error("Cannot settle");
 }
 
-/** Utilization of each side in percent. */
+/** Utilization of each field in percent. */
 function utilization(story: Story): Readonly<Record<string, number>> {
   const assessments = story.assessments();
   return Object.fromEntries(
@@ -69,7 +69,7 @@ Deno.test("decideSize() with the document's example follows a load up and down (
     for (const key of ["cpu.limits", "memory.limits"] as const) {
       const percent = now[key] ?? 0;
       assert(percent < 85, `${key} at ${percent} %, using ${cpu}m ${mebibytes}Mi: throttled or near OOM`);
-      // A request at its limit wants up at 75 % while the limit is content up to 85 %: it vetoes scale-downs (C32).
+      // A request at its limit wants up at 75 % while the limit is content up to 85 %: it vetoes scale-downs.
       assert(percent > 50 || story.reason() === "AtBound", `${key} at ${percent} %, ${story.reason()}`);
     }
     for (const key of ["cpu.requests", "memory.requests"] as const) {

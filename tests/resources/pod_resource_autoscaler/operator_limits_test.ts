@@ -1,4 +1,6 @@
-/** What the operator does not let a manifest ask for, and how its author hears of it. */
+/**
+ * Values that the operator of podfit does not allow in a manifest, and how its author learns of it.
+ */
 import { assert, assertEquals } from "#assert";
 import { applyOperatorLimits, NO_OPERATOR_LIMITS } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";
 import { MI, policy, SECOND, side } from "../../support/builders.ts";

@@ -212,7 +212,7 @@ function problemsOf(manifest: unknown): readonly Problem[] {
   return parsed.ok ? [] : parsed.problems;
 }
 
-/** A problem may lie deeper than the field that the manifest got wrong. */
+/** A problem may be deeper than the field that is wrong in the manifest. */
 function isNamed({ path }: Problem, expected: string): boolean {
   return path === expected || path.startsWith(`${expected}.`);
 }

@@ -1,4 +1,7 @@
-/** What parseAutoscaler() makes of every value that somebody might write into a field, and of random manifests (C7, C8). */
+/**
+ * parseAutoscaler() with unusual values in every field, and with random manifests.
+ * Clauses: C7, C8.
+ */
 import { assert, assertEquals } from "#assert";
 import fc from "fast-check";
 import { parseAutoscaler } from "../../../lib/resources/pod_resource_autoscaler/parse.ts";

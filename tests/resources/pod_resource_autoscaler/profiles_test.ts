@@ -1,4 +1,6 @@
-/** A profile is a policy under one word: what it fills in, what goes before it, and what it comes to. */
+/**
+ * Profiles: which values they fill in, which values override them, and the policy that results.
+ */
 import { assert, assertEquals, assertStringIncludes } from "#assert";
 import type { Autoscaler, ProfileName } from "../../../lib/model/autoscaler.ts";
 import {

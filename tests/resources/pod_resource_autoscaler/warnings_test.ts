@@ -1,4 +1,7 @@
-/** Is there a warning of limits that hold their requests above the threshold (C32, C34), and of no others? */
+/**
+ * There are warnings about limits that keep their requests above the threshold, and about no other limits.
+ * Clauses: C32, C34.
+ */
 import { assertEquals, assertMatch } from "#assert";
 import { warnOfDelay, warnOfLimits, warnOfTargets } from "../../../lib/resources/pod_resource_autoscaler/warnings.ts";
 import type { Autoscaler, FieldPolicy } from "../../../lib/model/autoscaler.ts";
@@ -83,7 +86,7 @@ Deno.test("what warnOfLimits() warns of comes about: idle memory never shrinks u
   assertEquals((calm.pod.containers[0]?.spec["memory.requests"] ?? 0) < 128 * MI, true);
 });
 
-/** 100m of 200m cpu and 128Mi, a load of 190m and 10Mi, until nothing happens any more. */
+/** 100m of 200m cpu and 128Mi, a load of 190m and 10Mi, until no more resize follows. */
 function settle(contender: Autoscaler): Story {
   const story = new Story({ pod: pod({ containers: [container()] }), contenders: [contender] });
   story.use({ cpu: 190, memory: 10 * MI });
