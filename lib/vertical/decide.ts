@@ -17,6 +17,7 @@ import { nextPodFacts } from "./pod_facts.ts";
 import { isDecisionDue, listCases, listChoices, proposeSizes } from "./proposals.ts";
 import {
   applyRecommended,
+  type DecisionInput,
   mergeRecommended,
   type Recommendation,
   splitByMode,
@@ -33,11 +34,6 @@ export function decideSize(before: PodState, input: SizeInput): SizeOutcome {
   const { applying, recommending } = splitByMode(before, input);
   const outcome = decideOnPod(applying);
   return recommending === null ? outcome : addRecommended(outcome, recommending);
-}
-
-interface DecisionInput {
-  readonly state: PodState;
-  readonly input: SizeInput;
 }
 
 function decideOnPod({ state: before, input }: DecisionInput): SizeOutcome {
@@ -75,13 +71,13 @@ function decideOnPod({ state: before, input }: DecisionInput): SizeOutcome {
 }
 
 /**
- * The outcome with what is recommended. Each recommended request counts as accepted and in force at once, and may lead
- * to the next: at most one for each autoscaler.
+ * Returns the outcome with the decisions of mode recommend. Each recommended request counts as accepted and in force at
+ * once, and may lead to the next: at most one for each autoscaler.
  */
 function addRecommended(outcome: SizeOutcome, first: Recommendation): SizeOutcome {
   const recommended = decideOnPod(toRecommendedInput(first));
-  let { input, shadow } = first;
-  shadow = { ...shadow, state: recommended.state };
+  const { input } = first;
+  let shadow = { ...first.shadow, state: recommended.state };
   let { request } = recommended;
   for (let left = input.contenders.length; request !== null && left > 0; left--) {
     const answered = decideOnPod(toAcceptedInput({ input, shadow }, request));

@@ -19,7 +19,7 @@ import {
 import { requestOrLimitOf, RESOURCE_FIELDS, type Resources } from "../units/resources.ts";
 
 /** A decision to be made. */
-interface DecisionInput {
+export interface DecisionInput {
   readonly state: PodState;
   readonly input: SizeInput;
 }

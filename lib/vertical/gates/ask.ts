@@ -50,8 +50,9 @@ export function toWaiting({ candidate, objections }: PassedResult, ahead: string
     : toStopped(objection, { action: candidate.action, objections: [...objections, objection] });
 }
 
-export type PassedResult = Extract<GateResult, { kind: "passed" }>;
+type PassedResult = Extract<GateResult, { kind: "passed" }>;
 
+/** Returns the result of one choice. If all of it is stopped, the objection of the gate furthest down the list counts. */
 function askGates(it: ContainerCase, choice: Choice): GateResult {
   let furthest: FoundObjection | null = null;
   const objections: Objection[] = [];
