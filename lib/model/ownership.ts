@@ -29,7 +29,10 @@ export function chooseOwner(contenders: readonly Autoscaler[], context: Ownershi
   return owner;
 }
 
-/** max(gate opens, last resize + cooldown), not before now, epoch ms; Infinity while the gate is shut. */
+/**
+ * Returns the later of the gate's opening and the end of the cooldown, not before now, epoch ms; Infinity while the
+ * gate is shut.
+ */
 export function computeEligibleAt(autoscaler: Autoscaler, { now, containerState }: OwnershipContext): number {
   const start = findReadyAt(autoscaler, containerState);
   if (start === null) return Infinity;

@@ -142,7 +142,7 @@ function writeAnchor(numbers: number[], from: number, anchor: Anchor | null): vo
 
 const PSI_UNITS: readonly (PsiHint["unit"] | null)[] = [null, "us", "ns"];
 
-/** NaN = no pressure; else the index of its hint's unit. */
+/** Returns NaN without pressure, else the index of its hint's unit. */
 function toPressureKind(pressure: Pressure | null): number {
   return pressure === null ? NaN : PSI_UNITS.indexOf(pressure.fullHint?.unit ?? null);
 }

@@ -167,7 +167,10 @@ export function isResized({ resizes }: PodFacts, container: string): boolean {
   return resizes.length > 0 && resizes.some(({ owned }) => listOwnedFields(owned, container).length > 0);
 }
 
-/** Own properties only: a container may be named `constructor`. */
+/**
+ * Returns the siblings' size of a container; `null` if there is none. Only own properties count: a container may be
+ * named `constructor`.
+ */
 export function findSiblingSize(siblings: Siblings | null, container: string): SiblingSize | null {
   return siblings !== null && Object.hasOwn(siblings, container) ? siblings[container] ?? null : null;
 }

@@ -24,7 +24,7 @@ import type { ContainerFacts, PodFacts } from "./pod.ts";
 /** What is added up: containers first, init containers in the order in which they start. */
 export type SummedPod = Pick<PodFacts, "containers" | "podResources">;
 
-/** Millicores or bytes of that field, without the pod's overhead. */
+/** Returns the pod's sum of that field, in millicores or bytes, without the pod's overhead. */
 export function sumPod({ containers, podResources }: SummedPod, key: ResourceField): number {
   const own = podResources?.[key] ?? null;
   if (own !== null) return own;
@@ -156,7 +156,7 @@ export function findLimitRangeViolation(
   return null;
 }
 
-/** `null` where the container has none. */
+/** Returns the amount that a container counts with; `null` if it has none. */
 function findCountedAmount({ spec, allocated, reported }: ContainerFacts, key: ResourceField): number | null {
   const asked = spec[key];
   if (asked === null) return null;

@@ -115,7 +115,7 @@ export interface PodReading {
   readonly ready: ReadyCondition | null;
   /** `null` = missing. */
   readonly metric: PodMetric | null;
-  /** What Utilization is held against: of an uncoupled pod both are the same. AverageValue does not look at it. */
+  /** The requests that Utilization is compared with; equal for an uncoupled pod. AverageValue does not use them. */
   readonly requests: PodRequests | { readonly problem: RequestProblem };
   /**
    * Its CPU limit is too small, so its usage is below its demand: for the high estimate it counts with max(usage,

@@ -72,14 +72,14 @@ export function listChangedFields(from: Resources, to: Resources): readonly Reso
   return from === to ? NO_CHANGES : RESOURCE_FIELDS.filter((key) => from[key] !== to[key]);
 }
 
-/** `cpu.requests 50m -> 100m, memory.limits 64Mi -> 96Mi` */
+/** Returns a change as text: `cpu.requests 50m -> 100m, memory.limits 64Mi -> 96Mi`. */
 export function describeChange(from: Resources, to: Resources, keys: readonly ResourceField[]): string {
   return keys.map((key) => `${key} ${formatFieldAmount(key, from[key])} -> ${formatFieldAmount(key, to[key])}`).join(
     ", ",
   );
 }
 
-/** Formats the amount of a field as in a pod's spec: `50m`, `96Mi`; `none` if the field is absent. */
+/** Returns the text of the amount of a field as in a pod's spec: `50m`, `96Mi`; `none` if the field is absent. */
 export function formatFieldAmount(key: ResourceField, amount: number | null): string {
   return amount === null ? "none" : formatAmount(amount, resourceOf(key));
 }

@@ -52,7 +52,7 @@ export function hasBareDifference(pod: PodFacts, state: PodState, now: number): 
 }
 
 /**
- * No condition, every generation observed, the container's values equal.
+ * Returns whether the resize is in force: no condition, every generation observed, the container's values equal.
  * Clauses: C45.
  */
 export function isEnacted(pod: PodFacts, container: ContainerFacts, generation: number): boolean {

@@ -299,7 +299,7 @@ export type ProgramResult =
   | { readonly kind: "error"; readonly message: string };
 
 /**
- * `apps/v1.Deployment shop/web`.
+ * Returns the target as text: `apps/v1.Deployment shop/web`.
  * Clauses: R76, R92.
  */
 export function formatTarget({ namespace, name, scaledObject }: ScaledObjectFacts): string {
@@ -307,7 +307,10 @@ export function formatTarget({ namespace, name, scaledObject }: ScaledObjectFact
   return `${formatTargetKind(scaledObject.target)} ${namespace}/${scaledObject.target.name}`;
 }
 
-/** Formats `apps/v1.Deployment`, as in status.scaleTargetKind; for the core group `/v1.ReplicationController`. */
+/**
+ * Returns the text of `apps/v1.Deployment`, as in status.scaleTargetKind; for the core group
+ * `/v1.ReplicationController`.
+ */
 export function formatTargetKind({ apiVersion, kind }: Pick<Target, "apiVersion" | "kind">): string {
   const { group, version } = splitApiVersion(apiVersion);
   return `${group}/${version}.${kind}`;

@@ -147,8 +147,8 @@ function nextCommand(
 }
 
 /**
- * After a refused PATCH: the resources it names wait, or all that were to change when it names none of them. A server
- * that is busy is so for every resource.
+ * Returns the refusals after a refused PATCH: the resources that it names wait, or all that were to change. If the
+ * server is busy, every resource waits.
  * Clauses: C44, C47.
  */
 export function addRefusals(
@@ -198,7 +198,9 @@ export function dropAcceptedRefusals(refusals: Refusals, request: ResizeRequest,
   return Object.keys(next).length === 0 ? NO_REFUSALS : next;
 }
 
-/** After a revert: the size given up waits, or it would be commanded, stuck and reverted for ever. */
+/**
+ * Returns the refusals after a revert: the size that was taken back waits, or it would be sent and reverted forever.
+ */
 export function addGivenUp(
   refusals: Refusals,
   request: ResizeRequest,
@@ -218,7 +220,7 @@ export function addGivenUp(
   return next;
 }
 
-/** Some size still waits for this reason: it has been neither accepted nor refused for another since. */
+/** Returns whether some size still waits for this reason. */
 export function hasRefusalFor(refusals: Refusals, reason: string | undefined): boolean {
   return refusals !== NO_REFUSALS && listAllRefusals(refusals).some((refusal) => refusal.reason === reason);
 }
@@ -325,7 +327,10 @@ function withoutResult(state: PodState): AnswerOutcome {
 /** After this it counts as never arrived, ms: a request lives no longer in an API server (--request-timeout). */
 const UNCONFIRMED_TIMEOUT_MS = 60_000;
 
-/** At most one of all that were made on one resourceVersion can be accepted; a newer pod decides about those before it. */
+/**
+ * Returns the unconfirmed requests with one more. Of requests on one resourceVersion at most one can be accepted; older
+ * ones are settled by the newer pod.
+ */
 function nextUnconfirmed(
   unconfirmed: readonly UnconfirmedRequest[],
   request: ResizeRequest,

@@ -76,7 +76,7 @@ export function getThresholdPercent(rule: FieldPolicy, direction: Direction): nu
 
 export type GateName = keyof typeof GATES;
 
-/** As `assessFields`, from a pod's state; empty if nothing was sampled. */
+/** Returns the result of `assessFields` from a pod's state; empty if nothing was sampled. */
 export function assessAutoscaler(autoscaler: Autoscaler, state: PodState, pod: PodFacts): readonly FieldAssessment[] {
   const view = getStateFor(autoscaler, state).views[autoscaler.key];
   const container = findContainer(getPodFor(autoscaler, pod, state), autoscaler.containerName);
@@ -116,7 +116,7 @@ function tryChoice(it: ContainerCase, choice: Choice, isWanted: boolean): Choice
   return { direction, isWanted, proposals, candidate, caps, gates: askEveryGate(candidate) };
 }
 
-/** As if the usage of every field were just beyond its threshold. */
+/** Returns the proposals if the usage of every field were just beyond its threshold. */
 function proposeAtThreshold({ autoscaler, container }: ContainerCase, direction: Direction): readonly Proposal[] {
   return autoscaler.sides.flatMap((rule) => {
     const baseline = findBaseline(rule, getActualSize(container));

@@ -320,7 +320,7 @@ function nextLimited(before: LimitedScaleUp | null, up: GateResult): LimitedScal
   return isLimitReason(reason) ? { reason, samples: (before?.samples ?? 0) + 1 } : before;
 }
 
-/** For one field of the scale-up. */
+/** Returns the answer for one field of the scale-up. */
 function toScaleUpAnswer({ objections }: GateResult, key: ResourceField): ScaleUpAnswer {
   const { reason = null } = objections.find(({ sides }) => sides.includes(key)) ?? {};
   return isLimitReason(reason) ? "limit" : reason === "Cooldown" ? "cooldown" : "other";

@@ -115,7 +115,7 @@ function nextCondition(
   return { reason, at, since: at === null ? bounds.now : toLocalTime(at, bounds) };
 }
 
-/** Most containers never end. */
+/** Returns the container's endings. Most containers never end. */
 function computeEndings(
   state: PodState,
   container: ContainerFacts,
@@ -148,7 +148,7 @@ interface NextContainerContext extends TimeBounds {
 /** managedFields times are whole seconds, cut off: the resize happened up to this much later, ms. */
 const ENTRY_RESOLUTION_MS = 999;
 
-/** `before` is undefined for a container that is seen for the first time. */
+/** Returns the container's next state; `before` is undefined for a new container. */
 function nextContainer(before: ContainerState | undefined, context: NextContainerContext): ContainerState {
   const { pod, container, now, wallAheadMs, ended } = context;
   const entryAt = findResizeEntryAt(pod, container.name);

@@ -64,7 +64,7 @@ export function nextHeldCounts(
   return { ...shortage, held: next ?? NO_SHORTAGE.held };
 }
 
-/** Nothing is wanted any more. */
+/** Returns the counts without held requests. */
 export function clearHeldCounts(before: Shortage): Shortage {
   return before.held === NO_SHORTAGE.held ? before : { ...before, held: NO_SHORTAGE.held };
 }

@@ -164,7 +164,7 @@ export function listVetoedScaleDowns(proposals: readonly Proposal[]): readonly P
 }
 
 /**
- * usage / target in the unit of usage, not rounded.
+ * Returns usage / target in the unit of usage, not rounded.
  * Clauses: C33.
  */
 export function computeTargetSize({ targetUtilizationPercent }: DirectionPolicy, usage: number): number {
@@ -197,7 +197,7 @@ export function assessFields(
 }
 
 /**
- * Formats `, held back 60 % of the time: demand 420m`; empty if demand equals usage, and for memory.
+ * Returns the text of `, held back 60 % of the time: demand 420m`; empty if demand equals usage, and for memory.
  * Clauses: L21.
  */
 export function formatHeldBack(resource: Resource, sample: Sample | null): string {
@@ -266,7 +266,7 @@ interface CasesContext {
 
 const NO_CASES: readonly ContainerCase[] = [];
 
-/** Most containers have one autoscaler, and most pods one container. */
+/** Returns the sample of the container's owner; `null` if it has none. Most containers have one autoscaler. */
 function findOwningSample(sampled: readonly Sampled[], context: OwnershipContext): Sampled | null {
   const { name } = context.container;
   const only = sampled[0];
@@ -366,7 +366,7 @@ const NEW_MS = 60_000;
 function proposeInheritance(it: ContainerCase): readonly Proposal[] {
   const { autoscaler, container, containerState, input } = it;
   if (autoscaler.newPods !== "inherit" || input.siblings === null || !isInheritanceDue(it, input)) return NO_PROPOSALS;
-  // What was refused is no longer the law's to wait for: usage goes first from here on.
+  // A refused size is not sent again here: from now on usage decides.
   if (containerState.isInherited || containerState.refusals !== NO_REFUSALS) return NO_PROPOSALS;
   const found = findSiblingSize(input.siblings, container.name);
   if (found === null) return NO_PROPOSALS;
@@ -384,7 +384,7 @@ function proposeInheritance(it: ContainerCase): readonly Proposal[] {
 }
 
 /**
- * No memory limit is inherited that has killed a sibling.
+ * Returns the amount to inherit. A memory limit that has killed a sibling is not inherited.
  * Clauses: L12, L14.
  */
 function findInheritedAmount(
@@ -459,7 +459,10 @@ function listPairProposals(proposals: readonly Proposal[]): readonly Proposal[] 
   return new Set(proposals.map(({ side }) => side)).size === 2 ? proposals : [];
 }
 
-/** On the way up the other field may be in its band, with a lower target: the pair goes to where both have theirs. */
+/**
+ * Returns the amount of a pair. On the way up the other field may be in its band with a lower target: the pair gets a
+ * size that meets both targets.
+ */
 function computePairAmount({ side, direction, cause, amount }: Proposal, rules: readonly FieldPolicy[]): number {
   const target = findFieldPolicy(rules, side)?.up.targetUtilizationPercent;
   const other = findFieldPolicy(rules, counterpartOf(side))?.up.targetUtilizationPercent;

@@ -41,7 +41,7 @@ export function newSampling(now: number, warming = false): Sampling {
   return { anchor: null, witness: null, sample: null, newAt: now, warming };
 }
 
-/** Takes a point in. Never throws, whatever numbers the point has. */
+/** Returns the step after one more point. Never throws, whatever numbers the point has. */
 export function nextSampling(sampling: Sampling, point: Point, context: PointContext): SamplingStep {
   if (isInvalidPoint(point)) return { kind: "implausible" };
   if (point.cpu.kind === "rate") return nextRateSampling(sampling, { point, ...point.cpu }, context);
@@ -207,7 +207,7 @@ function nextRateSampling(
   };
 }
 
-/** Adapters keep such numbers out; a recording or a new source may not. */
+/** Returns whether a point has impossible numbers. Adapters reject them; a recording or a new source may not. */
 function isInvalidPoint({ at, cpu, workingSetBytes, usageBytes }: Point): boolean {
   const isUsed = cpu.kind === "counter"
     ? isValidAmount(cpu.counterNs)
@@ -219,7 +219,7 @@ function isCount(value: number | null | undefined): value is number {
   return Number.isSafeInteger(value) && (value ?? -1) >= 0;
 }
 
-/** Not NaN, not infinite. */
+/** Returns whether the amount is finite and in range. */
 function isValidAmount(amount: number): boolean {
   return amount >= 0 && amount < Infinity;
 }
@@ -325,7 +325,7 @@ interface PressureEnds {
   readonly after: Pressure;
 }
 
-/** PSI's share of the interval; `null` when its unit is in doubt. */
+/** Returns PSI's share of the interval; `null` if its unit is not certain. */
 function computePsiShare({ elapsedMs, resolutionMs }: UsageInterval, { before, after }: PressureEnds): number | null {
   if (before.fullHint?.unit !== after.fullHint?.unit) return null;
   const grownNs = computeGrowth(before.fullNs, after.fullNs);

@@ -58,7 +58,7 @@ interface SampledPod {
 }
 
 /**
- * Adds the observation to the view of each autoscaler that is due.
+ * Returns the pod after the observation: each autoscaler that is due takes a sample.
  * Clauses: C20 to C23, C31.
  */
 export function sampleUsage(before: PodState, input: SizeInput): SampledPod {
@@ -102,8 +102,8 @@ export function nextView(
 }
 
 /**
- * The number that the field is judged and sized by, millicores or bytes: of CPU the demand, which is never below usage.
- * `null` while no rate is known.
+ * Returns the usage that the field is compared and sized with, in millicores or bytes: for CPU the demand, which is
+ * never below usage. `null` while no rate is known.
  * Clauses: L21, C30, C31.
  */
 export function findUsage(rule: FieldPolicy, sample: Sample | null): number | null {
@@ -399,7 +399,8 @@ function countSample(
 }
 
 /**
- * Usage that no limit throttled did not depend on the size: as far as it is too much for the new one it counts.
+ * Returns the streaks with scale-ups from before the new size. Usage that no limit throttled did not depend on the
+ * size, so it counts if it is too much for the new one.
  * Clauses: L60.
  */
 function addEarlyScaleUps(

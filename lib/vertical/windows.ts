@@ -126,7 +126,7 @@ export function findPercentile({ top, weights }: Histogram, percent: number): nu
 }
 
 /**
- * `null` when usage has been low for long enough.
+ * Returns how long a scale-down still waits; `null` if usage has been low for long enough.
  * Clauses: L2.
  */
 export function findWindowWait(rule: FieldPolicy, context: WindowContext): WindowWait | null {
@@ -205,7 +205,7 @@ const MIN_TOP_SHARE = 0.001;
 /** Beyond this many half-lives the reference time moves on, so that weights stay finite. */
 const MAX_HALF_LIVES = 64;
 
-/** Usage of a microcore and less is one bucket: a logarithm has no zero. */
+/** Returns the bucket of a usage. A microcore and less is one bucket, since a logarithm has no zero. */
 function toExponent(usage: number): number {
   return Math.ceil(Math.log(Math.max(usage, 0.001)) / Math.log(BUCKET_RATIO) - 1e-9);
 }

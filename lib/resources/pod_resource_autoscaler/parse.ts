@@ -179,7 +179,7 @@ function fillFromProfile(spec: Fields, profile: ProfileName): Fields {
   return spec.with("policy", fillPolicy(profile, spec.get("policy")));
 }
 
-/** Which containers: one, or with a profile or EVERY_CONTAINER all but some. */
+/** Returns the containers: one, or with a profile or EVERY_CONTAINER all but some. */
 function parseContainers(spec: Fields): Pick<Spec, "containerName" | "isWildcard" | "excludeContainers"> {
   const isWildcard = spec.has("containerName") ? spec.get("containerName") === EVERY_CONTAINER : spec.has("profile");
   const excludeContainers = spec.texts("excludeContainers", { ...LABEL_RULE, most: MAX_EXCLUDED }) ?? [];

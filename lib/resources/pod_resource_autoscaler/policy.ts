@@ -26,7 +26,7 @@ import { isRecord } from "../../units/untrusted.ts";
 import { findOwnField, MIN_PROFILE_MILLICORES } from "./profiles.ts";
 
 /**
- * Gives the policy; `null` when there is none. Problems are reported to `spec`; never throws.
+ * Returns the policy; `null` if there is none. Problems are reported to `spec`; never throws.
  * Clauses: C36, L3.
  */
 export function parsePolicy(spec: Fields, context: PolicyContext): Policy | null {
@@ -322,7 +322,7 @@ interface OwnFieldValues {
 type Thresholds = Pick<FieldPolicy, "scaleUpThresholdPercent" | "scaleDownThresholdPercent">;
 
 /**
- * Usage can exceed a request, so a request's thresholds go further.
+ * Returns both thresholds. Usage can exceed a request, so a request's thresholds may be above 100 %.
  * Clauses: L50.
  */
 function parseThresholds(fields: Fields, { key, profile }: FieldPolicyContext): Thresholds {

@@ -110,7 +110,7 @@ export function isInFuture({ at }: LastScale, now: number): boolean {
   return at - now > MAX_CLOCK_SKEW_MS;
 }
 
-/** Names the container that pods lack: one, or any at all that is not left out. */
+/** Returns the name of the container that pods lack: one, or any that is not excluded. */
 export function describeContainer({ containerName }: Pick<StatusFacts, "containerName">): string {
   return containerName === EVERY_CONTAINER
     ? "a container that excludeContainers does not leave out"
@@ -277,7 +277,7 @@ interface LimitedVerdict {
   readonly message: string;
 }
 
-/** Its reason is that of the first pod that is held. */
+/** Returns the condition Limited, with the reason of the first pod that is held. */
 function computeLimited(
   { paused, tracked, limits: { first, reasons }, isNodeLocal }: LimitedFacts,
 ): LimitedVerdict {
@@ -313,7 +313,7 @@ type RecommendedSize = Readonly<Partial<Record<"requests" | "limits", Readonly<R
 /** An amount that moves by less than this share is not published. */
 const MIN_CHANGE_SHARE = 0.05;
 
-/** Formats each size; an amount is rounded up as a resize would round it. */
+/** Returns the text of each size; an amount is rounded up as a resize would round it. */
 function toRecommendations(all: readonly Recommended[]): readonly Recommendation[] {
   return all.map(({ container, min, median, max, template }) => ({
     container,

@@ -181,7 +181,7 @@ function adviseOnPolling({ pollIntervalMs }: Autoscaler): readonly NamedWarning[
   }];
 }
 
-/** Where a scale-up ends at or below the other threshold, or the least size cannot be grown by a unit without going there. */
+/** Returns advice if a scale-up ends at or below the other threshold, or if one unit more than the minimum does. */
 function adviseOnSwings(rule: FieldPolicy): readonly NamedWarning[] {
   const { key, up, down, scaleUpThresholdPercent, scaleDownThresholdPercent: low } = rule;
   const target = up.targetUtilizationPercent;
@@ -214,7 +214,7 @@ function adviseOnSwings(rule: FieldPolicy): readonly NamedWarning[] {
   }];
 }
 
-/** Where a threshold is so near to the target that the noise of any load crosses it. */
+/** Returns advice if a threshold is so near to the target that the noise of any load crosses it. */
 function adviseOnBand(rule: FieldPolicy): readonly NamedWarning[] {
   const { key, scaleUpThresholdPercent: high, scaleDownThresholdPercent: low } = rule;
   const [upTarget, downTarget] = [rule.up.targetUtilizationPercent, rule.down.targetUtilizationPercent];
@@ -232,7 +232,7 @@ function adviseOnBand(rule: FieldPolicy): readonly NamedWarning[] {
   }));
 }
 
-/** Where bounds are so close that no resize is left between them. */
+/** Returns advice if bounds are so close that no resize is possible between them. */
 function adviseOnBoundRange({ key, resource, bounds: { min, max } }: FieldPolicy): readonly NamedWarning[] {
   if (min === null || max === null || max - min >= RESIZE_UNIT[resource]) return [];
   const [from, to] = [min, max].map((amount) => formatAmount(amount, resource));
@@ -246,7 +246,7 @@ function adviseOnBoundRange({ key, resource, bounds: { min, max } }: FieldPolicy
 }
 
 /**
- * Where a request's bounds begin above where its limit's end: the request is capped at the limit.
+ * Returns advice if a request's minimum is above its limit's maximum: the request is capped at the limit.
  * Clauses: C34.
  */
 function adviseOnOrder({ sides }: Autoscaler): readonly NamedWarning[] {

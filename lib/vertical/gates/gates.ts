@@ -439,7 +439,7 @@ function restartAllowed(candidate: ResizeCandidate): Objection | null {
   return { kind: "blocked", reason: "RestartRequired", message, sides };
 }
 
-/** Killed or crashed a short while ago, or restarted twice in a longer one. */
+/** The container was killed or crashed recently, or restarted twice in a longer time. */
 function crashFree(candidate: ResizeCandidate): Objection | null {
   const { containerState: { endings }, container, input: { now } } = candidate;
   if (endings.length === 0) return null;
@@ -497,7 +497,7 @@ function computeFieldCooldownEnd(
   return at === null ? -Infinity : at + rule[direction].cooldownMs;
 }
 
-/** Formats whole seconds, rounded up, so that a reader does not come back too early. */
+/** Returns the text of whole seconds, rounded up, so that a reader does not come back too early. */
 function formatWait(ms: number): string {
   return formatDuration(Math.ceil(ms / 1000) * 1000);
 }

@@ -19,7 +19,7 @@ export interface NoticeSubject {
   readonly pod: string;
 }
 
-/** Usage has stayed away for that long, ms. */
+/** Returns the event that usage has been absent for that long, in ms. */
 export function metricsUnavailable({ autoscaler, container, pod }: NoticeSubject, silentMs: number): Notice {
   const seconds = Math.round(silentMs / 1000);
   const message = `no new usage of container "${container}" of pod "${pod}" for ${seconds}s: the container is not ` +
@@ -27,14 +27,14 @@ export function metricsUnavailable({ autoscaler, container, pod }: NoticeSubject
   return { autoscaler, name: "MetricsUnavailable", message };
 }
 
-/** Usage is back. */
+/** Returns the event that usage is read again. */
 export function metricsRecovered({ autoscaler, container, pod }: NoticeSubject): Notice {
   const message = `usage of container "${container}" of pod "${pod}" is read again`;
   return { autoscaler, name: "MetricsRecovered", message };
 }
 
 /**
- * A configured field cannot be compared with usage.
+ * Returns the event that a configured field cannot be compared with usage.
  * Clauses: C37.
  */
 export function baselineUnavailable({ autoscaler, container, pod }: NoticeSubject, key: ResourceField): Notice {
@@ -44,13 +44,13 @@ export function baselineUnavailable({ autoscaler, container, pod }: NoticeSubjec
   return { autoscaler, name: "BaselineUnavailable", message };
 }
 
-/** It has again. */
+/** Returns the event that the field can be compared again. */
 export function baselineAvailable({ autoscaler, container, pod }: NoticeSubject, key: ResourceField): Notice {
   const message = `${key} of container "${container}" of pod "${pod}" is set again`;
   return { autoscaler, name: "BaselineAvailable", message };
 }
 
-/** The kubelet cannot apply the resize of the pod. */
+/** Returns the event that the kubelet cannot apply the resize of the pod. */
 export function resizeStuck(
   { autoscaler, pod }: NoticeSubject,
   { reason, why }: { reason: string; why: string },
@@ -58,7 +58,7 @@ export function resizeStuck(
   return { autoscaler, name: "ResizePending", message: `Resize of pod "${pod}" is stuck (${reason}): ${why}` };
 }
 
-/** A resize is wanted, and a gate objects. */
+/** Returns the event that a gate blocks a wanted resize. */
 export function blocked(
   { autoscaler, container, pod }: NoticeSubject,
   { name, action, reason, why }: BlockDetails,
@@ -68,7 +68,8 @@ export function blocked(
 }
 
 /**
- * `restarting`: the fields whose change restarts the container according to its resizePolicy.
+ * Returns the event that a resize may restart a container. `restarting`: the fields whose change restarts the container
+ * according to its resizePolicy.
  * Clauses: C43.
  */
 export function resizeMayRestart(request: ResizeRequest, pod: string, restarting: readonly ResourceField[]): Notice {
@@ -88,7 +89,7 @@ export interface OomKillDetails {
 }
 
 /**
- * Killed for want of memory, and podfit does not raise the limit.
+ * Returns the event that the container was OOM-killed and podfit does not raise the limit.
  * Clauses: L13.
  */
 export function oomKilled(
@@ -101,7 +102,10 @@ export function oomKilled(
   return { autoscaler, name: "OOMKilled", message };
 }
 
-/** The API server accepted the request: ScaleUp, ScaleDown, or ResizePending for a stuck resize that was given up. */
+/**
+ * Returns the event that the API server accepted the request: ScaleUp, ScaleDown, or ResizePending for a stuck resize
+ * that was given up.
+ */
 export function resized(request: ResizeRequest, pod: string): Notice {
   const { autoscaler, container, action, from, to, why, reason } = request;
   const [name, did] = ACTION_TEXT[reason ?? action];
@@ -109,7 +113,7 @@ export function resized(request: ResizeRequest, pod: string): Notice {
   return { autoscaler, name, message: `${did} container "${container}" of pod "${pod}": ${change} (${why})` };
 }
 
-/** The API server refused the PATCH; the event quotes it. */
+/** Returns the event that the API server refused the PATCH, with its message. */
 export function resizeRefused(request: ResizeRequest, pod: string, { reason, message: why }: Refused): Notice {
   const { autoscaler, container, from, to, changes } = request;
   const message = `Resize of container "${container}" of pod "${pod}" was refused (${reason}): ${why}; wanted ` +

@@ -54,7 +54,7 @@ export interface ResizeCandidate extends ContainerCase {
   readonly ahead: string | null;
 }
 
-/** Sizes the proposals of a choice together. */
+/** Returns the candidate with the proposals of a choice sized together. */
 export function newCandidate(it: ContainerCase, choice: Choice, noteCap?: OnCap): ResizeCandidate {
   const { direction, action, proposals } = choice;
   const { autoscaler, container, input: { pod } } = it;

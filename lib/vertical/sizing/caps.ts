@@ -22,7 +22,7 @@ export interface Fitted {
   readonly cappedBy: CapName | null;
 }
 
-/** What caps look at. */
+/** The facts that caps read. */
 export interface CapContext {
   readonly rule: FieldPolicy;
   readonly direction: Direction;
@@ -76,7 +76,7 @@ export interface Allowance {
 export const ALLOWS_ALL: Allowance = { most: Infinity, by: null, least: 0 };
 
 /**
- * For one field of a container of the pod.
+ * Returns the amounts that node and namespace allow for one field of a container.
  * Clauses: L30, L32.
  */
 export function computeAllowance(
@@ -218,7 +218,7 @@ function partner(fitted: Fitted, { rule, partner }: CapContext): Fitted {
   return isBeyond ? { to: partner.amount, cappedBy: partner.key } : fitted;
 }
 
-/** Up to a whole unit, and at least one unit away from actual in the wanted direction. */
+/** Returns the amount rounded up to a whole unit, and at least one unit from actual in the wanted direction. */
 function roundTowards(
   direction: Direction,
   { amount, actual, unit }: { amount: number; actual: number; unit: number },
@@ -243,7 +243,7 @@ const MARGIN_PERCENT = 10;
 
 const MARGIN_BYTES = 8 * 1024 * 1024;
 
-/** Bytes; `null` when a container has no limit: then the pod has none either. */
+/** Returns the sum of the other containers' limits, in bytes; `null` if one has none: then the pod has none either. */
 function sumOtherLimits(pod: PodFacts, container: ContainerFacts): number | null {
   let sum = 0;
   for (const one of pod.containers) {
