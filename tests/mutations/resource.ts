@@ -169,7 +169,7 @@ export const RESOURCE: Mutations = {
     },
     {
       breaks: "tells an invalid spec once for ever",
-      in: "StatusEvents.onStatus",
+      in: "StatusEvents.#publishSpecNotice",
       find: "before.generation === generation",
       replace: "before.generation > 0",
       test: "an invalid spec is told once for each change of it, and stops no other autoscaler (C8)",

@@ -20,7 +20,7 @@ import { findBusy, NotSent, type ResizePermit } from "../permits.ts";
 export type SendResize = (
   request: ResizeRequest,
   tracked: TrackedPod,
-  turn: Pick<ResizePermit, "report">,
+  permit: Pick<ResizePermit, "report">,
 ) => Promise<Answer>;
 
 /** Where requests are sent, and which of them are still wanted. */
@@ -36,7 +36,7 @@ const PATCH_TIMEOUT_MS = 10_000;
 
 /** An actuator; how many send at once is not its concern. */
 export function createSendResize({ client, clock, isCurrent }: SendResizeOptions): SendResize {
-  return async (request, tracked, turn) => {
+  return async (request, tracked, permit) => {
     const { namespace, name } = tracked.pod;
     // An owner that was paused, edited or deleted meanwhile has handed over.
     if (!isCurrent(tracked)) return { kind: "withdrawn" };
@@ -52,7 +52,7 @@ export function createSendResize({ client, clock, isCurrent }: SendResizeOptions
         signal: timeout.signal,
       });
       const failure = response.ok ? null : toApiError(response, error);
-      turn.report(failure === null ? null : findBusy(failure));
+      permit.report(failure === null ? null : findBusy(failure));
       return failure === null ? toAccepted(data) : parseRefusal(failure);
     } catch (error) {
       if (error instanceof ApiError) return parseRefusal(error);
@@ -77,8 +77,8 @@ export function toResizePatch({ container, kind, uid, resourceVersion, to, chang
   for (const key of changes) {
     const amount = to[key];
     if (amount === null) continue;
-    const side = resources[requestOrLimitOf(key)] ??= {};
-    side[resourceOf(key)] = formatAmount(amount, resourceOf(key));
+    const amounts = resources[requestOrLimitOf(key)] ??= {};
+    amounts[resourceOf(key)] = formatAmount(amount, resourceOf(key));
   }
   const list = [{ name: container, resources }];
   return {

@@ -136,22 +136,6 @@ export class PodController implements AsyncDisposable {
     }
   }
 
-  #send(tracked: TrackedPod, request: ResizeRequest): void {
-    this.#inFlight.set(tracked.pod.uid, null);
-    const sending = this.#sendWithPermit(tracked, request)
-      .catch((error) => this.#options.onError(tracked, error))
-      .then(() => this.#finish(tracked.pod.uid))
-      .finally(() => this.#pending.delete(sending));
-    this.#pending.add(sending);
-  }
-
-  /** What has changed meanwhile is decided about now. */
-  #finish(uid: string): void {
-    const changed = this.#inFlight.get(uid) ?? null;
-    this.#inFlight.delete(uid);
-    if (changed !== null) this.evaluate([changed], () => ({ kind: "changed" }));
-  }
-
   #decide(tracked: TrackedPod, observation: Observation): ResizeRequest | null {
     const { clock, report } = this.#options;
     const startedMs = clock.monotonic();
@@ -165,18 +149,27 @@ export class PodController implements AsyncDisposable {
     return outcome.request;
   }
 
+  #send(tracked: TrackedPod, request: ResizeRequest): void {
+    this.#inFlight.set(tracked.pod.uid, null);
+    const sending = this.#sendWithPermit(tracked, request)
+      .catch((error) => this.#options.onError(tracked, error))
+      .then(() => this.#finish(tracked.pod.uid))
+      .finally(() => this.#pending.delete(sending));
+    this.#pending.add(sending);
+  }
+
   async #sendWithPermit(tracked: TrackedPod, request: ResizeRequest): Promise<void> {
     const { acquirePermit, actuate, clock } = this.#options;
     this.#queued.set(tracked.pod.uid, { tracked, request, sinceMs: clock.monotonic() });
     // A container that was OOM-killed is killed again until its limit is larger (L11).
-    using turn = await acquirePermit(this.#closing.signal, { isUrgent: request.reflex !== null });
+    using permit = await acquirePermit(this.#closing.signal, { isUrgent: request.reflex !== null });
     this.#queued.delete(tracked.pod.uid);
     const decided = { tracked, request };
-    const sending = turn?.isLate === true ? this.#decideAgain(decided) : decided;
-    const answer: Answer = turn === null || sending === null
+    const sending = permit?.isLate === true ? this.#decideAgain(decided) : decided;
+    const answer: Answer = permit === null || sending === null
       ? { kind: "withdrawn" }
-      : await actuate(sending.request, sending.tracked, turn);
-    if (answer.kind === "withdrawn") turn?.refund();
+      : await actuate(sending.request, sending.tracked, permit);
+    if (answer.kind === "withdrawn") permit?.refund();
     this.#foldAnswer(sending ?? decided, answer);
   }
 
@@ -205,6 +198,13 @@ export class PodController implements AsyncDisposable {
     const outcome: SizeOutcome = decideSize(before ?? NEW_POD_STATE, input);
     if (before !== null) this.#states.put(pod.uid, outcome.state);
     report({ before: before ?? NEW_POD_STATE, input, outcome, tookMs: 0 });
+  }
+
+  /** What has changed meanwhile is decided about now. */
+  #finish(uid: string): void {
+    const changed = this.#inFlight.get(uid) ?? null;
+    this.#inFlight.delete(uid);
+    if (changed !== null) this.evaluate([changed], () => ({ kind: "changed" }));
   }
 
   /** What is commanded takes its room at once, or two pods of a round would both be fitted into it. */

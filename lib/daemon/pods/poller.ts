@@ -149,11 +149,11 @@ export class NodePoller implements AsyncDisposable {
   #add(node: string): PolledNode {
     const { clock, minPollIntervalMs = null } = this.#options;
     const [pods, metered] = [new Map<string, TrackedPod>(), new Map<string, PodFacts>()];
-    const pace = new PollSchedule({ clock, tracked: pods, metered, minPollIntervalMs });
+    const schedule = new PollSchedule({ clock, tracked: pods, metered, minPollIntervalMs });
     const entry: PolledNode = {
       pods,
       metered,
-      schedule: pace,
+      schedule,
       changes: new ChangedPods(),
       evaluatedAt: clock.monotonic(),
       failures: 0,
@@ -184,7 +184,7 @@ export class NodePoller implements AsyncDisposable {
         signal,
         compute: getComputeQueue(clock),
         beginRound: () => entry.schedule.beginRound(),
-        onReading: (reading) => this.#note(reading, entry),
+        onReading: (reading) => this.#recordReading(reading, entry),
         onEvaluated: () => entry.evaluatedAt = clock.monotonic(),
       });
     } finally {
@@ -192,7 +192,7 @@ export class NodePoller implements AsyncDisposable {
     }
   }
 
-  #note(reading: Reading, entry: PolledNode): void {
+  #recordReading(reading: Reading, entry: PolledNode): void {
     const { metrics, log, health, facts, areListed, onTrouble } = this.#options;
     this.#sources.recordReading(reading);
     this.#options.onReading?.(reading);

@@ -7,7 +7,6 @@ import type { NoticeName } from "../../model/reasons.ts";
 import type { AutoscalerStatus } from "../../resources/pod_resource_autoscaler/status.ts";
 import type { ClusterCache } from "../cluster/cache.ts";
 import type { EventRecorder } from "../events/recorder.ts";
-import type { OnFailure } from "../health.ts";
 import type { Metrics, Totals } from "../metrics/metrics.ts";
 import { findSpecNotice } from "./facts.ts";
 import { isMetricsKnown, OTHER_PODFIT_ADVICE } from "./rivals.ts";
@@ -35,72 +34,48 @@ export function createStatusOutputs(options: StatusOutputsOptions): StatusOutput
   const patch = createAutoscalerPatch(options.client);
   return {
     writer: new StatusWriter({ ...options, patch, isKnown: isMetricsKnown, rivals: OTHER_PODFIT_ADVICE }),
-    listeners: [new StatusEvents(options), new StatusGauges(options), new LimitEvents(options)],
+    listeners: [new StatusEvents(options), new StatusGauges(options)],
   };
 }
 
-// Publishes an event when an autoscaler's spec begins not to work as it is written (C8, C10, C15): once for each such
-// state, and again when an invalid spec has been changed and is still invalid.
-
-/** Where the events go. */
-interface StatusEventsOptions {
-  readonly recorder: Pick<EventRecorder, "publish">;
-  readonly onTrouble: OnFailure;
-}
-
-interface Published {
-  readonly name: NoticeName | null;
-  readonly generation: number;
-}
-
-/** Remembers the state that was last published for each autoscaler. */
+/** Publishes an event when a state begins: the spec does not work as it is written, or pods are held at a limit. */
 class StatusEvents implements StatusListener {
-  readonly #options: StatusEventsOptions;
-  /** By autoscaler uid: the state that was last seen. */
-  readonly #published = new Map<string, Published>();
+  readonly #options: Pick<StatusOutputsOptions, "recorder" | "onTrouble">;
+  /** By autoscaler uid, the state of the spec that was seen last. */
+  readonly #seen = new Map<string, { readonly name: NoticeName | null; readonly generation: number }>();
+  /** UIDs of the autoscalers that were limited when seen last. */
+  readonly #limited = new Set<string>();
 
-  constructor(options: StatusEventsOptions) {
+  constructor(options: Pick<StatusOutputsOptions, "recorder" | "onTrouble">) {
     this.#options = options;
   }
 
-  onStatus({ autoscaler, facts }: ComputedStatus): void {
+  onStatus(look: ComputedStatus): void {
+    this.#publishSpecNotice(look);
+    this.#publishLimited(look);
+  }
+
+  forget(uid: string): void {
+    this.#seen.delete(uid);
+    this.#limited.delete(uid);
+  }
+
+  /** Once for each state, and again when an invalid spec has been changed and is still invalid. */
+  #publishSpecNotice({ autoscaler, facts }: ComputedStatus): void {
     const { recorder, onTrouble } = this.#options;
     const { uid } = autoscaler;
     const { generation } = facts;
     const [name, message] = findSpecNotice(facts);
-    const before = this.#published.get(uid) ?? { name: null, generation: 0 };
+    const before = this.#seen.get(uid) ?? { name: null, generation: 0 };
     if (before.name === name && (name !== "InvalidSpec" || before.generation === generation)) return;
-    this.#published.set(uid, { name, generation });
+    this.#seen.set(uid, { name, generation });
     if (name === null) return;
     const notice = { autoscaler: uid, name, message };
     recorder.publish(notice, { autoscaler });
     onTrouble({ kind: "status", autoscaler, notice });
   }
 
-  forget(uid: string): void {
-    this.#published.delete(uid);
-  }
-}
-
-// Publishes an event when pods of an autoscaler begin to want more than they can be given (L53): on the edge, not at
-// each look.
-
-/** Where the events go. */
-interface LimitEventsOptions {
-  readonly recorder: Pick<EventRecorder, "publish">;
-}
-
-/** Remembers which autoscalers were limited when last seen. */
-class LimitEvents implements StatusListener {
-  readonly #options: LimitEventsOptions;
-  /** By uid. */
-  readonly #limited = new Set<string>();
-
-  constructor(options: LimitEventsOptions) {
-    this.#options = options;
-  }
-
-  onStatus({ autoscaler, status: { conditions = [] } }: ComputedStatus): void {
+  #publishLimited({ autoscaler, status: { conditions = [] } }: ComputedStatus): void {
     const { uid } = autoscaler;
     const limited = conditions.find(({ type }) => type === "Limited");
     if (limited?.status !== "True") return void this.#limited.delete(uid);
@@ -108,27 +83,15 @@ class LimitEvents implements StatusListener {
     this.#limited.add(uid);
     this.#options.recorder.publish({ name: "Limited", message: limited.message }, { autoscaler });
   }
-
-  forget(uid: string): void {
-    this.#limited.delete(uid);
-  }
 }
 
-// The gauges that follow from the conditions of all autoscalers (C52): how many there are, are active, are scaling.
-
-/** Where the gauges are set, and which autoscalers there are. */
-interface StatusGaugesOptions {
-  readonly metrics: Pick<Metrics, "setTotals" | "setActive">;
-  readonly cache: Pick<ClusterCache, "listAutoscalers">;
-}
-
-/** Sets the gauges; never throws, as metrics do not. */
+/** Sets the gauges of how many autoscalers exist, are active and are scaling. Never throws, as metrics do not. */
 class StatusGauges implements StatusListener {
-  readonly #options: StatusGaugesOptions;
+  readonly #options: Pick<StatusOutputsOptions, "metrics" | "cache">;
   /** uids of autoscalers inside the cooldown of their last resize. */
   readonly #scaling = new Set<string>();
 
-  constructor(options: StatusGaugesOptions) {
+  constructor(options: Pick<StatusOutputsOptions, "metrics" | "cache">) {
     this.#options = options;
   }
 
@@ -163,16 +126,13 @@ function isConditionTrue({ conditions = [] }: AutoscalerStatus, type: string): b
   return conditions.some((condition) => condition.type === type && condition.status === "True");
 }
 
-// The gauge of pods that want more than they can be given (L53): each podfit sets it for the pods that it looks after.
-
-/** Where the gauge is set, and which autoscalers there are. */
-interface LimitGaugesOptions {
-  readonly metrics: Pick<Metrics, "setLimited" | "keepErrors">;
-  readonly cache: Pick<ClusterCache, "listAutoscalers">;
-}
-
-/** Sets the gauge; never throws, as metrics do not. */
-export function createLimitGauges({ metrics, cache }: LimitGaugesOptions): StatusListener {
+/**
+ * Returns a listener that sets the gauge of pods held at a limit. Every podfit sets it for its own pods, whichever
+ * writes the statuses. Never throws, as metrics do not.
+ */
+export function createLimitGauges(
+  { metrics, cache }: Pick<StatusOutputsOptions, "metrics" | "cache">,
+): StatusListener {
   return {
     onStatus: ({ autoscaler, facts }) => metrics.setLimited(autoscaler, facts.limits.reasons),
     onSwept: () => metrics.keepErrors(new Set(Array.from(cache.listAutoscalers(), ({ namespace }) => namespace))),

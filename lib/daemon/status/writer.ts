@@ -116,15 +116,15 @@ export class StatusWriter<Status extends object> {
     using _slot = await this.#limit.acquire();
     if (pass.isUnanswered || pass.signal.aborted) return;
     // Whoever waited here would hold up the loop: the next sweep looks again.
-    using leave = brake.tryAcquire();
-    if (leave === null) return;
+    using permit = brake.tryAcquire();
+    if (permit === null) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {
       // The watch may be behind our last write, and that write behind somebody else's.
       const change = toMergePatch(object.status, toMergePatch(memory.written?.stored, status));
       const signal = AbortSignal.any([timeout.signal, pass.signal]);
       const { failure, status: stored } = await patch(object, change, signal);
-      leave.report(failure === null ? null : findBusy(failure));
+      permit.report(failure === null ? null : findBusy(failure));
       if (failure !== null) throw failure;
       memory.written = { sent: status, stored, atMs: clock.monotonic() };
       memory.failures = 0;
