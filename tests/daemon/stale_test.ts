@@ -32,9 +32,9 @@ function heal(run: Run): void {
   run.api.intercept = () => null;
 }
 
-/** Messages at warn and info about lists that are not heard of. */
+/** Messages at warn and info about stale lists and lists that are fresh again. */
 function listWords(run: Run): string[] {
-  return run.log.filter(({ message }) => message.includes("eard of")).map(({ level, path, ageSeconds }) =>
+  return run.log.filter(({ message }) => message.startsWith("List is ")).map(({ level, path, ageSeconds }) =>
     `${level} ${path} ${ageSeconds > 290 ? "old" : "young"}`
   );
 }
@@ -68,7 +68,7 @@ Deno.test("a list that was not heard of for five minutes is told in log, readine
   await passMinutes(run, 6);
   run.use({ "web-1": { cpu: 150 } });
   await run.advance(60);
-  assertEquals(run.daemon.isReady(), { ok: false, message: `${AUTOSCALERS} was not heard of for 661 s` });
+  assertEquals(run.daemon.isReady(), { ok: false, message: `${AUTOSCALERS} is stale: the last report came 661 s ago` });
   const conditions = ["Ready", "Active", "Scaling", "Metrics", "Limited"];
   const unknown = ["Unknown Stale", "Unknown Stale", "False Idle", "Unknown Stale", "Unknown Stale"];
   assertEquals(conditions.map((type) => run.condition(type)), unknown);

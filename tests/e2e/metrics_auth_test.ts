@@ -58,7 +58,7 @@ scenario("C52 C54 --metrics-auth without the right to ask names it, in the log a
     await using podfit = await startPodfit({ namespaces: [namespace], args: ["--metrics-auth", ...account.args] });
     const token = await createToken(namespace, "reader");
     const { status, body } = await podfit.ask({ path: "/metrics", token });
-    const why = /podfit's account lacks the right to "create" tokenreviews\.authentication\.k8s\.io, without which /;
+    const why = /podfit's account lacks the right to "create" tokenreviews\.authentication\.k8s\.io, which is needed /;
     assertMatch(body, why);
     assertEquals(status, 500);
     // The answer may be here before the line, which comes by a pipe.

@@ -107,7 +107,7 @@ scenario(
       await using podfit = await startPodfit({ namespaces: [namespace], args: account.args });
       await waitForResize(namespace);
       await waitForAllTold(namespace);
-      const said = podfit.log("Not watched without the right to: refusals are believed");
+      const said = podfit.log("Not watched, because the right is missing: podfit relies on refusals");
       assertEquals(said.map(({ resource, level }) => [resource, level]).sort(), [
         ["limitranges", "INFO"],
         ["resourcequotas", "INFO"],

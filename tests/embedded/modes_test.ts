@@ -261,6 +261,6 @@ Deno.test("a sidecar leaves a pod without the label alone, which the podfit for 
   await run.advance(90);
   assertEquals([one, central].map(resizesOf), [new Set(), new Set(["web-1"])]);
   const said = one.log.filter(({ level }) => level === "WARN");
-  assertEquals(said.map(({ message, pod }) => [message, pod]), [["The pod is left as it is", "default/web-1"]]);
+  assertEquals(said.map(({ message, pod }) => [message, pod]), [["The pod is not resized", "default/web-1"]]);
   assertMatch(said[0]?.why, /add the label to its pod template$/);
 });

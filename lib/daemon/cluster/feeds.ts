@@ -92,7 +92,7 @@ export class Watches {
         isForbidden = true;
         source.replaceAll([]);
         this.#freshness.forget(source);
-        return log.info("Not watched without the right to: refusals are believed", { resource, path });
+        return log.info("Not watched, because the right is missing: podfit relies on refusals", { resource, path });
       }
       metrics.watchFailed(resource);
       isFailing = true;
@@ -109,7 +109,7 @@ export class Watches {
       signal,
       project,
       onCurrent: hearOfAll,
-      onQuiet: () => log.debug("Nothing was heard of a watch since it began, listing anew", { resource, path }),
+      onQuiet: () => log.debug("The watch has received nothing since it began, listing again", { resource, path }),
       onError,
     });
     for await (const event of events) {

@@ -98,7 +98,7 @@ export class ListFreshness {
     if (contact === undefined) return;
     if (this.#isStale(contact)) {
       const { path } = contact.list;
-      this.#options.log.info("Heard of again", { resource, path, ageSeconds: this.#getAgeSeconds(contact) });
+      this.#options.log.info("List is fresh again", { resource, path, ageSeconds: this.#getAgeSeconds(contact) });
     }
     contact.updatedMs = this.#options.clock.monotonic();
     contact.isStale = false;
@@ -147,7 +147,7 @@ export class ListFreshness {
     this.#options.onTrouble({
       kind: "failure",
       level: "warn",
-      message: "Not heard of for too long: what depends on it is left alone until it is",
+      message: "List is stale: podfit changes nothing that depends on it until it is fresh again",
       autoscaler: null,
       fields: { resource, path, ageSeconds: this.#getAgeSeconds(contact) },
     });

@@ -166,7 +166,9 @@ export function createObserver(
     },
     isReady() {
       const { unlisted, stale } = freshness;
-      const problems = stale.map(({ path, ageSeconds }) => `${path} was not heard of for ${ageSeconds} s`);
+      const problems = stale.map(({ path, ageSeconds }) =>
+        `${path} is stale: the last report came ${ageSeconds} s ago`
+      );
       if (unlisted.length > 0) problems.unshift(`waiting for the first list of ${unlisted.join(", ")}`);
       return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
     },

@@ -75,7 +75,7 @@ export const FAMILIES = {
   decisions: {
     kind: "counter",
     name: "kedify_agent_pra_scale_decisions_total",
-    help: "Sides that a new sample wanted to change, sent or blocked",
+    help: "Resource fields that a new sample should change, sent or blocked",
     labels: PER_FIELD,
   },
   blocked: {
@@ -108,14 +108,14 @@ export const FAMILIES = {
   timeToApply: {
     kind: "histogram",
     name: "kedify_agent_pra_time_to_apply_seconds",
-    help: "Time from the command of a resize until the pod's status proves it",
+    help: "Time from the request of a resize until the pod's status shows it",
     labels: ["namespace", "name", "direction"],
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300],
   },
   limitedPods: {
     kind: "gauge",
     name: "podfit_limited_pods",
-    help: "Pods that want more and are held, by reason",
+    help: "Pods that need more and are held, by reason",
     labels: ["namespace", "name", "reason"],
   },
   buildInfo: { kind: "gauge", name: "podfit_build_info", help: "1, with the versions", labels: ["version", "deno"] },
@@ -141,7 +141,7 @@ export const FAMILIES = {
   loopBlock: {
     kind: "gauge",
     name: "podfit_loop_block_seconds",
-    help: "Longest time since the last scrape that the event loop did not turn",
+    help: "Longest time since the last scrape that the event loop was blocked",
     labels: [],
   },
   apiRequests: {
@@ -165,7 +165,7 @@ export const FAMILIES = {
   watchContactAge: {
     kind: "gauge",
     name: "podfit_watch_last_contact_age_seconds",
-    help: "Time since the API server last said anything of a resource; of several lists, the oldest",
+    help: "Time since the API server last reported on a resource; the longest of several lists",
     labels: ["resource"],
   },
   kubeletReads: {
@@ -184,7 +184,7 @@ export const FAMILIES = {
   usageSkipped: {
     kind: "counter",
     name: "podfit_usage_skipped_total",
-    help: "Figures in a node's usage that were not believed",
+    help: "Figures in a node's usage that were skipped as malformed or implausible",
     labels: ["reason"],
   },
   usageSource: { kind: "gauge", name: "podfit_usage_source", help: "1 for the source in use", labels: ["source"] },
@@ -197,7 +197,7 @@ export const FAMILIES = {
   events: {
     kind: "counter",
     name: "podfit_events_total",
-    help: "Kubernetes Events, by what became of them",
+    help: "Kubernetes Events, by result",
     labels: ["result"],
   },
   trackedPods: { kind: "gauge", name: "podfit_tracked_pods", help: "Pods that are tracked", labels: [] },
@@ -217,7 +217,7 @@ export const FAMILIES = {
   logLinesDropped: {
     kind: "counter",
     name: "podfit_log_lines_dropped_total",
-    help: "Log lines that nobody has read in time",
+    help: "Log lines that were dropped because the reader of the log was too slow",
     labels: [],
   },
 } as const satisfies Record<string, FamilyRow>;
@@ -251,7 +251,7 @@ export const REPLICA_FAMILIES = {
   scalerLatency: {
     kind: "gauge",
     name: "keda_scaler_metrics_latency_seconds",
-    help: "Time that the last question for the trigger's metric took",
+    help: "Time that the last query for the trigger's metric took",
     labels: TRIGGER,
     ownerLabels: OBJECT,
   },
@@ -312,7 +312,7 @@ export const REPLICA_FAMILIES = {
   desired: {
     kind: "gauge",
     name: "podfit_replicas_desired",
-    help: "Replicas that the last evaluation came to",
+    help: "Replicas that the last evaluation computed",
     labels: NAMED,
     ownerLabels: NAMED,
   },
@@ -340,7 +340,7 @@ export const REPLICA_FAMILIES = {
   evaluation: {
     kind: "histogram",
     name: "podfit_replica_evaluation_seconds",
-    help: "Time that one evaluation of a ScaledObject took, without what is asked for it",
+    help: "Time that one evaluation of a ScaledObject took, without its queries",
     labels: NAMED,
     ownerLabels: NAMED,
     buckets: [0.0001, 0.001, 0.005, 0.01, 0.05, 1],

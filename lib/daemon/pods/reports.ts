@@ -92,7 +92,7 @@ export function createSkippedPodSink(log: Pick<Log, "warn">): EvaluationSink {
   return ({ input }) => {
     if (input.isSidecar !== true) return;
     const why = explainOtherPodfit(input);
-    if (why !== null && !isSaid) log.warn("The pod is left as it is", { pod: formatName(input.pod), why });
+    if (why !== null && !isSaid) log.warn("The pod is not resized", { pod: formatName(input.pod), why });
     isSaid = why !== null;
   };
 }

@@ -36,7 +36,7 @@ interface ReaderAccessOptions {
 
 /** While there is no API server yet. */
 export const NO_API_SERVER: CheckReader = () =>
-  Promise.resolve({ kind: "unanswered", why: "no API server is asked yet whether readers may" });
+  Promise.resolve({ kind: "unanswered", why: "the API server was not asked yet" });
 
 /** Decides by reviews of tokens and rights. */
 export async function openReaderAccess(
@@ -172,7 +172,7 @@ function toFailure(error: unknown, asked: string): Access & { readonly kind: "un
   if (error instanceof ApiError && error.code === 403) {
     return {
       kind: "rightMissing",
-      why: `podfit's account lacks the right to "create" ${asked}, without which nobody can be admitted: ${message}`,
+      why: `podfit's account lacks the right to "create" ${asked}, which is needed to admit readers: ${message}`,
     };
   }
   const why = name === "TimeoutError" ? `no answer within ${TIMEOUT_MS / 1000} s` : message;

@@ -111,7 +111,7 @@ export function metricsRoutes(
 export function debugRoutes(records: FlightRecords, checkReader: CheckReader | null): readonly Route[] {
   return [{
     path: RECORDS_PATH,
-    about: "what was decided and of what, as JSON lines: ?namespace=NS&pod=NAME, &scaledObject=NAME or latest=true",
+    about: "decisions and their input, as JSON lines: ?namespace=NS&pod=NAME, &scaledObject=NAME or latest=true",
     middleware: checkReader === null ? [] : [guardReaders(checkReader, RECORDS_PATH)],
     answer(context) {
       const query = parseDebugQuery(new URL(context.req.url).searchParams);
@@ -220,9 +220,9 @@ function refuseReader(context: Context, access: Exclude<Access, { readonly kind:
         403,
       );
     case "unanswered":
-      return context.text(`Cannot tell who may read this: ${access.why}\n`, 503, { "retry-after": "5" });
+      return context.text(`Cannot check the right of the reader: ${access.why}\n`, 503, { "retry-after": "5" });
     case "rightMissing":
-      return context.text(`Cannot tell who may read this: ${access.why}\n`, 500);
+      return context.text(`Cannot check the right of the reader: ${access.why}\n`, 500);
   }
 }
 
@@ -335,5 +335,5 @@ function toQuery(query: URLSearchParams): DebugQuery {
 }
 
 function refuseQuery(why: string): DebugQuery {
-  return { kind: "refused", message: `Cannot read the query: ${why}; ${QUERY_USAGE}` };
+  return { kind: "refused", message: `Cannot parse the query: ${why}; ${QUERY_USAGE}` };
 }

@@ -50,7 +50,7 @@ Deno.test("podfit with --metrics-auth asks about readers also where it is disabl
   assertEquals(server.asked, []);
   assertEquals((await fetch(`${podfit.origin}/readyz`).then((response) => response.text())).slice(0, 8), "disabled");
   const down =
-    "Cannot tell who may read this: cannot ask the API server for tokenreviews.authentication.k8s.io: it is down\n";
+    "Cannot check the right of the reader: cannot ask the API server for tokenreviews.authentication.k8s.io: it is down\n";
   const authorization = "Bearer a-token-of-a-reader";
   for (let answer = await ask({ authorization });; answer = await ask({ authorization })) {
     // Until it has read the kubeconfig.

@@ -52,7 +52,7 @@ Deno.test("Contacts knows at once, and tells once, that the process was stopped 
   assertEquals(words, ["warn /api/v1/pods 3600"]);
   contacts.recordSync(PODS);
   assertEquals([contacts.isKnown("pods", "shop"), contacts.stale], [true, []]);
-  assertEquals(words, ["warn /api/v1/pods 3600", "Heard of again /api/v1/pods 3600"]);
+  assertEquals(words, ["warn /api/v1/pods 3600", "List is fresh again /api/v1/pods 3600"]);
 });
 
 Deno.test("Contacts waits for no optional list, and has no age of one that is forbidden (C51)", () => {

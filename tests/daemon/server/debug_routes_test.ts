@@ -69,7 +69,7 @@ for (const [query, why] of Object.entries(REFUSED)) {
   Deno.test(`/debug/records${query} is refused: ${why}`, async () => {
     const response = await ask(handlerOf(newRecords()), query);
     const text = await response.text();
-    assertEquals([response.status, text.split(";")[0]], [400, `Cannot read the query: ${why}`]);
+    assertEquals([response.status, text.split(";")[0]], [400, `Cannot parse the query: ${why}`]);
     assertMatch(text, /^[^\n]+\n$/);
   });
 }

@@ -256,8 +256,8 @@ Deno.test("/metrics answers as the reader's access is, and the other routes answ
       403,
       'Forbidden: user "alice" may not read this; grant the verb "get" on the nonResourceURL "/metrics"\n',
     ],
-    [{ kind: "unanswered", why: "it is down" }, 503, "Cannot tell who may read this: it is down\n"],
-    [{ kind: "rightMissing", why: "none" }, 500, "Cannot tell who may read this: none\n"],
+    [{ kind: "unanswered", why: "it is down" }, 503, "Cannot check the right of the reader: it is down\n"],
+    [{ kind: "rightMissing", why: "none" }, 500, "Cannot check the right of the reader: none\n"],
   ];
   for (const [access, status, body] of cases) {
     const seen: (string | null)[] = [];

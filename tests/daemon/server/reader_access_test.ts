@@ -188,7 +188,10 @@ Deno.test("a right to ask that podfit lacks is named", async () => {
     await sim.patch(`${ROLES}/podfit`, { rules }, AS_ADMIN);
     const access = await ask("reader");
     assertEquals(access.kind, "rightMissing");
-    assertStringIncludes(describe(access), `lacks the right to "create" ${resource}.k8s.io, without which`);
+    assertStringIncludes(
+      describe(access),
+      `lacks the right to "create" ${resource}.k8s.io, which is needed to admit readers`,
+    );
   }
 });
 
