@@ -126,7 +126,9 @@ export class ClusterCache {
     this.#drop(uid);
   }
 
-  /** `all`: every pod of the namespace, `null` = of all namespaces. Pods that the cache has as they are do not change. */
+  /**
+   * `all`: every pod of the namespace, `null` = of all namespaces. Pods that the cache has as they are do not change.
+   */
   replacePods(namespace: string | null, all: readonly PodFacts[]): void {
     replaceAllObjects({ known: this.#pods.listWithin(namespace), all }, {
       set: (pod) => {
@@ -171,7 +173,7 @@ export class ClusterCache {
       this.#autoscalers.set(facts.namespace, facts.uid, entry);
       return entry;
     }
-    // A status write arrives as a change too; only the spec decides which pods are tracked.
+    // A status write arrives as a change too, but only the spec decides which pods are tracked.
     const isSame = isSameSpec(before.facts, facts);
     before.facts = { ...facts, autoscaler: isSame ? before.facts.autoscaler : toChangedSpec(before.facts, facts) };
     return isSame ? null : before;

@@ -16,34 +16,33 @@ import {
 } from "../../units/resources.ts";
 import type { NodeFacts } from "./facts.ts";
 
-// What requests leave of each node (L30): its allocatable less what all its pods count for that have not ended,
-// tracked or not, and less what podfit commanded and the watch does not show yet. Kept pod by pod: adding up 30,000
-// pods for each decision would take seconds.
-
-/** What is known of nodes, and who hears of room. */
 interface NodeHeadroomOptions {
   readonly nodes: ReadonlyMap<string, Pick<NodeFacts, "allocatable">>;
-  /** False where pods of a node may be out of sight: then no room is known. */
+  /** False where podfit may not see all pods of a node. Then no headroom is known. */
   readonly seesAll: boolean;
-  /** A node has more room than before. Must not throw. */
+  /** A node has more headroom than before. Must not throw. */
   readonly onHeadroom: (node: string) => void;
 }
 
 interface NodeUsage {
   cpuMillicores: number;
   memoryBytes: number;
-  /** Undefined = to be worked out anew. */
+  /** Undefined = it has to be computed again. */
   headroom: Headroom | null | undefined;
 }
 
-/** A growth that was commanded: it counts until the watch shows the pod with it. */
+/** Growth of a pod that was requested. It counts until the watch shows the pod with it. */
 interface PendingGrowth extends Amounts {
   readonly node: string;
-  /** The answer's; `null` until there is one. */
+  /** The generation in the answer; `null` until the answer arrives. */
   readonly generation: number | null;
 }
 
-/** The rooms of all nodes. */
+/**
+ * The headroom of all nodes: allocatable amounts minus the requests of all pods that have not finished, tracked or not,
+ * and minus growth that the watch does not show yet.
+ * Clauses: L30.
+ */
 export class NodeHeadroom {
   readonly #options: NodeHeadroomOptions;
   readonly #sums = new Map<string, NodeUsage>();
@@ -53,7 +52,10 @@ export class NodeHeadroom {
     this.#options = options;
   }
 
-  /** What the pod's node has left; `null` = not known. The same object until it changes. */
+  /**
+   * Returns the headroom of the pod's node, in millicores and bytes; `null` = not known. It is the same object until it
+   * changes.
+   */
   find({ nodeName }: Pick<PodFacts, "nodeName">): Headroom | null {
     if (nodeName === null || !this.#options.seesAll) return null;
     const sum = this.#getOrAdd(nodeName);
@@ -61,7 +63,7 @@ export class NodeHeadroom {
     return sum.headroom;
   }
 
-  /** A pod came (`before` is `null`), changed or went (`after` is `null`). */
+  /** A pod was added (`before` is `null`), changed or removed (`after` is `null`). */
   movePod(before: PodFacts | null, after: PodFacts | null): void {
     const { uid } = after ?? before ?? { uid: "" };
     const commanded = this.#pending.get(uid);
@@ -75,7 +77,7 @@ export class NodeHeadroom {
     }
   }
 
-  /** A node came, changed or went. */
+  /** A node was added, changed or removed. */
   moveNode(name: string, before: Pick<NodeFacts, "allocatable"> | undefined): void {
     const after = this.#options.nodes.get(name)?.allocatable;
     const { cpuMillicores = null, memoryBytes = null } = before?.allocatable ?? {};
@@ -87,7 +89,7 @@ export class NodeHeadroom {
     this.#options.onHeadroom(name);
   }
 
-  /** podfit sends a resize by which the pod will count for that much more. */
+  /** podfit sends a resize that raises the pod's requests by `growth`. */
   reserve({ uid, nodeName }: Pick<PodFacts, "uid" | "nodeName">, growth: Amounts): void {
     if (this.#pending.has(uid)) this.release(uid);
     if (nodeName === null || (growth.cpuMillicores === 0 && growth.memoryBytes === 0)) return;
@@ -95,7 +97,7 @@ export class NodeHeadroom {
     this.#add(nodeName, growth, 1);
   }
 
-  /** It was accepted: `pod` as the watch shows it now, which may have it already. */
+  /** The resize was accepted. `pod` is what the watch shows now; it may already have the new size. */
   confirm(pod: PodFacts, generation: number | null): void {
     const commanded = this.#pending.get(pod.uid);
     if (commanded === undefined) return;
@@ -103,7 +105,7 @@ export class NodeHeadroom {
     if (generation !== null && (pod.generation ?? 0) >= generation) this.release(pod.uid);
   }
 
-  /** It did not come to anything, or counts in the pod itself. */
+  /** The resize was not accepted, or the pod itself counts with the new size. */
   release(uid: string): void {
     const commanded = this.#pending.get(uid);
     if (commanded === undefined) return;
@@ -131,7 +133,7 @@ export class NodeHeadroom {
     this.#forget(node, sum);
   }
 
-  /** Nodes come and go: of one that is gone nothing stays. */
+  /** Forgets a node that no longer exists and has no pods. */
   #forget(node: string, { cpuMillicores, memoryBytes }: NodeUsage): void {
     if (cpuMillicores === 0 && memoryBytes === 0 && !this.#options.nodes.has(node)) this.#sums.delete(node);
   }
@@ -143,7 +145,7 @@ export class NodeHeadroom {
   }
 }
 
-/** The node on which the pod counts; `null` = on none, or not any more. */
+/** Returns the node on which the pod counts; `null` = none, or it has finished. */
 function findNode(pod: PodFacts | null): string | null {
   return pod === null || pod.finished ? null : pod.nodeName;
 }
@@ -160,24 +162,25 @@ function isLessRequests(after: Amounts | undefined, before: Amounts): boolean {
   return after === undefined || after.cpuMillicores < before.cpuMillicores || after.memoryBytes < before.memoryBytes;
 }
 
-// Limit ranges and quotas as the watches show them, and what they come to for a namespace (L32).
-
-/** A LimitRange or a ResourceQuota, as far as resizes need it. */
+/** The parts of a LimitRange or ResourceQuota that resizes need. */
 export interface NamespaceRule {
   readonly kind: "limitRange" | "quota";
   readonly namespace: string;
   readonly name: string;
   readonly ranges: readonly LimitRangeRule[];
-  /** What a quota has left; `null` = it does not count the side. */
+  /** What a quota has left; `null` = it does not count the resource field. */
   readonly left: Resources;
 }
 
-/** What every namespace allows. */
+/**
+ * The limits of every namespace.
+ * Clauses: L32.
+ */
 export class NamespaceLimitsCache {
   readonly #rules = new Map<string, Map<string, NamespaceRule>>();
   readonly #limits = new Map<string, NamespaceLimits>();
 
-  /** `null` = none are known. The same object until something changes. */
+  /** Returns the limits; `null` = none are known. It is the same object until something changes. */
   find(namespace: string): NamespaceLimits | null {
     return this.#limits.get(namespace) ?? null;
   }
@@ -193,7 +196,7 @@ export class NamespaceLimitsCache {
     this.#compute(rule.namespace);
   }
 
-  /** All there are of the kind in the namespace, `null` = in all. */
+  /** `all`: every rule of the kind in the namespace, `null` = in all namespaces. */
   replace(
     { kind, namespace }: { readonly kind: NamespaceRule["kind"]; readonly namespace: string | null },
     all: readonly NamespaceRule[],
@@ -230,11 +233,7 @@ function toRuleKey({ kind, name }: Pick<NamespaceRule, "kind" | "name">): string
   return `${kind}/${name}`;
 }
 
-// From the API's LimitRange and ResourceQuota to NamespaceRule, at the edge. What cannot be read counts as absent:
-// then the API server's refusal says it. https://kubernetes.io/docs/concepts/policy/limit-range/,
-// https://kubernetes.io/docs/concepts/policy/resource-quotas/
-
-/** The part of a LimitRange (core/v1) that is read. */
+/** The fields of a LimitRange (core/v1) that podfit reads. */
 export interface LimitRange {
   readonly metadata?: { readonly namespace?: string; readonly name?: string };
   readonly spec?: { readonly limits?: readonly LimitRangeItem[] };
@@ -249,7 +248,7 @@ interface LimitRangeItem {
   readonly maxLimitRequestRatio?: Quantities;
 }
 
-/** The part of a ResourceQuota (core/v1) that is read. */
+/** The fields of a ResourceQuota (core/v1) that podfit reads. */
 export interface ResourceQuota {
   readonly metadata?: { readonly namespace?: string; readonly name?: string };
   readonly spec?: { readonly scopes?: readonly string[]; readonly scopeSelector?: unknown };
@@ -258,7 +257,11 @@ export interface ResourceQuota {
 
 type Quantities = Readonly<Record<string, unknown>>;
 
-/** Never throws. Items of other types than Container and Pod concern no pod. */
+/**
+ * Returns the rules of a LimitRange; items for other types than Container and Pod are ignored. A field that cannot be
+ * parsed counts as absent: the API server refuses the resize then. Never throws.
+ * https://kubernetes.io/docs/concepts/policy/limit-range/
+ */
 export function parseLimitRange({ metadata, spec }: LimitRange): NamespaceRule {
   const { namespace = "", name = "" } = metadata ?? {};
   const ranges = (spec?.limits ?? []).flatMap((item): LimitRangeRule[] => {
@@ -276,7 +279,7 @@ export function parseLimitRange({ metadata, spec }: LimitRange): NamespaceRule {
   return { kind: "limitRange", namespace, name, ranges, left: NO_RESOURCES };
 }
 
-/** `cpu` and `memoryCoordinate` are short for requests. */
+/** `cpu` and `memory` are short for requests. */
 const QUOTA_FIELDS: Readonly<Record<string, ResourceField>> = {
   cpu: "cpu.requests",
   memory: "memory.requests",
@@ -286,7 +289,10 @@ const QUOTA_FIELDS: Readonly<Record<string, ResourceField>> = {
   "limits.memory": "memory.limits",
 };
 
-/** Never throws. A quota with scopes counts some pods only: which, its refusal says. */
+/**
+ * Returns what a ResourceQuota has left. A quota with scopes counts only some pods, so it is ignored: podfit relies on
+ * its refusal. Never throws. https://kubernetes.io/docs/concepts/policy/resource-quotas/
+ */
 export function parseQuota({ metadata, spec, status }: ResourceQuota): NamespaceRule {
   const { namespace = "", name = "" } = metadata ?? {};
   const left: Record<ResourceField, number | null> = { ...NO_RESOURCES };
@@ -314,7 +320,7 @@ function parseAmounts(quantities: Quantities = {}): ResourceAmounts {
   return { cpu: parseOrNull(quantities["cpu"], "cpu"), memory: parseOrNull(quantities["memory"], "memory") };
 }
 
-/** Plain numbers such as `1.5`: as cpu is read they are thousandths. */
+/** Ratios are plain numbers such as `1.5`. They are parsed as cpu, so the result is in thousandths. */
 function parseRatios(quantities: Quantities = {}): ResourceAmounts {
   const [cpu, memory] = [parseOrNull(quantities["cpu"], "cpu"), parseOrNull(quantities["memory"], "cpu")];
   return { cpu: cpu === null ? null : cpu / 1000, memory: memory === null ? null : memory / 1000 };

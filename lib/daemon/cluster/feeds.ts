@@ -43,10 +43,6 @@ import { parsePod } from "./parse_pod.ts";
 import { limitPolling, type ScaledObjectCache } from "./scaled_objects.ts";
 import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
 
-// The watches that keep the inventory current, one task per resource and namespace; each says when it is in sync.
-// Failures are logged with the right or object they need, and retried for ever: a right that is granted later heals.
-
-/** What is watched, and what it keeps current. */
 export interface WatchesOptions extends SourceTargets {
   readonly origin: string;
   readonly transport: Transport;
@@ -57,9 +53,9 @@ export interface WatchesOptions extends SourceTargets {
   readonly onTrouble: OnFailure;
 }
 
-/** The watches of one scope; `run` runs them. */
+/** The watches of one scope. */
 export class Watches {
-  /** How old what it has learned is. */
+  /** The ages of the lists. */
   readonly freshness: Pick<ListFreshness, "unlisted" | "stale" | "isListed" | "isKnown">;
   readonly #options: WatchesOptions;
   readonly #sources: readonly WatchSource<unknown>[];
@@ -131,9 +127,7 @@ export class Watches {
   }
 }
 
-// One watch: the address of its list, what is read of its objects, and what that keeps current.
-
-/** What one watch does with what it learns. An optional one may be forbidden: then there are none to know of (C54). */
+/** A watch and what it updates. An optional watch may be forbidden: then the cache has none of its objects. */
 interface WatchSource<T> extends WatchedList {
   readonly fieldSelector: string | null;
   readonly project: (object: unknown) => T;
@@ -142,7 +136,7 @@ interface WatchSource<T> extends WatchedList {
   readonly remove: (object: T) => void;
 }
 
-/** The namespace of a path prefix; `null` = all. */
+/** Returns the namespace of a path prefix; `null` = all. */
 function toNamespace(prefix: string): string | null {
   return prefix === "" ? null : prefix.slice("/namespaces/".length);
 }
@@ -157,30 +151,28 @@ function isRightMissing(error: Error): boolean {
   return error instanceof CollectionFailure && error.code === 403;
 }
 
-// What is watched in a scope: the address of each list, what is read of its objects, and what that keeps current.
-
-/** What is looked after, and what is kept current of it. */
+/** The scope, and the caches that the watches fill. */
 interface SourceTargets {
   readonly scope: Scope;
-  /** Nothing is decided about pods: neither nodes nor limits are watched. */
+  /** Only statuses are computed: neither nodes nor limits are watched. */
   readonly isForStatus?: boolean;
   readonly limits: OperatorLimits;
   readonly cache: ClusterCache;
   readonly nodes: Map<string, NodeFacts>;
   readonly headroom: Pick<NodeHeadroom, "moveNode">;
   readonly namespaces: NamespaceLimitsCache;
-  /** Absent where no replicas are set. */
+  /** Absent if podfit does not scale replicas. */
   readonly scaledObjects?: ScaledObjectCache;
   readonly onAutoscalerGone: (facts: AutoscalerFacts) => void;
 }
 
-/** In the order in which they are begun. */
+/** Returns the watches in the order in which they start. */
 function listSources(options: SourceTargets): readonly WatchSource<unknown>[] {
   const { scope, isForStatus = false } = options;
   const prefixes = listPrefixes(scope);
-  // The rights of a sidecar are those of a Role, which gives none to nodes.
+  // A sidecar has the rights of a Role, and a Role gives no right to nodes.
   const isOfNodes = !isForStatus && scope.pod === null;
-  // An autoscaler means nothing without its target's selector, so workloads come before autoscalers, and pods last.
+  // An autoscaler needs its target's selector, so workloads come before autoscalers. Pods come last.
   return [
     ...(isOfNodes ? [nodeSource(options)] : []),
     ...prefixes.flatMap((prefix) => WORKLOAD_KINDS.map((kind) => workloadSource(options, { prefix, kind }))),
@@ -258,7 +250,10 @@ function autoscalerSource(
   };
 }
 
-/** Limit ranges and quotas: known ones are kept to, others are found out by being refused (L32). */
+/**
+ * Limit ranges and quotas. Without the right to watch them, podfit relies on refusals.
+ * Clauses: L32.
+ */
 function limitSources({ namespaces }: SourceTargets, prefix: string): readonly WatchSource<NamespaceRule>[] {
   const namespace = toNamespace(prefix);
   const toSource = (
@@ -296,12 +291,9 @@ function podSource({ cache, scope }: SourceTargets, prefix: string): WatchSource
   };
 }
 
-// What is watched where replicas are set: ScaledObjects, the authentications of their triggers, and the HPAs beside
-// them.
-
 const KEDA_API_PATH = "/apis/keda.sh/v1alpha1";
 
-/** `prefixes` of namespaced lists; those that an object is judged by come before it. */
+/** Authentications and HPAs come before the ScaledObjects that depend on them. `prefixes`: of namespaced lists. */
 function listReplicaSources(
   objects: ScaledObjectCache,
   { prefixes, limits }: { readonly prefixes: readonly string[]; readonly limits: OperatorLimits },
@@ -347,7 +339,9 @@ function hpaSource(objects: ScaledObjectCache, prefix: string): WatchSource<HpaF
   };
 }
 
-/** Those of the cluster may be forbidden: then there are none to use (a Role gives no right to them). */
+/**
+ * ClusterTriggerAuthentications may be forbidden, because a Role gives no right to them. Then there are none to use.
+ */
 function authenticationSource(
   objects: ScaledObjectCache,
   { kind, prefix }: { readonly kind: AuthenticationFacts["kind"]; readonly prefix: string },

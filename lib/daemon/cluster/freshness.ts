@@ -10,21 +10,16 @@ import type { ClusterCache } from "./cache.ts";
 import type { AutoscalerFacts } from "./facts.ts";
 import { WORKLOAD_KINDS, WORKLOAD_PLURALS } from "./tables.ts";
 
-// How old is what is known? For each list that is watched: whether it has come, and since when the API server has not
-// shown that nothing of it was missed. What is too old is known no more: the autoscaler may be paused by now, the pod
-// may be another. Time is measured when asked, so that a process that was stopped for an hour knows it at once.
-
-/** One list that is watched. */
+/** A watched list. */
 export interface WatchedList {
   readonly resource: string;
-  /** `null` = all. */
+  /** `null` = all namespaces. */
   readonly namespace: string | null;
   readonly path: string;
-  /** Nothing waits for it. */
+  /** Nothing depends on it: readiness does not wait for it. */
   readonly isOptional?: boolean;
 }
 
-/** Which lists there are, and who hears of those that grow old. */
 interface ListFreshnessOptions {
   readonly lists: readonly WatchedList[];
   readonly clock: Pick<Clock, "monotonic" | "sleep">;
@@ -34,9 +29,9 @@ interface ListFreshnessOptions {
 }
 
 /**
- * So long without contact, and a list is known no more, ms. Bookmarks come each minute, a silent watch is given up after
- * 90 s, and the next try comes within 30 s: one that fails, or an API server that is restarted, fits in. Who pauses or
- * deletes an autoscaler is obeyed within this time, however little podfit hears.
+ * A list without contact for this long, in ms, is stale. A bookmark arrives each minute, a silent watch ends after 90
+ * s, and the next try follows within 30 s. One failed try or a restarted API server fits into this time. If podfit
+ * cannot see that an autoscaler was paused or deleted, it stops within this time.
  */
 export const STALE_MS = 300_000;
 
@@ -44,13 +39,16 @@ const CHECK_INTERVAL_MS = 5_000;
 
 interface ListState {
   readonly list: WatchedList;
-  /** When it was last heard of, monotonic ms; `null` before its first list. */
+  /** The time of the last contact, monotonic ms; `null` before the first list. */
   updatedMs: number | null;
-  /** It was not heard of for too long: single events may be the first of many that were missed, and do not end that. */
+  /** It had no contact for too long. Single events do not end this state, because events before them may be missing. */
   isStale: boolean;
 }
 
-/** The ages of all lists. */
+/**
+ * The ages of all lists. The age is measured when it is asked for, so a process that was stopped for an hour knows it
+ * at once.
+ */
 export class ListFreshness {
   readonly #options: ListFreshnessOptions;
   /** By resource and namespace. */
@@ -63,36 +61,36 @@ export class ListFreshness {
     }
   }
 
-  /** Paths that have not been listed yet: their objects are not known. */
+  /** Paths that were not listed yet: their objects are not known. */
   get unlisted(): readonly string[] {
     return this.#required().filter(({ updatedMs }) => updatedMs === null).map(({ list }) => list.path);
   }
 
-  /** Lists that are not known any more, with the seconds since they were. */
+  /** Stale lists, with the seconds since the last contact. */
   get stale(): readonly { readonly path: string; readonly ageSeconds: number }[] {
     return this.#required().filter((one) => this.#isStale(one))
       .map((one) => ({ path: one.list.path, ageSeconds: this.#getAgeSeconds(one) }));
   }
 
-  /** Whether all objects of the resource (`pods`) that are in the namespace have been listed once. */
+  /** Returns whether all objects of the resource (`pods`) in the namespace were listed once. */
   isListed(resource: string, namespace: string): boolean {
     return this.#find(resource, namespace)?.updatedMs !== null;
   }
 
-  /** Whether they are known as they are now, or were not long ago. */
+  /** Returns whether the resource was listed and is not stale. A resource that is not watched counts as known. */
   isKnown(resource: string, namespace: string): boolean {
     const contact = this.#find(resource, namespace);
     return contact === undefined || (contact.updatedMs !== null && !this.#isStale(contact));
   }
 
-  /** A change of the list has come. */
+  /** An event of the list arrived. */
   recordChange({ resource, namespace }: WatchedList): void {
     const contact = this.#states.get(toListKey(resource, namespace));
     if (contact === undefined || this.#isStale(contact)) return;
     contact.updatedMs = this.#options.clock.monotonic();
   }
 
-  /** All of the list up to now has come. */
+  /** The whole list, or a bookmark, arrived. */
   recordSync({ resource, namespace }: WatchedList): void {
     const contact = this.#states.get(toListKey(resource, namespace));
     if (contact === undefined) return;
@@ -104,13 +102,13 @@ export class ListFreshness {
     contact.isStale = false;
   }
 
-  /** The right to it was taken away: nobody waits for it to be heard of. */
+  /** The right to the list was removed, so nothing waits for it. */
   forget({ resource, namespace }: WatchedList): void {
     const contact = this.#states.get(toListKey(resource, namespace));
     if (contact !== undefined) contact.updatedMs = null;
   }
 
-  /** Now and then says how old each resource is, and which lists have grown too old where nobody else asks. */
+  /** Publishes the age of each resource and reports stale lists every 5 s, until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#check();
@@ -133,7 +131,7 @@ export class ListFreshness {
     return [...this.#states.values()].filter(({ list }) => list.isOptional !== true);
   }
 
-  /** Undefined for what is not watched: all there is of it is known. */
+  /** Returns undefined for a resource that is not watched. */
   #find(resource: string, namespace: string): ListState | undefined {
     return this.#states.get(toListKey(resource, null)) ?? this.#states.get(toListKey(resource, namespace));
   }
@@ -163,34 +161,36 @@ function toListKey(resource: string, namespace: string | null): string {
   return `${resource}/${namespace ?? ""}`;
 }
 
-// Is enough known to judge? A list that has not come, may not be read, or was not heard of for too long silences what
-// depends on it and nothing else. Nodes are waited for by none: without their capacity only implausible usage goes
-// unseen.
-
-/** Says something of a list: of all objects of the resource (`pods`) that are in the namespace. */
+/** Answers a question about all objects of the resource (`pods`) in the namespace. */
 type IsListKnown = (resource: string, namespace: string) => boolean;
 
-/** What decisions in a namespace depend on, as far as it is known. */
 interface NamespaceKnowledge {
   readonly cache: Pick<ClusterCache, "listTargetKinds">;
-  /** Listed once, and known by now. */
+  /** Listed once, and not stale. */
   readonly isKnown: IsListKnown;
 }
 
-/** A target that was not listed would look missing, and pods that were not would look gone. */
+/**
+ * Returns whether the lists that the status depends on have arrived. Without them, a target would look missing and pods
+ * would look deleted.
+ */
 export function isEnoughForStatus({ namespace, autoscaler }: AutoscalerFacts, isListed: IsListKnown): boolean {
   if (!isListed("podresourceautoscalers", namespace) || !isListed("pods", namespace)) return false;
   return !autoscaler?.target || isListed(WORKLOAD_PLURALS[autoscaler.target.kind], namespace);
 }
 
-/** Whoever is not known could be the owner of a container: until then nobody acts in the namespace (C12). */
+/**
+ * Returns whether podfit may resize pods of the namespace. An unknown autoscaler could be the owner of a container, so
+ * all lists must be fresh.
+ * Clauses: C12.
+ */
 export function isEnoughToDecide(namespace: string, { cache, isKnown }: NamespaceKnowledge): boolean {
   if (!isKnown("podresourceautoscalers", namespace) || !isKnown("pods", namespace)) return false;
   for (const kind of cache.listTargetKinds(namespace)) if (!isKnown(WORKLOAD_PLURALS[kind], namespace)) return false;
   return true;
 }
 
-/** The first resource for which nobody acts in the namespace because it was listed and is too old by now; `null` = none. */
+/** Returns the first stale resource that stops decisions in the namespace; `null` = none. */
 export function findStaleResource(
   namespace: string,
   { cache, isKnown, isListed }: NamespaceKnowledge & { readonly isListed: IsListKnown },
@@ -198,7 +198,8 @@ export function findStaleResource(
   const isStale = (resource: string) => isListed(resource, namespace) && !isKnown(resource, namespace);
   const all = ["podresourceautoscalers", "pods"].find(isStale);
   if (all !== undefined) return all;
-  // Asked for every autoscaler, each second: the kinds that are named cost a look at all autoscalers of the namespace.
+  // It is called for every autoscaler, each second. The cheap check comes first: `listTargetKinds` visits all
+  // autoscalers of the namespace.
   const kind = WORKLOAD_KINDS.find((kind) =>
     isStale(WORKLOAD_PLURALS[kind]) && cache.listTargetKinds(namespace).has(kind)
   );

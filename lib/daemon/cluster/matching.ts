@@ -6,26 +6,24 @@ import { type Autoscaler, EVERY_CONTAINER, toAutoscalerKey } from "../../model/a
 import { listContainers, type PodFacts } from "../../model/pod.ts";
 import type { AutoscalerFacts } from "./facts.ts";
 
-// What holds where an operator has set nothing else: the command line's --help says it, and a daemon without one goes
-// by it.
-
-/** So many autoscalers contend for one container: more than anybody means to have. */
+/** The most autoscalers that count for one container, unless --max-contenders is set. */
 export const DEFAULT_MAX_AUTOSCALERS = 16;
 
-// What an autoscaler contends as: itself where it names a container, or with EVERY_CONTAINER one contender per
-// container (L50). An unchanged contender is the same object, for the inventory compares them so.
-
-/** Names of containers come from pods, and there may be any number in the life of an autoscaler. */
+/** Container names come from pods, so their number over time is not bounded. */
 const MAX_CACHED_CONTAINERS = 1000;
 
-/** The contenders of one autoscaler. */
+/**
+ * One autoscaler as one entry per container. An unchanged entry is the same object, because the cache compares entries
+ * by identity.
+ * Clauses: L50.
+ */
 export class ContainerAutoscalers {
   #autoscaler: Autoscaler | null = null;
-  /** The autoscaler in a list, which all of its pods share. */
+  /** A list with only the autoscaler; all of its pods share it. */
   #single: readonly Autoscaler[] = NO_AUTOSCALERS;
   readonly #byContainer = new Map<string, Autoscaler>();
 
-  /** Gives those for the containers of a pod; empty where it has none of them. */
+  /** Returns the entries for the containers of a pod; empty if the pod has none of them. */
   list(autoscaler: Autoscaler, pod: PodFacts): readonly Autoscaler[] {
     const names = listContainers(autoscaler, pod);
     if (names.length === 0) return NO_AUTOSCALERS;
@@ -47,15 +45,16 @@ export class ContainerAutoscalers {
   }
 }
 
-/** Sorts by name; those of one name are one autoscaler's. */
+/** Compares by name, then by container: entries of one name belong to one autoscaler. */
 export function compareNames(a: Autoscaler, b: Autoscaler): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return a.containerName < b.containerName ? -1 : 1;
 }
 
 /**
- * Those of the contenders that go first, so many for each container (C12): highest priority, then an exact name before
- * EVERY_CONTAINER, then the smaller name. The same list where none is left out.
+ * Returns the autoscalers of the highest rank, at most `most` per container. Rank: higher priority, then an exact
+ * container name before EVERY_CONTAINER, then the smaller name. Returns the same list if none is left out.
+ * Clauses: C12.
  */
 export function limitAutoscalers(contenders: readonly Autoscaler[], most: number): readonly Autoscaler[] {
   if (contenders.length <= most) return contenders;
@@ -66,7 +65,7 @@ export function limitAutoscalers(contenders: readonly Autoscaler[], most: number
   return kept.length === contenders.length ? contenders : kept;
 }
 
-/** Without sorting them all: there may be thousands, asked about again with each that comes. */
+/** It does not sort the whole list: there can be thousands, and each new one asks again. */
 function selectTop(all: readonly Autoscaler[], most: number): readonly Autoscaler[] {
   const first: Autoscaler[] = [];
   for (const one of all) {
@@ -86,17 +85,17 @@ function compareRanks(a: Autoscaler, b: Autoscaler): number {
 
 const NO_AUTOSCALERS: readonly Autoscaler[] = [];
 
-/** Whether the same contenders, each the same object, stand in the same order. */
+/** Returns whether both lists have the same objects in the same order. */
 export function isSameAutoscalers(a: readonly Autoscaler[], b: readonly Autoscaler[]): boolean {
   return a.length === b.length && a.every((autoscaler, index) => autoscaler === b[index]);
 }
 
-// Has the spec of an autoscaler changed? Its generation alone does not tell: an etcd that was restored from a backup
-// counts on from there, and comes to the same generation with another spec.
-
 type Spec = Pick<AutoscalerFacts, "generation" | "autoscaler">;
 
-/** Whether both are of one generation and come to the same. */
+/**
+ * Returns whether both have the same generation and an equal spec. The generation alone is not enough: etcd restored
+ * from a backup can reach the same generation with another spec.
+ */
 export function isSameSpec(before: Spec, after: Spec): boolean {
   if (before.generation !== after.generation) return false;
   if (before.autoscaler === null || after.autoscaler === null) return before.autoscaler === after.autoscaler;
@@ -104,8 +103,9 @@ export function isSameSpec(before: Spec, after: Spec): boolean {
 }
 
 /**
- * What a changed spec came to. Where the generation is that of the spec before, its negative stands for it: whoever
- * remembers a generation sees that the spec is another (C16).
+ * Returns the autoscaler of a changed spec. If the generation is equal to the one before, it becomes negative, so that
+ * a remembered generation differs.
+ * Clauses: C16.
  */
 export function toChangedSpec(before: Spec, { generation, autoscaler }: Spec): Autoscaler | null {
   return autoscaler !== null && before.autoscaler?.generation === generation
@@ -113,7 +113,7 @@ export function toChangedSpec(before: Spec, { generation, autoscaler }: Spec): A
     : autoscaler;
 }
 
-/** Of plain values: the same keys, each with the same value. */
+/** Compares plain values: the same keys with equal values. */
 function isDeepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

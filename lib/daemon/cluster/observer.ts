@@ -19,22 +19,18 @@ import { findStaleResource, isEnoughForStatus, isEnoughToDecide } from "./freshn
 import { ScaledObjectCache } from "./scaled_objects.ts";
 import type { OnMovedInSet } from "./selector_index.ts";
 
-// What is so in the cluster: the watches, the inventory that follows from them, and whether enough is known to judge.
-// It changes nothing anywhere and runs by itself, so that a standby can observe before it may act.
-
-/** What is observed, and by what means. */
 interface ObserverOptions {
   readonly origin: string;
   readonly transport: Transport;
   readonly scope: Scope;
-  /** Nothing is decided about pods: neither nodes nor limits are watched. */
+  /** Only statuses are computed: neither nodes nor limits are watched. */
   readonly isForStatus?: boolean;
   readonly requiresAnnotation: boolean;
-  /** What no manifest goes beyond; none unless given. */
+  /** The operator's limits for all manifests; none by default. */
   readonly limits?: OperatorLimits;
-  /** As for the inventory. */
+  /** As for `ClusterCache`. */
   readonly maxContenders?: number;
-  /** ScaledObjects are watched, and what they have to do with (R1). */
+  /** ScaledObjects, their authentications and HPAs are watched. */
   readonly seesReplicas?: boolean;
   readonly clock: Clock;
   readonly random: () => number;
@@ -43,65 +39,67 @@ interface ObserverOptions {
   readonly onTrouble: OnFailure;
 }
 
-/** What a decision looks at beside the pod and its contenders. */
+/** The input of a decision that is neither the pod nor its autoscalers. */
 export interface Surroundings {
   readonly headroom: Pick<NodeHeadroom, "find" | "reserve" | "confirm" | "release">;
-  /** `null` = none are known. */
+  /** Returns `null` if none are known. */
   readonly findLimits: (namespace: string) => NamespaceLimits | null;
   readonly lowersMemoryLimits: (node: string | null) => boolean;
 }
 
-/** Hears what changes in the inventory. Must not throw. */
+/** Receives the changes of the cache. Must not throw. */
 export interface ObserverListener {
-  /** A tracked pod is new, has changed, or has other contenders. */
+  /** A tracked pod is new, has changed, or has other autoscalers. */
   onTracked(tracked: TrackedPod): void;
   /** A pod is no longer tracked. */
   onDropped(pod: PodFacts): void;
   onAutoscalerGone(autoscaler: AutoscalerFacts): void;
-  /** A node has more room than before. */
+  /** A node has more headroom than before. */
   onHeadroom(node: string): void;
   /** A pod of one of the cache's pod sets was added to it, has changed or has left it. */
   readonly onMovedInSet?: OnMovedInSet;
 }
 
-/** The cluster as it is known at this moment. */
+/** What is known about the cluster now. */
 export interface Observer {
   readonly cache: Pick<
     ClusterCache,
     "trackedPods" | "listAutoscalers" | "resolve" | "listPods" | "findSelector" | "podSets"
   >;
-  /** ScaledObjects and what stands beside them; none where they are not watched. */
+  /** ScaledObjects, HPAs and authentications; empty if they are not watched. */
   readonly scaledObjects: ScaledObjectCache;
-  /** False while not everything is known that decisions about replicas depend on in the namespace. */
+  /** False while a list is missing or stale that decisions about replicas in the namespace depend on. */
   readonly canScale: (namespace: string) => boolean;
-  /** By name: the nodes there are. */
+  /** The known nodes by name. */
   readonly nodes: ReadonlyMap<string, NodeFacts>;
-  /** What surrounds a pod: the room of its node, the limits of its namespace, the versions above and below it. */
+  /**
+   * The headroom of a pod's node, the limits of its namespace, and what the versions of API server and kubelet support.
+   */
   readonly surroundings: Surroundings;
-  /** Ready once every list has come, and while none is too old. */
+  /** Ready when every list has arrived and none is stale. */
   readonly isReady: () => CheckResult;
-  /** False until `nodes` has all nodes there are. */
+  /** False until `nodes` has all nodes. */
   readonly areNodesListed: () => boolean;
   /** False for an autoscaler that was deleted. */
   readonly isKnown: (autoscaler: Pick<Autoscaler, "uid" | "namespace">) => boolean;
-  /** False once the pod, or who contends for it, is no longer as given, or not known any more. */
+  /** False when the pod or its autoscalers have changed since, or are no longer known. */
   readonly isCurrent: (tracked: TrackedPod) => boolean;
-  /** False while not everybody is known who may contend for the namespace's pods, as they are by now. */
+  /** False while a list is missing or stale that decides which autoscalers match the namespace's pods. */
   readonly canDecide: (namespace: string) => boolean;
-  /** False while a list is missing from which the autoscaler's status would follow. */
+  /** False while a list is missing that the autoscaler's status depends on. */
   readonly canReportStatus: (autoscaler: AutoscalerFacts) => boolean;
-  /** The resource that was not heard of for so long that nobody acts in the namespace; `null` = none. */
+  /** Returns the stale resource that stops decisions in the namespace; `null` = none. */
   readonly findStale: (namespace: string) => string | null;
-  /** Calls the listener for each pod that is tracked, then for each change until the subscription is disposed of. */
+  /** Calls the listener for each tracked pod, then for each change until the subscription is disposed. */
   readonly subscribe: (listener: ObserverListener) => Disposable;
-  /** Watches until the signal aborts. Rejects only where a part is broken. */
+  /** Watches until the signal aborts. Rejects only if a part of podfit itself fails. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Who is not known may set the same replicas. */
+/** An unknown object may scale the same workload. */
 const REPLICA_LISTS = ["scaledobjects", "horizontalpodautoscalers", "triggerauthentications"] as const;
 
-/** Builds an observer; nothing is asked of the API server before `run` is called. */
+/** Returns an observer. It sends no request before `run` is called. */
 export function createObserver(
   { requiresAnnotation, maxContenders, limits = NO_OPERATOR_LIMITS, seesReplicas = false, ...options }: ObserverOptions,
 ): Observer {
@@ -150,12 +148,12 @@ export function createObserver(
   return {
     cache: inventory,
     scaledObjects,
-    // Whoever is not known may resize the same pods (R80).
+    // An unknown autoscaler may resize the same pods.
     canScale: (namespace) => REPLICA_LISTS.every((resource) => isKnown(resource, namespace)) && mayDecide(namespace),
     nodes,
     surroundings: {
       headroom: {
-        // A node may be another by now: what is not known refusals tell.
+        // Nodes that are not fresh are not used; podfit relies on refusals then.
         find: (pod) => isKnown("nodes", "") ? rooms.find(pod) : null,
         reserve: (pod, growth) => rooms.reserve(pod, growth),
         confirm: (pod, generation) => rooms.confirm(pod, generation),
@@ -174,7 +172,7 @@ export function createObserver(
     },
     areNodesListed: () => isListed("nodes", ""),
     isKnown: ({ uid, namespace }) => inventory.findAutoscaler(uid, namespace) !== null,
-    // Each change of a pod, and of who contends for it, is tracked anew.
+    // Each change of a pod or its autoscalers makes a new object.
     isCurrent: (tracked) => inventory.trackedPods.get(tracked.pod.uid) === tracked && mayDecide(tracked.pod.namespace),
     canDecide: mayDecide,
     canReportStatus: (autoscaler) => isEnoughForStatus(autoscaler, isListed),
@@ -191,16 +189,16 @@ export function createObserver(
   };
 }
 
-// Which Kubernetes this is, and what its version cannot do yet (L33).
-
-/** Who is asked. */
 interface VersionOptions extends Pick<ApiServer, "origin" | "transport"> {
   readonly clock: Clock;
 }
 
 const VERSION_TIMEOUT_MS = 10_000;
 
-/** The API server's version as `v1.36.3`; `null` where it does not say. Never rejects. */
+/**
+ * Returns the API server's version, such as `v1.36.3`; `null` if it does not answer. Never rejects.
+ * Clauses: L33.
+ */
 async function fetchServerVersion(options: VersionOptions, signal: AbortSignal): Promise<string | null> {
   try {
     using timeout = options.clock.timeout(VERSION_TIMEOUT_MS);
@@ -209,15 +207,18 @@ async function fetchServerVersion(options: VersionOptions, signal: AbortSignal):
     });
     return data?.gitVersion ?? null;
   } catch {
-    // It is asked once: without an answer, refusals are believed.
+    // It is asked once. Without an answer, podfit relies on refusals.
     return null;
   }
 }
 
-/** In place, memory limits go down since this minor of Kubernetes 1 (KEP-1287). */
+/** Kubernetes 1 can lower memory limits in place since this minor version (KEP-1287). */
 const LOWERS_MEMORY_SINCE_MINOR = 34;
 
-/** Whether API server and kubelet of these versions (`v1.36.3`) lower a memory limit; an unknown one is believed to. */
+/**
+ * Returns whether API server and kubelet of these versions (`v1.36.3`) can lower a memory limit. An unknown version
+ * counts as able.
+ */
 export function lowersMemoryLimits(...versions: readonly (string | null)[]): boolean {
   return versions.every((version) => {
     const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version ?? "") ?? [];

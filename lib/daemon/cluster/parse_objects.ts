@@ -1,6 +1,6 @@
 /**
- * Parses nodes, workloads, PodResourceAutoscalers and HorizontalPodAutoscalers of the API into the facts that the
- * cache keeps. It never throws: a field that cannot be parsed counts as absent, or becomes a problem of the object.
+ * Parses nodes, workloads, PodResourceAutoscalers and HorizontalPodAutoscalers of the API into the facts that the cache
+ * keeps. It never throws: a field that cannot be parsed counts as absent, or becomes a problem of the object.
  */
 import type { PodResourceAutoscaler } from "../../api/autoscaler.ts";
 import type { Deployment, HorizontalPodAutoscaler, Node } from "../../api/kubernetes.ts";
@@ -16,9 +16,7 @@ import { parseAmount } from "../../units/quantity.ts";
 import { parseSelector } from "../../units/selector.ts";
 import type { AutoscalerFacts, NodeFacts, WorkloadFacts } from "./facts.ts";
 
-// From the API's PodResourceAutoscaler to AutoscalerFacts, at the edge: its spec parsed, or what is wrong with it.
-
-/** Never throws: an invalid spec is among the facts. */
+/** Returns the facts of a PodResourceAutoscaler; an invalid spec becomes problems of it. Never throws. */
 export function parseAutoscalerFacts(
   object: PodResourceAutoscaler,
   limits: OperatorLimits = NO_OPERATOR_LIMITS,
@@ -39,9 +37,10 @@ export function parseAutoscalerFacts(
   };
 }
 
-// From the API's Deployment, StatefulSet or DaemonSet to WorkloadFacts, at the edge: which pods are its own.
-
-/** All three kinds have what is read here in the same place. Never throws. */
+/**
+ * Returns the facts of a Deployment, StatefulSet or DaemonSet; all three have these fields in the same place. Never
+ * throws.
+ */
 export function parseWorkload({ metadata, spec }: Deployment, kind: WorkloadKind): WorkloadFacts {
   const { namespace = "", name = "" } = metadata ?? {};
   const parsed = parseSelector(spec?.selector, "spec.selector");
@@ -54,11 +53,9 @@ export function parseWorkload({ metadata, spec }: Deployment, kind: WorkloadKind
   };
 }
 
-// From the API's Node to NodeFacts, at the edge: what it says of its kubelet, and how large it is.
-
 const KUBELET_PORT = 10250;
 
-/** Never throws: what cannot be read is `null`. */
+/** Returns the facts of a node; a field that cannot be parsed is `null`. Never throws. */
 export function parseNode({ metadata, status }: Node): NodeFacts {
   return {
     name: metadata?.name ?? "",
@@ -89,26 +86,24 @@ function parsePositiveAmount(quantity: unknown, resource: "cpu" | "memory"): num
   return parsed.ok && parsed.amount > 0 ? parsed.amount : null;
 }
 
-// From the API's HorizontalPodAutoscaler to HpaFacts, at the edge: whose replicas it sets, and who made it.
-
-/** An HPA, as far as it stands in the way of a ScaledObject (R75 to R78). */
+/** The parts of an HPA that can block a ScaledObject. */
 export interface HpaFacts {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
   readonly resourceVersion: string;
   readonly target: TargetRef;
-  /** UIDs of its owners: a ScaledObject's where KEDA made it. */
+  /** UIDs of its owners. If KEDA created it, the owner is a ScaledObject. */
   readonly owners: readonly string[];
-  /** Annotated `validations.keda.sh/hpa-ownership: "false"` (R77). */
+  /** Annotated `validations.keda.sh/hpa-ownership: "false"`. */
   readonly isCheckDisabled: boolean;
   readonly minReplicas: number;
   readonly maxReplicas: number;
-  /** status.desiredReplicas; `null` before it has one. */
+  /** status.desiredReplicas; `null` before it is set. */
   readonly desiredReplicas: number | null;
 }
 
-/** What a target goes by: versions of one group are one kind. */
+/** Identifies a target. The API version does not count: all versions of one group are the same kind. */
 export interface TargetRef {
   readonly group: string;
   readonly kind: string;
@@ -134,13 +129,13 @@ export function parseHpa({ metadata = {}, spec, status }: HorizontalPodAutoscale
   };
 }
 
-/** `apps` of `apps/v1`; empty of `v1`. */
+/** Returns the group of an apiVersion: `apps` for `apps/v1`, empty for `v1`. */
 export function toGroup(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
-/** The same of two references that mean the same target, within a namespace. */
+/** Returns a key that is equal for two references to the same target in one namespace. */
 export function toTargetKey({ group, kind, name }: TargetRef): string {
   return `${group}/${kind}/${name}`;
 }

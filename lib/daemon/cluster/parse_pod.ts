@@ -1,6 +1,5 @@
 /**
- * Parses a Pod of the API into `PodFacts`, the fields that decisions use. Equal values share one object to save
- * memory.
+ * Parses a Pod of the API into `PodFacts`, the fields that decisions use. Equal values share one object to save memory.
  */
 import type { Container, ContainerStatus, Pod, PodCondition, ResourceRequirements } from "../../api/kubernetes.ts";
 import {
@@ -26,15 +25,15 @@ import {
   type Resources,
 } from "../../units/resources.ts";
 
-// From the API's Pod to PodFacts, at the edge: quantities become amounts, times epoch ms, and the rest of the object
-// is let go, so that a watched pod costs little memory. What cannot be read counts as absent.
-
 const OPT_IN = "pra.kedify.io/reconcile";
 
 /** Written by the kubelet on the mirror of a static pod. */
 const MIRROR = "kubernetes.io/config.mirror";
 
-/** Never throws; a pod without a name or uid has empty ones. */
+/**
+ * Returns the facts of a pod: amounts in millicores and bytes, times in epoch ms. A field that cannot be parsed counts
+ * as absent. Never throws; a missing name or uid becomes an empty string.
+ */
 export function parsePod(pod: Pod): PodFacts {
   const { metadata = {}, spec, status } = pod;
   const annotations = metadata.annotations ?? {};
@@ -75,14 +74,14 @@ export function parsePod(pod: Pod): PodFacts {
   };
 }
 
-/** StatefulSets and DaemonSets label their pods with a revision, ReplicaSets with the hash of their template. */
+/** StatefulSets and DaemonSets label their pods with a revision, ReplicaSets with a hash of the pod template. */
 function findRevision({ ownerReferences, labels }: NonNullable<Pod["metadata"]>): string | null {
   const owner = ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return null;
   return `${owner.uid}/${labels?.["controller-revision-hash"] ?? labels?.["pod-template-hash"] ?? ""}`;
 }
 
-/** The pod's overhead is what its RuntimeClass needs beside the containers. */
+/** The pod's overhead is what its RuntimeClass needs in addition to the containers. */
 function computeRequests(summed: SummedPod, overhead: Overhead): Amounts {
   const extra = parseOverhead(overhead);
   return shareAmounts({
@@ -134,7 +133,7 @@ function parseContainer(
 function findMemoryLimit({ status }: Pod): number | null {
   const quantity = status?.resources?.limits?.["memory"];
   const parsed = quantity === undefined ? null : parseAmount(quantity, "memory");
-  // How cgroup v1 says that there is no limit, 9007199254740988Ki, is more than an amount can be.
+  // cgroup v1 reports 9007199254740988Ki for no limit. That is too large for an amount, so it counts as absent.
   return parsed?.ok === true ? parsed.amount : null;
 }
 
@@ -142,7 +141,7 @@ function parseTerminations(status: ContainerStatus | undefined): readonly Termin
   const [last, now] = [status?.lastState?.terminated, status?.state?.terminated];
   if (!last && !now) return NO_TERMINATIONS;
   return [last, now].flatMap((one) => {
-    // Without an ID it could not be told from the next one.
+    // Without an ID it cannot be distinguished from the next one.
     if (!one?.containerID) return [];
     const { containerID: id, reason = "", exitCode = 0, finishedAt } = one;
     return [{ id, reason: reason.slice(0, MAX_REASON), exitCode, finishedAt: parseTimeOrNull(finishedAt) ?? 0 }];
@@ -163,7 +162,10 @@ function parseResources(resources: ResourceRequirements | undefined): Resources 
   return shareResources(amounts as Resources);
 }
 
-/** A request or limit that the spec lacks is none to scale, whatever the runtime reports (C37). */
+/**
+ * A request or limit that the spec does not have is not scaled, even if the runtime reports one.
+ * Clauses: C37.
+ */
 function maskAbsent(reported: Resources, spec: Resources): Resources {
   const masked: Record<string, number | null> = {};
   for (const key of RESOURCE_FIELDS) masked[key] = spec[key] === null ? null : reported[key];

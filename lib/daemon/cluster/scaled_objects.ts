@@ -9,30 +9,27 @@ import { formatDuration } from "../../units/time.ts";
 import { type HpaFacts, type TargetRef, toGroup, toTargetKey } from "./parse_objects.ts";
 import { replaceAllObjects, Table } from "./tables.ts";
 
-// The ScaledObjects there are, the HPAs and authentications beside them, and who has to look again when one of those
-// changes. Kept current by the watches; a standby keeps it too.
-
-/** Hears what changes. Must not throw. */
+/** Receives the changes. Must not throw. */
 export interface ScaledObjectListener {
-  /** The object is new or has changed, its status alone included. */
+  /** The object is new or has changed; a change of its status counts too. */
   onObject(facts: ScaledObjectFacts): void;
   onObjectGone(facts: ScaledObjectFacts): void;
-  /** Somebody else who has to do with the object came, has changed or went. */
+  /** An HPA, an authentication or another ScaledObject that affects the object was added, changed or removed. */
   onRelatedChange(facts: ScaledObjectFacts): void;
 }
 
-/** All of them. */
+/** All ScaledObjects, HPAs and authentications in the scope. A standby keeps it up to date too. */
 export class ScaledObjectCache {
   /** By namespace, then by uid. */
   readonly #objects = new Table<ScaledObjectFacts>();
   readonly #hpas = new Table<HpaFacts>();
   readonly #authentications = new Table<AuthenticationFacts>();
-  /** By namespace and target, the objects and HPAs of it, by uid. */
+  /** By namespace and target, then by uid: the objects and HPAs of the target. */
   readonly #objectsOf = new Table<ScaledObjectFacts>();
   readonly #hpasOf = new Table<HpaFacts>();
   readonly #listeners = new Set<ScaledObjectListener>();
 
-  /** Calls the listener for each object there is, then for each change until the subscription is disposed of. */
+  /** Calls the listener for each known object, then for each change until the subscription is disposed. */
   subscribe(listener: ScaledObjectListener): Disposable {
     this.#listeners.add(listener);
     for (const facts of this.#objects.all()) listener.onObject(facts);
@@ -47,7 +44,7 @@ export class ScaledObjectCache {
     return this.#hpas.find(namespace, uid);
   }
 
-  /** HPAs of the namespace. */
+  /** Returns the HPAs of the namespace. */
   listHpas(namespace: string): Iterable<HpaFacts> {
     return this.#hpas.list(namespace);
   }
@@ -56,7 +53,7 @@ export class ScaledObjectCache {
     return [...this.#hpasOf.list(toTargetPlace(namespace, target))];
   }
 
-  /** Valid ones that are not being deleted. */
+  /** Returns the valid ScaledObjects of a target that are not being deleted. */
   listObjectsOf(namespace: string, target: TargetRef): readonly ScaledObjectFacts[] {
     return [...this.#objectsOf.list(toTargetPlace(namespace, target))];
   }
@@ -82,7 +79,7 @@ export class ScaledObjectCache {
     for (const listener of this.#listeners) listener.onObjectGone(before);
   }
 
-  /** All there are in the namespace, `null` = in all. */
+  /** `all`: every object of the namespace, `null` = of all namespaces. */
   replaceObjects(namespace: string | null, all: readonly ScaledObjectFacts[]): void {
     replaceAllObjects({ known: this.#objects.listWithin(namespace), all }, {
       set: (one) => this.setObject(one),
@@ -95,7 +92,7 @@ export class ScaledObjectCache {
     this.#hpas.set(hpa.namespace, hpa.uid, hpa);
     if (before !== null) this.#hpasOf.delete(toTargetPlace(before.namespace, before.target), before.uid);
     this.#hpasOf.set(toTargetPlace(hpa.namespace, hpa.target), hpa.uid, hpa);
-    // Its status changes every 15 s, and nobody's verdict with it.
+    // Its status changes every 15 s. That affects no ScaledObject.
     if (before !== null && isSameHpaTarget(before, hpa)) return;
     if (before !== null) this.#notifyObjectsOf(before.namespace, before.target);
     this.#notifyObjectsOf(hpa.namespace, hpa.target);
@@ -146,7 +143,7 @@ export class ScaledObjectCache {
     const [was, is] = [findTargetPlace(before), findTargetPlace(after)];
     if (before !== null && was !== null) this.#objectsOf.delete(was, before.uid);
     if (after !== null && is !== null) this.#objectsOf.set(is, after.uid, after);
-    // Of two that have one target the younger one goes on once the older one is gone.
+    // If two have the same target, the younger one continues when the older one is removed.
     for (const place of was === is ? [] : [was, is]) {
       for (const one of place === null ? [] : this.#objectsOf.list(place)) {
         if (one.uid !== (after ?? before)?.uid) this.#notify(one);
@@ -179,7 +176,7 @@ interface ObjectKey {
   readonly uid: string;
 }
 
-/** ClusterTriggerAuthentications have no namespace. */
+/** Returns the place in the table; ClusterTriggerAuthentications have no namespace. */
 function toAuthenticationPlace({ kind, namespace }: Pick<AuthenticationFacts, "kind" | "namespace">): string {
   return `${kind}/${namespace ?? ""}`;
 }
@@ -188,7 +185,7 @@ function toTargetPlace(namespace: string, target: TargetRef): string {
   return `${namespace}/${toTargetKey(target)}`;
 }
 
-/** `null` of an object that sets nothing: it is invalid, or being deleted. */
+/** Returns `null` for an object that sets no replicas: it is invalid, or being deleted. */
 function findTargetPlace(facts: ScaledObjectFacts | null): string | null {
   if (facts === null || facts.scaledObject === null || facts.isDeleting) return null;
   return toTargetPlace(facts.namespace, toTargetRef(facts.scaledObject.target));
@@ -198,15 +195,13 @@ export function toTargetRef({ apiVersion, kind, name }: Target): TargetRef {
   return { group: toGroup(apiVersion), kind, name };
 }
 
-/** Whether the HPA stands in the way of the same objects, in the same words. */
+/** Returns whether the HPA blocks the same objects as before, with the same message. */
 function isSameHpaTarget(a: HpaFacts, b: HpaFacts): boolean {
   return toTargetKey(a.target) === toTargetKey(b.target) && a.isCheckDisabled === b.isCheckDisabled &&
     a.owners.join() === b.owners.join();
 }
 
-// Has a ScaledObject changed, or its status alone? Statuses come back as changes too.
-
-/** Whether both say the same of spec, annotations and deletion. Finalizers alone are no change. */
+/** Returns whether spec, annotations and deletion are equal. Other finalizers do not count as a change. */
 export function isSameObject(a: ScaledObjectFacts, b: ScaledObjectFacts): boolean {
   return a.generation === b.generation && a.isDeleting === b.isDeleting && a.isPaused === b.isPaused &&
     isSameRecord(a.scaledObject?.annotations ?? {}, b.scaledObject?.annotations ?? {}) &&
@@ -218,9 +213,10 @@ function isSameRecord(a: object, b: object): boolean {
   return left.length === right.size && left.every(([key, value]) => right.get(key) === value);
 }
 
-// The operator's --min-poll-interval for ScaledObjects: how often triggers are asked is the cluster's, too (R2).
-
-/** Gives the object within the limit, and says so where its manifest has less. */
+/**
+ * Returns the object with a polling interval of at least --min-poll-interval, and with a message if it was raised.
+ * Clauses: R2.
+ */
 export function limitPolling(
   facts: ScaledObjectFacts,
   { minPollIntervalMs }: Pick<OperatorLimits, "minPollIntervalMs">,

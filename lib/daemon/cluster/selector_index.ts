@@ -10,21 +10,17 @@ import { type HpaFacts, toTargetKey } from "./parse_objects.ts";
 import type { ScaledObjectCache } from "./scaled_objects.ts";
 import { Table } from "./tables.ts";
 
-// Which pods does a selector list now? Kept pod by pod for all selectors that somebody holds: of a thousand selectors
-// in one namespace a pod's change asks those only that name one of its labels. Selectors of the same words are one
-// set.
-
-/** The pods of one selector in one namespace, deleting and finished ones too. */
+/** The pods of one selector in one namespace, including pods that are being deleted or have finished. */
 export interface PodSet {
   readonly namespace: string;
   readonly selector: Selector;
   /** By uid. */
   readonly pods: ReadonlyMap<string, PodFacts>;
-  /** UIDs of ScaledObjects and HPAs that have these pods as their target's. */
+  /** UIDs of the ScaledObjects and HPAs whose target has these pods. */
   readonly holders: ReadonlySet<string>;
 }
 
-/** A set that is kept current until it is disposed of. */
+/** A set that is kept up to date until the handle is disposed. */
 export interface PodSetHandle extends Disposable {
   readonly set: PodSet;
 }
@@ -33,7 +29,7 @@ export interface PodSetHandle extends Disposable {
 export type OnMovedInSet = (set: PodSet, before: PodFacts | null, after: PodFacts | null) => void;
 
 interface SelectorIndexOptions {
-  /** All pods there are in the namespace: asked once for each selector that nobody held before. */
+  /** Returns all pods of the namespace. It is called once for each new selector. */
   readonly listPods: (namespace: string) => Iterable<PodFacts>;
   readonly onMoved?: OnMovedInSet;
 }
@@ -45,37 +41,37 @@ interface IndexedPodSet extends PodSet {
   users: number;
 }
 
-/** Of one namespace. */
+/** The sets of one namespace. */
 interface NamespaceSets {
   readonly sets: Map<string, IndexedPodSet>;
-  /** By `key=value` of a label that all pods of the set have. */
+  /** By `key=value` of a label that every pod of the set has. A pod with other labels cannot be in the set. */
   readonly byLabel: Map<string, Set<IndexedPodSet>>;
-  /** Those that name no such label. */
+  /** The sets whose selector requires no such label. */
   readonly others: Set<IndexedPodSet>;
 }
 
-/** A longer list of values costs an entry each. */
+/** A longer list of values is not indexed: each value needs an entry. */
 const MAX_LABEL_VALUES = 20;
 
 const NO_SETS: readonly IndexedPodSet[] = [];
 
-/** All sets that are held. */
+/** All sets in use. Selectors with the same text share one set. */
 export class SelectorIndex {
   readonly #options: SelectorIndexOptions;
   readonly #namespaces = new Map<string, NamespaceSets>();
-  /** By the uid of a pod, the sets that it is in. */
+  /** By pod uid, the sets that contain the pod. */
   readonly #setsOf = new Map<string, readonly IndexedPodSet[]>();
 
   constructor(options: SelectorIndexOptions) {
     this.#options = options;
   }
 
-  /** The sets that the pod is in. */
+  /** Returns the sets that contain the pod. */
   setsOf(uid: string): readonly PodSet[] {
     return this.#setsOf.get(uid) ?? NO_SETS;
   }
 
-  /** A pod came, has changed or went; `null` = it was not there, or is not any more. */
+  /** A pod was added, changed or removed; `null` = it did not exist before, or does not now. */
   move(before: PodFacts | null, after: PodFacts | null): void {
     const uid = (after ?? before)?.uid;
     const namespace = (after ?? before)?.namespace;
@@ -93,7 +89,10 @@ export class SelectorIndex {
     for (const set of is) if (after !== null) this.#put(set, after);
   }
 
-  /** Keeps the set until it is disposed of. `holder`: the uid of whose target's pods they are; `null` = they are only counted. */
+  /**
+   * Returns a handle that keeps the set up to date until it is disposed. `holder`: the uid of the object whose target
+   * has these pods, `null` = none.
+   */
   acquire(namespace: string, selector: Selector, holder: string | null): PodSetHandle {
     const text = formatSelector(selector);
     const set = this.#namespaces.get(namespace)?.sets.get(text) ?? this.#add(namespace, { selector, text });
@@ -161,7 +160,9 @@ export class SelectorIndex {
   }
 }
 
-/** Acquires sets of an index for a part that ends before the index does. Disposal releases those that are still held. */
+/**
+ * Acquires sets of an index for a part that ends before the index does. Disposal releases those that are still held.
+ */
 export class PodSetScope implements Pick<SelectorIndex, "setsOf" | "acquire">, Disposable {
   readonly #index: SelectorIndex;
   readonly #held = new Set<PodSetHandle>();
@@ -203,17 +204,13 @@ function findSets(room: NamespaceSets, labels: PodFacts["labels"]): readonly Ind
   return found;
 }
 
-/** A pod of the selector has one of these labels, and one only. */
+/** Returns labels of which every pod of the selector has exactly one; empty if the selector requires no such label. */
 function listLabels({ requirements }: Selector): readonly string[] {
   const named = requirements.filter(({ operator, values }) => operator === "In" && values.length <= MAX_LABEL_VALUES);
   const first = named.toSorted((a, b) => a.values.length - b.values.length)[0];
   return first === undefined ? [] : first.values.map((value) => `${first.key}=${value}`);
 }
 
-// The pods of HPAs' targets, as far as the targets' selectors are known: an HPA of another target may have pods in
-// common with an object (R78).
-
-/** Where HPAs and selectors come from. */
 interface HpaPodSetsOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly objects: Pick<ScaledObjectCache, "listHpas">;
@@ -231,7 +228,7 @@ interface HpaRow {
   readonly held: PodSetHandle;
 }
 
-/** HPAs and workloads come and go seldom. */
+/** HPAs and workloads are rarely added or removed. */
 const REFRESH_MS = 15_000;
 
 const HPA_TARGET_KINDS: ReadonlyMap<string, WorkloadKind> = new Map([
@@ -239,7 +236,11 @@ const HPA_TARGET_KINDS: ReadonlyMap<string, WorkloadKind> = new Map([
   ["apps/StatefulSet", "statefulset"],
 ]);
 
-/** Holds the sets of a namespace's HPAs once `refresh` was called for it, for as long as the scope of `sets` lasts. */
+/**
+ * Holds the pod sets of HPA targets, from the first `refresh` of a namespace until the scope of `sets` is disposed. An
+ * HPA with another target can share pods with a ScaledObject.
+ * Clauses: R78.
+ */
 export class HpaPodSets {
   readonly #options: HpaPodSetsOptions;
   /** By namespace and uid. */
@@ -250,7 +251,7 @@ export class HpaPodSets {
     this.#options = options;
   }
 
-  /** Brings the sets of the namespace's HPAs up to date, at most every 15 s. */
+  /** Updates the sets of the namespace's HPAs, at most every 15 s. */
   refresh(namespace: string): void {
     const { clock, objects } = this.#options;
     const nowMs = clock.monotonic();

@@ -6,9 +6,7 @@ import type { Autoscaler, WorkloadKind } from "../../model/autoscaler.ts";
 import { formatSelector, type Selector } from "../../units/selector.ts";
 import type { WorkloadFacts } from "./facts.ts";
 
-// Objects by the place they are looked for in, such as their namespace, and by a key of their own.
-
-/** Of a place that has none any more nothing stays. */
+/** Rows by place, for example their namespace, and by key. A place without rows takes no memory. */
 export class Table<T> {
   readonly #rows = new Map<string, Map<string, T>>();
 
@@ -20,7 +18,7 @@ export class Table<T> {
     return this.#rows.get(place)?.values() ?? [];
   }
 
-  /** Those of one place; `null` = all. A list of its own: what is done with one of them may change the table. */
+  /** Returns the rows of one place, `null` = all. It is a copy, so the caller may change the table during iteration. */
   listWithin(place: string | null): readonly T[] {
     return [...(place === null ? this.all() : this.list(place))];
   }
@@ -41,7 +39,7 @@ export class Table<T> {
   }
 }
 
-/** Brings what is known to what there is now: who is not among `all` is gone. */
+/** Updates a cache from a complete list: removes the known objects that are not in `all`, then sets all of it. */
 export function replaceAllObjects<T extends { readonly uid: string }>(
   { known, all }: { readonly known: readonly T[]; readonly all: readonly T[] },
   { set, remove }: { readonly set: (one: T) => void; readonly remove: (one: T) => void },
@@ -51,29 +49,30 @@ export function replaceAllObjects<T extends { readonly uid: string }>(
   for (const one of all) set(one);
 }
 
-// The workloads as the watches show them, and what an autoscaler's target comes to (C10).
-
-/** As the API's paths have them. */
+/** The plural names in API paths. */
 export const WORKLOAD_PLURALS: Readonly<Record<WorkloadKind, string>> = {
   deployment: "deployments",
   statefulset: "statefulsets",
   daemonset: "daemonsets",
 };
 
-/** All that a target may name. */
+/** The kinds that a target may have. */
 export const WORKLOAD_KINDS = Object.keys(WORKLOAD_PLURALS) as readonly WorkloadKind[];
 
-/** What one list covers; namespace `null` = all. */
+/** The part that one list covers; namespace `null` = all. */
 export interface WorkloadScope {
   readonly kind: WorkloadKind;
   readonly namespace: string | null;
 }
 
-/** Workloads change with each step of their status, their selectors hardly ever: only those count as a change. */
+/**
+ * The known workloads. Only a changed selector counts as a change, because statuses change often and selectors rarely.
+ * Clauses: C10.
+ */
 export class Workloads {
   readonly #all = new Map<string, WorkloadFacts>();
 
-  /** Whether its selector has changed. */
+  /** Returns whether its selector has changed. */
   set(facts: WorkloadFacts): boolean {
     const before = this.#all.get(toWorkloadKey(facts))?.selector ?? null;
     this.#all.set(toWorkloadKey(facts), facts);
@@ -86,7 +85,7 @@ export class Workloads {
     return this.#all.delete(toWorkloadKey(facts));
   }
 
-  /** Gives those that are gone, new or changed. */
+  /** Returns the workloads that were removed, added or changed. */
   replace({ kind, namespace }: WorkloadScope, all: readonly WorkloadFacts[]): readonly WorkloadFacts[] {
     const known = new Set(all.map(toWorkloadKey));
     const gone = [...this.#all.values()].filter((one) =>
@@ -96,17 +95,17 @@ export class Workloads {
     return [...gone, ...all.filter((one) => this.set(one))];
   }
 
-  /** `null` when there is none of that name. */
+  /** Returns `null` if there is none of that name. */
   find(workload: Pick<WorkloadFacts, "kind" | "namespace" | "name">): WorkloadFacts | null {
     return this.#all.get(toWorkloadKey(workload)) ?? null;
   }
 
-  /** `null` when there is none of that name, or the autoscaler has no target. */
+  /** Returns `null` if there is none of that name, or if the autoscaler has no target. */
   findTarget({ target, namespace }: Autoscaler): WorkloadFacts | null {
     return target === null ? null : this.#all.get(toWorkloadKey({ ...target, namespace })) ?? null;
   }
 
-  /** What pods of the autoscaler have to meet; `null` while its target is missing or has no selector to use. */
+  /** Returns the selector of the autoscaler's pods; `null` while its target is missing or has an invalid selector. */
   findSelector(autoscaler: Autoscaler): Selector | null {
     return autoscaler.target === null ? autoscaler.selector : this.findTarget(autoscaler)?.selector ?? null;
   }

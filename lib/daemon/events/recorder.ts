@@ -18,34 +18,32 @@ import {
   type WriteFailure,
 } from "./writer.ts";
 
-// Publishes notices as Kubernetes Events on the autoscaler (C50, R92): deduplicated into a count, rate limited per
-// autoscaler, in a bounded queue that a few writers empty. An event that cannot be written is counted, told and
-// dropped; nothing ever waits for one. The limits per autoscaler are those of client-go's recorder
-// (tools/record/events_cache.go).
-
-/** Where Events are written, and by whom. */
 interface EventRecorderOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "eventPublished">;
-  /** While it holds, nothing is written. */
+  /** While it is open, nothing is written. */
   readonly brake: Pick<CircuitBreaker, "acquire">;
-  /** Logs warnings among the notices. */
+  /** Logs the notices that are warnings. */
   readonly onNotice: OnFailure;
-  /** Hears of what cannot be written. */
+  /** Receives failures to write. */
   readonly onTrouble: OnFailure;
   /** reportingInstance: which podfit wrote it. */
   readonly instance: string;
 }
 
-/** Takes notices at any time and writes them while `run` runs. */
+/**
+ * Takes notices at any time and writes them while `run` runs. An event that cannot be written is counted, reported and
+ * dropped.
+ * Clauses: C50, R92.
+ */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #queue = new EventQueue({ max: MAX_QUEUED, maxAlike: MAX_ALIKE });
   readonly #writer: EventWriter;
-  /** By key: what is counted on one Event is written one after the other. */
+  /** By key. Writes to one Event run one after the other. */
   readonly #writing = new Map<string, Promise<void>>();
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
   readonly #idle: (() => void)[] = [];
@@ -69,7 +67,7 @@ export class EventRecorder {
     this.#idle.shift()?.();
   }
 
-  /** Writes until the signal aborts; what is queued then gets one more try each, within a few seconds for all. */
+  /** Writes until the signal aborts. Then each queued event gets one more try, within 5 s for all. */
   async run(signal: AbortSignal): Promise<void> {
     const writers = Array.from({ length: MAX_WRITERS }, () => this.#runWriter(signal));
     await Promise.all(writers);
@@ -180,7 +178,7 @@ export class EventRecorder {
   }
 }
 
-/** One per action: never merged with another, never rate limited. */
+/** Each action is a separate event: never merged, never rate limited. */
 const PER_ACTION: ReadonlySet<EventNotice["name"]> = new Set([
   "ScaleUp",
   "ScaleDown",
@@ -196,7 +194,7 @@ const MAX_QUEUED = 5000;
 
 const MAX_ALIKE = 200;
 
-/** Autoscalers whose rates are remembered. */
+/** The most autoscalers whose rates are remembered. */
 const MAX_BUCKETS = 4096;
 
 const BURST = 25;
@@ -205,7 +203,7 @@ const REFILL_MS = 300_000;
 
 const MAX_TRIES = 4;
 
-/** For all that is queued at the end: a process is given 30 s to end. */
+/** For everything that is queued at the end. A process has 30 s to end. */
 const DRAIN_MS = 5_000;
 
 const CANNOT_WRITE_EVENTS = "Cannot write events";
@@ -220,23 +218,22 @@ function toEventKey({ name, message }: EventNotice, { autoscaler, pod }: EventCo
   return [autoscaler.uid, pod?.uid ?? "", name, message].join("\n");
 }
 
-// Which event is written next? Namespaces take turns, so that a burst in one holds up no other. What is the same is
-// counted where it waits, and of many alike the later ones become one, as client-go's correlator has it
-// (tools/record/events_cache.go). The queue is bounded: what does not fit is dropped where most wait.
-
-/** How much is kept. */
 interface EventQueueOptions {
   readonly max: number;
-  /** So many events of one autoscaler and name wait by themselves, the others as one. */
+  /** The most events of one autoscaler and name that wait separately; the others are combined into one. */
   readonly maxAlike: number;
 }
 
 const COMBINED = "(combined from similar events): ";
 
-/** In order of arrival within a namespace. */
+/**
+ * The bounded queue of events, in order of arrival within a namespace. Namespaces take turns. Equal events are counted,
+ * and many similar ones are combined, as in client-go (tools/record/events_cache.go). If it is full, an event of the
+ * namespace with the most events is dropped.
+ */
 export class EventQueue {
   readonly #options: EventQueueOptions;
-  /** By namespace; the first is served next. */
+  /** By namespace; the first one is next. */
   readonly #queues = new Map<string, QueuedEvent[]>();
   readonly #byKey = new Map<string, QueuedEvent>();
   readonly #alike = new Map<string, number>();
@@ -246,7 +243,7 @@ export class EventQueue {
     this.#options = options;
   }
 
-  /** Takes an event; gives the one that had to be dropped, this or another, `null` = none. */
+  /** Adds an event. Returns the event that had to be dropped, this or another one; `null` = none. */
   put(event: QueuedEvent): QueuedEvent | null {
     if (event.key !== null && this.#merge(event.key, event)) return null;
     const kind = toAlikeKey(event);
@@ -256,7 +253,7 @@ export class EventQueue {
     return this.#merge(combined.key, combined) ? null : this.#add(combined, 2 * this.#options.max);
   }
 
-  /** `null` when nothing waits. */
+  /** Returns the next event; `null` if the queue is empty. */
   take(): QueuedEvent | null {
     for (const [namespace, lane] of this.#queues) {
       const event = lane.shift();
@@ -278,7 +275,7 @@ export class EventQueue {
     return true;
   }
 
-  /** One that stands for many has a place beside them. */
+  /** A combined event has an extra place in addition to the limit. */
   #add(event: QueuedEvent, most = this.#options.max): QueuedEvent | null {
     const { namespace } = event.context.autoscaler;
     const longest = this.#size < most ? null : this.#findLongest();
@@ -316,7 +313,7 @@ function toAlikeKey({ notice, context: { autoscaler } }: QueuedEvent): string {
   return `${autoscaler.uid}\n${notice.name}`;
 }
 
-/** The newest message stands for all. */
+/** Returns the combined notice with the newest message. */
 function toCombined(notice: EventNotice): EventNotice {
   return { ...notice, message: COMBINED + notice.message };
 }

@@ -1,6 +1,4 @@
-/**
- * Writes one Event: it creates a new one, or raises the count of the one written before. The caller retries.
- */
+/** Writes one Event: it creates a new one, or raises the count of the one written before. The caller retries. */
 import type { Event } from "../../api/kubernetes.ts";
 import { type ApiClient, MERGE } from "../../kube/client.ts";
 import { toApiError } from "../../kube/errors.ts";
@@ -11,10 +9,6 @@ import type { Clock } from "../../runtime/clock.ts";
 import { formatTime } from "../../units/time.ts";
 import { findBusy } from "../permits.ts";
 
-// Writes one event: a new Event object, or a higher count on the one that was written before. It asks once; whoever
-// calls it tries again.
-
-/** Where Events are written. */
 interface EventWriterOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -22,22 +16,22 @@ interface EventWriterOptions {
   readonly instance: string;
 }
 
-/** What end a write before it is done. */
+/** The signals that end a write early. */
 interface WriteSignals {
-  /** Ends the wait for leave to write. */
+  /** Ends the wait for a permit. */
   readonly wait: AbortSignal;
   /** Ends the write. */
   readonly flush: AbortSignal | undefined;
 }
 
-/** Why an event is not written; code 0 when no answer came. */
+/** Why an event was not written; code 0 = no answer. */
 export interface WriteFailure {
   readonly code: number;
   readonly message: string;
   readonly retryAfterMs: number | null;
 }
 
-/** Remembers what it has written, by key. Of one key one event is to be written at a time. */
+/** Remembers what it has written, by key. The caller writes only one event of a key at a time. */
 export class EventWriter {
   readonly #options: EventWriterOptions;
   readonly #written = new Map<string, WrittenEvent>();
@@ -46,7 +40,7 @@ export class EventWriter {
     this.#options = options;
   }
 
-  /** `null` when written. Never rejects. */
+  /** Writes an event once. Returns `null` if it was written, otherwise the failure. Never rejects. */
   async write(queued: QueuedEvent, { wait, flush }: WriteSignals): Promise<WriteFailure | null> {
     const { clock, brake } = this.#options;
     try {
@@ -66,7 +60,7 @@ export class EventWriter {
     }
   }
 
-  /** `null` when the event has expired meanwhile: then it is created anew. */
+  /** Raises the count of the Event. Returns `null` if it has expired and must be created again. */
   async #add(
     queued: QueuedEvent,
     before: WrittenEvent,
@@ -90,7 +84,7 @@ export class EventWriter {
       body: toEvent(notice, { context, at, name, count, instance: this.#options.instance }),
       signal,
     });
-    // 409: an earlier try of this one has arrived.
+    // 409: an earlier try of this event has arrived.
     return response.ok || response.status === 409 ? { name, count } : toApiError(response, error);
   }
 
@@ -101,27 +95,21 @@ export class EventWriter {
   }
 }
 
-// Which event is written next? Namespaces take turns, so that a burst in one holds up no other. What is the same is
-// counted where it waits, and of many alike the later ones become one, as client-go's correlator has it
-// (tools/record/events_cache.go). The queue is bounded: what does not fit is dropped where most wait.
-
 /** An event that waits to be written. */
 export interface QueuedEvent {
   readonly notice: EventNotice;
   readonly context: EventContext;
-  /** When it was last published, epoch ms. */
+  /** The time of the last publication, epoch ms. */
   readonly at: number;
-  /** The name of the Event: the same at each try, so that one whose answer did not arrive is not created twice. */
+  /** The name of the Event. It is the same at each try, so that an Event whose answer was lost is not created twice. */
   readonly name: string;
-  /** What is counted on one Event; `null` = it has an Event of its own. */
+  /** Events with the same key are counted on one Event; `null` = a separate Event. */
   readonly key: string | null;
-  /** How often it was published since it was last written. */
+  /** The number of publications since the last write. */
   readonly times: number;
 }
 
-// A notice as a Kubernetes Event of core/v1 on its autoscaler, with the pod as the related object (C50, R92).
-
-/** What is published: a notice about a PodResourceAutoscaler or a ScaledObject. */
+/** A notice about a PodResourceAutoscaler or a ScaledObject. */
 export interface EventNotice {
   readonly name: NoticeName | ReplicasNoticeName;
   readonly message: string;
@@ -130,7 +118,7 @@ export interface EventNotice {
 /** The objects that an Event is about: its autoscaler, and the related pod. */
 export interface EventContext {
   readonly autoscaler: {
-    /** A PodResourceAutoscaler unless it says otherwise. */
+    /** PodResourceAutoscaler by default. */
     readonly kind?: "ScaledObject";
     readonly namespace: string;
     readonly name: string;
@@ -139,7 +127,7 @@ export interface EventContext {
   readonly pod?: { readonly namespace: string; readonly name: string; readonly uid: string };
 }
 
-/** What the Event says beside the notice. */
+/** The other facts of an Event. */
 interface EventFacts {
   readonly context: EventContext;
   /** Epoch ms. */
@@ -150,7 +138,7 @@ interface EventFacts {
   readonly instance: string;
 }
 
-/** KEDA's names of events are whole. */
+/** KEDA's event names have no prefix. */
 const EVENT_KINDS = {
   PodResourceAutoscaler: { apiVersion: "keda.kedify.io/v1alpha1", prefix: "PodResourceAutoscaler" },
   ScaledObject: { apiVersion: "keda.sh/v1alpha1", prefix: "" },
@@ -158,15 +146,18 @@ const EVENT_KINDS = {
 
 const EVENT_TYPES = { ...NOTICES, ...REPLICAS_NOTICES };
 
-/** Normal or Warning. */
+/**
+ * Returns the type of the Event.
+ * Clauses: C50, R92.
+ */
 export function toEventType({ name }: EventNotice): "Normal" | "Warning" {
   return EVENT_TYPES[name];
 }
 
-/** core/v1 has no limit of its own, events.k8s.io has 1024. */
+/** core/v1 has no limit, events.k8s.io has 1024. */
 const MAX_MESSAGE = 1024;
 
-/** The Event as it is created. */
+/** Returns the core/v1 Event on the autoscaler, with the pod as the related object. */
 function toEvent(
   notice: EventNotice,
   { context: { autoscaler, pod }, at, name, count, instance }: EventFacts,
@@ -199,7 +190,7 @@ function toEvent(
   };
 }
 
-/** Not longer than an Event may have it. */
+/** Shortens a message to the limit of an Event. */
 function toEventMessage(message: string): string {
   return message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;
 }

@@ -4,22 +4,21 @@
  */
 import { REFUSAL_REASONS } from "../../model/reasons.ts";
 
-// Which metrics are there? One row per family. Names, labels and buckets of `kedify_` families are a public interface
-// that dashboards and alerts read, letter for letter (contract C52); `podfit_` is this process's own. Label values are
-// names of objects, which the API server checks, or words of closed lists: so the number of series has a bound.
-
-/** A family as the text format knows it; `buckets` are the upper bounds of a histogram. */
+/** A metric family of the text format; `buckets` are the upper bounds of a histogram. */
 export interface FamilyRow {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
-  /** Those that name the namespace and the name of the object it belongs to; by default `namespace` and `name`. */
+  /** The labels with the namespace and name of the owner; by default `namespace` and `name`. */
   readonly ownerLabels?: readonly [namespace: string, name: string];
   readonly buckets?: readonly number[];
 }
 
-/** What `error_total` counts: refusals of a PATCH (C44), and what goes wrong beside them. */
+/**
+ * The reasons in `error_total`: refusals of a PATCH, and other errors.
+ * Clauses: C44.
+ */
 export const ERROR_REASONS = [
   ...REFUSAL_REASONS,
   "StatusWrite",
@@ -34,7 +33,11 @@ export type ErrorReason = typeof ERROR_REASONS[number];
 
 const PER_FIELD = ["namespace", "name", "resource", "side", "direction"] as const;
 
-/** Every family, by the name that the code knows it by. */
+/**
+ * The families of resizes and of the process, by their name in the code. Dashboards and alerts read names, labels and
+ * buckets of `kedify_` families, so they do not change.
+ * Clauses: C52.
+ */
 export const FAMILIES = {
   total: {
     kind: "gauge",
@@ -222,17 +225,17 @@ export const FAMILIES = {
   },
 } as const satisfies Record<string, FamilyRow>;
 
-// Which metrics of ScaledObjects are there? `keda_` families are KEDA's (pkg/metricscollector/prommetrics.go), letter
-// for letter, as dashboards and alerts read them (R93); `podfit_` is ours. They are on the page once there is a
-// ScaledObject.
-
 const TRIGGER = ["namespace", "metric", "scaledObject", "scaler", "triggerIndex", "type"] as const;
 
 const OBJECT = ["namespace", "scaledObject"] as const;
 
 const NAMED = ["namespace", "name"] as const;
 
-/** Every family, by the name that the code knows it by. */
+/**
+ * The families of ScaledObjects, by their name in the code. `keda_` families are those of KEDA
+ * (pkg/metricscollector/prommetrics.go). They are on the page when there is a ScaledObject.
+ * Clauses: R93.
+ */
 export const REPLICA_FAMILIES = {
   scalerActive: {
     kind: "gauge",

@@ -4,28 +4,25 @@
  */
 import type { FamilyRow } from "./families.ts";
 
-// One family of metrics: its series, kept under the object that they belong to, so that all of a deleted autoscaler go
-// in one step. A series is there from its first use, and is a row of plain numbers: there may be 200,000 of them.
-
-/** A value for each label name. */
+/** The value of each label. */
 type Labels<Name extends string = string> = Readonly<Record<Name, string>>;
 
-/** What a series belongs to: an object or a namespace; {} for a family that belongs to neither. */
+/** The object or namespace that a series belongs to; {} = neither. */
 interface Owner {
   readonly namespace?: string;
   readonly name?: string;
 }
 
-/** The series of one family, by owner and labels. */
+/** The series of one family, by owner and labels. All series of a deleted owner are removed in one step. */
 export class Family<Label extends string = string> {
   readonly #row: FamilyRow;
-  /** As text, of every series. */
+  /** The labels of every series, as text. */
   readonly #constant: string;
   readonly #ownerLabels: readonly string[];
   readonly #otherLabels: readonly string[];
-  /** By the text of the owner's labels, then by that of the others. */
+  /** By the text of the owner's labels, then by the text of the other labels. */
   readonly #owners = new Map<string, Map<string, number[]>>();
-  /** One string for all owners that have the same. */
+  /** One shared string for equal label texts. */
   readonly #others = new Map<string, string>();
 
   constructor(row: FamilyRow, constant: Labels = {}) {
@@ -36,17 +33,20 @@ export class Family<Label extends string = string> {
     this.#otherLabels = row.labels.filter((label) => !ownerLabels.includes(label));
   }
 
-  /** It belongs to one object, not to a namespace or to podfit. */
+  /** Whether its series belong to an object, and not to a namespace or to podfit. */
   get hasOwner(): boolean {
     return this.#ownerLabels.length === OWNER_LABELS.length;
   }
 
-  /** How many owners have a series. */
+  /** The number of owners that have a series. */
   get size(): number {
     return this.#owners.size;
   }
 
-  /** Adds to a counter, sets a gauge, observes in a histogram. Only the family's own labels are taken. */
+  /**
+   * Adds to a counter, sets a gauge, or observes a value in a histogram. Labels that the family does not have are
+   * ignored.
+   */
   record(labels: Labels<Label>, value: number): void {
     if (!Number.isFinite(value)) return;
     const { kind, buckets = [] } = this.#row;
@@ -65,16 +65,16 @@ export class Family<Label extends string = string> {
     this.#owners.delete(this.#toText(owner));
   }
 
-  /** Forgets all others. */
+  /** Removes the series of all other owners. */
   keep(owners: Iterable<Owner>): void {
     const kept = new Set(Array.from(owners, (owner) => this.#toText(owner)));
     for (const owner of this.#owners.keys()) if (!kept.has(owner)) this.#owners.delete(owner);
   }
 
-  /** The header, then the series of one owner at a time, as they are when asked for: each once, at most. */
+  /** Yields the header, then the current series of one owner at a time. Each owner appears at most once. */
   *write(): Generator<string> {
     yield formatHeader(this.#row);
-    // Not the map itself: an owner that goes and comes back meanwhile would be written twice.
+    // A copy of the keys: an owner that is removed and added again meanwhile would be written twice.
     for (const owner of [...this.#owners.keys()]) {
       let text = "";
       for (const [other, row] of this.#owners.get(owner) ?? []) text += this.#format(owner, other, row);
@@ -96,7 +96,9 @@ export class Family<Label extends string = string> {
     return row;
   }
 
-  /** The value; of a histogram the count of each bucket, of what is above all, and the sum. */
+  /**
+   * Returns a row with one value. A histogram has the count of each bucket, the count above all buckets, and the sum.
+   */
   #newRow(): number[] {
     const { kind, buckets = [] } = this.#row;
     return new Array(kind === "histogram" ? buckets.length + 2 : 1).fill(0);
@@ -116,19 +118,18 @@ export class Family<Label extends string = string> {
 
 const OWNER_LABELS: readonly string[] = ["namespace", "name"];
 
-// How is a family of metrics written? In the Prometheus text format 0.0.4, and in no other: OpenMetrics wants `_total`
-// at the end of each counter's name, which some inherited names lack.
-// https://prometheus.io/docs/instrumenting/exposition_formats/
-
-/** The media type of a page of metrics, as Prometheus asks for it. */
+/**
+ * The media type of the Prometheus text format 0.0.4. OpenMetrics is not possible: it requires `_total` at the end of
+ * each counter's name, and some inherited names lack it. https://prometheus.io/docs/instrumenting/exposition_formats/
+ */
 export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The HELP and TYPE lines of a family, each with its newline. */
+/** Returns the HELP and TYPE lines of a family, each with its newline. */
 export function formatHeader({ name, help, kind }: FamilyRow): string {
   return `# HELP ${name} ${help.replace(/[\\\n]/g, escape)}\n# TYPE ${name} ${kind}\n`;
 }
 
-/** `resource="cpu",side="requests"`: of the labels named, in their order. */
+/** Returns the named labels in their order: `resource="cpu",side="requests"`. */
 export function formatLabels(names: readonly string[], labels: Readonly<Record<string, string>>): string {
   let text = "";
   for (const name of names) {
@@ -138,17 +139,17 @@ export function formatLabels(names: readonly string[], labels: Readonly<Record<s
   return text;
 }
 
-/** Texts of `formatLabels` as one; empty ones are left out. */
+/** Returns texts of `formatLabels` joined; empty ones are left out. */
 function joinLabels(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(",");
 }
 
-/** One line with its newline; `labels` is a text of `formatLabels`. */
+/** Returns one line with its newline; `labels` is a text of `formatLabels`. */
 export function formatSample(name: string, labels: string, value: number): string {
   return `${name}${labels === "" ? "" : `{${labels}}`} ${formatNumber(value)}\n`;
 }
 
-/** `counts` are those of each bucket by itself, the last one's without an upper bound. */
+/** Returns the lines of a histogram. `counts`: of each bucket alone, the last one without an upper bound. */
 export function formatHistogram(
   { name, buckets = [] }: FamilyRow,
   labels: string,
@@ -163,7 +164,7 @@ export function formatHistogram(
   return text + formatSample(`${name}_sum`, labels, sum) + formatSample(`${name}_count`, labels, count);
 }
 
-/** A value as the text format writes it, infinities included. */
+/** Returns a value in the text format, also an infinite one. */
 export function formatNumber(value: number): string {
   if (value === Infinity) return "+Inf";
   return value === -Infinity ? "-Inf" : String(value);

@@ -13,46 +13,43 @@ import type { RequestOrLimit, Resource } from "../../units/resources.ts";
 import { type ErrorReason, FAMILIES, type FamilyRow, REPLICA_FAMILIES } from "./families.ts";
 import { CONTENT_TYPE, Family } from "./family.ts";
 
-// What /metrics shows, recorded in the words of the domain. The families stand in `families.ts`; a series appears when
-// it is first recorded, and every series of an autoscaler goes with `forget`.
-
-/** The autoscaler that a figure belongs to. */
+/** The autoscaler that a series belongs to. */
 export interface AutoscalerName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A side of an autoscaler's container, and the way it moves. */
+/** A resource field of an autoscaler's container and the direction of its change. */
 export interface FieldChange extends AutoscalerName {
   readonly resource: Resource;
   readonly side: RequestOrLimit;
   readonly direction: Direction;
 }
 
-/** Numbers of autoscalers in one namespace. */
+/** The number of autoscalers in one namespace. */
 export interface Totals {
   readonly total: number;
   readonly scalingActive: number;
 }
 
-/** What the figures of the process itself are made of. */
 interface MetricsOptions {
   readonly version: string;
-  /** Label `kedify_agent_id` of every `kedify_` family; none when absent or empty. */
+  /** Label `kedify_agent_id` of every `kedify_` family; absent or empty = no label. */
   readonly agentId?: string;
-  /** The longest block of the event loop since it was last asked. */
+  /** Returns the longest block of the event loop since the last call, ms. */
   readonly takeLoopBlockMs?: () => number;
   /** Epoch ms. */
   readonly startedAt?: number;
 }
 
 /**
- * No method throws, as a figure must not stop a resize: amounts that are no finite number are dropped.
- * Words are of closed lists; what a server or a kubelet says in its own has no place in a label.
+ * Records what `/metrics` shows. A series appears when it is first recorded. No method throws, because a metric must
+ * not stop a resize: values that are not finite are dropped. Label values come from closed lists, never from messages
+ * of servers or kubelets.
  */
 export interface Metrics {
   readonly contentType: string;
-  /** The page, piece by piece as it is asked for: whoever reads it may let others work in between. */
+  /** Yields the page in pieces, so that the caller can let other work run in between. */
   render(): Iterable<string>;
 
   reconciled(): void;
@@ -61,46 +58,46 @@ export interface Metrics {
   failed(namespace: string, reason: ErrorReason): void;
   decided(change: FieldChange): void;
   blocked(what: AutoscalerName & { readonly reason: BlockReason }): void;
-  /** `absolute` in millicores or MiB. Both sizes count without their sign. */
+  /** `absolute` in millicores or MiB. Both are counted without their sign. */
   resized(change: FieldChange & { readonly absolute: number; readonly percent: number }): void;
   evaluated(autoscaler: AutoscalerName, seconds: number): void;
   enacted(what: AutoscalerName & { readonly direction: Direction }, seconds: number): void;
-  /** Takes all namespaces: one that is missing disappears. */
+  /** Takes all namespaces; the series of the others disappear. */
   setTotals(totals: ReadonlyMap<string, Totals>): void;
-  /** Takes all namespaces with autoscalers: errors of another would outlive it for ever. */
+  /** Takes all namespaces with autoscalers; the errors of the others disappear. */
   keepErrors(namespaces: ReadonlySet<string>): void;
   setActive(autoscaler: AutoscalerName, isActive: boolean): void;
-  /** Gauges that follow from statuses disappear: the podfit that writes them shows them. */
+  /** Removes the gauges of statuses. The podfit that writes the statuses shows them. */
   forgetStatuses(): void;
-  /** Pods whose scale-ups are held, by reason (L53); a reason that is missing disappears. */
+  /** The number of pods whose scale-ups are held, by reason; reasons that are not given disappear. */
   setLimited(autoscaler: AutoscalerName, pods: ReadonlyMap<string, number>): void;
-  /** Call it after the last outcome of a deleted autoscaler: a figure recorded later shows again. */
+  /** Call it after the last outcome of a deleted autoscaler, because a later record makes its series appear again. */
   forget(autoscaler: AutoscalerName): void;
 
-  /** `code` 0 when no answer came. */
+  /** `code` 0 = no answer. */
   apiAnswered(request: { readonly verb: string; readonly resource: string; readonly code: number }): void;
   watchEvent(event: { readonly resource: string; readonly type: "listed" | "added" | "modified" | "deleted" }): void;
   watchFailed(resource: string): void;
-  /** In seconds. Takes all resources: one that is missing disappears. */
+  /** In seconds. Takes all resources; the others disappear. */
   setListAges(ages: ReadonlyMap<string, number>): void;
-  /** `seconds` of a read that succeeded. */
+  /** `seconds`: of a successful read, otherwise `null`. */
   kubeletRead(result: "ok" | FailureReason, seconds: number | null): void;
   usageSkipped(reason: "implausible" | "malformed", count: number): void;
   setUsageSource(source: "kubelet" | "proxy" | "cgroup" | "metrics-api" | "auto"): void;
-  /** Nodes by the source that serves them, where there are several. */
+  /** The number of nodes by source, if several sources are in use. */
   setNodesBySource(counts: ReadonlyMap<string, number>): void;
   eventPublished(result: "ok" | "failed" | "dropped" | "rate_limited"): void;
   setTracked(count: { readonly pods: number; readonly nodePollers: number }): void;
-  /** Whether this process leads, by the Lease of that name. */
+  /** Whether this process holds the Lease of that name. */
   setLeading(lease: string, isLeading: boolean): void;
-  /** Gauges of what is looked after disappear: the one who leads shows them. */
+  /** Removes the gauges of autoscalers, pods and nodes. The leader shows them. */
   standBy(): void;
   logLineDropped(): void;
-  /** Of ScaledObjects. */
+  /** The metrics of ScaledObjects. */
   readonly replicas: ReplicaMetrics;
 }
 
-/** Metrics without any series of an autoscaler yet. */
+/** Returns metrics without any series of an autoscaler. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const families = createFamilies(FAMILIES, options.agentId);
   const ofReplicas = createFamilies(REPLICA_FAMILIES);
@@ -199,7 +196,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
-/** The label of errors that belong to no namespace: a node's loop. */
+/** The label of errors that belong to no namespace, such as those of a node's loop. */
 const NO_NAMESPACE = { namespace: "" };
 
 type Families<Rows extends Record<string, FamilyRow>> = {
@@ -214,7 +211,10 @@ function createFamilies<Rows extends Record<string, FamilyRow>>(rows: Rows, agen
   return Object.fromEntries(entries) as Families<Rows>;
 }
 
-/** Half a millisecond of work, and ten times as much while the garbage collector marks; yet few enough pieces of a page of 200,000 lines. */
+/**
+ * A piece takes half a millisecond, and ten times as much while the garbage collector marks. A page of 200,000 lines
+ * still has few pieces.
+ */
 const PIECE_LENGTH = 2 ** 14;
 
 function* toPieces(families: readonly Family[]): Generator<string> {
@@ -230,49 +230,46 @@ function* toPieces(families: readonly Family[]): Generator<string> {
   yield piece;
 }
 
-// What /metrics shows of ScaledObjects, recorded in the words of the domain (R93). The families stand in
-// `replica_families.ts`.
-
-/** The ScaledObject that a figure belongs to. */
+/** The ScaledObject that a series belongs to. */
 interface ScaledObjectName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** One trigger of it. */
+/** One trigger of a ScaledObject. */
 export interface TriggerName extends ScaledObjectName {
   /** `s0-prometheus`, `cpu`. */
   readonly metric: string;
-  /** The trigger's own name, else KEDA's word for its type. */
+  /** The trigger's own name, or else KEDA's name for its type. */
   readonly scaler: string;
   readonly index: number;
 }
 
-/** A query that was answered without a value. */
+/** An answer without a value. */
 interface EmptyAnswer extends ScaledObjectName {
   readonly triggerName: string;
   readonly metric: string;
   readonly ignoresNullValues: boolean;
 }
 
-/** No method throws. */
+/** Records the metrics of ScaledObjects. No method throws. */
 export interface ReplicaMetrics {
-  /** What is `null` is left as it was. */
+  /** A field that is `null` keeps its last value. */
   setTrigger(trigger: TriggerName, seen: { readonly value: number | null; readonly isActive: boolean | null }): void;
-  /** An evaluation of the trigger: failed, or not. */
+  /** An evaluation of the trigger. */
   triggerEvaluated(trigger: TriggerName, isFailed: boolean): void;
   asked(trigger: TriggerName, seconds: number): void;
   answeredEmpty(answer: EmptyAnswer): void;
-  /** An error of the object beside those of its triggers. */
+  /** An error of the object that is not one of its triggers'. */
   failed(object: ScaledObjectName): void;
   setPaused(object: ScaledObjectName, isPaused: boolean): void;
-  /** Takes all there are: one that is missing disappears. */
+  /** Takes all namespaces and trigger types; the others disappear. */
   setRegistered(registered: {
     readonly triggers: ReadonlyMap<string, number>;
     readonly objects: ReadonlyMap<string, number>;
   }): void;
   began(object: ScaledObjectName, lateSeconds: number): void;
-  /** `need` is `null` where no metric was computed: that of before stands. */
+  /** `need`: `null` = no metric was computed, and the last value stays. */
   setReplicas(
     object: ScaledObjectName,
     replicas: { readonly current: number; readonly desired: number; readonly need: number | null },
@@ -280,11 +277,11 @@ export interface ReplicaMetrics {
   wrote(object: ScaledObjectName, what: { readonly direction: "up" | "down"; readonly half: string }): void;
   held(object: ScaledObjectName, reason: ReplicasReason): void;
   evaluated(object: ScaledObjectName, seconds: number): void;
-  /** Its triggers are others: what was said of the old ones disappears. */
+  /** The triggers have changed. The series of the old ones disappear. */
   forgetTriggers(object: ScaledObjectName): void;
-  /** Call it after the last pass of a deleted object. */
+  /** Call it after the last evaluation of a deleted object. */
   forget(object: ScaledObjectName): void;
-  /** Whoever leads shows them. */
+  /** Removes all series. The leader shows them. */
   standBy(): void;
 }
 
@@ -295,7 +292,10 @@ type ReplicaFamilies = {
 
 const TYPE = "scaledobject";
 
-/** Records into the families. */
+/**
+ * Returns metrics that record into the families.
+ * Clauses: R93.
+ */
 function createReplicaMetrics(families: ReplicaFamilies): ReplicaMetrics {
   const { scalerActive, scalerValue, scalerLatency, scalerErrors, objectErrors } = families;
   return {
@@ -352,9 +352,10 @@ function toLabels({ metric, scaler, index, ...object }: TriggerName) {
   return { ...toObject(object), metric, scaler, triggerIndex: String(index), type: TYPE };
 }
 
-// A transport that counts what the API server answered, by verb and resource: the load that podfit puts on it.
-
-/** The same transport, counted: it answers and rejects as the given one does. */
+/**
+ * Returns a transport that counts the answers of the API server by verb and resource. It resolves and rejects as the
+ * given one does.
+ */
 export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiAnswered">): Transport {
   return async (request, options) => {
     const { pathname, searchParams } = new URL(request.url);
@@ -371,10 +372,10 @@ export function countRequests(transport: Transport, metrics: Pick<Metrics, "apiA
   };
 }
 
-/** A server may be reached under a path of its own, as behind a proxy for many clusters. */
+/** The path may have a prefix, for example behind a proxy for many clusters. */
 const API_PATH = /\/(?:api\/v1|apis\/[^/]+\/[^/]+)\/(.*)/;
 
-/** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; names never become label values. */
+/** `/api/v1/namespaces/x/pods/y/resize` -> `pods/resize`; Names of objects never become label values. */
 function toResource(pathname: string): string {
   const rest = (API_PATH.exec(pathname)?.[1] ?? "").split("/").filter((part) => part !== "");
   const own = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest;

@@ -13,32 +13,31 @@ import { isRecord } from "../../units/untrusted.ts";
 import type { TrackedPod } from "../cluster/facts.ts";
 import { findBusy, NotSent, type ResizePermit } from "../permits.ts";
 
-// Sends a request: one PATCH of pods/resize (C40), strategic merge, only the fields that change, guarded by uid and
-// resourceVersion. What the API server answers becomes an Answer; nothing here decides.
-
-/** Sends a request at once, as it is its turn; resolves when it is answered or was given up, and never rejects. */
+/** Sends a request that has its permit. Resolves with the answer, also if the request timed out. Never rejects. */
 export type SendResize = (
   request: ResizeRequest,
   tracked: TrackedPod,
   permit: Pick<ResizePermit, "report">,
 ) => Promise<Answer>;
 
-/** Where requests are sent, and which of them are still wanted. */
 interface SendResizeOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
-  /** False once the pod, or who contends for it, is no longer what the request was decided on. */
+  /** False if the pod or its autoscalers have changed since the decision. */
   readonly isCurrent: (tracked: TrackedPod) => boolean;
 }
 
-/** Longer would keep a pod, and an end of the process, waiting for a server that does not answer. */
+/** A longer timeout would make the pod, and the end of the process, wait for a server that does not answer. */
 const PATCH_TIMEOUT_MS = 10_000;
 
-/** An actuator; how many send at once is not its concern. */
+/**
+ * Returns a function that sends a resize as one PATCH. It does not limit how many are sent at once.
+ * Clauses: C40.
+ */
 export function createSendResize({ client, clock, isCurrent }: SendResizeOptions): SendResize {
   return async (request, tracked, permit) => {
     const { namespace, name } = tracked.pod;
-    // An owner that was paused, edited or deleted meanwhile has handed over.
+    // The autoscaler may have been paused, edited or deleted since the decision.
     if (!isCurrent(tracked)) return { kind: "withdrawn" };
     using timeout = clock.timeout(PATCH_TIMEOUT_MS);
     try {
@@ -57,13 +56,14 @@ export function createSendResize({ client, clock, isCurrent }: SendResizeOptions
     } catch (error) {
       if (error instanceof ApiError) return parseRefusal(error);
       if (error instanceof NotSent) return { kind: "withdrawn" };
-      // It may have arrived: the pod will show. The resourceVersion guard makes a second one harmless.
+      // The request may have arrived, and the watch of the pod will show it. The resourceVersion makes a second request
+      // harmless.
       return { kind: "unconfirmed", message: getErrorMessage(error) };
     }
   };
 }
 
-/** A success without a pod is no proof of one: something on the way may have answered in the server's place. */
+/** A success without a pod proves nothing: a proxy may have answered instead of the API server. */
 function toAccepted(pod: unknown): Answer {
   const metadata = isRecord(pod) ? pod["metadata"] : null;
   if (!isRecord(metadata)) return { kind: "unconfirmed", message: "the API server answered with success and no pod" };
@@ -71,7 +71,11 @@ function toAccepted(pod: unknown): Answer {
   return { kind: "accepted", generation: typeof generation === "number" ? generation : null };
 }
 
-/** The body of the PATCH. A native sidecar stands under initContainers (C15). */
+/**
+ * Returns the body of the PATCH: a strategic merge patch with only the fields that change. A native sidecar is in
+ * initContainers.
+ * Clauses: C15.
+ */
 export function toResizePatch({ container, kind, uid, resourceVersion, to, changes }: ResizeRequest) {
   const resources: { requests?: Record<string, string>; limits?: Record<string, string> } = {};
   for (const key of changes) {
@@ -87,19 +91,20 @@ export function toResizePatch({ container, kind, uid, resourceVersion, to, chang
   };
 }
 
-// What a refused PATCH of pods/resize means (C44), judged by status code, causes and words, as a real 1.36 server
-// answers them. The server's own words are kept for the event.
-
-/** The answer that the fold is given for a failed PATCH. */
+/**
+ * Returns the answer for a failed PATCH. It depends on the status code, the causes and the message, as Kubernetes 1.36
+ * sends them. The message is kept for the event.
+ * Clauses: C44.
+ */
 export function parseRefusal(error: ApiError): Answer {
   const { code, message } = error;
   const causes = error.details?.causes ?? [];
-  // Only a conflict of the pod is meant: admission of a busy quota answers with one of its own.
+  // Only a conflict of the pod itself: the admission of a busy quota also answers with 409.
   if (code === 409 && !isOtherKind(error.details?.kind)) return { kind: "conflict" };
-  // A missing pod is named in details; a missing subresource is not.
+  // The details name a missing pod, but not a missing subresource.
   if (code === 404 && (error.details?.name ?? "") !== "") return { kind: "gone" };
   if (code === 422 && causes.some(({ field }) => field === "metadata.uid")) return { kind: "gone" };
-  // It ran out of time on the way: the write may have gone through (C45).
+  // It timed out on the way, so the write may have been stored.
   if (code === 504 || (code === 500 && /timeout|timed out/i.test(message))) return { kind: "unconfirmed", message };
   const reason = findReason(error);
   const waitMs = reason === "RetryLater" ? error.retryAfterMs : null;
@@ -110,7 +115,7 @@ function isOtherKind(kind = "pods"): boolean {
   return !["pods", "pod"].includes(kind.toLowerCase());
 }
 
-/** Words of admission plugins, all of which answer 403 like missing rights do. */
+/** Messages of admission plugins. All of them answer 403, as a missing right does. */
 const FORBIDDEN_PATTERNS: readonly (readonly [RegExp, RefusalReason])[] = [
   [/ cannot patch resource "/, "Rights"],
   [/exceeded quota:|status unknown for quota|must specify (requests|limits|cpu|memory)|failed quota:/, "Quota"],
@@ -135,10 +140,13 @@ function findReason({ code, message, details }: ApiError): RefusalReason {
   return FORBIDDEN_PATTERNS.find(([words]) => words.test(message))?.[1] ?? "Invalid";
 }
 
-/** The resources that the refusal names; names of objects are in quotes and don't count, nor does a quota's. */
+/**
+ * Returns the resources that the refusal names. Names of objects are in quotes and do not count, nor does the name of a
+ * quota.
+ */
 function findNamedResources(message: string): readonly Resource[] {
   const words = message.replaceAll(/"[^"]*"/g, "").replace(/exceeded quota: [^,]*,/, "");
-  // "used:" and "limited:" of a quota repeat what "requested:" names.
+  // A quota repeats the resources of "requested:" in "used:" and "limited:".
   const [asked = ""] = words.split(", used:");
   return (["cpu", "memory"] as const).filter((resource) => new RegExp(`\\b${resource}\\b`).test(asked));
 }

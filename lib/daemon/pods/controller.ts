@@ -19,30 +19,25 @@ import type { Surroundings } from "../cluster/observer.ts";
 import type { AcquirePermit } from "../permits.ts";
 import type { SendResize } from "./actuator.ts";
 
-// Drives the fold: for each tracked pod it gathers the arguments, decides, sends the request and folds the answer in
-// when it comes. A pod is on one node, a node's evaluations come one after the other, and each fold is done in one go:
-// so each state has one writer, and no answer that is late holds up a reading (C23).
-
-/** How a pod is resized, and who hears of its evaluations. */
 interface PodControllerOptions {
   readonly clock: Pick<Clock, "now" | "steady" | "monotonic">;
   /** Written by this controller alone. */
   readonly states: PodStates;
-  /** Before each request: one whose turn comes late is decided anew. */
+  /** Called before each request. A request whose permit comes late is decided again. */
   readonly acquirePermit: AcquirePermit;
   readonly actuate: SendResize;
-  /** Takes every evaluation, and the one that folds in an answer. */
+  /** Receives every evaluation, also the one that folds in an answer. */
   readonly report: EvaluationSink;
-  /** What the pod may inherit (L40): asked for new pods only. */
+  /** Returns the sizes that the pod may inherit. It is called for new pods only. */
   readonly findSiblings: (tracked: TrackedPod, input: Pick<SizeInput, "now" | "wallAheadMs">) => Siblings | null;
-  /** What the pod's own object does not tell; absent where nothing is to be said. */
+  /** Returns the input that the pod's own object does not contain; absent fields have nothing to report. */
   readonly getContext: (pod: PodFacts, now: number) => EvaluationContext;
   readonly dryRun: boolean;
-  /** False while not everybody is known who may contend for the namespace's pods: then they are not evaluated. */
+  /** False while the namespace's autoscalers may not all be known. Its pods are not evaluated then. */
   readonly canDecide: (namespace: string) => boolean;
-  /** What else a decision looks at. */
+  /** Headroom, limits and versions. */
   readonly surroundings: Surroundings;
-  /** A pod that cannot be decided is left alone until its next evaluation; the other pods go on. */
+  /** An evaluation threw. The pod is not changed before its next evaluation; the other pods continue. */
   readonly onError: (tracked: TrackedPod, error: unknown) => void;
 }
 
@@ -51,21 +46,25 @@ type EvaluationContext = Pick<
   "killFloors" | "memoryPressure" | "isSidecar" | "ledSince" | "scaleInPending" | "scaledInAt"
 >;
 
-/** A request, and the pod that it was decided on. */
+/** A request, and the pod that it was decided for. */
 export interface PendingResize {
   readonly tracked: TrackedPod;
   readonly request: ResizeRequest;
 }
 
-/** Owns the state of every tracked pod. Disposal waits for the answers to what was sent, and sends nothing more. */
+/**
+ * Owns the state of every tracked pod. A pod is on one node and a node's evaluations run one after the other, so each
+ * state has one writer. Disposal sends nothing more and waits for the answers to what was sent.
+ * Clauses: C23.
+ */
 export class PodController implements AsyncDisposable {
   readonly #options: PodControllerOptions;
   readonly #states: PodStates;
   readonly #waitingForHeadroom = new Set<string>();
-  /** By uid, the pods with a request on its way; each with the change that waits for the answer, if there was one. */
+  /** By uid, the pods with a request under way; each with the change that waits for the answer, or `null`. */
   readonly #inFlight = new Map<string, TrackedPod | null>();
   readonly #pending = new Set<Promise<void>>();
-  /** By uid, the requests that wait for their turn, the oldest first; monotonic ms. */
+  /** By uid, the requests that wait for a permit, the oldest first; monotonic ms. */
   readonly #queued = new Map<string, PendingResize & { readonly sinceMs: number }>();
   readonly #closing = new AbortController();
 
@@ -74,12 +73,15 @@ export class PodController implements AsyncDisposable {
     this.#states = options.states;
   }
 
-  /** UIDs of pods that wait for room on their node (L30). */
+  /**
+   * UIDs of the pods that wait for headroom on their node.
+   * Clauses: L30.
+   */
   get waitingForHeadroom(): ReadonlySet<string> {
     return this.#waitingForHeadroom;
   }
 
-  /** Requests that have waited for their turn for at least so long. */
+  /** Yields the requests that have waited for a permit for at least `forMs`. */
   *listQueued(forMs: number): Generator<PendingResize> {
     const untilMs = this.#options.clock.monotonic() - forMs;
     for (const queued of this.#queued.values()) {
@@ -88,7 +90,10 @@ export class PodController implements AsyncDisposable {
     }
   }
 
-  /** The pod is no longer tracked: when it comes back, its streaks are fresh (C11). */
+  /**
+   * The pod is no longer tracked. Its state is forgotten.
+   * Clauses: C11.
+   */
   drop(uid: string): void {
     this.#states.delete(uid);
     this.#waitingForHeadroom.delete(uid);
@@ -96,10 +101,13 @@ export class PodController implements AsyncDisposable {
     if (this.#inFlight.has(uid)) this.#inFlight.set(uid, null);
   }
 
-  /** Decides for each pod and sends the requests, at most one per pod at a time. Waits for no answer, and never throws. */
+  /**
+   * Decides for each pod and sends the requests, at most one per pod at a time. It does not wait for answers and never
+   * throws.
+   */
   evaluate(pods: Iterable<TrackedPod>, observe: (tracked: TrackedPod) => Observation): void {
     if (this.#closing.signal.aborted) return;
-    // Asked once for all pods of a namespace: the answer costs a look at all its autoscalers.
+    // Asked once per namespace, because the answer visits all its autoscalers.
     const verdicts = new Map<string, boolean>();
     for (const tracked of pods) {
       const { namespace } = tracked.pod;
@@ -114,7 +122,7 @@ export class PodController implements AsyncDisposable {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  /** Nothing is evaluated from now on, and what waits for its turn is not sent. */
+  /** Nothing is evaluated after this call, and requests that wait for a permit are not sent. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.answered();
@@ -125,7 +133,7 @@ export class PodController implements AsyncDisposable {
       const observation = observe(tracked);
       const { uid } = tracked.pod;
       if (observation.kind === "changed" && this.#inFlight.has(uid)) {
-        // Often it is what the request has done; the answer is to be known first.
+        // Often the request itself caused the change, so the answer must be known first.
         this.#inFlight.set(uid, tracked);
         return;
       }
@@ -161,7 +169,7 @@ export class PodController implements AsyncDisposable {
   async #sendWithPermit(tracked: TrackedPod, request: ResizeRequest): Promise<void> {
     const { acquirePermit, actuate, clock } = this.#options;
     this.#queued.set(tracked.pod.uid, { tracked, request, sinceMs: clock.monotonic() });
-    // A container that was OOM-killed is killed again until its limit is larger (L11).
+    // An OOM-killed container is killed again until its limit is larger.
     using permit = await acquirePermit(this.#closing.signal, { isUrgent: request.reflex !== null });
     this.#queued.delete(tracked.pod.uid);
     const decided = { tracked, request };
@@ -173,14 +181,14 @@ export class PodController implements AsyncDisposable {
     this.#foldAnswer(sending ?? decided, answer);
   }
 
-  /** What the pod needs now that its turn has come; `null` = nothing any more, or too little is known. */
+  /** Returns what the pod needs now that the permit has come; `null` = nothing, or too little is known. */
   #decideAgain(decided: PendingResize): PendingResize | null {
     const { uid, namespace } = decided.tracked.pod;
     const tracked = this.#inFlight.get(uid) ?? decided.tracked;
     if (this.#states.peek(uid) === null || !this.#options.canDecide(namespace)) return null;
-    // It rests on siblings, not on samples: those of the meantime say nothing about it.
+    // It depends on siblings, not on samples, so newer samples do not change it.
     if (decided.request.reason === "Inherited" && tracked === decided.tracked) return decided;
-    // Nothing was sent, so nothing is in flight.
+    // Nothing was sent yet, so nothing is under way.
     this.#inFlight.delete(uid);
     const request = this.#decide(tracked, { kind: "changed" });
     this.#inFlight.set(uid, null);
@@ -192,7 +200,7 @@ export class PodController implements AsyncDisposable {
     const { pod } = tracked;
     if (answer.kind === "accepted") headroom.confirm(pod, answer.generation);
     else if (answer.kind !== "unconfirmed") headroom.release(pod.uid);
-    // Dropped meanwhile: what was accepted is still reported, but no state comes back to life.
+    // If the pod was dropped meanwhile, the answer is still reported, but no state is stored.
     const before = this.#states.find(pod.uid);
     const input = this.#toInput(tracked, { kind: "answered", request, answer });
     const outcome: SizeOutcome = decideSize(before ?? NEW_POD_STATE, input);
@@ -200,14 +208,14 @@ export class PodController implements AsyncDisposable {
     report({ before: before ?? NEW_POD_STATE, input, outcome, tookMs: 0 });
   }
 
-  /** What has changed meanwhile is decided about now. */
+  /** Evaluates a change that arrived while the request was under way. */
   #finish(uid: string): void {
     const changed = this.#inFlight.get(uid) ?? null;
     this.#inFlight.delete(uid);
     if (changed !== null) this.evaluate([changed], () => ({ kind: "changed" }));
   }
 
-  /** What is commanded takes its room at once, or two pods of a round would both be fitted into it. */
+  /** A request reserves its headroom at once. Otherwise two pods of a round could both take it. */
   #reserveHeadroom(pod: PodFacts, { request, state }: SizeOutcome): void {
     const { headroom } = this.#options.surroundings;
     if (isWaitingForNodeCapacity(state)) this.#waitingForHeadroom.add(pod.uid);
@@ -239,30 +247,29 @@ export class PodController implements AsyncDisposable {
   }
 }
 
-// Who hears of an evaluation: sinks, each of which does one thing with it (log, metrics, events, status, and whatever
-// a caller of the daemon adds). A sink must be cheap where there is nothing to say, as 30,000 pods may be evaluated in
-// every poll interval, and it must not keep what it is given.
-
-/** One pass of one pod through the fold: what `decideSize` was given and what it returned. */
+/** One evaluation of one pod: the input and the outcome of `decideSize`. */
 export interface Evaluation {
   readonly before: PodState;
   readonly input: SizeInput;
   readonly outcome: SizeOutcome;
-  /** How long `decideSize` took, in ms; 0 when it folded in the answer to a request. */
+  /** How long `decideSize` took, in ms; 0 if it folded in an answer. */
   readonly tookMs: number;
 }
 
-/** Takes one evaluation. It may throw: then the others are called all the same. */
+/**
+ * Receives one evaluation. It must be cheap if there is nothing to report, because 30,000 pods may be evaluated in
+ * every poll interval. It must not keep the evaluation. It may throw: the other sinks still run.
+ */
 export type EvaluationSink = (evaluation: Evaluation) => void;
 
-/** What belongs to an autoscaler. */
+/** Something that belongs to an autoscaler, such as a decision or a resize. */
 interface AutoscalerPart {
   /** The autoscaler's uid. */
   readonly autoscaler: string;
   readonly container?: string;
 }
 
-/** One sink out of several, called in their order. Never throws as long as `onError` does not. */
+/** Returns one sink that calls all of them in order. Never throws as long as `onError` does not. */
 export function combineSinks(
   sinks: readonly EvaluationSink[],
   onError: (evaluation: Evaluation, error: unknown) => void,
@@ -279,8 +286,10 @@ export function combineSinks(
 }
 
 /**
- * The contender that a decision, a request or a resize belongs to; `null` when its autoscaler contends no more. One of
- * EVERY_CONTAINER has a contender per container (L50): for a container that is gone another one of them stands in.
+ * Returns the autoscaler that a decision, request or resize belongs to; `null` if it no longer matches the pod. An
+ * autoscaler of EVERY_CONTAINER has one entry per container. If the container no longer exists, another of its entries
+ * is returned.
+ * Clauses: L50.
  */
 export function findAutoscaler(
   { input: { contenders } }: Evaluation,
@@ -295,8 +304,7 @@ export function findAutoscaler(
   return owner;
 }
 
-// What is remembered of every tracked pod between two evaluations, by uid.
-
+/** The state of each tracked pod, by uid. */
 export class PodStates {
   readonly #packed = new Map<string, PackedState>();
 
@@ -306,7 +314,10 @@ export class PodStates {
     return resting === null ? null : unpackState(resting);
   }
 
-  /** The same, without what only decisions need: costs nothing. It is overwritten with the next state: nobody keeps it. */
+  /**
+   * Returns the same without what only decisions need, and without a copy. The next state overwrites it, so callers
+   * must not keep it.
+   */
   peek(uid: string): PackedState | null {
     return this.#packed.get(uid) ?? null;
   }

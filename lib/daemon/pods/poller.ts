@@ -24,11 +24,6 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { PodController } from "./controller.ts";
 import { type UsageHealth, UsageSources } from "./usage_health.ts";
 
-// Which nodes are polled: those with tracked pods, each by one loop whose interval is the smallest pollInterval of its
-// pods. Keeps the pods by node and starts and ends the loops as pods come and go (C20). Metered pods are read as well,
-// for who scales their workload, and not evaluated (R20).
-
-/** Where usage comes from, who evaluates it, and what is known of nodes. */
 export interface NodePollerOptions {
   readonly clock: Clock;
   readonly random: () => number;
@@ -38,12 +33,12 @@ export interface NodePollerOptions {
   readonly watchUsage: WatchUsage;
   readonly controller: Pick<PodController, "evaluate">;
   readonly facts: ReadonlyMap<string, NodeFacts>;
-  /** False until `facts` has all nodes there are. */
+  /** False until `facts` has all nodes. */
   readonly areListed: () => boolean;
   readonly health: UsageHealth;
-  /** No node is read more often for metered pods, ms. */
+  /** Nodes are not read more often than this for metered pods, ms. */
   readonly minPollIntervalMs?: number | null;
-  /** Hears of each reading before its pods are evaluated. */
+  /** Receives each reading before its pods are evaluated. */
   readonly onReading?: (reading: Reading) => void;
 }
 
@@ -56,12 +51,19 @@ interface PolledNode {
   failures: number;
 }
 
-/** A loop that evaluates nothing for this long beyond its interval is stuck: all calls it makes have shorter timeouts. */
+/**
+ * A loop that evaluates nothing for its interval plus this time is stuck. All calls that it makes have shorter
+ * timeouts.
+ */
 const STUCK_MS = 60_000;
 
 const WHAT = "Cannot read usage of nodes";
 
-/** The nodes with tracked pods, each with its loop. Disposal ends all loops and waits for them. */
+/**
+ * Runs one loop for each node with tracked or metered pods. Metered pods are read, but not evaluated here. Disposal
+ * ends all loops and waits for them.
+ * Clauses: C20, R20.
+ */
 export class NodePoller implements AsyncDisposable {
   readonly #options: NodePollerOptions;
   readonly #entries = new Map<string, PolledNode>();
@@ -103,7 +105,10 @@ export class NodePoller implements AsyncDisposable {
     entry.changes.add(tracked.pod.uid);
   }
 
-  /** Has those of the pods that are on the node evaluated now, rather than at the next reading (L30). */
+  /**
+   * Evaluates those of the pods that are on the node now, and not only at the next reading.
+   * Clauses: L30.
+   */
   evaluateNow(node: string, uids: ReadonlySet<string>): void {
     const entry = this.#entries.get(node);
     if (entry === undefined) return;
@@ -119,7 +124,7 @@ export class NodePoller implements AsyncDisposable {
     this.#endIfEmpty(node, entry);
   }
 
-  /** Has the pod's usage read every 5 s, or as often as its node is read for others. */
+  /** Reads the pod's usage every 5 s, or more often if its node is read more often. */
   meter(pod: PodFacts): void {
     if (pod.nodeName === null) return;
     const entry = this.#entries.get(pod.nodeName) ?? this.#add(pod.nodeName);
@@ -165,7 +170,7 @@ export class NodePoller implements AsyncDisposable {
 
   async #run(node: string, entry: PolledNode, signal: AbortSignal): Promise<void> {
     const { clock, watchUsage, controller, facts } = this.#options;
-    // Aborted when the loop fails, too: the loop that is started after it watches anew.
+    // Also aborted when the loop fails. The next loop opens a new watch.
     const ending = new AbortController();
     const readings = watchUsage(toUsageNode(node, facts), {
       interval: () => entry.schedule.intervalMs,
@@ -206,7 +211,8 @@ export class NodePoller implements AsyncDisposable {
       entry.failures = 0;
       return;
     }
-    // The node is not at fault: the watch of nodes says why they are not listed, and it may have listed this one meanwhile.
+    // If nodes are not listed, the node itself did not fail. The watch of nodes reports why, and may have listed this
+    // node meanwhile.
     const isCounted = reading.reason !== "unlisted" || (areListed() && !facts.has(reading.node));
     health.recordReading(reading, { isCounted });
     if (!isCounted) return log.debug(reading.message);
@@ -242,31 +248,30 @@ function listNamespaces({ pods }: PolledNode): ReadonlySet<string> {
   return new Set([...pods.values()].map(({ pod }) => pod.namespace));
 }
 
-// The life of one node with tracked pods: readings at the smallest poll interval of its pods, and changes of pods as
-// they come; one round of evaluations at a time (C20), which waits for no answer to a request (C23). One such loop per
-// node.
-
-/** The node, its readings, and who evaluates its pods. */
 interface NodeLoopOptions {
   readonly node: string;
   readonly controller: Pick<PodController, "evaluate">;
   /** The node's tracked pods at this moment. */
   readonly tracked: () => ReadonlyMap<string, TrackedPod>;
   readonly capacity: () => NodeCapacity;
-  /** Each is emptied when its pods are evaluated. */
+  /** Each reading is emptied after its pods were evaluated. */
   readonly readings: AsyncIterator<Reading>;
-  /** Nothing is evaluated once it is aborted. */
+  /** Nothing is evaluated after it aborts. */
   readonly signal: AbortSignal;
   readonly changes: ChangedPods;
   /** The queue that all nodes' evaluations share. */
   readonly compute: RunQueued;
-  /** Whether the tracked pods are to be evaluated with this reading. */
+  /** Returns whether the tracked pods are evaluated with this reading. */
   readonly beginRound: () => boolean;
   readonly onReading: (reading: Reading) => void;
   readonly onEvaluated: () => void;
 }
 
-/** Resolves when the readings end, which they do when the signal aborts; rejects when an evaluation or `onReading` throws. */
+/**
+ * Evaluates the pods of one node with each reading, and changed pods at once; one round at a time. Resolves when the
+ * readings end, which they do when the signal aborts. Rejects if an evaluation or `onReading` throws.
+ * Clauses: C20, C23.
+ */
 export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
   const { readings, changes } = options;
   let reading = readings.next();
@@ -278,7 +283,7 @@ export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
       if (next.done === true) return;
       const { value } = next;
       await evaluateInTurns(() => beginReading(value, options), toObserver(value, options.capacity()), options);
-      // The promise that it came by was awaited for so long that V8 keeps what it brought until it next collects the whole heap.
+      // V8 keeps the value of a long-awaited promise until the next collection of the whole heap.
       if (value.kind === "usage") value.pods.clear();
       reading = readings.next();
     }
@@ -286,17 +291,17 @@ export async function runNodeLoop(options: NodeLoopOptions): Promise<void> {
   }
 }
 
-/** The pods that are to be evaluated with the reading. */
+/** Returns the pods to evaluate with the reading. */
 function beginReading(reading: Reading, { signal, onReading, beginRound, tracked }: NodeLoopOptions): Iterable<string> {
   if (signal.aborted) return [];
   onReading(reading);
   return beginRound() ? tracked().keys() : [];
 }
 
-/** Pods that are evaluated in one go: a node may have hundreds, and others wait for their turn. */
+/** Pods that are evaluated without a pause. A node may have hundreds, and other work has to run in between. */
 const PODS_PER_TURN = 10;
 
-/** Asks for the pods when their turn comes, and evaluates those that are still tracked when it is theirs. */
+/** Evaluates the pods in small groups. The list, and whether a pod is still tracked, are read when a group starts. */
 async function evaluateInTurns(
   list: () => Iterable<string>,
   observe: (tracked: TrackedPod) => Observation,
@@ -324,7 +329,7 @@ function toObserver(reading: Reading, capacity: NodeCapacity): (tracked: Tracked
 
 const CHANGED = Symbol("changed");
 
-/** Pods of a node that have changed since they were last taken, and a way to wait for the first. */
+/** The pods of a node that have changed since the last `take`, and a way to wait for the first. */
 export class ChangedPods {
   #uids = new Set<string>();
   #wake: (() => void) | null = null;
@@ -345,33 +350,36 @@ export class ChangedPods {
     return taken;
   }
 
-  /** For one waiter at a time. Each gets a new promise: a promise that lives on keeps a reaction for every race it was in. */
+  /**
+   * For one waiter at a time. Each gets a new promise, because a long-lived promise keeps a reaction for every race.
+   */
   wait(): Promise<typeof CHANGED> {
     if (this.#uids.size > 0) return Promise.resolve(CHANGED);
     return new Promise((resolve) => this.#wake = () => resolve(CHANGED));
   }
 }
 
-// How often is a node read, and which readings are its tracked pods evaluated with (C20)? Metered pods want more
-// readings: a kubelet has new samples of a container each 10 to 19 s, of each at another moment, and a load that grows
-// is to be seen soon (R20). Evaluations stay as often as manifests ask for.
-
-/** Of one node. */
 interface PollScheduleOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly tracked: ReadonlyMap<string, TrackedPod>;
   readonly metered: ReadonlyMap<string, unknown>;
-  /** The operator's; no node is read more often for metered pods. `null` = no limit. */
+  /** The operator's limit for metered pods; `null` = none. */
   readonly minPollIntervalMs: number | null;
 }
 
-/** How often usage of metered pods is read, ms. */
+/**
+ * How often usage of metered pods is read, ms. A kubelet has a new sample of each container every 10 to 19 s, each at
+ * another moment. Frequent reads show growing load early.
+ */
 const METERED_INTERVAL_MS = 5_000;
 
 export class PollSchedule {
   readonly #options: PollScheduleOptions;
   readonly #meteredMs: number;
-  /** Of its tracked pods; `null` once they have changed: asked for once a poll, they change a hundred thousand times in a burst. */
+  /**
+   * The smallest interval of the tracked pods; `null` after a change. It is computed once a poll, because pods can
+   * change 100,000 times in a burst.
+   */
   #ownMs: number | null = null;
   #roundAt = -Infinity;
 
@@ -380,7 +388,7 @@ export class PollSchedule {
     this.#meteredMs = Math.max(METERED_INTERVAL_MS, options.minPollIntervalMs ?? 0);
   }
 
-  /** From reading to reading; Infinity for a node without pods. */
+  /** The time between two readings, ms; Infinity for a node without pods. */
   get intervalMs(): number {
     return this.#options.metered.size === 0 ? this.#getOwnMs() : Math.min(this.#getOwnMs(), this.#meteredMs);
   }
@@ -389,7 +397,10 @@ export class PollSchedule {
     this.#ownMs = null;
   }
 
-  /** Whether the tracked pods are evaluated with the reading that has come now: as often as they ask for, to half a reading. */
+  /**
+   * Returns whether the tracked pods are evaluated with the current reading. The interval is kept to within half a
+   * reading.
+   */
   beginRound(): boolean {
     const now = this.#options.clock.monotonic();
     if (now - this.#roundAt + this.#meteredMs / 2 < this.#getOwnMs()) return false;
@@ -407,10 +418,10 @@ export class PollSchedule {
   }
 }
 
-// Which containers of a node's pods are read, where a source reads each by itself: those that an autoscaler is for,
-// and all of metered pods.
-
-/** One for each pod, in their order, with the containers that its contenders name; metered pods last, with all of theirs. */
+/**
+ * Yields each pod with the containers that its autoscalers name, then the metered pods with all their containers.
+ * Sources that read containers one by one need this list.
+ */
 export function* listUsagePods(
   { pods, metered }: {
     readonly pods: ReadonlyMap<string, TrackedPod>;

@@ -1,6 +1,6 @@
 /**
- * Reports each evaluation of a pod: in the log, in metrics, as Kubernetes Events. `Refusals` reports when resizes of
- * an autoscaler are refused for a minute or longer.
+ * Reports each evaluation of a pod: in the log, in metrics, as Kubernetes Events. `Refusals` reports when resizes of an
+ * autoscaler are refused for a minute or longer.
  */
 import type { Autoscaler } from "../../model/autoscaler.ts";
 import type { ContainerDecision, ScaleAction } from "../../model/decision.ts";
@@ -18,10 +18,11 @@ import { type OnFailure, toStableText } from "../health.ts";
 import type { AutoscalerName, Metrics } from "../metrics/metrics.ts";
 import { type Evaluation, type EvaluationSink, findAutoscaler, type PendingResize } from "./controller.ts";
 
-// The sink that logs: a resize at info, and at debug each decision with its reason and what led to it. The reasons are
-// the words that events and metrics use (C53).
-
-/** Never throws, as the log does not. */
+/**
+ * Returns a sink that logs a resize at info, and each decision with its reason at debug. The reasons are those of
+ * events and metrics. Never throws.
+ * Clauses: C53.
+ */
 export function createLogSink(log: Log): EvaluationSink {
   return (evaluation) => {
     const { decisions, request, scaled, enacted } = evaluation.outcome;
@@ -37,9 +38,10 @@ export function createLogSink(log: Log): EvaluationSink {
   };
 }
 
-// The sink that publishes the notices of an evaluation as Kubernetes Events on their autoscalers (C50).
-
-/** Never throws: what the recorder cannot write it counts and drops. */
+/**
+ * Returns a sink that publishes the notices of an evaluation as Kubernetes Events on their autoscalers. Never throws.
+ * Clauses: C50.
+ */
 export function createEventSink(recorder: Pick<EventRecorder, "publish">): EvaluationSink {
   return ({ input: { pod, contenders }, outcome: { notices } }) => {
     for (const notice of notices) {
@@ -49,17 +51,17 @@ export function createEventSink(recorder: Pick<EventRecorder, "publish">): Evalu
   };
 }
 
-// The sink that counts (C52): evaluations, what they decided, what was resized and what the API server refused. Counts
-// are made where a figure changes, so an evaluation in which nothing happens costs two.
-
-/** Where to count, and for whom. */
 interface MetricsSinkOptions {
   readonly metrics: Metrics;
-  /** False for an autoscaler deleted while an answer was on its way: its series must not come back (C52). */
+  /** False for an autoscaler that was deleted while an answer was under way. Its series must not appear again. */
   readonly isKnown: (autoscaler: Autoscaler) => boolean;
 }
 
-/** Never throws, as metrics do not. */
+/**
+ * Returns a sink that counts evaluations, decisions, resizes and refusals. It counts only what changes, so an
+ * evaluation without change costs two counts. Never throws.
+ * Clauses: C52.
+ */
 export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
   const { metrics } = options;
   return (evaluation) => {
@@ -84,9 +86,11 @@ export function createMetricsSink(options: MetricsSinkOptions): EvaluationSink {
   };
 }
 
-// The sink by which a sidecar says that it leaves its pod alone (C17): somebody has forgotten the label.
-
-/** Says it once, and again when it has been otherwise in between. Of what other podfits leave to sidecars it says nothing. */
+/**
+ * Returns a sink that logs when a sidecar does not resize its own pod, because the label is missing. It logs once per
+ * episode, and nothing in other modes.
+ * Clauses: C17.
+ */
 export function createSkippedPodSink(log: Pick<Log, "warn">): EvaluationSink {
   let isSaid = false;
   return ({ input }) => {
@@ -97,15 +101,11 @@ export function createSkippedPodSink(log: Pick<Log, "warn">): EvaluationSink {
   };
 }
 
-// The sink that tells when resizes of an autoscaler are refused for long and none is accepted. The first refusal for a
-// reason of its own is an event already (C44); a server that is busy, or gives no answer, is none until it lasts.
-
-/** Whom it tells. */
 interface RefusalReporterOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly recorder: Pick<EventRecorder, "publish">;
   readonly onTrouble: OnFailure;
-  /** False for an autoscaler deleted while an answer was on its way: nothing is kept of it. */
+  /** False for an autoscaler that was deleted while an answer was under way. Nothing is remembered about it. */
   readonly isKnown: (autoscaler: Autoscaler) => boolean;
 }
 
@@ -113,10 +113,10 @@ const CANNOT_RESIZE = "Cannot resize pods";
 
 const BUSY_MESSAGE = "the API server is busy, and resizes wait for it";
 
-/** What is over sooner heals by itself. */
+/** Shorter episodes are not reported. */
 const LONG_MS = 60_000;
 
-/** Twice the longest wait after a refusal: whoever was refused before that wants nothing any more. */
+/** Twice the longest wait after a refusal. After this time without a refusal, the episode is over. */
 const FORGET_MS = 20 * 60_000;
 
 interface Episode {
@@ -126,10 +126,14 @@ interface Episode {
   readonly isPublished: boolean;
 }
 
-/** Remembers since when each autoscaler has been refused. */
+/**
+ * Reports when resizes of an autoscaler are refused for a minute or longer and none is accepted. Other reasons than
+ * RetryLater have an event of their own at the first refusal, which `createEventSink` publishes.
+ * Clauses: C44.
+ */
 export class RefusalReporter {
   readonly #options: RefusalReporterOptions;
-  /** By uid of the autoscaler. */
+  /** By autoscaler uid. */
   readonly #episodes = new Map<string, Episode>();
 
   constructor(options: RefusalReporterOptions) {
@@ -147,7 +151,7 @@ export class RefusalReporter {
     if (refusal !== null) this.#record(autoscaler, refusal);
   };
 
-  /** Looks for requests that have waited for their turn for long, as the server is busy. To be called now and then. */
+  /** Records requests that have waited long for a permit because the server is busy. Call it from time to time. */
   sweep(listQueued: (forMs: number) => Iterable<PendingResize>): void {
     const nowMs = this.#options.clock.monotonic();
     for (const { tracked: { autoscalers }, request } of listQueued(LONG_MS)) {
@@ -178,7 +182,7 @@ export class RefusalReporter {
     const sinceMs = Math.min(isSame ? before.sinceMs : nowMs, nowMs - forMs);
     const isLong = nowMs - sinceMs >= LONG_MS;
     const isPublished = isSame && before.isPublished;
-    // The other reasons have an event of their own from the first refusal on.
+    // The other reasons have an event at the first refusal already.
     const isNews = isLong && reason === "RetryLater" && !isPublished;
     this.#episodes.set(uid, { sinceMs, lastMs: nowMs, isLong, isPublished: isPublished || isNews });
     if (!isLong) return;
@@ -202,7 +206,7 @@ export class RefusalReporter {
 interface Refusal {
   readonly reason: RefusalReason;
   readonly message: string;
-  /** How long it has lasted already, ms. */
+  /** How long it has lasted, ms. */
   readonly forMs?: number;
 }
 
@@ -266,7 +270,10 @@ function nameOwner(evaluation: Evaluation, owned: Parameters<typeof findAutoscal
   return owner && formatName(owner);
 }
 
-/** Candidates count once per new sample, sent or blocked (C52). */
+/**
+ * Counts candidates once per new sample, sent or blocked.
+ * Clauses: C52.
+ */
 function countDecision(
   { decision, candidates, isNewSample }: ContainerDecision,
   autoscaler: Autoscaler,
@@ -282,8 +289,9 @@ function countDecision(
 }
 
 /**
- * A refused request is an error of the namespace, and a resize that was wanted and did not happen (C52). The sample
- * that led to it has counted as decided, not as blocked.
+ * Counts a refused request as an error of the namespace and as a blocked resize. The sample that led to it was counted
+ * as decided, not as blocked.
+ * Clauses: C52.
  */
 function countRefusal(
   answer: Answer,
@@ -297,7 +305,7 @@ function countRefusal(
   const autoscaler = findAutoscaler(evaluation, request);
   if (reason === null || autoscaler === null) return;
   metrics.failed(autoscaler.namespace, reason);
-  // To revert a stuck resize (C47) is no scale action.
+  // A revert of a stuck resize is not a scale action.
   if (request.action !== "revert" && isKnown(autoscaler)) metrics.blocked({ ...toName(autoscaler), reason });
 }
 
@@ -318,7 +326,7 @@ function countScaled(scaled: ScaleAction, evaluation: Evaluation, { metrics, isK
       resource,
       side: requestOrLimitOf(key),
       direction,
-      // Both resources count in the units that sizing rounds to: millicores and MiB.
+      // Both are counted in the units that sizing rounds to: millicores and MiB.
       absolute: Math.abs(to - from) / RESIZE_UNIT[resource],
       percent: from === 0 ? 0 : Math.abs(to - from) / from * 100,
     });

@@ -20,31 +20,33 @@ import { isSameSize, type Resources } from "../../units/resources.ts";
 import type { TrackedPod } from "../cluster/facts.ts";
 import type { EvaluationSink } from "./controller.ts";
 
-// The pods of each revision of a workload, by autoscaler, so that a new pod can be given the size that its siblings
-// have come to (L40). Kept pod by pod: a look at one pod's siblings ends after some of them, however many there are.
-
-/** The pods of one revision that some autoscaler tracks. */
+/** The pods of one revision that an autoscaler tracks. */
 interface Revision {
   readonly pods: Map<string, PodFacts>;
-  /** By container: what its pods start with, once one was seen that nobody had resized. */
+  /** By container, the size that its pods start with. It is known once a pod was seen that was not resized. */
   readonly templates: Map<string, Resources>;
 }
 
-/** The median of more says no more. */
+/** The median of more pods is not more accurate. */
 const MAX_SIBLINGS = 100;
 
-/** So many are looked at to find them: most pods may be new. */
+/** The most pods that are visited to find them, because most pods may be new. */
 const MAX_LOOKUPS = 1000;
 
-/** A pod of which nobody has changed the size counts once it has run for so long, ms: until then its size is its template's. */
+/**
+ * A pod that was not resized counts after it has run for this long, ms. Until then its size is that of the template.
+ */
 const SETTLED_MS = 60_000;
 
-/** Holds the pods of autoscalers with `newPods: inherit`; pods without a controller have no siblings. */
+/**
+ * The pods of autoscalers with `newPods: inherit`, by revision. Pods without a controller have no siblings.
+ * Clauses: L40.
+ */
 export class SiblingIndex {
   readonly #findPodState: (uid: string) => ReadableState | null;
   /** By autoscaler uid, then by revision. */
   readonly #revisions = new Map<string, Map<string, Revision>>();
-  /** By pod uid: where it stands. */
+  /** By pod uid, its revision and autoscalers. */
   readonly #places = new Map<string, { readonly revision: string; readonly autoscalers: readonly string[] }>();
 
   constructor(options: { readonly readStanding: (uid: string) => ReadableState | null }) {
@@ -80,7 +82,7 @@ export class SiblingIndex {
     }
   }
 
-  /** What the pod's containers would inherit now; `null` where nothing is known. */
+  /** Returns what the pod's containers would inherit at `now`, steady epoch ms; `null` if nothing is known. */
   find(
     { pod, autoscalers }: TrackedPod,
     { now, wallAheadMs = 0 }: Pick<SizeInput, "now" | "wallAheadMs">,
@@ -100,7 +102,7 @@ export class SiblingIndex {
     return siblings;
   }
 
-  /** Those of its own revision first, then those of others that had the same template. */
+  /** Returns pods of the same revision first, then pods of other revisions with the same template. */
   #findSettled(autoscaler: string, wanted: SiblingQuery): readonly SettledPod[] {
     const found: SettledPod[] = [];
     const revisions = this.#revisions.get(autoscaler);
@@ -116,7 +118,10 @@ export class SiblingIndex {
     return found;
   }
 
-  /** What an OOM kill has left of the memory limit, bytes (L12). */
+  /**
+   * Returns the memory floor after an OOM kill, bytes; 0 = none.
+   * Clauses: L12.
+   */
   #getFloorBytes(uid: string, container: string, now: number): number {
     const state = this.#findPodState(uid);
     const floor = state === null ? null : findContainerState(state, container)?.killFloor ?? null;
@@ -145,7 +150,7 @@ interface SiblingQuery {
   readonly wallNow: number;
 }
 
-/** The container's size in a pod that runs and is not new itself. */
+/** Returns the container's size in a pod that runs and is not new; `null` otherwise. */
 function findSettledSize(pod: PodFacts, { container: { name }, wallNow }: SiblingQuery): Resources | null {
   const container = findContainer(pod, name);
   if (container === null || container.runningAt === null) return null;
@@ -158,13 +163,13 @@ function learnTemplates({ templates }: Revision, pod: PodFacts): void {
   }
 }
 
-/** A new pod's own size is its template's. */
+/** Returns whether the template of the revision has this size. A new pod has the size of its template. */
 function hasTemplate({ templates }: Revision, { name, spec }: ContainerFacts): boolean {
   const template = templates.get(name);
   return template !== undefined && isSameSize(template, spec);
 }
 
-/** Each once: an autoscaler of every container contends once for each. */
+/** Returns each uid once: an autoscaler of EVERY_CONTAINER has one entry per container. */
 function listInheritingUids(contenders: readonly Autoscaler[]): readonly string[] {
   return [...new Set(contenders.flatMap(({ uid, newPods }) => newPods === "inherit" ? [uid] : []))];
 }
@@ -173,13 +178,10 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((one, index) => one === b[index]);
 }
 
-// OOM kills of the pods of one revision, told to each other (L14): two pods killed within ten minutes are no accident
-// of one of them, so none of the others is scaled down to the limit that killed.
-
-/** By container: bytes. As the input of a decision has it. */
+/** Bytes by container, as in the input of a decision. */
 type FloorsByContainer = Readonly<Record<string, number>>;
 
-/** One kill at a container's limit. */
+/** One OOM kill at a container's limit. */
 interface OomKill {
   readonly container: string;
   /** Epoch ms. */
@@ -188,14 +190,20 @@ interface OomKill {
 }
 
 interface RevisionKills {
-  /** The newest kill of each pod, of the last day: what podfit finds at its start is as old as the node says. */
+  /**
+   * The newest kill of each pod in the last day. The times come from the nodes, also for kills before podfit started.
+   */
   readonly kills: Map<string, OomKill>;
   floorBytes: number;
-  /** Epoch ms; 0 while there is no floor. */
+  /** Epoch ms; 0 = no floor. */
   until: number;
 }
 
-/** Remembers kills and floors for a day; pods without a controller have no siblings. */
+/**
+ * Remembers OOM kills and memory floors for a day. If two pods of a revision are killed within ten minutes, the others
+ * are not scaled down to the limit of the killed ones. Pods without a controller have no siblings.
+ * Clauses: L14.
+ */
 export class OomFloors {
   /** By revision, then by container. */
   readonly #entries = new Map<string, Map<string, RevisionKills>>();
@@ -213,7 +221,7 @@ export class OomFloors {
     entry.kills.set(uid, kill);
   }
 
-  /** Undefined where there are none, which is so of nearly every pod. */
+  /** Returns the floors; undefined if there are none, as for nearly every pod. */
   find(revision: string | null, now: number): FloorsByContainer | undefined {
     const entries = revision === null ? undefined : this.#entries.get(revision);
     if (entries === undefined) return undefined;
@@ -232,7 +240,7 @@ export class OomFloors {
     return entry;
   }
 
-  /** Kills are rare: looking at all that is remembered costs little. */
+  /** Kills are rare, so visiting all entries costs little. */
   #prune(now: number): void {
     for (const [revision, entries] of this.#entries) {
       for (const [container, { kills, until }] of entries) {
@@ -244,7 +252,7 @@ export class OomFloors {
   }
 }
 
-/** The sink that notes each kill at a limit, once. */
+/** Returns a sink that records each OOM kill at a limit once. */
 export function createOomFloorSink(floors: OomFloors): EvaluationSink {
   return ({ before, input: { pod, now }, outcome: { state } }) => {
     for (const container in state.containers) {

@@ -1,6 +1,6 @@
 /**
- * Which tracked pods have no usage, and why? It counts failed reads per node. It also remembers which source serves
- * the usage of each node.
+ * Which tracked pods have no usage, and why? It counts failed reads per node. It also remembers which source serves the
+ * usage of each node.
  */
 import type { Reading } from "../../api/usage.ts";
 import { type Autoscaler, computeSilenceMs, SILENCE_MS, toAutoscalerKey } from "../../model/autoscaler.ts";
@@ -13,18 +13,19 @@ import { getStateFor } from "../../vertical/recommend.ts";
 import type { OnFailure } from "../health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 
-// Which tracked pods have no usage, and why (C51): their node cannot be read, or a running container is not in it.
-
 /** How many of an autoscaler's pods have no usage, and why the first of them has none. */
 export type FindUnread = (
   autoscaler: Autoscaler,
   pods: Iterable<PodFacts>,
 ) => { readonly count: number; readonly why: string };
 
-/** Counts failed reads by node and notes pods that are never evaluated. */
+/**
+ * Counts failed reads by node, and finds pods that are never evaluated.
+ * Clauses: C51.
+ */
 export class UsageHealth {
   readonly #failures = new Map<string, { count: number; message: string }>();
-  /** Since when a tracked pod has been without a view, monotonic ms. */
+  /** By uid, since when a tracked pod has not been evaluated, monotonic ms. */
   readonly #unseen = new Map<string, number>();
   readonly #findPodState: (uid: string) => ReadableState | null;
   readonly #clock: Pick<Clock, "now" | "steady" | "monotonic">;
@@ -39,7 +40,7 @@ export class UsageHealth {
     this.#clock = clock;
   }
 
-  /** Notes a reading. A failed one that is not counted is no failure of the node, and only explains why usage is missing. */
+  /** Records a reading. A failed reading that is not counted only explains why usage is missing. */
   recordReading(reading: Reading, { isCounted = true } = {}): void {
     if (reading.kind === "usage") return void this.#failures.delete(reading.node);
     const count = (this.#failures.get(reading.node)?.count ?? 0) + (isCounted ? 1 : 0);
@@ -50,7 +51,9 @@ export class UsageHealth {
     this.#unseen.delete(uid);
   }
 
-  /** A tracked pod that was never evaluated: not enough is known of the cluster, or its evaluation fails. */
+  /**
+   * Explains a tracked pod that was never evaluated: too little is known about the cluster, or its evaluation fails.
+   */
   #explainUnseen(pod: PodFacts): string | null {
     const nowMs = this.#clock.monotonic();
     const sinceMs = this.#unseen.get(pod.uid) ?? nowMs;
@@ -85,13 +88,13 @@ export class UsageHealth {
     if (failure !== undefined && failure.count >= MAX_FAILED_READS) return failure.message;
     const state = this.#findPodState(pod.uid);
     const views = state === null ? undefined : getStateFor(autoscaler, state).views;
-    // As long as the fold waits (C22): a poll interval above it is no silence.
+    // As long as a decision waits. A longer poll interval does not count as missing usage.
     const limitMs = computeSilenceMs(autoscaler);
     for (const name of listContainers(autoscaler, pod)) {
       const view = views?.[autoscaler.isWildcard ? toAutoscalerKey(autoscaler.uid, name) : autoscaler.key];
       if (view === undefined) return this.#explainUnseen(pod);
       this.#unseen.delete(pod.uid);
-      // Nearly every pod ends here.
+      // This is the case for nearly every pod.
       if (now - view.sampling.newAt < limitMs) continue;
       const runningAt = findContainer(pod, name)?.runningAt ?? null;
       if (runningAt === null || now - Math.min(runningAt - wallAheadMs, now) < limitMs) continue;
@@ -102,16 +105,15 @@ export class UsageHealth {
   }
 }
 
-// Which source of usage serves each node, where there are several: told in metrics, and in the log when it changes
-// (C54).
-
-/** Who is told. */
 interface UsageSourcesOptions {
   readonly metrics: Pick<Metrics, "setNodesBySource">;
   readonly onTrouble: OnFailure;
 }
 
-/** Remembers the source of each node. */
+/**
+ * Remembers which source serves each node, and reports changes in metrics and log.
+ * Clauses: C54.
+ */
 export class UsageSources {
   readonly #options: UsageSourcesOptions;
   readonly #byNode = new Map<string, { readonly source: string; readonly isBetter: boolean }>();
@@ -121,7 +123,7 @@ export class UsageSources {
     this.#options = options;
   }
 
-  /** Takes every reading. */
+  /** Records every reading. */
   recordReading({ node, served }: Reading): void {
     if (served === undefined) return;
     const { source, because } = served;

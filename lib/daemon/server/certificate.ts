@@ -9,21 +9,20 @@ import type { Clock } from "../../runtime/clock.ts";
 import { waitAtMost } from "../../runtime/tasks.ts";
 import { type ByteStream, type GetIdentity, type Identity, writeAll } from "./serve.ts";
 
-// The certificate that the listener shows, as its files have it at the moment. Whoever renews one replaces the files,
-// as a mounted Secret does by one symbolic link, so they are read again every 10 s, when somebody connects.
-
-/** Where it is, and who hears of changes. */
 export interface CertificateOptions {
   readonly certPath: string;
   readonly keyPath: string;
   readonly clock: Pick<Clock, "monotonic" | "sleep">;
-  /** Other files were read, and are shown from now on. */
+  /** Changed files were read and are used from now on. */
   readonly onRenewed: () => void;
-  /** The files cannot be used any more, so those of before are shown on. Called once for each such error. */
+  /** The files cannot be used, so the certificate stays the previous one. Called once for each different error. */
   readonly onRefused: (error: Error) => void;
 }
 
-/** Rejects where the files cannot be read, or are no certificate and its key. */
+/**
+ * Returns a function that gives the current certificate. The files are read again at most every 10 s, when a client
+ * connects. Rejects if the files cannot be read or are not a certificate and its key.
+ */
 export async function openCertificate(options: CertificateOptions): Promise<GetIdentity> {
   const { clock, onRenewed, onRefused } = options;
   let pair = await readKeyPair(options);
@@ -34,7 +33,7 @@ export async function openCertificate(options: CertificateOptions): Promise<GetI
 
   async function readAgain(): Promise<void> {
     try {
-      // Between the two files they may have been replaced: then the second look sees the new ones.
+      // The files may have been replaced between the two reads. Then the second try reads the new ones.
       const next = await readKeyPair(options).catch(() => readKeyPair(options));
       refused = "";
       if (next.cert === pair.cert && next.key === pair.key) return;
@@ -61,7 +60,7 @@ export async function openCertificate(options: CertificateOptions): Promise<GetI
 
 const REREAD_INTERVAL_MS = 10_000;
 
-/** A file system that hangs must not hold up those who connect. */
+/** A file system that hangs must not delay clients. */
 const READ_TIMEOUT_MS = 1_000;
 
 interface KeyPair {
@@ -75,7 +74,7 @@ async function readKeyPair({ certPath, keyPath }: CertificateOptions): Promise<K
     key: await readPem({ kind: "file", path: keyPath }, "--tls-private-key-file"),
   };
   try {
-    // Of what Deno has, this alone says what is wrong with them.
+    // This is the only function of Deno that says what is wrong with the files.
     Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...pair }).close();
   } catch (cause) {
     const files = `--tls-cert-file "${certPath}" with --tls-private-key-file "${keyPath}"`;
@@ -90,12 +89,11 @@ function describe(cause: unknown, { key }: KeyPair): string {
   return key.includes("ENCRYPTED") ? "the key has a passphrase, and podfit takes none" : message;
 }
 
-// TLS over a connection that was accepted as plain TCP, so that each connection can have the certificate of the
-// moment. Deno.listenTls keeps its first certificate for ever, and a second listener beside the first (`reusePort`) is
-// unstable in Deno 2.9.6, and whoever waits in the queue of the one that is closed is cut off. Rustls below offers TLS
-// 1.2 and 1.3.
-
-/** Takes PEM that has been checked: the handshake alone would tell that it is none. */
+/**
+ * Takes PEM that was checked before; otherwise only the handshake would find an error. TLS runs over accepted TCP
+ * connections, so that each connection can have the current certificate: Deno.listenTls keeps its first certificate for
+ * ever.
+ */
 function createIdentity(pem: { readonly cert: string; readonly key: string }): Identity {
   const secureContext = createSecureContext({ ...pem, minVersion: "TLSv1.2" });
   return { open: (conn) => openTlsWire(conn, secureContext) };
@@ -103,10 +101,11 @@ function createIdentity(pem: { readonly cert: string; readonly key: string }): I
 
 function openTlsWire(conn: ByteStream, secureContext: SecureContext): ByteStream {
   const carrier = toDuplex(conn);
-  // A destroyed stream tells its error to somebody or else to the process; readers and writers have it from the socket.
+  // Without a listener, the error of a destroyed stream would end the process. Readers and writers get the error from
+  // the socket.
   carrier.on("error", () => {});
   const socket = new TLSSocket(carrier, { isServer: true, secureContext });
-  // As plain TCP has it: who has asked may say so, and gets the answer.
+  // As with plain TCP, a client may close its sending side and still get the answer.
   socket.allowHalfOpen = true;
   const { promise: broken, reject: tellBroken } = Promise.withResolvers<never>();
   broken.catch(() => {});
@@ -144,7 +143,7 @@ function openTlsWire(conn: ByteStream, secureContext: SecureContext): ByteStream
   };
 }
 
-/** What is encrypted, as a stream. */
+/** Returns the encrypted bytes as a stream. */
 function toDuplex(conn: ByteStream): Duplex {
   return new Duplex({
     read() {
@@ -167,5 +166,5 @@ function toDuplex(conn: ByteStream): Duplex {
   });
 }
 
-/** As long as a record of TLS may be. */
+/** The maximum length of a TLS record. */
 const PIECE_BYTES = 16 * 1024;

@@ -1,44 +1,40 @@
 /**
- * May this reader read `/metrics` or another path? The API server checks the bearer token and the right, as for
+ * May this reader read `/metrics` or another path? The API server checks the bearer token and the right, as in
  * controller-runtime. Its answers are kept for a while.
+ * https://github.com/kubernetes-sigs/controller-runtime/blob/main/pkg/metrics/filters/filters.go
  */
 import { type ApiClient, reviewAccess, reviewToken, type UserInfo } from "../../kube/client.ts";
 import { ApiError } from "../../kube/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { Semaphore, TokenBucket } from "../../runtime/limits.ts";
 
-// May this reader have `/metrics`, or another path? As controller-runtime decides it: the API server says whose the
-// bearer token is, and whether its owner may "get" the path. Its answers are kept for as long as there.
-// https://github.com/kubernetes-sigs/controller-runtime/blob/main/pkg/metrics/filters/filters.go
-
-/** What is decided of a reader. */
+/** The decision about a reader. */
 export type Access =
   | { readonly kind: "allowed" }
-  /** No token, or one that is nobody's. */
+  /** No token, or an invalid one. */
   | { readonly kind: "unknownReader" }
   | { readonly kind: "denied"; readonly user: string }
-  /** Nobody can tell now. */
+  /** The API server did not answer. */
   | { readonly kind: "unanswered"; readonly why: string }
-  /** Nobody will be able to tell before podfit has this right. */
+  /** podfit lacks the right to ask. */
   | { readonly kind: "rightMissing"; readonly why: string };
 
-/** Decides by a request's header `Authorization` who may get a path. Never rejects. */
+/** Returns whether the sender of this `Authorization` header may get the path. Never rejects. */
 export type CheckReader = (authorization: string | null, path: string) => Promise<Access>;
 
-/** Whom to ask, and who hears when that cannot be done. */
 interface ReaderAccessOptions {
   readonly client: Pick<ApiClient, "core">;
   readonly clock: Pick<Clock, "monotonic" | "sleep" | "timeout">;
   readonly onFailure: (failure: Access & { readonly kind: "unanswered" | "rightMissing" }) => void;
-  /** After a failure: the API server has answered. */
+  /** The API server has answered, also after a failure. */
   readonly onAnswered: () => void;
 }
 
-/** While there is no API server yet. */
+/** Used before the API server is known. */
 export const NO_API_SERVER: CheckReader = () =>
   Promise.resolve({ kind: "unanswered", why: "the API server was not asked yet" });
 
-/** Decides by reviews of tokens and rights. */
+/** Returns a check that uses TokenReviews and SubjectAccessReviews. */
 export async function openReaderAccess(
   { client, clock, onFailure, onAnswered }: ReaderAccessOptions,
 ): Promise<CheckReader> {
@@ -49,7 +45,7 @@ export async function openReaderAccess(
   const hash = await openHash();
   let waiting = 0;
 
-  /** Those who were known a moment ago go before those who may be guessing. */
+  /** Readers that were known a moment ago go before others, which may be guessing tokens. */
   async function ask<T>(review: (signal: AbortSignal) => Promise<T>, isUrgent: boolean): Promise<T> {
     using timeout = clock.timeout(TIMEOUT_MS);
     const { signal } = timeout;
@@ -57,7 +53,7 @@ export async function openReaderAccess(
     return await review(signal);
   }
 
-  /** Rejects with a Crowded where too many wait: a connection may be gone long before its turn comes. */
+  /** Rejects with TooManyReaders if too many wait: a connection may end long before its slot comes. */
   async function takeTurn(signal: AbortSignal, isUrgent: boolean): Promise<Disposable> {
     if (!isUrgent && waiting >= MAX_WAITING) throw new TooManyReaders();
     waiting++;
@@ -111,7 +107,7 @@ export async function openReaderAccess(
   };
 }
 
-/** No failure of the API server's: nobody has asked it. */
+/** Not a failure of the API server: it was not asked. */
 class TooManyReaders extends Error {
   constructor(options?: ErrorOptions) {
     super("too many readers whom podfit does not know ask at once", options);
@@ -126,7 +122,7 @@ const TIMEOUT_MS = 10_000;
 
 const USER_MS = 60_000;
 
-/** Less than there, so that others' guesses do not drive out who is known. */
+/** Shorter, so that guesses do not push known readers out of the cache. */
 const UNKNOWN_USER_MS = 10_000;
 
 const ALLOWED_MS = 300_000;
@@ -137,13 +133,13 @@ const MAX_KEPT = 1024;
 
 const MAX_CONCURRENT = 4;
 
-/** Readers who wait for their turn, those known a moment ago not counted. */
+/** The most readers that wait, without those known a moment ago. */
 const MAX_WAITING = 100;
 
-/** Whoever guesses tokens must not have the API server hold podfit's own requests. */
+/** Readers that guess tokens must not make the API server throttle podfit's own requests. */
 const REVIEW_RATE = { perSecond: 10, burst: 20 };
 
-/** Those of service accounts have about 1 kB. */
+/** Tokens of service accounts have about 1 kB. */
 const MAX_TOKEN_LENGTH = 8 * 1024;
 
 /** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
@@ -153,8 +149,8 @@ function parseBearer(authorization: string | null): string | null {
 }
 
 /**
- * No token is kept, nor a hash of one that guesses could be tried against elsewhere. Hashed at once: `crypto.subtle` has a
- * thread for each guess, and what comes together is found together no more. Loaded by those who ask about readers.
+ * Returns a keyed hash function. No token is stored, and no hash that an attacker could test guesses against. It is
+ * synchronous: `crypto.subtle` would use a thread for each guess. The module is loaded only if readers are checked.
  */
 async function openHash(): Promise<(text: string) => string> {
   const { createHmac, randomBytes } = await import("node:crypto");
@@ -162,7 +158,7 @@ async function openHash(): Promise<(text: string) => string> {
   return (text) => createHmac("sha256", salt).update(text).digest("base64");
 }
 
-/** All that a right may hang on. */
+/** Returns everything that a right can depend on, as a key. */
 function toAccessKey({ username, uid, groups, extra }: UserInfo, path: string): string {
   return JSON.stringify([username, uid, groups, extra, path]);
 }
@@ -179,9 +175,7 @@ function toFailure(error: unknown, asked: string): Access & { readonly kind: "un
   return { kind: "unanswered", why: `cannot ask the API server for ${asked}: ${why}` };
 }
 
-// Answers that are good for a while: asked for once by however many want them at once, and no more kept than a bound.
-
-/** An answer and how long it is good for. */
+/** An answer and how long it is valid, ms. */
 interface CacheableAnswer<T> {
   readonly value: T;
   readonly keepMs: number;
@@ -192,7 +186,10 @@ interface KeptAnswer<T> {
   readonly untilMs: number;
 }
 
-/** By key. A failure is not kept. */
+/**
+ * Answers by key, with a time limit and a maximum number. Concurrent requests for one key share one question. Failures
+ * are not kept.
+ */
 class AnswerCache<T> {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #most: number;
@@ -204,12 +201,12 @@ class AnswerCache<T> {
     this.#most = most;
   }
 
-  /** What was answered last, also where it is good no more; undefined where that is forgotten. */
+  /** Returns the last answer, even if it is no longer valid; undefined if it was dropped. */
   last(key: string): T | undefined {
     return this.#kept.get(key)?.value;
   }
 
-  /** Rejects as `ask` does. */
+  /** Returns a valid answer, or asks. Rejects as `ask` does. */
   get(key: string, ask: () => Promise<CacheableAnswer<T>>): Promise<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#clock.monotonic() < kept.untilMs) return Promise.resolve(kept.value);
@@ -226,7 +223,7 @@ class AnswerCache<T> {
     return value;
   }
 
-  /** Answers that are good for long outlive a flood of those that are not. */
+  /** Drops the answer that ends first, so that a flood of short-lived answers does not remove long-lived ones. */
   #dropNextToEnd(): void {
     const all = [...this.#kept].sort(([, a], [, b]) => a.untilMs - b.untilMs);
     const [first] = all[0] ?? [];

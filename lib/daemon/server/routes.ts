@@ -11,9 +11,6 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { FlightRecords, RecordSubject } from "../recorder.ts";
 import type { Access, CheckReader } from "./reader_access.ts";
 
-// What podfit answers over HTTP: a plain (Request) -> Response out of groups of routes, with an index of all of them
-// at `/`. Every route answers GET and HEAD and nothing else.
-
 /** Answers one request. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -21,14 +18,17 @@ export type Handler = (request: Request) => Response | Promise<Response>;
 interface Route {
   /** `/metrics` */
   readonly path: string;
-  /** What the index says of it. */
+  /** The text in the index. */
   readonly about: string;
-  /** What every answer passes through, such as compression. */
+  /** Middleware for every answer, such as compression. */
   readonly middleware?: readonly MiddlewareHandler[];
   readonly answer: (context: Context) => Response | Promise<Response>;
 }
 
-/** Never rejects: an answer that throws is a 500 with its message. Of two routes with one path the first answers. */
+/**
+ * Returns a handler for the routes and an index of them at `/`. Routes answer GET and HEAD only. If two routes have one
+ * path, the first answers. An answer that throws becomes status 500 with its message; the handler never rejects.
+ */
 export function createHandler(groups: readonly (readonly Route[])[]): Handler {
   const routes = groups.flat();
   const app = new Hono();
@@ -48,15 +48,12 @@ function formatIndex(routes: readonly Route[]): string {
   return ["podfit", "", ...routes.map(({ path, about }) => `${path.padEnd(width)}  ${about}`), ""].join("\n");
 }
 
-// `/healthz` and `/readyz`, as a kubelet probes them: 200 or 503, with the reasons one per line.
-
-/** Whose verdicts the probes get. */
 export interface HealthRoutesOptions {
   readonly isAlive: () => CheckResult;
   readonly isReady: () => CheckResult;
 }
 
-/** The two routes, each with its own verdict, asked anew for every answer. */
+/** Returns the routes `/healthz` and `/readyz` for the probes of a kubelet: 200 or 503, with one reason per line. */
 export function healthRoutes({ isAlive, isReady }: HealthRoutesOptions): readonly Route[] {
   return [
     { path: "/healthz", about: "is the process alive", answer: (context) => answerCheck(context, isAlive()) },
@@ -68,19 +65,18 @@ function answerCheck(context: Context, { ok, message }: CheckResult): Response {
   return context.text(`${message}\n`, ok ? 200 : 503);
 }
 
-// `/metrics`. However long the page is, everything else goes on while it is sent; and however many want it, no more
-// than a few are made at a time, as one that is under way holds 1 MB or more until its reader has taken it.
-
-/** For whom the page is, and for how many of them. */
 interface MetricsRoutesOptions {
-  /** Without it everybody may read. */
+  /** Absent = every client may read. */
   readonly checkReader?: CheckReader | null;
   readonly clock?: Pick<Clock, "timeout">;
-  /** How many pages may be under way; 4 by default. */
+  /** The most pages at one time; 4 by default. A page under way needs 1 MB or more. */
   readonly maxPages?: number;
 }
 
-/** The page for Prometheus, compressed where the reader takes it. */
+/**
+ * Returns the route `/metrics` for Prometheus, compressed if the client accepts that. Other work continues while a page
+ * is sent.
+ */
 export function metricsRoutes(
   metrics: Pick<Metrics, "contentType" | "render">,
   { checkReader = null, clock = systemClock, maxPages = 4 }: MetricsRoutesOptions = {},
@@ -92,7 +88,7 @@ export function metricsRoutes(
     about: "its metrics, for Prometheus",
     middleware: [
       ...(checkReader === null ? [] : [guardReaders(checkReader, METRICS_PATH)]),
-      // Measured: 29 MB become 1 MB at a cost of 0.15 s, in steps of a millisecond.
+      // Measured: 29 MB become 1 MB in 0.15 s, in steps of a millisecond.
       compress({ encoding: "gzip" }),
     ],
     async answer(context) {
@@ -105,9 +101,10 @@ export function metricsRoutes(
   }];
 }
 
-// `/debug/records`: what the flight recorder holds of a pod or ScaledObject, and what comes after it, as JSON lines.
-
-/** The one route. Without `checkReader` everybody may read. */
+/**
+ * Returns the route `/debug/records`: the records of a pod or ScaledObject, and those that follow, as JSON lines.
+ * Without `checkReader` every client may read.
+ */
 export function debugRoutes(records: FlightRecords, checkReader: CheckReader | null): readonly Route[] {
   return [{
     path: RECORDS_PATH,
@@ -127,15 +124,13 @@ export function debugRoutes(records: FlightRecords, checkReader: CheckReader | n
   }];
 }
 
-// Which records does a request ask for?
-
-/** What is wanted, or what is wrong with the question. */
+/** The parsed query, or what is wrong with it. */
 type DebugQuery =
   | { readonly kind: "latest"; readonly namespace: string | null }
   | { readonly kind: "one"; readonly subject: RecordSubject; readonly isWatched: boolean; readonly withPast: boolean }
   | { readonly kind: "refused"; readonly message: string };
 
-/** Parses the query of `/debug/records`. */
+/** Parses the query of `/debug/records`. Never throws. */
 export function parseDebugQuery(query: URLSearchParams): DebugQuery {
   const known: readonly string[] = [...QUERY_FLAGS, ...QUERY_NAMES];
   for (const key of query.keys()) {
@@ -149,18 +144,15 @@ export function parseDebugQuery(query: URLSearchParams): DebugQuery {
   return toQuery(query);
 }
 
-// What a ring holds and then each evaluation as it happens, for one reader, who gets no more time than a few lines
-// give.
-
-/** Ends when the subject is gone, and with an error for a reader who is too far behind. Disposal ends it for its reader. */
+/** The lines end when the subject is removed, and with an error if the reader is too slow. Disposal ends them too. */
 interface FollowedRecords extends Disposable {
   readonly lines: AsyncIterable<string>;
 }
 
-/** A poll of a pod is a line; the shortest interval is a second. */
+/** A poll of a pod makes one line; the shortest interval is a second. */
 const MAX_WAITING_LINES = 256;
 
-/** `null` where there is no such subject now. */
+/** Returns the stored records, then each new one; `null` if the subject is not known. */
 function followRecords(
   records: FlightRecords,
   { subject, withPast }: { readonly subject: RecordSubject; readonly withPast: boolean },
@@ -198,9 +190,7 @@ function followRecords(
   };
 }
 
-// Lets only those readers through to a route who may. What others get says what they lack.
-
-/** What goes before a route's own answer. */
+/** Returns middleware that lets only readers with the right pass. The other answers say what is missing. */
 function guardReaders(checkReader: CheckReader, path: string): MiddlewareHandler {
   return async (context, next) => {
     const access = await checkReader(context.req.header("authorization") ?? null, path);
@@ -226,15 +216,12 @@ function refuseReader(context: Context, access: Exclude<Access, { readonly kind:
   }
 }
 
-// Bodies of answers that are made while they are read: each piece when the reader has room for it, so that a long one
-// blocks nobody.
-
-/** Work, ms, between two turns of the event loop. */
+/** The time between two pauses for other work, ms. */
 const ENCODE_ROUND_MS = 2;
 
 /**
- * The event loop turns between pieces that take some time. `holding` is disposed of after the last one, or when the reader has gone, also
- * before the first; pieces that are waited for have to end then.
+ * Returns a body that makes each piece when the reader can take it, and pauses for other work. `holding` is disposed
+ * after the last piece or when the reader has gone, also before the first piece. Asynchronous pieces have to end then.
  */
 function toTextStream(
   pieces: Iterable<string> | AsyncIterable<string>,
@@ -273,7 +260,7 @@ async function* encodeInRounds(pieces: Iterable<string> | AsyncIterable<string>)
 
 const METRICS_PATH = "/metrics";
 
-/** As long as Prometheus waits by default. Those who do not read are gone by then. */
+/** The default scrape timeout of Prometheus. Clients that do not read are disconnected by then. */
 const SLOT_TIMEOUT_MS = 10_000;
 
 async function takeSlot(pages: Semaphore, clock: Pick<Clock, "timeout">): Promise<Disposable | null> {
@@ -289,7 +276,7 @@ const NOTHING_TO_DISPOSE: Disposable = { [Symbol.dispose]() {} };
 
 type ByteBody = ReadableStream<Uint8Array>;
 
-/** What is wrong, where nothing is known. */
+/** Returns the body, or a message if the subject is not known. */
 function toSubjectBody(
   records: FlightRecords,
   { subject, isWatched, withPast }: Extract<DebugQuery, { readonly kind: "one" }>,

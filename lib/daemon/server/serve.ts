@@ -1,48 +1,41 @@
 /**
- * The HTTP server: it accepts connections, parses one request per connection and writes the answer. Each connection
- * has time limits, and their number is bounded. It uses a plain listener; the reason is below.
+ * The HTTP server: it accepts connections, parses one request per connection and writes the answer. Each connection has
+ * time limits, and their number is bounded. It uses a plain listener, because the servers of Deno 2.9.6 fail under load
+ * (measured). Deno.serve has no timeout and no limit of connections, and it ends when the process has no file
+ * descriptors left. node:http has both, but without file descriptors it stops accepting for ever.
  */
 import { backoffMs } from "../../runtime/backoff.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { waitAtMost } from "../../runtime/tasks.ts";
 import type { Handler } from "./routes.ts";
 
-// Listens for HTTP or HTTPS with a handler, until the signal aborts or the server is disposed of. The network is not
-// believed: there is a bound to the connections at one time and to the life of each, and no error of one ends the
-// server.
-//
-// On a plain listener, because of what Deno 2.9.6 has (measured): Deno.serve has no timeout and no bound, keeps
-// half-sent requests for ever, and ends when the process is out of file descriptors; node:http has both and keeps to
-// them, but out of file descriptors it stops to accept for ever, without an event.
-
-/** Where to listen, until when, and for whom. */
 export interface ServeOptions extends Partial<ConnectionTimeouts> {
   readonly hostname: string;
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port: number;
   readonly signal?: AbortSignal;
-  /** How long disposal waits for answers under way before it closes their connections; 1 s by default. */
+  /** How long disposal waits for running answers before it closes their connections; 1 s by default. */
   readonly drainMs?: number;
   /** The most connections at one time; 100 by default. */
   readonly mostConnections?: number;
-  /** Hears why connections cannot be accepted, once a minute at most. Must not throw. */
+  /** Receives the reason why connections cannot be accepted, once a minute at most. Must not throw. */
   readonly onAcceptError?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly listen?: typeof Deno.listen;
-  /** Speaks HTTPS with what this gives for each connection; HTTP without it. */
+  /** Serves HTTPS with the identity that it returns for each connection; HTTP without it. */
   readonly readIdentity?: GetIdentity | undefined;
 }
 
-/** A server that listens; `hostname` and `port` are the ones it got. */
+/** A server that listens; `hostname` and `port` are the actual ones. */
 export interface Server extends AsyncDisposable {
   readonly hostname: string;
   readonly port: number;
 }
 
 /**
- * Listens when it returns; throws when it cannot. Abort or disposal closes the port at once, and disposal waits for
- * answers under way.
+ * Returns a server that listens; throws if it cannot listen. Abort or disposal closes the port at once, and disposal
+ * waits for running answers.
  */
 export function serve(handler: Handler, options: ServeOptions): Server {
   const { signal, drainMs = 1_000, clock = systemClock, readIdentity } = options;
@@ -79,22 +72,14 @@ export function serve(handler: Handler, options: ServeOptions): Server {
   }
 }
 
-// The certificate that the listener shows, as its files have it at the moment. Whoever renews one replaces the files,
-// as a mounted Secret does by one symbolic link, so they are read again every 10 s, when somebody connects.
-
-/** Gives what to show to a client that connects now. Never rejects. */
+/** Returns the certificate for a client that connects now. Never rejects. */
 export type GetIdentity = () => Promise<Identity>;
 
-// TLS over a connection that was accepted as plain TCP, so that each connection can have the certificate of the
-// moment. Deno.listenTls keeps its first certificate for ever, and a second listener beside the first (`reusePort`) is
-// unstable in Deno 2.9.6, and whoever waits in the queue of the one that is closed is cut off. Rustls below offers TLS
-// 1.2 and 1.3.
-
-/** A certificate with its chain, and its key, ready to be shown. */
+/** A certificate with its chain and its key, ready for handshakes. */
 export interface Identity {
   /**
-   * Gives the connection as its client means it. The handshake begins with the first byte that is read; where it fails
-   * reading rejects. Closing it closes `conn`.
+   * Returns the decrypted connection. The handshake begins with the first read; if it fails, the read rejects. Closing
+   * the returned connection closes `conn`.
    */
   readonly open: (conn: ByteStream) => ByteStream;
 }
@@ -115,7 +100,7 @@ interface AcceptOptions extends Pick<ServeOptions, "onAcceptError" | "random"> {
   readonly take: (conn: Deno.TcpConn) => void;
 }
 
-/** Out of file descriptors is no end: connections give theirs back when their time is up. */
+/** Continues when file descriptors run out: connections free theirs when their time ends. */
 async function accept(
   listener: Deno.TcpListener,
   { take, clock, signal, onAcceptError = () => {}, random = Math.random }: AcceptOptions,
@@ -136,10 +121,10 @@ async function accept(
   }
 }
 
-/** What the network may bring about must not fill the log. */
+/** Errors that the network can cause must not fill the log. */
 const MIN_BETWEEN_MS = 60_000;
 
-/** The connections there are, oldest first. */
+/** The open connections, oldest first. */
 class Connections {
   readonly #most: number;
   readonly #all = new Set<Connection>();
@@ -148,7 +133,7 @@ class Connections {
     this.#most = most;
   }
 
-  /** Makes room first: the one that has waited longest for a request goes, or the oldest when none does. */
+  /** At the limit it closes one first: the connection that has waited longest for a request, or else the oldest. */
   add(connection: Connection): void {
     if (this.#all.size >= this.#most) this.#dropOne();
     this.#all.add(connection);
@@ -173,49 +158,47 @@ class Connections {
   }
 }
 
-// One connection, which carries one request and its answer and is closed then. Whoever holds the other end gets a time
-// for each of the two and no longer: a connection costs some memory and a file descriptor, and anybody may open one.
-
-/** How long the other end may take. */
+/** How long the client may take. A connection carries one request and its answer, and anyone may open one. */
 interface ConnectionTimeouts {
-  /** For the handshake, where there is one, and the head of its request. */
+  /** For the TLS handshake, if any, and the head of the request. */
   readonly headMs: number;
   /** To read the answer. */
   readonly answerMs: number;
-  /** To read a piece of it: whoever has stopped to read goes before the answer's time is up. */
+  /** To read one piece of the answer. A client that stops reading is disconnected before `answerMs`. */
   readonly stallMs: number;
 }
 
-/** What carries the request and its answer: a TCP connection, or TLS over one. As Deno.Conn has them. */
+/** A TCP connection, or TLS over one, with the methods of Deno.Conn. */
 export interface ByteStream {
-  /** Gives how many bytes came; `null` when the other end has said its last. */
+  /** Returns the number of bytes read; `null` at the end of the stream. */
   readonly read: (buffer: Uint8Array) => Promise<number | null>;
-  /** Gives how many bytes went. */
+  /** Returns the number of bytes written. */
   readonly write: (bytes: Uint8Array) => Promise<number>;
   readonly closeWrite: () => Promise<void>;
   readonly close: () => void;
 }
 
-/** For whom connections are served. */
 interface ConnectionOptions {
   readonly handler: Handler;
   readonly clock: Clock;
   readonly timeouts: ConnectionTimeouts;
-  /** Gives what the client means by what it sends; by default it is not encrypted. The new one closes the old. */
+  /**
+   * Returns the decrypted connection; by default connections are not encrypted. Closing the new one closes the old one.
+   */
   readonly secure?: ((conn: ByteStream) => Promise<ByteStream>) | undefined;
 }
 
-/** A connection that runs by itself. */
+/** A connection that is being served. */
 interface Connection {
-  /** Whether a whole request has come whose answer is not yet sent. */
+  /** Whether a complete request has arrived and its answer is not sent yet. */
   readonly isAnswering: boolean;
   /** Resolves when it is closed; never rejects. */
   readonly closed: Promise<void>;
-  /** Closes it at once, whatever is under way. */
+  /** Closes it at once. */
   readonly close: () => void;
 }
 
-/** Serves a connection and closes it. */
+/** Serves one request of a connection, then closes it. */
 function serveConnection(
   conn: Deno.TcpConn,
   { handler, clock, timeouts, secure }: ConnectionOptions,
@@ -224,7 +207,7 @@ function serveConnection(
   let wire: ByteStream = conn;
   let isAnswering = false;
   let isClosed = false;
-  // Whoever has gone, or was too slow, is nobody to tell.
+  // A client that has gone or was too slow cannot be informed.
   void serveOne().catch(() => {}).finally(close);
   return {
     get isAnswering() {
@@ -242,7 +225,7 @@ function serveConnection(
   }
 
   async function serveOne(): Promise<void> {
-    // Else a short write would wait until the one before it has arrived.
+    // Otherwise a short write would wait until the previous one has arrived.
     conn.setNoDelay();
     const text = await within(timeouts.headMs, openAndReadHead);
     if (text === null) return;
@@ -251,7 +234,7 @@ function serveConnection(
     await within(timeouts.answerMs, () => answerRequest(write, { text, handler, now: clock.now() }));
     await within(timeouts.stallMs, () => wire.closeWrite());
     isAnswering = false;
-    // Closed before the other end has sent all it wanted to, it would lose the answer.
+    // If the connection closed before the client has sent everything, the client would lose the answer.
     await within(LINGER_MS, () => readToEnd(wire));
   }
 
@@ -277,7 +260,7 @@ const LINGER_MS = 1_000;
 
 const [CR, LF] = [13, 10];
 
-/** Gives the head without the empty line at its end; `null` when the other end closes before. */
+/** Returns the head without the empty line at its end; `null` if the client closes before. */
 async function readHead(wire: ByteStream): Promise<string | null> {
   const buffer = new Uint8Array(MAX_HEAD_BYTES);
   for (let length = 0; length < buffer.length;) {
@@ -290,10 +273,10 @@ async function readHead(wire: ByteStream): Promise<string | null> {
   return TOO_LARGE;
 }
 
-/** Not a head, whatever else somebody may send. */
+/** No valid head is empty. */
 const TOO_LARGE = "";
 
-/** Where the empty line begins of which a part may have come before `from`. */
+/** Returns where the empty line begins; a part of it may be before `from`. `null` = not found. */
 function findEnd(bytes: Uint8Array, from: number): number | null {
   for (let at = Math.max(0, from - 3); at + 3 < bytes.length; at++) {
     if (bytes[at] === CR && bytes[at + 1] === LF && bytes[at + 2] === CR && bytes[at + 3] === LF) return at;
@@ -314,12 +297,12 @@ async function answerRequest(
     await write(encoder.encode(formatHead(response, { isChunked, now })));
     if (response.body !== null) await writeBody(write, response.body, isChunked);
   } finally {
-    // A body that nobody reads any more gives back what it holds. One that was read rejects, or has nothing to do.
+    // A body that is no longer read frees what it holds. If it was read to its end, there is nothing to do.
     if (response.body?.locked === false) await response.body.cancel().catch(() => {});
   }
 }
 
-/** RFC 9112 lets a server leave out the words after the status. */
+/** Returns the status line and the headers. RFC 9112 allows an empty reason phrase. */
 function formatHead(
   response: Response,
   { isChunked, now }: { readonly isChunked: boolean; readonly now: number },
@@ -333,7 +316,7 @@ function formatHead(
   return `HTTP/1.1 ${response.status} ${response.statusText}\r\n${lines.join("")}\r\n`;
 }
 
-/** The next piece is made when the one before it is sent; none is copied, as a page may have 30 MB. */
+/** Each piece is made after the previous one was sent. Pieces are not copied, because a page can have 30 MB. */
 async function writeBody(write: Write, body: ReadableStream<Uint8Array>, isChunked: boolean): Promise<void> {
   let before = "";
   for await (const piece of body) {
@@ -345,7 +328,7 @@ async function writeBody(write: Write, body: ReadableStream<Uint8Array>, isChunk
   if (isChunked) await write(encoder.encode(`${before}0\r\n\r\n`));
 }
 
-/** Writes all of it: one write may take a part. */
+/** Writes all bytes; one write may take only a part of them. Rejects as the connection does. */
 export async function writeAll(wire: ByteStream, bytes: Uint8Array): Promise<void> {
   for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await wire.write(rest));
 }
@@ -357,24 +340,24 @@ async function readToEnd(wire: ByteStream): Promise<void> {
 
 const encoder = new TextEncoder();
 
-/** Header values are bytes; each becomes the character of its number. */
+/** Header values are bytes; each becomes the character of the same number. */
 const decoder = new TextDecoder("latin1");
 
-// The head of an HTTP/1 request: its first line and its headers, as somebody on the network wrote them (RFC 9112). A
-// body is never read: nothing that podfit answers takes one.
-
-/** A request, or the status of the answer to a head that is none. */
+/** A request, or the status of the answer to an invalid head. */
 type RequestHead =
   | { readonly kind: "request"; readonly request: Request; readonly isHttp10: boolean }
   | { readonly kind: "refused"; readonly status: number };
 
-/** Parses a head without the empty line at its end. Never throws. */
+/**
+ * Parses the head of an HTTP/1 request (RFC 9112), without the empty line at its end. The body is not read, because no
+ * route takes one. Never throws.
+ */
 export function parseRequestHead(text: string): RequestHead {
   const [first = "", ...lines] = text.split("\r\n");
   const [, method = "", target = "", minor = ""] = FIRST_LINE.exec(first) ?? [];
   if (method === "") return { kind: "refused", status: /HTTP\/[02-9]/.test(first) ? 505 : 400 };
   try {
-    // The path alone says what is asked for, whatever name the server was reached by.
+    // Only the path counts, whatever host name the client used.
     const url = new URL(target.startsWith("/") ? `http://podfit${target}` : target, "http://podfit");
     return {
       kind: "request",
@@ -388,7 +371,7 @@ export function parseRequestHead(text: string): RequestHead {
 
 const FIRST_LINE = /^([A-Z]+) (\S+) HTTP\/1\.([01])$/;
 
-/** Throws a TypeError for a line that is no header. */
+/** Throws a TypeError for a line that is not a header. */
 function parseHeaders(lines: readonly string[]): Headers {
   const headers = new Headers();
   for (const line of lines) {

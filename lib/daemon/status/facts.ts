@@ -29,24 +29,22 @@ import { findRecommendedSize, getStateFor, listViewsOf } from "../../vertical/re
 import type { AutoscalerFacts, Mode, Resolution } from "../cluster/facts.ts";
 import { toStableText } from "../health.ts";
 
-// What an autoscaler's status follows from, put together from what the daemon knows; and which of it makes an event.
-
-/** What a status follows from, beside the autoscaler itself. */
+/** What a status depends on, in addition to the autoscaler itself. */
 export interface StatusSources {
   readonly resolution: Resolution;
-  /** The resource that is too old to go by (C51); none by default. */
+  /** The stale resource; none by default. */
   readonly stale?: string | null;
-  /** `null` = the podfits of the pods know it, and this one does not. */
+  /** `null` = only the podfits of the pods know it. */
   readonly unread: { readonly count: number; readonly why: string } | null;
   readonly limits: LimitFacts;
   readonly recommended: readonly Recommended[] | null;
   readonly isNodeLocal: boolean;
-  /** The last resize of this process; the one that the status names may be newer, or from before a restart. */
+  /** The last resize of this process. The one in the status may be newer, or from before a restart. */
   readonly lastScale: LastScale | null;
   readonly now: number;
 }
 
-/** The facts that `nextStatus` judges. */
+/** Returns the facts from which `nextStatus` computes the status. */
 export function toStatusFacts(
   parsed: AutoscalerFacts,
   { resolution, stale = null, unread, limits, recommended, isNodeLocal, lastScale, now }: StatusSources,
@@ -86,14 +84,17 @@ function toCrowdWarning({ crowdedOut }: Resolution): Problem {
   };
 }
 
-/** The newer of two resizes. One that lies ahead was dated by a clock that has been set back since: the other is newer. */
+/**
+ * Returns the newer of two resizes. A time in the future comes from a clock that was set back later, so the other
+ * resize is newer then.
+ */
 export function findNewestScale(a: LastScale | null, b: LastScale | null, now: number): LastScale | null {
   if (a === null || b === null) return a ?? b;
   if (isInFuture(a, now) !== isInFuture(b, now)) return isInFuture(a, now) ? b : a;
   return a.at >= b.at ? a : b;
 }
 
-/** The notice of the state that the autoscaler is in, and its message; `null` when all is well. */
+/** Returns the notice for the state of the spec, and its message; `null` if the spec works. */
 export function findSpecNotice(facts: StatusFacts): readonly [NoticeName | null, string] {
   if (facts.problems.length > 0) return ["InvalidSpec", formatProblems(facts.problems)];
   if (facts.missingTarget !== null && !facts.paused) return ["TargetNotFound", facts.missingTarget];
@@ -122,11 +123,11 @@ function findLastScale(
   return { at, action: lastScaleAction, change: lastScaleResourceChange ?? "" };
 }
 
-// What an autoscaler's stored status still says: which condition changed when, and the last scale action. An older
-// definition, or somebody's hand, may have left anything there; what is no good is as if it were absent, and the next
-// status replaces it (C8, C51).
-
-/** What of a stored status can be used. Never throws. */
+/**
+ * Returns the valid parts of a stored status. An older CRD or a manual edit may have left anything there; the next
+ * status replaces what is invalid. Never throws.
+ * Clauses: C8, C51.
+ */
 export function parseStatus(stored: unknown): AutoscalerStatus {
   if (!isRecord(stored)) return {};
   const { conditions, lastScaleTime, lastScaleAction, lastScaleResourceChange } = stored;
@@ -140,13 +141,13 @@ export function parseStatus(stored: unknown): AutoscalerStatus {
   };
 }
 
-/** As far as the next status is made of it. */
+/** Checks the fields from which the next status is computed. */
 function isCondition(value: unknown): value is Condition {
   return isRecord(value) && typeof value.type === "string" && typeof value.status === "string" &&
     isTime(value.lastTransitionTime);
 }
 
-/** As the API server writes it; Date.parse alone takes far more. */
+/** The format of the API server; Date.parse alone accepts far more. */
 function isTime(value: unknown): value is string {
   return typeof value === "string" && RFC3339.test(value) && !Number.isNaN(Date.parse(value));
 }
@@ -157,12 +158,16 @@ function isAction(value: unknown): value is Action {
 
 const RFC3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
 
-// Which pods of an autoscaler want more and are held by what does not pass by itself (L53)?
-
-/** Counts each pod once, under the first reason of its containers. */
+/**
+ * Counts the pods that need more and are held by a limit that does not end without a change. Each pod counts once,
+ * under the first reason of its containers.
+ */
 export type CountLimited = (autoscaler: Autoscaler, pods: Iterable<PodFacts>) => LimitFacts;
 
-/** Reads what the last evaluation of each pod has left. */
+/**
+ * Returns a counter that uses the state of each pod's last evaluation.
+ * Clauses: L53.
+ */
 export function createCountLimited(readStanding: (uid: string) => ReadableState | null): CountLimited {
   return (autoscaler, pods) => {
     let first: LimitFacts["first"] = null;
@@ -189,15 +194,17 @@ function findLimitReason(autoscaler: Autoscaler, state: ReadableState | null): s
   return null;
 }
 
-// What `status.recommendations` follows from (L51): the sizes that the shadows of an autoscaler's pods have come to.
-
-/** What an autoscaler recommends; `null` when it does not. */
+/** Returns what an autoscaler recommends; `null` if its mode is not `recommend`. */
 export type ComputeRecommended = (autoscaler: Autoscaler, pods: Iterable<PodFacts>) => readonly Recommended[] | null;
 
-/** As many as the definition of the resource takes. */
+/** The most that the CRD accepts. */
 const MAX_CONTAINERS = 100;
 
-/** Remembers what was last published of each autoscaler: what moves by little is not published again. */
+/**
+ * Computes `status.recommendations` from the recommended states of the pods. Small changes since the last published
+ * value are not published.
+ * Clauses: L51.
+ */
 export class Recommendations {
   readonly #findState: (uid: string) => PodState | null;
   readonly #published = new Map<string, readonly Recommended[]>();
@@ -221,7 +228,7 @@ export class Recommendations {
     this.#published.delete(uid);
   }
 
-  /** By name of the container; a pod counts once it was sampled. */
+  /** Gathers sizes by container name. A pod counts after its first sample. */
   #gather(autoscaler: Autoscaler, pods: Iterable<PodFacts>): readonly Recommended[] {
     const seen = new Map<string, { readonly sizes: Resources[]; template: Resources | null }>();
     for (const pod of pods) {
@@ -246,10 +253,12 @@ export class Recommendations {
   }
 }
 
-// Which podfit writes an autoscaler's status, where sidecars and others see the same one (C51)? Sidecars where all its
-// pods are theirs, the others where any is not. Without pods both come to the same status, and either writes it.
-
-/** Whether a podfit of this mode does; `pods` are those that the autoscaler tracks. */
+/**
+ * Returns whether a podfit of this mode writes the status of an autoscaler that tracks these pods. A sidecar writes it
+ * if all pods have sidecars, the others write it if any pod has none. Without pods, both compute the same status and
+ * either writes it.
+ * Clauses: C51.
+ */
 export function isStatusOurs(mode: Mode, pods: Iterable<Pick<PodFacts, "labels">>): boolean {
   let hasPods = false;
   for (const pod of pods) {

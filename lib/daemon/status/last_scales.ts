@@ -14,9 +14,10 @@ import { limitAutoscalers } from "../cluster/matching.ts";
 import { type EvaluationSink, findAutoscaler } from "../pods/controller.ts";
 import { findNewestScale } from "./facts.ts";
 
-// The last resize of each autoscaler in this process: noted by a sink, read when a status is computed (C45, C51).
-
-/** The newest resize by autoscaler uid. */
+/**
+ * The newest resize of each autoscaler, by uid. A sink records it, and a status shows it.
+ * Clauses: C45, C51.
+ */
 export class LastScales {
   readonly #clock: Pick<Clock, "now">;
   readonly #scales = new Map<string, LastScale>();
@@ -25,12 +26,12 @@ export class LastScales {
     this.#clock = clock;
   }
 
-  /** Keeps the newer of this one and the one noted before. */
+  /** Keeps the newer of this resize and the recorded one. */
   record(uid: string, scale: LastScale): void {
     this.#scales.set(uid, findNewestScale(scale, this.find(uid), this.#clock.now()) ?? scale);
   }
 
-  /** `null` when the autoscaler with this uid has resized nothing. */
+  /** Returns `null` if the autoscaler with this uid has resized nothing. */
   find(uid: string): LastScale | null {
     return this.#scales.get(uid) ?? null;
   }
@@ -40,16 +41,16 @@ export class LastScales {
   }
 }
 
-// The sink that notes each autoscaler's last resize, for its status (C45, C51).
-
-/** Where resizes are noted, and for whom. */
 interface StatusSinkOptions {
   readonly lastScales: Pick<LastScales, "record">;
-  /** False for an autoscaler deleted while an answer was on its way: nothing is noted of it again. */
+  /** False for an autoscaler that was deleted while an answer was under way. Its resizes are not recorded. */
   readonly isKnown: (autoscaler: Autoscaler) => boolean;
 }
 
-/** Throws nothing of its own. */
+/**
+ * Returns a sink that records each autoscaler's last resize. It throws only if `isKnown` does.
+ * Clauses: C45, C51.
+ */
 export function createStatusSink({ lastScales, isKnown }: StatusSinkOptions): EvaluationSink {
   return (evaluation) => {
     const { scaled } = evaluation.outcome;
@@ -61,17 +62,17 @@ export function createStatusSink({ lastScales, isKnown }: StatusSinkOptions): Ev
   };
 }
 
-// Resizes of other podfits, as the watch of pods shows them (C51): a container's size changes, and the API server
-// names podfit as the manager that changed it. Who resized stays unsaid where podfit was not watching yet.
-
-/** Where resizes are noted. */
 interface WatchedScalesOptions {
   readonly lastScales: Pick<LastScales, "record">;
-  /** This process resizes the pod with this uid itself, and notes it better: at once, and with the autoscaler that did it. */
+  /** This process resizes the pod with this uid itself. It records the resize at once and with the right autoscaler. */
   readonly isOwn: (uid: string) => boolean;
 }
 
-/** Remembers the pods as they were seen last. */
+/**
+ * Finds resizes of other podfits in the watch of pods: a container's size has changed, and the API server names podfit
+ * as the manager of the change.
+ * Clauses: C51.
+ */
 export class WatchedScales {
   readonly #options: WatchedScalesOptions;
   readonly #seen = new Map<string, PodFacts>();
@@ -97,7 +98,11 @@ export class WatchedScales {
   }
 }
 
-/** `null` where podfit did not change the size, or only put back what was in force (C47), which is no scale action. */
+/**
+ * Returns `null` if podfit did not change the size, or only reverted it to the size in force. A revert is not a scale
+ * action.
+ * Clauses: C47.
+ */
 function findScale(before: ContainerFacts | null, after: ContainerFacts, { resizes }: PodFacts): LastScale | null {
   if (before === null || before.spec === after.spec) return null;
   const changed = listChangedFields(before.spec, after.spec);
@@ -114,7 +119,10 @@ function findScale(before: ContainerFacts | null, after: ContainerFacts, { resiz
   return { at: entry.at, action, change: describeChange(from, after.spec, [first, ...others]) };
 }
 
-/** The one that most likely did it: of those of one rank the cooldowns decide, which its podfit alone knows. */
+/**
+ * Returns the autoscaler that most likely resized. Between autoscalers of one rank the cooldowns decide, and only its
+ * podfit knows them.
+ */
 function findLikelyAutoscaler(contenders: readonly Autoscaler[], container: string): Autoscaler | null {
   const all = contenders.filter(({ containerName, mode }) => containerName === container && mode === "apply");
   return limitAutoscalers(all, 1)[0] ?? null;

@@ -1,6 +1,6 @@
 /**
- * What happens with each computed status: it is written, published as events, and shown as gauges. One set of
- * listeners serves the pod controllers or the status reporter.
+ * What happens with each computed status: it is written, published as events, and shown as gauges. One set of listeners
+ * serves the pod controllers or the status reporter.
  */
 import type { ApiClient } from "../../kube/client.ts";
 import type { NoticeName } from "../../model/reasons.ts";
@@ -13,9 +13,6 @@ import { isMetricsKnown, OTHER_PODFIT_ADVICE } from "./rivals.ts";
 import type { ComputedStatus, StatusListener } from "./sweep.ts";
 import { createAutoscalerPatch, StatusWriter, type StatusWriterOptions } from "./writer.ts";
 
-// What becomes of statuses where this podfit says them: they are written, published as events, and shown as gauges.
-
-/** Where they go. */
 interface StatusOutputsOptions extends Omit<StatusWriterOptions<AutoscalerStatus>, "patch" | "isKnown" | "rivals"> {
   readonly client: ApiClient;
   readonly metrics: Metrics;
@@ -23,13 +20,12 @@ interface StatusOutputsOptions extends Omit<StatusWriterOptions<AutoscalerStatus
   readonly recorder: Pick<EventRecorder, "publish">;
 }
 
-/** As a sweep takes them. */
 interface StatusOutputs {
   readonly writer: StatusWriter<AutoscalerStatus>;
   readonly listeners: readonly StatusListener[];
 }
 
-/** One for each sweep that is to be heard of. */
+/** Returns the writer and the listeners of one sweep. */
 export function createStatusOutputs(options: StatusOutputsOptions): StatusOutputs {
   const patch = createAutoscalerPatch(options.client);
   return {
@@ -38,7 +34,7 @@ export function createStatusOutputs(options: StatusOutputsOptions): StatusOutput
   };
 }
 
-/** Publishes an event when a state begins: the spec does not work as it is written, or pods are held at a limit. */
+/** Publishes an event when a state begins: the spec does not work, or pods are held at a limit. */
 class StatusEvents implements StatusListener {
   readonly #options: Pick<StatusOutputsOptions, "recorder" | "onTrouble">;
   /** By autoscaler uid, the state of the spec that was seen last. */
@@ -88,7 +84,7 @@ class StatusEvents implements StatusListener {
 /** Sets the gauges of how many autoscalers exist, are active and are scaling. Never throws, as metrics do not. */
 class StatusGauges implements StatusListener {
   readonly #options: Pick<StatusOutputsOptions, "metrics" | "cache">;
-  /** uids of autoscalers inside the cooldown of their last resize. */
+  /** UIDs of the autoscalers that are in the cooldown of their last resize. */
   readonly #scaling = new Set<string>();
 
   constructor(options: Pick<StatusOutputsOptions, "metrics" | "cache">) {
@@ -136,7 +132,7 @@ export function createLimitGauges(
   return {
     onStatus: ({ autoscaler, facts }) => metrics.setLimited(autoscaler, facts.limits.reasons),
     onSwept: () => metrics.keepErrors(new Set(Array.from(cache.listAutoscalers(), ({ namespace }) => namespace))),
-    // The figures of an autoscaler go all together.
+    // The caller forgets all series of an autoscaler at once.
     forget() {},
   };
 }

@@ -20,19 +20,14 @@ import { type LastScales, WatchedScales } from "./last_scales.ts";
 import { createStatusOutputs } from "./listeners.ts";
 import { StatusLoop, StatusSweep } from "./sweep.ts";
 
-// Writes the statuses of autoscalers where each podfit looks after a part of their pods (C51): the one that holds the
-// Lease runs a reporter for as long as it does. It watches all the pods there are, beside what its podfit watches to
-// resize its own, and writes what follows from what the API shows. No resize waits for it.
-
-/** What a reporter is built of. */
 interface ReporterOptions {
   readonly origin: string;
-  /** To watch by. */
+  /** For the watches. */
   readonly transport: Transport;
-  /** To write by, while the Lease is held. */
+  /** For writes, while the Lease is held. */
   readonly client: ApiClient;
   readonly term: Pick<Term, "isLeading">;
-  /** Of this podfit: its statuses are about the pods of all nodes, or of the namespace. */
+  /** The scope of this podfit. The statuses cover the pods of all nodes, or of the namespace. */
   readonly scope: Scope;
   readonly requiresAnnotation: boolean;
   readonly limits?: OperatorLimits;
@@ -43,15 +38,18 @@ interface ReporterOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** What this podfit has resized itself; what it sees others resize is added. */
+  /** The resizes of this podfit. Resizes of other podfits are added. */
   readonly lastScales: LastScales;
-  /** This podfit looks after the pod with this uid. */
+  /** Returns whether this podfit itself resizes the pod with this uid. */
   readonly isOwn: (uid: string) => boolean;
   readonly onTrouble: OnFailure;
   readonly troubleLog: Pick<FailureLog, "report">;
 }
 
-/** Builds a reporter for one time of holding the Lease; nothing is watched or written before `run` is called. */
+/**
+ * Returns a reporter for one term of the Lease. It watches and writes nothing before `run` is called.
+ * Clauses: C51.
+ */
 export function createReporter({ metrics, ...options }: ReporterOptions): Runnable {
   const { clock, random, scope, lastScales, isOwn, term, onTrouble } = options;
   const statusLoop = new StatusLoop(clock);
@@ -60,7 +58,7 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Runnab
     ...options,
     scope: toReporterScope(scope),
     isForStatus: true,
-    // The ages that people look at are of what this podfit decides by.
+    // The published ages are those of the lists that this podfit's decisions use.
     metrics: { ...metrics, setListAges() {} },
   });
   const { cache } = observer;
@@ -100,7 +98,7 @@ export function createReporter({ metrics, ...options }: ReporterOptions): Runnab
   async function run(signal: AbortSignal): Promise<void> {
     using _subscription = observer.subscribe(listener);
     const failing = new AbortController();
-    // Ends after everything else, so that the last events are still written.
+    // It ends last, so that the last events are written.
     const closing = new AbortController();
     const recording = recorder.run(closing.signal);
     const ending = AbortSignal.any([signal, failing.signal]);

@@ -1,54 +1,49 @@
 /**
- * Does another process write the same statuses? The one that knows less stops; otherwise both write less often.
- * Without this, two writers would overwrite each other for ever.
+ * Does another process write the same statuses? The one that knows less stops; otherwise both write less often. Without
+ * this, two writers would overwrite each other for ever.
  */
 import type { Clock } from "../../runtime/clock.ts";
 import { isRecord } from "../../units/untrusted.ts";
 import type { OnFailure } from "../health.ts";
 import type { AutoscalerName } from "../metrics/metrics.ts";
 
-// Does somebody else write the same statuses? Two podfits that see different things would write over each other for
-// ever. Whoever knows less yields, whoever knows as much does so after a few times, and what is written over another's
-// is little in all. Once nobody answers any more it is as if there had been nobody.
-
-/** Who hears of it. */
 export interface RivalWritersOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly onTrouble: OnFailure;
-  /** podfits that look after a part of the pods each write what they see: that is no mistake. */
+  /** Podfits that each cover a part of the pods write what they see. That is expected and not a mistake. */
   readonly isExpected: boolean;
-  /** Whether a status, of any shape, is that of one who sees usage. */
+  /** Returns whether a status, of any shape, comes from a writer that sees usage. */
   readonly isKnown: (status: unknown) => boolean;
-  /** Who may it be, and what is to be done: the end of a sentence. */
+  /** Who the other writer may be and what to do: the end of a sentence. */
   readonly rivals: string;
 }
 
-/** A status that somebody has written over ours. */
+/** A status that another process has written over ours. */
 interface Overwritten {
   readonly autoscaler: AutoscalerName & { readonly uid: string };
-  /** Of any shape. */
+  /** Any shape. */
   readonly ours: unknown;
   readonly theirs: unknown;
-  /** When ours was written, monotonic ms: which one was written over. */
+  /** When ours was written, monotonic ms. It identifies the write. */
   readonly writtenAtMs: number;
 }
 
 const WHAT = "Statuses are written over";
 
-/** Somebody who puts a status right by hand does so once or twice. */
+/** A person who edits a status by hand does so once or twice. */
 const MAX_OVERWRITES = 3;
 
 const FIRST_YIELD_MS = 5 * 60_000;
 
 const MAX_YIELD_MS = 15 * 60_000;
 
-/** Whoever has not written over it for so long is gone. */
+/** After this time without another write, the contest is forgotten. */
 const FORGET_MS = 2 * MAX_YIELD_MS;
 
-/** Between two writes over another's, of all autoscalers together. */
+/** The pause between two writes over foreign statuses, for all autoscalers together. */
 const PAUSE_MS = 60_000;
 
-/** What was written over another's has stood for so long: nobody answers any more. */
+/** If our write over a foreign status lasts this long, the other writer has gone. */
 const GONE_MS = 3 * 60_000;
 
 interface Contest {
@@ -59,16 +54,19 @@ interface Contest {
   yieldUntilMs: number;
 }
 
-/** Remembers which statuses are contested. */
+/**
+ * Remembers which statuses another process overwrites. The writer that sees no usage yields at once, the other one
+ * after a few times. All contests end when the other writer has gone.
+ */
 export class RivalWriters {
   readonly #options: RivalWritersOptions;
-  /** By uid. */
+  /** By autoscaler uid. */
   readonly #contests = new Map<string, Contest>();
-  /** When somebody last wrote over ours, and when we first wrote over theirs since; of all autoscalers. */
+  /** When another process last wrote over ours, and when we first wrote over theirs since then; for all autoscalers. */
   #lastMs = -Infinity;
   #answeredMs = -Infinity;
   #nextMs = -Infinity;
-  /** Contests from before are over. */
+  /** Contests before this time are over. */
   #goneMs = -Infinity;
 
   constructor(options: RivalWritersOptions) {
@@ -79,7 +77,7 @@ export class RivalWriters {
     this.#contests.delete(uid);
   }
 
-  /** Whether ours may be written over theirs now. */
+  /** Returns whether our status may be written over theirs now. */
   mayWrite(overwritten: Overwritten): boolean {
     const nowMs = this.#options.clock.monotonic();
     const contest = this.#record(overwritten, nowMs);
@@ -103,7 +101,7 @@ export class RivalWriters {
     return true;
   }
 
-  /** Each status of ours is written over once. */
+  /** Records each overwrite once. */
   #record({ autoscaler, ours, theirs, writtenAtMs }: Overwritten, nowMs: number): Contest {
     const before = this.#contests.get(autoscaler.uid);
     if (before !== undefined && before.writtenAtMs === writtenAtMs) return before;
@@ -137,11 +135,11 @@ export class RivalWriters {
   }
 }
 
-/** Of a PodResourceAutoscaler: its usage is seen. */
+/** Returns whether the status of a PodResourceAutoscaler says that its usage is known. */
 export function isMetricsKnown(status: unknown): boolean {
   if (!isRecord(status) || !Array.isArray(status.conditions)) return false;
   return status.conditions.some((one) => isRecord(one) && one.type === "Metrics" && one.status === "True");
 }
 
-/** The other writer of PodResourceAutoscalers. */
+/** The advice when another podfit writes statuses of PodResourceAutoscalers. */
 export const OTHER_PODFIT_ADVICE = "run one podfit only, or give each its own namespaces with --namespace";

@@ -20,28 +20,23 @@ import { type ComputeRecommended, type CountLimited, parseStatus, toStatusFacts 
 import type { LastScales } from "./last_scales.ts";
 import type { StatusToWrite, StatusWriter, SweepContext } from "./writer.ts";
 
-// Looks at all autoscalers, again and again, and computes the status of those whose facts have changed; now and then
-// of all, as some of it follows from time alone (C51). What comes of it is written by the status writer and handed to
-// listeners: events and gauges.
-
-/** Where the facts come from, and who takes what follows from them. */
 export interface StatusSweepOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
   readonly cache: Pick<ClusterCache, "listAutoscalers" | "resolve">;
-  /** `null` = the podfits of the pods know it, and this one does not. */
+  /** `null` = only the podfits of the pods know it. */
   readonly findUnread: FindUnread | null;
   readonly limits: CountLimited;
   readonly recommended: ComputeRecommended;
-  /** This podfit looks after one node or pod only. */
+  /** This podfit covers one node or pod only. */
   readonly isNodeLocal: boolean;
-  /** False for an autoscaler whose status others write; true by default. */
+  /** False for an autoscaler whose status another podfit writes; true by default. */
   readonly isOurs?: (autoscaler: AutoscalerFacts) => boolean;
   readonly lastScales: Pick<LastScales, "find" | "forget">;
-  /** False while a list is missing from which its status would follow: then it is left as it is. */
+  /** False while a list is missing that its status depends on. The status is not changed then. */
   readonly canReport: (autoscaler: AutoscalerFacts) => boolean;
-  /** The resource that is too old to go by in a namespace; `null` = none. */
+  /** Returns the stale resource of a namespace; `null` = none. */
   readonly findStale?: (namespace: string) => string | null;
   readonly writer: Pick<StatusWriter<AutoscalerStatus>, "findLast" | "write" | "forget">;
   readonly listeners: readonly StatusListener[];
@@ -49,8 +44,8 @@ export interface StatusSweepOptions {
 }
 
 /**
- * What follows from time alone (a cooldown that ends, usage that stays away) shows this late at most. A look is at each of the
- * pods: where they are many, it comes as seldom as most of them are evaluated.
+ * A change that only time causes (a cooldown ends, usage is missing) is found this late at most. A check visits each
+ * pod, so it is less frequent with many pods. Milliseconds.
  */
 const RECHECK_MS = { perPod: 150, least: 5_000, most: 15_000 };
 
@@ -61,14 +56,17 @@ const RETRY_MAX_MS = 60_000;
 const NO_UNREAD = { count: 0, why: "" };
 
 interface SweptAutoscaler {
-  /** What the status followed from when it was computed; `null` when it has to be computed anew. */
+  /** What the status depended on when it was computed; `null` = it has to be computed again. */
   seen: readonly unknown[] | null;
   lookAtMs: number;
   retryAtMs: number;
   failures: number;
 }
 
-/** Remembers what each status followed from, so that an unchanged autoscaler costs little. */
+/**
+ * Remembers what each status depends on, so that an unchanged autoscaler costs little.
+ * Clauses: C51.
+ */
 export class StatusSweep {
   readonly #options: StatusSweepOptions;
   readonly #memory = new Map<string, SweptAutoscaler>();
@@ -77,7 +75,7 @@ export class StatusSweep {
     this.#options = options;
   }
 
-  /** The autoscaler was deleted: nothing is kept of it, here and by those who hear of it. */
+  /** The autoscaler was deleted. Forgets it here, in the writer and in the listeners. */
   forget(uid: string): void {
     const { writer, listeners, lastScales } = this.#options;
     this.#memory.delete(uid);
@@ -87,8 +85,8 @@ export class StatusSweep {
   }
 
   /**
-   * Resolves when all that differed is written, has failed, or was put off to the next sweep. Never rejects. The last
-   * one puts nothing off.
+   * Resolves when every changed status was written, has failed, or was delayed to the next sweep. Never rejects. The
+   * last sweep delays nothing.
    */
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
     const { clock, cache, listeners } = this.#options;
@@ -105,7 +103,7 @@ export class StatusSweep {
     await Promise.all(writes);
   }
 
-  /** `null` = nothing is written, or later. */
+  /** Returns `null` if nothing is written now. */
   #sweepOne(autoscaler: AutoscalerFacts, pass: SweepContext): Promise<void> | null {
     const { canReport, isOurs, writer, listeners } = this.#options;
     const memory = this.#remember(autoscaler.uid);
@@ -118,12 +116,15 @@ export class StatusSweep {
     }
     const writing = isOurs?.(autoscaler) === false ? null : writer.write(toStatusToWrite(look), pass);
     if (writing === null) return null;
-    // Whether it was written shows with the next sweep.
+    // The next sweep finds out whether it was written.
     memory.seen = null;
     return writing === "later" ? null : writing;
   }
 
-  /** Something has changed since the last look, or that was long ago. Notes that it is looked at now. */
+  /**
+   * Returns whether something has changed since the last check, or the last check was long ago. Records the current
+   * check.
+   */
   #isDue(autoscaler: AutoscalerFacts, memory: SweptAutoscaler): boolean {
     const { clock, cache, lastScales, findStale } = this.#options;
     const nowMs = clock.monotonic();
@@ -139,7 +140,7 @@ export class StatusSweep {
     return true;
   }
 
-  /** `null` for one that cannot be computed: the others go on. */
+  /** Returns `null` if the status cannot be computed. The other autoscalers continue. */
   #tryCompute(autoscaler: AutoscalerFacts, memory: SweptAutoscaler): ComputedStatus | null {
     try {
       const look = this.#compute(autoscaler);
@@ -168,7 +169,7 @@ export class StatusSweep {
       stale: findStale?.(parsed.namespace) ?? null,
       unread: findUnread === null ? null : autoscaler === null ? NO_UNREAD : findUnread(autoscaler, pods.values()),
       limits: autoscaler === null ? UNLIMITED : limits(autoscaler, pods.values()),
-      // Of a part of the pods a median says nothing.
+      // The median of only some of the pods is meaningless.
       recommended: autoscaler === null || isNodeLocal ? null : recommended(autoscaler, pods.values()),
       isNodeLocal,
       lastScale: lastScales.find(parsed.uid),
@@ -189,28 +190,24 @@ function toStatusToWrite({ autoscaler, facts, status }: ComputedStatus): StatusT
   return { object: autoscaler, isStale: facts.stale !== null, status };
 }
 
-// One look at an autoscaler: what its status follows from and the status; and who is handed every such look.
-
-/** An autoscaler, what its status follows from, and the status. */
+/** A status that was computed, and the facts that it depends on. */
 export interface ComputedStatus {
   readonly autoscaler: AutoscalerFacts;
   readonly facts: StatusFacts;
   readonly status: AutoscalerStatus;
 }
 
-/** Hears of every look. An autoscaler for which `onStatus` throws counts as one that cannot be computed. */
+/** Receives every computed status. If `onStatus` throws, the status counts as not computed. */
 export interface StatusListener {
-  /** A status was computed anew; it may be the same as before. */
+  /** A status was computed; it may be the same as before. */
   onStatus(look: ComputedStatus): void;
   /** The status of the autoscaler with this uid cannot be computed at present. */
   onUnknown?(uid: string): void;
-  /** All autoscalers were looked at. */
+  /** All autoscalers were checked. */
   onSwept?(): void;
   /** The autoscaler with this uid was deleted. */
   forget(uid: string): void;
 }
-
-// The loop that keeps statuses current: a sweep each second, a last one at the end, and whether it turns at all.
 
 const SWEEP_MS = 1_000;
 
@@ -218,7 +215,7 @@ const STUCK_AFTER_MS = 60_000;
 
 const LAST_SWEEP_MS = 5_000;
 
-/** Notes its own progress from the moment that it is made. */
+/** Runs a sweep each second and a last one at the end. It records its progress from its construction on. */
 export class StatusLoop {
   readonly #clock: Pick<Clock, "monotonic" | "sleep" | "timeout">;
   #progressMs: number;
@@ -228,17 +225,17 @@ export class StatusLoop {
     this.#progressMs = clock.monotonic();
   }
 
-  /** True once it has made no progress for a minute. */
+  /** True if it has made no progress for a minute. */
   get isStuck(): boolean {
     return this.#clock.monotonic() - this.#progressMs > STUCK_AFTER_MS;
   }
 
-  /** A sweep of many autoscalers makes progress while it goes on. */
+  /** A long sweep calls this while it runs. */
   readonly recordProgress = (): void => {
     this.#progressMs = this.#clock.monotonic();
   };
 
-  /** Sweeps until the signal aborts; `before` and `after` are called around each sweep. */
+  /** Sweeps until the signal aborts. Calls `before` and `after` around each sweep. */
   async run(
     status: Pick<StatusSweep, "sweep">,
     { signal, before = () => {}, after = () => {} }: {
@@ -256,7 +253,7 @@ export class StatusLoop {
     }
   }
 
-  /** The last resizes may have been answered while everything else was ending. */
+  /** Runs the last sweep, for at most 5 s. The last resizes may have been answered while the other parts ended. */
   async writeLast(status: Pick<StatusSweep, "sweep">): Promise<void> {
     using timeout = this.#clock.timeout(LAST_SWEEP_MS);
     await status.sweep(timeout.signal, { isLast: true });

@@ -16,25 +16,21 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { findBusy } from "../permits.ts";
 import { RivalWriters, type RivalWritersOptions } from "./rivals.ts";
 
-// Writes an object's status when it differs from what is stored, with one merge patch (C51, R90). Writes that fail are
-// tried again with growing waits, each object for itself.
-
-/** Where statuses are written, and who hears of failures. */
 export interface StatusWriterOptions<Status> extends Pick<RivalWritersOptions, "isKnown" | "rivals"> {
   readonly patch: PatchStatus<Status>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: Pick<Metrics, "failed">;
-  /** While it holds, writes are put off. */
+  /** While it is open, writes are delayed. */
   readonly brake: Pick<CircuitBreaker, "tryAcquire">;
-  /** This podfit looks after one node or pod only, and others write the same statuses. */
+  /** This podfit covers one node or pod only, and others write the same statuses. */
   readonly isNodeLocal: boolean;
-  /** A write has ended: many slow ones make a long pass, but none that is stuck. */
+  /** Called when a write has ended. A sweep with many slow writes is long, but not stuck. */
   readonly onProgress: () => void;
   readonly onTrouble: OnFailure;
 }
 
-/** An object, as its watch shows it, and the status that it should have. */
+/** An object as the watch shows it, and the status that it should have. */
 export interface StatusToWrite<Status> {
   readonly object: {
     readonly namespace: string;
@@ -42,21 +38,25 @@ export interface StatusToWrite<Status> {
     readonly uid: string;
     readonly status: unknown;
   };
-  /** The watch shows nothing new. */
+  /** The watch is stale. */
   readonly isStale: boolean;
   readonly status: Status;
 }
 
-/** The writes that belong to one sweep over all autoscalers. */
+/** What the writes of one sweep share. */
 export interface SweepContext {
   readonly signal: AbortSignal;
-  /** The server gave no answer: the other writes of the pass would wait as long for theirs. */
+  /** The server did not answer. The other writes of the sweep are skipped, because they would wait as long. */
   isUnanswered: boolean;
-  /** Nothing is written after this one, so nothing is put off. */
+  /** No sweep follows, so no write is delayed. */
   readonly isLast: boolean;
 }
 
-/** Remembers what was written last for each object, so that nothing is written twice. */
+/**
+ * Writes statuses that differ from what is stored. It remembers the last write of each object, so that nothing is
+ * written twice.
+ * Clauses: C51, R90.
+ */
 export class StatusWriter<Status extends object> {
   readonly #options: StatusWriterOptions<Status>;
   readonly #memory = new Map<string, WriterState<Status>>();
@@ -69,7 +69,7 @@ export class StatusWriter<Status extends object> {
     this.#rivalry = new RivalWriters({ ...options, isExpected: options.isNodeLocal });
   }
 
-  /** The status that was last sent and accepted; `null` when this process has written none. */
+  /** Returns the last accepted status; `null` if this process has written none. */
   findLast(uid: string): Status | null {
     return this.#memory.get(uid)?.written?.sent ?? null;
   }
@@ -81,8 +81,8 @@ export class StatusWriter<Status extends object> {
   }
 
   /**
-   * `null` when there is nothing to write, "later" when there is, but not yet; else it resolves when the write has ended,
-   * and never rejects.
+   * Returns `null` if there is nothing to write, and "later" if it is too early. Otherwise returns a promise that
+   * resolves when the write has ended and never rejects.
    */
   write(wanted: StatusToWrite<Status>, pass: SweepContext): Promise<void> | "later" | null {
     const memory = this.#remember(wanted.object.uid);
@@ -99,7 +99,7 @@ export class StatusWriter<Status extends object> {
     const { written } = memory;
     if (written === null) return isEqual(status, object.status) ? null : "now";
     const sinceMs = nowMs - written.atMs;
-    // A stale watch shows nothing new, our own write neither.
+    // A stale watch shows nothing new, not even our own write.
     const isShown = !isStale && sinceMs >= WATCH_LAG_MS;
     if (isShown && !isSameButTimes(object.status, written.stored)) {
       if (isSameButTimes(status, object.status)) return null;
@@ -115,12 +115,12 @@ export class StatusWriter<Status extends object> {
     const { patch, clock, brake, onProgress, onTrouble } = this.#options;
     using _slot = await this.#limit.acquire();
     if (pass.isUnanswered || pass.signal.aborted) return;
-    // Whoever waited here would hold up the loop: the next sweep looks again.
+    // It does not wait for a permit, because that would delay the loop. The next sweep tries again.
     using permit = brake.tryAcquire();
     if (permit === null) return;
     using timeout = clock.timeout(TIMEOUT_MS);
     try {
-      // The watch may be behind our last write, and that write behind somebody else's.
+      // The watch may not show our last write yet, and another writer may have written after it.
       const change = toMergePatch(object.status, toMergePatch(memory.written?.stored, status));
       const signal = AbortSignal.any([timeout.signal, pass.signal]);
       const { failure, status: stored } = await patch(object, change, signal);
@@ -141,7 +141,7 @@ export class StatusWriter<Status extends object> {
     const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
     this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
     if (!(error instanceof ApiError)) pass.isUnanswered = true;
-    // Deleted: the watch will say so.
+    // The object was deleted; the watch will report it.
     else if (error.code === 404) return;
     metrics.failed(autoscaler.namespace, "StatusWrite");
     const reason = error instanceof ApiError ? String(error.code) : "NoAnswer";
@@ -176,15 +176,15 @@ const RETRY_BASE_MS = 5_000;
 
 const RETRY_MAX_MS = 60_000;
 
-/** For what somebody has to put right, such as a missing right. */
+/** For failures that an operator has to fix, such as a missing right. */
 const REFUSED_MAX_MS = 300_000;
 
-/** A watch may show our own write this late; what it shows after that was written by somebody else. */
+/** A watch may show our own write this late. A status that it shows later comes from another writer. */
 const WATCH_LAG_MS = 60_000;
 
 const WHAT = "Cannot write status";
 
-/** What was last sent, and what the server made of it: one with another CRD leaves fields out. */
+/** What was sent last, and what the server stored. With another CRD it leaves fields out. */
 interface Written<Status> {
   readonly sent: Status;
   readonly stored: Status;
@@ -202,9 +202,7 @@ interface WriterState<Status> {
   failures: number;
 }
 
-// How is a status written? By one merge patch of the subresource, as the field manager podfit.
-
-/** What became of a patch; `status` is what the server made of it. */
+/** The result of a patch; `status` is what the server stored. */
 interface PatchedStatus<Status> {
   readonly failure: ApiError | null;
   readonly status: Status;
@@ -215,14 +213,14 @@ interface ObjectName {
   readonly name: string;
 }
 
-/** `applyChange` is a merge patch of the status. Rejects when no answer comes. */
+/** Sends `change`, a merge patch of the status. Rejects if no answer arrives. */
 type PatchStatus<Status> = (
   object: ObjectName,
   change: unknown,
   signal: AbortSignal,
 ) => Promise<PatchedStatus<Status>>;
 
-/** Of PodResourceAutoscalers. */
+/** Returns a function that patches the status of PodResourceAutoscalers. */
 export function createAutoscalerPatch({ autoscalers }: Pick<ApiClient, "autoscalers">): PatchStatus<AutoscalerStatus> {
   return async (object, change, signal) =>
     toPatched(
@@ -233,7 +231,7 @@ export function createAutoscalerPatch({ autoscalers }: Pick<ApiClient, "autoscal
     );
 }
 
-/** Of ScaledObjects. */
+/** Returns a function that patches the status of ScaledObjects. */
 export function createScaledObjectPatch(
   { scaledObjects }: Pick<ApiClient, "scaledObjects">,
 ): PatchStatus<ScaledObjectStatus> {
@@ -256,18 +254,15 @@ interface PatchAnswer {
   readonly response: Response;
 }
 
-/** The API server keeps the status in the shape in which it was sent. */
+/** The API server returns the status in the shape in which it was sent. */
 function toPatched<Status>({ data, error, response }: PatchAnswer): PatchedStatus<Status> {
   const failure = response.ok ? null : toApiError(response, error);
   return { failure, status: (data?.status ?? {}) as Status };
 }
 
-// JSON values as a merge patch sees them (RFC 7386): objects merge key by key, `null` removes, all else is replaced
-// whole.
-
 /**
- * The patch that makes `to` of `from`: all of `to`, for the server may have less than `from` by now, and `null` for each
- * key that has to go. A patch again as `to` also removes what a second `from` has.
+ * Returns the merge patch (RFC 7386) from `from` to `to`. It has all of `to`, because the server may have less than
+ * `from` by now, and `null` for each key to remove. A patch as `to` also removes the keys of a second `from`.
  */
 export function toMergePatch(from: unknown, to: unknown): unknown {
   if (!isObject(from) || !isObject(to)) return to;
@@ -276,7 +271,7 @@ export function toMergePatch(from: unknown, to: unknown): unknown {
   return Object.fromEntries([...removed, ...kept]);
 }
 
-/** By value: key order and `null` for absent do not count. */
+/** Returns whether two JSON values are equal. Key order does not count, and `null` is equal to absent. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b || (a ?? null) === (b ?? null)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -289,10 +284,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-// How soon may a status be written again? The first change is written at once, later ones are gathered for a while,
-// and for longer and longer as long as nothing but words changes: numbers of pods, or the text of an error.
-
-/** A change of a status, and how long ago the one before was written. */
+/** A change of a status, and the time since the last write, ms. */
 interface StatusChange {
   readonly before: object;
   readonly after: object;
@@ -303,10 +295,13 @@ const MIN_PAUSE_MS = 5_000;
 
 const MAX_PAUSE_MS = 60_000;
 
-/** Words that have rested for so many pauses are written at once again. */
+/** After this number of pauses without a write, a change of text is written at once again. */
 const PAUSES_UNTIL_RESET = 4;
 
-/** Remembers pauses by uid of the autoscaler, of those whose words change. */
+/**
+ * Decides how soon a status may be written again. The first change is written at once. While only texts change, the
+ * pauses grow.
+ */
 class StatusPauses {
   readonly #words = new Map<string, number>();
 
@@ -314,7 +309,7 @@ class StatusPauses {
     this.#words.delete(uid);
   }
 
-  /** Whether the change may be written now. Then the next one of words alone waits for longer. */
+  /** Returns whether the change may be written now. After a change of text alone, the next one waits longer. */
   isOver(uid: string, { before, after, sinceMs }: StatusChange): boolean {
     if (sinceMs < MIN_PAUSE_MS) return false;
     if (!isTextOnlyChange(before, after)) return true;
@@ -326,7 +321,7 @@ class StatusPauses {
   }
 }
 
-/** Whether they are the same but for the times of conditions. */
+/** Returns whether both are equal, apart from the times of conditions. */
 function isSameButTimes(a: unknown, b: unknown): boolean {
   return isEqual(stripConditionFields(a, ["lastTransitionTime"]), stripConditionFields(b, ["lastTransitionTime"]));
 }
@@ -335,7 +330,7 @@ function isTextOnlyChange(before: object, after: object): boolean {
   return isEqual(stripConditionFields(before, ["message"]), stripConditionFields(after, ["message"]));
 }
 
-/** `status` may be of any shape. */
+/** `status` can have any shape. */
 function stripConditionFields(status: unknown, fields: readonly (keyof Condition)[]): unknown {
   if (!isRecord(status) || !Array.isArray(status.conditions)) return status;
   const conditions = status.conditions.map((one) =>
