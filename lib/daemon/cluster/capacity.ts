@@ -66,8 +66,8 @@ export class NodeHeadroom {
   /** A pod was added (`before` is `null`), changed or removed (`after` is `null`). */
   movePod(before: PodFacts | null, after: PodFacts | null): void {
     const { uid } = after ?? before ?? { uid: "" };
-    const commanded = this.#pending.get(uid);
-    if (commanded !== undefined && (after === null || isVisible(commanded, after))) this.release(uid);
+    const pending = this.#pending.get(uid);
+    if (pending !== undefined && (after === null || isVisible(pending, after))) this.release(uid);
     const [from, to] = [findNode(before), findNode(after)];
     if (from === to && isSameRequests(before?.requests, after?.requests)) return;
     if (from !== null && before !== null) this.#add(from, before.requests, -1);
@@ -99,19 +99,19 @@ export class NodeHeadroom {
 
   /** The resize was accepted. `pod` is what the watch shows now; it may already have the new size. */
   confirm(pod: PodFacts, generation: number | null): void {
-    const commanded = this.#pending.get(pod.uid);
-    if (commanded === undefined) return;
-    this.#pending.set(pod.uid, { ...commanded, generation });
+    const pending = this.#pending.get(pod.uid);
+    if (pending === undefined) return;
+    this.#pending.set(pod.uid, { ...pending, generation });
     if (generation !== null && (pod.generation ?? 0) >= generation) this.release(pod.uid);
   }
 
   /** The resize was not accepted, or the pod itself counts with the new size. */
   release(uid: string): void {
-    const commanded = this.#pending.get(uid);
-    if (commanded === undefined) return;
+    const pending = this.#pending.get(uid);
+    if (pending === undefined) return;
     this.#pending.delete(uid);
-    this.#add(commanded.node, commanded, -1);
-    this.#options.onHeadroom(commanded.node);
+    this.#add(pending.node, pending, -1);
+    this.#options.onHeadroom(pending.node);
   }
 
   #compute(node: string, { cpuMillicores, memoryBytes }: NodeUsage): Headroom | null {

@@ -77,7 +77,7 @@ export class Watches {
     let isListed = false;
     let isForbidden = false;
     let isFailing = false;
-    const hearOfAll = () => {
+    const recordSync = () => {
       this.#freshness.recordSync(source);
       if (isFailing) onTrouble({ kind: "recovered", what: WHAT, subject: path });
       isFailing = false;
@@ -104,7 +104,7 @@ export class Watches {
       random,
       signal,
       project,
-      onCurrent: hearOfAll,
+      onCurrent: recordSync,
       onQuiet: () => log.debug("The watch has received nothing since it began, listing again", { resource, path }),
       onError,
     });
@@ -113,7 +113,7 @@ export class Watches {
       if (event.kind === "listed") {
         isForbidden = false;
         source.replaceAll(event.objects);
-        hearOfAll();
+        recordSync();
         if (!isListed && source.isOptional !== true) {
           log.info("In sync", { resource, path, objects: event.objects.length });
         }

@@ -79,33 +79,33 @@ export class ListFreshness {
 
   /** Returns whether the resource was listed and is not stale. A resource that is not watched counts as known. */
   isKnown(resource: string, namespace: string): boolean {
-    const contact = this.#find(resource, namespace);
-    return contact === undefined || (contact.updatedMs !== null && !this.#isStale(contact));
+    const state = this.#find(resource, namespace);
+    return state === undefined || (state.updatedMs !== null && !this.#isStale(state));
   }
 
   /** An event of the list arrived. */
   recordChange({ resource, namespace }: WatchedList): void {
-    const contact = this.#states.get(toListKey(resource, namespace));
-    if (contact === undefined || this.#isStale(contact)) return;
-    contact.updatedMs = this.#options.clock.monotonic();
+    const state = this.#states.get(toListKey(resource, namespace));
+    if (state === undefined || this.#isStale(state)) return;
+    state.updatedMs = this.#options.clock.monotonic();
   }
 
   /** The whole list, or a bookmark, arrived. */
   recordSync({ resource, namespace }: WatchedList): void {
-    const contact = this.#states.get(toListKey(resource, namespace));
-    if (contact === undefined) return;
-    if (this.#isStale(contact)) {
-      const { path } = contact.list;
-      this.#options.log.info("List is fresh again", { resource, path, ageSeconds: this.#getAgeSeconds(contact) });
+    const state = this.#states.get(toListKey(resource, namespace));
+    if (state === undefined) return;
+    if (this.#isStale(state)) {
+      const { path } = state.list;
+      this.#options.log.info("List is fresh again", { resource, path, ageSeconds: this.#getAgeSeconds(state) });
     }
-    contact.updatedMs = this.#options.clock.monotonic();
-    contact.isStale = false;
+    state.updatedMs = this.#options.clock.monotonic();
+    state.isStale = false;
   }
 
   /** The right to the list was removed, so nothing waits for it. */
   forget({ resource, namespace }: WatchedList): void {
-    const contact = this.#states.get(toListKey(resource, namespace));
-    if (contact !== undefined) contact.updatedMs = null;
+    const state = this.#states.get(toListKey(resource, namespace));
+    if (state !== undefined) state.updatedMs = null;
   }
 
   /** Publishes the age of each resource and reports stale lists every 5 s, until the signal aborts. Never rejects. */
@@ -118,11 +118,11 @@ export class ListFreshness {
 
   #check(): void {
     const ages = new Map<string, number>();
-    for (const contact of this.#states.values()) {
-      if (contact.updatedMs === null) continue;
-      this.#isStale(contact);
-      const { resource } = contact.list;
-      ages.set(resource, Math.max(ages.get(resource) ?? 0, this.#getAgeSeconds(contact)));
+    for (const state of this.#states.values()) {
+      if (state.updatedMs === null) continue;
+      this.#isStale(state);
+      const { resource } = state.list;
+      ages.set(resource, Math.max(ages.get(resource) ?? 0, this.#getAgeSeconds(state)));
     }
     this.#options.metrics.setListAges(ages);
   }
@@ -136,18 +136,18 @@ export class ListFreshness {
     return this.#states.get(toListKey(resource, null)) ?? this.#states.get(toListKey(resource, namespace));
   }
 
-  #isStale(contact: ListState): boolean {
-    const { updatedMs, list: { resource, path, isOptional } } = contact;
-    if (contact.isStale) return true;
+  #isStale(state: ListState): boolean {
+    const { updatedMs, list: { resource, path, isOptional } } = state;
+    if (state.isStale) return true;
     if (updatedMs === null || isOptional === true) return false;
     if (this.#options.clock.monotonic() - updatedMs < STALE_MS) return false;
-    contact.isStale = true;
+    state.isStale = true;
     this.#options.onTrouble({
       kind: "failure",
       level: "warn",
       message: "List is stale: podfit changes nothing that depends on it until it is fresh again",
       autoscaler: null,
-      fields: { resource, path, ageSeconds: this.#getAgeSeconds(contact) },
+      fields: { resource, path, ageSeconds: this.#getAgeSeconds(state) },
     });
     return true;
   }

@@ -39,9 +39,9 @@ export class ContainerAutoscalers {
   #find(autoscaler: Autoscaler, containerName: string): Autoscaler {
     const known = this.#byContainer.get(containerName);
     if (known !== undefined) return known;
-    const contender = { ...autoscaler, containerName, key: toAutoscalerKey(autoscaler.uid, containerName) };
-    this.#byContainer.set(containerName, contender);
-    return contender;
+    const entry = { ...autoscaler, containerName, key: toAutoscalerKey(autoscaler.uid, containerName) };
+    this.#byContainer.set(containerName, entry);
+    return entry;
   }
 }
 
@@ -56,13 +56,13 @@ export function compareNames(a: Autoscaler, b: Autoscaler): number {
  * container name before EVERY_CONTAINER, then the smaller name. Returns the same list if none is left out.
  * Clauses: C12.
  */
-export function limitAutoscalers(contenders: readonly Autoscaler[], most: number): readonly Autoscaler[] {
-  if (contenders.length <= most) return contenders;
+export function limitAutoscalers(autoscalers: readonly Autoscaler[], most: number): readonly Autoscaler[] {
+  if (autoscalers.length <= most) return autoscalers;
   const kept: Autoscaler[] = [];
-  for (const ofContainer of Map.groupBy(contenders, ({ containerName }) => containerName).values()) {
+  for (const ofContainer of Map.groupBy(autoscalers, ({ containerName }) => containerName).values()) {
     kept.push(...(ofContainer.length <= most ? ofContainer : selectTop(ofContainer, most)));
   }
-  return kept.length === contenders.length ? contenders : kept;
+  return kept.length === autoscalers.length ? autoscalers : kept;
 }
 
 /** It does not sort the whole list: there can be thousands, and each new one asks again. */

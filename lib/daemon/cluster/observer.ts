@@ -106,7 +106,7 @@ export function createObserver(
   const listeners = new Set<ObserverListener>();
   const nodes = new Map<string, NodeFacts>();
   const namespaces = new NamespaceLimitsCache();
-  const rooms = new NodeHeadroom({
+  const nodeHeadroom = new NodeHeadroom({
     nodes,
     seesAll: seesWholeNodes(options.scope),
     onHeadroom(node) {
@@ -114,10 +114,10 @@ export function createObserver(
     },
   });
   let serverVersion: string | null = null;
-  const inventory = new ClusterCache({
+  const cache = new ClusterCache({
     requiresAnnotation,
     ...(maxContenders !== undefined && { maxContenders }),
-    onMoved: (before, after) => rooms.movePod(before, after),
+    onMoved: (before, after) => nodeHeadroom.movePod(before, after),
     onMovedInSet(set, before, after) {
       for (const listener of listeners) listener.onMovedInSet?.(set, before, after);
     },
@@ -129,24 +129,24 @@ export function createObserver(
     },
   });
   const scaledObjects = new ScaledObjectCache();
-  const feed = new Watches({
+  const watches = new Watches({
     ...options,
     ...(seesReplicas && { scaledObjects }),
     limits,
-    cache: inventory,
+    cache,
     nodes,
-    headroom: rooms,
+    headroom: nodeHeadroom,
     namespaces,
     onAutoscalerGone(autoscaler) {
       for (const listener of listeners) listener.onAutoscalerGone(autoscaler);
     },
   });
-  const { freshness } = feed;
+  const { freshness } = watches;
   const isListed = (resource: string, namespace: string) => freshness.isListed(resource, namespace);
   const isKnown = (resource: string, namespace: string) => freshness.isKnown(resource, namespace);
-  const mayDecide = (namespace: string) => isEnoughToDecide(namespace, { cache: inventory, isKnown });
+  const mayDecide = (namespace: string) => isEnoughToDecide(namespace, { cache, isKnown });
   return {
-    cache: inventory,
+    cache,
     scaledObjects,
     // An unknown autoscaler may resize the same pods.
     canScale: (namespace) => REPLICA_LISTS.every((resource) => isKnown(resource, namespace)) && mayDecide(namespace),
@@ -154,10 +154,10 @@ export function createObserver(
     surroundings: {
       headroom: {
         // Nodes that are not fresh are not used; podfit relies on refusals then.
-        find: (pod) => isKnown("nodes", "") ? rooms.find(pod) : null,
-        reserve: (pod, growth) => rooms.reserve(pod, growth),
-        confirm: (pod, generation) => rooms.confirm(pod, generation),
-        release: (uid) => rooms.release(uid),
+        find: (pod) => isKnown("nodes", "") ? nodeHeadroom.find(pod) : null,
+        reserve: (pod, growth) => nodeHeadroom.reserve(pod, growth),
+        confirm: (pod, generation) => nodeHeadroom.confirm(pod, generation),
+        release: (uid) => nodeHeadroom.release(uid),
       },
       findLimits: (namespace) => namespaces.find(namespace),
       lowersMemoryLimits: (node) => lowersMemoryLimits(serverVersion, nodes.get(node ?? "")?.kubeletVersion ?? null),
@@ -171,20 +171,20 @@ export function createObserver(
       return problems.length === 0 ? { ok: true, message: "ok" } : { ok: false, message: problems.join("\n") };
     },
     areNodesListed: () => isListed("nodes", ""),
-    isKnown: ({ uid, namespace }) => inventory.findAutoscaler(uid, namespace) !== null,
+    isKnown: ({ uid, namespace }) => cache.findAutoscaler(uid, namespace) !== null,
     // Each change of a pod or its autoscalers makes a new object.
-    isCurrent: (tracked) => inventory.trackedPods.get(tracked.pod.uid) === tracked && mayDecide(tracked.pod.namespace),
+    isCurrent: (tracked) => cache.trackedPods.get(tracked.pod.uid) === tracked && mayDecide(tracked.pod.namespace),
     canDecide: mayDecide,
     canReportStatus: (autoscaler) => isEnoughForStatus(autoscaler, isListed),
-    findStale: (namespace) => findStaleResource(namespace, { cache: inventory, isKnown, isListed }),
+    findStale: (namespace) => findStaleResource(namespace, { cache, isKnown, isListed }),
     subscribe(listener) {
       listeners.add(listener);
-      for (const tracked of inventory.trackedPods.values()) listener.onTracked(tracked);
+      for (const tracked of cache.trackedPods.values()) listener.onTracked(tracked);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     async run(signal) {
       const asked = fetchServerVersion(options, signal).then((version) => serverVersion = version);
-      await Promise.all([asked, feed.run(signal)]);
+      await Promise.all([asked, watches.run(signal)]);
     },
   };
 }

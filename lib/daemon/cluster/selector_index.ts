@@ -77,16 +77,16 @@ export class SelectorIndex {
     const namespace = (after ?? before)?.namespace;
     if (uid === undefined || namespace === undefined) return;
     const sets = this.#namespaces.get(namespace);
-    const was = this.#setsOf.get(uid) ?? NO_SETS;
-    const is = after === null || sets === undefined
+    const setsBefore = this.#setsOf.get(uid) ?? NO_SETS;
+    const setsAfter = after === null || sets === undefined
       ? NO_SETS
       : before?.labels === after.labels
-      ? was
+      ? setsBefore
       : findSets(sets, after.labels);
-    if (is.length > 0) this.#setsOf.set(uid, is);
+    if (setsAfter.length > 0) this.#setsOf.set(uid, setsAfter);
     else this.#setsOf.delete(uid);
-    for (const set of was) if (!is.includes(set)) this.#remove(set, uid);
-    for (const set of is) if (after !== null) this.#put(set, after);
+    for (const set of setsBefore) if (!setsAfter.includes(set)) this.#remove(set, uid);
+    for (const set of setsAfter) if (after !== null) this.#put(set, after);
   }
 
   /**
@@ -112,13 +112,13 @@ export class SelectorIndex {
   }
 
   #add(namespace: string, { selector, text }: { readonly selector: Selector; readonly text: string }): IndexedPodSet {
-    const room = this.#namespaces.get(namespace) ?? { sets: new Map(), byLabel: new Map(), others: new Set() };
-    this.#namespaces.set(namespace, room);
+    const inNamespace = this.#namespaces.get(namespace) ?? { sets: new Map(), byLabel: new Map(), others: new Set() };
+    this.#namespaces.set(namespace, inNamespace);
     const set: IndexedPodSet = { namespace, selector, text, pods: new Map(), holders: new Set(), users: 0 };
-    room.sets.set(text, set);
+    inNamespace.sets.set(text, set);
     const labels = listLabels(selector);
-    if (labels.length === 0) room.others.add(set);
-    for (const label of labels) room.byLabel.set(label, (room.byLabel.get(label) ?? new Set()).add(set));
+    if (labels.length === 0) inNamespace.others.add(set);
+    for (const label of labels) inNamespace.byLabel.set(label, (inNamespace.byLabel.get(label) ?? new Set()).add(set));
     for (const pod of this.#options.listPods(namespace)) {
       if (!matches(selector, pod.labels)) continue;
       this.#setsOf.set(pod.uid, [...this.#setsOf.get(pod.uid) ?? NO_SETS, set]);
@@ -134,16 +134,16 @@ export class SelectorIndex {
       else this.#setsOf.delete(uid);
       this.#remove(set, uid);
     }
-    const room = this.#namespaces.get(set.namespace);
-    if (room === undefined) return;
-    room.sets.delete(set.text);
-    room.others.delete(set);
+    const inNamespace = this.#namespaces.get(set.namespace);
+    if (inNamespace === undefined) return;
+    inNamespace.sets.delete(set.text);
+    inNamespace.others.delete(set);
     for (const label of listLabels(set.selector)) {
-      const sets = room.byLabel.get(label);
+      const sets = inNamespace.byLabel.get(label);
       sets?.delete(set);
-      if (sets?.size === 0) room.byLabel.delete(label);
+      if (sets?.size === 0) inNamespace.byLabel.delete(label);
     }
-    if (room.sets.size === 0) this.#namespaces.delete(set.namespace);
+    if (inNamespace.sets.size === 0) this.#namespaces.delete(set.namespace);
   }
 
   #put(set: IndexedPodSet, pod: PodFacts): void {
@@ -193,11 +193,11 @@ export class PodSetScope implements Pick<SelectorIndex, "setsOf" | "acquire">, D
   }
 }
 
-function findSets(room: NamespaceSets, labels: PodFacts["labels"]): readonly IndexedPodSet[] {
+function findSets(inNamespace: NamespaceSets, labels: PodFacts["labels"]): readonly IndexedPodSet[] {
   const found: IndexedPodSet[] = [];
-  for (const set of room.others) if (matches(set.selector, labels)) found.push(set);
+  for (const set of inNamespace.others) if (matches(set.selector, labels)) found.push(set);
   for (const [key, value] of Object.entries(labels)) {
-    for (const set of room.byLabel.get(`${key}=${value}`) ?? NO_SETS) {
+    for (const set of inNamespace.byLabel.get(`${key}=${value}`) ?? NO_SETS) {
       if (matches(set.selector, labels)) found.push(set);
     }
   }

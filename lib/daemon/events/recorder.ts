@@ -83,10 +83,10 @@ export class EventRecorder {
     }
   }
 
-  async #drain(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
+  async #drain(signal: AbortSignal, deadline: AbortSignal): Promise<void> {
     for (let last = this.#queue.take(); last !== null; last = this.#queue.take()) {
-      if (hurry.aborted) this.#drop(last, "Events are dropped: they could not be written before the end");
-      else await this.#write(last, signal, hurry);
+      if (deadline.aborted) this.#drop(last, "Events are dropped: they could not be written before the end");
+      else await this.#write(last, signal, deadline);
     }
   }
 
@@ -101,21 +101,21 @@ export class EventRecorder {
     });
   }
 
-  async #write(queued: QueuedEvent, signal: AbortSignal, hurry?: AbortSignal): Promise<void> {
+  async #write(queued: QueuedEvent, signal: AbortSignal, deadline?: AbortSignal): Promise<void> {
     const { key } = queued;
-    if (key === null) return await this.#tryToWrite(queued, signal, hurry);
+    if (key === null) return await this.#tryToWrite(queued, signal, deadline);
     const before = this.#writing.get(key) ?? Promise.resolve();
-    const writing = before.then(() => this.#tryToWrite(queued, signal, hurry));
+    const writing = before.then(() => this.#tryToWrite(queued, signal, deadline));
     this.#writing.set(key, writing);
     await writing;
     if (this.#writing.get(key) === writing) this.#writing.delete(key);
   }
 
-  async #tryToWrite(queued: QueuedEvent, signal: AbortSignal, hurry?: AbortSignal): Promise<void> {
+  async #tryToWrite(queued: QueuedEvent, signal: AbortSignal, deadline?: AbortSignal): Promise<void> {
     const { clock, random, onTrouble } = this.#options;
     const subject = formatName(queued.context.autoscaler);
     for (let attempt = 0;; attempt++) {
-      const error = await this.#writer.write(queued, { wait: hurry ?? signal, flush: hurry });
+      const error = await this.#writer.write(queued, { wait: deadline ?? signal, flush: deadline });
       if (error === null) {
         this.#count("ok", queued);
         return onTrouble({ kind: "recovered", what: CANNOT_WRITE_EVENTS, subject });
@@ -255,10 +255,10 @@ export class EventQueue {
 
   /** Returns the next event; `null` if the queue is empty. */
   take(): QueuedEvent | null {
-    for (const [namespace, lane] of this.#queues) {
-      const event = lane.shift();
+    for (const [namespace, queue] of this.#queues) {
+      const event = queue.shift();
       this.#queues.delete(namespace);
-      if (lane.length > 0) this.#queues.set(namespace, lane);
+      if (queue.length > 0) this.#queues.set(namespace, queue);
       if (event === undefined) continue;
       return this.#remove(event);
     }
@@ -269,8 +269,8 @@ export class EventQueue {
     const waiting = this.#byKey.get(key);
     if (waiting === undefined) return false;
     const merged = { ...waiting, notice, context, at, times: waiting.times + 1 };
-    const lane = this.#queues.get(context.autoscaler.namespace) ?? [];
-    lane[lane.indexOf(waiting)] = merged;
+    const queue = this.#queues.get(context.autoscaler.namespace) ?? [];
+    queue[queue.indexOf(waiting)] = merged;
     this.#byKey.set(key, merged);
     return true;
   }
@@ -283,9 +283,9 @@ export class EventQueue {
     if (isOwn) return event;
     const dropped = longest?.pop() ?? null;
     if (dropped !== null) this.#remove(dropped);
-    const lane = this.#queues.get(namespace) ?? [];
-    lane.push(event);
-    this.#queues.set(namespace, lane);
+    const queue = this.#queues.get(namespace) ?? [];
+    queue.push(event);
+    this.#queues.set(namespace, queue);
     if (event.key !== null) this.#byKey.set(event.key, event);
     this.#alike.set(toAlikeKey(event), (this.#alike.get(toAlikeKey(event)) ?? 0) + 1);
     this.#size++;
@@ -304,7 +304,7 @@ export class EventQueue {
 
   #findLongest(): QueuedEvent[] | null {
     let longest: QueuedEvent[] | null = null;
-    for (const lane of this.#queues.values()) if (lane.length > (longest?.length ?? 0)) longest = lane;
+    for (const queue of this.#queues.values()) if (queue.length > (longest?.length ?? 0)) longest = queue;
     return longest;
   }
 }

@@ -107,10 +107,10 @@ function openTlsWire(conn: ByteStream, secureContext: SecureContext): ByteStream
   const socket = new TLSSocket(carrier, { isServer: true, secureContext });
   // As with plain TCP, a client may close its sending side and still get the answer.
   socket.allowHalfOpen = true;
-  const { promise: broken, reject: tellBroken } = Promise.withResolvers<never>();
+  const { promise: broken, reject: rejectBroken } = Promise.withResolvers<never>();
   broken.catch(() => {});
-  socket.on("error", tellBroken);
-  socket.on("close", () => tellBroken(new Error("the connection is closed")));
+  socket.on("error", rejectBroken);
+  socket.on("close", () => rejectBroken(new Error("the connection is closed")));
   const pieces: AsyncIterator<Uint8Array> = socket[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array();
   return {

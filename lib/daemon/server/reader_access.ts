@@ -49,12 +49,12 @@ export async function openReaderAccess(
   async function ask<T>(review: (signal: AbortSignal) => Promise<T>, isUrgent: boolean): Promise<T> {
     using timeout = clock.timeout(TIMEOUT_MS);
     const { signal } = timeout;
-    using _slot = await takeTurn(signal, isUrgent);
+    using _slot = await acquireSlot(signal, isUrgent);
     return await review(signal);
   }
 
   /** Rejects with TooManyReaders if too many wait: a connection may end long before its slot comes. */
-  async function takeTurn(signal: AbortSignal, isUrgent: boolean): Promise<Disposable> {
+  async function acquireSlot(signal: AbortSignal, isUrgent: boolean): Promise<Disposable> {
     if (!isUrgent && waiting >= MAX_WAITING) throw new TooManyReaders();
     waiting++;
     try {

@@ -249,12 +249,12 @@ function toTextStream(
 
 async function* encodeInRounds(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  let restedMs = systemClock.monotonic();
+  let pausedAtMs = systemClock.monotonic();
   for await (const piece of pieces) {
     yield encoder.encode(piece);
-    if (systemClock.monotonic() - restedMs < ENCODE_ROUND_MS) continue;
+    if (systemClock.monotonic() - pausedAtMs < ENCODE_ROUND_MS) continue;
     await systemClock.sleep(0);
-    restedMs = systemClock.monotonic();
+    pausedAtMs = systemClock.monotonic();
   }
 }
 

@@ -40,7 +40,7 @@ export interface Server extends AsyncDisposable {
 export function serve(handler: Handler, options: ServeOptions): Server {
   const { signal, drainMs = 1_000, clock = systemClock, readIdentity } = options;
   const { headMs = 10_000, answerMs = 120_000, stallMs = 10_000 } = options;
-  const patience = { headMs, answerMs, stallMs };
+  const timeouts = { headMs, answerMs, stallMs };
   const secure = readIdentity && (async (conn: ByteStream) => (await readIdentity()).open(conn));
   signal?.throwIfAborted();
   const listener = listen(options);
@@ -50,7 +50,7 @@ export function serve(handler: Handler, options: ServeOptions): Server {
     ...options,
     clock,
     signal: closing.signal,
-    take: (conn) => connections.add(serveConnection(conn, { handler, clock, timeouts: patience, secure })),
+    take: (conn) => connections.add(serveConnection(conn, { handler, clock, timeouts, secure })),
   });
   signal?.addEventListener("abort", shutDown, { once: true });
   return {
@@ -105,15 +105,15 @@ async function accept(
   listener: Deno.TcpListener,
   { take, clock, signal, onAcceptError = () => {}, random = Math.random }: AcceptOptions,
 ): Promise<void> {
-  let saidMs = -Infinity;
+  let reportedMs = -Infinity;
   for (let failures = 0; !signal.aborted;) {
     try {
       take(await listener.accept());
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
-      if (clock.monotonic() - saidMs >= MIN_BETWEEN_MS) {
-        saidMs = clock.monotonic();
+      if (clock.monotonic() - reportedMs >= MIN_BETWEEN_MS) {
+        reportedMs = clock.monotonic();
         onAcceptError(error);
       }
       await clock.sleep(backoffMs(failures++, { baseMs: 50, maxMs: 5_000, random }), signal).catch(() => {});
@@ -203,7 +203,7 @@ function serveConnection(
   conn: Deno.TcpConn,
   { handler, clock, timeouts, secure }: ConnectionOptions,
 ): Connection {
-  const { promise: closed, resolve: tellClosed } = Promise.withResolvers<void>();
+  const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>();
   let wire: ByteStream = conn;
   let isAnswering = false;
   let isClosed = false;
@@ -221,7 +221,7 @@ function serveConnection(
     if (isClosed) return;
     isClosed = true;
     wire.close();
-    tellClosed();
+    resolveClosed();
   }
 
   async function serveOne(): Promise<void> {

@@ -91,11 +91,11 @@ export class StatusSweep {
   async sweep(signal: AbortSignal, { isLast = false } = {}): Promise<void> {
     const { clock, cache, listeners } = this.#options;
     const compute = getComputeQueue(clock);
-    const pass: SweepContext = { signal, isUnanswered: false, isLast };
+    const context: SweepContext = { signal, isUnanswered: false, isLast };
     const writes: Promise<void>[] = [];
     for (const autoscaler of cache.listAutoscalers()) {
       await compute(() => {
-        const writing = this.#sweepOne(autoscaler, pass);
+        const writing = this.#sweepOne(autoscaler, context);
         if (writing !== null) writes.push(writing);
       });
     }
@@ -104,17 +104,17 @@ export class StatusSweep {
   }
 
   /** Returns `null` if nothing is written now. */
-  #sweepOne(autoscaler: AutoscalerFacts, pass: SweepContext): Promise<void> | null {
+  #sweepOne(autoscaler: AutoscalerFacts, context: SweepContext): Promise<void> | null {
     const { canReport, isOurs, writer, listeners } = this.#options;
     const memory = this.#remember(autoscaler.uid);
-    if (!this.#isDue(autoscaler, memory) && !pass.isLast) return null;
-    const look = canReport(autoscaler) ? this.#tryCompute(autoscaler, memory) : null;
-    if (look === null) {
+    if (!this.#isDue(autoscaler, memory) && !context.isLast) return null;
+    const computed = canReport(autoscaler) ? this.#tryCompute(autoscaler, memory) : null;
+    if (computed === null) {
       memory.seen = null;
       for (const listener of listeners) listener.onUnknown?.(autoscaler.uid);
       return null;
     }
-    const writing = isOurs?.(autoscaler) === false ? null : writer.write(toStatusToWrite(look), pass);
+    const writing = isOurs?.(autoscaler) === false ? null : writer.write(toStatusToWrite(computed), context);
     if (writing === null) return null;
     // The next sweep finds out whether it was written.
     memory.seen = null;
@@ -143,10 +143,10 @@ export class StatusSweep {
   /** Returns `null` if the status cannot be computed. The other autoscalers continue. */
   #tryCompute(autoscaler: AutoscalerFacts, memory: SweptAutoscaler): ComputedStatus | null {
     try {
-      const look = this.#compute(autoscaler);
-      for (const listener of this.#options.listeners) listener.onStatus(look);
+      const computed = this.#compute(autoscaler);
+      for (const listener of this.#options.listeners) listener.onStatus(computed);
       memory.failures = 0;
-      return look;
+      return computed;
     } catch (error) {
       const { metrics, clock, random, onTrouble } = this.#options;
       if (clock.monotonic() < memory.retryAtMs) return null;
@@ -200,7 +200,7 @@ export interface ComputedStatus {
 /** Receives every computed status. If `onStatus` throws, the status counts as not computed. */
 export interface StatusListener {
   /** A status was computed; it may be the same as before. */
-  onStatus(look: ComputedStatus): void;
+  onStatus(computed: ComputedStatus): void;
   /** The status of the autoscaler with this uid cannot be computed at present. */
   onUnknown?(uid: string): void;
   /** All autoscalers were checked. */

@@ -84,15 +84,15 @@ export class StatusWriter<Status extends object> {
    * Returns `null` if there is nothing to write, and "later" if it is too early. Otherwise returns a promise that
    * resolves when the write has ended and never rejects.
    */
-  write(wanted: StatusToWrite<Status>, pass: SweepContext): Promise<void> | "later" | null {
+  write(wanted: StatusToWrite<Status>, sweep: SweepContext): Promise<void> | "later" | null {
     const memory = this.#remember(wanted.object.uid);
-    const due = this.#decideWhen(wanted, { memory, pass });
-    return due === "now" ? this.#send(wanted, { memory, pass }) : due;
+    const due = this.#decideWhen(wanted, { memory, sweep });
+    return due === "now" ? this.#send(wanted, { memory, sweep }) : due;
   }
 
   #decideWhen(
     { object, isStale, status }: StatusToWrite<Status>,
-    { memory, pass }: Writing<Status>,
+    { memory, sweep }: Writing<Status>,
   ): "now" | "later" | null {
     const nowMs = this.#options.clock.monotonic();
     if (nowMs < memory.retryAtMs) return null;
@@ -108,13 +108,13 @@ export class StatusWriter<Status extends object> {
     }
     if (isEqual(status, written.sent)) return null;
     const change = { before: written.sent, after: status, sinceMs };
-    return pass.isLast || this.#pauses.isOver(object.uid, change) ? "now" : "later";
+    return sweep.isLast || this.#pauses.isOver(object.uid, change) ? "now" : "later";
   }
 
-  async #send({ object, status }: StatusToWrite<Status>, { memory, pass }: Writing<Status>): Promise<void> {
+  async #send({ object, status }: StatusToWrite<Status>, { memory, sweep }: Writing<Status>): Promise<void> {
     const { patch, clock, brake, onProgress, onTrouble } = this.#options;
     using _slot = await this.#limit.acquire();
-    if (pass.isUnanswered || pass.signal.aborted) return;
+    if (sweep.isUnanswered || sweep.signal.aborted) return;
     // It does not wait for a permit, because that would delay the loop. The next sweep tries again.
     using permit = brake.tryAcquire();
     if (permit === null) return;
@@ -122,7 +122,7 @@ export class StatusWriter<Status extends object> {
     try {
       // The watch may not show our last write yet, and another writer may have written after it.
       const change = toMergePatch(object.status, toMergePatch(memory.written?.stored, status));
-      const signal = AbortSignal.any([timeout.signal, pass.signal]);
+      const signal = AbortSignal.any([timeout.signal, sweep.signal]);
       const { failure, status: stored } = await patch(object, change, signal);
       permit.report(failure === null ? null : findBusy(failure));
       if (failure !== null) throw failure;
@@ -130,17 +130,17 @@ export class StatusWriter<Status extends object> {
       memory.failures = 0;
       onTrouble({ kind: "recovered", what: WHAT, subject: formatName(object) });
     } catch (error) {
-      if (!pass.signal.aborted) this.#fail(object, error, { memory, pass });
+      if (!sweep.signal.aborted) this.#fail(object, error, { memory, sweep });
     } finally {
       onProgress();
     }
   }
 
-  #fail(autoscaler: StatusToWrite<Status>["object"], error: unknown, { memory, pass }: Writing<Status>): void {
+  #fail(autoscaler: StatusToWrite<Status>["object"], error: unknown, { memory, sweep }: Writing<Status>): void {
     const { metrics, onTrouble } = this.#options;
     const isRefused = error instanceof ApiError && error.code < 500 && error.code !== 429;
     this.#putOff(memory, isRefused ? REFUSED_MAX_MS : RETRY_MAX_MS);
-    if (!(error instanceof ApiError)) pass.isUnanswered = true;
+    if (!(error instanceof ApiError)) sweep.isUnanswered = true;
     // The object was deleted; the watch will report it.
     else if (error.code === 404) return;
     metrics.failed(autoscaler.namespace, "StatusWrite");
@@ -193,7 +193,7 @@ interface Written<Status> {
 
 interface Writing<Status> {
   readonly memory: WriterState<Status>;
-  readonly pass: SweepContext;
+  readonly sweep: SweepContext;
 }
 
 interface WriterState<Status> {
